@@ -1,0 +1,52 @@
+# Attention Lab. `make run` is all a visitor needs; `make help` lists the rest.
+HOST ?= 127.0.0.1
+PORT ?= 8501
+# The first interpreter that is new enough; if there is none, tools/install.py says what to do.
+PYTHON ?= $(shell for p in python3 python3.14 python3.13 python3.12 python3.11; do \
+	$$p -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && echo $$p && exit; done; echo python3)
+VENV_PYTHON = .venv/bin/python
+
+.PHONY: help install run test check bench evaluate clean install-dev install-bench chromium static unit
+
+help:  ## list these commands
+	@sed -n 's/^\([a-z]*\):.*## /  make \1 \t/p' $(MAKEFILE_LIST) | expand -t 18
+
+install:  ## set up .venv, and nothing when it is up to date
+	@$(PYTHON) tools/install.py requirements.txt
+
+run: install  ## start the app; PORT=8600 and HOST=0.0.0.0 change where it listens
+	@$(VENV_PYTHON) tools/serve.py --host "$(HOST)" --port "$(PORT)"
+
+test: check chromium  ## everything: linters, types, layers, unit tests, tests in a real browser
+	$(VENV_PYTHON) -m pytest tests/browser
+
+check: static unit  ## the same without the browser
+
+static: install-dev
+	$(VENV_PYTHON) -m ruff check
+	$(VENV_PYTHON) -m ruff format --check
+	$(VENV_PYTHON) -m mypy
+	.venv/bin/lint-imports --no-logo
+
+unit: static
+	$(VENV_PYTHON) -m pytest tests --ignore=tests/browser -n 2
+
+bench: install-bench chromium  ## print every figure that the README quotes
+	$(VENV_PYTHON) -m benchmarks.engine
+	$(VENV_PYTHON) -m benchmarks.interaction
+
+evaluate: install  ## score the shipped translator on held-out sentences
+	@$(VENV_PYTHON) -m models.training evaluate
+
+clean:  ## remove every cache; .venv stays
+	rm -rf .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis test-results
+	find . -name __pycache__ -prune -exec rm -rf {} +
+
+install-dev:
+	@$(PYTHON) tools/install.py requirements.txt requirements-dev.txt
+
+install-bench:
+	@$(PYTHON) tools/install.py requirements.txt requirements-dev.txt requirements-bench.txt
+
+chromium: install-dev
+	@$(VENV_PYTHON) -m tools.chromium

@@ -1,0 +1,182 @@
+"""What a newcomer meets first: `make install` and `make run`, and the sentences for when they cannot work."""
+
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import time
+import urllib.request
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[1]
+
+
+@pytest.fixture
+def clone(tmp_path: Path) -> Path:
+    """A folder with the Makefile, its tools, a tiny app and no requirements, so that it installs offline."""
+    shutil.copytree(ROOT / "tools", tmp_path / "tools")
+    shutil.copytree(ROOT / ".streamlit", tmp_path / ".streamlit")
+    shutil.copy(ROOT / "Makefile", tmp_path)
+    (tmp_path / "requirements.txt").write_text("# nothing\n")
+    (tmp_path / "app.py").write_text("import streamlit\nstreamlit.write('hello')\n")
+    return tmp_path
+
+
+@pytest.fixture
+def installed_clone(clone: Path) -> Path:
+    """The same with a .venv that stands for the one that runs these tests."""
+    (clone / ".venv/bin").mkdir(parents=True)
+    (clone / ".venv/bin/pip").touch()
+    write_program(clone / ".venv/bin/python", f'exec {sys.executable} "$@"')
+    shutil.copy(clone / "requirements.txt", clone / ".venv/installed-requirements.txt")
+    return clone
+
+
+def write_program(path: Path, shell: str) -> Path:
+    path.write_text(f"#!/bin/sh\n{shell}\n")
+    path.chmod(0o755)
+    return path
+
+
+def make(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(["make", *arguments], cwd=folder, capture_output=True, text=True, timeout=120)
+
+
+def sentence(result: subprocess.CompletedProcess[str]) -> str:
+    """The one line that a failed make printed beside make's own `make: *** ... Error 1`."""
+    assert result.returncode != 0
+    lines = [line for line in (result.stdout + result.stderr).splitlines() if not line.startswith("make")]
+    assert len(lines) == 1, lines
+    return lines[0]
+
+
+def python_with(clone: Path, preparation: str) -> str:
+    """PYTHON=... for an interpreter in which the statement `preparation` ran first."""
+    script = clone / "other_python.py"
+    script.write_text(
+        "import runpy, sys\n"
+        f"{preparation}\n"
+        "del sys.argv[0]\n"
+        "runpy.run_path(sys.argv[0], run_name='__main__')\n"
+    )
+    return f"PYTHON={write_program(clone / 'other-python', f'exec {sys.executable} {script} $@')}"
+
+
+def test_an_old_python_is_told_which_one_is_needed(clone):
+    old = python_with(clone, "sys.version_info = (3, 9, 2)")
+    assert sentence(make(clone, "run", old)).startswith(
+        "Attention Lab needs Python 3.11 or newer and this is 3.9; install a newer one, or name it: make run "
+    )
+
+
+@pytest.mark.parametrize("module", ["venv", "ensurepip"])
+def test_a_missing_venv_module_is_told_with_its_remedy(clone, module):
+    bare = python_with(clone, f"sys.modules['{module}'] = None")
+    assert "run `apt install python3-venv`, then run make again" in sentence(make(clone, "run", bare))
+    assert not (clone / ".venv").exists()
+
+
+def test_an_interpreter_that_is_new_enough_is_found_behind_an_old_python3(clone):
+    programs = clone / "programs"
+    programs.mkdir()
+    write_program(programs / "python3", "exit 1")
+    write_program(programs / "python3.12", f'exec {sys.executable} "$@"')
+    path = {**os.environ, "PATH": f"{programs}:{os.environ['PATH']}"}
+    shown = subprocess.run(["make", "-n", "install"], cwd=clone, env=path, capture_output=True, text=True)
+    assert shown.stdout.startswith("python3.12 tools/install.py") or shutil.which("python3.14")
+
+
+def test_the_second_install_does_nothing_and_a_changed_pin_installs_again(clone):
+    assert "Installing requirements.txt" in make(clone, "install").stdout
+    start = time.perf_counter()
+    again = make(clone, "install")
+    assert time.perf_counter() - start < 1
+    assert (again.returncode, again.stdout, again.stderr) == (0, "", "")
+    (clone / "requirements.txt").write_text("# changed\n")
+    assert "Installing requirements.txt" in make(clone, "install").stdout
+
+
+def test_an_interrupted_venv_is_made_again(clone):
+    (clone / ".venv/bin").mkdir(parents=True)
+    (clone / ".venv/bin/python").symlink_to("/nowhere/python3")
+    assert make(clone, "install").returncode == 0
+    assert (clone / ".venv/bin/pip").exists()
+
+
+def test_a_busy_port_is_told_with_the_next_one(installed_clone):
+    with socket.create_server(("127.0.0.1", 0)) as busy:
+        port = busy.getsockname()[1]
+        told = sentence(make(installed_clone, "run", f"PORT={port}"))
+    assert told.startswith(f"Port {port} of 127.0.0.1 is busy; stop the program that uses it")
+    assert told.endswith(f"make run PORT={port % 65535 + 1}")
+
+
+@pytest.mark.parametrize(
+    ("setting", "told"),
+    [
+        ("PORT=http", "PORT=http is not a port number; choose one from 1024 to 65535"),
+        ("PORT=65536", "PORT=65536 is not a port number; choose one from 1024 to 65535"),
+        ("HOST=192.0.2.1", "HOST=192.0.2.1 is not an address of this machine; use 127.0.0.1"),
+    ],
+)
+def test_a_wrong_address_is_told_with_a_right_one(installed_clone, setting, told):
+    assert sentence(make(installed_clone, "run", setting)).startswith(told)
+
+
+@pytest.fixture
+def free_port() -> int:
+    with socket.create_server(("127.0.0.1", 0)) as probe:
+        return probe.getsockname()[1]
+
+
+@pytest.fixture
+def running(installed_clone: Path, free_port: int, request) -> Iterator[tuple[int, Path]]:
+    """Port and log of `make run` on the host that the test names."""
+    log = installed_clone / "log.txt"
+    command = ["make", "run", f"PORT={free_port}", f"HOST={request.param}"]
+    with log.open("w") as out:
+        process = subprocess.Popen(
+            command, cwd=installed_clone, stdout=out, stderr=out, start_new_session=True
+        )
+        try:
+            wait_for(f"http://127.0.0.1:{free_port}/_stcore/health")
+            yield free_port, log
+        finally:
+            os.killpg(process.pid, signal.SIGTERM)
+            process.wait()
+
+
+def wait_for(url: str) -> None:
+    end = time.monotonic() + 60
+    while True:
+        try:
+            urllib.request.urlopen(url, timeout=5).close()
+            return
+        except OSError:
+            assert time.monotonic() < end, f"nothing answers at {url}"
+            time.sleep(0.1)
+
+
+@pytest.mark.parametrize("running", ["127.0.0.1"], indirect=True)
+def test_run_prints_the_address_and_listens_only_there(running):
+    port, log = running
+    assert log.read_text().startswith(f"Attention Lab: http://127.0.0.1:{port}\n")
+    with pytest.raises(OSError):
+        socket.create_connection(("127.0.0.2", port), timeout=5)
+
+
+@pytest.mark.parametrize("running", ["0.0.0.0"], indirect=True)
+def test_an_open_host_is_passed_on_with_a_warning_and_asks_nobody_for_its_public_address(running):
+    port, log = running
+    warning, address = log.read_text().splitlines()[:2]
+    assert warning.startswith(
+        "Warning: with HOST=0.0.0.0 everyone who can reach this machine can use the app"
+    )
+    assert address == f"Attention Lab: http://0.0.0.0:{port}"
+    socket.create_connection(("127.0.0.2", port), timeout=5).close()
+    assert "xternal" not in log.read_text()

@@ -1,0 +1,47 @@
+"""Find, or with `python -m tools.chromium` install, the Chromium that tests and benchmarks drive."""
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
+MISSING = "no Chromium here: install one (Debian: `apt install chromium`) or name it in the variable CHROMIUM"
+
+
+def find() -> str | None:
+    """Path of the first Chromium that can be started: $CHROMIUM, the system's, then Playwright's own."""
+    named = os.environ.get("CHROMIUM")
+    paths = [named] if named else [shutil.which(name) for name in NAMES] + [playwright_path()]
+    return next((path for path in paths if path and starts(path)), None)
+
+
+def playwright_path() -> str:
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as playwright:
+        return playwright.chromium.executable_path
+
+
+def starts(path: str) -> bool:
+    """True if the program exists and answers; an Ubuntu stub without its snap does not."""
+    if not Path(path).exists():
+        return False
+    return subprocess.run([path, "--version"], capture_output=True, timeout=60).returncode == 0
+
+
+def install() -> None:
+    if os.geteuid() == 0 and shutil.which("apt-get"):
+        subprocess.run(["apt-get", "update", "-qq"])
+        subprocess.run(["apt-get", "install", "-y", "-qq", "--no-install-recommends", "chromium"])
+    if find() is None:
+        subprocess.run([sys.executable, "-m", "playwright", "install", "chromium"])
+
+
+if __name__ == "__main__":
+    if find() is None:
+        install()
+    if find() is None:
+        # The tests decide what follows: they skip with this reason, or fail where CI=true.
+        print(f"Browser tests cannot run: {MISSING}.", file=sys.stderr)
