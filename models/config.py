@@ -1,0 +1,175 @@
+"""The sizes and choices that make a model: checked once, frozen, and the same after a trip through JSON."""
+
+import math
+from collections.abc import Iterable
+from dataclasses import asdict, dataclass, fields
+from difflib import get_close_matches
+from typing import Any, Literal, get_args
+
+Kind = Literal["encoder-only", "decoder-only", "encoder-decoder"]
+Activation = Literal["relu", "gelu", "gelu-tanh"]
+Norm = Literal["pre", "post"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class ModelConfig:
+    """Everything that decides a model's parameters and arithmetic.
+
+    Sizes count elements; n_layers is per stack, max_len is in positions. `d_head`, `d_ff` left out become
+    d_model // n_heads and 4 * d_model (Vaswani et al. 2017, 3.2.2 and 3.3), so that after construction
+    they are always whole numbers. `attention_scale` True is 1 / sqrt(d_head) (equation 1), False is 1.
+
+    Raises ValueError, with value, rule and remedy, for every combination that makes no model.
+    """
+
+    kind: Kind
+    n_layers: int
+    n_heads: int
+    d_model: int
+    vocab_size: int
+    max_len: int
+    d_head: int | None = None
+    d_ff: int | None = None
+    activation: Activation = "relu"
+    norm: Norm = "pre"
+    bias: bool = True
+    dropout: float = 0.0
+    tied_embeddings: bool = True
+    positions: str = "sinusoidal"
+    attention_scale: bool | float = True
+    target_vocab_size: int | None = None
+    pad_id: int | None = 0
+
+    def __post_init__(self) -> None:
+        for name in ("n_layers", "n_heads", "d_model", "vocab_size", "max_len"):
+            _check_size(name, getattr(self, name))
+        for name in ("d_head", "d_ff", "target_vocab_size"):
+            if getattr(self, name) is not None:
+                _check_size(name, getattr(self, name), " or None")
+        self._resolve_defaults()
+        self._check_choices()
+        self._check_numbers()
+        self._check_vocabularies()
+
+    @property
+    def scale(self) -> float:
+        """The number that multiplies every dot product."""
+        if self.attention_scale is True:
+            return self.head_size**-0.5
+        return 1.0 if self.attention_scale is False else float(self.attention_scale)
+
+    @property
+    def head_size(self) -> int:
+        """`d_head`, as the whole number it is after construction (the field's type also admits None)."""
+        assert self.d_head is not None
+        return self.d_head
+
+    @property
+    def ff_size(self) -> int:
+        """`d_ff`, as the whole number it is after construction."""
+        assert self.d_ff is not None
+        return self.d_ff
+
+    @property
+    def output_vocab_size(self) -> int:
+        """Size of the vocabulary that the logits range over."""
+        return self.vocab_size if self.target_vocab_size is None else self.target_vocab_size
+
+    @property
+    def stacks(self) -> tuple[str, ...]:
+        """The stacks this kind of model has, in the order they run."""
+        return (
+            ("encoder", "decoder") if self.kind == "encoder-decoder" else (self.kind.removesuffix("-only"),)
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values, ready for JSON."""
+        return asdict(self)
+
+    @classmethod
+    def from_dict(cls, values: dict[str, Any]) -> "ModelConfig":
+        """The config that `to_dict` wrote. Raises ValueError for unknown, missing or invalid entries."""
+        known = [field.name for field in fields(cls)]
+        for name in values:
+            if name not in known:
+                near = get_close_matches(str(name), known, n=1)
+                remedy = f"did you mean {near[0]}?" if near else "known are " + ", ".join(known)
+                raise ValueError(f"{name!r} is no field of ModelConfig; {remedy}")
+        missing = [name for name in known[:6] if name not in values]
+        if missing:
+            raise ValueError(f"{', '.join(missing)} missing: every ModelConfig states {', '.join(known[:6])}")
+        return cls(**values)
+
+    def _resolve_defaults(self) -> None:
+        if self.d_head is None:
+            if self.d_model % self.n_heads:
+                below = self.d_model // self.n_heads * self.n_heads
+                near = f"{below} or {below + self.n_heads}" if below else str(self.n_heads)
+                raise ValueError(
+                    f"d_model={self.d_model} is not divisible by n_heads={self.n_heads}; try {near}, or set d_head"
+                )
+            object.__setattr__(self, "d_head", self.d_model // self.n_heads)
+        if self.d_ff is None:
+            object.__setattr__(self, "d_ff", 4 * self.d_model)
+
+    def _check_choices(self) -> None:
+        # The registry is open, so only it knows the names; imported late because it lives with the engine.
+        from models.engine.positions import POSITIONS
+
+        _check_choice("kind", self.kind, get_args(Kind))
+        _check_choice("activation", self.activation, get_args(Activation))
+        _check_choice("norm", self.norm, get_args(Norm))
+        _check_choice("positions", self.positions, POSITIONS)
+        for name in ("bias", "tied_embeddings"):
+            if not isinstance(getattr(self, name), bool):
+                raise ValueError(f"{name}={getattr(self, name)!r} must be True or False")
+
+    def _check_numbers(self) -> None:
+        if not _is_number(self.dropout) or not 0 <= self.dropout < 1:
+            raise ValueError(
+                f"dropout={self.dropout!r} is outside 0 <= dropout < 1; try 0.1, or 0.0 to switch it off"
+            )
+        scale = self.attention_scale
+        if isinstance(scale, bool):
+            return
+        if not _is_number(scale) or not math.isfinite(scale) or scale <= 0:
+            raise ValueError(
+                f"attention_scale={scale!r} must be True (1 / sqrt(d_head)), False (no scale) "
+                f"or a positive number; try {self.head_size**-0.5:.4g}"
+            )
+
+    def _check_vocabularies(self) -> None:
+        if self.target_vocab_size is not None and self.kind != "encoder-decoder":
+            raise ValueError(
+                f"target_vocab_size={self.target_vocab_size} needs kind='encoder-decoder', not {self.kind!r}; "
+                "leave it out"
+            )
+        if self.pad_id is None:
+            return
+        smallest = min(self.vocab_size, self.output_vocab_size)
+        if (
+            isinstance(self.pad_id, bool)
+            or not isinstance(self.pad_id, int)
+            or not 0 <= self.pad_id < smallest
+        ):
+            raise ValueError(
+                f"pad_id={self.pad_id!r} is no token id below the vocabulary's size {smallest}; "
+                f"give one from 0 to {smallest - 1}, or None when nothing is padded"
+            )
+
+
+def _check_size(name: str, value: object, alternative: str = "") -> None:
+    if isinstance(value, bool) or not isinstance(value, int) or value < 1:
+        raise ValueError(
+            f"{name}={value!r} must be a whole number of at least 1{alternative}; try {name}=1 or more"
+        )
+
+
+def _check_choice(name: str, value: object, choices: Iterable[str]) -> None:
+    known = list(choices)
+    if value not in known:
+        raise ValueError(f"{name}={value!r} is unknown; choose one of {', '.join(known)}")
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)

@@ -1,0 +1,1 @@
+"""The transformer itself: attention, masks, positions, layers, trace, decoding."""

@@ -1,0 +1,109 @@
+"""Multi-head attention (Vaswani et al. 2017, 3.2): fast when nobody looks, step by step when traced."""
+
+import torch
+from jaxtyping import Bool, Float
+from torch import Tensor, nn
+from torch.nn import functional as F
+
+from models.config import ModelConfig
+from models.engine import masks
+from models.engine.cache import KeyValueCache
+from models.engine.trace import Scope, record
+
+Heads = Float[Tensor, "batch head key d_head"]
+
+
+class MultiHeadAttention(nn.Module):
+    """n_heads queries per position, each taking a weighted mean of values."""
+
+    def __init__(self, config: ModelConfig) -> None:
+        super().__init__()
+        width = config.n_heads * config.head_size
+        self.n_heads = config.n_heads
+        self.scale = config.scale
+        self.dropout = config.dropout
+        self.q_proj = nn.Linear(config.d_model, width, bias=config.bias)
+        self.k_proj = nn.Linear(config.d_model, width, bias=config.bias)
+        self.v_proj = nn.Linear(config.d_model, width, bias=config.bias)
+        self.out_proj = nn.Linear(width, config.d_model, bias=config.bias)
+
+    def forward(
+        self,
+        query_input: Float[Tensor, "batch query d_model"],
+        key_value_input: Float[Tensor, "batch key d_model"],
+        mask: Tensor | None = None,
+        *,
+        causal: bool = False,
+        trace: Scope | None = None,
+        cache: KeyValueCache | None = None,
+    ) -> Float[Tensor, "batch query d_model"]:
+        """Attends from `query_input` to `key_value_input`; the same tensor twice is self-attention.
+
+        `mask` is boolean, True = may attend, broadcastable to [batch, head, query, key]; `causal` forbids later
+        keys on top of it. A query that may attend to nothing gets z = 0. With a `cache`, the keys include
+        those computed before. Raises ValueError when the mask does not fit.
+        """
+        q = self._split(self.q_proj(query_input))  # [batch, head, query, d_head]
+        k, v = self._keys_and_values(key_value_input, cache)  # [batch, head, key, d_head]
+        if mask is not None:
+            masks.check(mask, (q.shape[0], q.shape[1], q.shape[2], k.shape[2]))
+        attend = self._fast if trace is None else self._traced
+        z = attend(q, k, v, mask, causal, trace)
+        out: Tensor = self.out_proj(z.transpose(1, 2).flatten(2))  # [batch, query, head * d_head] -> d_model
+        record(trace, "out", out)
+        return out
+
+    def _split(self, x: Float[Tensor, "batch position width"]) -> Float[Tensor, "batch head position d_head"]:
+        return x.unflatten(2, (self.n_heads, -1)).transpose(1, 2)
+
+    def _keys_and_values(
+        self, x: Float[Tensor, "batch new d_model"], cache: KeyValueCache | None
+    ) -> tuple[Heads, Heads]:
+        if cache is not None and (known := cache.fixed()) is not None:
+            return known
+        k, v = self._split(self.k_proj(x)), self._split(self.v_proj(x))
+        return (k, v) if cache is None else cache.extend(k, v)
+
+    def _fast(
+        self, q: Tensor, k: Heads, v: Heads, mask: Tensor | None, causal: bool, trace: None = None
+    ) -> Tensor:
+        # PyTorch's own causal kernel skips the masked half, but knows neither other masks nor cached keys.
+        is_causal = causal and mask is None and q.shape[2] == k.shape[2]
+        if not is_causal:
+            mask = _with_causal(mask, causal, q, k)
+        dropout = self.dropout if self.training else 0.0
+        return F.scaled_dot_product_attention(
+            q, k, v, attn_mask=mask, dropout_p=dropout, is_causal=is_causal, scale=self.scale
+        )
+
+    def _traced(
+        self, q: Tensor, k: Heads, v: Heads, mask: Tensor | None, causal: bool, trace: Scope | None
+    ) -> Tensor:
+        record(trace, "q", q)
+        record(trace, "k", k)
+        record(trace, "v", v)
+        scores = (q * self.scale) @ k.mT  # [batch, head, query, key]
+        mask = _with_causal(mask, causal, q, k)
+        if mask is not None:
+            scores = scores.masked_fill_(~mask, -torch.inf)
+        record(trace, "scores", scores)
+        pattern = _softmax(scores, mask)
+        record(trace, "pattern", pattern)
+        z = F.dropout(pattern, self.dropout, self.training) @ v  # [batch, head, query, d_head]
+        record(trace, "z", z)
+        return z
+
+
+def _with_causal(mask: Tensor | None, causal: bool, q: Tensor, k: Tensor) -> Tensor | None:
+    """The mask, causal as well if asked; a single query is the last position, which may see every key."""
+    n_query, n_key = q.shape[2], k.shape[2]
+    if not causal or n_query == 1:
+        return mask
+    return masks.combine(mask, masks.causal(n_query, n_key, device=q.device))
+
+
+def _softmax(scores: Tensor, mask: Bool[Tensor, "..."] | None) -> Tensor:
+    """Softmax over keys, [batch, head, query, key]; zeros, not NaN, where a row is all -inf."""
+    if mask is None or bool((some := mask.any(dim=-1, keepdim=True)).all()):
+        return scores.softmax(dim=-1)
+    return scores.masked_fill(~some, 0.0).softmax(dim=-1) * some

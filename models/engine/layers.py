@@ -1,0 +1,139 @@
+"""The parts between embedding and logits: feed-forward network, layer, stack."""
+
+from collections.abc import Callable
+
+from jaxtyping import Float
+from torch import Tensor, nn
+from torch.nn import functional as F
+
+from models.config import ModelConfig
+from models.engine.attention import MultiHeadAttention
+from models.engine.cache import DecoderCache, KeyValueCache
+from models.engine.positions import POSITIONS
+from models.engine.trace import Scope, record, within
+
+ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {
+    "relu": F.relu,
+    "gelu": F.gelu,
+    "gelu-tanh": lambda x: F.gelu(x, approximate="tanh"),
+}
+Stream = Float[Tensor, "batch position d_model"]
+
+
+class FeedForward(nn.Module):
+    """Two linear maps with an activation between them, position by position (Vaswani et al. 2017, 3.3)."""
+
+    def __init__(self, config: ModelConfig) -> None:
+        super().__init__()
+        self.linear_in = nn.Linear(config.d_model, config.ff_size, bias=config.bias)
+        self.linear_out = nn.Linear(config.ff_size, config.d_model, bias=config.bias)
+        self.activation = ACTIVATIONS[config.activation]
+        self.dropout = nn.Dropout(config.dropout)
+
+    def forward(self, x: Stream, *, trace: Scope | None = None) -> Stream:
+        """d_model -> d_ff -> d_model."""
+        pre = self.linear_in(x)
+        record(trace, "pre", pre)
+        post = self.activation(pre)
+        record(trace, "post", post)
+        out: Tensor = self.linear_out(self.dropout(post))
+        record(trace, "out", out)
+        return out
+
+
+class Layer(nn.Module):
+    """Self-attention, with `cross` also attention to the encoder's memory, then the feed-forward network.
+
+    Each adds to the residual stream: x + f(norm(x)) with pre-norm (Xiong et al. 2020), norm(x + f(x)) with
+    post-norm (Vaswani et al. 2017, 3.1).
+    """
+
+    def __init__(self, config: ModelConfig, *, cross: bool = False) -> None:
+        super().__init__()
+        self.pre_norm = config.norm == "pre"
+        self.self_attention = MultiHeadAttention(config)
+        self.self_norm = layer_norm(config)
+        self.cross_attention = MultiHeadAttention(config) if cross else None
+        self.cross_norm = layer_norm(config) if cross else None
+        self.feed_forward = FeedForward(config)
+        self.ff_norm = layer_norm(config)
+        self.dropout = nn.Dropout(config.dropout)
+
+    def forward(
+        self,
+        x: Stream,
+        mask: Tensor | None = None,
+        memory: Float[Tensor, "batch source d_model"] | None = None,
+        memory_mask: Tensor | None = None,
+        *,
+        causal: bool = False,
+        trace: Scope | None = None,
+        caches: tuple[KeyValueCache | None, KeyValueCache | None] = (None, None),
+    ) -> Stream:
+        """One layer further; masks as in `MultiHeadAttention`, caches for self- and cross-attention."""
+
+        def attend(h: Tensor) -> Tensor:
+            scope = within(trace, "self")
+            return self.self_attention(h, h, mask, causal=causal, trace=scope, cache=caches[0])  # type: ignore[no-any-return]
+
+        def look_back(h: Tensor) -> Tensor:
+            scope = within(trace, "cross")
+            return self.cross_attention(h, memory, memory_mask, trace=scope, cache=caches[1])  # type: ignore[no-any-return, misc]
+
+        def think(h: Tensor) -> Tensor:
+            return self.feed_forward(h, trace=within(trace, "ff"))  # type: ignore[no-any-return]
+
+        record(trace, "resid_pre", x)
+        x = self._add(x, attend, self.self_norm)
+        record(trace, "resid_self", x)
+        if self.cross_norm is not None:
+            x = self._add(x, look_back, self.cross_norm)
+            record(trace, "resid_cross", x)
+        x = self._add(x, think, self.ff_norm)
+        record(trace, "resid_post", x)
+        return x
+
+    def _add(self, x: Stream, sublayer: Callable[[Tensor], Tensor], norm: nn.Module) -> Stream:
+        if self.pre_norm:
+            return x + self.dropout(sublayer(norm(x)))
+        normalised: Tensor = norm(x + self.dropout(sublayer(x)))
+        return normalised
+
+
+class Stack(nn.Module):
+    """Positions and n_layers layers; with pre-norm also a last norm, since there the stream itself has none."""
+
+    def __init__(self, config: ModelConfig, *, causal: bool = False, cross: bool = False) -> None:
+        super().__init__()
+        self.causal = causal
+        self.positions = POSITIONS[config.positions](config)
+        self.dropout = nn.Dropout(config.dropout)
+        self.layers = nn.ModuleList(Layer(config, cross=cross) for _ in range(config.n_layers))
+        self.norm = layer_norm(config) if config.norm == "pre" else nn.Identity()
+
+    def forward(
+        self,
+        embeddings: Stream,
+        mask: Tensor | None = None,
+        memory: Float[Tensor, "batch source d_model"] | None = None,
+        memory_mask: Tensor | None = None,
+        *,
+        start: int = 0,
+        trace: Scope | None = None,
+        cache: DecoderCache | None = None,
+    ) -> Stream:
+        """Embeddings, the first at position `start`, through all layers."""
+        record(trace, "embed", embeddings)
+        x = self.dropout(self.positions(embeddings, start))
+        for i, layer in enumerate(self.layers):
+            caches = (None, None) if cache is None else cache.layers[i]
+            scope = within(trace, str(i))
+            x = layer(x, mask, memory, memory_mask, causal=self.causal, trace=scope, caches=caches)
+        out: Tensor = self.norm(x)
+        record(trace, "norm", out)
+        return out
+
+
+def layer_norm(config: ModelConfig) -> nn.LayerNorm:
+    """Layer normalisation over channels, biased as the rest of the model is."""
+    return nn.LayerNorm(config.d_model, bias=config.bias)

@@ -1,0 +1,41 @@
+"""Who may attend to whom: boolean masks, True = may attend, broadcastable to [batch, head, query, key]."""
+
+import torch
+from jaxtyping import Bool, Int
+from torch import Tensor
+
+
+def causal(
+    n_query: int, n_key: int, *, device: torch.device | str | None = None
+) -> Bool[Tensor, "1 1 n_query n_key"]:
+    """A query sees itself and what came before. The last query stands at the last key (earlier keys are cached)."""
+    allowed = torch.ones(n_query, n_key, dtype=torch.bool, device=device)
+    return allowed.tril(n_key - n_query)[None, None]
+
+
+def padding(token_ids: Int[Tensor, "batch key"], pad_id: int) -> Bool[Tensor, "batch 1 1 key"]:
+    """Nobody sees padding."""
+    return (token_ids != pad_id)[:, None, None, :]
+
+
+def combine(*masks: Bool[Tensor, "..."] | None) -> Bool[Tensor, "..."] | None:
+    """Allowed where every mask allows it; None allows everything."""
+    combined = None
+    for mask in masks:
+        if mask is not None:
+            combined = mask if combined is None else combined & mask
+    return combined
+
+
+def check(mask: Tensor, scores_shape: tuple[int, int, int, int]) -> None:
+    """Raises ValueError unless the mask is boolean and broadcasts to [batch, head, query, key]."""
+    if mask.dtype != torch.bool:
+        raise ValueError(
+            f"mask has dtype {mask.dtype}; it must be torch.bool, True = may attend: try mask.bool()"
+        )
+    fits = mask.dim() == 4 and all(a in (1, b) for a, b in zip(mask.shape, scores_shape, strict=True))
+    if not fits:
+        raise ValueError(
+            f"mask of shape {list(mask.shape)} does not broadcast to [batch, head, query, key] = "
+            f"{list(scores_shape)}; give four axes, each of that size or 1"
+        )

@@ -1,0 +1,143 @@
+"""Every intermediate of one forward pass, by address."""
+
+from collections.abc import Callable, Iterator, KeysView
+from difflib import get_close_matches
+from typing import Any, NamedTuple
+
+from torch import Tensor
+
+from models.config import ModelConfig
+
+
+class Entry(NamedTuple):
+    """One row of the glossary. In the address, {stack} is encoder or decoder and {layer} counts from 0."""
+
+    address: str
+    shape: str
+    meaning: str
+
+
+def _attention(name: str) -> tuple[Entry, ...]:
+    at = f"{{stack}}.{{layer}}.{name}"
+    return (
+        Entry(f"{at}.q", "[head, query, d_head]", "queries"),
+        Entry(f"{at}.k", "[head, key, d_head]", "keys"),
+        Entry(f"{at}.v", "[head, key, d_head]", "values"),
+        Entry(f"{at}.scores", "[head, query, key]", "dot products, scaled and masked: -inf where masked"),
+        Entry(
+            f"{at}.pattern", "[head, query, key]", "softmax of the scores; a row with everything masked is 0"
+        ),
+        Entry(f"{at}.z", "[head, query, d_head]", "pattern @ v"),
+        Entry(f"{at}.out", "[query, d_model]", "z of all heads side by side, through the output projection"),
+    )
+
+
+GLOSSARY: tuple[Entry, ...] = (
+    Entry("{stack}.embed", "[query, d_model]", "token embeddings times sqrt(d_model), before positions"),
+    Entry("{stack}.{layer}.resid_pre", "[query, d_model]", "residual stream entering the layer"),
+    *_attention("self"),
+    Entry("{stack}.{layer}.resid_self", "[query, d_model]", "resid_pre + self.out (post-norm: normalised)"),
+    *_attention("cross"),
+    Entry(
+        "{stack}.{layer}.resid_cross", "[query, d_model]", "resid_self + cross.out (post-norm: normalised)"
+    ),
+    Entry("{stack}.{layer}.ff.pre", "[query, d_ff]", "feed-forward, before the activation"),
+    Entry("{stack}.{layer}.ff.post", "[query, d_ff]", "feed-forward, after the activation"),
+    Entry("{stack}.{layer}.ff.out", "[query, d_model]", "what the feed-forward network adds"),
+    Entry("{stack}.{layer}.resid_post", "[query, d_model]", "the stream + ff.out (post-norm: normalised)"),
+    Entry(
+        "{stack}.norm", "[query, d_model]", "the stack's output, normalised (post-norm: the last resid_post)"
+    ),
+    Entry("logits", "[query, vocab]", "one score per word of the output vocabulary"),
+)
+"""Everything a trace can hold, in the order it is computed. Only the decoder of an encoder-decoder has cross."""
+
+
+def addresses(config: ModelConfig) -> list[str]:
+    """The addresses that a forward pass of such a model records, in the glossary's order, stack by stack."""
+    found = []
+    for stack in config.stacks:
+        has_cross = config.kind == "encoder-decoder" and stack == "decoder"
+        per_stack = [e.address for e in GLOSSARY if e.address.startswith("{stack}")]
+        per_layer = [a for a in per_stack if "{layer}" in a and (has_cross or "cross" not in a)]
+        found.append(f"{stack}.embed")
+        found += [a.format(stack=stack, layer=layer) for layer in range(config.n_layers) for a in per_layer]
+        found.append(f"{stack}.norm")
+    return [*found, "logits"]
+
+
+class Trace:
+    """One prompt's intermediates, without a batch axis and detached from the autograd graph.
+
+    `reduce(address, tensor)` is called as each is computed; what it returns is kept, None keeps nothing, so
+    that a large model's matrices need exist only one at a time. Left out, the tensors themselves are kept.
+    `tokens` is for the labels of whoever knows them: a list of str for "encoder", for "decoder".
+    """
+
+    def __init__(self, reduce: Callable[[str, Tensor], Any | None] | None = None) -> None:
+        self.tokens: dict[str, list[str]] = {}
+        self._reduce = reduce
+        self._values: dict[str, Any] = {}
+
+    @staticmethod
+    def glossary() -> tuple[Entry, ...]:
+        """All (address, shape in words, meaning)."""
+        return GLOSSARY
+
+    def record(self, address: str, tensor: Tensor) -> None:
+        """Keeps a tensor [1, ...] under its address. Raises ValueError when the address is taken."""
+        if address in self._values:
+            raise ValueError(
+                f"{address} is recorded already: a trace holds one prompt; give each its own Trace()"
+            )
+        value: Any = tensor.detach()[0]
+        if self._reduce is not None:
+            value = self._reduce(address, value)
+        if value is not None:
+            self._values[address] = value
+
+    def __getitem__(self, address: str) -> Any:
+        """What was kept there. Raises KeyError naming near addresses."""
+        if address in self._values:
+            return self._values[address]
+        near = get_close_matches(address, self._values, n=3, cutoff=0.5)
+        remedy = f"near it are {', '.join(near)}" if near else "see trace.keys()"
+        raise KeyError(f"nothing is recorded at {address!r}; {remedy}")
+
+    def __contains__(self, address: object) -> bool:
+        return address in self._values
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._values)
+
+    def keys(self) -> KeysView[str]:
+        """The addresses, in the order of computation."""
+        return self._values.keys()
+
+
+class Scope(NamedTuple):
+    """A trace seen from inside one part of the model, whose addresses begin with `prefix`."""
+
+    trace: Trace
+    prefix: str
+
+
+def within(scope: Trace | Scope | None, name: str) -> Scope | None:
+    """The scope one part further down; nothing when nothing is traced."""
+    if scope is None:
+        return None
+    return Scope(scope, name) if isinstance(scope, Trace) else Scope(scope.trace, f"{scope.prefix}.{name}")
+
+
+def record(scope: Scope | None, name: str, tensor: Tensor) -> None:
+    """Records a tensor [1, ...] under the scope's prefix; does nothing when nothing is traced."""
+    if scope is not None:
+        scope.trace.record(f"{scope.prefix}.{name}", tensor)
+
+
+def check_one_prompt(trace: Trace | None, batch: int) -> None:
+    """Raises ValueError when more than one prompt is to be traced."""
+    if trace is not None and batch != 1:
+        raise ValueError(
+            f"batch={batch}: a trace holds one prompt; trace one row at a time, tokens[i : i + 1]"
+        )

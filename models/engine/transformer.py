@@ -1,0 +1,179 @@
+"""The transformer in its three kinds: encoder-only, decoder-only, encoder-decoder."""
+
+import torch
+from jaxtyping import Float, Int
+from torch import Tensor, nn
+from torch.nn import functional as F
+
+from models.config import ModelConfig
+from models.engine import masks
+from models.engine.cache import DecoderCache
+from models.engine.layers import Stack
+from models.engine.trace import Trace, check_one_prompt, within
+
+Tokens = Int[Tensor, "batch position"]
+Logits = Float[Tensor, "batch position vocab"]
+
+
+class Transformer(nn.Module):
+    """Token ids in, logits out (Vaswani et al. 2017).
+
+    Embeddings are multiplied by sqrt(d_model) (3.4) and start with variance 1 / d_model: tokens then enter
+    the stream as loud as positions, while the same matrix, tied, starts with logits of variance about 1.
+    Linear maps start Xavier-uniform with zero biases. `seed` fixes all weights; None draws a fresh one.
+    Neither reads nor changes PyTorch's global random state.
+    """
+
+    def __init__(self, config: ModelConfig, *, seed: int | None = None) -> None:
+        super().__init__()
+        self.config = config
+        has_memory = config.kind == "encoder-decoder"
+        # Modules initialise themselves from global randomness; `_initialise` then overwrites all of it.
+        with torch.random.fork_rng(devices=[]):
+            self.embedding = nn.Embedding(config.vocab_size, config.d_model)
+            own_target = config.target_vocab_size is not None
+            self.target_embedding = (
+                nn.Embedding(config.output_vocab_size, config.d_model) if own_target else None
+            )
+            self.encoder = Stack(config) if "encoder" in config.stacks else None
+            self.decoder = (
+                Stack(config, causal=True, cross=has_memory) if "decoder" in config.stacks else None
+            )
+            tied = config.tied_embeddings
+            self.output = None if tied else nn.Linear(config.d_model, config.output_vocab_size, bias=False)
+        generator = torch.Generator()
+        generator.manual_seed(seed) if seed is not None else generator.seed()
+        self._initialise(generator)
+
+    def forward(
+        self,
+        tokens: Tokens,
+        target: Tokens | None = None,
+        *,
+        mask: Tensor | None = None,
+        trace: Trace | None = None,
+    ) -> Logits:
+        """Logits [batch, position, vocab]; of an encoder-decoder, for each position of `target`.
+
+        `mask` (boolean, True = may attend, broadcastable to [batch, head, query, key]) further restricts the
+        self-attention of the first stack; causal and padding masks are added here. Raises ValueError for
+        token ids outside the vocabulary, sequences longer than max_len, and a trace of more than one row.
+        """
+        if self.config.kind == "encoder-decoder":
+            if target is None:
+                raise ValueError(
+                    "target=None: an encoder-decoder needs target tokens; give both, model(source, target)"
+                )
+            memory = self.encode(tokens, mask=mask, trace=trace)
+            return self.decode(target, memory, tokens, trace=trace)
+        if target is not None:
+            raise ValueError(
+                f"target given, but kind={self.config.kind!r} reads one sequence; give tokens alone"
+            )
+        if self.config.kind == "decoder-only":
+            return self.decode(tokens, mask=mask, trace=trace)
+        return self._logits(self.encode(tokens, mask=mask, trace=trace), trace)
+
+    def encode(
+        self, tokens: Tokens, *, mask: Tensor | None = None, trace: Trace | None = None
+    ) -> Float[Tensor, "batch position d_model"]:
+        """The encoder's output, the decoder's memory. Raises ValueError as `forward` does."""
+        if self.encoder is None:
+            raise ValueError(f"kind={self.config.kind!r} has no encoder; call the model itself, or decode")
+        x = self._embed(tokens, self.embedding, 0, trace)
+        mask = masks.combine(mask, self._padding(tokens))
+        memory: Tensor = self.encoder(x, mask, trace=within(trace, "encoder"))
+        return memory
+
+    def decode(
+        self,
+        target: Tokens,
+        memory: Float[Tensor, "batch source d_model"] | None = None,
+        source: Tensor | None = None,
+        *,
+        mask: Tensor | None = None,
+        cache: DecoderCache | None = None,
+        trace: Trace | None = None,
+    ) -> Logits:
+        """Logits for what follows each position of `target`; a decoder-only model needs no memory.
+
+        `source` says which memory is padding: its token ids [batch, source], or a boolean mask broadcastable to
+        [batch, head, target, source], True = may attend. With a `cache`, `target` holds only the tokens that
+        the cache has not read. Raises ValueError as `forward` does.
+        """
+        self._check_decode(memory, cache, trace)
+        assert self.decoder is not None
+        start = 0 if cache is None else cache.length
+        x = self._embed(target, self.target_embedding or self.embedding, start, trace)
+        read = target if cache is None else cache.read(target)
+        mask = masks.combine(mask, self._padding(read))
+        if source is not None and source.dtype != torch.bool:
+            source = self._padding(source)
+        scope = within(trace, "decoder")
+        x = self.decoder(x, mask, memory, source, start=start, trace=scope, cache=cache)
+        return self._logits(x, trace)
+
+    def unembed(self, x: Float[Tensor, "*batch d_model"]) -> Float[Tensor, "*batch vocab"]:
+        """The output layer: a vector's score for each word of the output vocabulary (no bias)."""
+        if self.output is not None:
+            return F.linear(x, self.output.weight)
+        return F.linear(x, (self.target_embedding or self.embedding).weight)
+
+    def new_cache(self) -> DecoderCache:
+        """An empty key-value cache for `decode`."""
+        return DecoderCache(self.config.n_layers)
+
+    def _logits(self, x: Float[Tensor, "batch position d_model"], trace: Trace | None) -> Logits:
+        logits = self.unembed(x)
+        if trace is not None:
+            trace.record("logits", logits)
+        return logits
+
+    def _padding(self, tokens: Tokens) -> Tensor | None:
+        """Mask for padding; None when there is none, so that attention keeps its unmasked kernel."""
+        if self.config.pad_id is None:
+            return None
+        mask = masks.padding(tokens, self.config.pad_id)
+        return None if bool(mask.all()) else mask
+
+    def _embed(
+        self, tokens: Tokens, embedding: nn.Embedding, start: int, trace: Trace | None
+    ) -> Float[Tensor, "batch position d_model"]:
+        check_one_prompt(trace, tokens.shape[0])
+        end = start + tokens.shape[1]
+        if end > self.config.max_len:
+            raise ValueError(
+                f"{end} tokens are longer than max_len={self.config.max_len}; cut the sequence, or raise max_len"
+            )
+        try:
+            embedded: Tensor = embedding(tokens)
+        except IndexError:
+            # PyTorch has looked already; only to say which token it was, look again.
+            outside = tokens[(tokens < 0) | (tokens >= embedding.num_embeddings)]
+            raise ValueError(
+                f"token id {outside[0].item()} is outside the vocabulary of {embedding.num_embeddings}; "
+                f"ids go from 0 to {embedding.num_embeddings - 1}"
+            ) from None
+        return embedded * self.config.d_model**0.5
+
+    def _check_decode(self, memory: Tensor | None, cache: DecoderCache | None, trace: Trace | None) -> None:
+        kind = self.config.kind
+        if self.decoder is None:
+            raise ValueError(f"kind={kind!r} has no decoder; call the model itself, or encode")
+        if (memory is None) == (kind == "encoder-decoder"):
+            remedy = "give memory=model.encode(source)" if memory is None else "leave memory out"
+            raise ValueError(f"memory {'missing' if memory is None else 'given'} for kind={kind!r}; {remedy}")
+        if trace is not None and cache is not None:
+            raise ValueError(
+                "trace and cache together: a trace shows whole sequences; decode without the cache"
+            )
+
+    @torch.no_grad()
+    def _initialise(self, generator: torch.Generator) -> None:
+        for module in self.modules():
+            if isinstance(module, nn.Linear):
+                nn.init.xavier_uniform_(module.weight, generator=generator)
+                if module.bias is not None:
+                    module.bias.zero_()
+            elif isinstance(module, nn.Embedding):
+                module.weight.normal_(0.0, self.config.d_model**-0.5, generator=generator)
