@@ -2,16 +2,16 @@
 
 import os
 import shutil
-import signal
 import socket
 import subprocess
 import sys
 import time
-import urllib.request
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+
+from tools.background import free_port, serving
 
 ROOT = Path(__file__).resolve().parents[1]
 
@@ -129,37 +129,11 @@ def test_a_wrong_address_is_told_with_a_right_one(installed_clone, setting, told
 
 
 @pytest.fixture
-def free_port() -> int:
-    with socket.create_server(("127.0.0.1", 0)) as probe:
-        return probe.getsockname()[1]
-
-
-@pytest.fixture
-def running(installed_clone: Path, free_port: int, request) -> Iterator[tuple[int, Path]]:
+def running(installed_clone: Path, request: pytest.FixtureRequest) -> Iterator[tuple[int, Path]]:
     """Port and log of `make run` on the host that the test names."""
-    log = installed_clone / "log.txt"
-    command = ["make", "run", f"PORT={free_port}", f"HOST={request.param}"]
-    with log.open("w") as out:
-        process = subprocess.Popen(
-            command, cwd=installed_clone, stdout=out, stderr=out, start_new_session=True
-        )
-        try:
-            wait_for(f"http://127.0.0.1:{free_port}/_stcore/health")
-            yield free_port, log
-        finally:
-            os.killpg(process.pid, signal.SIGTERM)
-            process.wait()
-
-
-def wait_for(url: str) -> None:
-    end = time.monotonic() + 60
-    while True:
-        try:
-            urllib.request.urlopen(url, timeout=5).close()
-            return
-        except OSError:
-            assert time.monotonic() < end, f"nothing answers at {url}"
-            time.sleep(0.1)
+    port, log = free_port(), installed_clone / "log.txt"
+    with serving(["make", "run", f"PORT={port}", f"HOST={request.param}"], port, installed_clone, log):
+        yield port, log
 
 
 @pytest.mark.parametrize("running", ["127.0.0.1"], indirect=True)

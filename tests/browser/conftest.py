@@ -1,53 +1,21 @@
 """A real server, a real Chromium; a console error or a request to another host fails the test."""
 
 import os
-import socket
-import subprocess
-import sys
-import time
-import urllib.request
 from collections.abc import Callable, Iterator
-from pathlib import Path
 from urllib.parse import urlsplit
 
 import pytest
 from playwright.sync_api import Browser, Page, Playwright, sync_playwright
 
 from tools import chromium
-
-ROOT = Path(__file__).resolve().parents[2]
-START_SECONDS = 60
+from tools.background import serving_the_app
 
 
 @pytest.fixture(scope="session")
 def app_url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """Address of a server of this clone's app, started for the session as `make run` starts it."""
-    port = free_port()
-    log = tmp_path_factory.mktemp("server") / "log.txt"
-    command = [sys.executable, str(ROOT / "tools/serve.py"), "--port", str(port)]
-    with log.open("w") as out, subprocess.Popen(command, cwd=ROOT, stdout=out, stderr=out) as server:
-        try:
-            wait_until_healthy(server, f"http://127.0.0.1:{port}/_stcore/health", log)
-            yield f"http://127.0.0.1:{port}"
-        finally:
-            server.terminate()
-
-
-def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
-
-
-def wait_until_healthy(server: subprocess.Popen, health_url: str, log: Path) -> None:
-    end = time.monotonic() + START_SECONDS
-    while time.monotonic() < end and server.poll() is None:
-        try:
-            with urllib.request.urlopen(health_url, timeout=5):
-                return
-        except OSError:
-            time.sleep(0.1)
-    pytest.fail(f"the app did not start:\n{log.read_text()}")
+    """Address of a server of this clone's app that runs for the session."""
+    with serving_the_app(tmp_path_factory.mktemp("server") / "log.txt") as server:
+        yield server.url
 
 
 @pytest.fixture(scope="session")
@@ -74,9 +42,16 @@ def browser(chromium_path: str, playwright: Playwright) -> Iterator[Browser]:
 
 
 @pytest.fixture
-def new_page(browser: Browser, app_url: str) -> Iterator[Callable[..., Page]]:
+def problems() -> Iterator[list[str]]:
+    """What went wrong behind the scenes of this test's pages; it must be empty in the end."""
+    noted: list[str] = []
+    yield noted
+    assert not noted, "\n".join(noted)
+
+
+@pytest.fixture
+def new_page(browser: Browser, app_url: str, problems: list[str]) -> Iterator[Callable[..., Page]]:
     """Function that opens a page as a visitor of its own; keywords go to `browser.new_context`."""
-    problems: list[str] = []
     contexts = []
 
     def open_page(**options: object) -> Page:
@@ -89,7 +64,6 @@ def new_page(browser: Browser, app_url: str) -> Iterator[Callable[..., Page]]:
     yield open_page
     for context in contexts:
         context.close()
-    assert not problems, "\n".join(problems)
 
 
 def watch(page: Page, app_url: str, problems: list[str]) -> None:
