@@ -14,8 +14,9 @@ help:  ## list these commands
 install:  ## set up .venv, and nothing when it is up to date
 	@$(PYTHON) tools/install.py requirements.txt
 
+# `exec`: whoever stops make stops the server, not a shell in between.
 run: install  ## start the app; PORT=8600 and HOST=0.0.0.0 change where it listens
-	@$(VENV_PYTHON) tools/serve.py --host "$(HOST)" --port "$(PORT)"
+	@exec $(VENV_PYTHON) tools/serve.py --host "$(HOST)" --port "$(PORT)"
 
 test: check chromium  ## everything: linters, types, layers, unit tests, tests in a real browser
 	$(VENV_PYTHON) -m pytest tests/browser
@@ -40,7 +41,7 @@ evaluate: install  ## score the shipped translator on held-out sentences
 
 clean:  ## remove every cache; .venv stays
 	rm -rf .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis test-results
-	find . -name __pycache__ -prune -exec rm -rf {} +
+	find * -name __pycache__ -prune -exec rm -rf {} +
 
 install-dev:
 	@$(PYTHON) tools/install.py requirements.txt requirements-dev.txt
