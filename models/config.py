@@ -10,6 +10,9 @@ Kind = Literal["encoder-only", "decoder-only", "encoder-decoder"]
 Activation = Literal["relu", "gelu", "gelu-tanh"]
 Norm = Literal["pre", "post"]
 
+POSITION_SCHEMES: list[str] = ["none", "sinusoidal", "learned"]
+"""Names a config may give as `positions`; `models.engine.positions.register` adds more."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class ModelConfig:
@@ -78,9 +81,7 @@ class ModelConfig:
     @property
     def stacks(self) -> tuple[str, ...]:
         """The stacks this kind of model has, in the order they run."""
-        return (
-            ("encoder", "decoder") if self.kind == "encoder-decoder" else (self.kind.removesuffix("-only"),)
-        )
+        return tuple(self.kind.removesuffix("-only").split("-"))
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values, ready for JSON."""
@@ -106,20 +107,18 @@ class ModelConfig:
                 below = self.d_model // self.n_heads * self.n_heads
                 near = f"{below} or {below + self.n_heads}" if below else str(self.n_heads)
                 raise ValueError(
-                    f"d_model={self.d_model} is not divisible by n_heads={self.n_heads}; try {near}, or set d_head"
+                    f"d_model={self.d_model} is not divisible by n_heads={self.n_heads}; "
+                    f"try {near}, or set d_head"
                 )
             object.__setattr__(self, "d_head", self.d_model // self.n_heads)
         if self.d_ff is None:
             object.__setattr__(self, "d_ff", 4 * self.d_model)
 
     def _check_choices(self) -> None:
-        # The registry is open, so only it knows the names; imported late because it lives with the engine.
-        from models.engine.positions import POSITIONS
-
         _check_choice("kind", self.kind, get_args(Kind))
         _check_choice("activation", self.activation, get_args(Activation))
         _check_choice("norm", self.norm, get_args(Norm))
-        _check_choice("positions", self.positions, POSITIONS)
+        _check_choice("positions", self.positions, POSITION_SCHEMES)
         for name in ("bias", "tied_embeddings"):
             if not isinstance(getattr(self, name), bool):
                 raise ValueError(f"{name}={getattr(self, name)!r} must be True or False")
@@ -141,28 +140,22 @@ class ModelConfig:
     def _check_vocabularies(self) -> None:
         if self.target_vocab_size is not None and self.kind != "encoder-decoder":
             raise ValueError(
-                f"target_vocab_size={self.target_vocab_size} needs kind='encoder-decoder', not {self.kind!r}; "
-                "leave it out"
+                f"target_vocab_size={self.target_vocab_size} needs kind='encoder-decoder', "
+                f"not {self.kind!r}; leave it out"
             )
         if self.pad_id is None:
             return
-        smallest = min(self.vocab_size, self.output_vocab_size)
-        if (
-            isinstance(self.pad_id, bool)
-            or not isinstance(self.pad_id, int)
-            or not 0 <= self.pad_id < smallest
-        ):
+        pad_id, smallest = self.pad_id, min(self.vocab_size, self.output_vocab_size)
+        if isinstance(pad_id, bool) or not isinstance(pad_id, int) or not 0 <= pad_id < smallest:
             raise ValueError(
-                f"pad_id={self.pad_id!r} is no token id below the vocabulary's size {smallest}; "
+                f"pad_id={pad_id!r} is no token id below the vocabulary's size {smallest}; "
                 f"give one from 0 to {smallest - 1}, or None when nothing is padded"
             )
 
 
 def _check_size(name: str, value: object, alternative: str = "") -> None:
     if isinstance(value, bool) or not isinstance(value, int) or value < 1:
-        raise ValueError(
-            f"{name}={value!r} must be a whole number of at least 1{alternative}; try {name}=1 or more"
-        )
+        raise ValueError(f"{name}={value!r} must be a whole number{alternative}, at least 1; try {name}=4")
 
 
 def _check_choice(name: str, value: object, choices: Iterable[str]) -> None:

@@ -39,22 +39,21 @@ class MultiHeadAttention(nn.Module):
     ) -> Float[Tensor, "batch query d_model"]:
         """Attends from `query_input` to `key_value_input`; the same tensor twice is self-attention.
 
-        `mask` is boolean, True = may attend, broadcastable to [batch, head, query, key]; `causal` forbids later
-        keys on top of it. A query that may attend to nothing gets z = 0. With a `cache`, the keys include
-        those computed before. Raises ValueError when the mask does not fit.
+        `mask` is boolean, True = may attend, broadcastable to [batch, head, query, key]; `causal` forbids
+        later keys on top of it. A query that may attend to nothing gets z = 0. With a `cache`, the keys
+        include those computed before. Raises ValueError when the mask does not fit.
         """
         q = self._split(self.q_proj(query_input))  # [batch, head, query, d_head]
         k, v = self._keys_and_values(key_value_input, cache)  # [batch, head, key, d_head]
         if mask is not None:
             masks.check(mask, (q.shape[0], q.shape[1], q.shape[2], k.shape[2]))
-        attend = self._fast if trace is None else self._traced
-        z = attend(q, k, v, mask, causal, trace)
-        out: Tensor = self.out_proj(z.transpose(1, 2).flatten(2))  # [batch, query, head * d_head] -> d_model
+        z = self._fast(q, k, v, mask, causal) if trace is None else self._traced(q, k, v, mask, causal, trace)
+        out = self.out_proj(z.transpose(1, 2).flatten(2))  # [batch, query, head * d_head] -> d_model
         record(trace, "out", out)
         return out
 
     def _split(self, x: Float[Tensor, "batch position width"]) -> Float[Tensor, "batch head position d_head"]:
-        return x.unflatten(2, (self.n_heads, -1)).transpose(1, 2)
+        return x.view(*x.shape[:2], self.n_heads, -1).transpose(1, 2)
 
     def _keys_and_values(
         self, x: Float[Tensor, "batch new d_model"], cache: KeyValueCache | None
@@ -64,9 +63,7 @@ class MultiHeadAttention(nn.Module):
         k, v = self._split(self.k_proj(x)), self._split(self.v_proj(x))
         return (k, v) if cache is None else cache.extend(k, v)
 
-    def _fast(
-        self, q: Tensor, k: Heads, v: Heads, mask: Tensor | None, causal: bool, trace: None = None
-    ) -> Tensor:
+    def _fast(self, q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None, causal: bool) -> Tensor:
         # PyTorch's own causal kernel skips the masked half, but knows neither other masks nor cached keys.
         is_causal = causal and mask is None and q.shape[2] == k.shape[2]
         if not is_causal:
@@ -77,7 +74,7 @@ class MultiHeadAttention(nn.Module):
         )
 
     def _traced(
-        self, q: Tensor, k: Heads, v: Heads, mask: Tensor | None, causal: bool, trace: Scope | None
+        self, q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None, causal: bool, trace: Scope
     ) -> Tensor:
         record(trace, "q", q)
         record(trace, "k", k)

@@ -5,10 +5,11 @@ from jaxtyping import Float, Int
 from torch import Tensor
 
 Heads = Float[Tensor, "batch head key d_head"]
+NewHeads = Float[Tensor, "batch head new d_head"]
 
 
 class KeyValueCache:
-    """One attention's keys and values. Self-attention's grow with every token, cross-attention's are made once."""
+    """One attention's keys and values: of self-attention they grow, of cross-attention they are made once."""
 
     def __init__(self, *, grows: bool) -> None:
         self.grows = grows
@@ -21,7 +22,7 @@ class KeyValueCache:
             return None
         return self.keys, self.values
 
-    def extend(self, keys: Heads, values: Heads) -> tuple[Heads, Heads]:
+    def extend(self, keys: NewHeads, values: NewHeads) -> tuple[Heads, Heads]:
         """Adds the newest positions; returns all of them."""
         if self.keys is not None and self.values is not None:
             keys = torch.cat([self.keys, keys], dim=2)  # [batch, head, key, d_head]

@@ -1,6 +1,7 @@
-"""Writing one token after another: greedily, or by chance."""
+"""Writing one token after another: greedily, or by chance. Beam search is in `beam`."""
 
-from __future__ import annotations
+import math
+from collections.abc import Callable
 
 import torch
 from jaxtyping import Float, Int
@@ -8,50 +9,165 @@ from torch import Tensor
 
 from models.engine.transformer import Transformer
 
-Tokens = Int[Tensor, "batch position"]
+Prefix = Int[Tensor, "batch prefix"]
+Source = Int[Tensor, "batch source"]
+Written = Int[Tensor, "batch written"]
 
 
 class NextToken:
-    """Logits of what follows a growing sequence, computing only what is new unless `use_cache` is False."""
+    """Logits of what follows a growing sequence; computes only what is new, unless `use_cache` is False."""
 
-    def __init__(self, model: Transformer, source: Tokens | None, *, use_cache: bool) -> None:
+    def __init__(self, model: Transformer, source: Source | None, *, use_cache: bool) -> None:
         self.model = model
         self.source = source
         self.memory = None if source is None else model.encode(source)
         self.cache = model.new_cache() if use_cache else None
 
-    def __call__(self, tokens: Tokens) -> Float[Tensor, "batch vocab"]:
-        """Logits for the position after the last of `tokens` (all of them: the cache knows which are new)."""
+    def __call__(self, tokens: Written) -> Float[Tensor, "batch vocab"]:
+        """Logits for the position after the last of `tokens` (all so far: the cache knows which are new)."""
         new = tokens if self.cache is None else tokens[:, self.cache.length :]
         return self.model.decode(new, self.memory, self.source, cache=self.cache)[:, -1]
+
+    def select(self, rows: Int[Tensor, " row"]) -> None:
+        """Goes on with these rows of the batch, in this order, repeats allowed."""
+        if self.memory is not None and self.source is not None:
+            self.memory, self.source = self.memory[rows], self.source[rows]
+        if self.cache is not None:
+            self.cache.select(rows)
 
 
 @torch.no_grad()
 def greedy(
     model: Transformer,
-    prefix: Tokens,
+    prefix: Prefix,
     *,
-    source: Tokens | None = None,
+    source: Source | None = None,
     eos_id: int | None = None,
     max_new_tokens: int | None = None,
     use_cache: bool = True,
-) -> Tokens:
+) -> Written:
     """The most probable token, again and again.
 
-    `prefix` [batch, position] is what the decoder begins with (a prompt; <bos> for an encoder-decoder, which
-    also needs `source`). A row ends at `eos_id`, and is filled with it until all rows end, or max_new_tokens
-    (None = as many as max_len allows) are written. Returns prefix and new tokens.
+    `prefix` is what the decoder begins with: a prompt, or <bos> for an encoder-decoder, which also needs
+    `source`. All prefixes are equally long, without padding. A row ends with `eos_id`, which then fills it
+    until every row has ended or `max_new_tokens` (None: as many as max_len allows) are written. Returns the
+    prefix and what was written. Raises ValueError for a request that the model cannot serve.
     """
+    n_new = room(model, prefix, source, eos_id, max_new_tokens)
     next_token = NextToken(model, source, use_cache=use_cache)
-    room = model.config.max_len - prefix.shape[1]
-    tokens = prefix
-    finished = torch.zeros(len(prefix), dtype=torch.bool, device=prefix.device)
-    for _ in range(room if max_new_tokens is None else max_new_tokens):
-        chosen = next_token(tokens).argmax(dim=-1)
+    return _write(next_token, prefix, lambda logits: logits.argmax(dim=-1), eos_id, n_new)
+
+
+@torch.no_grad()
+def sample(
+    model: Transformer,
+    prefix: Prefix,
+    *,
+    generator: torch.Generator,
+    temperature: float = 1.0,
+    top_k: int | None = None,
+    top_p: float | None = None,
+    source: Source | None = None,
+    eos_id: int | None = None,
+    max_new_tokens: int | None = None,
+    use_cache: bool = True,
+) -> Written:
+    """Tokens drawn from `distribution`; everything else as in `greedy`."""
+    n_new = room(model, prefix, source, eos_id, max_new_tokens)
+    next_token = NextToken(model, source, use_cache=use_cache)
+
+    def draw(logits: Tensor) -> Tensor:
+        probabilities = distribution(logits, temperature=temperature, top_k=top_k, top_p=top_p)
+        return torch.multinomial(probabilities, 1, generator=generator)[:, 0]
+
+    return _write(next_token, prefix, draw, eos_id, n_new)
+
+
+def distribution(
+    logits: Float[Tensor, "*batch vocab"],
+    *,
+    temperature: float = 1.0,
+    top_k: int | None = None,
+    top_p: float | None = None,
+) -> Float[Tensor, "*batch vocab"]:
+    """Probabilities to draw from: softmax(logits / temperature), cut to the likeliest tokens.
+
+    `top_k` keeps that many tokens (Fan et al. 2018); `top_p` then keeps the fewest whose probabilities
+    reach it (Holtzman et al. 2020). Raises ValueError unless temperature > 0, 1 <= top_k <= vocab, 0 < top_p <= 1.
+    """
+    _check_sampling(logits.shape[-1], temperature, top_k, top_p)
+    probabilities = (logits / temperature).softmax(dim=-1)
+    likeliest, token = probabilities.sort(dim=-1, descending=True, stable=True)
+    if top_k is not None:
+        likeliest[..., top_k:] = 0.0
+        likeliest /= likeliest.sum(dim=-1, keepdim=True)
+    if top_p is not None:
+        reached_before = likeliest.cumsum(dim=-1) - likeliest
+        likeliest = likeliest.masked_fill(reached_before >= top_p, 0.0)
+        likeliest /= likeliest.sum(dim=-1, keepdim=True)
+    return torch.zeros_like(probabilities).scatter(-1, token, likeliest)
+
+
+def room(
+    model: Transformer, prefix: Prefix, source: Source | None, eos_id: int | None, max_new_tokens: int | None
+) -> int:
+    """How many tokens to write at most. Raises ValueError for a request that the model cannot serve."""
+    config = model.config
+    if config.kind == "encoder-only":
+        raise ValueError("kind='encoder-only' writes nothing; decode with a model that has a decoder")
+    if (source is None) == (config.kind == "encoder-decoder"):
+        found, remedy = ("missing", "give one") if source is None else ("given", "leave it out")
+        raise ValueError(f"source {found} for kind={config.kind!r}; {remedy}")
+    if source is not None and len(source) != len(prefix):
+        raise ValueError(
+            f"source has {len(source)} rows, prefix {len(prefix)}; give one prefix to each source"
+        )
+    if eos_id is not None and not 0 <= eos_id < config.output_vocab_size:
+        raise ValueError(
+            f"eos_id={eos_id} is outside the vocabulary; give one from 0 to {config.output_vocab_size - 1}"
+        )
+    if model.training and config.dropout:
+        raise ValueError(
+            f"dropout={config.dropout} is on, so tokens would be chance; call model.eval() first"
+        )
+    length = prefix.shape[1]
+    if not 1 <= length < config.max_len:
+        raise ValueError(
+            f"prefix of {length} tokens: at least 1 is needed, and room below max_len={config.max_len}; "
+            f"give 1 to {config.max_len - 1}"
+        )
+    free = config.max_len - length
+    if max_new_tokens is not None and not 1 <= max_new_tokens <= free:
+        raise ValueError(
+            f"max_new_tokens={max_new_tokens} after {length} tokens does not fit max_len={config.max_len}; "
+            f"ask for 1 to {free}"
+        )
+    return free if max_new_tokens is None else max_new_tokens
+
+
+def _write(
+    next_token: NextToken, tokens: Tensor, choose: Callable[[Tensor], Tensor], eos_id: int | None, n_new: int
+) -> Tensor:
+    finished = torch.zeros(len(tokens), dtype=torch.bool, device=tokens.device)
+    for _ in range(n_new):
+        chosen = choose(next_token(tokens))  # [batch]
         if eos_id is not None:
             chosen = chosen.masked_fill(finished, eos_id)
-            finished |= chosen == eos_id
+            finished = chosen == eos_id
         tokens = torch.cat([tokens, chosen[:, None]], dim=1)
         if bool(finished.all()):
             break
     return tokens
+
+
+def _check_sampling(vocab_size: int, temperature: float, top_k: int | None, top_p: float | None) -> None:
+    if not (math.isfinite(temperature) and temperature > 0):
+        raise ValueError(
+            f"temperature={temperature} must be a positive number; try 1.0, or greedy() for the limit 0"
+        )
+    if top_k is not None and not 1 <= top_k <= vocab_size:
+        raise ValueError(
+            f"top_k={top_k} must be from 1 to the vocabulary's size {vocab_size}; try {min(40, vocab_size)}"
+        )
+    if top_p is not None and not 0 < top_p <= 1:
+        raise ValueError(f"top_p={top_p} is outside 0 < top_p <= 1; try 0.9, or None to keep every token")

@@ -36,7 +36,7 @@ class FeedForward(nn.Module):
         record(trace, "pre", pre)
         post = self.activation(pre)
         record(trace, "post", post)
-        out: Tensor = self.linear_out(self.dropout(post))
+        out = self.linear_out(self.dropout(post))
         record(trace, "out", out)
         return out
 
@@ -74,34 +74,33 @@ class Layer(nn.Module):
 
         def attend(h: Tensor) -> Tensor:
             scope = within(trace, "self")
-            return self.self_attention(h, h, mask, causal=causal, trace=scope, cache=caches[0])  # type: ignore[no-any-return]
+            return self.self_attention(h, h, mask, causal=causal, trace=scope, cache=caches[0])
 
-        def look_back(h: Tensor) -> Tensor:
+        def attend_to_memory(h: Tensor) -> Tensor:
             scope = within(trace, "cross")
-            return self.cross_attention(h, memory, memory_mask, trace=scope, cache=caches[1])  # type: ignore[no-any-return, misc]
+            return self.cross_attention(h, memory, memory_mask, trace=scope, cache=caches[1])
 
-        def think(h: Tensor) -> Tensor:
-            return self.feed_forward(h, trace=within(trace, "ff"))  # type: ignore[no-any-return]
+        def feed(h: Tensor) -> Tensor:
+            return self.feed_forward(h, trace=within(trace, "ff"))
 
         record(trace, "resid_pre", x)
         x = self._add(x, attend, self.self_norm)
         record(trace, "resid_self", x)
         if self.cross_norm is not None:
-            x = self._add(x, look_back, self.cross_norm)
+            x = self._add(x, attend_to_memory, self.cross_norm)
             record(trace, "resid_cross", x)
-        x = self._add(x, think, self.ff_norm)
+        x = self._add(x, feed, self.ff_norm)
         record(trace, "resid_post", x)
         return x
 
     def _add(self, x: Stream, sublayer: Callable[[Tensor], Tensor], norm: nn.Module) -> Stream:
         if self.pre_norm:
             return x + self.dropout(sublayer(norm(x)))
-        normalised: Tensor = norm(x + self.dropout(sublayer(x)))
-        return normalised
+        return norm(x + self.dropout(sublayer(x)))
 
 
 class Stack(nn.Module):
-    """Positions and n_layers layers; with pre-norm also a last norm, since there the stream itself has none."""
+    """Positions and n_layers layers; with pre-norm a last norm too, as there the stream itself has none."""
 
     def __init__(self, config: ModelConfig, *, causal: bool = False, cross: bool = False) -> None:
         super().__init__()
@@ -129,7 +128,7 @@ class Stack(nn.Module):
             caches = (None, None) if cache is None else cache.layers[i]
             scope = within(trace, str(i))
             x = layer(x, mask, memory, memory_mask, causal=self.causal, trace=scope, caches=caches)
-        out: Tensor = self.norm(x)
+        out = self.norm(x)
         record(trace, "norm", out)
         return out
 

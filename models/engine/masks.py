@@ -8,7 +8,7 @@ from torch import Tensor
 def causal(
     n_query: int, n_key: int, *, device: torch.device | str | None = None
 ) -> Bool[Tensor, "1 1 n_query n_key"]:
-    """A query sees itself and what came before. The last query stands at the last key (earlier keys are cached)."""
+    """A query sees itself and what came before; the last query stands at the last key."""
     allowed = torch.ones(n_query, n_key, dtype=torch.bool, device=device)
     return allowed.tril(n_key - n_query)[None, None]
 
@@ -30,9 +30,7 @@ def combine(*masks: Bool[Tensor, "..."] | None) -> Bool[Tensor, "..."] | None:
 def check(mask: Tensor, scores_shape: tuple[int, int, int, int]) -> None:
     """Raises ValueError unless the mask is boolean and broadcasts to [batch, head, query, key]."""
     if mask.dtype != torch.bool:
-        raise ValueError(
-            f"mask has dtype {mask.dtype}; it must be torch.bool, True = may attend: try mask.bool()"
-        )
+        raise ValueError(f"mask of {mask.dtype} is not boolean (True = may attend); try mask.bool()")
     fits = mask.dim() == 4 and all(a in (1, b) for a, b in zip(mask.shape, scores_shape, strict=True))
     if not fits:
         raise ValueError(

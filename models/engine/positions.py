@@ -16,7 +16,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
-from models.config import ModelConfig
+from models.config import POSITION_SCHEMES, ModelConfig
 
 
 class PositionScheme(nn.Module):
@@ -28,7 +28,7 @@ class PositionScheme(nn.Module):
     def forward(
         self, embeddings: Float[Tensor, "batch position d_model"], start: int = 0
     ) -> Float[Tensor, "batch position d_model"]:
-        """Embeddings that know their positions; `start` is the position of the first (not 0 under a cache)."""
+        """Embeddings that know their positions; `start` is the first one's (above 0 under a cache)."""
         return embeddings
 
 
@@ -41,10 +41,10 @@ def register(name: str) -> Callable[[Scheme], Scheme]:
 
     def enter(scheme: Scheme) -> Scheme:
         if name in POSITIONS:
-            raise ValueError(
-                f"positions={name!r} is registered already, names are unique; choose another name"
-            )
+            raise ValueError(f"positions={name!r} is registered already; choose a name of its own")
         POSITIONS[name] = scheme
+        if name not in POSITION_SCHEMES:
+            POSITION_SCHEMES.append(name)
         return scheme
 
     return enter

@@ -24,9 +24,7 @@ def _attention(name: str) -> tuple[Entry, ...]:
         Entry(f"{at}.k", "[head, key, d_head]", "keys"),
         Entry(f"{at}.v", "[head, key, d_head]", "values"),
         Entry(f"{at}.scores", "[head, query, key]", "dot products, scaled and masked: -inf where masked"),
-        Entry(
-            f"{at}.pattern", "[head, query, key]", "softmax of the scores; a row with everything masked is 0"
-        ),
+        Entry(f"{at}.pattern", "[head, query, key]", "softmax of the scores; 0 in a row with all masked"),
         Entry(f"{at}.z", "[head, query, d_head]", "pattern @ v"),
         Entry(f"{at}.out", "[query, d_model]", "z of all heads side by side, through the output projection"),
     )
@@ -38,19 +36,15 @@ GLOSSARY: tuple[Entry, ...] = (
     *_attention("self"),
     Entry("{stack}.{layer}.resid_self", "[query, d_model]", "resid_pre + self.out (post-norm: normalised)"),
     *_attention("cross"),
-    Entry(
-        "{stack}.{layer}.resid_cross", "[query, d_model]", "resid_self + cross.out (post-norm: normalised)"
-    ),
+    Entry("{stack}.{layer}.resid_cross", "[query, d_model]", "resid_self + cross.out (post-norm: likewise)"),
     Entry("{stack}.{layer}.ff.pre", "[query, d_ff]", "feed-forward, before the activation"),
     Entry("{stack}.{layer}.ff.post", "[query, d_ff]", "feed-forward, after the activation"),
     Entry("{stack}.{layer}.ff.out", "[query, d_model]", "what the feed-forward network adds"),
     Entry("{stack}.{layer}.resid_post", "[query, d_model]", "the stream + ff.out (post-norm: normalised)"),
-    Entry(
-        "{stack}.norm", "[query, d_model]", "the stack's output, normalised (post-norm: the last resid_post)"
-    ),
+    Entry("{stack}.norm", "[query, d_model]", "normalised output (post-norm: the last resid_post itself)"),
     Entry("logits", "[query, vocab]", "one score per word of the output vocabulary"),
 )
-"""Everything a trace can hold, in the order it is computed. Only the decoder of an encoder-decoder has cross."""
+"""All that a trace can hold, in the order it is computed; only an encoder-decoder's decoder has cross."""
 
 
 def addresses(config: ModelConfig) -> list[str]:
@@ -87,9 +81,7 @@ class Trace:
     def record(self, address: str, tensor: Tensor) -> None:
         """Keeps a tensor [1, ...] under its address. Raises ValueError when the address is taken."""
         if address in self._values:
-            raise ValueError(
-                f"{address} is recorded already: a trace holds one prompt; give each its own Trace()"
-            )
+            raise ValueError(f"{address} is recorded already; give each prompt its own Trace()")
         value: Any = tensor.detach()[0]
         if self._reduce is not None:
             value = self._reduce(address, value)
@@ -138,6 +130,4 @@ def record(scope: Scope | None, name: str, tensor: Tensor) -> None:
 def check_one_prompt(trace: Trace | None, batch: int) -> None:
     """Raises ValueError when more than one prompt is to be traced."""
     if trace is not None and batch != 1:
-        raise ValueError(
-            f"batch={batch}: a trace holds one prompt; trace one row at a time, tokens[i : i + 1]"
-        )
+        raise ValueError(f"batch={batch}, but a trace holds one prompt; trace tokens[i : i + 1], row by row")

@@ -36,9 +36,8 @@ class Transformer(nn.Module):
                 nn.Embedding(config.output_vocab_size, config.d_model) if own_target else None
             )
             self.encoder = Stack(config) if "encoder" in config.stacks else None
-            self.decoder = (
-                Stack(config, causal=True, cross=has_memory) if "decoder" in config.stacks else None
-            )
+            has_decoder = "decoder" in config.stacks
+            self.decoder = Stack(config, causal=True, cross=has_memory) if has_decoder else None
             tied = config.tied_embeddings
             self.output = None if tied else nn.Linear(config.d_model, config.output_vocab_size, bias=False)
         generator = torch.Generator()
@@ -47,12 +46,12 @@ class Transformer(nn.Module):
 
     def forward(
         self,
-        tokens: Tokens,
-        target: Tokens | None = None,
+        tokens: Int[Tensor, "batch first"],
+        target: Int[Tensor, "batch second"] | None = None,
         *,
         mask: Tensor | None = None,
         trace: Trace | None = None,
-    ) -> Logits:
+    ) -> Float[Tensor, "batch _ vocab"]:
         """Logits [batch, position, vocab]; of an encoder-decoder, for each position of `target`.
 
         `mask` (boolean, True = may attend, broadcastable to [batch, head, query, key]) further restricts the
@@ -62,13 +61,13 @@ class Transformer(nn.Module):
         if self.config.kind == "encoder-decoder":
             if target is None:
                 raise ValueError(
-                    "target=None: an encoder-decoder needs target tokens; give both, model(source, target)"
+                    "target=None, but an encoder-decoder writes a target; call model(source, target)"
                 )
             memory = self.encode(tokens, mask=mask, trace=trace)
             return self.decode(target, memory, tokens, trace=trace)
         if target is not None:
             raise ValueError(
-                f"target given, but kind={self.config.kind!r} reads one sequence; give tokens alone"
+                f"target given, but kind={self.config.kind!r} has one sequence; leave target out"
             )
         if self.config.kind == "decoder-only":
             return self.decode(tokens, mask=mask, trace=trace)
@@ -82,8 +81,7 @@ class Transformer(nn.Module):
             raise ValueError(f"kind={self.config.kind!r} has no encoder; call the model itself, or decode")
         x = self._embed(tokens, self.embedding, 0, trace)
         mask = masks.combine(mask, self._padding(tokens))
-        memory: Tensor = self.encoder(x, mask, trace=within(trace, "encoder"))
-        return memory
+        return self.encoder(x, mask, trace=within(trace, "encoder"))
 
     def decode(
         self,
@@ -97,9 +95,9 @@ class Transformer(nn.Module):
     ) -> Logits:
         """Logits for what follows each position of `target`; a decoder-only model needs no memory.
 
-        `source` says which memory is padding: its token ids [batch, source], or a boolean mask broadcastable to
-        [batch, head, target, source], True = may attend. With a `cache`, `target` holds only the tokens that
-        the cache has not read. Raises ValueError as `forward` does.
+        `source` says which memory is padding: its token ids [batch, source], or a boolean mask broadcastable
+        to [batch, head, position, source], True = may attend. With a `cache`, `target` holds only the
+        tokens that the cache has not read. Raises ValueError as `forward` does.
         """
         self._check_decode(memory, cache, trace)
         assert self.decoder is not None
@@ -143,10 +141,10 @@ class Transformer(nn.Module):
         end = start + tokens.shape[1]
         if end > self.config.max_len:
             raise ValueError(
-                f"{end} tokens are longer than max_len={self.config.max_len}; cut the sequence, or raise max_len"
+                f"{end} tokens do not fit max_len={self.config.max_len}; cut the sequence, or raise max_len"
             )
         try:
-            embedded: Tensor = embedding(tokens)
+            embedded = embedding(tokens)
         except IndexError:
             # PyTorch has looked already; only to say which token it was, look again.
             outside = tokens[(tokens < 0) | (tokens >= embedding.num_embeddings)]
@@ -164,9 +162,7 @@ class Transformer(nn.Module):
             remedy = "give memory=model.encode(source)" if memory is None else "leave memory out"
             raise ValueError(f"memory {'missing' if memory is None else 'given'} for kind={kind!r}; {remedy}")
         if trace is not None and cache is not None:
-            raise ValueError(
-                "trace and cache together: a trace shows whole sequences; decode without the cache"
-            )
+            raise ValueError("trace given with a cache, but a trace shows whole sequences; leave cache out")
 
     @torch.no_grad()
     def _initialise(self, generator: torch.Generator) -> None:
