@@ -1,0 +1,18 @@
+from collections.abc import Iterator
+
+import numpy as np
+import pytest
+from jaxtyping import config
+
+
+@pytest.fixture
+def unchecked() -> Iterator[None]:
+    """Bad input as a user sees it: jaxtyping's own check of shapes, which only tests switch on, is off."""
+    config.update("jaxtyping_disable", True)
+    yield
+    config.update("jaxtyping_disable", False)
+
+
+@pytest.fixture
+def rng() -> np.random.Generator:
+    return np.random.default_rng(0)

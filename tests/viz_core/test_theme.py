@@ -1,0 +1,138 @@
+import itertools
+
+import numpy as np
+import plotly.graph_objects as go
+import pytest
+from plotly.colors import sample_colorscale, unlabel_rgb
+
+from viz_core import theme
+
+# Machado, Oliveira & Fernandes 2009: linear RGB as seen with full dichromacy.
+EYES = {
+    "normal": np.eye(3),
+    "deuteranopia": np.array(
+        [[0.367322, 0.860646, -0.227968], [0.280085, 0.672501, 0.047413], [-0.011820, 0.042940, 0.968881]]
+    ),
+    "protanopia": np.array(
+        [[0.152286, 1.052583, -0.204868], [0.114503, 0.786281, 0.099216], [-0.003882, -0.048116, 1.051998]]
+    ),
+}
+
+
+def linear(colour):
+    rgb = np.array([int(colour[at : at + 2], 16) for at in (1, 3, 5)]) / 255
+    return np.where(rgb <= 0.04045, rgb / 12.92, ((rgb + 0.055) / 1.055) ** 2.4)
+
+
+def luminance(rgb_linear):
+    return rgb_linear @ [0.2126, 0.7152, 0.0722]
+
+
+def contrast(one, other):
+    """WCAG 2: 1 (none) to 21."""
+    low, high = sorted([luminance(linear(one)), luminance(linear(other))])
+    return (high + 0.05) / (low + 0.05)
+
+
+def oklab(rgb_linear):
+    to_lms = [
+        [0.4122214708, 0.5363325363, 0.0514459929],
+        [0.2119034982, 0.6806995451, 0.1073969566],
+        [0.0883024619, 0.2817188376, 0.6299787005],
+    ]
+    to_lab = [
+        [0.2104542553, 0.7936177850, -0.0040720468],
+        [1.9779984951, -2.4285922050, 0.4505937099],
+        [0.0259040371, 0.7827717662, -0.8086757660],
+    ]
+    return np.array(to_lab) @ np.cbrt(np.array(to_lms) @ np.clip(rgb_linear, 0, 1))
+
+
+def smallest_distance(colours, eye):
+    seen = [oklab(EYES[eye] @ linear(colour)) for colour in colours]
+    return min(np.linalg.norm(a - b) for a, b in itertools.combinations(seen, 2))
+
+
+@pytest.mark.parametrize("dark", [False, True])
+@pytest.mark.parametrize(("eye", "least"), [("normal", 0.13), ("deuteranopia", 0.08), ("protanopia", 0.08)])
+def test_twelve_heads_can_be_told_apart(dark, eye, least):
+    colours = [theme.head_colour(head, dark) for head in range(12)]
+    assert smallest_distance(colours, eye) > least
+
+
+@pytest.mark.parametrize("dark", [False, True])
+@pytest.mark.parametrize("eye", EYES)
+def test_query_key_and_value_can_be_told_apart(dark, eye):
+    p = theme.palette(dark)
+    assert smallest_distance([p["query"], p["key"], p["value"]], eye) > 0.1
+
+
+@pytest.mark.parametrize("dark", [False, True])
+def test_colours_are_legible_on_their_background(dark):
+    p = theme.palette(dark)
+    for role in ("query", "key", "value", "ink", "muted", "accent"):
+        assert contrast(p[role], p["background"]) >= 4.5  # WCAG AA for text
+    for head in range(12):
+        assert contrast(theme.head_colour(head, dark), p["background"]) >= 3  # WCAG AA for graphics
+
+
+def test_head_colours_start_again_after_the_last():
+    assert theme.head_colour(12) == theme.head_colour(0) == theme.HEAD_COLOURS[0]
+
+
+@pytest.mark.parametrize("name", ["sequential", "diverging", "Viridis", "RdBu"])
+@pytest.mark.parametrize("dark", [False, True])
+def test_lookup_table_equals_plotlys_own_sampling(name, dark):
+    table = theme.lookup_table(name, dark=dark)
+    stops = theme.colour_scale(name, dark)
+    sampled = [
+        unlabel_rgb(colour) for colour in sample_colorscale(stops_as_rgb(stops), list(np.linspace(0, 1, 256)))
+    ]
+    assert table.dtype == np.uint8
+    assert np.abs(table - np.array(sampled)).max() <= 0.5
+    assert np.array_equal(theme.lookup_table(stops), table)
+
+
+def stops_as_rgb(stops):
+    return [
+        [at, colour if colour.startswith("rgb") else "rgb({},{},{})".format(*bytes.fromhex(colour[1:]))]
+        for at, colour in stops
+    ]
+
+
+@pytest.mark.parametrize("dark", [False, True])
+def test_weak_weights_fade_into_the_background_and_strong_ones_stand_out(dark):
+    background = np.array(list(bytes.fromhex(theme.palette(dark)["background"][1:])))
+    for name, faint in (("sequential", 0), ("diverging", 128)):
+        table = theme.lookup_table(name, dark=dark).astype(int)
+        assert np.abs(table[faint] - background).max() <= 24
+    lightness = theme.lookup_table("sequential", dark=dark).astype(float) @ [0.2126, 0.7152, 0.0722]
+    assert (np.sign(np.diff(lightness[::4])) == (1 if dark else -1)).all()
+
+
+@pytest.mark.parametrize("dark", [False, True])
+def test_diverging_is_cold_below_and_warm_above_and_balanced(dark):
+    table = theme.lookup_table("diverging", dark=dark).astype(int)
+    red_minus_blue = table[:, 0] - table[:, 2]
+    assert (red_minus_blue[40:110] < -20).all() and (red_minus_blue[146:216] > 20).all()
+
+
+def test_an_unknown_scale_is_named():
+    with pytest.raises(ValueError, match='colour scale "rainbowish" is unknown; use "sequential"'):
+        theme.lookup_table("rainbowish")
+
+
+def test_apply_dresses_the_same_figure():
+    fig = go.Figure(go.Scatter(y=[1, 2]))
+    assert theme.apply(fig, dark=True) is fig
+    assert fig.layout.template.layout.paper_bgcolor == theme.palette(True)["background"]
+    assert tuple(fig.layout.template.layout.colorway) == theme.HEAD_COLOURS_DARK
+
+
+def test_alpha_is_added_to_a_hex_colour():
+    assert theme.with_alpha("#0102ff", 0.25) == "rgba(1, 2, 255, 0.25)"
+
+
+def test_the_palette_is_a_copy():
+    theme.palette()["ink"] = "broken"
+    assert theme.palette()["ink"] != "broken"

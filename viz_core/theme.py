@@ -1,0 +1,177 @@
+"""One look for every figure: colours, colour scales and plotly templates, for light and for dark pages.
+
+Queries, keys and values have one colour each, everywhere. Attention has one sequential scale that starts
+in the background, so weak weights fade away; signed numbers have one diverging scale with the background
+in its middle.
+"""
+
+from collections.abc import Sequence
+from typing import TypeVar
+
+import numpy as np
+import plotly.graph_objects as go
+from jaxtyping import UInt8
+from plotly.colors import color_parser, cyclical, diverging, get_colorscale, sequential, unlabel_rgb
+
+Figure = TypeVar("Figure", bound=go.Figure)
+ColourScale = list[list[float | str]]
+
+FONT = 'system-ui, "Segoe UI", Roboto, "Helvetica Neue", Arial, sans-serif'
+
+_LIGHT = {
+    "query": "#7b2cbf",
+    "key": "#b84600",
+    "value": "#00746b",
+    "ink": "#16202c",
+    "muted": "#56616e",
+    "background": "#ffffff",
+    "grid": "#d9dfe6",
+    "accent": "#0b62a8",
+}
+_DARK = {
+    "query": "#c79bff",
+    "key": "#ffa94d",
+    "value": "#4fd1a5",
+    "ink": "#f2f5f8",
+    "muted": "#a3adb8",
+    "background": "#0e1117",
+    "grid": "#2f3742",
+    "accent": "#5fb6f2",
+}
+
+# Both sets come from a search for twelve colours that stay as far apart as can be (OKLab) to normal,
+# deuteranopic and protanopic eyes, with a contrast of at least 3:1. A test measures all of this again.
+HEAD_COLOURS = (
+    "#1f72af",
+    "#cf7f0c",
+    "#6004c2",
+    "#58a175",
+    "#cf038e",
+    "#802e04",
+    "#6d8bfb",
+    "#d82414",
+    "#830f65",
+    "#1a7551",
+    "#c47cbd",
+    "#114df9",
+)
+HEAD_COLOURS_DARK = (
+    "#55b4e6",
+    "#f29515",
+    "#cd3ac6",
+    "#4deead",
+    "#f7c5fb",
+    "#ae6978",
+    "#497df4",
+    "#ff3725",
+    "#e9d63f",
+    "#439020",
+    "#de8ab5",
+    "#a0b979",
+)
+
+
+def _evenly(colours: Sequence[str]) -> ColourScale:
+    return [[float(at), colour] for at, colour in zip(np.linspace(0, 1, len(colours)), colours, strict=True)]
+
+
+# IceFire is black where its cycle closes: turned half round, that is the middle, ice below and fire above.
+_ICE, _FIRE = cyclical.IceFire[7:0:-1], cyclical.IceFire[15:8:-1]
+
+SEQUENTIAL = _evenly(sequential.Blues)
+SEQUENTIAL_DARK = _evenly(sequential.ice)
+DIVERGING = _evenly(diverging.RdBu[::-1])
+DIVERGING_DARK = _evenly([*_ICE, cyclical.IceFire[0], *_FIRE])
+_SCALES = {
+    ("sequential", False): SEQUENTIAL,
+    ("sequential", True): SEQUENTIAL_DARK,
+    ("diverging", False): DIVERGING,
+    ("diverging", True): DIVERGING_DARK,
+}
+
+
+def palette(dark: bool = False) -> dict[str, str]:
+    """Hex colours by role: query, key, value, ink (text), muted (lesser text), background, grid, accent."""
+    return dict(_DARK if dark else _LIGHT)
+
+
+def head_colour(head: int, dark: bool = False) -> str:
+    """The colour of head number `head`; after the twelfth they start again."""
+    colours = HEAD_COLOURS_DARK if dark else HEAD_COLOURS
+    return colours[head % len(colours)]
+
+
+def colour_scale(name: str, dark: bool = False) -> ColourScale:
+    """`"sequential"` (0 = background), `"diverging"` (middle = background), or any of plotly's by name.
+
+    Raises ValueError for a name that is none of these.
+    """
+    if (name, dark) in _SCALES:
+        return _SCALES[name, dark]
+    try:
+        return [[float(at), colour] for at, colour in get_colorscale(name)]
+    except Exception:  # plotly raises its own PlotlyError, which is no ValueError
+        raise ValueError(
+            f'colour scale "{name}" is unknown; use "sequential", "diverging" or a plotly name like "Viridis"'
+        ) from None
+
+
+def lookup_table(scale: str | ColourScale, *, dark: bool = False) -> UInt8[np.ndarray, "256 3"]:
+    """Red, green, blue (0..255) at 256 even steps of a colour scale, a name or [[position, colour], ...]."""
+    stops = colour_scale(scale, dark) if isinstance(scale, str) else scale
+    positions = [float(at) for at, _ in stops]
+    rgb = np.array(color_parser([_rgb(str(colour)) for _, colour in stops], unlabel_rgb))  # [stop, channel]
+    steps = np.linspace(0, 1, 256)
+    channels = [np.interp(steps, positions, rgb[:, channel]) for channel in range(3)]
+    return np.rint(np.stack(channels, axis=1)).astype(np.uint8)
+
+
+def _rgb(colour: str) -> str:
+    if not colour.startswith("#"):
+        return colour
+    return "rgb({}, {}, {})".format(*(int(colour[at : at + 2], 16) for at in (1, 3, 5)))
+
+
+def with_alpha(colour: str, alpha: float) -> str:
+    """A hex colour as `rgba(...)` with an opacity of 0..1."""
+    return _rgb(colour).replace("rgb", "rgba").replace(")", f", {alpha:g})")
+
+
+def template(dark: bool = False) -> go.layout.Template:
+    """The plotly template that all figures wear; use it for your own figures too."""
+    p = palette(dark)
+    axis = {
+        "gridcolor": p["grid"],
+        "linecolor": p["grid"],
+        "tickcolor": p["grid"],
+        "zerolinecolor": p["grid"],
+        "automargin": True,
+        "title": {"standoff": 12},
+    }
+    layout = {
+        "font": {"family": FONT, "size": 14, "color": p["ink"]},
+        "title": {"font": {"size": 18}, "x": 0, "xref": "container", "xanchor": "left", "pad": {"l": 20}},
+        "paper_bgcolor": p["background"],
+        "plot_bgcolor": p["background"],
+        "colorway": HEAD_COLOURS_DARK if dark else HEAD_COLOURS,
+        "colorscale": {
+            "sequential": colour_scale("sequential", dark),
+            "diverging": colour_scale("diverging", dark),
+        },
+        "hoverlabel": {
+            "bgcolor": p["background"],
+            "bordercolor": p["muted"],
+            "font": {"family": FONT, "size": 14, "color": p["ink"]},
+        },
+        "margin": {"l": 20, "r": 20, "t": 56, "b": 20},
+        "xaxis": axis,
+        "yaxis": axis,
+    }
+    bar = {"outlinewidth": 0, "thickness": 14, "title": {"side": "right"}, "tickcolor": p["muted"]}
+    return go.layout.Template(layout=layout, data={"heatmap": [{"colorbar": bar}]})
+
+
+def apply(fig: Figure, dark: bool = False) -> Figure:
+    """Dress a figure in `template(dark)`; returns the same figure."""
+    fig.update_layout(template=template(dark))
+    return fig
