@@ -4,6 +4,7 @@ import os
 import shutil
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
@@ -12,16 +13,19 @@ MISSING = "no Chromium here: install one (Debian: `apt install chromium`) or nam
 
 def find() -> str | None:
     """Path of the first Chromium that can be started: $CHROMIUM, the system's, then Playwright's own."""
-    named = os.environ.get("CHROMIUM")
-    paths = [named] if named else [shutil.which(name) for name in NAMES] + [playwright_path()]
-    return next((path for path in paths if path and starts(path)), None)
+    return next((path for path in candidates() if path and starts(path)), None)
 
 
-def playwright_path() -> str:
+def candidates() -> Iterator[str | None]:
+    if "CHROMIUM" in os.environ:
+        yield os.environ["CHROMIUM"]
+        return
+    yield from map(shutil.which, NAMES)
+    # Asked last because it starts Playwright, which cannot run inside a Playwright that is in use.
     from playwright.sync_api import sync_playwright
 
     with sync_playwright() as playwright:
-        return playwright.chromium.executable_path
+        yield playwright.chromium.executable_path
 
 
 def starts(path: str) -> bool:

@@ -1,0 +1,62 @@
+"""BertViz's own pages for given patterns; the three scripts that they ask a CDN for come from here."""
+
+import json
+import shutil
+import subprocess
+import tarfile
+from pathlib import Path
+
+import torch
+from bertviz import head_view, model_view
+from playwright.sync_api import Page, Route
+
+# What bertviz 1.4.1 asks for, by the end of the address: npm package and file in it.
+# It wants jQuery 2.0.0, which npm never had; 2.1.0 is the oldest there.
+SCRIPTS = {
+    "require.min.js": ("requirejs@2.3.6", "package/require.js"),
+    "jquery.min.js": ("jquery@2.1.0", "package/dist/jquery.min.js"),
+    "d3.min.js": ("d3@5.7.0", "package/dist/d3.min.js"),
+}
+
+
+def write_page(view: str, n_tokens: int, folder: Path, *, n_layers: int = 6, n_heads: int = 12) -> Path:
+    """Path of the HTML of `view` ("head" or "model"), for random patterns [layer, head, query, key]."""
+    generator = torch.Generator().manual_seed(0)
+    scores = torch.randn(n_layers, 1, n_heads, n_tokens, n_tokens, generator=generator)
+    tokens = [f"w{i}" for i in range(n_tokens)]
+    build = {"head": head_view, "model": model_view}[view]
+    html = build(list(scores.softmax(-1)), tokens, html_action="return")
+    path = folder / f"{view}_{n_tokens}.html"
+    path.write_text(html.data)
+    return path
+
+
+def fetch_scripts(folder: Path) -> dict[str, str] | None:
+    """Text of each script by file name, fetched with npm; None where npm or its registry is not there."""
+    if shutil.which("npm") is None:
+        return None
+    scripts = {}
+    for name, (package, member) in SCRIPTS.items():
+        packed = subprocess.run(
+            ["npm", "pack", "--json", package], cwd=folder, capture_output=True, text=True, timeout=120
+        )
+        if packed.returncode != 0:
+            return None
+        with tarfile.open(folder / json.loads(packed.stdout)[0]["filename"]) as archive:
+            content = archive.extractfile(member)
+            assert content is not None, f"{package} has no {member}"
+            scripts[name] = content.read().decode()
+    return scripts
+
+
+def serve_scripts(page: Page, scripts: dict[str, str]) -> None:
+    """Answer the page's requests to other hosts with `scripts`, and let none out."""
+
+    def answer(route: Route) -> None:
+        name = route.request.url.rsplit("/", 1)[-1]
+        if name in scripts:
+            route.fulfill(body=scripts[name], content_type="text/javascript")
+        else:
+            route.abort()
+
+    page.route("https://**", answer)

@@ -1,0 +1,59 @@
+// Times what a person feels: from the input event to the frame that shows its effect.
+window.probe = {
+    // Resolves once the next frame is on the screen: the frame's callback runs before it is painted, a message after.
+    painted() {
+        return new Promise((resolve) =>
+            requestAnimationFrame(() => {
+                const channel = new MessageChannel();
+                channel.port1.onmessage = () => resolve(performance.now());
+                channel.port2.postMessage(null);
+            }),
+        );
+    },
+
+    // Resolves when every part that `parts()` lists differs from what it listed at the call.
+    // Compared by identity, so a part may be a text or a node that is made anew.
+    changed(parts) {
+        const before = parts();
+        const isDone = () => {
+            const now = parts();
+            return now.length > 0 && now.every((part, i) => part !== before[i]);
+        };
+        return new Promise((resolve) => {
+            const observer = new MutationObserver(() => {
+                if (!isDone()) return;
+                observer.disconnect();
+                resolve();
+            });
+            observer.observe(document, {
+                subtree: true, childList: true, attributes: true, characterData: true,
+            });
+        });
+    },
+
+    // Resolves when our component says that it drew something new.
+    drawn(isWanted = () => true) {
+        return new Promise((resolve) => {
+            const listener = (event) => {
+                if (!isWanted(event.detail)) return;
+                document.removeEventListener("attention-lab:painted", listener, true);
+                resolve();
+            };
+            document.addEventListener("attention-lab:painted", listener, true);
+        });
+    },
+
+    // Call before an input; `await probe.result` after it gives milliseconds from the input to the painted effect.
+    arm(effect) {
+        let pressed = null;
+        const note = (event) => (pressed ??= event.timeStamp);
+        const inputs = ["keydown", "pointerdown", "pointermove"];
+        for (const type of inputs) addEventListener(type, note, { capture: true });
+        this.result = effect
+            .then(() => this.painted())
+            .then((now) => {
+                for (const type of inputs) removeEventListener(type, note, { capture: true });
+                return now - pressed;
+            });
+    },
+};

@@ -1,0 +1,54 @@
+"""Python's end of probe.js: open pages in Chromium, act on them as a person would, collect milliseconds."""
+
+import statistics
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from playwright.sync_api import Browser, Page
+
+SCRIPT = Path(__file__).with_suffix(".js").read_text()
+PATIENCE_MS = 180_000
+
+
+@dataclass
+class Times:
+    """Milliseconds of one kind of interaction."""
+
+    name: str
+    ms: list[float] = field(default_factory=list)
+
+    @property
+    def median(self) -> float:
+        return statistics.median(self.ms)
+
+    @property
+    def p95(self) -> float:
+        """Nearest rank; of 20 values the 19th."""
+        return sorted(self.ms)[max(0, round(0.95 * len(self.ms)) - 1)]
+
+
+def open_page(browser: Browser, *, first: str | None = None) -> Page:
+    """A new visitor's page with the probe in it; `first`: the JavaScript promise that `first_paint` reads."""
+    page = browser.new_context(viewport={"width": 1366, "height": 768}).new_page()
+    page.set_default_timeout(PATIENCE_MS)
+    page.add_init_script(SCRIPT)
+    if first:
+        page.add_init_script(f"probe.first = ({first}).then(() => probe.painted());")
+    return page
+
+
+def first_paint(browser: Browser, url: str, first: str) -> float:
+    """Milliseconds from navigation to the painted effect `first`, a JavaScript promise; nothing is cached."""
+    page = open_page(browser, first=first)
+    page.goto(url, wait_until="commit")
+    milliseconds = page.evaluate("probe.first")
+    page.context.close()
+    return float(milliseconds)
+
+
+def press_to_paint(page: Page, act: Callable[[], None], effect: str) -> float:
+    """Milliseconds from the input that `act` makes to the frame that shows `effect`, a JavaScript promise."""
+    page.evaluate(f"probe.arm({effect})")
+    act()
+    return float(page.evaluate("probe.result"))

@@ -1,0 +1,175 @@
+"""How a Streamlit app answers many visitors at once, over the same websocket that a browser uses.
+
+    python -m benchmarks.visitors http://127.0.0.1:8501 --users 100 --query "model=untrained" --slider Seed
+
+Visitors arrive 20 a second. Each loads the page, then moves one slider again and again with about two
+seconds of thought in between. Printed: the time from a change to the end of the script run it caused, what
+came over the wire, and every error. The exit status is 1 if there was an error or nothing to measure.
+"""
+
+import argparse
+import asyncio
+import random
+import statistics
+import sys
+import time
+from dataclasses import dataclass, field
+
+from streamlit.proto.BackMsg_pb2 import BackMsg
+from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
+from streamlit.proto.Slider_pb2 import Slider
+from websockets.asyncio.client import ClientConnection, connect
+from websockets.typing import Subprotocol
+
+SECONDS_BETWEEN_ARRIVALS = 0.05
+SECONDS_OF_THOUGHT = (1.0, 3.0)
+PATIENCE_SECONDS = 120.0
+
+
+@dataclass
+class Report:
+    """Seconds and bytes of every change of every visitor, and what went wrong."""
+
+    users: int
+    seconds: list[float] = field(default_factory=list)
+    received: list[int] = field(default_factory=list)
+    errors: list[str] = field(default_factory=list)
+
+    @property
+    def failed(self) -> bool:
+        return bool(self.errors) or not self.seconds
+
+    def percentile_ms(self, percent: float) -> float:
+        """Nearest-rank percentile of the answer times in milliseconds; ValueError if there are none."""
+        if not self.seconds:
+            raise ValueError("no change was measured; look at the errors")
+        rank = max(0, round(percent / 100 * len(self.seconds)) - 1)
+        return 1000 * sorted(self.seconds)[rank]
+
+    def __str__(self) -> str:
+        errors = f"{len(self.errors)} errors" + "".join(
+            f"\n  {error}" for error in sorted(set(self.errors))[:5]
+        )
+        if not self.seconds:
+            return f"{self.users} visitors: nothing measured, {errors}"
+        p50, p95, most = (self.percentile_ms(percent) for percent in (50, 95, 100))
+        return (
+            f"{self.users} visitors, {len(self.seconds)} changes: p50 {p50:.0f} ms, p95 {p95:.0f} ms, "
+            f"max {most:.0f} ms, {statistics.median(self.received) / 1000:.1f} kB a change, {errors}"
+        )
+
+
+@dataclass
+class Visitor:
+    """One connection, and the slider that its page showed last."""
+
+    socket: ClientConnection
+    query: str
+    label: str | None
+    slider: Slider | None = None
+    fragment: str = ""
+
+    async def load(self) -> int:
+        return await self.rerun(BackMsg())
+
+    async def move_slider(self, value: float) -> int:
+        if self.slider is None:
+            raise LookupError(f"the page shows no slider{f' labelled {self.label!r}' if self.label else ''}")
+        message = BackMsg()
+        message.rerun_script.fragment_id = self.fragment
+        state = message.rerun_script.widget_states.widgets.add(id=self.slider.id)
+        state.double_array_value.data.append(value)
+        return await self.rerun(message)
+
+    async def rerun(self, message: BackMsg) -> int:
+        """Send `message`, wait until the script run it causes has ended, return the bytes received."""
+        message.rerun_script.query_string = self.query
+        await self.socket.send(message.SerializeToString())
+        received = 0
+        while True:
+            raw = await asyncio.wait_for(self.socket.recv(), PATIENCE_SECONDS)
+            received += len(raw)
+            answer = ForwardMsg.FromString(raw if isinstance(raw, bytes) else raw.encode())
+            self.read(answer)
+            if answer.WhichOneof("type") == "script_finished":
+                return received
+
+    def read(self, answer: ForwardMsg) -> None:
+        if answer.WhichOneof("type") != "delta" or answer.delta.WhichOneof("type") != "new_element":
+            return
+        element = answer.delta.new_element
+        if element.WhichOneof("type") == "exception":
+            raise RuntimeError(f"{element.exception.type}: {element.exception.message}")
+        if element.WhichOneof("type") == "slider" and self.is_wanted(element.slider):
+            self.slider, self.fragment = element.slider, answer.delta.fragment_id
+
+    def is_wanted(self, slider: Slider) -> bool:
+        if self.slider is not None:
+            return slider.id == self.slider.id
+        return self.label in (None, slider.label)
+
+
+def random_value(slider: Slider, generator: random.Random) -> float:
+    steps = int((slider.max - slider.min) / (slider.step or 1))
+    return slider.min + generator.randint(0, steps) * (slider.step or 1)
+
+
+async def visit(
+    address: str, number: int, changes: int, query: str, label: str | None, report: Report
+) -> None:
+    generator = random.Random(number)
+    await asyncio.sleep(number * SECONDS_BETWEEN_ARRIVALS)
+    try:
+        async with connect(
+            address,
+            max_size=None,
+            ping_interval=None,
+            open_timeout=60,
+            subprotocols=[Subprotocol("streamlit")],
+        ) as socket:
+            visitor = Visitor(socket, query, label)
+            await visitor.load()
+            for _ in range(changes):
+                await asyncio.sleep(generator.uniform(*SECONDS_OF_THOUGHT))
+                value = random_value(visitor.slider, generator) if visitor.slider else 0.0
+                start = time.perf_counter()
+                received = await visitor.move_slider(value)
+                report.seconds.append(time.perf_counter() - start)
+                report.received.append(received)
+    except Exception as error:  # whatever stops a visitor is a finding, and must not stop the others
+        report.errors.append(f"{type(error).__name__}: {error}"[:200])
+
+
+def measure(url: str, *, users: int, changes: int, query: str = "", slider: str | None = None) -> Report:
+    """Let `users` visitors change the slider labelled `slider` (None: the first shown) `changes` times each."""
+    address = "ws" + url.removeprefix("http").rstrip("/") + "/_stcore/stream"
+    report = Report(users)
+
+    async def everyone() -> None:
+        await asyncio.gather(*(visit(address, i, changes, query, slider, report) for i in range(users)))
+
+    asyncio.run(everyone())
+    return report
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("url", help="the app's address, e.g. http://127.0.0.1:8501")
+    parser.add_argument("--users", type=int, default=100)
+    parser.add_argument("--changes", type=int, default=10, help="changes by each visitor")
+    parser.add_argument("--query", default="", help="query string of the page, without the question mark")
+    parser.add_argument(
+        "--slider", help="label of the slider to move (default: the first one the page shows)"
+    )
+    options = parser.parse_args()
+    report = measure(
+        options.url, users=options.users, changes=options.changes, query=options.query, slider=options.slider
+    )
+    print(report)
+    return int(report.failed)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
