@@ -10,13 +10,15 @@ if TYPE_CHECKING:
     from models.engine.trace import Trace
     from models.engine.transformer import Transformer
     from models.zoo import list_models, load_model
+    from models.zoo.untrained import UntrainedModel
 
-__all__ = ["ModelConfig", "Trace", "Transformer", "list_models", "load_model"]
+__all__ = ["ModelConfig", "Trace", "Transformer", "UntrainedModel", "list_models", "load_model"]
 
 _HOME = {
     "ModelConfig": "models.config",
     "Trace": "models.engine.trace",
     "Transformer": "models.engine.transformer",
+    "UntrainedModel": "models.zoo.untrained",
     "list_models": "models.zoo",
     "load_model": "models.zoo",
 }

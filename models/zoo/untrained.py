@@ -1,0 +1,75 @@
+"""A transformer with random weights that reads any words: what attention does before it has learnt anything."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Literal, get_args
+
+import torch
+from torch import Tensor
+
+from models.config import ModelConfig
+from models.engine import masks
+from models.engine.trace import Trace
+from models.engine.transformer import Transformer
+
+Mask = Literal["none", "causal", "padding", "causal+padding"]
+PAD = "<pad>"
+
+
+class UntrainedModel:
+    """An encoder-only `Transformer` from `seed`, whose n-th different word of a text is the n-th random vector.
+
+    Raises ValueError unless `config` is encoder-only with pad_id 0.
+    """
+
+    PADDING = 3
+
+    def __init__(self, config: ModelConfig, *, seed: int = 0) -> None:
+        if config.kind != "encoder-only" or config.pad_id != 0:
+            raise ValueError(
+                f"kind={config.kind!r}, pad_id={config.pad_id!r}: an untrained model to look at is encoder-only "
+                "with pad_id 0; use Transformer itself for others"
+            )
+        self.config = config
+        self.model = Transformer(config, seed=seed).eval()
+
+    @property
+    def n_parameters(self) -> int:
+        return sum(p.numel() for p in self.model.parameters())
+
+    def names(self, text: str) -> tuple[str, ...]:
+        """The word of each token id that `text` uses: <pad>, then its different words in order of appearance."""
+        return (PAD, *dict.fromkeys(text.split()))
+
+    def tokens(self, text: str, *, mask: Mask = "none") -> list[str]:
+        """The words of `text` as the model reads them; masks with padding add three <pad> to hide.
+
+        Raises ValueError for an unknown mask, a text without words, and more tokens than max_len or words than
+        the vocabulary holds.
+        """
+        if mask not in get_args(Mask):
+            raise ValueError(f"mask={mask!r} is unknown; choose one of {', '.join(get_args(Mask))}")
+        words = text.split()
+        if not words:
+            raise ValueError("the text is empty; give at least one word")
+        limit = min(self.config.max_len - self.PADDING, self.config.vocab_size - 1)
+        if len(words) > limit:
+            raise ValueError(
+                f"the text has {len(words):,} words, but this model reads at most {limit:,}; remove {len(words) - limit:,}"
+            )
+        return words + [PAD] * (self.PADDING if "padding" in mask else 0)
+
+    @torch.no_grad()
+    def trace(
+        self, text: str, *, mask: Mask = "none", reduce: Callable[[str, Tensor], Any | None] | None = None
+    ) -> Trace:
+        """All that the model computes on `text`; `reduce` as in `Trace`. Raises ValueError as `tokens` does."""
+        tokens = self.tokens(text, mask=mask)
+        ids = {word: at for at, word in enumerate(self.names(text))}
+        trace = Trace(reduce)
+        trace.tokens = {"encoder": tokens}
+        causal = masks.causal(len(tokens), len(tokens)) if "causal" in mask else None
+        # pad_id is 0, so the model hides the padding by itself.
+        self.model(torch.tensor([[ids[token] for token in tokens]]), mask=causal, trace=trace)
+        return trace

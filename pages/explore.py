@@ -1,0 +1,44 @@
+"""Explore: every head of a transformer, on any sentence."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from pages.shared import controls, explore, takeaway
+from pages.shared.stage import component
+
+KEY = "stage"
+
+
+def on_act() -> None:
+    """A wish from the stage: another sentence, numbers of another head, or something to take away."""
+    act = st.session_state[KEY]["act"]
+    if act["type"] == "text":
+        controls.say(str(act["text"]))
+    elif act["type"] == "open":
+        st.session_state.opened = explore.opened_from(act)
+    else:
+        st.session_state.takeaway = act
+
+
+@st.fragment
+def lab() -> None:
+    controls.keep()
+    st.text_input("Sentence", key="text", placeholder="Type a sentence", label_visibility="collapsed")
+    explore.examples()
+    main, side = st.columns([3.3, 1], gap="medium")
+    with side:
+        controls.model_controls()
+    with main:
+        payload, problem = explore.current_payload()
+        for sentence in [problem, *st.session_state.link_problems]:
+            if sentence:
+                st.warning(sentence)
+        if payload:
+            component.show(payload, key=KEY, on_act=on_act)
+    if "takeaway" in st.session_state:
+        takeaway.dialog(st.session_state.pop("takeaway"))
+
+
+controls.load_link()
+lab()

@@ -1,0 +1,112 @@
+"""Widgets bound to the link: each one's key is the name of an `Inputs` field, so state, link and widget are one."""
+
+from __future__ import annotations
+
+from dataclasses import fields, replace
+
+import streamlit as st
+
+from pages.shared import state
+from pages.shared.state import Inputs, View
+
+MASK_NAMES = {"none": "none", "causal": "causal", "padding": "padding", "causal+padding": "causal + padding"}
+NORM_NAMES = {"pre": "pre-norm", "post": "post-norm"}
+
+
+def load_link() -> None:
+    """Once a session: puts the link's values where the widgets find them, and remembers what was refused."""
+    if "link_problems" in st.session_state:
+        return
+    params = dict(st.query_params)
+    inputs, problems = state.read_link(Inputs, params)
+    view, more = state.read_link(View, params)
+    st.session_state.update({field.name: field.default for field in fields(Inputs)} | inputs)
+    st.session_state.view_link = view
+    st.session_state.link_problems = problems + more
+
+
+def inputs() -> Inputs:
+    """What the widgets say now."""
+    return Inputs(**{field.name: st.session_state[field.name] for field in fields(Inputs)})
+
+
+def keep() -> None:
+    """Streamlit forgets a widget's value when it is not drawn; writing it again makes it last."""
+    for field in fields(Inputs):
+        st.session_state[field.name] = st.session_state[field.name]
+
+
+def reset() -> None:
+    """Everything as on a first visit."""
+    for field in fields(Inputs):
+        st.session_state[field.name] = field.default
+    st.session_state.view_link = {}
+    st.session_state.link_problems = []
+    st.session_state.reset_count = st.session_state.get("reset_count", 0) + 1
+
+
+def say(text: str, direction: str = "en-fr") -> None:
+    """Puts a sentence in and lets the model decode its translation."""
+    st.session_state.update(text=text, target="", direction=direction)
+
+
+def model_controls() -> None:
+    """The column beside the stage."""
+    st.segmented_control(
+        "Model",
+        ("translator", "untrained"),
+        key="model",
+        required=True,
+        help="The translator was trained for this app, English to French and back; the untrained model reads any words.",
+    )
+    (_untrained if st.session_state.model == "untrained" else _translator)()
+    st.button("Reset", on_click=reset, help="Back to the first sentence and its head", type="tertiary")
+
+
+def _translator() -> None:
+    st.segmented_control("Direction", ("en-fr", "fr-en"), key="direction", required=True, format_func=_arrow)
+    st.slider("Beam width", 1, 8, key="beam", help="1 is greedy: always the most probable next word")
+    st.text_input(
+        "Target", key="target", placeholder="decoded by the model", help="Type a translation to force it; empty: decoded"
+    )
+
+
+def _arrow(direction: str) -> str:
+    return {"en-fr": "EN → FR", "fr-en": "FR → EN"}[direction]
+
+
+def _untrained() -> None:
+    left, right = st.columns(2)
+    left.slider("Layers", 1, 8, key="n_layers")
+    right.slider("Heads", 1, 16, key="n_heads")
+    left.select_slider("d_model", state.D_MODELS, key="d_model", help="Width of the residual stream")
+    right.select_slider("d_head", state.D_HEADS, key="d_head", format_func=lambda d: str(d or "auto"), help="auto = d_model / heads")
+    left.selectbox("Positions", state.POSITIONS, key="positions")
+    right.selectbox("Scale", state.SCALES, key="attention_scale", help="on: dot products are multiplied by 1 / √d_head")
+    left.selectbox("Norm", state.NORMS, key="norm", format_func=NORM_NAMES.get, help="Normalise before or after each sublayer")
+    right.selectbox("Mask", state.MASKS, key="mask", format_func=MASK_NAMES.get, help="padding adds three <pad> tokens and hides them")
+    st.slider("Seed", 0, 999, key="seed", help="Another seed, other random weights")
+
+
+def swap_of(text: str) -> tuple[str, str]:
+    """(label, sentence) of the button that changes the word which decides whom "it" means."""
+    words = text.split()
+    for old, new in (("tired", "wide"), ("wide", "tired")):
+        if old in words:
+            return f"{old} → {new}", " ".join(new if word == old else word for word in words)
+    return "the animal sentence", state.SHOWCASE
+
+
+def problems_of(current: Inputs) -> str | None:
+    """A sentence about a text too long to read, else None."""
+    for name in ("text", "target"):
+        length = len(getattr(current, name))
+        if length > state.MAX_CHARACTERS:
+            over = length - state.MAX_CHARACTERS
+            return f"The {name} has {length:,} characters; at most {state.MAX_CHARACTERS:,} are read; remove {over:,}."
+    return None
+
+
+def shorter(current: Inputs) -> Inputs:
+    """`current` with the parts that cannot stand in a link left out."""
+    return replace(current, text=current.text[: state.MAX_CHARACTERS], target=current.target[: state.MAX_CHARACTERS])

@@ -1,0 +1,276 @@
+/* View 2: one head as a heatmap. Hover, or move the marked cell with the arrow keys, to read its numbers. */
+
+class HeadView {
+  constructor(stage) {
+    this.stage = stage;
+    this.canvas = el("canvas", { role: "img", "aria-label": "Attention of one head" });
+    this.marks = el("canvas", { class: "marks", "aria-hidden": "true" });
+    this.board = el(
+      "div",
+      {
+        class: "head-board",
+        tabindex: "0",
+        role: "group",
+        "aria-label": "Heatmap: the arrow keys move the marked cell",
+        onpointermove: (event) => this.hover(event),
+        onpointerleave: () => this.leave(),
+        onclick: (event) => this.choose(event),
+        onkeydown: (event) => this.walk(event),
+      },
+      [this.canvas, this.marks],
+    );
+    this.readout = el("div", { class: "readout", "aria-live": "polite" });
+    this.legend = el("canvas", { class: "legend", "aria-hidden": "true" });
+    this.ends = el("div", { class: "legend-ends" });
+    this.map = el("canvas", { class: "minimap", role: "img", "aria-label": "The whole matrix; click to move the window", onclick: (e) => this.jump(e) });
+    this.mapNote = el("p", { class: "muted" });
+    this.root = el("div", { class: "view head-view" }, [
+      this.board,
+      el("div", { class: "side" }, [this.readout, this.legend, this.ends, this.map, this.mapNote]),
+    ]);
+  }
+
+  draw() {
+    const { stage } = this;
+    this.over = null;
+    this.exact = stage.exactHead();
+    const { stack } = stage;
+    this.area = this.exact
+      ? { q0: this.exact.q0, k0: this.exact.k0, nq: this.exact.nq, nk: this.exact.nk }
+      : { q0: 0, k0: 0, nq: stack.thumbQuery, nk: stack.thumbKey };
+    this.fit();
+    this.paint();
+    this.mark();
+    this.drawLegend();
+    this.drawMap();
+  }
+
+  fit() {
+    const { stage, area } = this;
+    const measure = this.canvas.getContext("2d");
+    measure.font = this.font();
+    const widest = (side, from, count) =>
+      Math.max(30, ...stage.data.tokens(side).slice(from, from + count).map((t) => measure.measureText(shorten(t.text)).width));
+    const { stack } = stage;
+    this.left = 26 + widest(stack.querySide, area.q0, area.nq);
+    this.top = 26 + widest(stack.keySide, area.k0, area.nk) * 0.87 + 8;
+    const overhang = widest(stack.keySide, area.k0 + area.nk - 1, 1) * 0.5;
+    const width = this.root.clientWidth - this.root.lastChild.offsetWidth - 24 - this.left - overhang;
+    const height = this.root.clientHeight - this.top - 6;
+    this.cell = Math.max(2, Math.min(width / area.nk, height / area.nq, 46));
+    this.right = overhang;
+  }
+
+  font() {
+    return `13px ${this.stage.theme.font}`;
+  }
+
+  values() {
+    const { stage, exact } = this;
+    if (exact) return matrixOf(exact, stage.view.show);
+    const thumb = stage.data.thumb(stage.stack, stage.view.layer, stage.view.head);
+    return Float32Array.from(thumb, (level) => level / 255);
+  }
+
+  /* A function from cell index to colour level 0..255, or null for a masked cell. */
+  levels() {
+    const { stage, area } = this;
+    const values = this.values();
+    const { show, range } = stage.view;
+    const signed = this.exact && show !== "pattern";
+    const size = (v) => (Number.isFinite(v) ? Math.abs(v) : 0);
+    this.extent = signed ? values.reduce((m, v) => Math.max(m, size(v)), 1e-12) : 1;
+    const rows = Array.from({ length: area.nq }, (_, i) => {
+      let most = 1e-12;
+      for (let j = 0; j < area.nk; j++) most = Math.max(most, size(values[i * area.nk + j]));
+      return most;
+    });
+    const reach = (at) => (range === "row" ? rows[Math.floor(at / area.nk)] : this.extent);
+    const hidden = this.hiddenFrom();
+    return (at) => {
+      const value = values[at];
+      if (value === -Infinity || Math.floor(at / area.nk) + area.q0 > hidden) return null;
+      if (signed) return Math.round(127.5 + (127.5 * value) / reach(at));
+      if (range === "log") return Math.round(255 * Math.max(0, 1 + Math.log10(Math.max(value, 1e-12)) / 4));
+      return Math.round((255 * value) / reach(at));
+    };
+  }
+
+  /* Decoder rows after the chosen step have not happened yet. */
+  hiddenFrom() {
+    return this.stage.stepMatters() ? this.stage.view.step : Infinity;
+  }
+
+  table() {
+    const { theme, view } = this.stage;
+    return this.exact && view.show !== "pattern" ? theme.diverging : theme.sequential;
+  }
+
+  paint() {
+    const { stage, area, cell, left, top } = this;
+    const width = left + area.nk * cell + this.right;
+    const context = fitCanvas(this.canvas, width, top + area.nq * cell + 4);
+    fitCanvas(this.marks, width, top + area.nq * cell + 4);
+    context.imageSmoothingEnabled = false;
+    const image = imageOf(area.nk, area.nq, this.levels(), this.table());
+    context.drawImage(image, left, top, area.nk * cell, area.nq * cell);
+    context.strokeStyle = stage.theme.grid;
+    context.strokeRect(left - 0.5, top - 0.5, area.nk * cell + 1, area.nq * cell + 1);
+    this.labels(context);
+    const show = { pattern: "attention weights", scores: "scores", dots: "dot products" }[stage.view.show];
+    this.canvas.setAttribute("aria-label", `${show} of ${stage.headName()}: ${area.nq} queries by ${area.nk} keys`);
+  }
+
+  labels(context) {
+    const { stage, area, cell, left, top } = this;
+    const { stack, theme } = stage;
+    const every = Math.max(1, Math.ceil(15 / cell));
+    const whole = this.exact || stage.data.thumbIsWhole(stack);
+    context.font = this.font();
+    context.textBaseline = "middle";
+    const text = (side, at) => (whole ? shorten(stage.data.tokens(side)[at].text) : "");
+    context.textAlign = "right";
+    context.fillStyle = theme.query;
+    for (let i = 0; i < area.nq; i += every) context.fillText(text(stack.querySide, area.q0 + i), left - 6, top + (i + 0.5) * cell);
+    context.textAlign = "left";
+    context.fillStyle = theme.key;
+    for (let j = 0; j < area.nk; j += every) {
+      context.save();
+      context.translate(left + (j + 0.5) * cell, top - 6);
+      context.rotate(-Math.PI / 3);
+      context.fillText(text(stack.keySide, area.k0 + j), 0, 0);
+      context.restore();
+    }
+    context.font = `600 12px ${theme.font}`;
+    context.fillText("key →", left, 10);
+    context.fillStyle = theme.query;
+    context.save();
+    context.translate(10, top);
+    context.rotate(-Math.PI / 2);
+    context.textAlign = "right";
+    context.fillText("← query", 0, 0);
+    context.restore();
+  }
+
+  cellAt(event) {
+    const box = this.canvas.getBoundingClientRect();
+    const j = Math.floor((event.clientX - box.left - this.left) / this.cell);
+    const i = Math.floor((event.clientY - box.top - this.top) / this.cell);
+    const inside = i >= 0 && j >= 0 && i < this.area.nq && j < this.area.nk;
+    return inside ? { query: i + this.area.q0, key: j + this.area.k0 } : null;
+  }
+
+  hover(event) {
+    this.over = this.cellAt(event);
+    this.mark();
+    this.stage.painted("hover");
+  }
+
+  leave() {
+    this.over = null;
+    this.mark();
+  }
+
+  choose(event) {
+    const cell = this.cellAt(event);
+    if (cell && (this.exact || this.stage.data.thumbIsWhole(this.stage.stack))) this.stage.set(cell);
+  }
+
+  walk(event) {
+    const move = { ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowRight: [0, 1] }[event.key];
+    if (!move) return;
+    event.preventDefault();
+    const { view, stack } = this.stage;
+    const within = (value, count) => Math.max(0, Math.min(count - 1, value));
+    this.stage.set({ query: within(view.query + move[0], stack.nQuery), key: within(view.key + move[1], stack.nKey) });
+  }
+
+  mark() {
+    const { area, cell, left, top, stage } = this;
+    const { theme, view } = stage;
+    const at = this.over || { query: view.query, key: view.key };
+    const context = fitCanvas(this.marks, parseFloat(this.canvas.style.width), parseFloat(this.canvas.style.height));
+    const i = at.query - area.q0;
+    const j = at.key - area.k0;
+    if (i >= 0 && j >= 0 && i < area.nq && j < area.nk) {
+      context.fillStyle = theme.query;
+      context.fillRect(left - 4, top + i * cell, 3, cell);
+      context.fillStyle = theme.key;
+      context.fillRect(left + j * cell, top - 4, cell, 3);
+      context.strokeStyle = theme.accent;
+      context.lineWidth = 2;
+      context.strokeRect(left + j * cell, top + i * cell, cell, cell);
+    }
+    this.read(at);
+  }
+
+  read({ query, key }) {
+    const { stage, exact } = this;
+    const { stack, theme } = stage;
+    const name = (side, at) => stage.data.tokens(side)[at]?.text ?? "";
+    const rows = [];
+    const i = exact ? query - exact.q0 : -1;
+    const j = exact ? key - exact.k0 : -1;
+    if (exact && i >= 0 && j >= 0 && i < exact.nq && j < exact.nk) {
+      const score = exact.scores[i * exact.nk + j];
+      rows.push(
+        ["query", `${name(stack.querySide, query)} (${query})`, theme.query],
+        ["key", `${name(stack.keySide, key)} (${key})`, theme.key],
+        ["dot product", number(matrixOf(exact, "dots")[i * exact.nk + j], 3)],
+        ["score", score === -Infinity ? "−∞ (masked)" : number(score, 3)],
+        ["weight", number(exact.pattern[i * exact.nk + j], 3)],
+      );
+    } else if (exact) {
+      rows.push(["", "The chosen cell lies outside this window."]);
+    } else {
+      rows.push(["", "Reading this head's numbers…"]);
+    }
+    this.readout.replaceChildren(
+      ...rows.map(([term, value, colour]) =>
+        el("div", {}, [el("span", { class: "term", text: term }), el("span", { class: "value", text: value, style: colour ? `color:${colour}` : null })]),
+      ),
+    );
+  }
+
+  drawLegend() {
+    const { show, range } = this.stage.view;
+    const table = this.table();
+    const context = fitCanvas(this.legend, 190, 12);
+    context.drawImage(imageOf(256, 1, (at) => at, table), 0, 0, 190, 12);
+    const signed = this.exact && show !== "pattern";
+    const ends = signed
+      ? range === "row" ? ["−row's largest", "0", "+row's largest"] : [number(-this.extent), "0", number(this.extent)]
+      : range === "log" ? ["≤ 0.0001", "0.01", "1"] : range === "row" ? ["0", "row's largest"] : ["0", "0.5", "1"];
+    this.ends.replaceChildren(...ends.map((text) => el("span", { text })));
+  }
+
+  drawMap() {
+    const { stage, area, exact } = this;
+    const { stack, theme } = stage;
+    const windowed = exact && (exact.nq < stack.nQuery || exact.nk < stack.nKey);
+    this.map.hidden = this.mapNote.hidden = !windowed;
+    if (!windowed) return;
+    const context = fitCanvas(this.map, 190, 190);
+    const thumb = stage.data.thumb(stack, stage.view.layer, stage.view.head);
+    context.imageSmoothingEnabled = false;
+    context.drawImage(imageOf(stack.thumbKey, stack.thumbQuery, (i) => thumb[i], theme.sequential), 0, 0, 190, 190);
+    context.strokeStyle = theme.accent;
+    context.lineWidth = 2;
+    context.strokeRect(
+      (190 * area.k0) / stack.nKey, (190 * area.q0) / stack.nQuery,
+      (190 * area.nk) / stack.nKey, (190 * area.nq) / stack.nQuery,
+    );
+    this.mapNote.textContent =
+      `Queries ${area.q0}–${area.q0 + area.nq - 1} and keys ${area.k0}–${area.k0 + area.nk - 1} of ${stack.nQuery}. ` +
+      "Click in the whole matrix to move there.";
+  }
+
+  jump(event) {
+    const { stack, view } = this.stage;
+    const box = this.map.getBoundingClientRect();
+    const q = Math.floor(((event.clientY - box.top) / box.height) * stack.nQuery);
+    const k = Math.floor(((event.clientX - box.left) / box.width) * stack.nKey);
+    const start = (at, count, size) => Math.max(0, Math.min(count - size, at - Math.floor(size / 2)));
+    this.stage.set({ q0: start(q, stack.nQuery, this.area.nq), k0: start(k, stack.nKey, this.area.nk), query: q, key: k, view: view.view });
+  }
+}

@@ -1,0 +1,182 @@
+/* View 3: two columns of tokens, queries left and keys right, joined by lines weighted by attention; one colour a head.
+   Hover or focus a token on either side and only its own lines stay; click it to keep it so. */
+
+const FAINTEST = 0.02;
+
+class LinesView {
+  constructor(stage) {
+    this.stage = stage;
+    this.canvas = el("canvas", { role: "img", "aria-label": "Lines from queries to keys" });
+    this.left = el("div", { class: "tokens queries", role: "group", "aria-label": "Queries" });
+    this.right = el("div", { class: "tokens keys", role: "group", "aria-label": "Keys" });
+    this.board = el("div", { class: "lines-board" }, [this.left, this.canvas, this.right]);
+    this.readout = el("div", { class: "readout", "aria-live": "polite" });
+    this.scroller = el("div", { class: "lines-scroll" }, [
+      el("div", { class: "lines-heads" }, [el("span", { class: "query", text: "query" }), el("span", { class: "key", text: "key" })]),
+      this.board,
+    ]);
+    this.root = el("div", { class: "view lines-view" }, [
+      this.scroller,
+      el("div", { class: "side" }, [
+        this.readout,
+        el("p", { class: "muted", text: `Hover a token on either side; click to keep it. Weights under ${FAINTEST} are not drawn.` }),
+      ]),
+    ]);
+    this.shown = "";
+  }
+
+  draw() {
+    const { stage } = this;
+    const { stack, data } = stage;
+    const exact = stage.exactHead();
+    const whole = data.thumbIsWhole(stack);
+    this.area = whole || !exact
+      ? { q0: 0, k0: 0, nq: whole ? stack.nQuery : 0, nk: whole ? stack.nKey : 0 }
+      : { q0: exact.q0, k0: exact.k0, nq: exact.nq, nk: exact.nk };
+    const rows = Math.max(this.area.nq, this.area.nk, 1);
+    this.row = Math.max(18, Math.min(34, (this.root.clientHeight - 30) / rows));
+    this.column(this.left, stack.querySide, this.area.q0, this.area.nq, "query");
+    this.column(this.right, stack.keySide, this.area.k0, this.area.nk, "key");
+    this.over = null;
+    this.refresh();
+  }
+
+  column(root, side, from, count, role) {
+    const tokens = this.stage.data.tokens(side).slice(from, from + count);
+    const signature = JSON.stringify([from, this.row, tokens]);
+    if (root.dataset.shown === signature) return;
+    root.dataset.shown = signature;
+    root.replaceChildren(
+      ...tokens.map((token, at) =>
+        el("button", {
+          type: "button",
+          text: shorten(token.text, 18),
+          title: token.text,
+          class: token.mark || null,
+          style: `height:${this.row}px`,
+          "data-at": from + at,
+          onpointerenter: () => this.focus({ [role]: from + at }),
+          onpointerleave: () => this.focus(null),
+          onfocus: () => this.focus({ [role]: from + at }),
+          onblur: () => this.focus(null),
+          onclick: () => this.keep(role, from + at),
+        }),
+      ),
+    );
+  }
+
+  focus(over) {
+    this.over = over;
+    this.refresh();
+    this.stage.painted("hover");
+  }
+
+  keep(role, at) {
+    const { view } = this.stage;
+    const again = view.pinned === role && view[role] === at;
+    this.stage.set({ [role]: at, pinned: again ? "none" : role });
+  }
+
+  /* What is in focus: the token under the pointer, else the one kept by a click. */
+  target() {
+    const { view } = this.stage;
+    if (this.over) return this.over;
+    return view.pinned !== "none" ? { [view.pinned]: view[view.pinned] } : {};
+  }
+
+  lastQuery() {
+    return this.stage.stepMatters() ? this.stage.view.step : Infinity;
+  }
+
+  /* The cells of one head that are in focus and drawn: calls visit(query, key, weight). */
+  each(head, target, visit) {
+    const { stack, data, view } = this.stage;
+    const { q0, k0, nq, nk } = this.area;
+    const exact = data.exact(stack.id, view.layer, head);
+    const values = exact ? exact.pattern : data.thumbIsWhole(stack) ? data.thumb(stack, view.layer, head) : null;
+    if (!values) return;
+    const unit = exact ? 1 : 1 / 255;
+    for (let i = 0; i < nq; i++) {
+      if ((target.query !== undefined && target.query !== i + q0) || i + q0 > this.lastQuery()) continue;
+      for (let j = 0; j < nk; j++) {
+        if (target.key !== undefined && target.key !== j + k0) continue;
+        const weight = values[i * nk + j] * unit;
+        if (weight >= FAINTEST) visit(i, j, weight, !!exact);
+      }
+    }
+  }
+
+  refresh() {
+    const { stage, row, area } = this;
+    const { view, theme } = stage;
+    const target = this.target();
+    const width = this.canvas.parentElement.clientWidth - this.left.offsetWidth - this.right.offsetWidth;
+    const context = fitCanvas(this.canvas, Math.max(120, width), Math.max(area.nq, area.nk, 1) * row);
+    const reach = Math.max(120, width);
+    context.lineCap = "round";
+    for (const head of view.heads) {
+      context.strokeStyle = theme.heads[head % theme.heads.length];
+      this.each(head, target, (i, j, weight) => {
+        const from = (i + 0.5) * row;
+        const to = (j + 0.5) * row;
+        context.globalAlpha = Math.min(1, weight);
+        context.lineWidth = 1 + 4 * weight;
+        context.beginPath();
+        context.moveTo(2, from);
+        context.bezierCurveTo(reach * 0.4, from, reach * 0.6, to, reach - 2, to);
+        context.stroke();
+      });
+    }
+    this.shade(target);
+    this.read(target);
+  }
+
+  /* Tokens carry as much of the accent as they give or receive over the chosen heads (mean weight). */
+  shade(target) {
+    const { heads } = this.stage.view;
+    const sums = { query: new Map(), key: new Map() };
+    if (target.query !== undefined || target.key !== undefined) {
+      for (const head of heads)
+        this.each(head, target, (i, j, weight) => {
+          const [role, at] = target.query !== undefined ? ["key", j + this.area.k0] : ["query", i + this.area.q0];
+          sums[role].set(at, (sums[role].get(at) || 0) + weight / heads.length);
+        });
+    }
+    const last = this.lastQuery();
+    for (const [root, role] of [[this.left, "query"], [this.right, "key"]])
+      for (const button of root.children) {
+        const at = +button.dataset.at;
+        button.style.setProperty("--share", `${Math.round(100 * Math.min(1, sums[role].get(at) || 0))}%`);
+        button.setAttribute("aria-pressed", String(target[role] === at));
+        button.classList.toggle("later", role === "query" && at > last);
+      }
+  }
+
+  read(target) {
+    const { stage } = this;
+    const { stack, data, view, theme } = stage;
+    const role = target.query !== undefined ? "query" : target.key !== undefined ? "key" : null;
+    if (!role) {
+      this.readout.replaceChildren(el("p", { text: `${view.heads.length} of ${stack.heads} heads of layer ${view.layer}.` }));
+      return;
+    }
+    const side = role === "query" ? stack.querySide : stack.keySide;
+    const other = role === "query" ? stack.keySide : stack.querySide;
+    const heading = role === "query" ? "looks at" : "is looked at by";
+    const parts = [el("p", {}, [el("strong", { class: role, text: data.tokens(side)[target[role]]?.text ?? "" }), document.createTextNode(` ${heading}`)])];
+    for (const head of view.heads.slice(0, 8)) {
+      const found = [];
+      this.each(head, target, (i, j, weight, exact) => found.push({ at: role === "query" ? j + this.area.k0 : i + this.area.q0, weight, exact }));
+      found.sort((a, b) => b.weight - a.weight);
+      const text = found.slice(0, 3).map((f) => `${data.tokens(other)[f.at].text} ${f.exact ? number(f.weight) : `≈ ${number(f.weight)}`}`);
+      parts.push(
+        el("div", { class: "read-head", "data-head": head }, [
+          el("span", { class: "swatch", style: `background:${theme.heads[head % theme.heads.length]}` }),
+          el("span", { class: "term", text: `H${head}` }),
+          el("span", { class: "value", text: text.join(", ") || `nothing over ${FAINTEST}` }),
+        ]),
+      );
+    }
+    this.readout.replaceChildren(...parts);
+  }
+}

@@ -1,0 +1,171 @@
+/* View 4: for the chosen query and key the whole computation, in the trace's own numbers. The products and their sum are
+   worked out here from the trace's q and k; scores, weights, values and z are read from the trace. */
+
+const ROWS_SHOWN = 8;
+
+class NumbersView {
+  constructor(stage) {
+    this.stage = stage;
+    this.root = el("div", { class: "view numbers-view", tabindex: "0", role: "region", "aria-label": "The numbers of one cell" });
+  }
+
+  draw() {
+    const { stage } = this;
+    const exact = stage.exactHead();
+    if (!exact) {
+      this.root.replaceChildren(el("p", { class: "muted", text: "Reading this head's numbers…" }));
+      return;
+    }
+    const { stack, data, view } = stage;
+    const within = (at, from, count) => Math.max(from, Math.min(from + count - 1, at));
+    const query = within(view.query, exact.q0, exact.nq);
+    const key = within(view.key, exact.k0, exact.nk);
+    const cell = {
+      exact, query, key,
+      i: query - exact.q0,
+      j: key - exact.k0,
+      queryName: data.tokens(stack.querySide)[query].text,
+      keyName: data.tokens(stack.keySide)[key].text,
+    };
+    this.root.replaceChildren(this.pickers(cell), this.dot(cell), this.score(cell), this.softmax(cell), this.sum(cell));
+  }
+
+  pickers({ query, key, exact }) {
+    const { stage } = this;
+    const { stack } = stage;
+    const picker = (role, side, from, count, value) =>
+      el("label", { class: role }, [
+        document.createTextNode(`${role} `),
+        el(
+          "select",
+          { "aria-label": role, "data-role": role, onchange: (event) => this.pick(role, +event.target.value) },
+          stage.data.tokens(side).slice(from, from + count).map((t, at) => el("option", { value: from + at, text: `${from + at} ${shorten(t.text, 24)}`, selected: from + at === value })),
+        ),
+      ]);
+    return el("div", { class: "pickers" }, [
+      picker("query", stack.querySide, exact.q0, exact.nq, query),
+      picker("key", stack.keySide, exact.k0, exact.nk, key),
+      el("span", { class: "muted", text: `${stage.headName()} · ${exact.d} channels · trace["${stack.id.split(".")[0]}.${stage.view.layer}.${stack.id.split(".")[1]}.…"][${stage.view.head}]` }),
+    ]);
+  }
+
+  pick(role, at) {
+    this.stage.set({ [role]: at });
+    this.root.querySelector(`select[data-role=${role}]`)?.focus();
+  }
+
+  /* One row of coloured cells, a channel each. */
+  strip(name, role, values, most, extra = "") {
+    const { theme } = this.stage;
+    const written = values.length <= 16;
+    return el("tr", { "data-strip": name }, [
+      el("th", { scope: "row", class: role, text: name }),
+      ...Array.from(values, (value, channel) => {
+        const level = Math.max(0, Math.min(255, Math.round(127.5 + (127.5 * value) / (most || 1))));
+        return el("td", {
+          class: "channel",
+          title: `channel ${channel}: ${value}`,
+          text: written ? number(value) : "",
+          style: `background:${cssColour(theme.diverging, level)};color:${inkOn(theme.diverging, level)}`,
+        });
+      }),
+      el("td", { class: "total", text: extra }),
+    ]);
+  }
+
+  section(number_, title, children) {
+    return el("section", {}, [el("h3", {}, [el("span", { class: "count", text: number_ }), document.createTextNode(title)]), ...children]);
+  }
+
+  dot({ exact, i, j, queryName, keyName }) {
+    const q = exact.q.subarray(i * exact.d, (i + 1) * exact.d);
+    const k = exact.k.subarray(j * exact.d, (j + 1) * exact.d);
+    const products = Float64Array.from(q, (value, channel) => value * k[channel]);
+    const most = (...lists) => Math.max(...lists.flatMap((list) => Array.from(list, Math.abs)));
+    const dot = matrixOf(exact, "dots")[i * exact.nk + j];
+    return this.section("1", "query · key, channel by channel", [
+      el("table", { class: "strips" }, [
+        this.strip(`q of ${shorten(queryName)}`, "query", q, most(q, k)),
+        this.strip(`k of ${shorten(keyName)}`, "key", k, most(q, k)),
+        this.strip("q × k", "", products, most(products), `Σ = ${number(dot, 4)}`),
+      ]),
+    ]);
+  }
+
+  score({ exact, i, j }) {
+    const dot = matrixOf(exact, "dots")[i * exact.nk + j];
+    const score = exact.scores[i * exact.nk + j];
+    const { scale } = this.stage.data.header;
+    const masked = score === -Infinity;
+    return this.section("2", "scale and mask", [
+      el("p", { class: "formula", "data-step": "score" }, [
+        document.createTextNode(`${number(dot, 4)} × ${number(scale, 4)} ${masked ? "+ (−∞, masked)" : "+ 0 (not masked)"} = `),
+        el("strong", { text: number(score, 4) }),
+      ]),
+    ]);
+  }
+
+  /* The keys with most weight, the chosen one always among them. */
+  topKeys({ exact, i, j }) {
+    const order = Array.from({ length: exact.nk }, (_, at) => at).sort((a, b) => exact.pattern[i * exact.nk + b] - exact.pattern[i * exact.nk + a]);
+    const top = order.slice(0, ROWS_SHOWN);
+    if (!top.includes(j)) top[top.length - 1] = j;
+    return top;
+  }
+
+  softmax(cell) {
+    const { exact, i, j } = cell;
+    const { stack, data, theme } = this.stage;
+    const top = this.topKeys(cell);
+    const most = exact.scores.subarray(i * exact.nk, (i + 1) * exact.nk).reduce((a, b) => Math.max(a, b), -Infinity);
+    const shown = top.reduce((sum, at) => sum + exact.pattern[i * exact.nk + at], 0);
+    const rows = top.map((at) => {
+      const score = exact.scores[i * exact.nk + at];
+      const weight = exact.pattern[i * exact.nk + at];
+      return el("tr", { class: at === j ? "chosen" : null, "data-key": at + exact.k0 }, [
+        el("th", { scope: "row", class: "key", text: shorten(data.tokens(stack.keySide)[at + exact.k0].text) }),
+        el("td", { text: number(score, 3) }),
+        el("td", { text: number(Math.exp(score - most), 3) }),
+        el("td", { class: "weight", text: number(weight, 3) }),
+        el("td", { class: "bar" }, [el("span", { style: `width:${100 * weight}%;background:${theme.accent}` })]),
+      ]);
+    });
+    const rest = stack.nKey - top.length;
+    if (rest > 0)
+      rows.push(
+        el("tr", {}, [
+          el("th", { scope: "row", class: "muted", text: `${rest} other keys` }),
+          el("td"), el("td"), el("td", { class: "weight", text: number(Math.max(0, this.rowSum(cell) - shown), 3) }), el("td"),
+        ]),
+      );
+    const head = ["key", "score", "exp(score − largest)", "weight", ""].map((text) => el("th", { scope: "col", text }));
+    return this.section("3", "softmax over the row", [
+      el("table", { class: "rows" }, [el("thead", {}, [el("tr", {}, head)]), el("tbody", {}, rows)]),
+    ]);
+  }
+
+  /* 1, or 0 where every key is masked. */
+  rowSum({ exact, i }) {
+    const sent = exact.pattern.subarray(i * exact.nk, (i + 1) * exact.nk).reduce((a, b) => a + b, 0);
+    return exact.nk < this.stage.stack.nKey ? 1 : sent;
+  }
+
+  sum(cell) {
+    const { exact, i } = cell;
+    const { stack, data } = this.stage;
+    const { d } = exact;
+    const top = this.topKeys(cell);
+    const z = exact.z.subarray(i * d, (i + 1) * d);
+    const value = (at) => exact.v.subarray(at * d, (at + 1) * d);
+    const most = Math.max(...top.flatMap((at) => Array.from(value(at), Math.abs)), ...Array.from(z, Math.abs));
+    return this.section("4", "weighted sum of the values: z", [
+      el("table", { class: "strips" }, [
+        ...top.map((at) => {
+          const weight = exact.pattern[i * exact.nk + at];
+          return this.strip(`${number(weight, 3)} × v of ${shorten(data.tokens(stack.keySide)[at + exact.k0].text)}`, "value", value(at), most);
+        }),
+        this.strip(stack.nKey > top.length ? `z (all ${stack.nKey} keys)` : "z", "z", z, most),
+      ]),
+    ]);
+  }
+}

@@ -1,0 +1,62 @@
+/* View 5: the most probable next tokens at the chosen step, and the antecedent that the encoder names for each pronoun. */
+
+class OutputView {
+  constructor(stage) {
+    this.stage = stage;
+    this.root = el("div", { class: "view output-view", tabindex: "0", role: "region", "aria-label": "Output" });
+  }
+
+  draw() {
+    const { header } = this.stage.data;
+    this.root.replaceChildren(this.sentence(header), el("div", { class: "output-columns" }, [this.bars(header), this.antecedents(header)]));
+  }
+
+  /* The tokens as buttons: choose one to see the step that reads it. */
+  sentence(header) {
+    const { view } = this.stage;
+    return el(
+      "div",
+      { class: "steps", role: "group", "aria-label": "Steps" },
+      header.steps.slice(0, 128).map((step, at) =>
+        el("button", { type: "button", "aria-pressed": String(at === view.step), "data-step": at, text: shorten(step.chosen ?? header.tokens[header.stepSide][at].text, 18), onclick: () => this.choose(at) }),
+      ),
+    );
+  }
+
+  choose(at) {
+    this.stage.set({ step: at });
+    this.root.querySelector(`.steps button[data-step="${at}"]`)?.focus();
+  }
+
+  bars(header) {
+    const { view, theme } = this.stage;
+    const step = header.steps[view.step];
+    if (!step) return el("section");
+    const tokens = header.tokens[header.stepSide];
+    const title = header.stepSide === "decoder" ? `Step ${view.step}: after “${tokens[view.step].text}” comes` : `Read at “${tokens[view.step].text}”`;
+    const rows = step.top.map(([token, probability]) =>
+      el("tr", { class: token === step.chosen ? "chosen" : null }, [
+        el("th", { scope: "row", text: shorten(token, 20), title: token }),
+        el("td", { class: "bar" }, [el("span", { style: `width:${100 * probability}%;background:${theme.accent}` })]),
+        el("td", { class: "weight", text: number(probability, 3) }),
+      ]),
+    );
+    return el("section", { class: "next" }, [el("h3", { text: title }), el("table", { class: "rows" }, [el("tbody", {}, rows)]), el("p", { class: "muted", text: header.stepNote })]);
+  }
+
+  antecedents(header) {
+    if (!header.antecedents) return null;
+    const items = header.antecedents.map((a) =>
+      el("tr", {}, [
+        el("th", { scope: "row", text: header.tokens.encoder[a.position].text }),
+        el("td", { class: "named", text: `→ ${a.word}` }),
+        el("td", { class: "weight", text: number(a.probability, 3) }),
+      ]),
+    );
+    const none = el("p", { class: "muted", text: "No pronoun of the third person in this sentence." });
+    return el("section", { class: "antecedents" }, [
+      el("h3", { text: "Who is meant: the antecedent the encoder names" }),
+      items.length ? el("table", { class: "rows" }, [el("tbody", {}, items)]) : none,
+    ]);
+  }
+}

@@ -1,0 +1,285 @@
+/* The stage: one component that holds the trace, the state of the view and the five views of it. A change of view never
+   asks the server, unless it needs numbers of a head that were too many to send. */
+
+const VIEWS = [
+  { value: "grid", text: "Grid" },
+  { value: "head", text: "Head" },
+  { value: "lines", text: "Lines" },
+  { value: "numbers", text: "Numbers" },
+  { value: "output", text: "Output" },
+];
+const SHOWS = [
+  { value: "pattern", text: "weights", title: "After the softmax" },
+  { value: "scores", text: "scores", title: "Scaled and masked, before the softmax" },
+  { value: "dots", text: "dot products", title: "q · k before anything" },
+];
+const RANGES = [
+  { value: "full", text: "0..1" },
+  { value: "row", text: "per row" },
+  { value: "log", text: "log" },
+];
+
+class Stage {
+  constructor(host) {
+    this.host = host;
+    this.data = null;
+    this.view = null;
+    this.viewToken = this.focusToken = null;
+    this.views = {
+      grid: new GridView(this),
+      head: new HeadView(this),
+      lines: new LinesView(this),
+      numbers: new NumbersView(this),
+      output: new OutputView(this),
+    };
+    this.build();
+    this.resizer = new ResizeObserver(() => this.data && this.draw());
+    this.resizer.observe(this.panel);
+  }
+
+  build() {
+    this.notice = el("p", { class: "notice", "aria-live": "polite" });
+    this.swap = el("button", { type: "button", class: "primary", onclick: () => this.act({ type: "text", text: this.data.header.swap.text }) });
+    this.all = el("button", { type: "button", text: "show all heads", onclick: () => this.set({ view: "grid" }) });
+    this.take = el("button", { type: "button", text: "take away", title: "Figures, numbers and code to keep", onclick: () => this.act({ type: "takeaway", ...this.view }) });
+    this.copy = el("button", { type: "button", text: "copy link", onclick: () => this.copyLink() });
+    this.stackChoice = new Choice("stack", (stack) => this.set({ stack }));
+    this.viewChoice = new Choice("view", (view) => this.set({ view }), "views");
+    this.layerChoice = new Choice("layer", (layer) => this.set({ layer }));
+    this.headChoice = new Choice("head", (head, event) => this.chooseHead(head, event), "chips");
+    this.showChoice = new Choice("show", (show) => this.set({ show, range: this.view.range === "log" ? "full" : this.view.range }));
+    this.rangeChoice = new Choice("scale", (range) => this.set({ range }));
+    this.sortChoice = new Choice("sort by", (sort) => this.set({ sort }));
+    this.slider = el("input", { type: "range", min: 0, step: 1, "aria-label": "Decoding step", oninput: () => this.set({ step: +this.slider.value }) });
+    this.stepText = el("output", {});
+    this.stepBar = el("div", { class: "step" }, [el("span", { class: "choice-label", text: "step", "aria-hidden": "true" }), this.slider, this.stepText]);
+    this.panel = el("div", { class: "panel" });
+    this.root = el("div", { class: "stage" }, [
+      el("div", { class: "story" }, [this.notice, el("div", { class: "actions" }, [this.swap, this.all, this.take, this.copy])]),
+      el("div", { class: "bar" }, [this.viewChoice.root, this.stackChoice.root, this.layerChoice.root, this.headChoice.root]),
+      el("div", { class: "bar second" }, [this.showChoice.root, this.rangeChoice.root, this.sortChoice.root, this.stepBar]),
+      this.panel,
+    ]);
+    this.host.append(this.root);
+  }
+
+  get stack() {
+    return this.data.stack(this.view.stack);
+  }
+
+  headName() {
+    return `layer ${this.view.layer}, head ${this.view.head}`;
+  }
+
+  exactHead() {
+    return this.data.exact(this.stack.id, this.view.layer, this.view.head);
+  }
+
+  /* The step slider matters where queries are decoder positions, and in the output view. */
+  stepMatters() {
+    return this.stack.querySide === "decoder" && this.data.header.stepSide === "decoder";
+  }
+
+  receive(bytes, send) {
+    this.act = send;
+    this.data = new TraceData(bytes);
+    const { header } = this.data;
+    this.theme = themeOf(this.root);
+    if (this.viewToken !== header.viewToken) this.view = { ...header.view };
+    else if (this.focusToken !== header.focusToken) Object.assign(this.view, header.focus);
+    this.viewToken = header.viewToken;
+    this.focusToken = header.focusToken;
+    this.asked = null;
+    this.settle(this.view);
+    this.draw();
+  }
+
+  /* Keeps a state of the view within what the trace has. */
+  settle(view) {
+    const { data } = this;
+    const stack = data.stack(view.stack);
+    const within = (at, count) => Math.max(0, Math.min(count - 1, at ?? 0));
+    view.stack = stack.id;
+    view.layer = within(view.layer, stack.layers);
+    view.head = within(view.head, stack.heads);
+    view.heads = view.heads.filter((head) => head < stack.heads);
+    if (!view.heads.length) view.heads = [view.head];
+    view.query = within(view.query, stack.nQuery);
+    view.key = within(view.key, stack.nKey);
+    view.step = within(view.step ?? Infinity, data.header.steps.length);
+    return view;
+  }
+
+  set(change) {
+    const moved = change.step !== undefined && this.data.stack(this.view.stack).querySide === "decoder";
+    Object.assign(this.view, change);
+    if (moved) this.view.query = change.step;
+    if (change.stack !== undefined) this.enter();
+    this.settle(this.view);
+    this.draw();
+    this.ask();
+  }
+
+  /* A newly chosen stack opens on a row that exists: the current step, or the token that was in focus. */
+  enter() {
+    if (this.stepMatters()) {
+      this.view.query = this.view.step;
+      this.view.pinned = "query";
+    }
+  }
+
+  chooseHead(head, event) {
+    const many = this.view.view === "lines";
+    if (!many) return this.set({ head, heads: [head] });
+    const only = event.altKey || event.metaKey || event.ctrlKey;
+    const now = this.view.heads;
+    const heads = only ? [head] : now.includes(head) ? now.filter((h) => h !== head) : [...now, head].sort((a, b) => a - b);
+    this.set({ head: heads.includes(head) || !heads.length ? head : heads[0], heads: heads.length ? heads : [head] });
+  }
+
+  /* Large traces come with the numbers of the open head alone: ask for others, and for another window. */
+  ask() {
+    const { stack, view } = this;
+    const exact = this.exactHead();
+    const outside = exact && (exact.nq < stack.nQuery || exact.nk < stack.nKey) && (exact.q0 !== view.q0 || exact.k0 !== view.k0);
+    const need = `${stack.id}/${view.layer}/${view.head}/${view.q0}/${view.k0}`;
+    if ((!exact || outside) && this.asked !== need) {
+      this.asked = need;
+      this.act({ type: "open", stack: stack.id, layer: view.layer, head: view.head, q0: view.q0, k0: view.k0 });
+    }
+  }
+
+  draw() {
+    if (!this.panel.clientWidth) return;
+    this.theme = themeOf(this.root);
+    this.drawBars();
+    const active = this.views[this.view.view];
+    if (this.panel.firstChild !== active.root) this.panel.replaceChildren(active.root);
+    active.draw();
+    this.drawNotice();
+    writeLink(this.data.header.link, this.settle({ ...this.data.header.viewDefaults }), this.view);
+    this.painted("draw");
+  }
+
+  drawBars() {
+    const { view, data, stack, theme } = this;
+    const upTo = (count) => Array.from({ length: count }, (_, at) => ({ value: at, text: String(at) }));
+    this.viewChoice.update(VIEWS, [view.view]);
+    this.stackChoice.update(data.stacks.map((s) => ({ value: s.id, text: s.title })), [stack.id]);
+    this.layerChoice.update(upTo(stack.layers), [view.layer]);
+    const chips = upTo(stack.heads).map((chip) => ({ ...chip, colour: theme.heads[chip.value % theme.heads.length], title: stack.labels[view.layer * stack.heads + chip.value] || undefined }));
+    this.headChoice.update(chips, view.view === "lines" ? view.heads : [view.head]);
+    this.showChoice.update(SHOWS, [view.show]);
+    this.rangeChoice.update(view.show === "pattern" ? RANGES : RANGES.slice(0, 2).map((r) => (r.value === "full" ? { ...r, text: "whole" } : r)), [view.range]);
+    this.sortChoice.update(SORTS.filter((s) => s.value === "layer" || stack.stats[s.value]), [view.sort]);
+    const visible = (choice, on) => choice.classList.toggle("absent", !on);
+    visible(this.showChoice.root, view.view === "head");
+    visible(this.rangeChoice.root, view.view === "head");
+    visible(this.sortChoice.root, view.view === "grid");
+    visible(this.layerChoice.root, view.view !== "grid" && view.view !== "output");
+    visible(this.headChoice.root, view.view !== "grid" && view.view !== "output");
+    visible(this.stepBar, this.stepMatters() && view.view !== "grid" || view.view === "output");
+    this.drawStep();
+  }
+
+  drawStep() {
+    const { header } = this.data;
+    this.slider.max = header.steps.length - 1;
+    this.slider.value = this.view.step;
+    const step = header.steps[this.view.step];
+    const last = header.steps.length - 1;
+    this.stepText.textContent = step ? `${this.view.step} of ${last}${step.chosen ? ` → ${shorten(step.chosen)}` : ""}` : "";
+  }
+
+  drawNotice() {
+    const { swap } = this.data.header;
+    this.swap.textContent = swap.label;
+    this.notice.replaceChildren(...noticeOf(this));
+  }
+
+  copyLink() {
+    navigator.clipboard?.writeText(window.location.href).then(
+      () => this.say("link copied"),
+      () => this.say("copy it from the address bar"),
+    ) ?? this.say("copy it from the address bar");
+  }
+
+  say(text) {
+    this.copy.textContent = text;
+    setTimeout(() => (this.copy.textContent = "copy link"), 1600);
+  }
+
+  painted(what) {
+    this.root.dataset.generation = this.data.header.generation;
+    this.root.dispatchEvent(
+      new CustomEvent("attention-lab:painted", { bubbles: true, composed: true, detail: { what, view: this.view.view, generation: this.data.header.generation } }),
+    );
+  }
+}
+
+/* The one-line caption: what to notice in what is shown, with its live number. */
+function noticeOf(stage) {
+  const { data, view, stack } = stage;
+  const strong = (text, role) => el("strong", { class: role, text });
+  const words = (text) => document.createTextNode(text);
+  const told = data.header.antecedents?.[0];
+  if (view.view === "output" || view.view === "grid") return [words(data.header.caption[view.view])];
+  const query = told && stack.id === "encoder.self" && view.query === told.position ? told.position : view.query;
+  const exact = stage.exactHead();
+  if (!exact || query < exact.q0 || query >= exact.q0 + exact.nq) return [words(`${stage.headName()}.`)];
+  const row = exact.pattern.subarray((query - exact.q0) * exact.nk, (query - exact.q0 + 1) * exact.nk);
+  const best = row.reduce((top, weight, at) => (weight > row[top] ? at : top), 0);
+  const name = (side, at) => `“${shorten(data.tokens(side)[at].text, 18)}”`;
+  return [
+    strong(name(stack.querySide, query), "query"),
+    words(" looks at "),
+    strong(name(stack.keySide, best + exact.k0), "key"),
+    words(`: ${number(row[best])} of its attention in layer ${view.layer}, head ${view.head}.`),
+    ...(data.header.translation ? [el("span", { class: "translation" }, data.header.translation.map((part) => (part.strong ? strong(part.text) : words(part.text))))] : []),
+  ];
+}
+
+const URL_FIELDS = ["view", "stack", "layer", "head", "heads", "show", "range", "sort", "step", "query", "key", "pinned", "q0", "k0"];
+
+/* The address bar always holds a link to what is shown: the server's part, and what the view adds to its defaults. */
+function writeLink(link, defaults, view) {
+  const params = new URLSearchParams(link);
+  for (const name of URL_FIELDS) {
+    const written = (value) => (Array.isArray(value) ? value.join(".") : String(value));
+    const value = view[name];
+    if (written(value) === written(defaults[name])) continue;
+    params.set(name, written(value));
+  }
+  const query = params.toString();
+  const next = window.location.pathname + (query ? `?${query}` : "");
+  if (next !== window.location.pathname + window.location.search) window.history.replaceState(window.history.state, "", next);
+}
+
+/* Light or dark, from the background that Streamlit shows. */
+function themeOf(node) {
+  const style = getComputedStyle(node);
+  const probe = style.getPropertyValue("--st-background-color").trim();
+  const context = (themeOf.context ||= document.createElement("canvas").getContext("2d"));
+  context.fillStyle = probe || "#ffffff";
+  const hex = context.fillStyle;
+  const light = parseInt(hex.slice(1, 3), 16) + parseInt(hex.slice(3, 5), 16) + parseInt(hex.slice(5, 7), 16) > 382;
+  const name = light ? "light" : "dark";
+  if (!themeOf[name]) {
+    const from = THEME[name];
+    themeOf[name] = { ...from, sequential: lookupTable(from.sequential), diverging: lookupTable(from.diverging) };
+  }
+  const theme = themeOf[name];
+  theme.font = style.getPropertyValue("--st-font").trim() || "sans-serif";
+  for (const colour of ["query", "key", "value", "accent", "muted"]) node.style.setProperty(`--${colour}`, theme[colour]);
+  return theme;
+}
+
+export default function mount({ parentElement, data, setTriggerValue }) {
+  const stage = (parentElement.attentionLabStage ||= new Stage(parentElement));
+  stage.receive(data, (action) => setTriggerValue("act", action));
+  return () => {
+    stage.resizer.disconnect();
+    stage.root.remove();
+    parentElement.attentionLabStage = null;
+  };
+}

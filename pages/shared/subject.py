@@ -1,0 +1,163 @@
+"""What Explore looks at: a model, its tokens and the run that fills a trace.
+
+`Subject` is all that the payload and the take-away need to know; the two functions below make one from the page's
+inputs. Everything here runs on the inference thread, because it imports torch.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+from pages.shared.cache import cached, models, results
+from pages.shared.state import MAX_UNTRAINED_TOKENS, Inputs, scale_of
+
+
+@dataclass(frozen=True)
+class Stack:
+    """One family of attention matrices [layer, head, query, key] and whose tokens are on its axes."""
+
+    id: str
+    title: str
+    n_layers: int
+    n_heads: int
+    d_head: int
+    query_side: str
+    key_side: str
+    n_query: int
+    n_key: int
+
+
+@dataclass(frozen=True)
+class Subject:
+    """A model about to read one text."""
+
+    title: str
+    stacks: tuple[Stack, ...]
+    tokens: dict[str, list[dict[str, Any]]]
+    scale: float
+    run: Callable[[Callable[[str, Any], Any] | None], Any]
+    code: str
+    names: tuple[str, ...]
+    extras: dict[str, Any] = field(default_factory=dict)
+    antecedents: Callable[[Any], list[dict[str, Any]]] = lambda trace: []
+
+
+STACK_TITLES = {"encoder.self": "Encoder self", "decoder.self": "Decoder self", "decoder.cross": "Cross"}
+
+
+def subject_of(inputs: Inputs) -> Subject:
+    """The subject that `inputs` describe; ValueError with a sentence where they cannot be met."""
+    if not inputs.text.strip():
+        raise ValueError("The sentence is empty; type at least one word, or choose an example.")
+    return _untrained(inputs) if inputs.model == "untrained" else _translator(inputs)
+
+
+def _scale(config: Any) -> float:
+    chosen = config.attention_scale
+    return float(config.d_head**-0.5) if chosen is True else 1.0 if chosen is False else float(chosen)
+
+
+def _untrained(inputs: Inputs) -> Subject:
+    from models import ModelConfig, UntrainedModel
+
+    words = inputs.text.split()
+    if len(words) > MAX_UNTRAINED_TOKENS:
+        raise ValueError(
+            f"The text has {len(words):,} words; the untrained model reads at most {MAX_UNTRAINED_TOKENS:,}; "
+            f"remove {len(words) - MAX_UNTRAINED_TOKENS:,}."
+        )
+    config = ModelConfig(
+        kind="encoder-only",
+        n_layers=inputs.n_layers,
+        n_heads=inputs.n_heads,
+        d_model=inputs.d_model,
+        d_head=inputs.d_head or None,
+        vocab_size=MAX_UNTRAINED_TOKENS + 1,
+        max_len=MAX_UNTRAINED_TOKENS + UntrainedModel.PADDING,
+        positions=inputs.positions,
+        attention_scale=scale_of(inputs.attention_scale),
+        norm=inputs.norm,
+    )
+    model = cached(models, (config, inputs.seed), lambda: _sized(UntrainedModel(config, seed=inputs.seed)))
+    tokens = model.tokens(inputs.text, mask=inputs.mask)
+    stack = Stack(
+        "encoder.self", "Self-attention", config.n_layers, config.n_heads, config.d_head,
+        "encoder", "encoder", len(tokens), len(tokens),
+    )  # fmt: skip
+    arguments = ", ".join(
+        f"{name}={value!r}"
+        for name, value in {
+            "kind": config.kind, "n_layers": config.n_layers, "n_heads": config.n_heads, "d_model": config.d_model,
+            "d_head": config.d_head, "vocab_size": config.vocab_size, "max_len": config.max_len,
+            "positions": config.positions, "attention_scale": config.attention_scale, "norm": config.norm,
+        }.items()
+    )  # fmt: skip
+    code = (
+        "from models import ModelConfig, UntrainedModel\n"
+        f"model = UntrainedModel(ModelConfig({arguments}), seed={inputs.seed})\n"
+        f"trace = model.trace({inputs.text!r}, mask={inputs.mask!r})"
+    )
+    return Subject(
+        title="an untrained model",
+        stacks=(stack,),
+        tokens={"encoder": [{"text": token} for token in tokens]},
+        scale=_scale(config),
+        run=lambda reduce: model.trace(inputs.text, mask=inputs.mask, reduce=reduce),
+        code=code,
+        names=model.names(inputs.text),
+    )
+
+
+def _sized(model: Any) -> tuple[Any, int]:
+    return model, 4 * model.n_parameters
+
+
+def _translator(inputs: Inputs) -> Subject:
+    from models import load_model
+
+    lm = cached(models, "translator", lambda: (load_model("translator"), 8 << 20))
+    encoded = lm.encode_source(inputs.text, direction=inputs.direction)
+    forced = inputs.target.strip()
+    target = forced or _decoded(lm, inputs).text
+    config = lm.config
+    decoder = lm.decoder_tokens(target)
+    sizes = {"encoder": len(encoded.tokens), "decoder": len(decoder.tokens)}
+    sides = {
+        "encoder.self": ("encoder", "encoder"),
+        "decoder.self": ("decoder", "decoder"),
+        "decoder.cross": ("decoder", "encoder"),
+    }
+    stacks = tuple(
+        Stack(
+            name, STACK_TITLES[name], config.n_layers, config.n_heads, config.d_head,
+            query, key, sizes[query], sizes[key],
+        )  # fmt: skip
+        for name, (query, key) in sides.items()
+    )
+    code = (
+        "from models import load_model\n"
+        'lm = load_model("translator")\n'
+        f"trace = lm.trace({inputs.text!r}, {target!r}, direction={inputs.direction!r})"
+    )
+    return Subject(
+        title="the translator",
+        stacks=stacks,
+        tokens={"encoder": _marked(encoded), "decoder": _marked(decoder)},
+        scale=_scale(config),
+        run=lambda reduce: lm.trace(inputs.text, target, direction=inputs.direction, reduce=reduce),
+        code=code,
+        names=tuple(lm.tokenizer.vocabulary),
+        extras={"target": target, "forced": bool(forced), "unknown": _unknown(encoded, decoder)},
+        antecedents=lambda trace: lm.antecedents(trace),
+    )
+
+
+def _decoded(lm: Any, inputs: Inputs) -> Any:
+    key = ("decoded", inputs.text, inputs.direction, inputs.beam)
+    return cached(
+        results,
+        key,
+        lambda: (lm.translate(inputs.text, beam_width=inputs.beam, direction=inputs.direction), 4_096),
+    )
