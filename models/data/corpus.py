@@ -1,0 +1,42 @@
+"""The grammar's sentences as a vocabulary and as held-out tests."""
+
+from __future__ import annotations
+
+from itertools import islice
+from typing import NamedTuple
+
+from models.data.grammar import Pair, sample_pairs
+from models.data.grammar.simple import Direction
+from models.data.tokenizers import SPECIALS
+
+_VOCABULARY_SEED = 0
+_VOCABULARY_SENTENCES = 100_000
+
+
+class Vocabulary(NamedTuple):
+    """`words` are all of them, by id, special words first; the other two say which language has which."""
+
+    words: list[str]
+    english: list[str]
+    french: list[str]
+
+
+def build_vocabulary(sentences: int = _VOCABULARY_SENTENCES) -> Vocabulary:
+    """The words of the first training sentences, so that every known word is one that training shows."""
+    english: set[str] = set()
+    french: set[str] = set()
+    for pair in islice(sample_pairs(_VOCABULARY_SEED, "training"), sentences):
+        english.update(pair.english)
+        french.update(pair.french)
+    return Vocabulary([*SPECIALS, *sorted(english | french)], sorted(english), sorted(french))
+
+
+def held_out(count: int, seed: int = 1) -> list[tuple[Pair, Direction]]:
+    """`count` different held-out sentences to translate, directions alternating where a pair has both."""
+    chosen: dict[tuple[Direction, tuple[str, ...]], tuple[Pair, Direction]] = {}
+    for pair in sample_pairs(seed, "held out"):
+        direction = pair.directions[len(chosen) % len(pair.directions)]
+        chosen.setdefault((direction, pair.source(direction)), (pair, direction))
+        if len(chosen) == count:
+            break
+    return list(chosen.values())

@@ -1,0 +1,146 @@
+"""Sentence pairs with their pronouns' antecedents; a held-out pair of nouns is never trained."""
+
+from __future__ import annotations
+
+import hashlib
+import random
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Literal
+
+from models.data.grammar.clauses import Both, join, phrase, sentence
+from models.data.grammar.frames import REFUSALS
+from models.data.grammar.lexicon import ADJECTIVES, NOUNS, VERBS
+from models.data.grammar.morphology import Word
+from models.data.grammar.phrases import NounPhrase
+from models.data.grammar.reasons import Reason, Role, sample_reason
+from models.data.grammar.simple import BOTH_WAYS, Direction, Simple, sample_simple
+
+Split = Literal["training", "held out"]
+
+_SALT = "heads"  # one under which the page's first sentence (animal, street) is held out
+_HELD_OUT_SHARE = 10  # one combination in ten
+
+
+@dataclass(frozen=True)
+class Mention:
+    """Word positions (from 0) of a pronoun, the noun it means, and the noun it might mean."""
+
+    pronoun: int
+    antecedent: int
+    rival: int
+
+
+@dataclass(frozen=True)
+class Pair:
+    """One sentence in both languages, as words; `directions`: those in which its translation is certain."""
+
+    english: tuple[str, ...]
+    french: tuple[str, ...]
+    pattern: str
+    key: tuple[str, ...]
+    english_mention: Mention | None = None
+    french_mention: Mention | None = None
+    directions: tuple[Direction, ...] = BOTH_WAYS
+    recipe: Reason | None = None
+    ending: str = ""
+    casual: bool = False
+
+    def source(self, direction: Direction) -> tuple[str, ...]:
+        return self.english if direction == "en-fr" else self.french
+
+    def target(self, direction: Direction) -> tuple[str, ...]:
+        return self.french if direction == "en-fr" else self.english
+
+    def mention(self, direction: Direction) -> Mention | None:
+        """Of the source's pronoun."""
+        return self.english_mention if direction == "en-fr" else self.french_mention
+
+    def target_mention(self, direction: Direction) -> Mention | None:
+        return self.french_mention if direction == "en-fr" else self.english_mention
+
+
+def is_held_out(key: tuple[str, ...]) -> bool:
+    """True for one combination in ten, the same ones on every machine and in every run.
+
+    The key of a pronoun sentence is its two nouns: they never meet in training, whatever verb or adjective.
+    """
+    digest = hashlib.sha256("|".join((_SALT, *key)).encode()).digest()
+    return int.from_bytes(digest[:8], "big") % _HELD_OUT_SHARE == 0
+
+
+def sample_pairs(seed: int, split: Split, *, pronouns: float = 0.6) -> Iterator[Pair]:
+    """Endless pairs of one split, always the same for a seed; `pronouns`: the share with one to resolve."""
+    rng = random.Random(seed)
+    while True:
+        draft = sample_reason(rng) if rng.random() < pronouns else sample_simple(rng)
+        if is_held_out(draft.key) == (split == "held out"):
+            yield _finish(draft, rng)
+
+
+def showcase(adjective: str = "tired") -> Pair:
+    """the animal did not cross the street because it was too tired; with "wide", "it" is the street."""
+    animal, street = NounPhrase(NOUNS["animal"]), NounPhrase(NOUNS["street"])
+    decides = ADJECTIVES[adjective]
+    antecedent: Role = "subject" if decides in REFUSALS[0].subject_adjectives else "object"
+    recipe = Reason(REFUSALS[0], VERBS["cross"], animal, street, antecedent, decides, "because")
+    return _pair(recipe, ending="", casual=False)
+
+
+def counterpart(pair: Pair) -> Pair | None:
+    """The pair with a deciding adjective that makes its pronoun mean the other noun; None where none can."""
+    flipped = pair.recipe.flipped() if pair.recipe else None
+    return _pair(flipped, ending=pair.ending, casual=pair.casual) if flipped else None
+
+
+def _finish(draft: Reason | Simple, rng: random.Random) -> Pair:
+    """Full stops are optional, question marks nearly always there, one English source in eight is casual."""
+    question = draft.question
+    ending = rng.choices(("?", ""), (90, 10))[0] if question else rng.choices((".", ""), (25, 75))[0]
+    return _pair(draft, ending=ending, casual=rng.random() < 0.12)
+
+
+def _pair(draft: Reason | Simple, *, ending: str, casual: bool) -> Pair:
+    both = draft.render() if isinstance(draft, Reason) else draft.both
+    both = sentence(join(both, phrase(ending, ending)))
+    directions: tuple[Direction, ...] = BOTH_WAYS if isinstance(draft, Reason) else draft.directions
+    if casual and "en-fr" in directions:
+        both = Both(_casual(both.english), both.french)
+        directions = ("en-fr",)
+    antecedent = draft.antecedent if isinstance(draft, Reason) else None
+    return Pair(
+        tuple(word.text for word in both.english),
+        tuple(word.text for word in both.french),
+        draft.pattern,
+        draft.key,
+        _mention(both.english, antecedent),
+        _mention(both.french, antecedent),
+        directions,
+        draft if isinstance(draft, Reason) else None,
+        ending,
+        casual,
+    )
+
+
+def _mention(words: list[Word], antecedent: str | None) -> Mention | None:
+    if antecedent is None:
+        return None
+    at = {word.tag: index for index, word in enumerate(words) if word.tag}
+    rival = "object" if antecedent == "subject" else "subject"
+    return Mention(at["pronoun"], at[antecedent], at[rival])
+
+
+_CONTRACTIBLE = {"did", "does", "do", "was", "were", "is", "are", "could"}
+
+
+def _casual(words: list[Word]) -> list[Word]:
+    """As people type: didn't, can't, and no comma."""
+    result: list[Word] = []
+    for word in words:
+        if word.text == "not" and result and result[-1].text in _CONTRACTIBLE:
+            result[-1] = Word(result[-1].text + "n't", result[-1].tag)
+        elif word.text == "cannot":
+            result.append(Word("can't", word.tag))
+        elif word.text != ",":
+            result.append(word)
+    return result

@@ -1,0 +1,131 @@
+"""Text to word ids and back."""
+
+from __future__ import annotations
+
+import difflib
+import unicodedata
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from tokenizers import Regex, Tokenizer, models, normalizers, pre_tokenizers
+
+PAD, BOS, EOS, UNK, TO_FRENCH, TO_ENGLISH = range(6)
+SPECIALS = ("<pad>", "<bos>", "<eos>", "<unk>", "<2fr>", "<2en>")
+
+_PUNCTUATION = r"!-/:-@\[-`{-~"
+# didn't stays whole, l' and qu' are words of their own, other signs stand alone, a run of emoji is one word
+_WORD = Regex(rf"\w+n't|\w+(?:-\w+)*'|\w+(?:-\w+)*|[{_PUNCTUATION}]|[^\w\s{_PUNCTUATION}]+")
+_MAX_SUGGESTED_FOR = 20
+_LONGEST_WORD = 40
+
+
+@dataclass(frozen=True)
+class Unknown:
+    """A word the vocabulary lacks, where it stands in the text, and the nearest words it has (at most 3).
+
+    Only the first 20 different unknown words of a text get suggestions, so that a huge paste stays quick.
+    """
+
+    text: str
+    start: int
+    end: int
+    suggestions: list[str]
+
+
+@dataclass(frozen=True)
+class Encoded:
+    """Word ids, the words as typed or known, and where each stands in the text: [start, end)."""
+
+    ids: list[int]
+    tokens: list[str]
+    spans: list[tuple[int, int]]
+    unknown: list[Unknown]
+
+
+class WordTokenizer:
+    """Whole lower-case words; `vocabulary` gives the ids by its order and starts with the special words.
+
+    Raises ValueError where it does not, or has a word twice.
+    """
+
+    def __init__(self, vocabulary: Sequence[str]) -> None:
+        self.vocabulary = list(vocabulary)
+        if tuple(self.vocabulary[: len(SPECIALS)]) != SPECIALS:
+            raise ValueError(
+                f"a vocabulary that starts with {self.vocabulary[: len(SPECIALS)]} lacks the special words; "
+                f"start it with {list(SPECIALS)}"
+            )
+        self._ids = {word: index for index, word in enumerate(self.vocabulary)}
+        if len(self._ids) != len(self.vocabulary):
+            twice = next(word for i, word in enumerate(self.vocabulary) if self._ids[word] != i)
+            raise ValueError(f"the vocabulary has {twice!r} more than once; keep one of them")
+        self._tokenizer = Tokenizer(models.WordLevel(self._ids, unk_token=SPECIALS[UNK]))
+        self._tokenizer.normalizer = normalizers.Sequence(
+            [normalizers.NFC(), normalizers.Lowercase(), normalizers.Replace("’", "'")]
+        )
+        self._tokenizer.pre_tokenizer = pre_tokenizers.Sequence(
+            [pre_tokenizers.WhitespaceSplit(), pre_tokenizers.Split(_WORD, "isolated")]
+        )
+
+    def __len__(self) -> int:
+        return len(self.vocabulary)
+
+    def __contains__(self, word: str) -> bool:
+        return word in self._ids
+
+    def id(self, word: str) -> int:
+        """The id of a word as the vocabulary writes it; <unk> where it is not there."""
+        return self._ids.get(word, UNK)
+
+    def encode(self, text: str) -> Encoded:
+        """Text to words. Adds no special word, and none can be typed in: "<eos>" is read as three words."""
+        encoding = self._tokenizer.encode(text, add_special_tokens=False)
+        spans = [(start, _past_marks(text, end)) for start, end in encoding.offsets]
+        ids = list(encoding.ids)
+        tokens = [
+            text[start:end] if id_ == UNK else word
+            for id_, word, (start, end) in zip(ids, encoding.tokens, spans, strict=True)
+        ]
+        return Encoded(ids, tokens, spans, self._unknown(ids, tokens, spans))
+
+    def decode(self, ids: Sequence[int], *, language: str = "en") -> str:
+        """Words to text: l'animal, a comma at its word, and in French a no-break space before "?".
+
+        Special words are dropped, except <unk>, which must not vanish silently.
+        """
+        text = ""
+        for id_ in ids:
+            if id_ < len(SPECIALS) and id_ != UNK:
+                continue
+            word = self.vocabulary[id_]
+            if word == "?" and language == "fr":
+                text += "\N{NO-BREAK SPACE}" * bool(text) + word
+            elif not text or text.endswith("'") or word in (",", ".", "?"):
+                text += word
+            else:
+                text += " " + word
+        return text
+
+    def nearest(self, word: str) -> list[str]:
+        """At most three known words that look like the given one."""
+        if len(word) > _LONGEST_WORD:
+            return []
+        return difflib.get_close_matches(word.lower(), self.vocabulary[len(SPECIALS) :], n=3, cutoff=0.6)
+
+    def _unknown(self, ids: list[int], tokens: list[str], spans: list[tuple[int, int]]) -> list[Unknown]:
+        suggestions: dict[str, list[str]] = {}
+        unknown = []
+        for id_, token, (start, end) in zip(ids, tokens, spans, strict=True):
+            if id_ != UNK:
+                continue
+            if token not in suggestions and len(suggestions) < _MAX_SUGGESTED_FOR:
+                suggestions[token] = self.nearest(token)
+            unknown.append(Unknown(token, start, end, suggestions.get(token, [])))
+        return unknown
+
+
+def _past_marks(text: str, end: int) -> int:
+    """An accent typed as a sign of its own belongs to the letter before it."""
+    while end < len(text) and unicodedata.combining(text[end]):
+        end += 1
+    return end
