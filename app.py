@@ -9,5 +9,5 @@ SHARED = Path(__file__).parent / "pages" / "shared"
 # The icon is a file of ours: Streamlit's own come from another host.
 st.set_page_config(page_title="Attention Lab", page_icon=str(SHARED / "icon.svg"), layout="wide")
 st.html(SHARED / "page.css")
-st.logo(str(SHARED / "logo.svg"), size="large", icon_image=str(SHARED / "icon.svg"))
+st.logo(str(SHARED / "logo.svg"), size="large")
 st.navigation([st.Page("pages/explore.py", title="Explore", default=True)], position="top").run()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import streamlit as st
 
-from pages.shared import controls, explore, takeaway
+from pages.shared import controls, explore
 from pages.shared.stage import component
 
 KEY = "stage"
@@ -37,6 +37,8 @@ def lab() -> None:
         if payload:
             component.show(payload, key=KEY, on_act=on_act)
     if "takeaway" in st.session_state:
+        from pages.shared import takeaway  # Plotly's figures are needed only now
+
         takeaway.dialog(st.session_state.pop("takeaway"))
 
 

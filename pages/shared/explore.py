@@ -12,7 +12,7 @@ from pages.shared.payload import Body, Opened
 from pages.shared.state import Inputs, View
 
 CAPTIONS = {
-    "grid": "Every head of the stack: queries are rows, keys are columns, dark is 0 and bright is 1. Click one to open it.",
+    "grid": "Every head of the stack: rows are queries, columns are keys, strong colour is much attention. Click one.",
     "output": "The last linear layer and the softmax: how probable each next token is.",
 }
 PRONOUNS = {"il", "elle", "ils", "elles", "it", "they"}

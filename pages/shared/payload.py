@@ -200,7 +200,7 @@ def build(subject: Subject, opened: Opened) -> Body:
     antecedents = subject.antecedents(trace)
     header = {
         "title": subject.title, "tokens": subject.tokens, "stacks": stacks, "exact": exact, "scale": subject.scale,
-        "steps": _steps(subject, trace["logits"]), "stepSide": side,
+        "steps": steps_of(subject, trace["logits"]), "stepSide": side,
         "antecedents": antecedents, **subject.extras,
     }  # fmt: skip
     return Body(to_json(header), b"".join(parts), _focus(antecedents))
@@ -214,7 +214,7 @@ def _focus(antecedents: list[dict[str, Any]] | None) -> dict[str, int]:
     return {}
 
 
-def _steps(subject: Subject, logits: Any) -> list[dict[str, Any]]:
+def steps_of(subject: Subject, logits: Any) -> list[dict[str, Any]]:
     """The most probable tokens at each position, by softmax of the trace's logits."""
     probabilities = logits[:MAX_STEPS, : len(subject.names)].double().softmax(-1)
     values, ids = probabilities.topk(min(TOP_TOKENS, len(subject.names)))

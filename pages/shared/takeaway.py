@@ -1,12 +1,185 @@
-"""What a visitor takes away: figures, numbers and the lines of Python that reproduce them."""
+"""What a visitor takes away: the figure, the numbers behind it and the lines of Python that reproduce them."""
 
 from __future__ import annotations
 
+import io
+from collections.abc import Callable
 from typing import Any
 
+import numpy as np
+import pandas as pd
+import plotly.graph_objects as go
 import streamlit as st
+
+from pages.shared import cache, state
+from pages.shared.state import Inputs, View
+from pages.shared.subject import Subject, subject_of
+from viz_core import attention_heatmap, attention_lines, computation_figure, head_grid, to_html, top_tokens
+
+LARGEST_ARCHIVE = 256 << 20
+FIGURE_WINDOW = 128
 
 
 @st.dialog("Take away", width="large")
-def dialog(view: dict[str, Any]) -> None:
-    st.write(view)
+def dialog(act: dict[str, Any]) -> None:
+    """Offers what the stage shows (`act` is the state of its view) as files and code."""
+    shown = Shown(st.session_state.get("last_good", Inputs()), act)
+    figure = shown.figure(dark=st.context.theme.type == "dark")
+    image = st.segmented_control("Image format of the camera button", ("png", "svg"), default="png", required=True)
+    options = {"format": image, "filename": shown.file_name, "scale": 2 if image == "png" else 1}
+    bar = [["toImage", "zoom2d", "pan2d", "resetScale2d"]]
+    config = {"displayModeBar": True, "displaylogo": False, "modeBarButtons": bar, "toImageButtonOptions": options}
+    st.plotly_chart(figure, theme=None, config=config, alt=shown.title, key="takeaway_figure")
+    with st.container(horizontal=True):
+        st.download_button(
+            "Figure, offline HTML", lambda: to_html(figure), f"{shown.file_name}.html", "text/html", on_click="ignore"
+        )
+        st.download_button(
+            "This head, CSV", shown.csv, f"{shown.file_name}.csv", "text/csv", on_click="ignore"
+        )
+        if shown.archive_bytes() <= LARGEST_ARCHIVE:
+            st.download_button(
+                "Whole trace, NPZ", shown.npz, "trace.npz", "application/octet-stream", on_click="ignore"
+            )
+        else:
+            size = shown.archive_bytes() >> 20
+            st.caption(
+                f"The whole trace has {size:,} MB; at most {LARGEST_ARCHIVE >> 20} MB are packed. Take fewer words, "
+                "layers or heads, or run the lines below."
+            )
+    st.code(shown.code, language="python", wrap_lines=True)
+
+
+class Shown:
+    """What the stage shows, computed again from the same inputs."""
+
+    def __init__(self, inputs: Inputs, act: dict[str, Any]) -> None:
+        values, _ = state.read_link(View, {name: _written(value) for name, value in act.items()})
+        self.view = View(**values)
+        self.subject: Subject = cache.on_worker(lambda: subject_of(inputs))
+        self.stack = next((s for s in self.subject.stacks if s.id == self.view.stack), self.subject.stacks[0])
+        self.layer = min(self.view.layer, self.stack.n_layers - 1)
+        self.head = min(self.view.head, self.stack.n_heads - 1)
+        side, kind = self.stack.id.split(".")
+        self.address = f"{side}.{self.layer}.{kind}"
+        self.title = f"{self.stack.title}, layer {self.layer}, head {self.head}"
+        self.file_name = f"{self.address.replace('.', '-')}-head-{self.head}"
+
+    def names(self, side: str) -> list[str]:
+        return [token["text"] for token in self.subject.tokens[side]]
+
+    def arrays(self, wanted: Callable[[str], bool]) -> dict[str, np.ndarray]:
+        """The trace's arrays under the addresses that are wanted."""
+        trace = cache.on_worker(lambda: self.subject.run(lambda address, t: t if wanted(address) else None))
+        return {address: trace[address].numpy() for address in trace}
+
+    def of_head(self) -> dict[str, np.ndarray]:
+        found = self.arrays(lambda address: address.startswith(self.address + "."))
+        return {name.rsplit(".", 1)[1]: array for name, array in found.items()}
+
+    def figure(self, *, dark: bool) -> go.Figure:
+        """The Plotly figure of the view that is on the stage."""
+        make = {"grid": self._grid, "lines": self._lines, "numbers": self._numbers, "output": self._output}
+        return make.get(self.view.view, self._heatmap)(dark)
+
+    def _window(self) -> tuple[slice, slice]:
+        def part(start: int, length: int) -> slice:
+            start = max(0, min(start, length - FIGURE_WINDOW))
+            return slice(start, min(length, start + FIGURE_WINDOW))
+
+        return part(self.view.q0, self.stack.n_query), part(self.view.k0, self.stack.n_key)
+
+    def _sides(self) -> tuple[list[str], list[str]]:
+        queries, keys = self._window()
+        return self.names(self.stack.query_side)[queries], self.names(self.stack.key_side)[keys]
+
+    def _grid(self, dark: bool) -> go.Figure:
+        side, kind = self.stack.id.split(".")
+        found = self.arrays(lambda a: a.startswith(side) and a.endswith(f".{kind}.pattern"))
+        queries, keys = self._window()
+        pattern = np.stack(list(found.values()))[:, :, queries, keys]  # [layer, head, query, key]
+        names = self._sides()
+        return head_grid(pattern, names[0], names[1], dark=dark)
+
+    def _heatmap(self, dark: bool) -> go.Figure:
+        queries, keys = self._window()
+        arrays = self.of_head()
+        matrices = {
+            "pattern": lambda: arrays["pattern"][self.head],
+            "scores": lambda: arrays["scores"][self.head],
+            "dots": lambda: arrays["q"][self.head] @ arrays["k"][self.head].T,
+        }
+        quantity = {"dots": "dot products"}.get(self.view.show, self.view.show)
+        scale = {"full": "0..1"}.get(self.view.range, self.view.range)
+        names = self._sides()
+        return attention_heatmap(
+            matrices[self.view.show]()[queries, keys], names[0], names[1],
+            quantity=quantity, scale=scale, dark=dark, title=self.title,
+        )  # fmt: skip
+
+    def _lines(self, dark: bool) -> go.Figure:
+        queries, keys = self._window()
+        names = self._sides()
+        heads = [head for head in self.view.heads if head < self.stack.n_heads] or [self.head]
+        return attention_lines(self.of_head()["pattern"][:, queries, keys], names[0], names[1], heads=heads, dark=dark)
+
+    def _numbers(self, dark: bool) -> go.Figure:
+        arrays = self.of_head()
+        query = min(self.view.query or 0, self.stack.n_query - 1)
+        key = min(self.view.key or 0, self.stack.n_key - 1)
+        return computation_figure(
+            arrays["q"][self.head, query], arrays["k"][self.head, key],
+            arrays["scores"][self.head, query], arrays["pattern"][self.head, query],
+            arrays["v"][self.head], arrays["z"][self.head, query],
+            scale=self.subject.scale, key=key, query_token=self.names(self.stack.query_side)[query],
+            tokens=self.names(self.stack.key_side), dark=dark,
+        )  # fmt: skip
+
+    def _output(self, dark: bool) -> go.Figure:
+        from pages.shared.payload import steps_of
+
+        logits = cache.on_worker(lambda: self.subject.run(lambda a, t: t if a == "logits" else None))["logits"]
+        steps = steps_of(self.subject, logits)
+        step = steps[min(self.view.step if self.view.step is not None else len(steps) - 1, len(steps) - 1)]
+        tokens, probabilities = zip(*step["top"], strict=True)
+        return top_tokens(np.array(probabilities), list(tokens), dark=dark)
+
+    def csv(self) -> str:
+        """One row a cell of the open head: query, key, dot product, score and weight, as the trace has them."""
+        arrays = self.of_head()
+        q, k = (arrays[name][self.head].astype(np.float64) for name in "qk")
+        n_query, n_key = self.stack.n_query, self.stack.n_key
+        queries, keys = self.names(self.stack.query_side), self.names(self.stack.key_side)
+        table = pd.DataFrame(
+            {
+                "query_position": np.repeat(np.arange(n_query), n_key),
+                "query": np.repeat(np.array(queries, dtype=object), n_key),
+                "key_position": np.tile(np.arange(n_key), n_query),
+                "key": np.tile(np.array(keys, dtype=object), n_query),
+                "dot_product": (q @ k.T).ravel(),
+                "score": arrays["scores"][self.head].ravel(),
+                "weight": arrays["pattern"][self.head].ravel(),
+            }
+        )
+        return table.to_csv(index=False)
+
+    def npz(self) -> bytes:
+        """Every address of the trace, and the tokens as `tokens.encoder`, `tokens.decoder`."""
+        arrays = self.arrays(lambda address: True)
+        tokens = {f"tokens.{side}": np.array(self.names(side)) for side in self.subject.tokens}
+        file = io.BytesIO()
+        np.savez_compressed(file, **arrays, **tokens)
+        return file.getvalue()
+
+    def archive_bytes(self) -> int:
+        """An estimate from above of what the attention matrices take, which is nearly all."""
+        return sum(8 * s.n_layers * s.n_heads * s.n_query * s.n_key for s in self.subject.stacks)
+
+    @property
+    def code(self) -> str:
+        return f'{self.subject.code}\npattern = trace["{self.address}.pattern"][{self.head}]  # [query, key]'
+
+
+def _written(value: Any) -> str:
+    return ".".join(map(str, value)) if isinstance(value, list) else str(value)
+

@@ -109,6 +109,29 @@ function imageOf(width, height, level, table) {
   return canvas;
 }
 
+/* Colour levels 0..255 of a matrix [query, key]: {level(cell) or null where masked, extent}. Weights run from 0 to 1, to the
+   row's largest, or over four powers of ten; signed values lie around 127.5. */
+function colourLevels(values, columns, range, signed) {
+  const size = (value) => (Number.isFinite(value) ? Math.abs(value) : 0);
+  const largest = (from, to) => {
+    let most = 1e-12;
+    for (let at = from; at < to; at++) most = Math.max(most, size(values[at]));
+    return most;
+  };
+  const extent = signed ? largest(0, values.length) : 1;
+  const rows = [];
+  if (range === "row") for (let at = 0; at < values.length; at += columns) rows.push(largest(at, at + columns));
+  const reach = (at) => (range === "row" ? rows[Math.floor(at / columns)] : extent);
+  const level = (at) => {
+    const value = values[at];
+    if (value === -Infinity) return null;
+    if (signed) return Math.round(127.5 + (127.5 * value) / reach(at));
+    if (range === "log") return Math.round(255 * Math.max(0, 1 + Math.log10(Math.max(value, 1e-12)) / 4));
+    return Math.round((255 * value) / reach(at));
+  };
+  return { level, extent };
+}
+
 function cssColour(table, level) {
   return `rgb(${table[3 * level]},${table[3 * level + 1]},${table[3 * level + 2]})`;
 }

@@ -61,7 +61,8 @@ class GridView {
     const y = Math.floor(at / plan.columns) * (plan.cell + plan.label);
     const side = plan.cell - 12;
     const thumb = data.thumb(stack, layer, head);
-    const image = imageOf(stack.thumbKey, stack.thumbQuery, (i) => thumb[i], theme.sequential);
+    const { level } = colourLevels(Float32Array.from(thumb, (v) => v / 255), stack.thumbKey, this.stage.view.range, false);
+    const image = imageOf(stack.thumbKey, stack.thumbQuery, level, theme.sequential);
     context.drawImage(image, x + 6, y + 6, side, side);
     const open = layer === this.stage.view.layer && head === this.stage.view.head;
     context.strokeStyle = open ? theme.accent : theme.grid;

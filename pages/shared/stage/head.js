@@ -72,28 +72,15 @@ class HeadView {
     return Float32Array.from(thumb, (level) => level / 255);
   }
 
-  /* A function from cell index to colour level 0..255, or null for a masked cell. */
+  /* A function from cell index to colour level 0..255, or null for a cell that is masked or has not happened yet. */
   levels() {
     const { stage, area } = this;
     const values = this.values();
-    const { show, range } = stage.view;
-    const signed = this.exact && show !== "pattern";
-    const size = (v) => (Number.isFinite(v) ? Math.abs(v) : 0);
-    this.extent = signed ? values.reduce((m, v) => Math.max(m, size(v)), 1e-12) : 1;
-    const rows = Array.from({ length: area.nq }, (_, i) => {
-      let most = 1e-12;
-      for (let j = 0; j < area.nk; j++) most = Math.max(most, size(values[i * area.nk + j]));
-      return most;
-    });
-    const reach = (at) => (range === "row" ? rows[Math.floor(at / area.nk)] : this.extent);
-    const hidden = this.hiddenFrom();
-    return (at) => {
-      const value = values[at];
-      if (value === -Infinity || Math.floor(at / area.nk) + area.q0 > hidden) return null;
-      if (signed) return Math.round(127.5 + (127.5 * value) / reach(at));
-      if (range === "log") return Math.round(255 * Math.max(0, 1 + Math.log10(Math.max(value, 1e-12)) / 4));
-      return Math.round((255 * value) / reach(at));
-    };
+    const signed = this.exact && stage.view.show !== "pattern";
+    const scale = colourLevels(values, area.nk, stage.view.range, signed);
+    this.extent = scale.extent;
+    const hidden = this.hiddenFrom() - area.q0;
+    return (at) => (Math.floor(at / area.nk) > hidden ? null : scale.level(at));
   }
 
   /* Decoder rows after the chosen step have not happened yet. */

@@ -56,8 +56,8 @@ class Stage {
     this.panel = el("div", { class: "panel" });
     this.root = el("div", { class: "stage" }, [
       el("div", { class: "story" }, [this.notice, el("div", { class: "actions" }, [this.swap, this.all, this.take, this.copy])]),
-      el("div", { class: "bar" }, [this.viewChoice.root, this.stackChoice.root, this.layerChoice.root, this.headChoice.root]),
-      el("div", { class: "bar second" }, [this.showChoice.root, this.rangeChoice.root, this.sortChoice.root, this.stepBar]),
+      el("div", { class: "bar" }, [this.viewChoice.root, this.stackChoice.root, this.stepBar]),
+      el("div", { class: "bar" }, [this.layerChoice.root, this.headChoice.root, this.showChoice.root, this.rangeChoice.root, this.sortChoice.root]),
       this.panel,
     ]);
     this.host.append(this.root);
@@ -170,11 +170,11 @@ class Stage {
     const chips = upTo(stack.heads).map((chip) => ({ ...chip, colour: theme.heads[chip.value % theme.heads.length], title: stack.labels[view.layer * stack.heads + chip.value] || undefined }));
     this.headChoice.update(chips, view.view === "lines" ? view.heads : [view.head]);
     this.showChoice.update(SHOWS, [view.show]);
-    this.rangeChoice.update(view.show === "pattern" ? RANGES : RANGES.slice(0, 2).map((r) => (r.value === "full" ? { ...r, text: "whole" } : r)), [view.range]);
+    this.rangeChoice.update(view.show === "pattern" || view.view === "grid" ? RANGES : RANGES.slice(0, 2).map((r) => (r.value === "full" ? { ...r, text: "whole" } : r)), [view.range]);
     this.sortChoice.update(SORTS.filter((s) => s.value === "layer" || stack.stats[s.value]), [view.sort]);
     const visible = (choice, on) => choice.classList.toggle("absent", !on);
     visible(this.showChoice.root, view.view === "head");
-    visible(this.rangeChoice.root, view.view === "head");
+    visible(this.rangeChoice.root, view.view === "head" || view.view === "grid");
     visible(this.sortChoice.root, view.view === "grid");
     visible(this.layerChoice.root, view.view !== "grid" && view.view !== "output");
     visible(this.headChoice.root, view.view !== "grid" && view.view !== "output");
