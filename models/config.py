@@ -4,7 +4,7 @@ import math
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass, fields
 from difflib import get_close_matches
-from typing import Any, Literal, get_args
+from typing import Any, Literal, get_args, no_type_check
 
 Kind = Literal["encoder-only", "decoder-only", "encoder-decoder"]
 Activation = Literal["relu", "gelu", "gelu-tanh"]
@@ -14,6 +14,7 @@ POSITION_SCHEMES: list[str] = ["none", "sinusoidal", "learned"]
 """Names a config may give as `positions`; `models.engine.positions.register` adds more."""
 
 
+@no_type_check  # what the fields may be is checked below, in words
 @dataclass(frozen=True, kw_only=True)
 class ModelConfig:
     """Everything that decides a model's parameters and arithmetic.
@@ -58,7 +59,7 @@ class ModelConfig:
     def scale(self) -> float:
         """The number that multiplies every dot product."""
         if self.attention_scale is True:
-            return self.head_size**-0.5
+            return 1 / math.sqrt(self.head_size)
         return 1.0 if self.attention_scale is False else float(self.attention_scale)
 
     @property
@@ -90,6 +91,10 @@ class ModelConfig:
     @classmethod
     def from_dict(cls, values: dict[str, Any]) -> "ModelConfig":
         """The config that `to_dict` wrote. Raises ValueError for unknown, missing or invalid entries."""
+        if not isinstance(values, dict):
+            raise ValueError(
+                f"a config is a JSON object, not {type(values).__name__}; give what to_dict returned"
+            )
         known = [field.name for field in fields(cls)]
         for name in values:
             if name not in known:
@@ -121,7 +126,7 @@ class ModelConfig:
         _check_choice("positions", self.positions, POSITION_SCHEMES)
         for name in ("bias", "tied_embeddings"):
             if not isinstance(getattr(self, name), bool):
-                raise ValueError(f"{name}={getattr(self, name)!r} must be True or False")
+                raise ValueError(f"{name}={getattr(self, name)!r} is neither True nor False; choose one")
 
     def _check_numbers(self) -> None:
         if not _is_number(self.dropout) or not 0 <= self.dropout < 1:

@@ -31,7 +31,7 @@ class MultiHeadAttention(nn.Module):
         self,
         query_input: Float[Tensor, "batch query d_model"],
         key_value_input: Float[Tensor, "batch key d_model"],
-        mask: Tensor | None = None,
+        mask: Bool[Tensor, "#batch #head #query _"] | None = None,
         *,
         causal: bool = False,
         trace: Scope | None = None,
@@ -99,7 +99,7 @@ def _with_causal(mask: Tensor | None, causal: bool, q: Tensor, k: Tensor) -> Ten
     return masks.combine(mask, masks.causal(n_query, n_key, device=q.device))
 
 
-def _softmax(scores: Tensor, mask: Bool[Tensor, "..."] | None) -> Tensor:
+def _softmax(scores: Tensor, mask: Tensor | None) -> Tensor:
     """Softmax over keys, [batch, head, query, key]; zeros, not NaN, where a row is all -inf."""
     if mask is None or bool((some := mask.any(dim=-1, keepdim=True)).all()):
         return scores.softmax(dim=-1)

@@ -76,10 +76,10 @@ def beam_search(
     """The likeliest continuation of one prefix, keeping the `width` best hypotheses at every step.
 
     Each hypothesis proposes its `width` likeliest tokens. One that ends with `eos_id` is finished and takes
-    its place out of the beam (Sutskever et al. 2014, 3.2), so the search ends with `width` finished hypotheses
-    or after `max_new_tokens`. They rank by log-probability / length ** length_penalty: 0 favours short ones,
-    1 is the mean per token. Width 1 is greedy. Prefix, source, eos_id and max_new_tokens are those of `greedy`.
-    Raises ValueError as `greedy` does, for width < 1, a negative length_penalty, more than one prefix.
+    its place out of the beam (Sutskever et al. 2014, 3.2), so the search ends with `width` finished
+    hypotheses, or after `max_new_tokens`. They rank by log-probability / length ** length_penalty: 0 favours
+    short ones, 1 is the mean per token. Width 1 is greedy. The other arguments are those of `greedy`. Raises
+    ValueError as `greedy` does, and for width < 1, a negative length_penalty, more than one prefix.
     """
     n_new = room(model, prefix, source, eos_id, max_new_tokens)
     _check_beam(len(prefix), width, length_penalty)

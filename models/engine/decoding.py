@@ -10,7 +10,7 @@ from torch import Tensor
 from models.engine.transformer import Transformer
 
 Prefix = Int[Tensor, "batch prefix"]
-Source = Int[Tensor, "batch source"]
+Source = Int[Tensor, "_ source"]
 Written = Int[Tensor, "batch written"]
 
 
@@ -93,7 +93,8 @@ def distribution(
     """Probabilities to draw from: softmax(logits / temperature), cut to the likeliest tokens.
 
     `top_k` keeps that many tokens (Fan et al. 2018); `top_p` then keeps the fewest whose probabilities
-    reach it (Holtzman et al. 2020). Raises ValueError unless temperature > 0, 1 <= top_k <= vocab, 0 < top_p <= 1.
+    reach it (Holtzman et al. 2020). Raises ValueError unless temperature > 0, 1 <= top_k <= vocab and
+    0 < top_p <= 1.
     """
     _check_sampling(logits.shape[-1], temperature, top_k, top_p)
     probabilities = (logits / temperature).softmax(dim=-1)

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 
-from jaxtyping import Float
+from jaxtyping import Bool, Float
 from torch import Tensor, nn
 from torch.nn import functional as F
 
@@ -18,6 +18,7 @@ ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {
     "gelu-tanh": lambda x: F.gelu(x, approximate="tanh"),
 }
 Stream = Float[Tensor, "batch position d_model"]
+Mask = Bool[Tensor, "#batch _ #position _"]
 
 
 class FeedForward(nn.Module):
@@ -62,9 +63,9 @@ class Layer(nn.Module):
     def forward(
         self,
         x: Stream,
-        mask: Tensor | None = None,
+        mask: Mask | None = None,
         memory: Float[Tensor, "batch source d_model"] | None = None,
-        memory_mask: Tensor | None = None,
+        memory_mask: Mask | None = None,
         *,
         causal: bool = False,
         trace: Scope | None = None,
@@ -113,9 +114,9 @@ class Stack(nn.Module):
     def forward(
         self,
         embeddings: Stream,
-        mask: Tensor | None = None,
+        mask: Mask | None = None,
         memory: Float[Tensor, "batch source d_model"] | None = None,
-        memory_mask: Tensor | None = None,
+        memory_mask: Mask | None = None,
         *,
         start: int = 0,
         trace: Scope | None = None,

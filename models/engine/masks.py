@@ -4,6 +4,8 @@ import torch
 from jaxtyping import Bool, Int
 from torch import Tensor
 
+Mask = Bool[Tensor, "#batch #head #query #key"]
+
 
 def causal(
     n_query: int, n_key: int, *, device: torch.device | str | None = None
@@ -18,7 +20,7 @@ def padding(token_ids: Int[Tensor, "batch key"], pad_id: int) -> Bool[Tensor, "b
     return (token_ids != pad_id)[:, None, None, :]
 
 
-def combine(*masks: Bool[Tensor, "..."] | None) -> Bool[Tensor, "..."] | None:
+def combine(*masks: Mask | None) -> Mask | None:
     """Allowed where every mask allows it; None allows everything."""
     combined = None
     for mask in masks:
@@ -29,7 +31,7 @@ def combine(*masks: Bool[Tensor, "..."] | None) -> Bool[Tensor, "..."] | None:
 
 def check(mask: Tensor, scores_shape: tuple[int, int, int, int]) -> None:
     """Raises ValueError unless the mask is boolean and broadcasts to [batch, head, query, key]."""
-    if mask.dtype != torch.bool:
+    if mask.dtype != torch.bool:  # PyTorch would add a mask of numbers to the scores
         raise ValueError(f"mask of {mask.dtype} is not boolean (True = may attend); try mask.bool()")
     fits = mask.dim() == 4 and all(a in (1, b) for a, b in zip(mask.shape, scores_shape, strict=True))
     if not fits:

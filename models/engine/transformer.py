@@ -1,7 +1,7 @@
 """The transformer in its three kinds: encoder-only, decoder-only, encoder-decoder."""
 
 import torch
-from jaxtyping import Float, Int
+from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 from torch.nn import functional as F
 
@@ -13,6 +13,7 @@ from models.engine.trace import Trace, check_one_prompt, within
 
 Tokens = Int[Tensor, "batch position"]
 Logits = Float[Tensor, "batch position vocab"]
+Mask = Bool[Tensor, "#batch _ _ _"]
 
 
 class Transformer(nn.Module):
@@ -49,7 +50,7 @@ class Transformer(nn.Module):
         tokens: Int[Tensor, "batch first"],
         target: Int[Tensor, "batch second"] | None = None,
         *,
-        mask: Tensor | None = None,
+        mask: Mask | None = None,
         trace: Trace | None = None,
     ) -> Float[Tensor, "batch _ vocab"]:
         """Logits [batch, position, vocab]; of an encoder-decoder, for each position of `target`.
@@ -74,22 +75,22 @@ class Transformer(nn.Module):
         return self._logits(self.encode(tokens, mask=mask, trace=trace), trace)
 
     def encode(
-        self, tokens: Tokens, *, mask: Tensor | None = None, trace: Trace | None = None
+        self, tokens: Tokens, *, mask: Mask | None = None, trace: Trace | None = None
     ) -> Float[Tensor, "batch position d_model"]:
         """The encoder's output, the decoder's memory. Raises ValueError as `forward` does."""
         if self.encoder is None:
             raise ValueError(f"kind={self.config.kind!r} has no encoder; call the model itself, or decode")
         x = self._embed(tokens, self.embedding, 0, trace)
-        mask = masks.combine(mask, self._padding(tokens))
+        mask = self._self_mask(mask, tokens.shape[1], tokens)
         return self.encoder(x, mask, trace=within(trace, "encoder"))
 
     def decode(
         self,
         target: Tokens,
         memory: Float[Tensor, "batch source d_model"] | None = None,
-        source: Tensor | None = None,
+        source: Int[Tensor, "batch source"] | Bool[Tensor, "#batch _ #position #source"] | None = None,
         *,
-        mask: Tensor | None = None,
+        mask: Mask | None = None,
         cache: DecoderCache | None = None,
         trace: Trace | None = None,
     ) -> Logits:
@@ -104,7 +105,7 @@ class Transformer(nn.Module):
         start = 0 if cache is None else cache.length
         x = self._embed(target, self.target_embedding or self.embedding, start, trace)
         read = target if cache is None else cache.read(target)
-        mask = masks.combine(mask, self._padding(read))
+        mask = self._self_mask(mask, target.shape[1], read)
         if source is not None and source.dtype != torch.bool:
             source = self._padding(source)
         scope = within(trace, "decoder")
@@ -127,6 +128,12 @@ class Transformer(nn.Module):
             trace.record("logits", logits)
         return logits
 
+    def _self_mask(self, mask: Tensor | None, n_query: int, read: Tokens) -> Tensor | None:
+        """The caller's mask and that of padding, over all tokens read."""
+        if mask is not None:
+            masks.check(mask, (read.shape[0], self.config.n_heads, n_query, read.shape[1]))
+        return masks.combine(mask, self._padding(read))
+
     def _padding(self, tokens: Tokens) -> Tensor | None:
         """Mask for padding; None when there is none, so that attention keeps its unmasked kernel."""
         if self.config.pad_id is None:
@@ -138,6 +145,8 @@ class Transformer(nn.Module):
         self, tokens: Tokens, embedding: nn.Embedding, start: int, trace: Trace | None
     ) -> Float[Tensor, "batch position d_model"]:
         check_one_prompt(trace, tokens.shape[0])
+        if tokens.shape[1] == 0:
+            raise ValueError("0 tokens: a sequence has at least one; give tokens of shape [batch, 1 or more]")
         end = start + tokens.shape[1]
         if end > self.config.max_len:
             raise ValueError(

@@ -1,0 +1,212 @@
+"""Multi-head attention: against torch.nn and plain loops, on the fast path and traced."""
+
+from typing import Any
+
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from torch import Tensor, nn
+from torch.nn import functional as F
+
+from models import ModelConfig, Trace
+from models.engine import masks
+from models.engine.attention import MultiHeadAttention
+from models.engine.trace import within
+from tests.models.engine.plain import Weights, plain_attention
+
+TOLERANCE = {torch.float64: 1e-10, torch.float32: 1e-5}
+
+
+def config(**fields: Any) -> ModelConfig:
+    sizes: dict[str, Any] = {"n_layers": 1, "n_heads": 3, "d_model": 12, "vocab_size": 5, "max_len": 9}
+    return ModelConfig(kind="encoder-only", **sizes, **fields)
+
+
+def attention(dtype: torch.dtype = torch.float64, **fields: Any) -> MultiHeadAttention:
+    with torch.random.fork_rng():
+        torch.manual_seed(0)
+        return MultiHeadAttention(config(**fields)).to(dtype).eval()
+
+
+def random(*shape: int, seed: int = 0, dtype: torch.dtype = torch.float64) -> Tensor:
+    return torch.randn(shape, generator=torch.Generator().manual_seed(seed), dtype=dtype)
+
+
+def random_mask(*shape: int, seed: int = 0) -> Tensor:
+    mask = torch.rand(shape, generator=torch.Generator().manual_seed(seed)) > 0.4
+    return mask.index_fill(-1, torch.tensor([0]), True)  # no row without any
+
+
+def both_paths(layer: MultiHeadAttention, *args: Any, **options: Any) -> list[tuple[Tensor, Trace | None]]:
+    trace = Trace()
+    return [
+        (layer(*args, **options), None),
+        (layer(*args, **options, trace=within(trace, "here")), trace),
+    ]
+
+
+def torch_attention(layer: MultiHeadAttention) -> nn.MultiheadAttention:
+    width, dtype = layer.out_proj.in_features, layer.q_proj.weight.dtype
+    theirs = nn.MultiheadAttention(width, layer.n_heads, batch_first=True, dtype=dtype).eval()
+    projections = [layer.q_proj, layer.k_proj, layer.v_proj]
+    with torch.no_grad():
+        theirs.in_proj_weight.copy_(torch.cat([p.weight for p in projections]))
+        theirs.in_proj_bias.copy_(torch.cat([p.bias for p in projections]))
+    theirs.out_proj.load_state_dict(layer.out_proj.state_dict())
+    return theirs
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+@pytest.mark.parametrize("kind", ["none", "causal", "padding", "both"])
+def test_equals_torch_multihead_attention(dtype: torch.dtype, kind: str):
+    layer = attention(dtype)
+    x = random(1, 6, 12, dtype=dtype)
+    tokens = torch.tensor([[3, 1, 4, 1, 0, 0]])
+    causal = masks.causal(6, 6) if kind in ("causal", "both") else None
+    padding = masks.padding(tokens, 0) if kind in ("padding", "both") else None
+    expected, weights = torch_attention(layer)(
+        x,
+        x,
+        x,
+        attn_mask=None if causal is None else ~causal[0, 0],
+        key_padding_mask=None if padding is None else tokens == 0,
+        average_attn_weights=False,
+    )
+    atol = TOLERANCE[dtype]
+    for out, trace in both_paths(layer, x, x, padding, causal=causal is not None):
+        torch.testing.assert_close(out, expected, rtol=0, atol=atol)
+        if trace is not None:
+            torch.testing.assert_close(trace["here.pattern"], weights[0], rtol=0, atol=atol)
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+def test_cross_attention_equals_torch(dtype: torch.dtype):
+    layer, x, memory = attention(dtype), random(1, 4, 12, dtype=dtype), random(1, 7, 12, seed=1, dtype=dtype)
+    mask = masks.padding(torch.tensor([[5, 6, 7, 0, 8, 0, 0]]), 0)
+    expected, _ = torch_attention(layer)(x, memory, memory, key_padding_mask=~mask[:, 0, 0])
+    for out, _ in both_paths(layer, x, memory, mask):
+        torch.testing.assert_close(out, expected, rtol=0, atol=TOLERANCE[dtype])
+
+
+@pytest.mark.parametrize("shape", [(1, 1, 5, 7), (1, 3, 5, 7), (1, 1, 1, 7), (1, 3, 1, 7)])
+@pytest.mark.parametrize("fields", [{}, {"d_head": 5}, {"attention_scale": False}, {"attention_scale": 2.5}])
+def test_equals_plain_loops(shape: tuple[int, ...], fields: dict[str, Any]):
+    layer, x, memory, mask = (
+        attention(**fields),
+        random(1, 5, 12),
+        random(1, 7, 12, seed=1),
+        random_mask(*shape),
+    )
+    allowed = mask.expand(1, 3, 5, 7)[0].tolist()
+    rows = plain_attention(Weights(layer), config(**fields), "", x[0].tolist(), memory[0].tolist(), allowed)
+    expected = torch.tensor(rows, dtype=torch.float64)
+    for out, _ in both_paths(layer, x, memory, mask):
+        torch.testing.assert_close(out[0], expected, rtol=0, atol=1e-10)
+
+
+def test_head_masks_are_per_head():
+    """A head that may see only key 2 has that key's value as z, whatever the others do."""
+    layer, x = attention(), random(1, 5, 12)
+    mask = torch.ones(1, 3, 5, 5, dtype=torch.bool)
+    mask[0, 1] = torch.arange(5) == 2
+    _, (_, trace) = both_paths(layer, x, x, mask)
+    torch.testing.assert_close(trace["here.z"][1], trace["here.v"][1, 2].expand(5, 4))
+    assert (trace["here.pattern"][0] > 0).all()
+
+
+@settings(deadline=None, max_examples=25)
+@given(data=st.data(), n_query=st.integers(1, 6), n_key=st.integers(1, 6), causal=st.booleans())
+def test_any_mask_both_paths_agree_without_nan(data: st.DataObject, n_query: int, n_key: int, causal: bool):
+    """Masks with rows that allow nothing included: both paths then give zeros, and finite gradients."""
+    allowed = data.draw(st.lists(st.booleans(), min_size=n_query * n_key, max_size=n_query * n_key))
+    mask = torch.tensor(allowed).view(1, 1, n_query, n_key).expand(2, 1, n_query, n_key)
+    layer = attention()
+    results = []
+    for path in range(2):
+        x, memory = random(2, n_query, 12).requires_grad_(), random(2, n_key, 12, seed=1).requires_grad_()
+        rows = [
+            both_paths(layer, x[i : i + 1], memory[i : i + 1], mask[i : i + 1], causal=causal) for i in (0, 1)
+        ]
+        out = torch.cat([row[path][0] for row in rows])
+        gradients = torch.autograd.grad(out.square().sum(), [x, memory, *layer.parameters()])
+        results.append([out, *gradients])
+    assert all(tensor.isfinite().all() for tensor in results[0])
+    torch.testing.assert_close(results[0], results[1], rtol=0, atol=1e-10)
+
+
+@pytest.mark.parametrize("n_key", [4, 1100])  # the second is longer than a block of PyTorch's fused kernel
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+def test_a_row_with_everything_masked_gives_zeros(n_key: int, dtype: torch.dtype):
+    layer = attention(dtype, bias=False)
+    x, memory = random(1, 3, 12, dtype=dtype), random(1, n_key, 12, seed=1, dtype=dtype)
+    mask = torch.ones(1, 1, 3, n_key, dtype=torch.bool)
+    mask[..., 1, :] = False
+    mask[..., 2, : n_key - 1] = False
+    for out, trace in both_paths(layer, x.requires_grad_(), memory.requires_grad_(), mask):
+        assert (out[0, 1] == 0).all()
+        assert (out[0, [0, 2]] != 0).all()
+        for gradient in torch.autograd.grad(out.square().sum(), [x, memory, *layer.parameters()]):
+            assert gradient.isfinite().all()
+        if trace is not None:
+            assert (trace["here.pattern"][:, 1] == 0).all()
+            assert (trace["here.scores"][:, 1] == -torch.inf).all()
+            torch.testing.assert_close(
+                trace["here.pattern"].sum(-1)[:, [0, 2]], torch.ones(3, 2, dtype=dtype)
+            )
+
+
+def test_scores_are_scaled_dot_products_and_minus_infinity_where_masked():
+    layer, x, mask = attention(attention_scale=0.5), random(1, 5, 12), random_mask(1, 1, 5, 5)
+    _, (_, trace) = both_paths(layer, x, x, mask)
+    products = torch.einsum("hqc,hkc->hqk", trace["here.q"], trace["here.k"])
+    allowed = mask[0].expand(3, 5, 5)
+    torch.testing.assert_close(trace["here.scores"][allowed], 0.5 * products[allowed])
+    assert (trace["here.scores"][~allowed] == -torch.inf).all()
+    assert (trace["here.pattern"][~allowed] == 0).all()
+
+
+def test_heads_are_consecutive_channels():
+    layer, x = attention(), random(1, 5, 12)
+    _, (_, trace) = both_paths(layer, x, x)
+    torch.testing.assert_close(trace["here.q"].transpose(0, 1).reshape(5, 12), layer.q_proj(x)[0])
+    assert trace["here.v"].shape == (3, 5, 4)
+
+
+@pytest.mark.parametrize(
+    ("mask", "causal", "expected"),
+    [
+        (None, False, (False, None)),
+        (None, True, (True, None)),
+        (torch.ones(1, 1, 1, 5, dtype=torch.bool), False, (False, (1, 1, 1, 5))),
+        (torch.ones(1, 1, 1, 5, dtype=torch.bool), True, (False, (1, 1, 5, 5))),
+    ],
+)
+def test_the_fast_path_gives_the_kernel_no_mask_it_can_do_without(
+    monkeypatch: pytest.MonkeyPatch, mask: Tensor | None, causal: bool, expected: tuple[bool, Any]
+):
+    calls = []
+    real = F.scaled_dot_product_attention
+
+    def spy(*args: Any, **options: Any) -> Tensor:
+        calls.append((options["is_causal"], options["attn_mask"]))
+        return real(*args, **options)
+
+    monkeypatch.setattr(F, "scaled_dot_product_attention", spy)
+    layer, x = attention(), random(1, 5, 12)
+    layer(x, x, mask, causal=causal)
+    ((is_causal, given_mask),) = calls
+    assert (is_causal, None if given_mask is None else tuple(given_mask.shape)) == expected
+    layer(x, x, mask, causal=causal, trace=within(Trace(), "here"))
+    assert len(calls) == 1
+
+
+def test_dropout_of_patterns_acts_in_training_on_both_paths():
+    layer, x = attention(dropout=0.9).train(), random(1, 5, 12)
+    evaluated = layer.eval()(x, x)
+    layer.train()
+    for out, trace in both_paths(layer, x, x):
+        assert not torch.allclose(out, evaluated)
+        if trace is not None:
+            torch.testing.assert_close(trace["here.pattern"].sum(-1), torch.ones(3, 5, dtype=torch.float64))
+            assert not torch.allclose(trace["here.z"], trace["here.pattern"] @ trace["here.v"])

@@ -1,0 +1,237 @@
+"""The trace: it holds what the glossary says, changes nothing, and its numbers fit together."""
+
+import gc
+import weakref
+from collections.abc import Callable
+from itertools import product
+from typing import Any
+
+import pytest
+import torch
+from torch import Tensor
+from torch.nn import functional as F
+
+from models import ModelConfig, Trace, Transformer
+from models.engine.trace import GLOSSARY, addresses
+
+Make = Callable[..., Transformer]
+KINDS = ["encoder-only", "decoder-only", "encoder-decoder"]
+SOURCE, TARGET = torch.tensor([[3, 1, 4, 10, 5, 9, 0]]), torch.tensor([[2, 6, 5, 0]])
+NAMES = ("bias", "tied_embeddings", "attention_scale", "d_head")
+CHOICES = [
+    (True, True, True, None),
+    (False, False, False, 3),
+    (True, False, 0.3, 3),
+    (False, True, 2.0, None),
+]
+
+
+def inputs(model: Transformer) -> list[Tensor]:
+    return [SOURCE, TARGET] if model.config.kind == "encoder-decoder" else [SOURCE]
+
+
+def traced(model: Transformer, **options: Any) -> tuple[Tensor, Trace]:
+    trace = Trace(**options)
+    return model(*inputs(model), trace=trace), trace
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("norm", ["pre", "post"])
+@pytest.mark.parametrize("positions", ["none", "sinusoidal", "learned"])
+@pytest.mark.parametrize("activation", ["relu", "gelu", "gelu-tanh"])
+def test_a_traced_forward_gives_the_same_logits_and_gradients(
+    make: Make, kind: str, norm: str, positions: str, activation: str
+):
+    for choice in CHOICES:
+        fields = dict(zip(NAMES, choice, strict=True)) | {"n_layers": 1, "d_ff": 8}
+        model = make(kind, norm=norm, positions=positions, activation=activation, **fields)
+        results = []
+        for trace in (None, Trace()):
+            logits = model(*inputs(model), trace=trace)
+            loss = F.cross_entropy(logits[0], torch.arange(logits.shape[1]))
+            results.append([logits, *torch.autograd.grad(loss, list(model.parameters()))])
+        torch.testing.assert_close(results[1], results[0], rtol=0, atol=1e-10)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("norm", ["pre", "post"])
+def test_the_glossary_lists_exactly_what_a_forward_records(make: Make, kind: str, norm: str):
+    model = make(kind, norm=norm)
+    _, trace = traced(model)
+    assert list(trace.keys()) == list(trace) == addresses(model.config)
+
+
+def test_every_row_of_the_glossary_is_used_and_said_once():
+    sizes: dict[str, Any] = {"n_layers": 1, "n_heads": 1, "d_model": 4, "vocab_size": 5, "max_len": 4}
+    recorded = {a for kind in KINDS for a in addresses(ModelConfig(kind=kind, **sizes))}
+    stacks = ["encoder", "decoder"]
+    rows = [{e.address.format(stack=stack, layer=0) for stack in stacks} & recorded for e in GLOSSARY]
+    assert all(rows)
+    assert set().union(*rows) == recorded
+    assert (
+        len({e.address for e in GLOSSARY}) == len(GLOSSARY) == len({e.address: e.meaning for e in GLOSSARY})
+    )
+    assert Trace.glossary() == GLOSSARY
+
+
+def test_shapes_are_those_of_the_glossary(make: Make):
+    model = make("encoder-decoder", d_head=3, d_ff=17, target_vocab_size=7)
+    _, trace = traced(model)
+    for entry, stack in product(GLOSSARY, ["encoder", "decoder"]):
+        address = entry.address.format(stack=stack, layer=1)
+        if address not in trace:
+            assert (stack, "cross" in address) == ("encoder", True)
+            continue
+        own = 7 if stack == "encoder" else 4
+        sizes = {"head": 2, "d_head": 3, "d_model": 8, "d_ff": 17, "vocab": 7}
+        sizes |= {"query": 4 if address == "logits" else own, "key": 7 if "cross" in address else own}
+        words = entry.shape.strip("[]").split(", ")
+        assert list(trace[address].shape) == [sizes[word] for word in words], address
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("norm", ["pre", "post"])
+def test_residual_identities(make: Make, kind: str, norm: str):
+    model = make(kind, norm=norm)
+    logits, trace = traced(model)
+    for stack, i in product(model.config.stacks, range(2)):
+        at, layer = f"{stack}.{i}", getattr(model, stack).layers[i]
+        steps = [("resid_pre", "self.out", "resid_self", layer.self_norm)]
+        if layer.cross_norm is not None:
+            steps.append(("resid_self", "cross.out", "resid_cross", layer.cross_norm))
+        steps.append((steps[-1][2], "ff.out", "resid_post", layer.ff_norm))
+        for before, added, after, layer_norm in steps:
+            total = trace[f"{at}.{before}"] + trace[f"{at}.{added}"]
+            expected = total if norm == "pre" else layer_norm(total)
+            torch.testing.assert_close(trace[f"{at}.{after}"], expected, rtol=0, atol=1e-12)
+        if i:
+            assert torch.equal(trace[f"{at}.resid_pre"], trace[f"{stack}.0.resid_post"])
+    last = trace[f"{stack}.1.resid_post"]
+    out = getattr(model, stack).norm(last) if norm == "pre" else last
+    torch.testing.assert_close(trace[f"{stack}.norm"], out, rtol=0, atol=1e-12)
+    torch.testing.assert_close(trace["logits"], model.unembed(trace[f"{stack}.norm"]), rtol=0, atol=1e-12)
+    assert torch.equal(trace["logits"], logits[0])
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_attention_identities(make: Make, kind: str):
+    model = make(kind, d_head=3, attention_scale=0.4)
+    _, trace = traced(model)
+    for address in [a.removesuffix(".q") for a in trace if a.endswith(".q")]:
+        q, k, v, scores, pattern, z, out = (
+            trace[f"{address}.{name}"] for name in ("q", "k", "v", "scores", "pattern", "z", "out")
+        )
+        allowed = scores.isfinite()
+        torch.testing.assert_close(scores[allowed], (0.4 * q @ k.mT)[allowed], rtol=0, atol=1e-12)
+        assert (pattern[~allowed] == 0).all()
+        torch.testing.assert_close(pattern.sum(dim=-1), torch.ones(pattern.shape[:2]).double())
+        torch.testing.assert_close(pattern, scores.softmax(dim=-1))
+        torch.testing.assert_close(z, pattern @ v, rtol=0, atol=1e-12)
+        stack, i, which, *_ = address.split(".")
+        attention = getattr(getattr(model, stack).layers[int(i)], f"{which}_attention")
+        side_by_side = z.transpose(0, 1).flatten(1)  # [query, head * d_head]
+        torch.testing.assert_close(out, attention.out_proj(side_by_side), rtol=0, atol=1e-12)
+
+
+def test_feed_forward_and_embedding_identities(make: Make):
+    model = make("decoder-only", activation="gelu")
+    _, trace = traced(model)
+    for i, layer in enumerate(model.decoder.layers):
+        at = f"decoder.{i}.ff"
+        torch.testing.assert_close(trace[f"{at}.post"], F.gelu(trace[f"{at}.pre"]))
+        torch.testing.assert_close(trace[f"{at}.out"], layer.feed_forward.linear_out(trace[f"{at}.post"]))
+    torch.testing.assert_close(trace["decoder.embed"], model.embedding.weight[SOURCE[0]] * 8**0.5)
+    torch.testing.assert_close(
+        trace["decoder.0.resid_pre"], model.decoder.positions(trace["decoder.embed"][None])[0]
+    )
+
+
+def test_masks_show_in_the_scores(make: Make):
+    model = make("encoder-decoder")
+    _, trace = traced(model)
+    n, causal = 4, torch.ones(4, 4, dtype=torch.bool).tril()
+    assert torch.equal(trace["encoder.0.self.scores"].isfinite(), (SOURCE != 0).expand(2, 7, 7))
+    assert torch.equal(trace["decoder.1.self.scores"].isfinite(), (causal & (TARGET != 0)).expand(2, n, n))
+    assert torch.equal(trace["decoder.1.cross.scores"].isfinite(), (SOURCE != 0).expand(2, n, 7))
+
+
+def test_encode_then_decode_records_what_forward_does(make: Make):
+    model, trace = make("encoder-decoder"), Trace()
+    memory = model.encode(SOURCE, trace=trace)
+    model.decode(TARGET, memory, SOURCE, trace=trace)
+    _, whole = traced(model)
+    assert list(trace) == list(whole)
+    assert all(torch.equal(trace[address], whole[address]) for address in whole)
+
+
+def test_reduce_decides_what_is_kept(make: Make):
+    def largest(address: str, tensor: Tensor) -> float | None:
+        return tensor.max().item() if address.endswith("pattern") else None
+
+    model = make("encoder-only")
+    _, whole = traced(model)
+    _, trace = traced(model, reduce=largest)
+    assert {address: trace[address] for address in trace} == {
+        f"encoder.{i}.self.pattern": whole[f"encoder.{i}.self.pattern"].max().item() for i in range(2)
+    }
+
+
+def test_with_reduce_one_layers_matrices_exist_at_a_time(make: Make):
+    """No reference to a matrix outlives its layer, so 1,024 tokens cost one layer's memory, not all layers'."""
+    matrices: list[weakref.ref[torch.UntypedStorage]] = []
+    alive: list[int] = []
+
+    def watch(address: str, tensor: Tensor) -> None:
+        if address.endswith(("scores", "pattern")):
+            matrices.append(weakref.ref(tensor.untyped_storage()))
+        alive.append(sum(matrix() is not None for matrix in matrices))
+
+    model = make("encoder-only", n_layers=6)
+    gc.disable()
+    try:
+        with torch.no_grad():
+            traced(model, reduce=watch)
+    finally:
+        gc.enable()
+    assert len(matrices) == 12
+    assert max(alive) <= 2
+
+
+def test_a_trace_keeps_no_autograd_graph(make: Make):
+    _, trace = traced(make("encoder-decoder"))
+    assert not any(trace[address].requires_grad for address in trace)
+
+
+def test_an_unknown_address_names_near_ones(make: Make):
+    _, trace = traced(make("encoder-only"))
+    assert "encoder.0.self.pattern" in trace
+    assert "encoder.0.self.patern" not in trace
+    with pytest.raises(KeyError, match=r"at 'encoder\.0\.self\.patern'; near it are encoder\.0\."):
+        trace["encoder.0.self.patern"]
+    with pytest.raises(KeyError, match=r"nothing is recorded at '\?'; see trace\.keys\(\)"):
+        trace["?"]
+
+
+def test_one_trace_holds_one_prompt(make: Make):
+    model = make("encoder-decoder")
+    with pytest.raises(ValueError) as error:
+        model(SOURCE.expand(3, -1), TARGET.expand(3, -1), trace=Trace())
+    assert str(error.value) == "batch=3, but a trace holds one prompt; trace tokens[i : i + 1], row by row"
+    _, trace = traced(model)
+    with pytest.raises(ValueError) as error:
+        model(SOURCE, TARGET, trace=trace)
+    assert str(error.value) == "encoder.embed is recorded already; give each prompt its own Trace()"
+
+
+def test_a_trace_needs_whole_sequences(make: Make):
+    model = make("decoder-only")
+    with pytest.raises(ValueError) as error:
+        model.decode(SOURCE, cache=model.new_cache(), trace=Trace())
+    assert str(error.value) == "trace given with a cache, but a trace shows whole sequences; leave cache out"
+
+
+def test_tokens_are_the_callers_labels():
+    trace = Trace()
+    trace.tokens["encoder"] = ["a", "b"]
+    assert trace.tokens == {"encoder": ["a", "b"]}
+    assert Trace().tokens == {}

@@ -1,0 +1,273 @@
+"""The whole model: against plain loops, and by what must hold whatever the weights."""
+
+import math
+from collections.abc import Callable
+from itertools import product
+from typing import Any
+
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from models import ModelConfig, Transformer
+from tests.models.engine.plain import plain_logits
+
+Make = Callable[..., Transformer]
+KINDS = ["encoder-only", "decoder-only", "encoder-decoder"]
+NORMS = ["pre", "post"]
+SOURCE, TARGET = [3, 1, 4, 10, 5, 9, 0, 0], [2, 6, 5, 3, 0]
+CHOICES: list[dict[str, Any]] = [
+    {},
+    {"positions": "learned", "activation": "gelu", "bias": False, "tied_embeddings": False},
+    {"positions": "none", "activation": "gelu-tanh", "d_head": 3, "d_ff": 5, "attention_scale": 0.7},
+    {"d_model": 7, "d_head": 2, "attention_scale": False, "pad_id": None, "n_heads": 1},
+]
+
+
+def inputs(model: Transformer, source: list[int] = SOURCE, target: list[int] = TARGET) -> list[torch.Tensor]:
+    both = model.config.kind == "encoder-decoder"
+    return [torch.tensor([source]), torch.tensor([target])] if both else [torch.tensor([source])]
+
+
+@pytest.mark.parametrize(("kind", "norm", "fields"), list(product(KINDS, NORMS, CHOICES)))
+def test_equals_plain_loops(make: Make, kind: str, norm: str, fields: dict[str, Any]):
+    model = make(kind, norm=norm, **fields)
+    expected = torch.tensor(
+        plain_logits(model, SOURCE, TARGET if kind == "encoder-decoder" else None), dtype=torch.float64
+    )
+    torch.testing.assert_close(model(*inputs(model))[0], expected, rtol=0, atol=1e-10)
+    torch.testing.assert_close(model.float()(*inputs(model))[0], expected.float(), rtol=1e-5, atol=1e-5)
+
+
+@pytest.mark.parametrize("tied", [True, False])
+def test_two_vocabularies_equal_plain_loops(make: Make, tied: bool):
+    model = make("encoder-decoder", target_vocab_size=7, tied_embeddings=tied)
+    expected = torch.tensor(plain_logits(model, SOURCE, TARGET), dtype=torch.float64)
+    assert expected.shape == (5, 7)
+    torch.testing.assert_close(model(*inputs(model))[0], expected, rtol=0, atol=1e-10)
+
+
+@pytest.mark.parametrize(("kind", "norm"), list(product(KINDS, NORMS)))
+def test_padding_never_changes_a_real_token(make: Make, kind: str, norm: str):
+    model = make(kind, norm=norm)
+    source, target = [3, 1, 4, 10], [2, 6, 5]
+    alone = model(*inputs(model, source, target))
+    padded = model(*inputs(model, [*source, 0, 0, 0], [*target, 0, 0]))
+    torch.testing.assert_close(padded[:, : alone.shape[1]], alone, rtol=0, atol=1e-12)
+
+
+def test_padding_in_front_is_not_attended_to(make: Make):
+    model = make("decoder-only", positions="none")
+    tokens = torch.tensor([[3, 1, 4]])
+    padded = torch.tensor([[0, 0, 3, 1, 4]])
+    torch.testing.assert_close(model(padded)[:, 2:], model(tokens), rtol=0, atol=1e-12)
+
+
+@pytest.mark.parametrize("norm", NORMS)
+def test_nothing_but_padding_gives_numbers_and_gradients(make: Make, norm: str):
+    model = make("encoder-decoder", norm=norm)
+    source, target = torch.tensor([[0, 0, 0], [1, 2, 0]]), torch.tensor([[0, 0], [3, 0]])
+    logits = model(source, target)
+    assert logits.isfinite().all()
+    logits.square().sum().backward()
+    assert all(p.grad is not None and p.grad.isfinite().all() for p in model.parameters())
+
+
+@pytest.mark.parametrize(("kind", "norm"), list(product(["decoder-only", "encoder-decoder"], NORMS)))
+def test_a_later_token_never_changes_an_earlier_output(make: Make, kind: str, norm: str):
+    model = make(kind, norm=norm, positions="learned", pad_id=None)
+    tokens, source = torch.tensor([[2, 6, 5, 3, 8, 1]]), torch.tensor([[4, 4, 7]])
+
+    def run(tokens: torch.Tensor) -> torch.Tensor:
+        return model(source, tokens) if kind == "encoder-decoder" else model(tokens)
+
+    before = run(tokens)
+    for changed in range(tokens.shape[1]):
+        other = tokens.clone()
+        other[0, changed] = 9
+        difference = (run(other) - before).abs().amax(dim=-1)[0]  # [position]
+        assert (difference[:changed] == 0).all()
+        assert (difference[changed:] > 1e-6).all()
+
+
+@settings(deadline=None, max_examples=20)
+@given(order=st.permutations(range(7)), norm=st.sampled_from(NORMS))
+def test_without_positions_the_encoder_is_permutation_equivariant(order: list[int], norm: str):
+    sizes: dict[str, Any] = {"n_layers": 2, "n_heads": 2, "d_model": 8, "vocab_size": 11, "max_len": 12}
+    config = ModelConfig(kind="encoder-only", positions="none", norm=norm, **sizes)
+    model = Transformer(config, seed=3).double().eval()
+    tokens = torch.tensor([[3, 1, 4, 1, 5, 9, 2]])
+    torch.testing.assert_close(model(tokens[:, order]), model(tokens)[:, order], rtol=0, atol=1e-12)
+
+
+@pytest.mark.parametrize("positions", ["sinusoidal", "learned"])
+def test_with_positions_order_matters(make: Make, positions: str):
+    model = make("encoder-only", positions=positions)
+    tokens = torch.tensor([[3, 1, 4, 5]])
+    assert (model(tokens.flip(1)) - model(tokens).flip(1)).abs().max() > 0.1
+
+
+def test_rows_of_a_batch_do_not_touch(make: Make):
+    model = make("encoder-decoder")
+    source, target = torch.tensor([[3, 1, 0, 0], [5, 9, 2, 6]]), torch.tensor([[1, 2, 0], [3, 4, 5]])
+    together = model(source, target)
+    for row in range(2):
+        alone = model(source[row : row + 1], target[row : row + 1])
+        torch.testing.assert_close(together[row : row + 1], alone, rtol=0, atol=1e-12)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_callers_mask_restricts_the_first_stack(make: Make, kind: str):
+    model = make(kind, positions="none", n_layers=1, pad_id=None)
+    n = len(SOURCE)
+    only_itself = torch.eye(n, dtype=torch.bool)[None, None]
+    if kind == "encoder-decoder":
+        masked = model.encode(torch.tensor([SOURCE]), mask=only_itself)
+        alone = torch.cat([model.encode(torch.tensor([[token]])) for token in SOURCE], dim=1)
+    else:
+        masked = model(torch.tensor([SOURCE]), mask=only_itself)
+        alone = torch.cat([model(torch.tensor([[token]])) for token in SOURCE], dim=1)
+    torch.testing.assert_close(masked, alone, rtol=0, atol=1e-12)
+
+
+def test_a_mask_may_stand_for_the_source_tokens(make: Make):
+    model = make("encoder-decoder")
+    source, target = torch.tensor([SOURCE]), torch.tensor([TARGET])
+    memory = model.encode(source)
+    by_mask = model.decode(target, memory, (source != 0)[:, None, None, :])
+    assert torch.equal(by_mask, model.decode(target, memory, source))
+    assert not torch.allclose(by_mask, model.decode(target, memory))
+
+
+def test_a_seed_means_the_same_weights_and_leaves_global_randomness_alone(make: Make):
+    config = make("encoder-decoder", tied_embeddings=False, positions="learned").config
+    torch.manual_seed(1)
+    first = Transformer(config, seed=5).state_dict()
+    drawn = torch.rand(3)
+    torch.manual_seed(2)
+    second, other, fresh = (Transformer(config, seed=seed).state_dict() for seed in (5, 6, None))
+    torch.manual_seed(1)
+    assert torch.equal(drawn, torch.rand(3))
+    for name, weight in first.items():
+        assert torch.equal(weight, second[name])
+        if weight.dim() == 2:
+            assert not torch.equal(weight, other[name])
+            assert not torch.equal(weight, fresh[name])
+
+
+def test_initial_logits_are_neither_flat_nor_certain():
+    sizes: dict[str, Any] = {"n_layers": 2, "n_heads": 4, "d_model": 64, "vocab_size": 500, "max_len": 64}
+    tokens = torch.randint(1, 500, (4, 64), generator=torch.Generator().manual_seed(0))
+    for norm in NORMS:
+        model = Transformer(ModelConfig(kind="decoder-only", norm=norm, **sizes), seed=0)
+        assert 0.8 < model(tokens).std() < 1.3
+
+
+def test_tied_embeddings_are_one_matrix(make: Make):
+    tied, untied = make("decoder-only"), make("decoder-only", tied_embeddings=False)
+    x = torch.eye(8, dtype=torch.float64)
+    assert torch.equal(tied.unembed(x), tied.embedding.weight.T)
+    assert torch.equal(untied.unembed(x), untied.output.weight.T)
+    shared = make("encoder-decoder")
+    assert shared.target_embedding is None
+    assert sum(p.numel() for p in untied.parameters()) - sum(p.numel() for p in tied.parameters()) == 11 * 8
+
+
+def test_dropout_acts_in_training_only(make: Make):
+    model, tokens = make("decoder-only", dropout=0.5), torch.tensor([[1, 2, 3]])
+    assert torch.equal(model(tokens), model(tokens))
+    model.train()
+    assert not torch.equal(model(tokens), model(tokens))
+
+
+def test_without_bias_there_is_none(make: Make):
+    names = make("encoder-decoder", bias=False).state_dict()
+    assert not [name for name in names if name.endswith("bias")]
+
+
+def test_parameter_count_is_the_papers_arithmetic(make: Make):
+    model = make("encoder-only", norm="post")
+    d, d_ff, vocab = 8, 32, 11
+    layer = 4 * (d * d + d) + (d * d_ff + d_ff) + (d_ff * d + d) + 2 * 2 * d
+    assert sum(p.numel() for p in model.parameters()) == 2 * layer + vocab * d
+    assert sum(p.numel() for p in make("encoder-only").parameters()) == 2 * layer + vocab * d + 2 * d
+
+
+@pytest.mark.parametrize(
+    ("kind", "call", "sentence"),
+    [
+        (
+            "decoder-only",
+            lambda m: m(torch.tensor([[1, 11]])),
+            "token id 11 is outside the vocabulary of 11; ids go from 0 to 10",
+        ),
+        (
+            "encoder-only",
+            lambda m: m(torch.tensor([[1, -2]])),
+            "token id -2 is outside the vocabulary of 11; ids go from 0 to 10",
+        ),
+        (
+            "encoder-only",
+            lambda m: m(torch.ones(1, 13, dtype=torch.long)),
+            "13 tokens do not fit max_len=12; cut the sequence, or raise max_len",
+        ),
+        (
+            "decoder-only",
+            lambda m: m(torch.ones(1, 0, dtype=torch.long)),
+            "0 tokens: a sequence has at least one; give tokens of shape [batch, 1 or more]",
+        ),
+        (
+            "encoder-decoder",
+            lambda m: m(torch.tensor([[1]])),
+            "target=None, but an encoder-decoder writes a target; call model(source, target)",
+        ),
+        (
+            "decoder-only",
+            lambda m: m(torch.tensor([[1]]), torch.tensor([[1]])),
+            "target given, but kind='decoder-only' has one sequence; leave target out",
+        ),
+        (
+            "decoder-only",
+            lambda m: m.encode(torch.tensor([[1]])),
+            "kind='decoder-only' has no encoder; call the model itself, or decode",
+        ),
+        (
+            "encoder-only",
+            lambda m: m.decode(torch.tensor([[1]])),
+            "kind='encoder-only' has no decoder; call the model itself, or encode",
+        ),
+        (
+            "encoder-decoder",
+            lambda m: m.decode(torch.tensor([[1]])),
+            "memory missing for kind='encoder-decoder'; give memory=model.encode(source)",
+        ),
+        (
+            "decoder-only",
+            lambda m: m.decode(torch.tensor([[1]]), torch.zeros(1, 2, 8, dtype=torch.float64)),
+            "memory given for kind='decoder-only'; leave memory out",
+        ),
+        (
+            "encoder-only",
+            lambda m: m(torch.tensor([[1, 2, 0]]), mask=torch.ones(1, 1, 2, 2, dtype=torch.bool)),
+            "mask of shape [1, 1, 2, 2] does not broadcast to [batch, head, query, key] = [1, 2, 3, 3]; "
+            "give four axes, each of that size or 1",
+        ),
+    ],
+)
+def test_refused_with_value_rule_and_remedy(make: Make, kind: str, call: Callable, sentence: str):
+    with pytest.raises(ValueError) as error:
+        call(make(kind))
+    assert str(error.value) == sentence
+
+
+def test_scale_of_embeddings(make: Make):
+    model = make("encoder-only", positions="none", n_layers=1, norm="post")
+    for weight in model.encoder.layers[0].parameters():
+        torch.nn.init.zeros_(weight)
+    torch.nn.init.ones_(model.encoder.layers[0].self_norm.weight)
+    assert model.encode(torch.tensor([[1]])).abs().max() == 0
+    seen: list[torch.Tensor] = []
+    model.encoder.positions.register_forward_pre_hook(lambda _, args: seen.append(args[0]))
+    model.encode(torch.tensor([[4]]))
+    torch.testing.assert_close(seen[0][0, 0], model.embedding.weight[4] * math.sqrt(8))

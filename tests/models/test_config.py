@@ -1,0 +1,166 @@
+"""ModelConfig: defaults, round trip, and the sentence for each way to get it wrong."""
+
+import dataclasses
+import json
+import math
+import subprocess
+import sys
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from models import ModelConfig
+
+GOOD: dict[str, Any] = {
+    "kind": "encoder-decoder",
+    "n_layers": 2,
+    "n_heads": 8,
+    "d_model": 64,
+    "vocab_size": 100,
+    "max_len": 32,
+}
+
+
+def test_sizes_left_out_are_those_of_the_paper():
+    config = ModelConfig(**GOOD)
+    assert (config.d_head, config.d_ff, config.scale) == (8, 256, 1 / math.sqrt(8))
+    assert (config.output_vocab_size, config.stacks) == (100, ("encoder", "decoder"))
+
+
+def test_d_head_is_free_to_differ():
+    config = ModelConfig(**GOOD | {"d_model": 100, "d_head": 5, "d_ff": 7})
+    assert (config.d_head, config.d_ff, config.scale) == (5, 7, 1 / math.sqrt(5))
+
+
+@pytest.mark.parametrize(
+    ("given_scale", "scale"), [(True, 1 / math.sqrt(8)), (False, 1.0), (0.3, 0.3), (2, 2.0)]
+)
+def test_scale(given_scale: bool | float, scale: float):
+    assert ModelConfig(**GOOD, attention_scale=given_scale).scale == scale
+
+
+@pytest.mark.parametrize(("kind", "stacks"), [("encoder-only", ("encoder",)), ("decoder-only", ("decoder",))])
+def test_one_stack_kinds(kind: str, stacks: tuple[str, ...]):
+    assert ModelConfig(**GOOD | {"kind": kind}).stacks == stacks
+
+
+def test_frozen():
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        ModelConfig(**GOOD).n_heads = 4  # type: ignore[misc]
+
+
+@given(
+    kind=st.sampled_from(["encoder-only", "decoder-only", "encoder-decoder"]),
+    n_layers=st.integers(1, 100),
+    n_heads=st.integers(1, 32),
+    d_head=st.integers(1, 64),
+    activation=st.sampled_from(["relu", "gelu", "gelu-tanh"]),
+    norm=st.sampled_from(["pre", "post"]),
+    positions=st.sampled_from(["none", "sinusoidal", "learned"]),
+    dropout=st.floats(0, 1, exclude_max=True),
+    attention_scale=st.booleans() | st.floats(0.01, 100),
+    bias=st.booleans(),
+    tied_embeddings=st.booleans(),
+    pad_id=st.none() | st.integers(0, 99),
+)
+def test_json_round_trip(**fields: Any):
+    config = ModelConfig(d_model=48, vocab_size=100, max_len=32, **fields)
+    again = ModelConfig.from_dict(json.loads(json.dumps(config.to_dict())))
+    assert again == config
+    assert type(again.attention_scale) is type(config.attention_scale)
+
+
+REFUSED = [
+    ({"n_heads": 0}, "n_heads=0 must be a whole number, at least 1; try n_heads=4"),
+    ({"n_layers": -1}, "n_layers=-1 must be a whole number, at least 1; try n_layers=4"),
+    ({"d_model": 64.0}, "d_model=64.0 must be a whole number, at least 1; try d_model=4"),
+    ({"n_layers": True}, "n_layers=True must be a whole number, at least 1; try n_layers=4"),
+    ({"vocab_size": "100"}, "vocab_size='100' must be a whole number, at least 1; try vocab_size=4"),
+    ({"max_len": None}, "max_len=None must be a whole number, at least 1; try max_len=4"),
+    ({"d_head": 0}, "d_head=0 must be a whole number or None, at least 1; try d_head=4"),
+    ({"d_ff": -5}, "d_ff=-5 must be a whole number or None, at least 1; try d_ff=4"),
+    ({"d_model": 100}, "d_model=100 is not divisible by n_heads=8; try 96 or 104, or set d_head"),
+    ({"d_model": 4}, "d_model=4 is not divisible by n_heads=8; try 8, or set d_head"),
+    (
+        {"kind": "decoder"},
+        "kind='decoder' is unknown; choose one of encoder-only, decoder-only, encoder-decoder",
+    ),
+    ({"activation": "GELU"}, "activation='GELU' is unknown; choose one of relu, gelu, gelu-tanh"),
+    ({"norm": "none"}, "norm='none' is unknown; choose one of pre, post"),
+    ({"norm": []}, "norm=[] is unknown; choose one of pre, post"),
+    ({"positions": "rope"}, "positions='rope' is unknown; choose one of none, sinusoidal, learned"),
+    ({"bias": 1}, "bias=1 is neither True nor False; choose one"),
+    ({"tied_embeddings": None}, "tied_embeddings=None is neither True nor False; choose one"),
+    ({"dropout": 1.0}, "dropout=1.0 is outside 0 <= dropout < 1; try 0.1, or 0.0 to switch it off"),
+    ({"dropout": -0.1}, "dropout=-0.1 is outside 0 <= dropout < 1; try 0.1, or 0.0 to switch it off"),
+    ({"dropout": math.nan}, "dropout=nan is outside 0 <= dropout < 1; try 0.1, or 0.0 to switch it off"),
+    ({"dropout": False}, "dropout=False is outside 0 <= dropout < 1; try 0.1, or 0.0 to switch it off"),
+    *[
+        (
+            {"attention_scale": scale},
+            f"attention_scale={scale!r} must be True (1 / sqrt(d_head)), False (no scale) "
+            "or a positive number; try 0.3536",
+        )
+        for scale in (0.0, -1.0, math.nan, math.inf, "1", None)
+    ],
+    (
+        {"target_vocab_size": 0},
+        "target_vocab_size=0 must be a whole number or None, at least 1; try target_vocab_size=4",
+    ),
+    (
+        {"kind": "decoder-only", "target_vocab_size": 50},
+        "target_vocab_size=50 needs kind='encoder-decoder', not 'decoder-only'; leave it out",
+    ),
+    *[
+        (
+            {"pad_id": pad_id},
+            f"pad_id={pad_id!r} is no token id below the vocabulary's size 100; "
+            "give one from 0 to 99, or None when nothing is padded",
+        )
+        for pad_id in (100, -1, True, 0.0)
+    ],
+    (
+        {"target_vocab_size": 50, "pad_id": 60},
+        "pad_id=60 is no token id below the vocabulary's size 50; "
+        "give one from 0 to 49, or None when nothing is padded",
+    ),
+]
+
+
+@pytest.mark.parametrize(("fields", "sentence"), REFUSED, ids=[str(fields) for fields, _ in REFUSED])
+def test_refused_with_value_rule_and_remedy(fields: dict[str, Any], sentence: str):
+    with pytest.raises(ValueError) as error:
+        ModelConfig(**GOOD | fields)
+    assert str(error.value) == sentence
+
+
+def test_unknown_and_missing_fields_are_refused():
+    with pytest.raises(
+        ValueError, match=r"^a config is a JSON object, not list; give what to_dict returned$"
+    ):
+        ModelConfig.from_dict([GOOD])
+    with pytest.raises(ValueError, match=r"^'n_head' is no field of ModelConfig; did you mean n_heads\?$"):
+        ModelConfig.from_dict(GOOD | {"n_head": 2})
+    with pytest.raises(ValueError, match=r"^'colour' is no field of ModelConfig; known are kind, n_layers,"):
+        ModelConfig.from_dict(GOOD | {"colour": 2})
+    with pytest.raises(
+        ValueError, match=r"^n_heads, d_model missing: every ModelConfig states kind, n_layers,"
+    ):
+        ModelConfig.from_dict({k: v for k, v in GOOD.items() if k not in ("n_heads", "d_model")})
+
+
+def test_importing_models_and_making_a_config_loads_no_torch():
+    code = f"import sys, models; models.ModelConfig(**{GOOD!r}); sys.exit('torch' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+def test_the_public_names():
+    import models
+
+    assert set(models.__all__) <= set(dir(models))
+    with pytest.raises(
+        AttributeError, match="module 'models' has no attribute 'Tracer'; it has ModelConfig,"
+    ):
+        models.Tracer  # noqa: B018
