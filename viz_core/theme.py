@@ -150,7 +150,12 @@ def template(dark: bool = False) -> go.layout.Template:
     }
     layout = {
         "font": {"family": FONT, "size": 14, "color": p["ink"]},
-        "title": {"font": {"size": 18}, "x": 0, "xref": "container", "xanchor": "left", "pad": {"l": 20}},
+        "title": {
+            "font": {"size": 18},
+            **{"x": 0, "xref": "container", "xanchor": "left"},
+            **{"y": 1, "yref": "container", "yanchor": "top"},
+            "pad": {"l": 20, "t": 18},
+        },
         "paper_bgcolor": p["background"],
         "plot_bgcolor": p["background"],
         "colorway": HEAD_COLOURS_DARK if dark else HEAD_COLOURS,

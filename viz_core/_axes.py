@@ -1,0 +1,53 @@
+"""Axes with a token at every tick, and the room that these tokens need."""
+
+import html
+import unicodedata
+from collections.abc import Sequence
+from typing import Any
+
+from viz_core import theme
+
+SPACING = 14  # pixels from one label to the next, at least
+TITLE_ROOM = 40
+
+
+def text_width(label: str, font_size: float) -> float:
+    """About how many pixels an escaped label is wide; East Asian characters and emoji count double."""
+    plain = html.unescape(label)
+    units = sum(1.7 if unicodedata.east_asian_width(c) in "WF" else 1.0 for c in plain)
+    return units * font_size * 0.58
+
+
+def label_room(labels: Sequence[str], font_size: float) -> float:
+    """Pixels that the widest label needs."""
+    return max(text_width(label, font_size) for label in labels)
+
+
+def every(length: int, pixels: float) -> int:
+    """Label every how many-th position, so that `length` positions on `pixels` do not run into each other."""
+    return max(1, -int(-length * SPACING // pixels))
+
+
+def font_size(pixels_per_label: float) -> int:
+    """The size of tick labels: 15 where there is room, never below 10."""
+    return int(min(15, max(10, pixels_per_label * 0.75)))
+
+
+def token_axis(
+    role: str, names: Sequence[str], ticks: Sequence[str], texts: Sequence[str], *, size: int, dark: bool
+) -> dict[str, Any]:
+    """Layout of a category axis over unique `names`, with `texts` at `ticks`; `role` is "query" or "key"."""
+    return {
+        "type": "category",
+        "categoryorder": "array",
+        "categoryarray": list(names),
+        "tickmode": "array",
+        "tickvals": list(ticks),
+        "ticktext": list(texts),
+        "tickfont": {"size": size},
+        "title": {"text": role, "font": {"color": theme.palette(dark)[role], "size": 16}},
+        "showgrid": False,
+        "zeroline": False,
+        "ticks": "",
+        "ticklabelstandoff": 6,
+    }

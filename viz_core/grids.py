@@ -1,0 +1,247 @@
+"""All heads at a glance, in one heatmap trace that holds every thumbnail: a subplot a head would be slow."""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+import plotly.graph_objects as go
+from jaxtyping import Float
+
+from viz_core import _axes, theme
+from viz_core._checks import check_axes, check_labels, check_weights
+from viz_core.labels import escape, invisible_number
+from viz_core.pooling import bin_edges, max_pool
+
+CELLS = 64
+MAX_HEADS = 1024
+_LABEL_PIXELS = 24
+_GAP_PIXELS = 14
+_TICK_SIZE = 10
+
+
+@dataclass(frozen=True)
+class _Sheet:
+    """Where each thumbnail lies: `rows` x `columns` tiles of `height` x `width` cells, and gaps between."""
+
+    rows: int
+    columns: int
+    height: int
+    width: int
+    gap_y: int
+    gap_x: int
+    pixels_y: float  # of one cell
+    pixels_x: float
+
+    def top(self, row: int) -> int:
+        return self.gap_y + row * (self.height + self.gap_y)
+
+    def left(self, column: int) -> int:
+        return column * (self.width + self.gap_x)
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        return self.top(self.rows) - self.gap_y, self.left(self.columns) - self.gap_x
+
+
+def head_grid(
+    pattern: Float[np.ndarray, "*layers head query key"],
+    tokens: Sequence[str],
+    key_tokens: Sequence[str] | None = None,
+    *,
+    labels: Sequence[str] | None = None,
+    columns: int | None = None,
+    dark: bool = False,
+    title: str | None = None,
+) -> go.Figure:
+    """A thumbnail of every head, queries as rows and keys as columns, on one scale from 0 to 1.
+
+    pattern: [head, query, key], laid out in rows of `columns`, or [layer, head, query, key], one row a layer.
+    labels: what to write over each head, head by head (layer by layer); by default its number.
+    More than 64 tokens are pooled into 64 cells a side that each show their largest weight.
+    Raises ValueError for shapes, tokens and numbers that do not fit.
+    """
+    check_axes("pattern", pattern, "head query key", "layer head query key")
+    n_query, n_key = pattern.shape[-2:]
+    queries = check_labels("query", tokens, n_query)
+    keys = check_labels("key", tokens if key_tokens is None else key_tokens, n_key)
+    layers = pattern.shape[0] if pattern.ndim == 4 else None
+    columns = _columns(pattern, columns)
+    pooled = max_pool(pattern.reshape(-1, n_query, n_key), CELLS)  # [tile, query cell, key cell]
+    check_weights("pattern", pooled)
+    names = _names(pattern, labels)
+    sheet = _sheet(len(pooled), columns, *pooled.shape[-2:])
+    rows = _binned(queries, pooled.shape[-2])
+    across = _binned(keys, pooled.shape[-1])
+    z, heads = _compose(pooled, sheet, pattern.shape[-3])
+    prefixes = [f"layer {layer}<br>query " if layers else "query " for layer in range(sheet.rows)]
+    y = _tile_labels(rows, sheet.gap_y, prefixes)
+    x = _tile_labels(across, sheet.gap_x, ["key "] * sheet.columns)[sheet.gap_x :]
+    fig = go.Figure(
+        go.Heatmap(
+            x=x,
+            y=y,
+            z=z,
+            customdata=heads,
+            zmin=0,
+            zmax=1,
+            hoverongaps=False,
+            colorscale=theme.colour_scale("sequential", dark),
+            colorbar={
+                "title": {"text": "attention weight"},
+                "lenmode": "pixels",
+                "len": 220,
+                "y": 1,
+                "yanchor": "top",
+            },
+            hovertemplate=f"head %{{customdata}}{', ' if layers else '<br>'}%{{y}}<br>%{{x}}"
+            "<br>weight <b>%{z:.4~g}</b><extra></extra>",
+        )
+    )
+    return theme.apply(fig, dark).update_layout(_layout(sheet, x, y, rows, across, names, dark, title))
+
+
+def _columns(pattern: np.ndarray, columns: int | None) -> int:
+    heads = math.prod(pattern.shape[:-2])
+    if heads > MAX_HEADS:
+        raise ValueError(f"{heads} heads are more than the {MAX_HEADS} a grid holds; pass some of the layers")
+    if pattern.ndim == 4:
+        if columns is not None:
+            raise ValueError(
+                f"columns={columns} is for [head, query, key]; with layers, each has its own row"
+            )
+        return pattern.shape[1]
+    if columns is None:
+        return heads if heads <= 4 else math.ceil(heads / math.ceil(heads / 6))
+    if columns < 1:
+        raise ValueError(f"columns={columns} is too few; use 1 or more")
+    return min(columns, heads)
+
+
+def _names(pattern: np.ndarray, labels: Sequence[str] | None) -> list[str]:
+    heads = math.prod(pattern.shape[:-2])
+    if labels is None:
+        if pattern.ndim == 3:
+            return [f"head {head}" for head in range(heads)]
+        return [f"layer {layer} · head {head}" for layer, head in np.ndindex(pattern.shape[:2])]
+    if len(labels) != heads:
+        raise ValueError(f"{len(labels)} labels for {heads} heads; pass one per head, layer by layer")
+    return [escape(str(label)) for label in labels]
+
+
+def _sheet(heads: int, columns: int, height: int, width: int) -> _Sheet:
+    side = min(220, max(84, 960 / columns))  # pixels of the longer side of a thumbnail
+    pixels = side / max(height, width)
+    # A text of three words against one of sixty is drawn in taller cells, so that its rows can be seen.
+    pixels_y, pixels_x = max(pixels, side / 4 / height), max(pixels, side / 4 / width)
+    return _Sheet(
+        rows=math.ceil(heads / columns),
+        columns=columns,
+        height=height,
+        width=width,
+        gap_y=math.ceil(_LABEL_PIXELS / pixels_y),
+        gap_x=math.ceil(_GAP_PIXELS / pixels_x),
+        pixels_y=pixels_y,
+        pixels_x=pixels_x,
+    )
+
+
+def _compose(pooled: np.ndarray, sheet: _Sheet, n_heads: int) -> tuple[np.ndarray, np.ndarray]:
+    """The sheet of weights, NaN in the gaps, and for each of its cells the number of the head."""
+    z = np.full(sheet.shape, np.nan, np.float32)
+    heads = np.zeros(sheet.shape, np.min_scalar_type(n_heads - 1))
+    for tile, weights in enumerate(pooled):
+        top, left = sheet.top(tile // sheet.columns), sheet.left(tile % sheet.columns)
+        cells = np.s_[top : top + sheet.height, left : left + sheet.width]
+        z[cells] = weights
+        heads[cells] = tile % n_heads
+    return z, heads
+
+
+def _binned(labels: list[str], cells: int) -> list[str]:
+    """One label for each cell: the token, or the first and the last of the tokens pooled into it."""
+    edges = bin_edges(len(labels), cells)
+    return [
+        labels[start] if end - start == 1 else f"{labels[start]} … {labels[end - 1]}"
+        for start, end in pairwise(edges.tolist())
+    ]
+
+
+def _tile_labels(labels: list[str], gap: int, prefixes: list[str]) -> list[str]:
+    """Names for all rows (or columns) of the sheet; each tile repeats its tokens, told apart invisibly."""
+    names = []
+    for tile, prefix in enumerate(prefixes):
+        mark = invisible_number(tile)
+        names += [mark + " " * (space + 1) for space in range(gap)]
+        names += [prefix + label + mark for label in labels]
+    return names
+
+
+def _ticks(
+    names: list[str], labels: list[str], firsts: list[int], pixels: float
+) -> tuple[list[str], list[str]]:
+    """Which names of the sheet get a tick, and its text: as many tokens of each tile as fit."""
+    step = _axes.every(len(labels), pixels * len(labels))
+    shown = range(0, len(labels), step)
+    return [names[first + i] for first in firsts for i in shown], [labels[i] for _ in firsts for i in shown]
+
+
+def _layout(
+    sheet: _Sheet,
+    x: list[str],
+    y: list[str],
+    rows: list[str],
+    across: list[str],
+    names: list[str],
+    dark: bool,
+    title: str | None,
+) -> dict[str, Any]:
+    tops = [sheet.top(row) for row in range(sheet.rows)]
+    lefts = [sheet.left(column) for column in range(sheet.columns)]
+    x_ticks, x_text = _ticks(x, across, lefts, sheet.pixels_x)
+    y_ticks, y_text = _ticks(y, rows, tops, sheet.pixels_y)
+    left = _axes.label_room(y_text, _TICK_SIZE) + _axes.TITLE_ROOM
+    below = _axes.label_room(x_text, _TICK_SIZE) + _axes.TITLE_ROOM
+    above, right = 56 if title else 16, 120
+    n_y, n_x = sheet.shape
+    return {
+        "title": {"text": title},
+        "width": n_x * sheet.pixels_x + left + right,
+        "height": max(n_y * sheet.pixels_y, 240) + above + below,
+        "margin": {"l": left, "r": right, "t": above, "b": below},
+        "xaxis": {
+            **_axes.token_axis("key", x, x_ticks, x_text, size=_TICK_SIZE, dark=dark),
+            "tickangle": -90,
+            "range": [-0.5, n_x - 0.5],
+        },
+        "yaxis": {
+            **_axes.token_axis("query", y, y_ticks, y_text, size=_TICK_SIZE, dark=dark),
+            "range": [n_y - 0.5, -0.5],
+        },
+        "annotations": [_name(sheet, tile, name) for tile, name in enumerate(names)],
+        "shapes": [_frames(sheet, len(names), theme.palette(dark)["grid"])],
+    }
+
+
+def _name(sheet: _Sheet, tile: int, name: str) -> dict[str, Any]:
+    return {
+        "text": name,
+        "x": sheet.left(tile % sheet.columns) - 0.5,
+        "y": sheet.top(tile // sheet.columns) - 0.5,
+        "xanchor": "left",
+        "yanchor": "bottom",
+        "showarrow": False,
+        "font": {"size": 12 if sheet.columns <= 8 else 11},
+        "borderpad": 1,
+    }
+
+
+def _frames(sheet: _Sheet, heads: int, colour: str) -> dict[str, Any]:
+    """The frames of all thumbnails as one path."""
+    path = []
+    for tile in range(heads):
+        top, left = sheet.top(tile // sheet.columns) - 0.5, sheet.left(tile % sheet.columns) - 0.5
+        path.append(f"M{left} {top}H{left + sheet.width}V{top + sheet.height}H{left}Z")
+    return {"type": "path", "path": "".join(path), "line": {"width": 1, "color": colour}}
