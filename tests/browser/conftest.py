@@ -5,10 +5,13 @@ from collections.abc import Callable, Iterator
 from urllib.parse import urlsplit
 
 import pytest
-from playwright.sync_api import Browser, Page, Playwright, sync_playwright
+from playwright.sync_api import Browser, Page, Playwright, expect, sync_playwright
 
+from tests.browser.lab import SECONDS, Lab, NewLab
 from tools import chromium
 from tools.background import serving_the_app
+
+expect.set_options(timeout=SECONDS)
 
 
 @pytest.fixture(scope="session")
@@ -87,3 +90,15 @@ def watch(page: Page, app_url: str, problems: list[str]) -> None:
 @pytest.fixture
 def page(new_page: Callable[..., Page]) -> Page:
     return new_page()
+
+
+@pytest.fixture
+def lab(page: Page) -> Lab:
+    """Explore in a tab of its own, not yet opened."""
+    return Lab(page)
+
+
+@pytest.fixture
+def new_lab(new_page: Callable[..., Page]) -> NewLab:
+    """Function that gives Explore to a visitor of its own; keywords as for `new_page`."""
+    return lambda **options: Lab(new_page(**options))

@@ -1,0 +1,142 @@
+"""Drives Explore as a visitor does, and reads back what it shows: texts, canvas pixels, frames sent to the server."""
+
+import base64
+import json
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+from urllib.parse import urlencode
+
+import numpy as np
+from playwright.sync_api import Locator, Page, expect
+
+from models import ModelConfig, Trace, UntrainedModel
+
+TEXT = "the cat sat on the mat because it was tired"
+SECONDS = 60_000
+# What is written on a canvas cannot be read back from its pixels, so it is noted as it is written.
+NOTE_CANVAS_TEXT = """
+const { fillText, clearRect } = CanvasRenderingContext2D.prototype;
+CanvasRenderingContext2D.prototype.fillText = function (text, ...place) {
+  (this.canvas.written ||= []).push(text);
+  return fillText.call(this, text, ...place);
+};
+CanvasRenderingContext2D.prototype.clearRect = function (...area) {
+  this.canvas.written = [];
+  return clearRect.call(this, ...area);
+};
+"""
+
+
+def untrained(text: str = TEXT, *, mask: str = "none", seed: int = 0, **sizes: Any) -> Trace:
+    """The engine's own trace of what Explore shows for these controls."""
+    config = {"n_layers": 2, "n_heads": 4, "d_model": 64, "positions": "sinusoidal", **sizes}
+    model = UntrainedModel(
+        ModelConfig(kind="encoder-only", vocab_size=1_025, max_len=1_027, **config), seed=seed
+    )
+    return model.trace(text, mask=mask)
+
+
+def read_number(shown: str) -> float:
+    return float(shown.replace("−", "-").replace("∞", "inf"))
+
+
+def agrees(shown: str, value: float) -> bool:
+    """Whether `shown` is `value`, to the digits that are shown."""
+    if not np.isfinite(value):
+        return read_number(shown) == value
+    mantissa, _, exponent = shown.partition("e")
+    unit = 10.0 ** (read_number(exponent or "0") - len(mantissa.partition(".")[2]))
+    return abs(read_number(shown) - value) <= 0.5001 * unit + 1e-6
+
+
+class Lab:
+    """Explore in one tab."""
+
+    def __init__(self, page: Page) -> None:
+        self.page = page
+        self.sent: list[bytes | str] = []
+        page.set_default_timeout(SECONDS)
+        page.add_init_script(NOTE_CANVAS_TEXT)
+        page.on("websocket", lambda socket: socket.on("framesent", lambda frame: self.sent.append(frame)))
+        self.stage = page.locator(".stage[data-generation]")
+
+    def open(self, **params: Any) -> "Lab":
+        return self.open_link(f"/?{urlencode(params)}")
+
+    def open_link(self, link: str) -> "Lab":
+        self.page.goto(link)
+        self.stage.wait_for()
+        return self
+
+    def untrained(self, **params: Any) -> "Lab":
+        return self.open(**{"model": "untrained", "text": TEXT, **params})
+
+    @contextmanager
+    def redrawn(self) -> Iterator[None]:
+        """What is done inside makes the server send a trace: wait until it is drawn."""
+        before = self.stage.get_attribute("data-generation")
+        yield
+        expect(self.stage).not_to_have_attribute("data-generation", str(before))
+
+    @contextmanager
+    def quiet(self) -> Iterator[None]:
+        """What is done inside asks the server nothing."""
+        before = len(self.sent)
+        yield
+        self.page.evaluate("new Promise((done) => requestAnimationFrame(() => setTimeout(done, 100)))")
+        assert len(self.sent) == before, "a frame was sent to the server"
+
+    def type(self, text: str) -> None:
+        self.sentence.fill(text)
+        self.sentence.press("Enter")
+
+    @property
+    def sentence(self) -> Locator:
+        return self.page.get_by_role("textbox", name="Sentence")
+
+    @property
+    def warnings(self) -> list[str]:
+        return self.page.get_by_test_id("stAlert").all_inner_texts()
+
+    def choose(self, group: str, *values: object) -> None:
+        """Press the buttons of the stage's group (view, stack, layer, head, show, scale, sort by)."""
+        for value in values:
+            self.choice(group).locator(f'button[data-value="{value}"]').click()
+
+    def choice(self, group: str) -> Locator:
+        return self.stage.locator(f'.choice[aria-label="{group}"]')
+
+    def chosen(self, group: str) -> list[str]:
+        pressed = self.choice(group).locator('button[aria-pressed="true"]')
+        return [button.get_attribute("data-value") or "" for button in pressed.all()]
+
+    def terms(self) -> dict[str, str]:
+        """The readout: what is said of each term."""
+        rows = self.stage.locator(".readout > div").all()
+        return {row.locator(".term").inner_text(): row.locator(".value").inner_text() for row in rows}
+
+    def written(self, canvas: str) -> list[str]:
+        return self.stage.locator(canvas).first.evaluate("(canvas) => canvas.written")
+
+    def pixels(self, canvas: str) -> np.ndarray:
+        """uint8 [row, column, rgba] of a canvas."""
+        width, height, data = self.stage.locator(canvas).first.evaluate(
+            """(canvas) => {
+              const { width, height } = canvas;
+              const { data } = canvas.getContext("2d").getImageData(0, 0, width, height);
+              let text = "";
+              for (let at = 0; at < data.length; at += 8192) text += String.fromCharCode(...data.subarray(at, at + 8192));
+              return [width, height, btoa(text)];
+            }"""
+        )
+        return np.frombuffer(base64.b64decode(data), np.uint8).reshape(height, width, 4)
+
+    def of_view(self, view: str, expression: str) -> Any:
+        """A measure of one of the stage's views, such as where its cells begin."""
+        return self.stage.evaluate(
+            f"(stage) => ((view) => {expression})(stage.getRootNode().attentionLabStage.views[{json.dumps(view)}])"
+        )
+
+
+NewLab = Callable[..., Lab]
