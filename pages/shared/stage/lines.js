@@ -2,6 +2,9 @@
    Hover or focus a token on either side and only its own lines stay; click it to keep it so. */
 
 const FAINTEST = 0.02;
+const MOST_LINES = 1500; // more are neither legible nor quick to draw: the weakest give way, and the note says so
+const THIN = 0.15; // below this a line is one screen pixel wide, which a processor draws ten times as fast
+const SHADES = 20;
 
 class LinesView {
   constructor(stage) {
@@ -17,12 +20,8 @@ class LinesView {
     ]);
     this.root = el("div", { class: "view lines-view" }, [
       this.scroller,
-      el("div", { class: "side" }, [
-        this.readout,
-        el("p", { class: "muted", text: `Hover a token on either side; click to keep it. Weights under ${FAINTEST} are not drawn.` }),
-      ]),
+      el("div", { class: "side" }, [this.readout, (this.note = el("p", { class: "muted" }))]),
     ]);
-    this.shown = "";
   }
 
   draw() {
@@ -107,28 +106,52 @@ class LinesView {
   }
 
   refresh() {
-    const { stage, row, area } = this;
-    const { view, theme } = stage;
+    const { row, area } = this;
     const target = this.target();
-    const width = this.canvas.parentElement.clientWidth - this.left.offsetWidth - this.right.offsetWidth;
-    const context = fitCanvas(this.canvas, Math.max(120, width), Math.max(area.nq, area.nk, 1) * row);
-    const reach = Math.max(120, width);
-    context.lineCap = "round";
-    for (const head of view.heads) {
-      context.strokeStyle = theme.heads[head % theme.heads.length];
-      this.each(head, target, (i, j, weight) => {
-        const from = (i + 0.5) * row;
-        const to = (j + 0.5) * row;
-        context.globalAlpha = Math.min(1, weight);
-        context.lineWidth = 1 + 4 * weight;
-        context.beginPath();
-        context.moveTo(2, from);
-        context.bezierCurveTo(reach * 0.4, from, reach * 0.6, to, reach - 2, to);
-        context.stroke();
-      });
-    }
+    const reach = Math.max(120, this.board.clientWidth - this.left.offsetWidth - this.right.offsetWidth);
+    const context = fitCanvas(this.canvas, reach, Math.max(area.nq, area.nk, 1) * row);
+    const least = this.leastDrawn(target);
+    for (const head of this.stage.view.heads) this.stroke(context, head, target, least, reach);
+    this.note.textContent = `Hover a token on either side; click to keep it. Weights under ${number(least)} are not drawn.`;
     this.shade(target);
     this.read(target);
+  }
+
+  /* The smallest weight that is drawn: FAINTEST, or as much more as keeps the number of lines within MOST_LINES. */
+  leastDrawn(target) {
+    const counts = new Uint32Array(101);
+    for (const head of this.stage.view.heads) this.each(head, target, (i, j, weight) => counts[Math.min(100, Math.floor(100 * weight))]++);
+    let lines = 0;
+    let least = 100;
+    while (least > 100 * FAINTEST && lines + counts[least] <= MOST_LINES) lines += counts[least--];
+    return counts[least] + lines > MOST_LINES ? (least + 1) / 100 : least / 100;
+  }
+
+  /* The lines of one head: thin ones gathered by shade, so that each shade is one stroke; strong ones each on its own. */
+  stroke(context, head, target, least, reach) {
+    const { theme } = this.stage;
+    const thin = new Map();
+    const line = (path, i, j) => {
+      const from = (i + 0.5) * this.row;
+      const to = (j + 0.5) * this.row;
+      path.moveTo(2, from);
+      path.bezierCurveTo(reach * 0.4, from, reach * 0.6, to, reach - 2, to);
+    };
+    const draw = (path, weight, width) => {
+      context.globalAlpha = Math.min(1, weight);
+      context.lineWidth = width;
+      context.stroke(path);
+    };
+    context.strokeStyle = theme.heads[head % theme.heads.length];
+    this.each(head, target, (i, j, weight) => {
+      if (weight < least) return;
+      const shade = Math.ceil(weight * SHADES * 5);
+      const path = weight < THIN ? thin.get(shade) || new Path2D() : new Path2D();
+      line(path, i, j);
+      if (weight < THIN) thin.set(shade, path);
+      else draw(path, weight, 1 + 4 * weight);
+    });
+    for (const [shade, path] of thin) draw(path, shade / SHADES / 5, 1 / (window.devicePixelRatio || 1));
   }
 
   /* Tokens carry as much of the accent as they give or receive over the chosen heads (mean weight). */
@@ -173,7 +196,7 @@ class LinesView {
         el("div", { class: "read-head", "data-head": head }, [
           el("span", { class: "swatch", style: `background:${theme.heads[head % theme.heads.length]}` }),
           el("span", { class: "term", text: `H${head}` }),
-          el("span", { class: "value", text: text.join(", ") || `nothing over ${FAINTEST}` }),
+          el("span", { class: "value", text: text.join(", ") || `nothing from ${FAINTEST} up` }),
         ]),
       );
     }
