@@ -1,0 +1,148 @@
+"""View 2, one head: readout and pixels against the trace, for every quantity and scale, by mouse and by keyboard."""
+
+import numpy as np
+import pytest
+from playwright.sync_api import expect
+
+from models import Trace
+from tests.browser.lab import TEXT, Lab, agrees, untrained
+from viz_core import theme
+
+LAYER, HEAD = 1, 2
+OPEN = {"view": "head", "layer": LAYER, "head": HEAD, "seed": 5}
+WORDS = TEXT.split()
+
+
+def quantities(trace: Trace) -> dict[str, np.ndarray]:
+    """[query, key] of the open head, in float64."""
+    names = ("q", "k", "scores", "pattern")
+    arrays = {name: trace[f"encoder.{LAYER}.self.{name}"][HEAD].double().numpy() for name in names}
+    return {**arrays, "dots": arrays["q"] @ arrays["k"].T}
+
+
+def hover(lab: Lab, query: int, key: int) -> None:
+    cell, left, top = (lab.of_view("head", f"view.{name}") for name in ("cell", "left", "top"))
+    lab.stage.locator(".head-board").hover(
+        position={"x": left + (key + 0.5) * cell, "y": top + (query + 0.5) * cell}
+    )
+
+
+def assert_reads(terms: dict[str, str], expected: dict[str, np.ndarray], query: int, key: int) -> None:
+    assert terms["query"] == f"{WORDS[query]} ({query})"
+    assert terms["key"] == f"{WORDS[key]} ({key})"
+    assert agrees(terms["dot product"], expected["dots"][query, key])
+    assert agrees(terms["score"], expected["scores"][query, key])
+    assert agrees(terms["weight"], expected["pattern"][query, key])
+
+
+def cells(lab: Lab, n_query: int, n_key: int) -> np.ndarray:
+    """The colours [query, key, rgba] at the middle of every cell."""
+    cell, left, top = (lab.of_view("head", f"view.{name}") for name in ("cell", "left", "top"))
+    rows = (top + (np.arange(n_query) + 0.5) * cell).astype(int)
+    columns = (left + (np.arange(n_key) + 0.5) * cell).astype(int)
+    return lab.pixels(".head-board canvas")[np.ix_(rows, columns)].astype(int)
+
+
+def test_hovering_a_cell_reads_its_numbers(lab: Lab) -> None:
+    lab.untrained(**OPEN)
+    expected = quantities(untrained(seed=5))
+    for query, key in [(0, 0), (2, 5), (9, 1), (7, 9)]:
+        hover(lab, query, key)
+        assert_reads(lab.terms(), expected, query, key)
+
+
+def test_the_arrow_keys_move_the_marked_cell_and_stop_at_the_edges(lab: Lab) -> None:
+    lab.untrained(**OPEN)
+    expected = quantities(untrained(seed=5))
+    board = lab.stage.locator(".head-board")
+    board.focus()
+    for pressed, (query, key) in [
+        ("ArrowUp", (0, 0)), ("ArrowDown", (1, 0)), ("ArrowDown", (2, 0)), ("ArrowRight", (2, 1)),
+        ("ArrowLeft", (2, 0)), ("ArrowLeft", (2, 0)),
+    ]:  # fmt: skip
+        board.press(pressed)
+        assert_reads(lab.terms(), expected, query, key)
+
+
+def test_both_axes_carry_the_tokens_and_say_which_is_which(lab: Lab) -> None:
+    lab.untrained(**OPEN)
+    written = lab.written(".head-board canvas")
+    assert written == [*WORDS, *WORDS, "key →", "← query"]
+
+
+@pytest.mark.parametrize("show", ["pattern", "scores", "dots"])
+@pytest.mark.parametrize("scale", ["full", "row"])
+def test_cells_have_the_colours_of_their_values(lab: Lab, show: str, scale: str) -> None:
+    lab.untrained(**OPEN)
+    lab.choose("show", show)
+    lab.choose("scale", scale)
+    values = quantities(untrained(seed=5))[show]
+    signed = show != "pattern"
+    most = abs(values).max(-1, keepdims=True) if scale == "row" else abs(values).max() if signed else 1
+    levels = 127.5 + 127.5 * values / most if signed else 255 * values / most
+    table = theme.lookup_table("diverging" if signed else "sequential")
+    found = cells(lab, *values.shape)
+    assert (found[..., 3] == 255).all()
+    assert np.abs(found[..., :3] - table[np.floor(levels + 0.5).astype(int)]).max() <= 4
+    ends = lab.stage.locator(".legend-ends span").all_inner_texts()
+    if signed and scale == "full":
+        assert agrees(ends[0], -most) and ends[1] == "0" and agrees(ends[2], most)
+    else:
+        assert ends == {
+            ("pattern", "full"): ["0", "0.5", "1"],
+            ("pattern", "row"): ["0", "row's largest"],
+        }.get((show, scale), ["−row's largest", "0", "+row's largest"])
+
+
+def test_the_log_scale_spreads_small_weights_over_four_powers_of_ten(lab: Lab) -> None:
+    lab.untrained(attention_scale="2", **OPEN)
+    lab.choose("scale", "log")
+    weights = quantities(untrained(seed=5, attention_scale=2.0))["pattern"]
+    assert weights.min() < 1e-4  # something falls off the scale, so that its end is tested too
+    levels = 255 * np.maximum(0, 1 + np.log10(np.maximum(weights, 1e-12)) / 4)
+    expected = theme.lookup_table("sequential")[np.floor(levels + 0.5).astype(int)]
+    assert np.abs(cells(lab, *weights.shape)[..., :3] - expected).max() <= 4
+    assert lab.stage.locator(".legend-ends span").all_inner_texts() == ["≤ 0.0001", "0.01", "1"]
+
+
+def test_masked_cells_are_left_blank_and_say_so(lab: Lab) -> None:
+    lab.untrained(mask="causal", **OPEN)
+    expected = quantities(untrained(mask="causal", seed=5))
+    for show in ("pattern", "scores"):
+        lab.choose("show", show)
+        hover(lab, 3, 7)
+        assert lab.terms()["score"] == "−∞ (masked)"
+        assert lab.terms()["weight"] == "0.000"
+        assert agrees(lab.terms()["dot product"], expected["dots"][3, 7])
+    opaque = cells(lab, len(WORDS), len(WORDS))[..., 3] == 255
+    np.testing.assert_array_equal(opaque, np.tri(len(WORDS), dtype=bool))
+
+
+def test_the_log_scale_is_offered_for_weights_only(lab: Lab) -> None:
+    lab.untrained(**OPEN)
+    lab.choose("scale", "log")
+    lab.choose("show", "scores")
+    expect(lab.choice("scale").locator("button")).to_have_text(["whole", "per row"])
+    assert lab.chosen("scale") == ["full"]
+
+
+def test_a_clicked_cell_stays_marked_when_the_pointer_leaves(lab: Lab) -> None:
+    lab.untrained(**OPEN)
+    hover(lab, 4, 6)
+    lab.page.mouse.down()
+    lab.page.mouse.up()
+    lab.sentence.hover()
+    assert_reads(lab.terms(), quantities(untrained(seed=5)), 4, 6)
+
+
+def test_a_long_text_opens_through_a_window_that_the_map_moves(lab: Lab) -> None:
+    text = " ".join(f"w{at % 90}" for at in range(300))
+    lab.untrained(text=text, view="head", layer=1, head=2, n_layers=2, seed=5)
+    expect(lab.stage.locator(".head-view .side")).to_contain_text("Queries 0–127 and keys 0–127 of 300.")
+    with lab.redrawn():
+        lab.stage.locator(".minimap").click(position={"x": 180, "y": 100})
+    expect(lab.stage.locator(".head-view .side")).to_contain_text("keys 172–299 of 300.")
+    query, key = (int(lab.terms()[side].split("(")[1][:-1]) for side in ("query", "key"))
+    assert key >= 172
+    pattern = untrained(text, seed=5)["encoder.1.self.pattern"][2]
+    assert agrees(lab.terms()["weight"], pattern[query, key].item())
