@@ -6,6 +6,7 @@ inputs. Everything here runs on the inference thread, because it imports torch.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
@@ -41,10 +42,16 @@ class Subject:
     code: str
     names: tuple[str, ...]
     extras: dict[str, Any] = field(default_factory=dict)
-    antecedents: Callable[[Any], list[dict[str, Any]]] = lambda trace: []
+    antecedents: Callable[[Any], list[dict[str, Any]] | None] = lambda trace: None
 
 
 STACK_TITLES = {"encoder.self": "Encoder self", "decoder.self": "Decoder self", "decoder.cross": "Cross"}
+STACK_SIDES = {
+    "encoder.self": ("encoder", "encoder"),
+    "decoder.self": ("decoder", "decoder"),
+    "decoder.cross": ("decoder", "encoder"),
+}
+PRONOUNS = ("ils", "elles", "il", "elle", "they", "it")
 
 
 def subject_of(inputs: Inputs) -> Subject:
@@ -52,11 +59,6 @@ def subject_of(inputs: Inputs) -> Subject:
     if not inputs.text.strip():
         raise ValueError("The sentence is empty; type at least one word, or choose an example.")
     return _untrained(inputs) if inputs.model == "untrained" else _translator(inputs)
-
-
-def _scale(config: Any) -> float:
-    chosen = config.attention_scale
-    return float(config.d_head**-0.5) if chosen is True else 1.0 if chosen is False else float(chosen)
 
 
 def _untrained(inputs: Inputs) -> Subject:
@@ -83,7 +85,7 @@ def _untrained(inputs: Inputs) -> Subject:
     model = cached(models, (config, inputs.seed), lambda: _sized(UntrainedModel(config, seed=inputs.seed)))
     tokens = model.tokens(inputs.text, mask=inputs.mask)
     stack = Stack(
-        "encoder.self", "Self-attention", config.n_layers, config.n_heads, config.d_head,
+        "encoder.self", "Self-attention", config.n_layers, config.n_heads, config.head_size,
         "encoder", "encoder", len(tokens), len(tokens),
     )  # fmt: skip
     arguments = ", ".join(
@@ -103,10 +105,11 @@ def _untrained(inputs: Inputs) -> Subject:
         title="an untrained model",
         stacks=(stack,),
         tokens={"encoder": [{"text": token} for token in tokens]},
-        scale=_scale(config),
+        scale=config.scale,
         run=lambda reduce: model.trace(inputs.text, mask=inputs.mask, reduce=reduce),
         code=code,
         names=model.names(inputs.text),
+        extras={"stepNote": "Random weights; the softmax here is over the different words of this text."},
     )
 
 
@@ -118,46 +121,70 @@ def _translator(inputs: Inputs) -> Subject:
     from models import load_model
 
     lm = cached(models, "translator", lambda: (load_model("translator"), 8 << 20))
-    encoded = lm.encode_source(inputs.text, direction=inputs.direction)
-    forced = inputs.target.strip()
-    target = forced or _decoded(lm, inputs).text
-    config = lm.config
-    decoder = lm.decoder_tokens(target)
-    sizes = {"encoder": len(encoded.tokens), "decoder": len(decoder.tokens)}
-    sides = {
-        "encoder.self": ("encoder", "encoder"),
-        "decoder.self": ("decoder", "decoder"),
-        "decoder.cross": ("decoder", "encoder"),
-    }
-    stacks = tuple(
-        Stack(
-            name, STACK_TITLES[name], config.n_layers, config.n_heads, config.d_head,
-            query, key, sizes[query], sizes[key],
-        )  # fmt: skip
-        for name, (query, key) in sides.items()
-    )
-    code = (
-        "from models import load_model\n"
-        'lm = load_model("translator")\n'
-        f"trace = lm.trace({inputs.text!r}, {target!r}, direction={inputs.direction!r})"
-    )
+    source = lm.encode_source(inputs.text, direction=inputs.direction)
+    forced = " ".join(inputs.target.split())
+    target = forced or _decoded(lm, inputs)
+    written = lm.decoder_tokens(target)
+    counts = {"encoder": len(source.tokens), "decoder": len(written.tokens)}
     return Subject(
         title="the translator",
-        stacks=stacks,
-        tokens={"encoder": _marked(encoded), "decoder": _marked(decoder)},
-        scale=_scale(config),
+        stacks=tuple(_stack(name, lm.config, counts) for name in STACK_SIDES),
+        tokens={"encoder": _marked(source), "decoder": _marked(written)},
+        scale=lm.config.scale,
         run=lambda reduce: lm.trace(inputs.text, target, direction=inputs.direction, reduce=reduce),
-        code=code,
+        code=(
+            "from models import load_model\n"
+            'lm = load_model("translator")\n'
+            f"trace = lm.trace({inputs.text!r}, {target!r}, direction={inputs.direction!r})"
+        ),
         names=tuple(lm.tokenizer.vocabulary),
-        extras={"target": target, "forced": bool(forced), "unknown": _unknown(encoded, decoder)},
-        antecedents=lambda trace: lm.antecedents(trace),
+        extras={
+            "translation": _sentence(target),
+            "unknown": _unknown("text", source) + _unknown("target", written),
+            "stepNote": f"The vocabulary has {len(lm.tokenizer):,} words; these are the most probable.",
+        },
+        antecedents=lambda trace: [named._asdict() for named in lm.antecedents(trace)],
     )
 
 
-def _decoded(lm: Any, inputs: Inputs) -> Any:
-    key = ("decoded", inputs.text, inputs.direction, inputs.beam)
-    return cached(
-        results,
-        key,
-        lambda: (lm.translate(inputs.text, beam_width=inputs.beam, direction=inputs.direction), 4_096),
-    )
+def _stack(name: str, config: Any, counts: dict[str, int]) -> Stack:
+    query, key = STACK_SIDES[name]
+    return Stack(
+        name, STACK_TITLES[name], config.n_layers, config.n_heads, config.head_size,
+        query, key, counts[query], counts[key],
+    )  # fmt: skip
+
+
+def _decoded(lm: Any, inputs: Inputs) -> str:
+    """The model's own translation, remembered by what it depends on."""
+
+    def translate() -> tuple[str, int]:
+        text: str = lm.translate(inputs.text, beam_width=inputs.beam, direction=inputs.direction).text
+        return text, len(text) + len(inputs.text) + 500
+
+    return str(cached(results, ("decoded", inputs.text, inputs.direction, inputs.beam), translate))
+
+
+def _marked(encoded: Any) -> list[dict[str, str]]:
+    """Tokens for the screen; unknown and special ones say so. A special one spans none of the text."""
+    unknown = {(word.start, word.end) for word in encoded.unknown}
+    marked = []
+    for token, span in zip(encoded.tokens, encoded.spans, strict=True):
+        mark = "unknown" if span in unknown else "special" if span[0] == span[1] else None
+        marked.append({"text": token, "mark": mark} if mark else {"text": token})
+    return marked
+
+
+def _unknown(where: str, encoded: Any) -> list[dict[str, Any]]:
+    """The first few different words that the model does not know, with the nearest ones that it does."""
+    first = {word.text: word for word in reversed(encoded.unknown)}
+    return [
+        {"where": where, "word": word.text[:40], "suggestions": word.suggestions}
+        for word in sorted(first.values(), key=lambda word: word.start)[:3]
+    ]
+
+
+def _sentence(text: str) -> list[dict[str, Any]]:
+    """The translation in parts, so that its pronouns can stand out."""
+    parts = re.split(rf"\b({'|'.join(PRONOUNS)})\b", text)
+    return [{"text": part, "strong": part in PRONOUNS} for part in parts if part]

@@ -131,8 +131,8 @@ class Shown:
             arrays["q"][self.head, query], arrays["k"][self.head, key],
             arrays["scores"][self.head, query], arrays["pattern"][self.head, query],
             arrays["v"][self.head], arrays["z"][self.head, query],
-            scale=self.subject.scale, key=key, query_token=self.names(self.stack.query_side)[query],
-            tokens=self.names(self.stack.key_side), dark=dark,
+            scale=self.subject.scale, key_index=key, query_token=self.names(self.stack.query_side)[query],
+            key_tokens=self.names(self.stack.key_side), dark=dark, title=self.title,
         )  # fmt: skip
 
     def _output(self, dark: bool) -> go.Figure:
@@ -142,7 +142,8 @@ class Shown:
         steps = steps_of(self.subject, logits)
         step = steps[min(self.view.step if self.view.step is not None else len(steps) - 1, len(steps) - 1)]
         tokens, probabilities = zip(*step["top"], strict=True)
-        return top_tokens(np.array(probabilities), list(tokens), dark=dark)
+        chosen = tokens.index(step["chosen"]) if step["chosen"] in tokens else None
+        return top_tokens(np.array([probabilities]), [tokens], chosen=[chosen], dark=dark, title="Next token")
 
     def csv(self) -> str:
         """One row a cell of the open head: query, key, dot product, score and weight, as the trace has them."""

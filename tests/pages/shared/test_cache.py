@@ -1,0 +1,51 @@
+import threading
+
+import pytest
+
+from pages.shared.cache import ByteCache, cached, on_worker
+
+
+def test_the_byte_limit_holds_and_the_least_recently_used_goes_first() -> None:
+    cache = ByteCache(100)
+    cache.put("a", "A", 40)
+    cache.put("b", "B", 40)
+    assert cache.get("a") == "A"
+    cache.put("c", "C", 40)
+    assert (cache.get("a"), cache.get("b"), cache.get("c")) == ("A", None, "C")
+
+
+def test_what_is_larger_than_the_cache_is_computed_and_not_kept() -> None:
+    cache = ByteCache(100)
+    assert cached(cache, "big", lambda: ("value", 101)) == "value"
+    assert cache.get("big") is None
+
+
+def test_many_visitors_who_ask_for_the_same_have_it_computed_once() -> None:
+    cache, calls = ByteCache(100), []
+
+    def make() -> tuple[str, int]:
+        calls.append(threading.current_thread().name)
+        return "value", 1
+
+    threads = [threading.Thread(target=lambda: cached(cache, "key", make)) for _ in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(calls) == 1
+    assert calls[0].startswith("inference")
+
+
+def test_an_error_reaches_the_one_who_asked_and_nothing_is_kept() -> None:
+    cache = ByteCache(100)
+
+    def fail() -> tuple[str, int]:
+        raise ValueError("d_model=100 is odd")
+
+    with pytest.raises(ValueError, match="d_model=100 is odd"):
+        cached(cache, "key", fail)
+    assert cached(cache, "key", lambda: ("value", 1)) == "value"
+
+
+def test_nested_work_on_the_inference_thread_does_not_wait_for_itself() -> None:
+    assert on_worker(lambda: on_worker(lambda: 7)) == 7
