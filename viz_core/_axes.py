@@ -11,24 +11,24 @@ SPACING = 14  # pixels from one label to the next, at least
 TITLE_ROOM = 40
 
 
-def text_width(label: str, font_size: float) -> float:
+def text_width(label: str, font_size: int | float) -> float:
     """About how many pixels an escaped label is wide; East Asian characters and emoji count double."""
     plain = html.unescape(label)
     units = sum(1.7 if unicodedata.east_asian_width(c) in "WF" else 1.0 for c in plain)
     return units * font_size * 0.58
 
 
-def label_room(labels: Sequence[str], font_size: float) -> float:
+def label_room(labels: Sequence[str], font_size: int | float) -> float:
     """Pixels that the widest label needs."""
     return max(text_width(label, font_size) for label in labels)
 
 
-def every(length: int, pixels: float) -> int:
+def every(length: int, pixels: int | float) -> int:
     """Label every how many-th position, so that `length` positions on `pixels` do not run into each other."""
     return max(1, -int(-length * SPACING // pixels))
 
 
-def font_size(pixels_per_label: float) -> int:
+def font_size(pixels_per_label: int | float) -> int:
     """The size of tick labels: 15 where there is room, never below 10."""
     return int(min(15, max(10, pixels_per_label * 0.75)))
 

@@ -30,13 +30,13 @@ def check_finite(name: str, array: np.ndarray) -> None:
 
 
 def check_weights(name: str, array: np.ndarray) -> None:
-    """Raise unless all values are finite and within 0..1, as attention weights are."""
+    """Raise unless all values are finite and within 0..1, as weights and probabilities are."""
     check_finite(name, array)
     low, high = float(array.min()), float(array.max())
     if low < -TOLERANCE or high > 1 + TOLERANCE:
         raise ValueError(
-            f"{name} has values from {low:.4g} to {high:.4g}, but attention weights lie in 0..1; "
-            "pass the pattern (after softmax), not the scores"
+            f"{name} has values from {low:.4g} to {high:.4g}, but must lie in 0..1; "
+            "pass what softmax gives, not the scores"
         )
 
 

@@ -120,9 +120,9 @@ class Sheet:
             *(self._note(text, 1, (i + 0.5) * _STRIP, **small) for i, text in enumerate(largest)),
         ]
 
-    def _note(self, text: str, x: float, down: float, **style: Any) -> dict[str, Any]:
+    def _note(self, text: str, x: int | float, down: int | float, **style: Any) -> dict[str, Any]:
         place = {"x": x, "y": 1 - down / self.height, "xref": "paper", "yref": "paper", "xanchor": "left"}
         return {"text": text, "showarrow": False, **place, **style}
 
-    def _domain(self, top: float, bottom: float) -> list[float]:
+    def _domain(self, top: int, bottom: int) -> list[float]:
         return [1 - bottom / self.height, 1 - top / self.height]

@@ -22,7 +22,7 @@ def computation_figure(
     values: Float[np.ndarray, "key value_channel"],
     z: Float[np.ndarray, " value_channel"],
     *,
-    scale: float,
+    scale: int | float,
     key_index: int,
     query_token: str,
     key_tokens: Sequence[str],
@@ -49,7 +49,7 @@ def computation_figure(
         [
             _cells(product, strips, None, dark).update(xaxis="x", yaxis="y"),
             *_bars(scores_row, pattern_row, keys, key_index, dark),
-            _cells(weighted, keys, reach, dark).update(
+            _cells(weighted, keys, reach, dark, "key ").update(
                 xaxis="x4", yaxis="y2", showscale=True, colorbar=sheet.colour_bar()
             ),
             _cells(z[None], ["<b>z</b>"], reach, dark).update(xaxis="x4", yaxis="y3"),
@@ -90,7 +90,9 @@ def _check(
     return check_labels("key", key_tokens, len(scores_row))
 
 
-def _cells(rows: np.ndarray, names: list[str], reach: float | None, dark: bool) -> go.Heatmap:
+def _cells(
+    rows: np.ndarray, names: list[str], reach: float | None, dark: bool, before: str = ""
+) -> go.Heatmap:
     """Signed numbers [row, channel] as colours: from -reach to reach, or each row by its own largest."""
     largest = np.abs(rows).max(-1, keepdims=True) if reach is None else np.full((len(rows), 1), reach)
     # The rows of values have half the width of the strips, so half as many numbers fit.
@@ -108,7 +110,7 @@ def _cells(rows: np.ndarray, names: list[str], reach: float | None, dark: bool) 
         texttemplate="%{text}" if roomy else None,
         textfont={"size": 11},
         showscale=False,
-        hovertemplate="%{y}<br>channel %{x}<br><b>%{customdata:.4~g}</b><extra></extra>",
+        hovertemplate=f"{before}%{{y}}<br>channel %{{x}}<br><b>%{{customdata:.4~g}}</b><extra></extra>",
     )
 
 
@@ -158,7 +160,7 @@ def _score_range(scores: np.ndarray) -> list[float]:
     return [low - (room if low < 0 else 0), high + room]
 
 
-def _sentence(dot: float, scale: float, score: float, weight: float) -> str:
+def _sentence(dot: float, scale: int | float, score: float, weight: float) -> str:
     """In one line: the sum of the products, scaled, masked or biased, and what softmax makes of it."""
     steps = f"sum of the products <b>{dot:.4g}</b>  ×  scale {scale:.4g}  =  {dot * scale:.4g}"
     if np.isneginf(score):

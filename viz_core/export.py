@@ -30,7 +30,7 @@ def to_html(fig: go.Figure, *, title: str | None = None) -> str:
     return _PAGE.format(title=html.escape(html.unescape(name)), background=background, figure=figure)
 
 
-def config(name: str, *, image: str = "svg", scale: float = 2) -> dict[str, object]:
+def config(name: str, *, image: str = "svg", scale: int | float = 2) -> dict[str, object]:
     """Plotly's client-side settings: no logo, and a camera button that saves `name` as "svg" or "png".
 
     `scale` multiplies the pixels of a PNG. Raises ValueError for another format.

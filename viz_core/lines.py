@@ -24,7 +24,7 @@ def attention_lines(
     key_tokens: Sequence[str] | None = None,
     *,
     heads: Sequence[int] | None = None,
-    threshold: float = 0.02,
+    threshold: int | float = 0.02,
     dark: bool = False,
     title: str | None = None,
 ) -> go.Figure:
@@ -128,7 +128,7 @@ def _top_partners(weights: np.ndarray, heads: list[int], partners: list[str]) ->
 
 
 def _column(
-    role: str, x: float, y: np.ndarray, labels: list[str], details: list[str], room: float, dark: bool
+    role: str, x: int, y: np.ndarray, labels: list[str], details: list[str], room: float, dark: bool
 ) -> go.Scatter:
     step = max(1, -int(-_axes.SPACING // room))
     return go.Scatter(

@@ -101,7 +101,7 @@ def head_scores(pattern: Patterns, *, cross: bool | None = None) -> dict[str, Pe
     return scores
 
 
-def name_head(scores: Mapping[str, SupportsFloat], *, least: float = 0.5) -> str | None:
+def name_head(scores: Mapping[str, SupportsFloat], *, least: int | float = 0.5) -> str | None:
     """Names one head by its largest share, like `previous-token 0.97`; None if no share reaches `least`."""
     shares = {key: float(scores[key]) for key in HEAD_NAMES if key in scores}
     best = max(shares, key=shares.__getitem__, default=None)
@@ -111,7 +111,7 @@ def name_head(scores: Mapping[str, SupportsFloat], *, least: float = 0.5) -> str
 
 
 def rollout(
-    patterns: Float[np.ndarray, "layer head position position"], *, residual: float = 0.5
+    patterns: Float[np.ndarray, "layer head position position"], *, residual: int | float = 0.5
 ) -> Float[np.ndarray, "layer position position"]:
     """Attention rollout (Abnar & Zuidema 2020, Quantifying Attention Flow in Transformers, section 3).
 

@@ -132,7 +132,7 @@ def _rgb(colour: str) -> str:
     return "rgb({}, {}, {})".format(*(int(colour[at : at + 2], 16) for at in (1, 3, 5)))
 
 
-def with_alpha(colour: str, alpha: float) -> str:
+def with_alpha(colour: str, alpha: int | float) -> str:
     """A hex colour as `rgba(...)` with an opacity of 0..1."""
     return _rgb(colour).replace("rgb", "rgba").replace(")", f", {alpha:g})")
 

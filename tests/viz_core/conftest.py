@@ -2,7 +2,12 @@ from collections.abc import Iterator
 
 import numpy as np
 import pytest
+from hypothesis import settings
 from jaxtyping import config
+
+# The same examples in every run, and no failure because the machine was busy.
+settings.register_profile("steady", deadline=None, derandomize=True)
+settings.load_profile("steady")
 
 
 @pytest.fixture

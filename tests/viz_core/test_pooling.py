@@ -80,7 +80,7 @@ def test_six_layers_of_twelve_heads_at_512_tokens_pool_in_time(rng):
         (np.ones((3, 0, 2)), 2, r"pattern has shape \(3, 0, 2\)"),
         (np.ones((4, 4)), 0, "size=0 is too small; a thumbnail needs at least 1 cell a side"),
         (np.array([[np.nan, 0.5]]), 4, "1 values that are NaN or infinite"),
-        (np.array([[3.0, 0.5]]), 4, r"from 0.5 to 3, but attention weights lie in 0..1; pass the pattern"),
+        (np.array([[3.0, 0.5]]), 4, r"from 0.5 to 3, but must lie in 0..1; pass what softmax gives"),
     ],
 )
 def test_bad_input_is_named(pattern, size, message):

@@ -1,0 +1,163 @@
+import numpy as np
+import pytest
+
+from viz_core import attention_heatmap, theme
+from viz_core._checks import MAX_TOKENS
+
+WORDS = ["the", "cat", "saw", "the", "<b>dog</b>"]
+
+
+@pytest.fixture
+def pattern(rng):
+    weights = rng.random((5, 5))
+    return weights / weights.sum(-1, keepdims=True)
+
+
+def heat(fig):
+    return fig.data[0]
+
+
+def test_queries_are_rows_and_keys_are_columns(rng):
+    weights = rng.random((2, 3))
+    fig = attention_heatmap(weights, ["le", "chat"], ["the", "big", "cat"])
+    assert np.array_equal(heat(fig).z, weights.astype(np.float32))
+    assert list(heat(fig).y) == ["le", "chat"]
+    assert list(heat(fig).x) == ["the", "big", "cat"]
+    assert (fig.layout.yaxis.title.text, fig.layout.xaxis.title.text) == ("query", "key")
+    assert fig.layout.yaxis.autorange == "reversed"  # the first query is on top
+    assert fig.layout.yaxis.title.font.color == theme.palette()["query"]
+
+
+def test_tokens_are_categories_unique_and_shown_as_typed(pattern):
+    fig = attention_heatmap(pattern, WORDS)
+    assert list(heat(fig).x) == ["the", "cat", "saw", "the₂", "&lt;b&gt;dog&lt;/b&gt;"]
+    for axis in (fig.layout.xaxis, fig.layout.yaxis):
+        assert axis.type == "category"  # else plotly would read "1" as a number and "2024-01-01" as a date
+        assert list(axis.ticktext) == list(axis.tickvals) == list(heat(fig).x)
+
+
+def test_the_scale_is_fixed_to_0_1(pattern):
+    trace = heat(attention_heatmap(pattern * 1.0, WORDS))
+    assert (trace.zmin, trace.zmax) == (0, 1)
+    assert trace.colorbar.title.text == "attention weight"
+    assert [list(stop) for stop in trace.colorscale] == theme.SEQUENTIAL
+
+
+def test_per_row_each_row_reaches_1_and_zeros_stay():
+    weights = np.array([[0.1, 0.4, 0.5], [0, 0, 0]])
+    trace = heat(attention_heatmap(weights, ["a", "b"], ["x", "y", "z"], scale="row"))
+    assert np.allclose(trace.z, [[0.2, 0.8, 1], [0, 0, 0]])
+    assert np.allclose(trace.customdata[..., 0], weights)  # the pointer still shows the weights
+    assert "largest of its row" in trace.colorbar.title.text
+
+
+def test_log_shows_powers_of_ten_down_to_the_floor():
+    weights = np.array([[1, 0.01, 0, 1e-9]])
+    trace = heat(attention_heatmap(weights, ["a"], list("wxyz"), scale="log"))
+    assert np.allclose(trace.z, [[0, -2, -4, -4]])
+    assert list(trace.colorbar.tickvals) == [-4, -3, -2, -1, 0]
+    assert list(trace.colorbar.ticktext) == ["≤ 0.0001", "0.001", "0.01", "0.1", "1"]
+    assert np.allclose(trace.customdata[..., 0], weights)
+
+
+@pytest.mark.parametrize(("quantity", "word"), [("scores", "score"), ("dot products", "dot product")])
+@pytest.mark.parametrize("dark", [False, True])
+def test_signed_numbers_are_centred_on_0(quantity, word, dark):
+    trace = heat(
+        attention_heatmap(np.array([[-3.0, 1.0], [2.0, 0.5]]), ["a", "b"], quantity=quantity, dark=dark)
+    )
+    assert (trace.zmin, trace.zmax) == (-3, 3)
+    assert [list(stop) for stop in trace.colorscale] == theme.colour_scale("diverging", dark)
+    assert trace.colorbar.title.text == word
+    assert f"{word} <b>%{{customdata[0]" in trace.hovertemplate
+
+
+def test_masked_cells_are_blank_and_say_so():
+    scores = np.array([[1.5, -np.inf], [0.5, -2.0]])
+    fig = attention_heatmap(scores, ["a", "b"], quantity="scores")
+    numbers, masked = fig.data
+    assert np.array_equal(np.isnan(numbers.z), [[False, True], [False, False]])
+    assert (numbers.zmin, numbers.zmax) == (-2, 2)
+    assert np.array_equal(masked.z == 0, [[False, True], [False, False]])
+    assert np.isnan(masked.z).sum() == 3
+    assert "masked" in masked.hovertemplate
+    assert numbers.hoverongaps is False and masked.hoverongaps is False
+    assert "grey: masked" in numbers.colorbar.title.text
+
+
+def test_other_numbers_join_the_hover_and_their_mask_counts(pattern):
+    scores = np.where(np.tri(5) > 0, 2.0, -np.inf)
+    fig = attention_heatmap(pattern, WORDS, hover={"score": scores, "dot product": pattern * 8})
+    trace = heat(fig)
+    for name in ("query", "key", "weight", "score", "dot product"):
+        assert f"{name} <b>" in trace.hovertemplate
+    assert np.allclose(trace.customdata[..., 2], pattern * 8)
+    assert np.isnan(trace.z).sum() == 10 == (fig.data[1].z == 0).sum()
+
+
+def test_all_scores_equal_or_masked_still_have_a_scale():
+    assert heat(attention_heatmap(np.zeros((2, 2)), ["a", "b"], quantity="scores")).zmax == 1
+    assert heat(attention_heatmap(np.full((1, 2), -np.inf), ["a"], ["b", "c"], quantity="scores")).zmax == 1
+
+
+@pytest.mark.parametrize(
+    ("length", "least", "most"), [(12, 12, 12), (64, 64, 64), (200, 30, 80), (1024, 30, 80)]
+)
+def test_every_token_is_labelled_while_there_is_room(length, least, most):
+    fig = attention_heatmap(np.full((length, length), 1 / length), [f"w{i}" for i in range(length)])
+    assert least <= len(fig.layout.yaxis.tickvals) <= most
+    assert fig.layout.yaxis.tickvals[0] == "w0"
+    assert fig.layout.yaxis.tickfont.size >= 10
+    assert fig.layout.width < 1400
+
+
+def test_margins_hold_the_longest_label():
+    def left(word):
+        return attention_heatmap(np.ones((1, 1)), [word]).layout.margin.l
+
+    assert left("short") < left("internationaux") < left("国際" * 7)
+
+
+@pytest.mark.parametrize("dark", [False, True])
+def test_the_figure_wears_the_template(pattern, dark):
+    fig = attention_heatmap(pattern, WORDS, dark=dark, title="head 3")
+    assert fig.layout.template.layout.paper_bgcolor == theme.palette(dark)["background"]
+    assert fig.layout.title.text == "head 3"
+
+
+@pytest.mark.usefixtures("unchecked")
+@pytest.mark.parametrize(
+    ("matrix", "tokens", "options", "message"),
+    [
+        (
+            np.ones(3),
+            list("abc"),
+            {},
+            r"matrix has shape \(3,\), but must be \[query, key\]; index or reshape",
+        ),
+        (np.ones((0, 2)), [], {}, r"no axis may be empty"),
+        (np.eye(3), list("ab"), {}, "2 query tokens for 3 query positions; pass one token per position"),
+        (np.ones((2, 3)) / 3, list("ab"), {}, r"2 key tokens for 3 key positions; .*\(key_tokens, if keys"),
+        (np.full((2, 2), np.nan), list("ab"), {}, "4 values that are NaN or infinite"),
+        (np.eye(2) * 3, list("ab"), {}, r"from 0 to 3, but must lie in 0..1; pass what softmax gives"),
+        (np.eye(2), list("ab"), {"scale": "auto"}, 'scale="auto" is unknown; choose "0..1", "row" or "log"'),
+        (np.eye(2), list("ab"), {"quantity": "logits"}, 'quantity="logits" is unknown; choose "pattern"'),
+        (
+            np.eye(2),
+            list("ab"),
+            {"quantity": "scores", "scale": "log"},
+            "is for weights in 0..1, not for scores",
+        ),
+        (np.array([[np.inf]]), ["a"], {"quantity": "scores"}, "1 values that are NaN or infinite"),
+        (np.eye(2), list("ab"), {"hover": {"score": np.eye(3)}}, r"has shape \(3, 3\); it must be \(2, 2\)"),
+        (
+            np.zeros((MAX_TOKENS + 1, 1)),
+            ["a"] * (MAX_TOKENS + 1),
+            {},
+            "2049 query positions are more than the 2048 a figure holds; cut the text",
+        ),
+    ],
+)
+def test_bad_input_is_named(matrix, tokens, options, message):
+    with pytest.raises(ValueError, match=message):
+        attention_heatmap(matrix, tokens, **options)
