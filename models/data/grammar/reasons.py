@@ -90,7 +90,7 @@ class Reason:
     def flipped(self) -> Reason | None:
         """The same words but the deciding adjective, so that the pronoun means the other noun.
 
-        None where the English pronoun would change too (he / it, it / they): the pronoun itself decides there.
+        None where the English pronoun would change too (he and it, it and they), as it then decides by itself.
         """
         role = OTHER[self.antecedent]
         candidates = self.frame.subject_adjectives if role == "subject" else self.frame.object_adjectives
@@ -104,7 +104,7 @@ def _untag_subject(word: Word) -> Word:
 
 
 def sample_reason(rng: random.Random) -> Reason:
-    """One random recipe; both antecedents are equally likely, and nothing but the adjective tells which it is."""
+    """One random recipe; both antecedents are equally likely, and only the adjective tells which it is."""
     mood = rng.choices(("refusal", "event", "purpose"), (78, 12, 10))[0]
     if mood == "purpose":
         return _sample_purpose(rng)

@@ -1,0 +1,162 @@
+"""How well a translator does on held-out sentences, and where its encoder looks from a pronoun."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from models.data.grammar import Mention, Pair, counterpart
+from models.data.grammar.simple import Direction
+from models.data.tokenizers import BOS, EOS, WordTokenizer
+from models.engine.decoding import greedy
+from models.engine.trace import Trace
+from models.engine.transformer import Transformer
+from models.training.translation import PRONOUNS, make_batch, source_ids
+
+Example = tuple[Pair, Direction]
+_BATCH = 200
+
+
+@dataclass(frozen=True)
+class Look:
+    """Attention from a pronoun to the noun it means and to the other one; what the encoder names there."""
+
+    antecedent: Float[Tensor, "layer head"]
+    rival: Float[Tensor, "layer head"]
+    named_right: bool
+
+
+def translations(
+    model: Transformer, tokenizer: WordTokenizer, examples: Sequence[Example]
+) -> list[list[int]]:
+    """Greedy translations as word ids, without <bos> and <eos>, in the order of the examples."""
+    order = sorted(range(len(examples)), key=lambda i: len(examples[i][0].source(examples[i][1])))
+    written: dict[int, list[int]] = {}
+    for start in range(0, len(order), _BATCH):
+        chosen = order[start : start + _BATCH]
+        batch = make_batch(tokenizer, [examples[i] for i in chosen])
+        prefix = torch.full((len(chosen), 1), BOS)
+        room = batch.target.shape[1] + 4
+        output = greedy(model, prefix, source=batch.source, eos_id=EOS, max_new_tokens=room)
+        for i, row in zip(chosen, output[:, 1:].tolist(), strict=True):
+            written[i] = row[: row.index(EOS)] if EOS in row else row
+    return [written[i] for i in range(len(examples))]
+
+
+@torch.no_grad()
+def look(
+    model: Transformer, tokenizer: WordTokenizer, pair: Pair, direction: Direction, mention: Mention
+) -> Look:
+    """Reads one trace of the encoder. Positions are shifted by one for the first token, <2fr> or <2en>."""
+    ids = source_ids(tokenizer, pair.source(direction), direction)
+    trace = Trace(lambda address, tensor: tensor if address.endswith("self.pattern") else None)
+    memory = model.encode(torch.tensor([ids]), trace=trace)
+    layers = range(model.config.n_layers)
+    pattern = torch.stack(
+        [trace[f"encoder.{layer}.self.pattern"] for layer in layers]
+    )  # [layer, head, query, key]
+    seen = pattern[:, :, mention.pronoun + 1]
+    named = model.unembed(memory[0, mention.pronoun + 1]).argmax()
+    right = int(named) == ids[mention.antecedent + 1]
+    return Look(seen[..., mention.antecedent + 1], seen[..., mention.rival + 1], right)
+
+
+def evaluate(model: Transformer, tokenizer: WordTokenizer, examples: Sequence[Example]) -> dict[str, Any]:
+    """All measures as plain numbers; shares and attention weights go from 0 to 1.
+
+    `translation`: the whole sentence is right; `pronoun`: its third-person pronouns are. `layer` reads the
+    attention from the pronoun as the mean over the heads of one encoder layer, the one that does best; `head`
+    as the best single head. There `right` is the share of sentences where the antecedent gets more than the
+    other noun, `weight` what it gets on average, and `flip` the share of sentences that are right and stay
+    right when a changed adjective makes the other noun the antecedent.
+    """
+    translation, pronoun = _translation_scores(model, tokenizer, examples)
+    resolved = [(pair, direction, pair.mention(direction)) for pair, direction in examples]
+    looks = [look(model, tokenizer, pair, way, mention) for pair, way, mention in resolved if mention]
+    flips = _counterparts(model, tokenizer, examples)
+    layers: list[dict[str, Any]] = [
+        {"layer": layer, **_attention(looks, flips, lambda weights, at=layer: weights[at].mean())}
+        for layer in range(model.config.n_layers)
+    ]
+    heads: list[dict[str, Any]] = [
+        {
+            "layer": layer,
+            "head": head,
+            **_attention(looks, flips, lambda weights, at=(layer, head): weights[at]),
+        }
+        for layer in range(model.config.n_layers)
+        for head in range(model.config.n_heads)
+    ]
+    return {
+        "sentences": len(examples),
+        "pronouns": len(looks),
+        "flips": len(flips),
+        "translation": translation,
+        "pronoun": pronoun,
+        "named": _share([each.named_right for each in looks]),
+        "layer": max(layers, key=lambda layer: layer["weight"]),
+        "head": max(heads, key=lambda head: head["weight"]),
+    }
+
+
+def _translation_scores(
+    model: Transformer, tokenizer: WordTokenizer, examples: Sequence[Example]
+) -> tuple[dict[str, float], float]:
+    written = translations(model, tokenizer, examples)
+    wanted = [[tokenizer.id(word) for word in pair.target(direction)] for pair, direction in examples]
+    right = [a == b for a, b in zip(written, wanted, strict=True)]
+    pronouns = {tokenizer.id(word) for word in PRONOUNS if word in tokenizer}
+    resolved = [
+        [id_ for id_ in a if id_ in pronouns] == [id_ for id_ in b if id_ in pronouns]
+        for a, b, (pair, _) in zip(written, wanted, examples, strict=True)
+        if pair.recipe
+    ]
+    ways = {
+        way: _share([ok for ok, (_, direction) in zip(right, examples, strict=True) if direction == way])
+        for way in ("en-fr", "fr-en")
+    }
+    return {"all": _share(right), **ways}, _share(resolved)
+
+
+def _counterparts(
+    model: Transformer, tokenizer: WordTokenizer, examples: Sequence[Example]
+) -> list[tuple[Look, Look]]:
+    """Looks in a sentence and in its counterpart, for every sentence that has one."""
+    both = []
+    for pair, direction in examples:
+        other = counterpart(pair)
+        mention = pair.mention(direction)
+        if other and mention:
+            other_mention = other.mention(direction)
+            assert other_mention
+            both.append(
+                (
+                    look(model, tokenizer, pair, direction, mention),
+                    look(model, tokenizer, other, direction, other_mention),
+                )
+            )
+    return both
+
+
+def _attention(
+    looks: list[Look], both: list[tuple[Look, Look]], reading: Callable[[Tensor], Tensor]
+) -> dict[str, float]:
+    """`reading` takes [layer, head] to one weight: a layer's mean, or one head."""
+
+    def right(each: Look) -> bool:
+        return bool(reading(each.antecedent) > reading(each.rival))
+
+    return {
+        "right": _share([right(each) for each in looks]),
+        "weight": sum(reading(each.antecedent).item() for each in looks) / max(1, len(looks)),
+        "flip": _share([right(one) and right(other) for one, other in both]),
+    }
+
+
+def _share(outcomes: list[bool]) -> float:
+    return sum(outcomes) / len(outcomes) if outcomes else float("nan")

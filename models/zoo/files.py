@@ -1,0 +1,157 @@
+"""A model on disk: `<name>.safetensors` with the weights, `card.json` beside it with all the rest.
+
+Nothing but safetensors is ever read for weights, no code is run, and every size is checked before it is read.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, TypeVar
+
+import torch
+from safetensors import SafetensorError
+from safetensors.torch import load as load_tensors
+from safetensors.torch import save as save_tensors
+from torch import Tensor
+
+from models.config import ModelConfig
+from models.data.tokenizers import WordTokenizer
+from models.engine.transformer import Transformer
+
+MAX_WEIGHTS_BYTES = 512 << 20
+MAX_CARD_BYTES = 4 << 20
+CARD = "card.json"
+Made = TypeVar("Made")
+
+
+class ModelFileError(ValueError):
+    """A model file that is missing, damaged, foreign or too large; the text says which, and what to do."""
+
+
+def write_model(folder: Path, name: str, model: Transformer, card: dict[str, Any]) -> Path:
+    """Writes weights and card, each whole or not at all; returns the weights' path.
+
+    `card` must hold "vocabulary"; "config" is added.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    weights = folder / f"{name}.safetensors"
+    tensors = {key: value.contiguous() for key, value in model.state_dict().items()}
+    _write_whole(weights, save_tensors(tensors))
+    text = json.dumps({**card, "config": model.config.to_dict()}, ensure_ascii=False, indent=1)
+    _write_whole(folder / CARD, (text + "\n").encode())
+    return weights
+
+
+def _write_whole(path: Path, content: bytes) -> None:
+    """A reader sees the old file or the new one, never half of one."""
+    with tempfile.NamedTemporaryFile(dir=path.parent, prefix=f".{path.name}.", delete=False) as file:
+        temporary = Path(file.name)
+        try:
+            file.write(content)
+            file.flush()
+            os.fsync(file.fileno())
+        except BaseException:
+            temporary.unlink()
+            raise
+    temporary.chmod(0o644)
+    temporary.replace(path)
+
+
+def read_card(path: Path) -> dict[str, Any]:
+    """A card, checked as far as every model needs it. Raises ModelFileError."""
+    raw = _read_bounded(path, MAX_CARD_BYTES, "a card")
+    try:
+        card = json.loads(raw)
+    except (ValueError, RecursionError):
+        raise ModelFileError(
+            f"{str(path)!r} is no JSON, as a card must be; copy or download it again"
+        ) from None
+    if not isinstance(card, dict):
+        raise ModelFileError(f"{str(path)!r} holds a {type(card).__name__}, not a JSON object; restore it")
+    missing = [field for field in ("config", "vocabulary") if field not in card]
+    if missing:
+        raise ModelFileError(
+            f"{str(path)!r} lacks {' and '.join(missing)}, which every card states; restore it"
+        )
+    return card
+
+
+def read_model(weights: Path, card: dict[str, Any]) -> tuple[Transformer, WordTokenizer]:
+    """The model a card describes, with its weights and its tokenizer. Raises ModelFileError."""
+    config = _checked(weights, "config", lambda: ModelConfig.from_dict(card["config"]))
+    tokenizer = _checked(weights, "vocabulary", lambda: WordTokenizer(card["vocabulary"]))
+    if config.kind != "encoder-decoder" or config.vocab_size != len(tokenizer):
+        raise ModelFileError(
+            f"{str(weights)!r} has kind={config.kind!r}, vocab_size={config.vocab_size} for a vocabulary of "
+            f"{len(tokenizer)}: that is no translator; choose the card written with the weights"
+        )
+    raw = _read_bounded(weights, MAX_WEIGHTS_BYTES, "weights")
+    try:
+        tensors = load_tensors(raw)
+    except (SafetensorError, ValueError, KeyError, TypeError, AttributeError):
+        raise ModelFileError(
+            f"{str(weights)!r} is no whole safetensors file (damaged, cut short, or another format, never "
+            "read); copy or download it again"
+        ) from None
+    # sizes are compared on "meta", before memory is taken for a model that a card might make huge
+    _check_tensors(weights, tensors, config)
+    model = Transformer(config, seed=0)
+    model.load_state_dict(tensors)
+    return model.eval(), tokenizer
+
+
+def _read_bounded(path: Path, limit: int, what: str) -> bytes:
+    try:
+        if not path.is_file():
+            raise ModelFileError(
+                f"{str(path)!r} does not exist or is no file, but holds {what}; check the path"
+            )
+        with path.open("rb") as file:
+            raw = file.read(limit + 1)
+    except (OSError, ValueError) as error:
+        if isinstance(error, ModelFileError):
+            raise
+        raise ModelFileError(f"{str(path)!r} cannot be read ({error}); check its permissions") from None
+    if len(raw) > limit:
+        raise ModelFileError(
+            f"{str(path)!r} is larger than the {limit:,} bytes allowed for {what}; choose a smaller file"
+        )
+    return raw
+
+
+def _checked(weights: Path, field: str, make: Callable[[], Made]) -> Made:
+    """What the card says, built; any way in which it can be wrong becomes a sentence."""
+    try:
+        return make()
+    except (ValueError, TypeError, AttributeError) as error:
+        raise ModelFileError(f"the card of {str(weights)!r} has no valid {field}: {error}") from None
+
+
+def _check_tensors(weights: Path, tensors: dict[str, Tensor], config: ModelConfig) -> None:
+    with torch.device("meta"):
+        expected = {name: tuple(value.shape) for name, value in Transformer(config).state_dict().items()}
+    found = {name: tuple(value.shape) for name, value in tensors.items()}
+    problems = [
+        *(f"lacks {name}" for name in sorted(expected.keys() - found.keys())),
+        *(f"has an unknown {name}" for name in sorted(found.keys() - expected.keys())),
+        *(
+            f"has {name} {found[name]} instead of {expected[name]}"
+            for name in sorted(expected.keys() & found.keys())
+            if found[name] != expected[name]
+        ),
+        *(f"has {name} as {t.dtype}, not float32" for name, t in tensors.items() if t.dtype != torch.float32),
+        *(f"has numbers in {name} that are not finite" for name, t in tensors.items() if not _finite(t)),
+    ]
+    if problems:
+        more = f" (and {len(problems) - 1} more)" if len(problems) > 1 else ""
+        raise ModelFileError(
+            f"{str(weights)!r} {problems[0]}{more}: it is another model's; choose the file its card describes"
+        )
+
+
+def _finite(tensor: Tensor) -> bool:
+    return bool(tensor.isfinite().all())

@@ -1,0 +1,105 @@
+"""The measures say what they claim, for a model that is right and for one that is not."""
+
+import pytest
+import torch
+
+from models.config import ModelConfig
+from models.data.corpus import held_out
+from models.data.grammar import showcase
+from models.data.tokenizers import SPECIALS, WordTokenizer
+from models.engine.transformer import Transformer
+from models.training import evaluation
+from models.training.__main__ import main, table
+from models.training.evaluation import evaluate, look, translations
+
+EXAMPLES = held_out(40)
+TOKENIZER = WordTokenizer(
+    [
+        *SPECIALS,
+        *sorted({w for pair, _ in EXAMPLES for w in (*pair.english, *pair.french)} | {"it", "street"}),
+    ]
+)
+CONFIG = ModelConfig(
+    kind="encoder-decoder", n_layers=2, n_heads=3, d_model=24, vocab_size=len(TOKENIZER), max_len=64
+)
+UNTRAINED = Transformer(CONFIG, seed=0).eval()
+
+
+def test_an_untrained_model_translates_nothing_and_guesses_half_of_the_antecedents():
+    metrics = evaluate(UNTRAINED, TOKENIZER, EXAMPLES)
+    assert metrics["sentences"] == 40
+    assert metrics["translation"] == {"all": 0.0, "en-fr": 0.0, "fr-en": 0.0}
+    assert metrics["named"] < 0.2
+    assert 0.1 < metrics["layer"]["right"] < 0.9
+    assert metrics["layer"]["weight"] < 0.3
+    assert metrics["pronouns"] == sum(pair.recipe is not None for pair, _ in EXAMPLES)
+    assert 0 < metrics["flips"] < metrics["pronouns"]
+
+
+def test_right_translations_are_counted_as_right(monkeypatch):
+    wanted = [[TOKENIZER.id(word) for word in pair.target(way)] for pair, way in EXAMPLES]
+    monkeypatch.setattr(evaluation, "translations", lambda *_: wanted)
+    metrics = evaluate(UNTRAINED, TOKENIZER, EXAMPLES)
+    assert metrics["translation"] == {"all": 1.0, "en-fr": 1.0, "fr-en": 1.0}
+    assert metrics["pronoun"] == 1.0
+    broken = [ids[:-1] for ids in wanted]
+    monkeypatch.setattr(evaluation, "translations", lambda *_: broken)
+    assert evaluate(UNTRAINED, TOKENIZER, EXAMPLES)["translation"]["all"] == 0.0
+
+
+def test_looks_are_rows_of_the_traced_patterns():
+    pair = showcase("wide")
+    tokenizer = WordTokenizer([*SPECIALS, *sorted({*pair.english, *pair.french})])
+    model = Transformer(ModelConfig(**{**CONFIG.to_dict(), "vocab_size": len(tokenizer)}), seed=1).eval()
+    seen = look(model, tokenizer, pair, "en-fr", pair.english_mention)
+    from models.engine.trace import Trace
+
+    trace = Trace()
+    ids = [4, *map(tokenizer.id, pair.english), 2]
+    model.encode(torch.tensor([ids]), trace=trace)
+    words = ["<2fr>", *pair.english]
+    row = trace["encoder.1.self.pattern"][:, words.index("it")]
+    assert torch.equal(seen.antecedent[1], row[:, words.index("street")])
+    assert torch.equal(seen.rival[1], row[:, words.index("animal")])
+
+
+def test_batched_translations_are_those_of_single_sentences():
+    together = translations(UNTRAINED, TOKENIZER, EXAMPLES[:6])
+    for example, ids in zip(EXAMPLES[:6], together, strict=True):
+        alone = translations(UNTRAINED, TOKENIZER, [example])[0]
+        shorter = min(len(alone), len(ids))
+        assert alone[:shorter] == ids[:shorter]
+
+
+def test_the_table_prints_every_measure_beside_its_target():
+    metrics = evaluate(UNTRAINED, TOKENIZER, EXAMPLES)
+    text = table(metrics)
+    assert text.startswith("40 held-out sentences")
+    assert all(target in text for target in (">= 99%", ">= 99.5%", ">= 40%"))
+
+
+def test_the_command_line_trains_writes_and_scores(tmp_path, capsys, monkeypatch):
+    from models.data import corpus
+    from models.zoo import load_model
+
+    monkeypatch.setattr(corpus, "_VOCABULARY_SENTENCES", 500)
+    monkeypatch.setattr("models.training.__main__.build_vocabulary", lambda: corpus.build_vocabulary(500))
+    sizes = {"steps": 2, "batch-size": 4, "layers": 1, "heads": 2, "d-model": 8, "sentences": 20}
+    small = [part for name, value in sizes.items() for part in (f"--{name}", str(value))]
+    monkeypatch.setattr("sys.argv", ["training", "run", "--out", str(tmp_path / "mine"), *small])
+    main()
+    loaded = load_model(tmp_path / "mine")
+    assert loaded.config.d_model == 8
+    assert loaded.card["training"]["steps"] == 2
+    assert "run --out" in loaded.card["training"]["command"]
+    monkeypatch.setattr("sys.argv", ["training", "evaluate", str(tmp_path / "mine"), "--sentences", "20"])
+    main()
+    printed = capsys.readouterr().out
+    assert printed.count("20 held-out sentences") == 2
+    assert loaded.card["metrics"]["sentences"] == 20
+
+
+def test_the_command_line_says_what_is_wrong_in_a_sentence(monkeypatch):
+    monkeypatch.setattr("sys.argv", ["training", "evaluate", "no-such-model"])
+    with pytest.raises(SystemExit, match="error: 'no-such-model' is no shipped model"):
+        main()

@@ -1,0 +1,138 @@
+"""Training is repeatable, learns both of its tasks, and asks each pronoun for the right noun."""
+
+import math
+from collections import Counter
+from itertools import islice
+
+import pytest
+import torch
+
+from models.config import ModelConfig
+from models.data.corpus import build_vocabulary
+from models.data.grammar import sample_pairs, showcase
+from models.data.tokenizers import BOS, EOS, PAD, TO_ENGLISH, TO_FRENCH, WordTokenizer
+from models.engine.transformer import Transformer
+from models.training.loop import TrainingConfig, learning_rate, train
+from models.training.translation import NOTHING_NAMED, batches, losses, make_batch
+
+WORDS = tuple(build_vocabulary(3_000).words)
+TOKENIZER = WordTokenizer(WORDS)
+
+
+def small(**changes):
+    model = ModelConfig(
+        kind="encoder-decoder", n_layers=1, n_heads=2, d_model=32, vocab_size=len(WORDS), max_len=64
+    )
+    return TrainingConfig(**{"model": model, "vocabulary": WORDS, "steps": 3, "batch_size": 8, **changes})
+
+
+def test_a_rerun_gives_the_same_numbers_bit_for_bit():
+    runs = [train(small(steps=4)) for _ in range(2)]
+    torch.manual_seed(1)
+    one, other = ([(s.losses, s.gradient_norm) for s in run] for run in runs)
+    assert one == other
+    weights = (run.model.state_dict() for run in runs)
+    assert all(torch.equal(a, b) for a, b in zip(*(w.values() for w in weights), strict=True))
+
+
+def test_another_seed_gives_other_numbers():
+    assert next(train(small())).losses != next(train(small(seed=1))).losses
+
+
+def frequencies(name):
+    """The loss of a model that knows how frequent each word is, and nothing else."""
+    seen = list(islice(batches(TOKENIZER, 32, seed=0), 40))
+    ids = [
+        id_ for b in seen for id_ in (b.following if name == "translation" else b.named).flatten().tolist()
+    ]
+    counts = Counter(id_ for id_ in ids if id_ not in (PAD, NOTHING_NAMED))
+    return -sum(n / counts.total() * math.log(n / counts.total()) for n in counts.values())
+
+
+def test_a_short_run_learns_to_translate_and_to_name():
+    run = train(small(steps=150, batch_size=32, learning_rate=1e-2, warmup_steps=20))
+    steps = list(run)
+    assert [step.step for step in steps] == list(range(1, 151))
+    for name in ("translation", "antecedent"):
+        learnt = sum(step.losses[name] for step in steps[-15:]) / 15
+        assert learnt < frequencies(name) - 0.3, name
+    assert steps[-1].learning_rate == pytest.approx(0.0)
+    assert all(step.tokens_per_second > 0 for step in steps)
+
+
+def test_the_learning_rate_warms_up_and_falls_to_zero():
+    config = small(steps=100, warmup_steps=10, learning_rate=1.0)
+    rates = [learning_rate(config, step) for step in range(1, 101)]
+    assert rates[:10] == pytest.approx([step / 10 for step in range(1, 11)])
+    assert rates[54] == pytest.approx(0.5)
+    assert rates[9:] == sorted(rates[9:], reverse=True)
+    assert rates[-1] == pytest.approx(0.0)
+    assert learning_rate(small(warmup_steps=0, learning_rate=1.0), 1) < 1.0
+
+
+def test_a_batch_holds_the_words_and_asks_the_pronoun_for_its_noun():
+    pair = showcase("wide")
+    batch = make_batch(TOKENIZER, [(pair, "en-fr"), (pair, "fr-en")])
+    source = [TOKENIZER.id(word) for word in pair.english]
+    target = [TOKENIZER.id(word) for word in pair.french]
+    assert batch.source[0, : len(source) + 2].tolist() == [TO_FRENCH, *source, EOS]
+    assert batch.source[1, 0] == TO_ENGLISH
+    assert batch.target[0].tolist() == [BOS, *target]
+    assert batch.following[0].tolist() == [*target, EOS]
+    assert (batch.following[1] != PAD).sum() == len(source) + 1
+    for row, (pronoun, noun) in enumerate((("it", "street"), ("elle", "rue"))):
+        asked = (batch.named[row] != NOTHING_NAMED).nonzero().flatten().tolist()
+        assert asked == [batch.source[row].tolist().index(TOKENIZER.id(pronoun))]
+        assert batch.named[row, asked[0]] == TOKENIZER.id(noun)
+
+
+def test_a_pronoun_without_antecedent_names_itself():
+    pair = next(p for p in sample_pairs(0, "training") if p.pattern == "there is")
+    batch = make_batch(TOKENIZER, [(pair, "fr-en")])
+    assert batch.source[0, 1] == batch.named[0, 1] == TOKENIZER.id("il")
+
+
+def test_batches_come_from_training_alone_in_both_directions():
+    seen = list(islice(batches(TOKENIZER, 32, seed=0), 6))
+    firsts = {first for batch in seen for first in batch.source[:, 0].tolist()}
+    assert firsts == {TO_FRENCH, TO_ENGLISH}
+    padding = [(batch.source == PAD).float().mean() for batch in seen]
+    assert max(padding) < 0.3
+
+
+def test_the_losses_are_the_mean_cross_entropies_of_words_and_of_names():
+    pairs = [(pair, "en-fr") for pair in islice(sample_pairs(5, "training", pronouns=1.0), 4)]
+    batch = make_batch(TOKENIZER, [(pair, way) for pair, way in pairs if way in pair.directions])
+    model = Transformer(small().model, seed=0).eval()
+    found = losses(model, batch)
+    with torch.no_grad():
+        log_probs = model(batch.source, batch.target).log_softmax(-1)
+        named = model.unembed(model.encode(batch.source)).log_softmax(-1)
+    words = [
+        -log_probs[row, at, id_].item()
+        for row, ids in enumerate(batch.following.tolist())
+        for at, id_ in enumerate(ids)
+        if id_ != PAD
+    ]
+    names = [
+        -named[row, at, id_].item()
+        for row, ids in enumerate(batch.named.tolist())
+        for at, id_ in enumerate(ids)
+        if id_ != NOTHING_NAMED
+    ]
+    assert found["translation"].item() == pytest.approx(sum(words) / len(words), rel=1e-5)
+    assert found["antecedent"].item() == pytest.approx(sum(names) / len(names), rel=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("changes", "text"),
+    [
+        ({"steps": 0}, "steps=0 must be above 0"),
+        ({"learning_rate": float("nan")}, "learning_rate=nan must be above 0"),
+        ({"antecedent_weight": -1.0}, "antecedent_weight=-1.0 must not be negative; 0 switches it off"),
+        ({"vocabulary": WORDS[:-1]}, f"cannot translate with {len(WORDS) - 1} words"),
+    ],
+)
+def test_a_config_that_trains_nothing_is_refused(changes, text):
+    with pytest.raises(ValueError, match=text):
+        small(**changes)

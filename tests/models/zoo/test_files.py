@@ -1,0 +1,196 @@
+"""What is written is read back; every other kind of file is refused with a sentence, and never run."""
+
+import json
+import pickle
+import shutil
+
+import pytest
+import torch
+from safetensors.torch import load_file, save_file
+
+from models.config import ModelConfig
+from models.data.tokenizers import SPECIALS
+from models.engine.transformer import Transformer
+from models.zoo import ModelFileError, files, load_model
+from models.zoo.files import write_model
+
+WORDS = [*SPECIALS, "the", "animal", "l'"]
+CONFIG = ModelConfig(
+    kind="encoder-decoder", n_layers=1, n_heads=2, d_model=8, vocab_size=len(WORDS), max_len=32
+)
+
+
+@pytest.fixture
+def folder(tmp_path):
+    write_model(tmp_path / "mine", "mine", Transformer(CONFIG, seed=3), {"vocabulary": WORDS})
+    return tmp_path / "mine"
+
+
+def change_card(folder, **changes):
+    path = folder / "card.json"
+    path.write_text(json.dumps(json.loads(path.read_text()) | changes))
+
+
+def test_a_model_comes_back_as_it_was_written(folder):
+    for source in (folder, str(folder), folder / "mine.safetensors"):
+        loaded = load_model(source)
+        assert loaded.name == "mine"
+        assert loaded.config == CONFIG
+        assert loaded.tokenizer.vocabulary == WORDS
+        assert not loaded.model.training
+        before = Transformer(CONFIG, seed=3).state_dict()
+        assert all(torch.equal(value, before[name]) for name, value in loaded.model.state_dict().items())
+
+
+def test_writing_again_replaces_and_a_failed_writing_leaves_the_old(folder, monkeypatch):
+    write_model(folder, "mine", Transformer(CONFIG, seed=4), {"vocabulary": WORDS})
+    new = load_model(folder).model.embedding.weight
+    assert torch.equal(new, Transformer(CONFIG, seed=4).embedding.weight)
+    monkeypatch.setattr(files.os, "fsync", lambda _: (_ for _ in ()).throw(OSError("disk full")))
+    with pytest.raises(OSError, match="disk full"):
+        write_model(folder, "mine", Transformer(CONFIG, seed=5), {"vocabulary": WORDS})
+    assert torch.equal(load_model(folder).model.embedding.weight, new)
+    assert sorted(path.name for path in folder.iterdir()) == ["card.json", "mine.safetensors"]
+
+
+@pytest.mark.parametrize("cut", [0, 1, 7, 8, 100, -1])
+def test_truncated_weights_are_refused(folder, cut):
+    path = folder / "mine.safetensors"
+    path.write_bytes(path.read_bytes()[:cut])
+    with pytest.raises(ModelFileError, match=r"is no whole safetensors file .* copy or download it again"):
+        load_model(folder)
+
+
+class Bomb:
+    def __reduce__(self):
+        return pytest.fail, ("a pickle was run",)
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        pickle.dumps(Bomb()),
+        b"hello",
+        b"\xff" * 64,
+        b"{}",
+        (2**62).to_bytes(8, "little") + b"{}",
+        b"\x93NUMPY",
+    ],
+)
+def test_other_formats_under_the_name_are_refused(folder, content):
+    (folder / "mine.safetensors").write_bytes(content)
+    with pytest.raises(ModelFileError, match="is no whole safetensors file"):
+        load_model(folder)
+
+
+def test_other_suffixes_are_never_opened(folder):
+    torch.save(Transformer(CONFIG).state_dict(), folder / "mine.pt")
+    with pytest.raises(ModelFileError, match=r"ends in '\.pt', but only \.safetensors is ever read"):
+        load_model(folder / "mine.pt")
+
+
+@pytest.mark.parametrize(
+    ("edit", "text"),
+    [
+        (lambda t: t.pop("encoder.norm.weight"), r"lacks encoder\.norm\.weight"),
+        (lambda t: t.update(extra=torch.zeros(2)), "has an unknown extra"),
+        (
+            lambda t: t.update({"embedding.weight": torch.zeros(9, 4)}),
+            r"embedding\.weight \(9, 4\) instead of \(9, 8\)",
+        ),
+        (
+            lambda t: t.update({"embedding.weight": torch.zeros(9, 8).half()}),
+            r"as torch\.float16, not float32",
+        ),
+        (lambda t: t.update({"embedding.weight": torch.full((9, 8), torch.nan)}), "are not finite"),
+    ],
+)
+def test_the_weights_of_another_model_are_refused(folder, edit, text):
+    tensors = load_file(folder / "mine.safetensors")
+    edit(tensors)
+    save_file(tensors, folder / "mine.safetensors")
+    with pytest.raises(ModelFileError, match=text + r".*choose the file its card describes"):
+        load_model(folder)
+
+
+@pytest.mark.parametrize(
+    ("card", "text"),
+    [
+        ("{", "is no JSON"),
+        ("[" * 200_000, "is no JSON"),
+        ("[]", "holds a list, not a JSON object"),
+        ("{}", "lacks config and vocabulary"),
+        ('{"vocabulary": []}', "lacks config, which every card states"),
+        ("\xff\xfe", "is no JSON"),
+    ],
+)
+def test_a_damaged_card_is_refused(folder, card, text):
+    (folder / "card.json").write_text(card, encoding="latin-1")
+    with pytest.raises(ModelFileError, match=text):
+        load_model(folder)
+
+
+@pytest.mark.parametrize(
+    ("changes", "text"),
+    [
+        ({"config": {**CONFIG.to_dict(), "n_heads": "two"}}, "has no valid config: n_heads='two'"),
+        ({"config": {**CONFIG.to_dict(), "colour": 1}}, "has no valid config: 'colour' is no field"),
+        ({"config": 7}, "has no valid config"),
+        ({"vocabulary": ["the"]}, "has no valid vocabulary: .*lacks the special words"),
+        ({"vocabulary": [*WORDS, "new"]}, "vocab_size=9 for a vocabulary of 10"),
+        ({"vocabulary": [*WORDS[:-1], 7]}, "has no valid vocabulary"),
+        ({"vocabulary": None}, "has no valid vocabulary"),
+        (
+            {"config": {**CONFIG.to_dict(), "d_model": 4_000_000, "d_head": 2_000_000, "d_ff": 16_000_000}},
+            "instead of",
+        ),
+    ],
+)
+def test_a_card_that_fits_no_weights_is_refused(folder, changes, text):
+    change_card(folder, **changes)
+    with pytest.raises(ModelFileError, match=text):
+        load_model(folder)
+
+
+def test_sizes_are_bounded_before_reading(folder, monkeypatch):
+    monkeypatch.setattr(files, "MAX_WEIGHTS_BYTES", 1_000)
+    with pytest.raises(ModelFileError, match="larger than the 1,000 bytes allowed for weights"):
+        load_model(folder)
+    monkeypatch.setattr(files, "MAX_CARD_BYTES", 10)
+    with pytest.raises(ModelFileError, match="larger than the 10 bytes allowed for a card"):
+        load_model(folder)
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "nowhere",
+        "",
+        "../translator",
+        "../../etc/passwd",
+        "translator/../../secret",
+        "a\0b",
+        "x" * 5_000,
+        "/dev/null",
+    ],
+)
+def test_names_reach_nothing_that_is_no_model(source):
+    with pytest.raises(ModelFileError):
+        load_model(source)
+
+
+def test_a_folder_without_card_or_weights_is_refused(folder, tmp_path):
+    shutil.copy(folder / "mine.safetensors", folder / "other.safetensors")
+    with pytest.raises(
+        ModelFileError, match=r"holds 2 \.safetensors files; name a folder with one, or the file"
+    ):
+        load_model(folder)
+    (folder / "card.json").unlink()
+    with pytest.raises(ModelFileError, match=r"card\.json' does not exist"):
+        load_model(folder / "mine.safetensors")
+    with pytest.raises(ModelFileError, match=r"holds 0 \.safetensors files"):
+        load_model(tmp_path)
+
+
+def test_a_refusal_is_a_value_error():
+    assert issubclass(ModelFileError, ValueError)
