@@ -6,9 +6,15 @@ from collections.abc import Sequence
 from typing import Any
 
 from viz_core import theme
+from viz_core.labels import escape
 
 SPACING = 14  # pixels from one label to the next, at least
 TITLE_ROOM = 40
+
+
+def heading(title: str | None) -> dict[str, Any]:
+    """The figure's title, shown as typed."""
+    return {"text": None if title is None else escape(title)}
 
 
 def text_width(label: str, font_size: int | float) -> float:

@@ -56,7 +56,7 @@ class Sheet:
         names = [label.replace("<b>", "").replace("</b>", "") for label in self.strips]
         left = _axes.label_room([*shown, *names], 15) + 30
         return {
-            "title": {"text": title},
+            "title": _axes.heading(title),
             "width": _WIDTH,
             "height": self.height + top + _CHANNELS,
             "margin": {"l": left, "r": _RIGHT, "t": top, "b": _CHANNELS},

@@ -98,7 +98,7 @@ def _cells(
     # The rows of values have half the width of the strips, so half as many numbers fit.
     roomy = rows.shape[1] <= (_MOST_WRITTEN if reach is None else _MOST_WRITTEN // 2) and len(rows) <= 24
     return go.Heatmap(
-        z=np.divide(rows, largest, out=np.zeros_like(rows), where=largest > 0) * (reach or 1.0),
+        z=np.divide(rows, largest, out=np.zeros(rows.shape), where=largest > 0) * (reach or 1.0),
         y=names,
         customdata=rows,
         zmin=-(reach or 1.0),

@@ -59,7 +59,7 @@ def top_tokens(
     left, top = max(_axes.label_room(flat, 14), 60) + 40, 64 if title else 16
     rows = n_steps * (n_candidates + _GAP)
     return theme.apply(fig, dark).update_layout(
-        title={"text": title},
+        title=_axes.heading(title),
         width=640 + left,
         height=rows * _BAR + top + 64,
         margin={"l": left, "r": 80, "t": top, "b": 64},

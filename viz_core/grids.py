@@ -20,6 +20,7 @@ MAX_HEADS = 1024
 _LABEL_PIXELS = 24
 _GAP_PIXELS = 14
 _TICK_SIZE = 10
+_NAME_SIZE = 11
 
 
 @dataclass(frozen=True)
@@ -72,7 +73,7 @@ def head_grid(
     pooled = max_pool(pattern.reshape(-1, n_query, n_key), CELLS)  # [tile, query cell, key cell]
     check_weights("pattern", pooled)
     names = _names(pattern, labels)
-    sheet = _sheet(len(pooled), columns, *pooled.shape[-2:])
+    sheet = _sheet(names, columns, *pooled.shape[-2:])
     rows = _binned(queries, pooled.shape[-2])
     across = _binned(keys, pooled.shape[-1])
     z, heads = _compose(pooled, sheet, pattern.shape[-3])
@@ -131,13 +132,14 @@ def _names(pattern: np.ndarray, labels: Sequence[str] | None) -> list[str]:
     return [escape(str(label)) for label in labels]
 
 
-def _sheet(heads: int, columns: int, height: int, width: int) -> _Sheet:
-    side = min(220, max(84, 960 / columns))  # pixels of the longer side of a thumbnail
+def _sheet(names: list[str], columns: int, height: int, width: int) -> _Sheet:
+    # Pixels of the longer side of a thumbnail: its name shall fit over it.
+    side = min(220, max(84, 960 / columns, _axes.label_room(names, _NAME_SIZE)))
     pixels = side / max(height, width)
     # A text of three words against one of sixty is drawn in taller cells, so that its rows can be seen.
     pixels_y, pixels_x = max(pixels, side / 4 / height), max(pixels, side / 4 / width)
     return _Sheet(
-        rows=math.ceil(heads / columns),
+        rows=math.ceil(len(names) / columns),
         columns=columns,
         height=height,
         width=width,
@@ -207,18 +209,18 @@ def _layout(
     above, right = 56 if title else 16, 120
     n_y, n_x = sheet.shape
     return {
-        "title": {"text": title},
+        "title": _axes.heading(title),
         "width": n_x * sheet.pixels_x + left + right,
         "height": max(n_y * sheet.pixels_y, 240) + above + below,
         "margin": {"l": left, "r": right, "t": above, "b": below},
         "xaxis": {
             **_axes.token_axis("key", x, x_ticks, x_text, size=_TICK_SIZE, dark=dark),
             "tickangle": -90,
-            "range": [-0.5, n_x - 0.5],
+            "range": [-0.5 - 1 / sheet.pixels_x, n_x - 0.5 + 1 / sheet.pixels_x],  # with the outer frames
         },
         "yaxis": {
             **_axes.token_axis("query", y, y_ticks, y_text, size=_TICK_SIZE, dark=dark),
-            "range": [n_y - 0.5, -0.5],
+            "range": [n_y - 0.5 + 1 / sheet.pixels_y, -0.5],
         },
         "annotations": [_name(sheet, tile, name) for tile, name in enumerate(names)],
         "shapes": [_frames(sheet, len(names), theme.palette(dark)["grid"])],
@@ -233,7 +235,7 @@ def _name(sheet: _Sheet, tile: int, name: str) -> dict[str, Any]:
         "xanchor": "left",
         "yanchor": "bottom",
         "showarrow": False,
-        "font": {"size": 12 if sheet.columns <= 8 else 11},
+        "font": {"size": _NAME_SIZE},
         "borderpad": 1,
     }
 

@@ -86,7 +86,7 @@ def _check(matrix: np.ndarray, quantity: str, scale: str, hover: Mapping[str, np
 def _pattern_look(weights: np.ndarray, scale: str) -> dict[str, Any]:
     if scale == "row":
         largest = weights.max(-1, keepdims=True)
-        z = np.divide(weights, largest, out=np.zeros_like(weights), where=largest > 0)
+        z = np.divide(weights, largest, out=np.zeros(weights.shape), where=largest > 0)
         return {"z": z, "zmin": 0, "zmax": 1, "colorbar": {"title": {"text": "weight / largest of its row"}}}
     if scale == "log":
         ticks = list(range(int(np.log10(LOG_FLOOR)), 1))
@@ -144,7 +144,7 @@ def _layout(queries: list[str], keys: list[str], dark: bool, title: str | None) 
     left = _axes.label_room(rows, row_size) + _axes.TITLE_ROOM
     top, right = 64 if title else 24, 120
     return {
-        "title": {"text": title},
+        "title": _axes.heading(title),
         "width": width + left + right,
         "height": height + top + below,
         "margin": {"l": left, "r": right, "t": top, "b": below},

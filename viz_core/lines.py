@@ -162,7 +162,7 @@ def _layout(
     hidden = {"visible": False, "fixedrange": True}
     heading = {"xref": "x", "yref": "paper", "y": 1, "yanchor": "bottom", "showarrow": False, "yshift": 10}
     return {
-        "title": {"text": title, "subtitle": {"text": note}},
+        "title": {**_axes.heading(title), "subtitle": {"text": note}},
         "width": 420 + left + right,
         "height": height + top + 24,
         "margin": {"l": left, "r": right, "t": top, "b": 24},

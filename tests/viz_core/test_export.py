@@ -12,7 +12,7 @@ EVIL = "</script><script>alert(1)</script>"
 
 
 def page(**options):
-    return to_html(attention_heatmap(np.ones((1, 1)), [EVIL], title="head 3 &amp; more", **options))
+    return to_html(attention_heatmap(np.ones((1, 1)), [EVIL], title="head 3 & more", **options))
 
 
 def test_the_page_asks_for_nothing():

@@ -96,6 +96,13 @@ def test_every_head_has_its_label_and_its_frame():
     assert [note.text for note in named.layout.annotations] == ["previous-token 0.97", "&lt;i&gt;x"]
 
 
+def test_a_long_name_gets_a_wider_thumbnail():
+    pattern = np.full((24, 8, 8), 0.5)
+    short = head_grid(pattern, list("abcdefgh"), columns=12)
+    long = head_grid(pattern, list("abcdefgh"), columns=12, labels=["previous-token 0.97"] * 24)
+    assert long.layout.width > short.layout.width + 300
+
+
 def test_six_layers_of_twelve_heads_stay_small():
     pattern = np.zeros((6, 12, 512, 512), np.float32)
     assert len(head_grid(pattern, ["w"] * 512).to_json()) < 4_000_000

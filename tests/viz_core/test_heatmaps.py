@@ -120,9 +120,9 @@ def test_margins_hold_the_longest_label():
 
 @pytest.mark.parametrize("dark", [False, True])
 def test_the_figure_wears_the_template(pattern, dark):
-    fig = attention_heatmap(pattern, WORDS, dark=dark, title="head 3")
+    fig = attention_heatmap(pattern, WORDS, dark=dark, title="head 3 <b>")
     assert fig.layout.template.layout.paper_bgcolor == theme.palette(dark)["background"]
-    assert fig.layout.title.text == "head 3"
+    assert fig.layout.title.text == "head 3 &lt;b&gt;"
 
 
 @pytest.mark.usefixtures("unchecked")
