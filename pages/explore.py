@@ -30,12 +30,11 @@ def lab() -> None:
     with side:
         controls.model_controls()
     with main:
-        payload, problem = explore.current_payload()
-        for sentence in [problem, *st.session_state.link_problems]:
-            if sentence:
-                st.warning(sentence)
-        if payload:
-            component.show(payload, key=KEY, on_act=on_act)
+        current = explore.current()
+        for sentence in filter(None, [current.problem, *st.session_state.link_problems]):
+            st.warning(sentence)
+        explore.unknown_words(current.unknown)
+        component.show(current.payload, key=KEY, on_act=on_act)
     if "takeaway" in st.session_state:
         from pages.shared import takeaway  # Plotly's figures are needed only now
 

@@ -1,4 +1,4 @@
-"""A transformer with random weights that reads any words: what attention does before it has learnt anything."""
+"""A transformer with random weights that reads any words: attention before it has learnt anything."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ PAD = "<pad>"
 
 
 class UntrainedModel:
-    """An encoder-only `Transformer` from `seed`, whose n-th different word of a text is the n-th random vector.
+    """An encoder-only `Transformer` from `seed`, whose n-th random vector is a text's n-th different word.
 
     Raises ValueError unless `config` is encoder-only with pad_id 0.
     """
@@ -28,8 +28,8 @@ class UntrainedModel:
     def __init__(self, config: ModelConfig, *, seed: int = 0) -> None:
         if config.kind != "encoder-only" or config.pad_id != 0:
             raise ValueError(
-                f"kind={config.kind!r}, pad_id={config.pad_id!r}: an untrained model to look at is encoder-only "
-                "with pad_id 0; use Transformer itself for others"
+                f"kind={config.kind!r}, pad_id={config.pad_id!r}: an untrained model to look at is "
+                "encoder-only with pad_id 0; use Transformer itself for others"
             )
         self.config = config
         self.model = Transformer(config, seed=seed).eval()
@@ -39,14 +39,13 @@ class UntrainedModel:
         return sum(p.numel() for p in self.model.parameters())
 
     def names(self, text: str) -> tuple[str, ...]:
-        """The word of each token id that `text` uses: <pad>, then its different words in order of appearance."""
+        """The word of each token id that `text` uses: <pad>, then its different words as they appear."""
         return (PAD, *dict.fromkeys(text.split()))
 
     def tokens(self, text: str, *, mask: Mask = "none") -> list[str]:
         """The words of `text` as the model reads them; masks with padding add three <pad> to hide.
 
-        Raises ValueError for an unknown mask, a text without words, and more tokens than max_len or words than
-        the vocabulary holds.
+        Raises ValueError for an unknown mask, a text without words, and more words than the model can read.
         """
         if mask not in get_args(Mask):
             raise ValueError(f"mask={mask!r} is unknown; choose one of {', '.join(get_args(Mask))}")
@@ -56,7 +55,8 @@ class UntrainedModel:
         limit = min(self.config.max_len - self.PADDING, self.config.vocab_size - 1)
         if len(words) > limit:
             raise ValueError(
-                f"the text has {len(words):,} words, but this model reads at most {limit:,}; remove {len(words) - limit:,}"
+                f"the text has {len(words):,} words, but this model reads at most {limit:,}; "
+                f"remove {len(words) - limit:,}"
             )
         return words + [PAD] * (self.PADDING if "padding" in mask else 0)
 
@@ -64,7 +64,7 @@ class UntrainedModel:
     def trace(
         self, text: str, *, mask: Mask = "none", reduce: Callable[[str, Tensor], Any | None] | None = None
     ) -> Trace:
-        """All that the model computes on `text`; `reduce` as in `Trace`. Raises ValueError as `tokens` does."""
+        """All that the model computes on `text`; `reduce` as in `Trace`. Raises as `tokens` does."""
         tokens = self.tokens(text, mask=mask)
         ids = {word: at for at, word in enumerate(self.names(text))}
         trace = Trace(reduce)

@@ -10,6 +10,7 @@ import gc
 import threading
 from collections.abc import Callable, Hashable
 from concurrent.futures import ThreadPoolExecutor
+from functools import cache
 from typing import Any
 
 from cachetools import LRUCache
@@ -77,3 +78,11 @@ def cached(cache: ByteCache, key: Hashable, make: Callable[[], tuple[Any, int]])
         return made
 
     return on_worker(fill)
+
+
+@cache
+def card() -> Any:
+    """The translator's card. Read without torch, so the page paints while torch is being imported."""
+    from models.zoo import list_models
+
+    return next(card for card in list_models() if card.name == "translator")

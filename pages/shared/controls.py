@@ -1,8 +1,11 @@
-"""Widgets bound to the link: each one's key is the name of an `Inputs` field, so state, link and widget are one."""
+"""Widgets bound to the link: each one's key is the name of an `Inputs` field, so state, link and widget are
+one.
+"""
 
 from __future__ import annotations
 
-from dataclasses import fields, replace
+from dataclasses import fields
+from typing import Any
 
 import streamlit as st
 
@@ -50,6 +53,12 @@ def say(text: str, direction: str = "en-fr") -> None:
     st.session_state.update(text=text, target="", direction=direction)
 
 
+def replace_word(unknown: dict[str, Any], word: str) -> None:
+    """Puts a known word where the unknown one stands; `unknown` says in which text and where."""
+    text = st.session_state[unknown["where"]]
+    st.session_state[unknown["where"]] = text[: unknown["start"]] + word + text[unknown["end"] :]
+
+
 def model_controls() -> None:
     """The column beside the stage."""
     st.segmented_control(
@@ -57,7 +66,8 @@ def model_controls() -> None:
         ("translator", "untrained"),
         key="model",
         required=True,
-        help="The translator was trained for this app, English to French and back; the untrained model reads any words.",
+        on_change=lambda: st.session_state.update(view_link={}),
+        help="The translator was trained for this app; the untrained model reads any words.",
     )
     (_untrained if st.session_state.model == "untrained" else _translator)()
     st.button("Reset", on_click=reset, help="Back to the first sentence and its head", type="tertiary")
@@ -67,7 +77,10 @@ def _translator() -> None:
     st.segmented_control("Direction", ("en-fr", "fr-en"), key="direction", required=True, format_func=_arrow)
     st.slider("Beam width", 1, 8, key="beam", help="1 is greedy: always the most probable next word")
     st.text_input(
-        "Target", key="target", placeholder="decoded by the model", help="Type a translation to force it; empty: decoded"
+        "Target",
+        key="target",
+        placeholder="decoded by the model",
+        help="Type a translation to force it; empty: decoded",
     )
 
 
@@ -80,11 +93,31 @@ def _untrained() -> None:
     left.slider("Layers", 1, 8, key="n_layers")
     right.slider("Heads", 1, 16, key="n_heads")
     left.select_slider("d_model", state.D_MODELS, key="d_model", help="Width of the residual stream")
-    right.select_slider("d_head", state.D_HEADS, key="d_head", format_func=lambda d: str(d or "auto"), help="auto = d_model / heads")
+    right.select_slider(
+        "d_head",
+        state.D_HEADS,
+        key="d_head",
+        format_func=lambda d: str(d or "auto"),
+        help="auto = d_model / heads",
+    )
     left.selectbox("Positions", state.POSITIONS, key="positions")
-    right.selectbox("Scale", state.SCALES, key="attention_scale", help="on: dot products are multiplied by 1 / √d_head")
-    left.selectbox("Norm", state.NORMS, key="norm", format_func=NORM_NAMES.get, help="Normalise before or after each sublayer")
-    right.selectbox("Mask", state.MASKS, key="mask", format_func=MASK_NAMES.get, help="padding adds three <pad> tokens and hides them")
+    right.selectbox(
+        "Scale", state.SCALES, key="attention_scale", help="on: dot products are multiplied by 1 / √d_head"
+    )
+    left.selectbox(
+        "Norm",
+        state.NORMS,
+        key="norm",
+        format_func=lambda norm: NORM_NAMES[norm],
+        help="Normalise before or after each sublayer",
+    )
+    right.selectbox(
+        "Mask",
+        state.MASKS,
+        key="mask",
+        format_func=lambda mask: MASK_NAMES[mask],
+        help="padding adds three <pad> tokens and hides them",
+    )
     st.slider("Seed", 0, 999, key="seed", help="Another seed, other random weights")
 
 
@@ -97,16 +130,12 @@ def swap_of(text: str) -> tuple[str, str]:
     return "the animal sentence", state.SHOWCASE
 
 
-def problems_of(current: Inputs) -> str | None:
+def problem_of(current: Inputs) -> str | None:
     """A sentence about a text too long to read, else None."""
     for name in ("text", "target"):
         length = len(getattr(current, name))
         if length > state.MAX_CHARACTERS:
             over = length - state.MAX_CHARACTERS
-            return f"The {name} has {length:,} characters; at most {state.MAX_CHARACTERS:,} are read; remove {over:,}."
+            limit = f"at most {state.MAX_CHARACTERS:,} are read"
+            return f"The {name} has {length:,} characters; {limit}; remove {over:,}."
     return None
-
-
-def shorter(current: Inputs) -> Inputs:
-    """`current` with the parts that cannot stand in a link left out."""
-    return replace(current, text=current.text[: state.MAX_CHARACTERS], target=current.target[: state.MAX_CHARACTERS])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, fields
+from dataclasses import asdict, dataclass, fields
 from typing import Any
 
 import streamlit as st
@@ -12,14 +12,15 @@ from pages.shared.payload import Body, Opened
 from pages.shared.state import Inputs, View
 
 CAPTIONS = {
-    "grid": "Every head of the stack: rows are queries, columns are keys, strong colour is much attention. Click one.",
+    "grid": "Every head: rows are queries, columns are keys, strong colour is much attention. Click one.",
     "output": "The last linear layer and the softmax: how probable each next token is.",
 }
-PRONOUNS = {"il", "elle", "ils", "elles", "it", "they"}
 
 
 def opened_from(act: dict[str, Any]) -> Opened:
-    """What the stage asked to open; anything that is not a known stack and whole numbers opens the first head."""
+    """What the stage asked to open; anything that is not a known stack and whole numbers opens the first
+    head.
+    """
     values, problems = state.read_link(View, {name: str(act.get(name)) for name in asdict(Opened())})
     return Opened() if problems else Opened(**values)
 
@@ -35,12 +36,21 @@ def body_of(inputs: Inputs, opened: Opened) -> Body:
     return cache.cached(cache.payloads, (inputs, opened), make)
 
 
-def current_payload() -> tuple[bytes | None, str | None]:
-    """(the stage's bytes, a sentence if the widgets ask for the impossible: then the last good inputs are shown)."""
+@dataclass(frozen=True)
+class Current:
+    """The stage's bytes, a sentence if the widgets ask for the impossible, and unknown words."""
+
+    payload: bytes
+    problem: str | None
+    unknown: list[dict[str, Any]]
+
+
+def current() -> Current:
+    """What the widgets ask for, computed; the last inputs that were possible, where these are not."""
     inputs, problem = controls.inputs(), None
     opened = st.session_state.get("opened") or _linked_opening(inputs)
     try:
-        problem = controls.problems_of(inputs)
+        problem = controls.problem_of(inputs)
         if problem:
             raise ValueError(problem)
         body = body_of(inputs, opened)
@@ -49,7 +59,7 @@ def current_payload() -> tuple[bytes | None, str | None]:
         problem = str(error)
         inputs = st.session_state.get("last_good", Inputs())
         body = body_of(inputs, opened)
-    return payload.pack(body, own_header(inputs, body)), problem
+    return Current(payload.pack(body, own_header(inputs, body)), problem, body.unknown)
 
 
 def _linked_opening(inputs: Inputs) -> Opened:
@@ -58,13 +68,12 @@ def _linked_opening(inputs: Inputs) -> Opened:
 
 
 def story(inputs: Inputs) -> dict[str, Any]:
-    """The view a model opens with: the translator on the head that tells the story, the untrained one on all heads."""
+    """The view a model opens with: the translator on the head that tells the story, the untrained one on all
+    heads.
+    """
     if inputs.model == "untrained":
         return {"view": "grid"}
-    from models import list_models
-
-    card = next(card for card in list_models() if card.name == "translator")
-    return {"view": "lines", **card.showcase}
+    return {"view": "lines", **cache.card().showcase}
 
 
 def own_header(inputs: Inputs, body: Body) -> dict[str, Any]:
@@ -86,8 +95,47 @@ def own_header(inputs: Inputs, body: Body) -> dict[str, Any]:
         "link": state.write_link(inputs),
         "swap": {"label": label, "text": text},
         "caption": CAPTIONS,
+        "see": next((e["see"] for e in cache.card().examples if e["text"] == inputs.text), None),
     }
 
 
 def examples() -> None:
     """One click to a sentence of each kind, and the words the translator knows."""
+    with st.container(horizontal=True, vertical_alignment="center"):
+        st.pills(
+            "Examples", [example["text"] for example in cache.card().examples], key="example",
+            on_change=_choose_example, format_func=_short, label_visibility="collapsed", wrap=False,
+        )  # fmt: skip
+        words = st.popover("Words", on_change="rerun", help="All that the translator knows")
+        if words.open:
+            with words:
+                for language, name in (("en", "English"), ("fr", "French")):
+                    known = sorted(cache.card().card["words"][language])
+                    st.caption(f"{len(known)} {name} words")
+                    st.text(", ".join(known))
+
+
+def _short(text: str) -> str:
+    return text if len(text) <= 26 else text[:25].rstrip() + "…"
+
+
+def _choose_example() -> None:
+    chosen = st.session_state.example
+    st.session_state.example = None
+    if chosen:
+        controls.say(chosen)
+
+
+def unknown_words(unknown: list[dict[str, Any]]) -> None:
+    """Words the model does not know, each with the nearest ones that it does, one click away."""
+    for at, found in enumerate(unknown):
+        with st.container(horizontal=True, vertical_alignment="center"):
+            st.text(f"“{found['word']}” is not a word the translator knows; it reads <unk> there.")
+            for word in found["suggestions"]:
+                st.button(
+                    word,
+                    key=f"suggestion.{at}.{word}",
+                    on_click=controls.replace_word,
+                    args=(found, word),
+                    type="tertiary",
+                )

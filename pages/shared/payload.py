@@ -1,8 +1,8 @@
 """A trace as the browser gets it: thumbnails of every head, full numbers of the heads that are open.
 
-A screen has no more pixels than it has, so what is sent does not grow with the text: thumbnails share a byte budget,
-and numbers come as a window of at most 128 x 128 cells. Where the numbers of all heads fit their budget (any sentence of
-ordinary length) all are sent, and the browser needs the server no more.
+A screen has no more pixels than it has, so what is sent does not grow with the text: thumbnails share a byte
+budget; numbers come as a window of at most 128 x 128 cells. Where the numbers of all heads fit their budget
+(any sentence of usual length) all are sent, and the browser needs the server no more.
 """
 
 from __future__ import annotations
@@ -28,7 +28,13 @@ MAX_STEPS = 128
 ARRAYS = ("q", "k", "v", "z", "scores", "pattern")
 KEPT = ("encoder.norm", "decoder.norm", "logits")
 ATTENTION = re.compile(r"(encoder|decoder)\.(\d+)\.(self|cross)\.(q|k|v|z|scores|pattern)")
-STATS = {"entropy": "entropy", "distance": "mean_distance", "previous": "previous", "first": "first", "same": "same"}
+STATS = {
+    "entropy": "entropy",
+    "distance": "mean_distance",
+    "previous": "previous",
+    "first": "first",
+    "same": "same",
+}
 
 
 @dataclass(frozen=True)
@@ -125,7 +131,8 @@ class Collector:
                 {
                     "stack": stack, "layer": layer, "heads": chosen.heads[layer], "offset": offset,
                     "q0": chosen.queries.start, "k0": chosen.keys.start,
-                    "nq": chosen.queries.stop - chosen.queries.start, "nk": chosen.keys.stop - chosen.keys.start,
+                    "nq": chosen.queries.stop - chosen.queries.start,
+                    "nk": chosen.keys.stop - chosen.keys.start,
                 }
             )  # fmt: skip
         stacks = [self._stack_header(stack, out) for stack in self._stacks.values()]
@@ -175,6 +182,7 @@ class Body:
     header: str
     blocks: bytes
     focus: dict[str, int]
+    unknown: list[dict[str, Any]]
 
     @property
     def size(self) -> int:
@@ -186,7 +194,9 @@ def to_json(value: Any) -> str:
 
 
 def pack(body: Body, own: dict[str, Any]) -> bytes:
-    """[uint32 length of the header, little-endian][header JSON][padding to 8][blocks]; `own` joins the header."""
+    """[uint32 length of the header, little-endian][header JSON][padding to 8][blocks]; `own` joins the
+    header.
+    """
     text = f"{body.header[:-1]},{to_json(own)[1:]}".encode()
     return b"".join([struct.pack("<I", len(text)), text, bytes(-(4 + len(text)) % 8), body.blocks])
 
@@ -199,11 +209,12 @@ def build(subject: Subject, opened: Opened) -> Body:
     side = "decoder" if "decoder" in subject.tokens else "encoder"
     antecedents = subject.antecedents(trace)
     header = {
-        "title": subject.title, "tokens": subject.tokens, "stacks": stacks, "exact": exact, "scale": subject.scale,
+        "title": subject.title, "tokens": subject.tokens, "scale": subject.scale,
+        "stacks": stacks, "exact": exact,
         "steps": steps_of(subject, trace["logits"]), "stepSide": side,
         "antecedents": antecedents, **subject.extras,
     }  # fmt: skip
-    return Body(to_json(header), b"".join(parts), _focus(antecedents))
+    return Body(to_json(header), b"".join(parts), _focus(antecedents), subject.unknown)
 
 
 def _focus(antecedents: list[dict[str, Any]] | None) -> dict[str, int]:
@@ -218,7 +229,7 @@ def steps_of(subject: Subject, logits: Any) -> list[dict[str, Any]]:
     """The most probable tokens at each position, by softmax of the trace's logits."""
     probabilities = logits[:MAX_STEPS, : len(subject.names)].double().softmax(-1)
     values, ids = probabilities.topk(min(TOP_TOKENS, len(subject.names)))
-    following = [token["text"] for token in subject.tokens.get("decoder", [])][1:] + ["<eos>"]
+    following = [*(token["text"] for token in subject.tokens.get("decoder", [])[1:]), "<eos>"]
     return [
         {
             "top": [[subject.names[i], round(v, 6)] for i, v in zip(row_ids, row, strict=True)],

@@ -127,9 +127,13 @@ def read_link(kind: type[Inputs] | type[View], params: Mapping[str, str]) -> tup
 
 
 def write_link(inputs: Inputs) -> dict[str, str]:
-    """The query parameters that describe `inputs`: what differs from the defaults and matters to the model chosen."""
+    """The query parameters that describe `inputs`: what differs from the defaults and matters to the model
+    chosen.
+    """
     shared, trained = {"model", "text"}, {"direction", "target", "beam"}
-    mine = {spec.name for spec in fields(inputs)} - trained if inputs.model == "untrained" else shared | trained
+    mine = (
+        {spec.name for spec in fields(inputs)} - trained if inputs.model == "untrained" else shared | trained
+    )
     return {
         spec.name: str(getattr(inputs, spec.name))
         for spec in fields(inputs)

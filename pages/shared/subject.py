@@ -1,7 +1,7 @@
 """What Explore looks at: a model, its tokens and the run that fills a trace.
 
-`Subject` is all that the payload and the take-away need to know; the two functions below make one from the page's
-inputs. Everything here runs on the inference thread, because it imports torch.
+`Subject` is all that the payload and the take-away need to know; the two functions below make one from the
+page's inputs. Everything here runs on the inference thread, because it imports torch.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, cast
 
 from pages.shared.cache import cached, models, results
 from pages.shared.state import MAX_UNTRAINED_TOKENS, Inputs, scale_of
@@ -42,6 +42,7 @@ class Subject:
     code: str
     names: tuple[str, ...]
     extras: dict[str, Any] = field(default_factory=dict)
+    unknown: list[dict[str, Any]] = field(default_factory=list)
     antecedents: Callable[[Any], list[dict[str, Any]] | None] = lambda trace: None
 
 
@@ -80,7 +81,7 @@ def _untrained(inputs: Inputs) -> Subject:
         max_len=MAX_UNTRAINED_TOKENS + UntrainedModel.PADDING,
         positions=inputs.positions,
         attention_scale=scale_of(inputs.attention_scale),
-        norm=inputs.norm,
+        norm=cast(Any, inputs.norm),
     )
     model = cached(models, (config, inputs.seed), lambda: _sized(UntrainedModel(config, seed=inputs.seed)))
     tokens = model.tokens(inputs.text, mask=inputs.mask)
@@ -91,9 +92,10 @@ def _untrained(inputs: Inputs) -> Subject:
     arguments = ", ".join(
         f"{name}={value!r}"
         for name, value in {
-            "kind": config.kind, "n_layers": config.n_layers, "n_heads": config.n_heads, "d_model": config.d_model,
-            "d_head": config.d_head, "vocab_size": config.vocab_size, "max_len": config.max_len,
-            "positions": config.positions, "attention_scale": config.attention_scale, "norm": config.norm,
+            "kind": config.kind, "n_layers": config.n_layers, "n_heads": config.n_heads,
+            "d_model": config.d_model, "d_head": config.d_head, "vocab_size": config.vocab_size,
+            "max_len": config.max_len, "positions": config.positions,
+            "attention_scale": config.attention_scale, "norm": config.norm,
         }.items()
     )  # fmt: skip
     code = (
@@ -140,9 +142,9 @@ def _translator(inputs: Inputs) -> Subject:
         names=tuple(lm.tokenizer.vocabulary),
         extras={
             "translation": _sentence(target),
-            "unknown": _unknown("text", source) + _unknown("target", written),
             "stepNote": f"The vocabulary has {len(lm.tokenizer):,} words; these are the most probable.",
         },
+        unknown=_unknown("text", source) + _unknown("target", written),
         antecedents=lambda trace: [named._asdict() for named in lm.antecedents(trace)],
     )
 
@@ -179,7 +181,13 @@ def _unknown(where: str, encoded: Any) -> list[dict[str, Any]]:
     """The first few different words that the model does not know, with the nearest ones that it does."""
     first = {word.text: word for word in reversed(encoded.unknown)}
     return [
-        {"where": where, "word": word.text[:40], "suggestions": word.suggestions}
+        {
+            "where": where,
+            "word": word.text[:40],
+            "start": word.start,
+            "end": word.end,
+            "suggestions": word.suggestions,
+        }
         for word in sorted(first.values(), key=lambda word: word.start)[:3]
     ]
 

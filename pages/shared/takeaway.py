@@ -1,10 +1,10 @@
-"""What a visitor takes away: the figure, the numbers behind it and the lines of Python that reproduce them."""
+"""What a visitor takes away: the figure, the numbers behind it and the lines of Python that give them."""
 
 from __future__ import annotations
 
 import io
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Literal, cast
 
 import numpy as np
 import pandas as pd
@@ -25,29 +25,38 @@ def dialog(act: dict[str, Any]) -> None:
     """Offers what the stage shows (`act` is the state of its view) as files and code."""
     shown = Shown(st.session_state.get("last_good", Inputs()), act)
     figure = shown.figure(dark=st.context.theme.type == "dark")
-    image = st.segmented_control("Image format of the camera button", ("png", "svg"), default="png", required=True)
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        image = st.segmented_control(
+            "Camera button makes", ("png", "svg"), default="png", required=True, format_func=str.upper
+        )
+        _downloads(shown, figure)
     options = {"format": image, "filename": shown.file_name, "scale": 2 if image == "png" else 1}
     bar = [["toImage", "zoom2d", "pan2d", "resetScale2d"]]
-    config = {"displayModeBar": True, "displaylogo": False, "modeBarButtons": bar, "toImageButtonOptions": options}
-    st.plotly_chart(figure, theme=None, config=config, alt=shown.title, key="takeaway_figure")
-    with st.container(horizontal=True):
-        st.download_button(
-            "Figure, offline HTML", lambda: to_html(figure), f"{shown.file_name}.html", "text/html", on_click="ignore"
-        )
-        st.download_button(
-            "This head, CSV", shown.csv, f"{shown.file_name}.csv", "text/csv", on_click="ignore"
-        )
-        if shown.archive_bytes() <= LARGEST_ARCHIVE:
-            st.download_button(
-                "Whole trace, NPZ", shown.npz, "trace.npz", "application/octet-stream", on_click="ignore"
-            )
-        else:
-            size = shown.archive_bytes() >> 20
-            st.caption(
-                f"The whole trace has {size:,} MB; at most {LARGEST_ARCHIVE >> 20} MB are packed. Take fewer words, "
-                "layers or heads, or run the lines below."
-            )
+    config = {
+        "displayModeBar": True,
+        "displaylogo": False,
+        "modeBarButtons": bar,
+        "toImageButtonOptions": options,
+    }
+    width: Literal["content", "stretch"] = "content" if figure.layout.width else "stretch"
+    st.plotly_chart(figure, theme=None, width=width, config=config, alt=shown.title, key="takeaway_figure")
     st.code(shown.code, language="python", wrap_lines=True)
+
+
+def _downloads(shown: Shown, figure: go.Figure) -> None:
+    page, table = f"{shown.file_name}.html", f"{shown.file_name}.csv"
+    st.download_button("Figure, offline HTML", lambda: to_html(figure), page, "text/html", on_click="ignore")
+    st.download_button("This head, CSV", shown.csv, table, "text/csv", on_click="ignore")
+    size = shown.archive_bytes()
+    if size <= LARGEST_ARCHIVE:
+        st.download_button(
+            "Whole trace, NPZ", shown.npz, "trace.npz", "application/octet-stream", on_click="ignore"
+        )
+        return
+    st.caption(
+        f"The whole trace has {size >> 20:,} MB; at most {LARGEST_ARCHIVE >> 20} MB are packed. "
+        "Take fewer words, layers or heads, or run the lines below."
+    )
 
 
 class Shown:
@@ -114,14 +123,16 @@ class Shown:
         names = self._sides()
         return attention_heatmap(
             matrices[self.view.show]()[queries, keys], names[0], names[1],
-            quantity=quantity, scale=scale, dark=dark, title=self.title,
+            quantity=cast(Any, quantity), scale=cast(Any, scale), dark=dark, title=self.title,
         )  # fmt: skip
 
     def _lines(self, dark: bool) -> go.Figure:
         queries, keys = self._window()
         names = self._sides()
         heads = [head for head in self.view.heads if head < self.stack.n_heads] or [self.head]
-        return attention_lines(self.of_head()["pattern"][:, queries, keys], names[0], names[1], heads=heads, dark=dark)
+        return attention_lines(
+            self.of_head()["pattern"][:, queries, keys], names[0], names[1], heads=heads, dark=dark
+        )
 
     def _numbers(self, dark: bool) -> go.Figure:
         arrays = self.of_head()
@@ -138,7 +149,9 @@ class Shown:
     def _output(self, dark: bool) -> go.Figure:
         from pages.shared.payload import steps_of
 
-        logits = cache.on_worker(lambda: self.subject.run(lambda a, t: t if a == "logits" else None))["logits"]
+        logits = cache.on_worker(lambda: self.subject.run(lambda a, t: t if a == "logits" else None))[
+            "logits"
+        ]
         steps = steps_of(self.subject, logits)
         step = steps[min(self.view.step if self.view.step is not None else len(steps) - 1, len(steps) - 1)]
         tokens, probabilities = zip(*step["top"], strict=True)
@@ -146,7 +159,7 @@ class Shown:
         return top_tokens(np.array([probabilities]), [tokens], chosen=[chosen], dark=dark, title="Next token")
 
     def csv(self) -> str:
-        """One row a cell of the open head: query, key, dot product, score and weight, as the trace has them."""
+        """One row a cell of the open head: query, key, dot product, score and weight."""
         arrays = self.of_head()
         q, k = (arrays[name][self.head].astype(np.float64) for name in "qk")
         n_query, n_key = self.stack.n_query, self.stack.n_key
@@ -169,7 +182,7 @@ class Shown:
         arrays = self.arrays(lambda address: True)
         tokens = {f"tokens.{side}": np.array(self.names(side)) for side in self.subject.tokens}
         file = io.BytesIO()
-        np.savez_compressed(file, **arrays, **tokens)
+        np.savez_compressed(file, allow_pickle=False, **arrays, **tokens)
         return file.getvalue()
 
     def archive_bytes(self) -> int:
@@ -183,4 +196,3 @@ class Shown:
 
 def _written(value: Any) -> str:
     return ".".join(map(str, value)) if isinstance(value, list) else str(value)
-

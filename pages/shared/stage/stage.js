@@ -217,14 +217,17 @@ class Stage {
   }
 }
 
-/* The one-line caption: what to notice in what is shown, with its live number. */
+/* What to notice in what is shown, with its live number; under it the translation. */
 function noticeOf(stage) {
+  return [...caption(stage), ...secondLine(stage.data.header)];
+}
+
+function caption(stage) {
   const { data, view, stack } = stage;
   const strong = (text, role) => el("strong", { class: role, text });
   const words = (text) => document.createTextNode(text);
-  const told = data.header.antecedents?.[0];
   if (view.view === "output" || view.view === "grid") return [words(data.header.caption[view.view])];
-  const query = told && stack.id === "encoder.self" && view.query === told.position ? told.position : view.query;
+  const { query } = view;
   const exact = stage.exactHead();
   if (!exact || query < exact.q0 || query >= exact.q0 + exact.nq) return [words(`${stage.headName()}.`)];
   const row = exact.pattern.subarray((query - exact.q0) * exact.nk, (query - exact.q0 + 1) * exact.nk);
@@ -235,8 +238,14 @@ function noticeOf(stage) {
     words(" looks at "),
     strong(name(stack.keySide, best + exact.k0), "key"),
     words(`: ${number(row[best])} of its attention in layer ${view.layer}, head ${view.head}.`),
-    ...(data.header.translation ? [el("span", { class: "translation" }, data.header.translation.map((part) => (part.strong ? strong(part.text) : words(part.text))))] : []),
   ];
+}
+
+/* Under the caption: the translation with its pronouns standing out, and what the example is there to show. */
+function secondLine({ translation, see }) {
+  if (!translation) return [];
+  const parts = translation.map((part) => (part.strong ? el("strong", { text: part.text }) : document.createTextNode(part.text)));
+  return [el("span", { class: "translation", "data-translation": "" }, [document.createTextNode("→ "), ...parts, see && document.createTextNode(` · ${see}`)])];
 }
 
 const URL_FIELDS = ["view", "stack", "layer", "head", "heads", "show", "range", "sort", "step", "query", "key", "pinned", "q0", "k0"];

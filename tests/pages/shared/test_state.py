@@ -6,7 +6,15 @@ from pages.shared.state import SHOWCASE, Inputs, View, read_link, scale_of, writ
 
 
 def test_a_link_written_and_read_gives_the_same_inputs() -> None:
-    inputs = Inputs(model="untrained", text="a ü 🙂 <b>", n_heads=8, d_head=32, attention_scale="0.5", seed=7, mask="causal+padding")
+    inputs = Inputs(
+        model="untrained",
+        text="a ü 🙂 <b>",
+        n_heads=8,
+        d_head=32,
+        attention_scale="0.5",
+        seed=7,
+        mask="causal+padding",
+    )
     values, problems = read_link(Inputs, write_link(inputs))
     assert problems == []
     assert Inputs(**values) == inputs
@@ -38,7 +46,9 @@ def test_a_damaged_value_falls_back_and_is_named(name: str, raw: str, rule: str)
 
 
 def test_the_views_part_of_a_link() -> None:
-    values, problems = read_link(View, {"view": "head", "heads": "3.0.3", "q0": "128", "pinned": "key", "range": "none"})
+    values, problems = read_link(
+        View, {"view": "head", "heads": "3.0.3", "q0": "128", "pinned": "key", "range": "none"}
+    )
     assert values == {"view": "head", "heads": (0, 3), "q0": 128, "pinned": "key"}
     assert problems == ["The link's range='none' is not one of full, row, log; its default is shown."]
 
