@@ -115,8 +115,13 @@ def _lines(
 def _top_partners(weights: np.ndarray, heads: list[int], partners: list[str]) -> list[str]:
     """For each row of [head, row, partner], the heaviest weights in words."""
     n_heads, n_rows, n_partners = weights.shape
+    if not heads:
+        return [""] * n_rows
     by_row = weights.transpose(1, 0, 2).reshape(n_rows, n_heads * n_partners)  # [row, (head, partner)]
-    order = np.argsort(-by_row, axis=-1, kind="stable")[:, :_TOP]
+    most = min(_TOP, by_row.shape[1])
+    top = np.argpartition(by_row, -most, axis=-1)[:, -most:]  # [row, partner], not yet in order
+    descending = np.argsort(-np.take_along_axis(by_row, top, axis=-1), axis=-1)
+    order = np.take_along_axis(top, descending, axis=-1)
     return [
         "".join(
             f"<br>{partners[at % n_partners]} <b>{row[at]:.3f}</b> (head {heads[at // n_partners]})"
