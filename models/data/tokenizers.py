@@ -13,8 +13,8 @@ PAD, BOS, EOS, UNK, TO_FRENCH, TO_ENGLISH = range(6)
 SPECIALS = ("<pad>", "<bos>", "<eos>", "<unk>", "<2fr>", "<2en>")
 
 _PUNCTUATION = r"!-/:-@\[-`{-~"
-# didn't stays whole, l' and qu' are words of their own, other signs stand alone, a run of emoji is one word
-_WORD = Regex(rf"\w+n't|\w+(?:-\w+)*'|\w+(?:-\w+)*|[{_PUNCTUATION}]|[^\w\s{_PUNCTUATION}]+")
+# didn't and it's stay whole, l' and qu' are words of their own, signs stand alone, a run of emoji is one word
+_WORD = Regex(rf"\w+n't|\w+'(?:m|s|re)\b|\w+(?:-\w+)*'|\w+(?:-\w+)*|[{_PUNCTUATION}]|[^\w\s{_PUNCTUATION}]+")
 _MAX_SUGGESTED_FOR = 20
 _LONGEST_WORD = 40
 

@@ -9,28 +9,51 @@ from models.data.corpus import Vocabulary
 from models.data.grammar import showcase
 from models.training.evaluation import look
 from models.training.loop import Run
+from models.training.translation import UNKNOWN_SHARE
 
 EXAMPLES = (
-    ("the animal did not cross the street because it was too tired", "it is the animal; French says il"),
     (
+        "tired",
+        "the animal did not cross the street because it was too tired",
+        "it is the animal; French says il",
+    ),
+    (
+        "wide",
         "the animal did not cross the street because it was too wide",
         "one word changed: it is the street, elle",
     ),
-    ("the trophy did not fit in the suitcase because it was too small", "what is too small? try big"),
-    ("the children did not read the letters because they were too long", "persons or things? try tired"),
-    ("because it was too fast, the dog did not catch the rabbit", "the pronoun comes first; try slow"),
-    ("the girl cleaned the basket for the cat so that it would be happy", "three nouns; try dry"),
-    ("even though it was very tired, the goat crossed the river", "another kind of clause; try deep"),
-    ("the old cars which the man saw were expensive", "the French participle agrees: vues"),
-    ("did the big dog see a red car?", "grand stands before its noun, rouge after it"),
-    ("i am a student", "the classic: French leaves out the article"),
+    (
+        "trophy",
+        "the trophy did not fit in the suitcase because it was too small",
+        "what is too small? try big",
+    ),
+    (
+        "letters",
+        "the children did not read the letters because they were too long",
+        "persons or things? try tired",
+    ),
+    (
+        "pronoun first",
+        "because it was too fast, the dog did not catch the rabbit",
+        "the pronoun comes first; try slow",
+    ),
+    ("so that", "the girl cleaned the basket for the cat so that it would be happy", "three nouns; try dry"),
+    (
+        "even though",
+        "even though it was very tired, the goat crossed the river",
+        "another kind of clause; try deep",
+    ),
+    ("which", "the old cars which the man saw were expensive", "the French participle agrees: vues"),
+    ("question", "did the big dog see a red car?", "grand stands before its noun, rouge after it"),
+    ("student", "i am a student", "the classic: French leaves out the article"),
 )
-"""Sentences to try, each with what to see in it."""
+"""Sentences to try: a short name, the sentence, and what to see in it."""
 
 _HELD_OUT = "one in ten combinations of subject and object noun; training never shows such two together"
 _OBJECTIVE = (
     "next-word cross-entropy, plus antecedent_weight times the cross-entropy of naming each source pronoun's "
-    "antecedent, read from the encoder's output through the output layer; nothing supervises attention itself"
+    "antecedent, read from the encoder's output through the output layer; attention is not supervised; "
+    f"in {UNKNOWN_SHARE:.0%} of the sentences with a pronoun, one noun is shown as <unk>"
 )
 _LIMITS = (
     "It knows its vocabulary and its sentence patterns only, and writes persons of unstated gender in the "
@@ -53,7 +76,7 @@ def make_card(
         "limits": _LIMITS,
         "metrics": metrics,
         "showcase": story_head(run),
-        "examples": [{"text": text, "see": see} for text, see in EXAMPLES],
+        "examples": [{"label": label, "text": text, "see": see} for label, text, see in EXAMPLES],
         "words": {"en": vocabulary.english, "fr": vocabulary.french},
         "vocabulary": vocabulary.words,
     }

@@ -12,11 +12,12 @@ from torch import Tensor
 
 from models.data.grammar import Mention, Pair, counterpart
 from models.data.grammar.simple import Direction
+from models.data.pronouns import PRONOUNS
 from models.data.tokenizers import BOS, EOS, WordTokenizer
 from models.engine.decoding import greedy
 from models.engine.trace import Trace
 from models.engine.transformer import Transformer
-from models.training.translation import PRONOUNS, make_batch, source_ids
+from models.training.translation import make_batch, source_ids
 
 Example = tuple[Pair, Direction]
 _BATCH = 200

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import islice
 
 import torch
@@ -14,10 +14,11 @@ from torch.nn.functional import cross_entropy
 
 from models.data.grammar import Pair, sample_pairs
 from models.data.grammar.simple import Direction
-from models.data.tokenizers import BOS, EOS, PAD, TO_ENGLISH, TO_FRENCH, WordTokenizer
+from models.data.pronouns import PRONOUNS
+from models.data.tokenizers import BOS, EOS, PAD, SPECIALS, TO_ENGLISH, TO_FRENCH, UNK, WordTokenizer
 from models.engine.transformer import Transformer
 
-PRONOUNS = ("it", "they", "he", "she", "il", "elle", "ils", "elles")
+UNKNOWN_SHARE = 0.05
 NOTHING_NAMED = -100  # cross_entropy's ignore_index
 
 
@@ -76,12 +77,24 @@ def batches(tokenizer: WordTokenizer, batch_size: int, seed: int) -> Iterator[Ba
     pairs = sample_pairs(seed, "training")
     rng = random.Random(seed)
     while True:
-        pool = [(pair, rng.choice(pair.directions)) for pair in islice(pairs, _POOL * batch_size)]
+        drawn = [_maybe_unknown(pair, rng) for pair in islice(pairs, _POOL * batch_size)]
+        pool = [(pair, rng.choice(pair.directions)) for pair in drawn]
         pool.sort(key=lambda example: len(example[0].english) + len(example[0].french))
         starts = list(range(0, len(pool), batch_size))
         rng.shuffle(starts)
         for start in starts:
             yield make_batch(tokenizer, pool[start : start + batch_size])
+
+
+def _maybe_unknown(pair: Pair, rng: random.Random) -> Pair:
+    """Now and then hides one noun behind <unk> on both sides, so that unknown words do little harm."""
+    if pair.english_mention is None or pair.french_mention is None or rng.random() >= UNKNOWN_SHARE:
+        return pair
+    role = rng.choice(("antecedent", "rival"))
+    english, french = list(pair.english), list(pair.french)
+    english[getattr(pair.english_mention, role)] = SPECIALS[UNK]
+    french[getattr(pair.french_mention, role)] = SPECIALS[UNK]
+    return replace(pair, english=tuple(english), french=tuple(french))
 
 
 def losses(model: Transformer, batch: Batch) -> dict[str, Float[Tensor, ""]]:

@@ -10,6 +10,7 @@ import torch
 from torch import Tensor
 
 from models.config import ModelConfig
+from models.data.pronouns import PRONOUNS
 from models.data.tokenizers import BOS, EOS, SPECIALS, TO_ENGLISH, TO_FRENCH, Encoded, WordTokenizer
 from models.engine.beam import BeamTree, beam_search
 from models.engine.decoding import greedy
@@ -17,7 +18,6 @@ from models.engine.trace import Trace
 from models.engine.transformer import Transformer
 
 Direction = Literal["en-fr", "fr-en"]
-PRONOUNS = frozenset({"it", "they", "he", "she", "il", "elle", "ils", "elles"})
 _SLACK = 8  # words that a translation may have beyond twice its source
 
 
@@ -133,14 +133,15 @@ class LoadedModel:
         Reads `encoder.norm` through the output layer; raises KeyError if a `reduce` did not keep it.
         """
         tokens = trace.tokens["encoder"]
+        ids = [self.tokenizer.id(token) for token in tokens]
         named = []
         for position, token in enumerate(tokens):
             if token not in PRONOUNS:
                 continue
             probabilities = self.model.unembed(trace["encoder.norm"][position]).softmax(dim=-1)
             best = int(probabilities.argmax())
-            word = self.tokenizer.vocabulary[best]
-            found = tokens.index(word) if word in tokens and word != token else None
+            found = ids.index(best) if best in ids and best != ids[position] else None
+            word = self.tokenizer.vocabulary[best] if found is None else tokens[found]
             named.append(Named(position, word, probabilities[best].item(), found))
         return named
 

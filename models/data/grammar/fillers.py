@@ -35,9 +35,10 @@ _PREPOSITIONS = [
     phrase("in front of", "devant"),
 ]
 _PLACES = nouns_of("place")
+_ENCLOSED = [noun for noun in nouns_of("building land") if "place" in noun.kinds]
 _SINGLE_PERSONS = nouns_of("person")
 
-_LOOKS = adjectives_of("big small old new beautiful red blue green white black grey")
+_LOOKS = adjectives_of("big small old new beautiful red blue green white black grey brown")
 _FILLERS = (
     ("animal", adjectives_of("big small old young black white brown grey beautiful")),
     ("person", adjectives_of("young old famous rich")),
@@ -53,6 +54,9 @@ def time_phrase(rng: random.Random, tense: Tense) -> Both:
 
 
 def place_phrase(rng: random.Random) -> Both:
+    if rng.random() < 0.3:
+        place = NounPhrase(rng.choice(_ENCLOSED))
+        return join(phrase("in", "dans"), Both(place.english(), place.french()))
     place = NounPhrase(rng.choice(_PLACES))
     return join(rng.choice(_PREPOSITIONS), Both(place.english(), place.french()))
 

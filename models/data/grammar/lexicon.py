@@ -425,10 +425,8 @@ VERBS = {
     **_verbs("""
 cross crossed | traverser
 explore explored | explorer
-leave left | quitter
 eat ate | manger
 taste tasted | goûter
-touch touched | toucher
 climb climbed | escalader
 carry carried | porter
 lift lifted | soulever soulevé | soulève soulève soulevons soulevez soulèvent

@@ -130,15 +130,24 @@ def _mention(words: list[Word], antecedent: str | None) -> Mention | None:
     return Mention(at["pronoun"], at[antecedent], at[rival])
 
 
-_CONTRACTIBLE = {"did", "does", "do", "was", "were", "is", "are", "could"}
+_BEFORE_NOT = {"did", "does", "do", "was", "were", "is", "are", "could"}
+_SHORT = {"am": "'m", "is": "'s", "are": "'re"}
+_LONG = (
+    {("i", "am")}
+    | {(he, "is") for he in ("it", "he", "she", "there")}
+    | {(we, "are") for we in ("we", "you", "they")}
+)
 
 
 def _casual(words: list[Word]) -> list[Word]:
-    """As people type: didn't, can't, and no comma."""
+    """As people type: didn't, can't, it's, and no comma."""
     result: list[Word] = []
-    for word in words:
-        if word.text == "not" and result and result[-1].text in _CONTRACTIBLE:
-            result[-1] = Word(result[-1].text + "n't", result[-1].tag)
+    for word, following in zip(words, [*words[1:], Word("")], strict=True):
+        last = result[-1] if result else Word("")
+        if word.text == "not" and last.text in _BEFORE_NOT:
+            result[-1] = Word(last.text + "n't", last.tag)
+        elif (last.text, word.text) in _LONG and following.text != "not":
+            result[-1] = Word(last.text + _SHORT[word.text], last.tag)
         elif word.text == "cannot":
             result.append(Word("can't", word.tag))
         elif word.text != ",":

@@ -90,7 +90,7 @@ class Reason:
     def flipped(self) -> Reason | None:
         """The same words but the deciding adjective, so that the pronoun means the other noun.
 
-        None where the English pronoun would change too (he and it, it and they), as it then decides by itself.
+        None where the English pronoun would change too (he and it, it and they): it alone decides there.
         """
         role = OTHER[self.antecedent]
         candidates = self.frame.subject_adjectives if role == "subject" else self.frame.object_adjectives

@@ -8,8 +8,8 @@ from typing import Literal, NamedTuple
 
 from models.data.grammar.clauses import NOTHING, Action, Both, State, act, be, join, phrase
 from models.data.grammar.fillers import filler_adjective, place_phrase, relative, time_phrase
-from models.data.grammar.frames import FRAMES, Frame, adjectives_of, nouns_of
-from models.data.grammar.lexicon import INTRANSITIVES, PROFESSIONS, VERBS, Adjective, Noun
+from models.data.grammar.frames import FRAMES, PURPOSES, Frame, adjectives_of, nouns_of
+from models.data.grammar.lexicon import ADJECTIVES, INTRANSITIVES, NOUNS, PROFESSIONS, VERBS, Adjective, Noun
 from models.data.grammar.morphology import Polarity, Tense, Word, words
 from models.data.grammar.phrases import NounPhrase, Pronoun
 
@@ -29,7 +29,7 @@ class Simple(NamedTuple):
 
 JE, YOU, WE = Pronoun("i", "je", 0), Pronoun("you", "vous", 3), Pronoun("we", "nous", 2)
 HE, SHE = Pronoun("he", "il", 1), Pronoun("she", "elle", 1, "f")
-THEY = Pronoun("they", "ils", 4)
+THEY, IT = Pronoun("they", "ils", 4), Pronoun("it", "il", 1)
 # English does not say whether a speaker or a group is feminine, so these are read from French only
 FEMININE_I, FEMININE_WE, FEMININE_THEY = (
     Pronoun("i", "je", 0, "f"),
@@ -71,6 +71,9 @@ def _tense(rng: random.Random) -> Tense:
 
 
 def _speaker_directions(who: NounPhrase | Pronoun) -> tuple[Direction, ...]:
+    """French "il" and "elle" alone are read as he and she, so a lone "it" is read from English only."""
+    if who == IT:
+        return ("en-fr",)
     return ("fr-en",) if who in _FRENCH_ONLY else BOTH_WAYS
 
 
@@ -128,8 +131,10 @@ _WILFUL_FRAMES = [frame for frame in _TRANSITIVE_FRAMES if frame.subjects[0].kin
 
 
 def _modal(rng: random.Random) -> Simple:
-    frame = rng.choice(_WILFUL_FRAMES)
-    noun, thing = rng.choice(frame.subjects), rng.choice(frame.objects)
+    frame = rng.choice((*_WILFUL_FRAMES, *PURPOSES))
+    # in a purpose frame the subject is who profits; persons do the work
+    noun = rng.choice(nouns_of("person") if frame.mood == "purpose" else frame.subjects)
+    thing = rng.choice(frame.objects)
     modality: Literal["can", "want"] = rng.choice(("can", "want"))
     polarity: Polarity = "not" if modality == "can" and rng.random() < 0.5 else "yes"
     action = Action(rng.choice(frame.verbs), _tense(rng), polarity, modality)
@@ -186,13 +191,34 @@ def _together(rng: random.Random) -> Simple:
     return Simple(clause, (one.english, "and", other.english), "and")
 
 
+def _two_states(rng: random.Random) -> Simple:
+    """the street was wide and the dog was tired"""
+    one, other = _state(rng), _state(rng)
+    while one.question or other.question:
+        one, other = _state(rng), _state(rng)
+    linked = rng.choice((phrase("and", "et"), phrase("but", "mais")))
+    return Simple(join(one.both, linked, other.both), (*one.key, *other.key), "two states")
+
+
+def _fragment(rng: random.Random) -> Simple:
+    """the old red car"""
+    noun = rng.choice(tuple(NOUNS.values()))
+    what = _noun_phrase(rng, noun, adjective=0.6)
+    adjective = what.adjective.english if what.adjective else ""
+    return Simple(
+        Both(what.english(), what.french()), (noun.english, adjective, what.determiner), "noun phrase"
+    )
+
+
 def _personal_state(rng: random.Random) -> Simple:
     who = rng.choice(_SPEAKERS)
     adjective = rng.choice(_PEOPLE_STATES)
+    if rng.random() < 0.15:
+        who, adjective = IT, rng.choice(tuple(ADJECTIVES.values()))
     state = State(
         adjective, _tense(rng), rng.choices(("yes", "not"), (75, 25))[0], rng.choice(("", "very", "too"))
     )
-    question = who in (YOU, HE, SHE) and rng.random() < 0.3
+    question = who in (YOU, HE, SHE, IT) and rng.random() < 0.3
     key = (who.english_word, adjective.english)
     return Simple(be(who, state, question=question), key, "personal", question, _speaker_directions(who))
 
@@ -242,6 +268,8 @@ _KINDS_OF_SENTENCE: tuple[tuple[Callable[[random.Random], Simple], int], ...] = 
     (_modal, 7),
     (_presence, 6),
     (_together, 4),
+    (_two_states, 4),
+    (_fragment, 5),
 )
 
 
