@@ -1,6 +1,8 @@
 """BertViz's own pages for given patterns; the three scripts that they ask a CDN for come from here."""
 
+import itertools
 import json
+import re
 import shutil
 import subprocess
 import tarfile
@@ -10,6 +12,10 @@ import torch
 from bertviz import head_view, model_view
 from playwright.sync_api import Page, Route
 
+from benchmarks.probe import Times, first_paint, open_page, press_to_paint
+from benchmarks.servers import changed
+from benchmarks.setting import Setting, print_table
+
 # What bertviz 1.4.1 asks for, by the end of the address: npm package and file in it.
 # It wants jQuery 2.0.0, which npm never had; 2.1.0 is the oldest there.
 SCRIPTS = {
@@ -17,12 +23,15 @@ SCRIPTS = {
     "jquery.min.js": ("jquery@2.1.0", "package/dist/jquery.min.js"),
     "d3.min.js": ("d3@5.7.0", "package/dist/d3.min.js"),
 }
+LAYERS, HEADS = 6, 12
+TOKENS = (64, 128)
+NEW_DRAWING = changed("#vis svg")
 
 
-def write_page(view: str, n_tokens: int, folder: Path, *, n_layers: int = 6, n_heads: int = 12) -> Path:
+def write_page(view: str, n_tokens: int, folder: Path) -> Path:
     """Path of the HTML of `view` ("head" or "model"), for random patterns [layer, head, query, key]."""
     generator = torch.Generator().manual_seed(0)
-    scores = torch.randn(n_layers, 1, n_heads, n_tokens, n_tokens, generator=generator)
+    scores = torch.randn(LAYERS, 1, HEADS, n_tokens, n_tokens, generator=generator)
     tokens = [f"w{i}" for i in range(n_tokens)]
     build = {"head": head_view, "model": model_view}[view]
     html = build(list(scores.softmax(-1)), tokens, html_action="return")
@@ -59,4 +68,38 @@ def serve_scripts(page: Page, scripts: dict[str, str]) -> None:
         else:
             route.abort()
 
-    page.route("https://**", answer)
+    page.route(re.compile("^https?://"), answer)
+
+
+def compare(setting: Setting) -> None:
+    """BertViz's own pages at sizes that it can still draw, each opened in the same browser as ours."""
+    scripts = fetch_scripts(setting.folder)
+    if scripts is None:
+        print(
+            "\nBertViz was not measured: its scripts could not be fetched (npm or its registry is not there)."
+        )
+        return
+    rows = []
+    for view in ("head", "model"):
+        for n_tokens in TOKENS:
+            path = write_page(view, n_tokens, setting.folder)
+            page = open_page(setting.browser, first=NEW_DRAWING)
+            serve_scripts(page, scripts)
+            first = first_paint(page, path.as_uri())
+            megabytes = f"{path.stat().st_size / 1e6:.0f}"
+            layers = change_layers(page, setting.rounds) if view == "head" else None
+            changed = [f"{layers.median:.0f}", f"{layers.p95:.0f}"] if layers else ["", ""]
+            rows.append([f"{view} view, {n_tokens} tokens", megabytes, f"{first:.0f}", *changed])
+            page.context.close()
+    columns = ["6 layers × 12 heads", "HTML MB", "first drawn ms", "another layer: median ms", "p95 ms"]
+    print_table("BertViz, same shapes, same browser", columns, rows)
+
+
+def change_layers(page: Page, rounds: int) -> Times:
+    chooser = page.locator("select#layer")
+    chooser.focus()
+    keys = itertools.cycle(["ArrowDown"] * (LAYERS - 1) + ["ArrowUp"] * (LAYERS - 1))
+    times = Times()
+    for key in itertools.islice(keys, rounds):
+        times.ms.append(press_to_paint(page, lambda: page.keyboard.press(key), NEW_DRAWING))  # noqa: B023
+    return times

@@ -25,17 +25,16 @@ window.probe = {
                 observer.disconnect();
                 resolve();
             });
-            observer.observe(document, {
-                subtree: true, childList: true, attributes: true, characterData: true,
-            });
+            observer.observe(document, { subtree: true, childList: true, attributes: true, characterData: true });
         });
     },
 
-    // Resolves when our component says that it drew something new.
-    drawn(isWanted = () => true) {
+    // Resolves when Explore's stage says that it drew; `fresh`: from a payload that came after the call.
+    drawn(fresh = false) {
+        const before = this.generation;
         return new Promise((resolve) => {
             const listener = (event) => {
-                if (!isWanted(event.detail)) return;
+                if (fresh && event.detail.generation === before) return;
                 document.removeEventListener("attention-lab:painted", listener, true);
                 resolve();
             };
@@ -43,17 +42,17 @@ window.probe = {
         });
     },
 
-    // Call before an input; `await probe.result` after it gives milliseconds from the input to the painted effect.
-    arm(effect) {
+    // Call before an input of one of the event `types`; `await probe.result` after it gives the milliseconds from
+    // the input to the painted effect.
+    arm(effect, types) {
         let pressed = null;
         const note = (event) => (pressed ??= event.timeStamp);
-        const inputs = ["keydown", "pointerdown", "pointermove"];
-        for (const type of inputs) addEventListener(type, note, { capture: true });
-        this.result = effect
-            .then(() => this.painted())
-            .then((now) => {
-                for (const type of inputs) removeEventListener(type, note, { capture: true });
-                return now - pressed;
-            });
+        for (const type of types) addEventListener(type, note, { capture: true });
+        const tooLate = new Promise((_, reject) => setTimeout(() => reject(new Error("no effect seen")), 120_000));
+        this.result = Promise.race([effect.then(() => this.painted()), tooLate]).then((now) => {
+            for (const type of types) removeEventListener(type, note, { capture: true });
+            return now - pressed;
+        });
     },
 };
+document.addEventListener("attention-lab:painted", (event) => (probe.generation = event.detail.generation), true);

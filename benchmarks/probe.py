@@ -1,7 +1,7 @@
 """Python's end of probe.js: open pages in Chromium, act on them as a person would, collect milliseconds."""
 
 import statistics
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -15,7 +15,6 @@ PATIENCE_MS = 180_000
 class Times:
     """Milliseconds of one kind of interaction."""
 
-    name: str
     ms: list[float] = field(default_factory=list)
 
     @property
@@ -38,17 +37,19 @@ def open_page(browser: Browser, *, first: str | None = None) -> Page:
     return page
 
 
-def first_paint(browser: Browser, url: str, first: str) -> float:
-    """Milliseconds from navigation to the painted effect `first`, a JavaScript promise; nothing is cached."""
-    page = open_page(browser, first=first)
+def first_paint(page: Page, url: str) -> float:
+    """Milliseconds from navigation to the painted effect that `open_page` was told of."""
     page.goto(url, wait_until="commit")
-    milliseconds = page.evaluate("probe.first")
-    page.context.close()
-    return float(milliseconds)
+    return float(page.evaluate("probe.first"))
 
 
-def press_to_paint(page: Page, act: Callable[[], None], effect: str) -> float:
-    """Milliseconds from the input that `act` makes to the frame that shows `effect`, a JavaScript promise."""
-    page.evaluate(f"probe.arm({effect})")
+def press_to_paint(
+    page: Page, act: Callable[[], None], effect: str, inputs: Sequence[str] = ("keydown", "pointerdown")
+) -> float:
+    """Milliseconds from the first of the `inputs` that `act` makes to the frame that shows `effect`.
+
+    `effect` is a JavaScript promise of probe.js; `inputs` are types of DOM events.
+    """
+    page.evaluate(f"probe.arm({effect}, {list(inputs)})")
     act()
     return float(page.evaluate("probe.result"))

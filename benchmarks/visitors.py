@@ -141,7 +141,7 @@ async def visit(
 
 
 def measure(url: str, *, users: int, changes: int, query: str = "", slider: str | None = None) -> Report:
-    """Let `users` visitors change the slider labelled `slider` (None: the first shown) `changes` times each."""
+    """Let `users` visitors change the slider labelled `slider` (None: the first) `changes` times each."""
     address = "ws" + url.removeprefix("http").rstrip("/") + "/_stcore/stream"
     report = Report(users)
 
