@@ -31,7 +31,7 @@ def lab() -> None:
         controls.model_controls()
     with main:
         current = explore.current()
-        for sentence in filter(None, [current.problem, *st.session_state.link_problems]):
+        for sentence in filter(None, [current.problem, *st.session_state.pop("link_problems", ())]):
             st.warning(sentence)
         explore.unknown_words(current.unknown)
         component.show(current.payload, key=KEY, on_act=on_act)

@@ -18,7 +18,7 @@ NORM_NAMES = {"pre": "pre-norm", "post": "post-norm"}
 
 def load_link() -> None:
     """Once a session: puts the link's values where the widgets find them, and remembers what was refused."""
-    if "link_problems" in st.session_state:
+    if "view_link" in st.session_state:
         return
     params = dict(st.query_params)
     inputs, problems = state.read_link(Inputs, params)
@@ -44,7 +44,6 @@ def reset() -> None:
     for field in fields(Inputs):
         st.session_state[field.name] = field.default
     st.session_state.view_link = {}
-    st.session_state.link_problems = []
     st.session_state.reset_count = st.session_state.get("reset_count", 0) + 1
 
 

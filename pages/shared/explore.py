@@ -79,18 +79,13 @@ def story(inputs: Inputs) -> dict[str, Any]:
 def own_header(inputs: Inputs, body: Body) -> dict[str, Any]:
     """The part of the header that belongs to this session: its view, its link, its buttons."""
     st.session_state.generation = st.session_state.get("generation", 0) + 1
-    focus = body.focus | {"pinned": "query" if body.focus else "none"}
-    defaults = {field.name: field.default for field in fields(View)} | story(inputs) | focus
     label, text = controls.swap_of(inputs.text)
-    view = defaults | st.session_state.view_link
-    if not view["heads"]:
-        view["heads"] = [view["head"]]
     return {
         "generation": st.session_state.generation,
-        "view": view,
-        "viewDefaults": defaults,
+        "linked": st.session_state.view_link,
+        "defaults": {field.name: field.default for field in fields(View)} | story(inputs),
         "viewToken": f"{inputs.model}.{st.session_state.get('reset_count', 0)}",
-        "focus": focus,
+        "focus": body.focus | {"pinned": "query" if body.focus else "none"},
         "focusToken": f"{inputs.direction} {inputs.text}",
         "link": state.write_link(inputs),
         "swap": {"label": label, "text": text},
@@ -101,10 +96,11 @@ def own_header(inputs: Inputs, body: Body) -> dict[str, Any]:
 
 def examples() -> None:
     """One click to a sentence of each kind, and the words the translator knows."""
+    names = {example["text"]: example["label"] for example in cache.card().examples}
     with st.container(horizontal=True, vertical_alignment="center"):
         st.pills(
-            "Examples", [example["text"] for example in cache.card().examples], key="example",
-            on_change=_choose_example, format_func=_short, label_visibility="collapsed", wrap=False,
+            "Examples", list(names), key="example", on_change=_choose_example,
+            format_func=lambda text: names[text], label_visibility="collapsed",
         )  # fmt: skip
         words = st.popover("Words", on_change="rerun", help="All that the translator knows")
         if words.open:
@@ -113,10 +109,6 @@ def examples() -> None:
                     known = sorted(cache.card().card["words"][language])
                     st.caption(f"{len(known)} {name} words")
                     st.text(", ".join(known))
-
-
-def _short(text: str) -> str:
-    return text if len(text) <= 26 else text[:25].rstrip() + "…"
 
 
 def _choose_example() -> None:
@@ -128,14 +120,12 @@ def _choose_example() -> None:
 
 def unknown_words(unknown: list[dict[str, Any]]) -> None:
     """Words the model does not know, each with the nearest ones that it does, one click away."""
-    for at, found in enumerate(unknown):
-        with st.container(horizontal=True, vertical_alignment="center"):
-            st.text(f"“{found['word']}” is not a word the translator knows; it reads <unk> there.")
+    if not unknown:
+        return
+    with st.container(horizontal=True, vertical_alignment="center"):
+        st.markdown("Not in the translator's vocabulary, read as `<unk>`:")
+        for at, found in enumerate(unknown):
+            st.text(f"“{found['word']}” →")
             for word in found["suggestions"]:
-                st.button(
-                    word,
-                    key=f"suggestion.{at}.{word}",
-                    on_click=controls.replace_word,
-                    args=(found, word),
-                    type="tertiary",
-                )
+                key = f"suggestion.{at}.{word}"
+                st.button(word, key=key, on_click=controls.replace_word, args=(found, word))

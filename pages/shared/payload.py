@@ -232,7 +232,7 @@ def steps_of(subject: Subject, logits: Any) -> list[dict[str, Any]]:
     following = [*(token["text"] for token in subject.tokens.get("decoder", [])[1:]), "<eos>"]
     return [
         {
-            "top": [[subject.names[i], round(v, 6)] for i, v in zip(row_ids, row, strict=True)],
+            "top": [[subject.names[i], float(f"{v:.6g}")] for i, v in zip(row_ids, row, strict=True)],
             "chosen": following[at] if "decoder" in subject.tokens else None,
         }
         for at, (row_ids, row) in enumerate(zip(ids.tolist(), values.tolist(), strict=True))

@@ -41,7 +41,7 @@ class GridView {
     }
     const rows = Math.ceil(count / columns);
     const label = 34;
-    const cell = Math.max(52, Math.min(width / columns, Math.max(height / rows - label, 72), 220));
+    const cell = Math.max(52, Math.min(width / columns, Math.max(height / rows - label, 72), 320));
     return { places, columns, rows, cell, label, width: columns * cell, height: rows * (cell + label) };
   }
 

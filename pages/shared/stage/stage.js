@@ -85,13 +85,19 @@ class Stage {
     this.data = new TraceData(bytes);
     const { header } = this.data;
     this.theme = themeOf(this.root);
-    if (this.viewToken !== header.viewToken) this.view = { ...header.view };
-    else if (this.focusToken !== header.focusToken) Object.assign(this.view, header.focus);
+    if (this.viewToken !== header.viewToken) this.view = { ...this.defaults(header.linked.stack), ...header.linked };
+    else if (this.focusToken !== header.focusToken && this.view.stack === "encoder.self") Object.assign(this.view, header.focus);
     this.viewToken = header.viewToken;
     this.focusToken = header.focusToken;
     this.asked = null;
     this.settle(this.view);
     this.draw();
+  }
+
+  /* What the view is where nobody has chosen: in the encoder it looks at the first pronoun, if there is one. */
+  defaults(stack) {
+    const { defaults, focus } = this.data.header;
+    return { ...defaults, ...((stack || defaults.stack) === "encoder.self" ? focus : {}) };
   }
 
   /* Keeps a state of the view within what the trace has. */
@@ -104,28 +110,27 @@ class Stage {
     view.head = within(view.head, stack.heads);
     view.heads = view.heads.filter((head) => head < stack.heads);
     if (!view.heads.length) view.heads = [view.head];
-    view.query = within(view.query, stack.nQuery);
-    view.key = within(view.key, stack.nKey);
     view.step = within(view.step ?? Infinity, data.header.steps.length);
+    view.query = within(view.query ?? (stack.querySide === "decoder" ? view.step : 0), stack.nQuery);
+    view.key = within(view.key, stack.nKey);
     return view;
   }
 
   set(change) {
     const moved = change.step !== undefined && this.data.stack(this.view.stack).querySide === "decoder";
     Object.assign(this.view, change);
-    if (moved) this.view.query = change.step;
+    if (moved) Object.assign(this.view, { query: change.step, pinned: "query" });
     if (change.stack !== undefined) this.enter();
     this.settle(this.view);
     this.draw();
     this.ask();
   }
 
-  /* A newly chosen stack opens on a row that exists: the current step, or the token that was in focus. */
+  /* A decoder's stack opens on the row of the current step. */
   enter() {
-    if (this.stepMatters()) {
-      this.view.query = this.view.step;
-      this.view.pinned = "query";
-    }
+    if (!this.stepMatters()) return;
+    this.view.query = this.view.step;
+    this.view.pinned = "none";
   }
 
   chooseHead(head, event) {
@@ -157,7 +162,7 @@ class Stage {
     if (this.panel.firstChild !== active.root) this.panel.replaceChildren(active.root);
     active.draw();
     this.drawNotice();
-    writeLink(this.data.header.link, this.settle({ ...this.data.header.viewDefaults }), this.view);
+    writeLink(this.data.header.link, this.settle(this.defaults(this.view.stack)), this.view);
     this.painted("draw");
   }
 
@@ -255,9 +260,8 @@ function writeLink(link, defaults, view) {
   const params = new URLSearchParams(link);
   for (const name of URL_FIELDS) {
     const written = (value) => (Array.isArray(value) ? value.join(".") : String(value));
-    const value = view[name];
-    if (written(value) === written(defaults[name])) continue;
-    params.set(name, written(value));
+    const usual = name === "heads" ? [view.head] : defaults[name];
+    if (written(view[name]) !== written(usual)) params.set(name, written(view[name]));
   }
   const query = params.toString();
   const next = window.location.pathname + (query ? `?${query}` : "");
