@@ -34,7 +34,8 @@ def lab() -> None:
         for sentence in filter(None, [current.problem, *st.session_state.pop("link_problems", ())]):
             st.warning(sentence)
         explore.unknown_words(current.unknown)
-        component.show(current.payload, key=KEY, on_act=on_act)
+        if current.payload:
+            component.show(current.payload, key=KEY, on_act=on_act)
     if "takeaway" in st.session_state:
         from pages.shared import takeaway  # Plotly's figures are needed only now
 

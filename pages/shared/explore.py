@@ -40,7 +40,7 @@ def body_of(inputs: Inputs, opened: Opened) -> Body:
 class Current:
     """The stage's bytes, a sentence if the widgets ask for the impossible, and unknown words."""
 
-    payload: bytes
+    payload: bytes | None
     problem: str | None
     unknown: list[dict[str, Any]]
 
@@ -57,9 +57,23 @@ def current() -> Current:
         st.session_state.last_good = inputs
     except ValueError as error:
         problem = str(error)
+        if "last_good" not in st.session_state and inputs == Inputs():
+            return Current(None, problem, [])
         inputs = st.session_state.get("last_good", Inputs())
         body = body_of(inputs, opened)
+    _check_link(body)
     return Current(payload.pack(body, own_header(inputs, body)), problem, body.unknown)
+
+
+def _check_link(body: Body) -> None:
+    """Drops what the link asks of the view that this trace does not have, and says so."""
+    linked = st.session_state.view_link
+    stack = next((s for s in body.stacks if s.id == linked.get("stack")), body.stacks[0])
+    counts = {"layer": stack.n_layers, "head": stack.n_heads, "query": stack.n_query, "key": stack.n_key}
+    for name, count in counts.items():
+        if linked.get(name, 0) >= count:
+            problem = f"The link's {name}={linked.pop(name)} is not below {count}; its default is shown."
+            st.session_state.setdefault("link_problems", []).append(problem)
 
 
 def _linked_opening(inputs: Inputs) -> Opened:

@@ -183,6 +183,7 @@ class Body:
     blocks: bytes
     focus: dict[str, int]
     unknown: list[dict[str, Any]]
+    stacks: tuple[Stack, ...]
 
     @property
     def size(self) -> int:
@@ -214,7 +215,7 @@ def build(subject: Subject, opened: Opened) -> Body:
         "steps": steps_of(subject, trace["logits"]), "stepSide": side,
         "antecedents": antecedents, **subject.extras,
     }  # fmt: skip
-    return Body(to_json(header), b"".join(parts), _focus(antecedents), subject.unknown)
+    return Body(to_json(header), b"".join(parts), _focus(antecedents), subject.unknown, subject.stacks)
 
 
 def _focus(antecedents: list[dict[str, Any]] | None) -> dict[str, int]:

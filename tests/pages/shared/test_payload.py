@@ -112,6 +112,6 @@ def test_a_header_survives_any_text() -> None:
 
 
 def test_packing_joins_both_headers() -> None:
-    header, blocks = unpack(pack(Body('{"a":1}', b"12345678", {}, []), {"b": "ü"}))
+    header, blocks = unpack(pack(Body('{"a":1}', b"12345678", {}, [], ()), {"b": "ü"}))
     assert header == {"a": 1, "b": "ü"}
     assert bytes(blocks) == b"12345678"
