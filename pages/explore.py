@@ -31,8 +31,7 @@ def lab() -> None:
         controls.model_controls()
     with main:
         current = explore.current()
-        for sentence in filter(None, [current.problem, *st.session_state.pop("link_problems", ())]):
-            st.warning(sentence)
+        explore.say([current.problem, *st.session_state.pop("link_problems", ())])
         explore.unknown_words(current.unknown)
         if current.payload:
             component.show(current.payload, key=KEY, on_act=on_act)

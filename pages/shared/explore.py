@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import asdict, dataclass, fields
 from typing import Any
 
@@ -130,6 +131,13 @@ def _choose_example() -> None:
     st.session_state.example = None
     if chosen:
         controls.say(chosen)
+
+
+def say(sentences: list[str | None]) -> None:
+    """Sentences about bad input in one box. They quote what people typed, so none of it may act as Markdown."""
+    plain = [re.sub(r"([^\w\s])", r"\\\1", sentence) for sentence in sentences if sentence]
+    if plain:
+        st.warning("  \n".join(plain))
 
 
 def unknown_words(unknown: list[dict[str, Any]]) -> None:
