@@ -13,7 +13,7 @@ from playwright.sync_api import Locator, Page, expect
 from models import ModelConfig, Trace, UntrainedModel
 
 TEXT = "the cat sat on the mat because it was tired"
-SECONDS = 60_000
+SECONDS = 30_000
 # What is written on a canvas cannot be read back from its pixels, so it is noted as it is written.
 NOTE_CANVAS_TEXT = """
 const { fillText, clearRect } = CanvasRenderingContext2D.prototype;
@@ -67,6 +67,8 @@ class Lab:
     def open_link(self, link: str) -> "Lab":
         self.page.goto(link)
         self.stage.wait_for()
+        # Streamlit loads the part that applies page.css a moment later, and the page then moves up.
+        expect(self.page.get_by_test_id("stMainBlockContainer")).to_have_css("padding-top", "64px")
         return self
 
     def untrained(self, **params: Any) -> "Lab":
