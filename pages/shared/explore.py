@@ -136,7 +136,8 @@ def _choose_example() -> None:
 def say(sentences: list[str | None]) -> None:
     """Sentences about bad input in one box. They quote what people typed: none of it may act as Markdown."""
     plain = [re.sub(r"([^\w\s])", r"\\\1", sentence) for sentence in sentences if sentence]
-    plain = [sentence.replace("/", "/\N{WORD JOINER}") for sentence in plain]  # nor become a link by itself
+    # Nor may an address become a link by itself.
+    plain = [re.sub(r"(/|www\\.)", "\\1\N{WORD JOINER}", sentence, flags=re.IGNORECASE) for sentence in plain]
     if plain:
         st.warning("  \n".join(plain))
 
