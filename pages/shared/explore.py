@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import asdict, dataclass, fields
 from typing import Any
 
@@ -134,12 +133,10 @@ def _choose_example() -> None:
 
 
 def say(sentences: list[str | None]) -> None:
-    """Sentences about bad input in one box. They quote what people typed: none of it may act as Markdown."""
-    plain = [re.sub(r"([^\w\s])", r"\\\1", sentence) for sentence in sentences if sentence]
-    # Nor may an address become a link by itself.
-    plain = [re.sub(r"(/|www\\.)", "\\1\N{WORD JOINER}", sentence, flags=re.IGNORECASE) for sentence in plain]
-    if plain:
-        st.warning("  \n".join(plain))
+    """Sentences about bad input, in one box. They quote what people typed, so they are plain text, not Markdown."""
+    if any(sentences):
+        with st.container(border=True, key="problems"):
+            st.text("\n".join(filter(None, sentences)))
 
 
 def unknown_words(unknown: list[dict[str, Any]]) -> None:
