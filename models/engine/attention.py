@@ -82,7 +82,9 @@ class MultiHeadAttention(nn.Module):
         scores = (q * self.scale) @ k.mT  # [batch, head, query, key]
         mask = _with_causal(mask, causal, q, k)
         if mask is not None:
-            scores = scores.masked_fill_(~mask, -torch.inf)
+            # Adding one bias to all heads is several times faster than filling each head's matrix.
+            bias = torch.zeros(mask.shape, dtype=q.dtype, device=q.device)
+            scores += bias.masked_fill_(~mask, -torch.inf)
         record(trace, "scores", scores)
         pattern = _softmax(scores, mask)
         record(trace, "pattern", pattern)

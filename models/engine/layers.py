@@ -72,32 +72,30 @@ class Layer(nn.Module):
         caches: tuple[KeyValueCache | None, KeyValueCache | None] = (None, None),
     ) -> Stream:
         """One layer further; masks as in `MultiHeadAttention`, caches for self- and cross-attention."""
-
-        def attend(h: Tensor) -> Tensor:
-            scope = within(trace, "self")
-            return self.self_attention(h, h, mask, causal=causal, trace=scope, cache=caches[0])
-
-        def attend_to_memory(h: Tensor) -> Tensor:
-            scope = within(trace, "cross")
-            return self.cross_attention(h, memory, memory_mask, trace=scope, cache=caches[1])
-
-        def feed(h: Tensor) -> Tensor:
-            return self.feed_forward(h, trace=within(trace, "ff"))
-
+        self_cache, cross_cache = caches
         record(trace, "resid_pre", x)
-        x = self._add(x, attend, self.self_norm)
+        h = self._before(x, self.self_norm)
+        out = self.self_attention(h, h, mask, causal=causal, trace=within(trace, "self"), cache=self_cache)
+        x = self._after(x, out, self.self_norm)
         record(trace, "resid_self", x)
-        if self.cross_norm is not None:
-            x = self._add(x, attend_to_memory, self.cross_norm)
+        if self.cross_attention is not None and self.cross_norm is not None:
+            h = self._before(x, self.cross_norm)
+            out = self.cross_attention(
+                h, memory, memory_mask, trace=within(trace, "cross"), cache=cross_cache
+            )
+            x = self._after(x, out, self.cross_norm)
             record(trace, "resid_cross", x)
-        x = self._add(x, feed, self.ff_norm)
+        out = self.feed_forward(self._before(x, self.ff_norm), trace=within(trace, "ff"))
+        x = self._after(x, out, self.ff_norm)
         record(trace, "resid_post", x)
         return x
 
-    def _add(self, x: Stream, sublayer: Callable[[Tensor], Tensor], norm: nn.Module) -> Stream:
-        if self.pre_norm:
-            return x + self.dropout(sublayer(norm(x)))
-        return norm(x + self.dropout(sublayer(x)))
+    def _before(self, x: Stream, norm: nn.Module) -> Stream:
+        return norm(x) if self.pre_norm else x
+
+    def _after(self, x: Stream, out: Stream, norm: nn.Module) -> Stream:
+        x = x + self.dropout(out)
+        return x if self.pre_norm else norm(x)
 
 
 class Stack(nn.Module):
