@@ -133,7 +133,7 @@ def _choose_example() -> None:
 
 
 def say(sentences: list[str | None]) -> None:
-    """Sentences about bad input, in one box. They quote what people typed, so they are plain text, not Markdown."""
+    """Sentences about bad input, in one box. They quote what people typed: plain text, no Markdown."""
     if any(sentences):
         with st.container(border=True, key="problems"):
             st.text("\n".join(filter(None, sentences)))

@@ -99,7 +99,7 @@ class Lab:
 
     @property
     def warnings(self) -> list[str]:
-        return self.page.get_by_test_id("stAlert").all_inner_texts()
+        return self.page.locator(".st-key-problems").all_inner_texts()
 
     def choose(self, group: str, *values: object) -> None:
         """Press the buttons of the stage's group (view, stack, layer, head, show, scale, sort by)."""
