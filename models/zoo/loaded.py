@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Literal, NamedTuple
+from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor
@@ -17,7 +17,6 @@ from models.engine.decoding import greedy
 from models.engine.trace import Trace
 from models.engine.transformer import Transformer
 
-Direction = Literal["en-fr", "fr-en"]
 _SLACK = 8  # words that a translation may have beyond twice its source
 
 
@@ -59,7 +58,7 @@ class LoadedModel:
         """The longest text that it reads or writes, in words."""
         return self.config.max_len - 2
 
-    def encode_source(self, text: str, *, direction: Direction = "en-fr") -> Encoded:
+    def encode_source(self, text: str, *, direction: str = "en-fr") -> Encoded:
         """What the encoder reads: <2fr> or <2en>, the words, <eos>; special words' spans are empty.
 
         Raises ValueError for an unknown direction, a text without words, and more than `max_words`.
@@ -78,16 +77,18 @@ class LoadedModel:
         return self._framed(self.tokenizer.encode(target), BOS, None, len(target))
 
     @torch.no_grad()
-    def translate(self, text: str, *, beam_width: int = 1, direction: Direction = "en-fr") -> Translation:
-        """The likeliest translation; width 1 is greedy. Raises as `encode_source` and `beam_search` do."""
+    def translate(self, text: str, *, beam_width: int = 1, direction: str = "en-fr") -> Translation:
+        """The likeliest translation ("en-fr" or "fr-en"); width 1 is greedy.
+
+        Raises ValueError as `encode_source` and `beam_search` do.
+        """
         source = torch.tensor([self.encode_source(text, direction=direction).ids])
         prefix = torch.tensor([[BOS]])
         room = min(2 * source.shape[1] + _SLACK, self.config.max_len - 1)
         tree = None
         if beam_width == 1:
-            written = greedy(self.model, prefix, source=source, eos_id=EOS, max_new_tokens=room)[
-                0, 1:
-            ].tolist()
+            rows = greedy(self.model, prefix, source=source, eos_id=EOS, max_new_tokens=room)
+            written = rows[0, 1:].tolist()
         else:
             tree = beam_search(
                 self.model, prefix, source=source, width=beam_width, eos_id=EOS, max_new_tokens=room
@@ -106,7 +107,7 @@ class LoadedModel:
         target: str | None = None,
         *,
         beam_width: int = 1,
-        direction: Direction = "en-fr",
+        direction: str = "en-fr",
         reduce: Callable[[str, Tensor], Any | None] | None = None,
     ) -> Trace:
         """All that the model computes when it reads `text` and writes `target` (None: its own translation).
@@ -165,7 +166,7 @@ class LoadedModel:
         return logits.log_softmax(dim=-1).gather(1, chosen).sum().item()
 
     @staticmethod
-    def _first_token(direction: Direction) -> int:
+    def _first_token(direction: str) -> int:
         if direction not in ("en-fr", "fr-en"):
             raise ValueError(f"direction={direction!r} is unknown; choose 'en-fr' or 'fr-en'")
         return TO_FRENCH if direction == "en-fr" else TO_ENGLISH

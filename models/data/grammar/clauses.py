@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
-from models.data.grammar.lexicon import Adjective, Noun, Verb
+from models.data.grammar.lexemes import Adjective, Noun, Verb
 from models.data.grammar.morphology import (
     Polarity,
     Tense,

@@ -6,9 +6,10 @@ import random
 
 from models.data.grammar.clauses import Both, join, phrase
 from models.data.grammar.frames import adjectives_of, nouns_of
-from models.data.grammar.lexicon import VERBS, Adjective, Noun
+from models.data.grammar.lexemes import Adjective, Noun
 from models.data.grammar.morphology import Tense
 from models.data.grammar.phrases import NounPhrase, Relative
+from models.data.grammar.verbs import VERBS
 
 _ANY_TIME = [
     phrase("in winter", "en hiver"),

@@ -10,7 +10,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from models.data.grammar.lexicon import ADJECTIVES, NOUNS, VERBS, Adjective, Noun, Verb
+from models.data.grammar.adjectives import ADJECTIVES
+from models.data.grammar.lexemes import Adjective, Noun, Verb
+from models.data.grammar.nouns import NOUNS
+from models.data.grammar.verbs import VERBS
 
 Mood = Literal["refusal", "event", "purpose"]
 """refusal: did not ... because ...; event: did ... because ...; purpose: for S, so that it would be ..."""

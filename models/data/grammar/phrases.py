@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from models.data.grammar.lexicon import Adjective, Noun, Verb
+from models.data.grammar.lexemes import Adjective, Noun, Verb
 from models.data.grammar.morphology import (
     Tense,
     Word,

@@ -9,7 +9,7 @@ from typing import Literal
 from models.data.grammar.clauses import NOTHING, Action, Both, Degree, Modality, State, act, be, join, phrase
 from models.data.grammar.fillers import filler_adjective, place_phrase, relative, time_phrase
 from models.data.grammar.frames import EVENTS, PURPOSES, REFUSALS, Frame, nouns_of
-from models.data.grammar.lexicon import Adjective, Noun, Verb
+from models.data.grammar.lexemes import Adjective, Noun, Verb
 from models.data.grammar.morphology import Polarity, Tense, Word
 from models.data.grammar.phrases import NounPhrase, Pronoun
 

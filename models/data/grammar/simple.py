@@ -6,12 +6,15 @@ import random
 from collections.abc import Callable
 from typing import Literal, NamedTuple
 
+from models.data.grammar.adjectives import ADJECTIVES
 from models.data.grammar.clauses import NOTHING, Action, Both, State, act, be, join, phrase
 from models.data.grammar.fillers import filler_adjective, place_phrase, relative, time_phrase
 from models.data.grammar.frames import FRAMES, PURPOSES, Frame, adjectives_of, nouns_of
-from models.data.grammar.lexicon import ADJECTIVES, INTRANSITIVES, NOUNS, PROFESSIONS, VERBS, Adjective, Noun
+from models.data.grammar.lexemes import Adjective, Noun
 from models.data.grammar.morphology import Polarity, Tense, Word, words
+from models.data.grammar.nouns import NOUNS, PROFESSIONS
 from models.data.grammar.phrases import NounPhrase, Pronoun
+from models.data.grammar.verbs import INTRANSITIVES, VERBS
 
 Direction = Literal["en-fr", "fr-en"]
 BOTH_WAYS: tuple[Direction, ...] = ("en-fr", "fr-en")

@@ -9,10 +9,12 @@ import pytest
 
 from models.data.corpus import build_vocabulary, held_out
 from models.data.grammar import counterpart, is_held_out, sample_pairs, showcase
+from models.data.grammar.adjectives import ADJECTIVES
 from models.data.grammar.clauses import Action, State, act, be, sentence
 from models.data.grammar.frames import FRAMES
-from models.data.grammar.lexicon import ADJECTIVES, INTRANSITIVES, NOUNS, PROFESSIONS, VERBS
+from models.data.grammar.nouns import NOUNS, PROFESSIONS
 from models.data.grammar.phrases import NounPhrase, Pronoun, Relative
+from models.data.grammar.verbs import INTRANSITIVES, VERBS
 from models.data.pronouns import PRONOUNS
 from models.data.tokenizers import SPECIALS, WordTokenizer
 
