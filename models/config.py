@@ -1,8 +1,9 @@
 """The sizes and choices that make a model: checked once, frozen, and the same after a trip through JSON."""
 
 import math
+import sys
 from collections.abc import Iterable
-from dataclasses import asdict, dataclass, fields
+from dataclasses import MISSING, asdict, dataclass, fields
 from difflib import get_close_matches
 from typing import Any, Literal, get_args, no_type_check
 
@@ -101,9 +102,10 @@ class ModelConfig:
                 near = get_close_matches(str(name), known, n=1)
                 remedy = f"did you mean {near[0]}?" if near else "known are " + ", ".join(known)
                 raise ValueError(f"{name!r} is no field of ModelConfig; {remedy}")
-        missing = [name for name in known[:6] if name not in values]
+        needed = [field.name for field in fields(cls) if field.default is MISSING]
+        missing = [name for name in needed if name not in values]
         if missing:
-            raise ValueError(f"{', '.join(missing)} missing: every ModelConfig states {', '.join(known[:6])}")
+            raise ValueError(f"{', '.join(missing)} missing: every ModelConfig states {', '.join(needed)}")
         return cls(**values)
 
     def _resolve_defaults(self) -> None:
@@ -136,7 +138,7 @@ class ModelConfig:
         scale = self.attention_scale
         if isinstance(scale, bool):
             return
-        if not _is_number(scale) or not math.isfinite(scale) or scale <= 0:
+        if not _is_number(scale) or not 0 < scale <= sys.float_info.max:
             raise ValueError(
                 f"attention_scale={scale!r} must be True (1 / sqrt(d_head)), False (no scale) "
                 f"or a positive number; try {self.head_size**-0.5:.4g}"

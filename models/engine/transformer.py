@@ -29,8 +29,11 @@ class Transformer(nn.Module):
         super().__init__()
         self.config = config
         has_memory = config.kind == "encoder-decoder"
-        # Modules initialise themselves from global randomness; `_initialise` then overwrites all of it.
+        generator = torch.Generator()
+        generator.manual_seed(seed) if seed is not None else generator.seed()
+        # Modules draw from global randomness as they are built: lend it the seed, then put it back.
         with torch.random.fork_rng(devices=[]):
+            torch.default_generator.manual_seed(generator.initial_seed())
             self.embedding = nn.Embedding(config.vocab_size, config.d_model)
             own_target = config.target_vocab_size is not None
             self.target_embedding = (
@@ -41,8 +44,6 @@ class Transformer(nn.Module):
             self.decoder = Stack(config, causal=True, cross=has_memory) if has_decoder else None
             tied = config.tied_embeddings
             self.output = None if tied else nn.Linear(config.d_model, config.output_vocab_size, bias=False)
-        generator = torch.Generator()
-        generator.manual_seed(seed) if seed is not None else generator.seed()
         self._initialise(generator)
 
     def forward(

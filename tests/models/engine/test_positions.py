@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from models import ModelConfig, Transformer
 from models.config import POSITION_SCHEMES
@@ -78,17 +78,23 @@ def test_the_registry_is_open():
 
         @register("alternating")
         class Alternating(PositionScheme):
+            def __init__(self, config: ModelConfig) -> None:
+                super().__init__(config)
+                self.gain = nn.Parameter(torch.rand(1))
+
             def forward(self, embeddings: Tensor, start: int = 0) -> Tensor:
                 sign = 1.0 - 2.0 * (torch.arange(start, start + embeddings.shape[1]) % 2)
-                return embeddings + sign[:, None]
+                return embeddings + self.gain * sign[:, None]
 
         config = ModelConfig(kind="decoder-only", positions="alternating", **SIZES)
         assert ModelConfig.from_dict(config.to_dict()) == config
         seen: list[Tensor] = []
         model = Transformer(config, seed=0)
+        gain = model.decoder.positions.gain
         model.decoder.layers[0].register_forward_pre_hook(lambda _, args: seen.append(args[0]))
         model(torch.tensor([[3, 3]]))
-        torch.testing.assert_close(seen[0][0, 0] - seen[0][0, 1], torch.full((6,), 2.0))
+        torch.testing.assert_close(seen[0][0, 0] - seen[0][0, 1], (2 * gain).expand(6))
+        assert torch.equal(gain, Transformer(config, seed=0).decoder.positions.gain)
         with pytest.raises(
             ValueError, match=r"^positions='alternating' is registered already; choose a name"
         ):

@@ -177,7 +177,7 @@ def test_reduce_decides_what_is_kept(make: Make):
 
 
 def test_with_reduce_one_layers_matrices_exist_at_a_time(make: Make):
-    """No reference to a matrix outlives its layer, so 1,024 tokens cost one layer's memory, not all layers'."""
+    """No reference outlives its layer: 1,024 tokens cost one layer's matrices, not all layers'."""
     matrices: list[weakref.ref[torch.UntypedStorage]] = []
     alive: list[int] = []
 
