@@ -2,39 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
-from models.zoo.files import CARD, ModelFileError, read_card, read_model
-from models.zoo.loaded import LoadedModel, Named, Translation
+from models.zoo.cards import CARD, SHIPPED, ModelCard, ModelFileError, list_models, read_card
 
-__all__ = ["LoadedModel", "ModelCard", "ModelFileError", "Named", "Translation", "list_models", "load_model"]
+if TYPE_CHECKING:
+    from models.zoo.loaded import LoadedModel
 
-SHIPPED = Path(__file__).parent
-
-
-@dataclass(frozen=True)
-class ModelCard:
-    """A shipped model; `showcase`: the stack, layer and head worth opening first; `examples`: what to try."""
-
-    name: str
-    path: Path
-    card: dict[str, Any]
-
-    @property
-    def showcase(self) -> dict[str, Any]:
-        return self.card.get("showcase", {})
-
-    @property
-    def examples(self) -> list[dict[str, str]]:
-        return self.card.get("examples", [])
-
-
-def list_models() -> list[ModelCard]:
-    """The cards of all shipped models, by name."""
-    folders = sorted(path.parent for path in SHIPPED.glob(f"*/{CARD}"))
-    return [ModelCard(folder.name, folder, read_card(folder / CARD)) for folder in folders]
+__all__ = ["ModelCard", "ModelFileError", "list_models", "load_model"]
 
 
 def load_model(source: str | Path) -> LoadedModel:
@@ -43,6 +19,9 @@ def load_model(source: str | Path) -> LoadedModel:
     Raises ModelFileError (a ValueError) where there is none, or where its files are damaged, cut short, of
     another model or format, or too large.
     """
+    from models.zoo.files import read_model  # these two import torch
+    from models.zoo.loaded import LoadedModel
+
     weights = _weights_of(source)
     card = read_card(weights.parent / CARD)
     model, tokenizer = read_model(weights, card)

@@ -21,15 +21,12 @@ from torch import Tensor
 from models.config import ModelConfig
 from models.data.tokenizers import WordTokenizer
 from models.engine.transformer import Transformer
+from models.zoo.cards import CARD, ModelFileError, read_bounded
 
 MAX_WEIGHTS_BYTES = 512 << 20
-MAX_CARD_BYTES = 4 << 20
-CARD = "card.json"
+MAX_SIZE = 100_000
+MAX_TABLE = 1 << 24  # numbers in a table of positions
 Made = TypeVar("Made")
-
-
-class ModelFileError(ValueError):
-    """A model file that is missing, damaged, foreign or too large; the text says which, and what to do."""
 
 
 def write_model(folder: Path, name: str, model: Transformer, card: dict[str, Any]) -> Path:
@@ -61,35 +58,17 @@ def _write_whole(path: Path, content: bytes) -> None:
     temporary.replace(path)
 
 
-def read_card(path: Path) -> dict[str, Any]:
-    """A card, checked as far as every model needs it. Raises ModelFileError."""
-    raw = _read_bounded(path, MAX_CARD_BYTES, "a card")
-    try:
-        card = json.loads(raw)
-    except (ValueError, RecursionError):
-        raise ModelFileError(
-            f"{str(path)!r} is no JSON, as a card must be; copy or download it again"
-        ) from None
-    if not isinstance(card, dict):
-        raise ModelFileError(f"{str(path)!r} holds a {type(card).__name__}, not a JSON object; restore it")
-    missing = [field for field in ("config", "vocabulary") if field not in card]
-    if missing:
-        raise ModelFileError(
-            f"{str(path)!r} lacks {' and '.join(missing)}, which every card states; restore it"
-        )
-    return card
-
-
 def read_model(weights: Path, card: dict[str, Any]) -> tuple[Transformer, WordTokenizer]:
     """The model a card describes, with its weights and its tokenizer. Raises ModelFileError."""
     config = _checked(weights, "config", lambda: ModelConfig.from_dict(card["config"]))
     tokenizer = _checked(weights, "vocabulary", lambda: WordTokenizer(card["vocabulary"]))
-    if config.kind != "encoder-decoder" or config.vocab_size != len(tokenizer):
+    sizes = (config.vocab_size, config.output_vocab_size)
+    if config.kind != "encoder-decoder" or any(size != len(tokenizer) for size in sizes):
         raise ModelFileError(
-            f"{str(weights)!r} has kind={config.kind!r}, vocab_size={config.vocab_size} for a vocabulary of "
+            f"{str(weights)!r} has kind={config.kind!r} and vocabularies of {sizes} words, not of "
             f"{len(tokenizer)}: that is no translator; choose the card written with the weights"
         )
-    raw = _read_bounded(weights, MAX_WEIGHTS_BYTES, "weights")
+    raw = read_bounded(weights, MAX_WEIGHTS_BYTES, "weights")
     try:
         tensors = load_tensors(raw)
     except (SafetensorError, ValueError, KeyError, TypeError, AttributeError):
@@ -97,30 +76,11 @@ def read_model(weights: Path, card: dict[str, Any]) -> tuple[Transformer, WordTo
             f"{str(weights)!r} is no whole safetensors file (damaged, cut short, or another format, never "
             "read); copy or download it again"
         ) from None
-    # sizes are compared on "meta", before memory is taken for a model that a card might make huge
+    _check_sizes(weights, len(tensors), config)
     _check_tensors(weights, tensors, config)
     model = Transformer(config, seed=0)
     model.load_state_dict(tensors)
     return model.eval(), tokenizer
-
-
-def _read_bounded(path: Path, limit: int, what: str) -> bytes:
-    try:
-        if not path.is_file():
-            raise ModelFileError(
-                f"{str(path)!r} does not exist or is no file, but holds {what}; check the path"
-            )
-        with path.open("rb") as file:
-            raw = file.read(limit + 1)
-    except (OSError, ValueError) as error:
-        if isinstance(error, ModelFileError):
-            raise
-        raise ModelFileError(f"{str(path)!r} cannot be read ({error}); check its permissions") from None
-    if len(raw) > limit:
-        raise ModelFileError(
-            f"{str(path)!r} is larger than the {limit:,} bytes allowed for {what}; choose a smaller file"
-        )
-    return raw
 
 
 def _checked(weights: Path, field: str, make: Callable[[], Made]) -> Made:
@@ -131,7 +91,20 @@ def _checked(weights: Path, field: str, make: Callable[[], Made]) -> Made:
         raise ModelFileError(f"the card of {str(weights)!r} has no valid {field}: {error}") from None
 
 
+def _check_sizes(weights: Path, n_tensors: int, config: ModelConfig) -> None:
+    """A card must not make us build a model far larger than its weights."""
+    names = ("n_layers", "n_heads", "d_model", "d_head", "d_ff", "max_len")
+    sizes = {name: getattr(config, name) for name in names}
+    too_large = max(sizes.values()) > MAX_SIZE or config.max_len * config.d_model > MAX_TABLE
+    if too_large or config.n_layers > n_tensors:
+        raise ModelFileError(
+            f"the card of {str(weights)!r} states {sizes}, too large for {n_tensors} tensors; "
+            "choose the card written with the weights"
+        )
+
+
 def _check_tensors(weights: Path, tensors: dict[str, Tensor], config: ModelConfig) -> None:
+    """Names and shapes are compared on "meta", before memory is taken for the model."""
     with torch.device("meta"):
         expected = {name: tuple(value.shape) for name, value in Transformer(config).state_dict().items()}
     found = {name: tuple(value.shape) for name, value in tensors.items()}

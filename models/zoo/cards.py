@@ -1,0 +1,81 @@
+"""Model cards: what is said of a model beside its weights.
+
+Read without torch, so that a page can name what it will show while torch is still being imported.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+MAX_CARD_BYTES = 4 << 20
+CARD = "card.json"
+SHIPPED = Path(__file__).parent
+
+
+class ModelFileError(ValueError):
+    """A model file that is missing, damaged, foreign or too large; the text says which, and what to do."""
+
+
+@dataclass(frozen=True)
+class ModelCard:
+    """A shipped model; `showcase`: the stack, layer and head worth opening first; `examples`: what to try."""
+
+    name: str
+    path: Path
+    card: dict[str, Any]
+
+    @property
+    def showcase(self) -> dict[str, Any]:
+        return self.card.get("showcase", {})
+
+    @property
+    def examples(self) -> list[dict[str, str]]:
+        return self.card.get("examples", [])
+
+
+def list_models() -> list[ModelCard]:
+    """The cards of all shipped models, by name."""
+    folders = sorted(path.parent for path in SHIPPED.glob(f"*/{CARD}"))
+    return [ModelCard(folder.name, folder, read_card(folder / CARD)) for folder in folders]
+
+
+def read_card(path: Path) -> dict[str, Any]:
+    """A card, checked as far as every model needs it. Raises ModelFileError."""
+    raw = read_bounded(path, MAX_CARD_BYTES, "a card")
+    try:
+        card = json.loads(raw)
+    except (ValueError, RecursionError):
+        raise ModelFileError(
+            f"{str(path)!r} is no JSON, as a card must be; copy or download it again"
+        ) from None
+    if not isinstance(card, dict):
+        raise ModelFileError(f"{str(path)!r} holds a {type(card).__name__}, not a JSON object; restore it")
+    missing = [field for field in ("config", "vocabulary") if field not in card]
+    if missing:
+        raise ModelFileError(
+            f"{str(path)!r} lacks {' and '.join(missing)}, which every card states; restore it"
+        )
+    return card
+
+
+def read_bounded(path: Path, limit: int, what: str) -> bytes:
+    """A file's bytes, at most `limit` of them; `what` it should hold. Raises ModelFileError."""
+    try:
+        if not path.is_file():
+            raise ModelFileError(
+                f"{str(path)!r} does not exist or is no file, but holds {what}; check the path"
+            )
+        with path.open("rb") as file:
+            raw = file.read(limit + 1)
+    except (OSError, ValueError) as error:
+        if isinstance(error, ModelFileError):
+            raise
+        raise ModelFileError(f"{str(path)!r} cannot be read ({error}); check its permissions") from None
+    if len(raw) > limit:
+        raise ModelFileError(
+            f"{str(path)!r} is larger than the {limit:,} bytes allowed for {what}; choose a smaller file"
+        )
+    return raw
