@@ -11,7 +11,7 @@ from safetensors.torch import load_file, save_file
 from models.config import ModelConfig
 from models.data.tokenizers import SPECIALS
 from models.engine.transformer import Transformer
-from models.zoo import ModelFileError, files, load_model
+from models.zoo import ModelFileError, cards, files, load_model
 from models.zoo.files import write_model
 
 WORDS = [*SPECIALS, "the", "animal", "l'"]
@@ -137,13 +137,14 @@ def test_a_damaged_card_is_refused(folder, card, text):
         ({"config": {**CONFIG.to_dict(), "colour": 1}}, "has no valid config: 'colour' is no field"),
         ({"config": 7}, "has no valid config"),
         ({"vocabulary": ["the"]}, "has no valid vocabulary: .*lacks the special words"),
-        ({"vocabulary": [*WORDS, "new"]}, "vocab_size=9 for a vocabulary of 10"),
+        ({"vocabulary": [*WORDS, "new"]}, r"vocabularies of \(9, 9\) words, not of 10"),
         ({"vocabulary": [*WORDS[:-1], 7]}, "has no valid vocabulary"),
         ({"vocabulary": None}, "has no valid vocabulary"),
-        (
-            {"config": {**CONFIG.to_dict(), "d_model": 4_000_000, "d_head": 2_000_000, "d_ff": 16_000_000}},
-            "instead of",
-        ),
+        ({"config": {**CONFIG.to_dict(), "d_model": 16, "d_ff": 64}}, r"\(8, 8\) instead of \(8, 16\)"),
+        ({"config": {**CONFIG.to_dict(), "d_ff": 10**30}}, "too large for"),
+        ({"config": {**CONFIG.to_dict(), "n_layers": 10**9}}, "too large for .* tensors"),
+        ({"config": {**CONFIG.to_dict(), "max_len": 10**9}}, "too large for"),
+        ({"config": {**CONFIG.to_dict(), "target_vocab_size": 12}}, r"vocabularies of \(9, 12\) words"),
     ],
 )
 def test_a_card_that_fits_no_weights_is_refused(folder, changes, text):
@@ -156,7 +157,7 @@ def test_sizes_are_bounded_before_reading(folder, monkeypatch):
     monkeypatch.setattr(files, "MAX_WEIGHTS_BYTES", 1_000)
     with pytest.raises(ModelFileError, match="larger than the 1,000 bytes allowed for weights"):
         load_model(folder)
-    monkeypatch.setattr(files, "MAX_CARD_BYTES", 10)
+    monkeypatch.setattr(cards, "MAX_CARD_BYTES", 10)
     with pytest.raises(ModelFileError, match="larger than the 10 bytes allowed for a card"):
         load_model(folder)
 
