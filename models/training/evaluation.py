@@ -58,9 +58,8 @@ def look(
     trace = Trace(lambda address, tensor: tensor if address.endswith("self.pattern") else None)
     memory = model.encode(torch.tensor([ids]), trace=trace)
     layers = range(model.config.n_layers)
-    pattern = torch.stack(
-        [trace[f"encoder.{layer}.self.pattern"] for layer in layers]
-    )  # [layer, head, query, key]
+    # [layer, head, query, key]
+    pattern = torch.stack([trace[f"encoder.{layer}.self.pattern"] for layer in layers])
     seen = pattern[:, :, mention.pronoun + 1]
     named = model.unembed(memory[0, mention.pronoun + 1]).argmax()
     right = int(named) == ids[mention.antecedent + 1]

@@ -39,9 +39,7 @@ class TrainingConfig:
         for name in ("steps", "batch_size", "learning_rate", "clip"):
             value = getattr(self, name)
             if not (math.isfinite(value) and value > 0):
-                raise ValueError(
-                    f"{name}={value} must be above 0; try {type(self).__name__}'s default or 100"
-                )
+                raise ValueError(f"{name}={value} must be above 0; give more, or leave it at its default")
         for name in ("warmup_steps", "weight_decay", "antecedent_weight"):
             value = getattr(self, name)
             if not (math.isfinite(value) and value >= 0):

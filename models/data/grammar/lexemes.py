@@ -38,7 +38,10 @@ class Adjective:
 
 @dataclass(frozen=True)
 class Verb:
-    """`present`: French je, il, nous, vous, ils. A preposition comes before the object ("entrer dans")."""
+    """`present`: French je, il, nous, vous, ils. A preposition comes before the object ("entrer dans").
+
+    `imperfect` (il, ils) translates the past of a lasting state: "did not fit", ne rentrait pas.
+    """
 
     english: str
     english_past: str
@@ -48,9 +51,7 @@ class Verb:
     auxiliary: str = "avoir"
     english_preposition: str = ""
     french_preposition: str = ""
-    imperfect: tuple[str, str] | None = (
-        None  # il, ils: set where English past is a lasting state ("did not fit")
-    )
+    imperfect: tuple[str, str] | None = None
 
 
 def rows(table: str) -> list[list[str]]:
