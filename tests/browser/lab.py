@@ -1,4 +1,4 @@
-"""Drives Explore as a visitor does, and reads back what it shows: texts, canvas pixels, frames sent to the server."""
+"""Drives Explore as a visitor does, and reads back what it shows: texts, canvas pixels, frames sent."""
 
 import base64
 import json
@@ -13,7 +13,8 @@ from playwright.sync_api import Locator, Page, expect
 from models import ModelConfig, Trace, UntrainedModel
 
 TEXT = "the cat sat on the mat because it was tired"
-SECONDS = 30_000
+SECONDS = 15_000
+ARRAYS = ("q", "k", "scores", "pattern")
 # What is written on a canvas cannot be read back from its pixels, so it is noted as it is written.
 NOTE_CANVAS_TEXT = """
 const { fillText, clearRect } = CanvasRenderingContext2D.prototype;
@@ -98,8 +99,9 @@ class Lab:
         return self.page.get_by_role("textbox", name="Sentence")
 
     @property
-    def warnings(self) -> list[str]:
-        return self.page.locator(".st-key-problems").all_inner_texts()
+    def problem(self) -> Locator:
+        """The box that says what was refused."""
+        return self.page.locator(".st-key-problems")
 
     def choose(self, group: str, *values: object) -> None:
         """Press the buttons of the stage's group (view, stack, layer, head, show, scale, sort by)."""
@@ -127,18 +129,36 @@ class Lab:
             """(canvas) => {
               const { width, height } = canvas;
               const { data } = canvas.getContext("2d").getImageData(0, 0, width, height);
-              let text = "";
-              for (let at = 0; at < data.length; at += 8192) text += String.fromCharCode(...data.subarray(at, at + 8192));
-              return [width, height, btoa(text)];
+              const parts = [];
+              for (let at = 0; at < data.length; at += 8192)
+                parts.push(String.fromCharCode(...data.subarray(at, at + 8192)));
+              return [width, height, btoa(parts.join(""))];
             }"""
         )
         return np.frombuffer(base64.b64decode(data), np.uint8).reshape(height, width, 4)
 
     def of_view(self, view: str, expression: str) -> Any:
         """A measure of one of the stage's views, such as where its cells begin."""
-        return self.stage.evaluate(
-            f"(stage) => ((view) => {expression})(stage.getRootNode().attentionLabStage.views[{json.dumps(view)}])"
-        )
+        views = "stage.getRootNode().attentionLabStage.views"
+        return self.stage.evaluate(f"(stage) => ((view) => {expression})({views}[{json.dumps(view)}])")
+
+    def hover_cell(self, query: int, key: int) -> None:
+        """Put the pointer on a cell of the heatmap."""
+        cell, left, top = (self.of_view("head", f"view.{name}") for name in ("cell", "left", "top"))
+        place = {"x": left + (key + 0.5) * cell, "y": top + (query + 0.5) * cell}
+        self.stage.locator(".head-board").hover(position=place)
+
+    def assert_reads(self, trace: Trace, address: str, head: int, query: int, key: int) -> None:
+        """The heatmap's readout tells of this cell what the trace has at the address of its layer."""
+        q, k, scores, pattern = (trace[f"{address}.{name}"][head].double() for name in ARRAYS)
+        side = address.split(".")[0]
+        queries, keys = trace.tokens[side], trace.tokens["encoder" if "cross" in address else side]
+        terms = self.terms()
+        assert terms["query"] == f"{queries[query]} ({query})"
+        assert terms["key"] == f"{keys[key]} ({key})"
+        assert agrees(terms["dot product"], (q[query] @ k[key]).item())
+        assert agrees(terms["score"].removesuffix(" (masked)"), scores[query, key].item())
+        assert agrees(terms["weight"], pattern[query, key].item())
 
 
 NewLab = Callable[..., Lab]

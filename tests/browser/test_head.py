@@ -1,38 +1,23 @@
-"""View 2, one head: readout and pixels against the trace, for every quantity and scale, by mouse and by keyboard."""
+"""View 2, one head: readout and pixels against the trace, in every quantity and scale, by mouse and keys."""
 
 import numpy as np
 import pytest
 from playwright.sync_api import expect
 
 from models import Trace
-from tests.browser.lab import TEXT, Lab, agrees, untrained
+from tests.browser.lab import ARRAYS, TEXT, Lab, agrees, untrained
 from viz_core import theme
 
 LAYER, HEAD = 1, 2
+ADDRESS = "encoder.1.self"
 OPEN = {"view": "head", "layer": LAYER, "head": HEAD, "seed": 5}
 WORDS = TEXT.split()
 
 
 def quantities(trace: Trace) -> dict[str, np.ndarray]:
     """[query, key] of the open head, in float64."""
-    names = ("q", "k", "scores", "pattern")
-    arrays = {name: trace[f"encoder.{LAYER}.self.{name}"][HEAD].double().numpy() for name in names}
+    arrays = {name: trace[f"{ADDRESS}.{name}"][HEAD].double().numpy() for name in ARRAYS}
     return {**arrays, "dots": arrays["q"] @ arrays["k"].T}
-
-
-def hover(lab: Lab, query: int, key: int) -> None:
-    cell, left, top = (lab.of_view("head", f"view.{name}") for name in ("cell", "left", "top"))
-    lab.stage.locator(".head-board").hover(
-        position={"x": left + (key + 0.5) * cell, "y": top + (query + 0.5) * cell}
-    )
-
-
-def assert_reads(terms: dict[str, str], expected: dict[str, np.ndarray], query: int, key: int) -> None:
-    assert terms["query"] == f"{WORDS[query]} ({query})"
-    assert terms["key"] == f"{WORDS[key]} ({key})"
-    assert agrees(terms["dot product"], expected["dots"][query, key])
-    assert agrees(terms["score"], expected["scores"][query, key])
-    assert agrees(terms["weight"], expected["pattern"][query, key])
 
 
 def cells(lab: Lab, n_query: int, n_key: int) -> np.ndarray:
@@ -45,15 +30,15 @@ def cells(lab: Lab, n_query: int, n_key: int) -> np.ndarray:
 
 def test_hovering_a_cell_reads_its_numbers(lab: Lab) -> None:
     lab.untrained(**OPEN)
-    expected = quantities(untrained(seed=5))
+    trace = untrained(seed=5)
     for query, key in [(0, 0), (2, 5), (9, 1), (7, 9)]:
-        hover(lab, query, key)
-        assert_reads(lab.terms(), expected, query, key)
+        lab.hover_cell(query, key)
+        lab.assert_reads(trace, ADDRESS, HEAD, query, key)
 
 
 def test_the_arrow_keys_move_the_marked_cell_and_stop_at_the_edges(lab: Lab) -> None:
     lab.untrained(**OPEN)
-    expected = quantities(untrained(seed=5))
+    trace = untrained(seed=5)
     board = lab.stage.locator(".head-board")
     board.focus()
     for pressed, (query, key) in [
@@ -61,7 +46,7 @@ def test_the_arrow_keys_move_the_marked_cell_and_stop_at_the_edges(lab: Lab) -> 
         ("ArrowLeft", (2, 0)), ("ArrowLeft", (2, 0)),
     ]:  # fmt: skip
         board.press(pressed)
-        assert_reads(lab.terms(), expected, query, key)
+        lab.assert_reads(trace, ADDRESS, HEAD, query, key)
 
 
 def test_both_axes_carry_the_tokens_and_say_which_is_which(lab: Lab) -> None:
@@ -110,7 +95,7 @@ def test_masked_cells_are_left_blank_and_say_so(lab: Lab) -> None:
     expected = quantities(untrained(mask="causal", seed=5))
     for show in ("pattern", "scores"):
         lab.choose("show", show)
-        hover(lab, 3, 7)
+        lab.hover_cell(3, 7)
         assert lab.terms()["score"] == "−∞ (masked)"
         assert lab.terms()["weight"] == "0.000"
         assert agrees(lab.terms()["dot product"], expected["dots"][3, 7])
@@ -128,11 +113,11 @@ def test_the_log_scale_is_offered_for_weights_only(lab: Lab) -> None:
 
 def test_a_clicked_cell_stays_marked_when_the_pointer_leaves(lab: Lab) -> None:
     lab.untrained(**OPEN)
-    hover(lab, 4, 6)
+    lab.hover_cell(4, 6)
     lab.page.mouse.down()
     lab.page.mouse.up()
     lab.sentence.hover()
-    assert_reads(lab.terms(), quantities(untrained(seed=5)), 4, 6)
+    lab.assert_reads(untrained(seed=5), ADDRESS, HEAD, 4, 6)
 
 
 def test_a_long_text_opens_through_a_window_that_the_map_moves(lab: Lab) -> None:

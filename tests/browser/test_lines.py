@@ -1,4 +1,4 @@
-"""View 3, lines: which lines are drawn for which tokens and heads, read from the canvas and from the readout."""
+"""View 3, lines: which are drawn for which tokens and heads, read from the canvas and from the readout."""
 
 import numpy as np
 from playwright.sync_api import Locator

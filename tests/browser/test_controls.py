@@ -1,0 +1,126 @@
+"""The untrained model's controls: after each change the page shows the numbers of the engine for it."""
+
+import re
+from typing import Any
+
+import pytest
+from playwright.sync_api import expect
+
+from tests.browser.lab import Lab, untrained
+
+OPEN = {"view": "head", "layer": 1, "head": 1}
+CELLS = [(0, 0), (3, 2), (9, 4)]
+ADDRESS = "encoder.1.self"
+
+
+def slide(lab: Lab, name: str, *keys: str) -> None:
+    slider = lab.page.get_by_role("slider", name=name)
+    for key in keys:
+        slider.press(key)
+
+
+def select(lab: Lab, name: str, option: str) -> None:
+    lab.page.get_by_role("combobox", name=name).click()
+    lab.page.get_by_role("option", name=option, exact=True).click()
+
+
+def assert_shows(lab: Lab, **config: Any) -> None:
+    trace = untrained(**config)
+    for query, key in CELLS:
+        lab.hover_cell(query, key)
+        lab.assert_reads(trace, ADDRESS, 1, query, key)
+
+
+@pytest.mark.parametrize(
+    ("name", "keys", "config"),
+    [
+        ("Layers", ["ArrowRight"], {"n_layers": 3}),
+        ("Heads", ["ArrowLeft", "ArrowLeft"], {"n_heads": 2}),
+        ("d_model", ["ArrowRight"], {"d_model": 96}),
+        ("d_head", ["ArrowRight", "ArrowRight"], {"d_head": 8}),
+        ("Seed", ["ArrowRight"], {"seed": 1}),
+    ],
+)
+def test_a_slider_changes_the_model_that_is_shown(
+    lab: Lab, name: str, keys: list[str], config: dict[str, Any]
+) -> None:
+    lab.untrained(**OPEN)
+    slide(lab, name, *keys)
+    ((field, value),) = config.items()
+    expect(lab.page).to_have_url(re.compile(rf"[?&]{field}={value}\b"))
+    for group, field in (("layer", "n_layers"), ("head", "n_heads")):
+        count = config.get(field, {"n_layers": 2, "n_heads": 4}[field])
+        expect(lab.choice(group).locator("button")).to_have_count(count)
+    assert_shows(lab, **config)
+
+
+@pytest.mark.parametrize(
+    ("name", "option", "config"),
+    [
+        ("Positions", "none", {"positions": "none"}),
+        ("Positions", "learned", {"positions": "learned"}),
+        ("Scale", "off", {"attention_scale": False}),
+        ("Scale", "0.1", {"attention_scale": 0.1}),
+        ("Norm", "post-norm", {"norm": "post"}),
+        ("Mask", "causal", {"mask": "causal"}),
+        ("Mask", "causal + padding", {"mask": "causal+padding"}),
+    ],
+)
+def test_a_choice_changes_the_model_that_is_shown(
+    lab: Lab, name: str, option: str, config: dict[str, Any]
+) -> None:
+    lab.untrained(**OPEN)
+    with lab.redrawn():
+        select(lab, name, option)
+    assert_shows(lab, **config)
+
+
+def test_padding_adds_tokens_that_nobody_looks_at(lab: Lab) -> None:
+    lab.untrained(**OPEN)
+    with lab.redrawn():
+        select(lab, "Mask", "padding")
+    assert lab.written(".head-board canvas").count("<pad>") == 6
+    trace = untrained(mask="padding")
+    for query, key in [(0, 11), (4, 12), (4, 3)]:
+        lab.hover_cell(query, key)
+        lab.assert_reads(trace, ADDRESS, 1, query, key)
+        assert ("masked" in lab.terms()["score"]) == (key > 9)
+
+
+def test_changes_add_up_and_reset_takes_all_back(lab: Lab) -> None:
+    lab.untrained(**OPEN)
+    slide(lab, "Seed", "ArrowRight", "ArrowRight")
+    select(lab, "Norm", "post-norm")
+    select(lab, "Positions", "learned")
+    expect(lab.page).to_have_url(re.compile("positions=learned.*norm=post.*seed=2"))
+    assert_shows(lab, seed=2, norm="post", positions="learned")
+    with lab.redrawn():
+        lab.page.get_by_role("button", name="Reset").click()
+    expect(lab.page).to_have_url(re.compile("/$"))
+    expect(lab.sentence).to_have_value("the animal did not cross the street because it was too tired")
+
+
+def test_an_impossible_size_is_explained_and_the_last_good_figure_stays(lab: Lab) -> None:
+    lab.untrained(**OPEN)
+    slide(lab, "Heads", "ArrowRight")
+    expect(lab.problem).to_contain_text("d_model=64 is not divisible by n_heads=5")
+    assert_shows(lab)
+    expect(lab.choice("head").locator("button")).to_have_count(4)
+    slide(lab, "Heads", "ArrowRight", "ArrowRight", "ArrowRight")
+    expect(lab.choice("head").locator("button")).to_have_count(8)
+    expect(lab.problem).to_have_count(0)
+    assert_shows(lab, n_heads=8)
+
+
+def test_a_fixed_head_size_makes_any_number_of_heads_possible(lab: Lab) -> None:
+    lab.untrained(d_head=16, **OPEN)
+    slide(lab, "Heads", "ArrowRight")
+    expect(lab.choice("head").locator("button")).to_have_count(5)
+    assert_shows(lab, n_heads=5, d_head=16)
+
+
+def test_a_shorter_stack_keeps_the_view_on_a_layer_that_exists(lab: Lab) -> None:
+    lab.untrained(n_layers=3, view="head", layer=2, head=3)
+    slide(lab, "Layers", "ArrowLeft")
+    expect(lab.choice("layer").locator("button")).to_have_count(2)
+    assert (lab.chosen("layer"), lab.chosen("head")) == (["1"], ["3"])
