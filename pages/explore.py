@@ -42,4 +42,5 @@ def lab() -> None:
 
 
 controls.load_link()
+component.load()
 lab()

@@ -83,6 +83,6 @@ def cached(cache: ByteCache, key: Hashable, make: Callable[[], tuple[Any, int]])
 @cache
 def card() -> Any:
     """The translator's card. Read without torch, so the page paints while torch is being imported."""
-    from models.zoo import list_models
+    from models.zoo.cards import list_models
 
     return next(card for card in list_models() if card.name == "translator")

@@ -2,6 +2,9 @@
 
 Its JavaScript is in the files beside this one, joined in order into one module. Colours come from
 viz_core.theme, so the live views and the Plotly figures look alike.
+
+Streamlit sends a component's code again with every rerun. So the code travels once, as a component of its own
+(`load`), and the one that reruns (`show`) is a line that waits for it.
 """
 
 from __future__ import annotations
@@ -27,15 +30,29 @@ def _colours(dark: bool) -> dict[str, Any]:
     return {**theme.palette(dark), "heads": list(heads), **tables}
 
 
-def script() -> str:
-    """The component's module, the theme's colours in front."""
-    colours = {"light": _colours(False), "dark": _colours(True)}
-    return "\n".join(
-        [f"const THEME = {json.dumps(colours)};", *((HERE / name).read_text() for name in SCRIPTS)]
-    )
+def _script() -> str:
+    """The stage's module: colours and style sheet in front, its promise kept at the end."""
+    constants = {
+        "THEME": {"light": _colours(False), "dark": _colours(True)},
+        "STYLE": (HERE / "stage.css").read_text(),
+    }
+    head = [f"const {name} = {json.dumps(value)};" for name, value in constants.items()]
+    return "\n".join([*head, *((HERE / name).read_text() for name in SCRIPTS)])
 
 
-_stage = st.components.v2.component("attention_lab_stage", css=(HERE / "stage.css").read_text(), js=script())
+_PROMISE = "(globalThis.attentionLab ??= Promise.withResolvers())"
+_code = st.components.v2.component(
+    "attention_lab_code", js=f"{_script()}\n{_PROMISE}.resolve(mount);\nexport default () => {{}};"
+)
+_stage = st.components.v2.component(
+    "attention_lab_stage", js=f"export default async (given) =>\n  (await {_PROMISE}.promise)(given);"
+)
+
+
+def load() -> None:
+    """Sends the stage's code; once a page, outside fragments."""
+    with st.container(key="code"):
+        _code(key="attention_lab_code")
 
 
 def show(payload: bytes, *, key: str, on_act: Callable[[], None]) -> None:

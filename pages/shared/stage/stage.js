@@ -60,7 +60,7 @@ class Stage {
       el("div", { class: "bar" }, [this.layerChoice.root, this.headChoice.root, this.showChoice.root, this.rangeChoice.root, this.sortChoice.root]),
       this.panel,
     ]);
-    this.host.append(this.root);
+    this.host.append(el("style", { text: STYLE }), this.root);
   }
 
   get stack() {
@@ -287,12 +287,12 @@ function themeOf(node) {
   return theme;
 }
 
-export default function mount({ parentElement, data, setTriggerValue }) {
+function mount({ parentElement, data, setTriggerValue }) {
   const stage = (parentElement.attentionLabStage ||= new Stage(parentElement));
   stage.receive(data, (action) => setTriggerValue("act", action));
   return () => {
     stage.resizer.disconnect();
-    stage.root.remove();
+    stage.host.replaceChildren();
     parentElement.attentionLabStage = null;
   };
 }
