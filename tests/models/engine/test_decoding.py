@@ -145,6 +145,8 @@ def test_top_p_keeps_the_fewest_that_reach_it():
     logits = torch.tensor([0.1, 0.5, 0.15, 0.25]).log()
     torch.testing.assert_close(distribution(logits, top_p=0.7), torch.tensor([0, 2 / 3, 0, 1 / 3]))
     torch.testing.assert_close(distribution(logits, top_p=1.0), logits.exp())
+    assert distribution(torch.zeros(2), top_p=0.5).tolist() == [1.0, 0.0]
+    assert distribution(torch.zeros(2), top_p=0.501).tolist() == [0.5, 0.5]
 
 
 def test_distribution_leaves_its_input_alone():
