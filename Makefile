@@ -6,7 +6,7 @@ PYTHON ?= $(shell for p in python3 python3.14 python3.13 python3.12 python3.11; 
 	$$p -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && echo $$p && exit; done; echo python3)
 VENV_PYTHON = .venv/bin/python
 
-.PHONY: help install run test check bench evaluate clean install-dev install-bench chromium static unit
+.PHONY: help install run test check bench evaluate screenshot clean install-dev install-bench chromium static unit
 
 help:  ## list these commands
 	@sed -n 's/^\([a-z]*\):.*## /  make \1 \t/p' $(MAKEFILE_LIST) | expand -t 18
@@ -38,6 +38,9 @@ bench: install-bench chromium  ## print every figure that the README quotes
 
 evaluate: install  ## score the shipped translator on held-out sentences
 	@$(VENV_PYTHON) -m models.training evaluate
+
+screenshot: chromium  ## take the README's picture again
+	$(VENV_PYTHON) -m tools.screenshot
 
 clean:  ## remove every cache; .venv stays
 	rm -rf .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis test-results

@@ -1,0 +1,38 @@
+"""Takes the README's picture: `make screenshot` starts the app, opens its first page and photographs it."""
+
+import sys
+import tempfile
+from pathlib import Path
+
+from playwright.sync_api import sync_playwright
+
+from tools import chromium
+from tools.background import ROOT, serving_the_app
+
+PICTURE = ROOT / "tools" / "screenshot.png"
+
+
+def main() -> None:
+    path = chromium.find()
+    if path is None:
+        sys.exit(chromium.MISSING)
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        serving_the_app(Path(folder) / "log.txt") as server,
+        sync_playwright() as playwright,
+    ):
+        browser = playwright.chromium.launch(executable_path=path)
+        page = browser.new_page(viewport={"width": 1366, "height": 768})
+        page.goto(server.url)
+        page.locator(".stage[data-generation]").wait_for(timeout=60_000)
+        # All heads of the layer: the picture of the classic talks.
+        for head in (0, 1, 2):
+            page.locator(f'.choice.chips button[data-value="{head}"]').click()
+        page.mouse.move(0, 0)
+        page.screenshot(path=PICTURE)
+        browser.close()
+    print(f"wrote {PICTURE.relative_to(ROOT)}")
+
+
+if __name__ == "__main__":
+    main()
