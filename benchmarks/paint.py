@@ -117,7 +117,7 @@ def alone(setting: Setting, url: str, interactions: Callable[[Page], Iterator[fl
     """Times of `rounds` interactions on the page at `url`, and the websocket messages sent during them."""
     page = open_page(setting.browser, first=servers.DRAWN)
     sent: list[object] = []
-    page.on("websocket", lambda socket: socket.on("framesent", sent.append))
+    page.on("websocket", lambda socket: socket.on("framesent", lambda message: sent.append(message)))
     first_paint(page, url)
     page.wait_for_timeout(10 * PAUSE_MS)
     timed = interactions(page)

@@ -11,6 +11,12 @@ window.probe = {
         );
     },
 
+    // Resolves with the time at which `effect`, a promise, is on the screen; gives up when it does not come.
+    shown(effect) {
+        const tooLate = new Promise((_, reject) => setTimeout(() => reject(new Error("no effect seen")), 120_000));
+        return Promise.race([effect.then(() => this.painted()), tooLate]);
+    },
+
     // Resolves when every part that `parts()` lists differs from what it listed at the call.
     // Compared by identity, so a part may be a text or a node that is made anew.
     changed(parts) {
@@ -48,8 +54,7 @@ window.probe = {
         let pressed = null;
         const note = (event) => (pressed ??= event.timeStamp);
         for (const type of types) addEventListener(type, note, { capture: true });
-        const tooLate = new Promise((_, reject) => setTimeout(() => reject(new Error("no effect seen")), 120_000));
-        this.result = Promise.race([effect.then(() => this.painted()), tooLate]).then((now) => {
+        this.result = this.shown(effect).then((now) => {
             for (const type of types) removeEventListener(type, note, { capture: true });
             return now - pressed;
         });

@@ -33,7 +33,7 @@ def open_page(browser: Browser, *, first: str | None = None) -> Page:
     page.set_default_timeout(PATIENCE_MS)
     page.add_init_script(SCRIPT)
     if first:
-        page.add_init_script(f"probe.first = ({first}).then(() => probe.painted());")
+        page.add_init_script(f"probe.first = probe.shown({first});")
     return page
 
 
