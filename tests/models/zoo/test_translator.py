@@ -1,0 +1,175 @@
+"""The shipped translator: what its card claims, measured again on a part of the held-out sentences."""
+
+import pytest
+import torch
+
+from models import list_models, load_model
+from models.data.corpus import held_out
+from models.training.evaluation import evaluate
+from models.zoo.cards import SHIPPED, ModelFileError
+
+TIRED = "the animal did not cross the street because it was too tired"
+WIDE = TIRED.replace("tired", "wide")
+
+
+@pytest.fixture(scope="module")
+def lm():
+    torch.set_num_threads(1)
+    return load_model("translator")
+
+
+def test_the_translator_is_listed_with_its_story_and_its_examples(lm):
+    (card,) = (card for card in list_models() if card.name == "translator")
+    assert card.card == lm.card
+    assert set(card.showcase) == {"stack", "layer", "head"}
+    assert 6 <= len(card.examples) <= 10
+    for example in card.examples:
+        assert example["see"]
+        assert not lm.encode_source(example["text"]).unknown, example["text"]
+
+
+def test_the_card_describes_the_file(lm):
+    assert lm.card["license"] == "MIT"
+    assert lm.card["config"] == lm.config.to_dict()
+    assert lm.card["vocabulary"] == lm.tokenizer.vocabulary
+    assert lm.card["training"]["command"].startswith("python -m models.training run")
+    assert set(lm.card["words"]["en"]) | set(lm.card["words"]["fr"]) == set(lm.tokenizer.vocabulary[6:])
+    assert len(lm.card["words"]["en"]) >= 250
+    weights = SHIPPED / "translator" / "translator.safetensors"
+    assert weights.stat().st_size <= 4 << 20
+    assert all(parameter.dtype == torch.float32 for parameter in lm.model.parameters())
+
+
+def test_the_card_claims_what_the_issue_asks(lm):
+    metrics = lm.card["metrics"]
+    assert metrics["sentences"] == 2_000
+    assert metrics["translation"]["all"] >= 0.99
+    assert metrics["pronoun"] >= 0.995
+    assert metrics["layer"]["right"] >= 0.99
+    assert metrics["layer"]["weight"] >= 0.4
+    assert metrics["layer"]["flip"] >= 0.99
+
+
+def test_a_part_of_the_held_out_sentences_confirms_the_card(lm):
+    metrics = evaluate(lm.model, lm.tokenizer, held_out(200, seed=2))
+    assert metrics["translation"]["all"] >= 0.98
+    assert metrics["pronoun"] >= 0.99
+    assert metrics["named"] >= 0.99
+    assert metrics["layer"]["right"] >= 0.99
+    assert metrics["layer"]["weight"] >= 0.4
+    assert metrics["layer"]["flip"] >= 0.99
+    assert metrics["head"]["right"] >= 0.97
+
+
+@pytest.mark.parametrize(
+    ("text", "noun", "french"),
+    [
+        (TIRED, "animal", "l'animal n'a pas traversé la rue parce qu'il était trop fatigué"),
+        (WIDE, "street", "l'animal n'a pas traversé la rue parce qu'elle était trop large"),
+    ],
+)
+def test_one_head_tells_the_story(lm, text, noun, french):
+    story = lm.card["showcase"]
+    trace = lm.trace(text)
+    tokens = trace.tokens["encoder"]
+    pattern = trace[f"encoder.{story['layer']}.self.pattern"]
+    assert story["stack"] == "encoder.self"
+    from_it = pattern[story["head"], tokens.index("it")]
+    assert tokens[int(from_it.argmax())] == noun
+    assert from_it[tokens.index(noun)] >= 0.5
+    assert lm.translate(text).text == french
+    ((position, word, probability, antecedent),) = lm.antecedents(trace)
+    assert (tokens[position], word, tokens[antecedent]) == ("it", noun, noun)
+    assert probability > 0.9
+
+
+@pytest.mark.parametrize(
+    ("text", "direction", "expected"),
+    [
+        ("I am a student", "en-fr", "je suis étudiant"),
+        ("I'm a student.", "en-fr", "je suis étudiant."),
+        ("je suis étudiante", "fr-en", "i am a student"),
+        ("L’animal n’a pas traversé la rue parce qu’elle était trop large", "fr-en", WIDE),
+        ("The animal didn't cross the street because it was too tired.", "en-fr",
+         "l'animal n'a pas traversé la rue parce qu'il était trop fatigué."),
+        ("did the big dog see a red car?", "en-fr",
+         "est-ce que le grand chien a vu une voiture rouge\N{NO-BREAK SPACE}?"),
+    ],
+)  # fmt: skip
+def test_people_type_as_they_like(lm, text, direction, expected):
+    assert lm.translate(text, direction=direction).text == expected
+
+
+def test_a_beam_shows_its_tree_and_is_at_least_as_likely(lm):
+    greedy, beam = lm.translate(WIDE), lm.translate(WIDE, beam_width=3)
+    assert greedy.tree is None
+    assert beam.tree.tokens()[:-1] == beam.ids
+    assert beam.log_prob >= greedy.log_prob - 1e-5
+    assert beam.log_prob == pytest.approx(beam.tree.best.score, abs=1e-4)
+
+
+def test_a_trace_holds_the_target_it_was_given_or_its_own(lm):
+    own = lm.trace(TIRED)
+    words = lm.translate(TIRED).tokens
+    assert own.tokens["decoder"] == ["<bos>", *words]
+    assert own["logits"].shape == (len(words) + 1, len(lm.tokenizer))
+    following = [lm.tokenizer.vocabulary[int(i)] for i in own["logits"].argmax(-1)]
+    assert following == [*words, "<eos>"]
+    forced = lm.trace(TIRED, "l'animal est rouge")
+    assert forced.tokens["decoder"] == ["<bos>", "l'", "animal", "est", "rouge"]
+    assert forced.tokens["encoder"] == ["<2fr>", *TIRED.split(), "<eos>"]
+    assert lm.trace(TIRED, "").tokens["decoder"] == ["<bos>"]
+
+
+def test_unknown_words_are_marked_and_do_not_derail_the_rest(lm):
+    text = "the zebraa did not cross the street because it was too tired"
+    (unknown,) = lm.encode_source(text).unknown
+    assert text[unknown.start : unknown.end] == "zebraa"
+    translation = lm.translate(text)
+    assert "<unk>" in translation.tokens
+    assert translation.text.endswith("trop fatigué") or translation.text.endswith("trop fatiguée")
+    trace = lm.trace(text)
+    assert trace.tokens["encoder"][2] == "zebraa"
+    ((_, word, _, antecedent),) = lm.antecedents(trace)
+    assert (word, antecedent) == ("zebraa", 2)
+
+
+def test_antecedents_need_the_encoders_output(lm):
+    trace = lm.trace(TIRED, reduce=lambda address, tensor: tensor if "pattern" in address else None)
+    with pytest.raises(KeyError, match=r"encoder\.norm"):
+        lm.antecedents(trace)
+
+
+def test_a_pronoun_without_antecedent_points_nowhere(lm):
+    ((position, _, _, antecedent),) = lm.antecedents(lm.trace("she is a doctor"))
+    assert (position, antecedent) == (1, None)
+
+
+@pytest.mark.parametrize(
+    ("call", "text"),
+    [
+        (lambda lm: lm.translate(""), "the text is empty; give at least one word"),
+        (lambda lm: lm.trace(" \n"), "the text is empty"),
+        (lambda lm: lm.translate("the " * 127), "has 127 words, but this model reads at most 126; remove 1"),
+        (
+            lambda lm: lm.trace("the", "le " * 200),
+            "has 200 words, but this model reads at most 126; remove 74",
+        ),
+        (lambda lm: lm.translate("the", direction="en-de"), "direction='en-de' is unknown; choose 'en-fr'"),
+        (lambda lm: lm.translate("the", beam_width=0), "width=0 must be at least 1"),
+    ],
+)
+def test_what_cannot_be_done_is_refused(lm, call, text):
+    with pytest.raises(ValueError, match=text):
+        call(lm)
+
+
+def test_the_longest_text_is_traced(lm):
+    trace = lm.trace("the " * 126, "le " * 126)
+    assert trace["encoder.1.self.pattern"].shape == (4, 128, 128)
+    assert trace["decoder.1.cross.pattern"].shape == (4, 127, 128)
+
+
+def test_an_unknown_name_says_what_is_shipped():
+    with pytest.raises(ModelFileError, match=r"'transaltor' is no shipped model.* shipped: translator"):
+        load_model("transaltor")
