@@ -5,7 +5,6 @@ import shutil
 import socket
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -93,9 +92,11 @@ def test_an_interpreter_that_is_new_enough_is_found_behind_an_old_python3(clone)
 
 def test_the_second_install_does_nothing_and_a_changed_pin_installs_again(clone):
     assert "Installing requirements.txt" in make(clone, "install").stdout
-    start = time.perf_counter()
+    before = os.times()
     again = make(clone, "install")
-    assert time.perf_counter() - start < 1
+    # Processor time, because on a busy machine the clock runs on.
+    spent = os.times()
+    assert spent.children_user + spent.children_system - before.children_user - before.children_system < 1
     assert (again.returncode, again.stdout, again.stderr) == (0, "", "")
     (clone / "requirements.txt").write_text("# changed\n")
     assert "Installing requirements.txt" in make(clone, "install").stdout

@@ -34,9 +34,12 @@ def inputs() -> Inputs:
 
 
 def keep() -> None:
-    """Streamlit forgets a widget's value when it is not drawn; writing it again makes it last."""
-    for field in fields(Inputs):
-        st.session_state[field.name] = st.session_state[field.name]
+    """Streamlit forgets a widget's value when it is not drawn; writing it again makes it last.
+
+    Widgets that are drawn are left alone: what the server writes would undo what a person has moved since.
+    """
+    for name in {field.name for field in fields(Inputs)} - state.read_by(st.session_state.model):
+        st.session_state[name] = st.session_state[name]
 
 
 def reset() -> None:

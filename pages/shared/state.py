@@ -130,15 +130,18 @@ def write_link(inputs: Inputs) -> dict[str, str]:
     """The query parameters that describe `inputs`: what differs from the defaults and matters to the model
     chosen.
     """
-    shared, trained = {"model", "text"}, {"direction", "target", "beam"}
-    mine = (
-        {spec.name for spec in fields(inputs)} - trained if inputs.model == "untrained" else shared | trained
-    )
+    mine = read_by(inputs.model)
     return {
         spec.name: str(getattr(inputs, spec.name))
         for spec in fields(inputs)
         if spec.name in mine and getattr(inputs, spec.name) != spec.default
     }
+
+
+def read_by(model: str) -> set[str]:
+    """The names of the inputs that matter to a model."""
+    shared, trained = {"model", "text"}, {"direction", "target", "beam"}
+    return {spec.name for spec in fields(Inputs)} - trained if model == "untrained" else shared | trained
 
 
 def scale_of(attention_scale: str) -> bool | float:

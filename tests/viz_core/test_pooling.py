@@ -66,9 +66,9 @@ def test_six_layers_of_twelve_heads_at_512_tokens_pool_in_time(rng):
     pattern = rng.random((6, 12, 512, 512), dtype=np.float32)
     seconds = []
     for _ in range(3):
-        start = time.perf_counter()
+        start = time.process_time()
         thumbnails(pattern, 64)
-        seconds.append(time.perf_counter() - start)
+        seconds.append(time.process_time() - start)
     assert min(seconds) < 0.4  # about 0.03 s on an idle core
 
 

@@ -131,9 +131,12 @@ class LinesView {
   stroke(context, head, target, least, reach) {
     const { theme } = this.stage;
     const thin = new Map();
+    const { heads } = this.stage.view;
+    // Heads that look at the same token run beside each other, not over each other.
+    const apart = Math.min(4, (0.6 * this.row) / heads.length) * (heads.indexOf(head) - (heads.length - 1) / 2);
     const line = (path, i, j) => {
-      const from = (i + 0.5) * this.row;
-      const to = (j + 0.5) * this.row;
+      const from = (i + 0.5) * this.row + apart;
+      const to = (j + 0.5) * this.row + apart;
       path.moveTo(2, from);
       path.bezierCurveTo(reach * 0.4, from, reach * 0.6, to, reach - 2, to);
     };

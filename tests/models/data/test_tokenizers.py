@@ -105,9 +105,9 @@ def test_any_text_is_read_completely(text):
 
 @pytest.mark.parametrize("piece", ["the catt ", "a", "a-", "😀", "\n"])
 def test_a_huge_paste_is_read_in_seconds(piece):
-    start = time.perf_counter()
+    start = time.process_time()
     TOKENIZER.encode(piece * (300_000 // len(piece)))
-    assert time.perf_counter() - start < 15
+    assert time.process_time() - start < 15
 
 
 def test_a_vocabulary_without_special_words_or_with_twins_is_refused():
