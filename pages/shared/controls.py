@@ -26,6 +26,7 @@ def load_link() -> None:
     st.session_state.update({field.name: field.default for field in fields(Inputs)} | inputs)
     st.session_state.view_link = view
     st.session_state.link_problems = problems + more
+    st.session_state.link_is_new = True
 
 
 def inputs() -> Inputs:
@@ -38,8 +39,19 @@ def keep() -> None:
 
     Widgets that are drawn are left alone: what the server writes would undo what a person has moved since.
     """
-    for name in {field.name for field in fields(Inputs)} - state.read_by(st.session_state.model):
+    _write_again({field.name for field in fields(Inputs)} - state.read_by(st.session_state.model))
+
+
+def _write_again(names: set[str]) -> None:
+    for name in names:
         st.session_state[name] = st.session_state[name]
+
+
+def switch_model() -> None:
+    """Shows what the other model opens with; its widgets, drawn anew, get the values they had."""
+    st.session_state.view_link = {}
+    st.session_state.pop("opened", None)
+    _write_again(state.read_by(st.session_state.model))
 
 
 def reset() -> None:
@@ -47,6 +59,7 @@ def reset() -> None:
     for field in fields(Inputs):
         st.session_state[field.name] = field.default
     st.session_state.view_link = {}
+    st.session_state.pop("opened", None)
     st.session_state.reset_count = st.session_state.get("reset_count", 0) + 1
 
 
@@ -68,7 +81,7 @@ def model_controls() -> None:
         ("translator", "untrained"),
         key="model",
         required=True,
-        on_change=lambda: st.session_state.update(view_link={}),
+        on_change=switch_model,
         help="The translator was trained for this app; the untrained model reads any words.",
     )
     (_untrained if st.session_state.model == "untrained" else _translator)()
