@@ -76,9 +76,7 @@ def evaluate(model: Transformer, tokenizer: WordTokenizer, examples: Sequence[Ex
     right when a changed adjective makes the other noun the antecedent.
     """
     translation, pronoun = _translation_scores(model, tokenizer, examples)
-    resolved = [(pair, direction, pair.mention(direction)) for pair, direction in examples]
-    looks = [look(model, tokenizer, pair, way, mention) for pair, way, mention in resolved if mention]
-    flips = _counterparts(model, tokenizer, examples)
+    looks, flips = _looks(model, tokenizer, examples)
     layers: list[dict[str, Any]] = [
         {"layer": layer, **_attention(looks, flips, lambda weights, at=layer: weights[at].mean())}
         for layer in range(model.config.n_layers)
@@ -123,24 +121,20 @@ def _translation_scores(
     return {"all": _share(right), **ways}, _share(resolved)
 
 
-def _counterparts(
+def _looks(
     model: Transformer, tokenizer: WordTokenizer, examples: Sequence[Example]
-) -> list[tuple[Look, Look]]:
-    """Looks in a sentence and in its counterpart, for every sentence that has one."""
-    both = []
+) -> tuple[list[Look], list[tuple[Look, Look]]]:
+    """From every pronoun with an antecedent; and, where there is one, in the sentence and its counterpart."""
+    looks, flips = [], []
     for pair, direction in examples:
+        if (mention := pair.mention(direction)) is None:
+            continue
+        one = look(model, tokenizer, pair, direction, mention)
+        looks.append(one)
         other = counterpart(pair)
-        mention = pair.mention(direction)
-        if other and mention:
-            other_mention = other.mention(direction)
-            assert other_mention
-            both.append(
-                (
-                    look(model, tokenizer, pair, direction, mention),
-                    look(model, tokenizer, other, direction, other_mention),
-                )
-            )
-    return both
+        if other and (mention := other.mention(direction)):
+            flips.append((one, look(model, tokenizer, other, direction, mention)))
+    return looks, flips
 
 
 def _attention(
