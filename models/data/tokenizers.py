@@ -110,7 +110,7 @@ class WordTokenizer:
         """At most three known words that look like the given one."""
         if len(word) > _LONGEST_WORD:
             return []
-        return difflib.get_close_matches(word.lower(), self.vocabulary[len(SPECIALS) :], n=3, cutoff=0.6)
+        return difflib.get_close_matches(word.lower(), self.vocabulary[len(SPECIALS) :], n=3, cutoff=0.4)
 
     def _unknown(self, ids: list[int], tokens: list[str], spans: list[tuple[int, int]]) -> list[Unknown]:
         suggestions: dict[str, list[str]] = {}
