@@ -12,8 +12,10 @@ import torch
 from bertviz import head_view, model_view
 from playwright.sync_api import Page, Route
 
+from benchmarks.load import count_bytes
+from benchmarks.paint import alone, choose_layers
 from benchmarks.probe import Times, first_paint, open_page, press_to_paint
-from benchmarks.servers import changed
+from benchmarks.servers import DRAWN, changed, untrained
 from benchmarks.setting import Setting, print_table
 
 # What bertviz 1.4.1 asks for, by the end of the address: npm package and file in it.
@@ -72,27 +74,51 @@ def serve_scripts(page: Page, scripts: dict[str, str]) -> None:
 
 
 def compare(setting: Setting) -> None:
-    """BertViz's own pages at sizes that it can still draw, each opened in the same browser as ours."""
+    """BertViz's own pages at sizes that it can still draw, and Explore's, each opened in the same browser."""
+    rows = []
     scripts = fetch_scripts(setting.folder)
+    for n_tokens in TOKENS:
+        rows.append([f"Explore, lines, {n_tokens} tokens", *measure_explore(setting, n_tokens)])
+        if scripts is None:
+            continue
+        for view in ("head", "model"):
+            rows.append(
+                [
+                    f"BertViz, {view} view, {n_tokens} tokens",
+                    *measure_bertviz(setting, view, n_tokens, scripts),
+                ]
+            )
+    columns = ["6 layers × 12 heads", "MB", "first drawn ms", "another layer: median ms", "p95 ms"]
+    print_table("Beside BertViz, same shapes, same browser", columns, rows)
     if scripts is None:
         print(
             "\nBertViz was not measured: its scripts could not be fetched (npm or its registry is not there)."
         )
-        return
-    rows = []
-    for view in ("head", "model"):
-        for n_tokens in TOKENS:
-            path = write_page(view, n_tokens, setting.folder)
-            page = open_page(setting.browser, first=NEW_DRAWING)
-            serve_scripts(page, scripts)
-            first = first_paint(page, path.as_uri())
-            megabytes = f"{path.stat().st_size / 1e6:.0f}"
-            layers = change_layers(page, setting.rounds) if view == "head" else None
-            changed = [f"{layers.median:.0f}", f"{layers.p95:.0f}"] if layers else ["", ""]
-            rows.append([f"{view} view, {n_tokens} tokens", megabytes, f"{first:.0f}", *changed])
-            page.context.close()
-    columns = ["6 layers × 12 heads", "HTML MB", "first drawn ms", "another layer: median ms", "p95 ms"]
-    print_table("BertViz, same shapes, same browser", columns, rows)
+
+
+def measure_explore(setting: Setting, n_tokens: int) -> list[str]:
+    url = f"{setting.app.url}/?{untrained(n_tokens, n_layers=LAYERS, n_heads=HEADS, view='lines')}"
+    page = open_page(setting.browser, first=DRAWN)
+    sizes = count_bytes(page)
+    first = first_paint(page, url)
+    megabytes = sum(sizes) / 1e6
+    page.context.close()
+    layers, _ = alone(setting, url, choose_layers)
+    return [f"{megabytes:.2f}", f"{first:.0f}", f"{layers.median:.0f}", f"{layers.p95:.0f}"]
+
+
+def measure_bertviz(setting: Setting, view: str, n_tokens: int, scripts: dict[str, str]) -> list[str]:
+    path = write_page(view, n_tokens, setting.folder)
+    page = open_page(setting.browser, first=NEW_DRAWING)
+    serve_scripts(page, scripts)
+    cells = [f"{path.stat().st_size / 1e6:.0f}", f"{first_paint(page, path.as_uri()):.0f}"]
+    if view == "head":
+        layers = change_layers(page, setting.rounds)
+        cells += [f"{layers.median:.0f}", f"{layers.p95:.0f}"]
+    else:
+        cells += ["", ""]  # the model view shows all layers at once
+    page.context.close()
+    return cells
 
 
 def change_layers(page: Page, rounds: int) -> Times:

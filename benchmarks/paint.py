@@ -99,8 +99,8 @@ def in_browser(setting: Setting) -> None:
     steps = f"{setting.app.url}/?view=head&stack=decoder.cross"
     kinds = [
         ("lines: hover a token", lines, hover_tokens),
-        ("lines: add or remove a head", lines, lambda page: click_each(page.locator(".choice.chips button"))),
-        ("lines: choose a layer", lines, lambda page: click_each(page.locator("[aria-label=layer] button"))),
+        ("lines: add or remove a head", lines, toggle_heads),
+        ("lines: choose a layer", lines, choose_layers),
         ("grid: open a head", grid, open_heads),
         ("decoder: drag the step slider", steps, drag_steps),
     ]
@@ -156,6 +156,14 @@ def click(page: Page, target: Locator) -> float:
 def click_each(buttons: Locator) -> Iterator[float]:
     for button in itertools.cycle(buttons.all()[::-1]):
         yield click(buttons.page, button)
+
+
+def choose_layers(page: Page) -> Iterator[float]:
+    return click_each(page.locator("[aria-label=layer] button"))
+
+
+def toggle_heads(page: Page) -> Iterator[float]:
+    return click_each(page.locator(".choice.chips button"))
 
 
 def open_heads(page: Page) -> Iterator[float]:

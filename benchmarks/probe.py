@@ -7,6 +7,8 @@ from pathlib import Path
 
 from playwright.sync_api import Browser, Page
 
+from benchmarks.percentile import percentile
+
 SCRIPT = Path(__file__).with_suffix(".js").read_text()
 PATIENCE_MS = 180_000
 
@@ -23,8 +25,7 @@ class Times:
 
     @property
     def p95(self) -> float:
-        """Nearest rank; of 20 values the 19th."""
-        return sorted(self.ms)[max(0, round(0.95 * len(self.ms)) - 1)]
+        return percentile(self.ms, 95)
 
 
 def open_page(browser: Browser, *, first: str | None = None) -> Page:

@@ -21,6 +21,8 @@ from streamlit.proto.Slider_pb2 import Slider
 from websockets.asyncio.client import ClientConnection, connect
 from websockets.typing import Subprotocol
 
+from benchmarks.percentile import percentile
+
 SECONDS_BETWEEN_ARRIVALS = 0.05
 SECONDS_OF_THOUGHT = (1.0, 3.0)
 PATIENCE_SECONDS = 120.0
@@ -40,11 +42,8 @@ class Report:
         return bool(self.errors) or not self.seconds
 
     def percentile_ms(self, percent: float) -> float:
-        """Nearest-rank percentile of the answer times in milliseconds; ValueError if there are none."""
-        if not self.seconds:
-            raise ValueError("no change was measured; look at the errors")
-        rank = max(0, round(percent / 100 * len(self.seconds)) - 1)
-        return 1000 * sorted(self.seconds)[rank]
+        """Percentile of the answer times in milliseconds; ValueError if there are none."""
+        return 1000 * percentile(self.seconds, percent)
 
     def __str__(self) -> str:
         errors = f"{len(self.errors)} errors" + "".join(
