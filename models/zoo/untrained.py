@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, Literal, get_args
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -13,7 +13,7 @@ from models.engine import masks
 from models.engine.trace import Trace
 from models.engine.transformer import Transformer
 
-Mask = Literal["none", "causal", "padding", "causal+padding"]
+MASKS = ("none", "causal", "padding", "causal+padding")
 PAD = "<pad>"
 
 
@@ -42,13 +42,13 @@ class UntrainedModel:
         """The word of each token id that `text` uses: <pad>, then its different words as they appear."""
         return (PAD, *dict.fromkeys(text.split()))
 
-    def tokens(self, text: str, *, mask: Mask = "none") -> list[str]:
+    def tokens(self, text: str, *, mask: str = "none") -> list[str]:
         """The words of `text` as the model reads them; masks with padding add three <pad> to hide.
 
         Raises ValueError for an unknown mask, a text without words, and more words than the model can read.
         """
-        if mask not in get_args(Mask):
-            raise ValueError(f"mask={mask!r} is unknown; choose one of {', '.join(get_args(Mask))}")
+        if mask not in MASKS:
+            raise ValueError(f"mask={mask!r} is unknown; choose one of {', '.join(MASKS)}")
         words = text.split()
         if not words:
             raise ValueError("the text is empty; give at least one word")
@@ -62,7 +62,7 @@ class UntrainedModel:
 
     @torch.no_grad()
     def trace(
-        self, text: str, *, mask: Mask = "none", reduce: Callable[[str, Tensor], Any | None] | None = None
+        self, text: str, *, mask: str = "none", reduce: Callable[[str, Tensor], Any | None] | None = None
     ) -> Trace:
         """All that the model computes on `text`; `reduce` as in `Trace`. Raises as `tokens` does."""
         tokens = self.tokens(text, mask=mask)
