@@ -66,14 +66,29 @@ def current() -> Current:
 
 
 def _check_link(body: Body) -> None:
-    """Drops what the link asks of the view that this trace does not have, and says so."""
-    linked = st.session_state.view_link
-    stack = next((s for s in body.stacks if s.id == linked.get("stack")), body.stacks[0])
-    counts = {"layer": stack.n_layers, "head": stack.n_heads, "query": stack.n_query, "key": stack.n_key}
+    """Drops what a link asks of the view that its trace does not have, and says so; once, for later traces
+    may be shorter.
+    """
+    if st.session_state.get("link_checked"):
+        return
+    st.session_state.link_checked = True
+    linked, stacks = st.session_state.view_link, body.stacks
+    stack = next((s for s in stacks if s.id == linked.get("stack")), stacks[0])
+    n_steps = min(stacks[-1].n_query, payload.MAX_STEPS)
+    counts = {"layer": stack.n_layers, "head": stack.n_heads, "heads": stack.n_heads, "step": n_steps}
+    counts |= {"query": stack.n_query, "key": stack.n_key}
+    rules = {}
+    if stack.id != linked.get("stack", stack.id):
+        rules["stack"] = f"one of {', '.join(s.id for s in stacks)}"
     for name, count in counts.items():
-        if linked.get(name, 0) >= count:
-            problem = f"The link's {name}={linked.pop(name)} is not below {count}; its default is shown."
-            st.session_state.setdefault("link_problems", []).append(problem)
+        asked = linked.get(name, 0)
+        if (max(asked) if isinstance(asked, tuple) else asked) >= count:
+            rules[name] = f"below {count}"
+    for name, rule in rules.items():
+        value = linked.pop(name)
+        shown = ".".join(map(str, value)) if isinstance(value, tuple) else value
+        problem = f"The link's {name}={shown} is not {rule}; its default is shown."
+        st.session_state.link_problems = [*st.session_state.get("link_problems", ()), problem]
 
 
 def _linked_opening(inputs: Inputs) -> Opened:
