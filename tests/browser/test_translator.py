@@ -1,0 +1,204 @@
+"""The translator's story and controls: what the page shows is what the shipped model computes."""
+
+import random
+import re
+
+import numpy as np
+import pytest
+from playwright.sync_api import expect
+
+from models import list_models, load_model
+from models.zoo.loaded import LoadedModel
+from tests.browser.lab import Lab, agrees
+
+TIRED = "the animal did not cross the street because it was too tired"
+WIDE = TIRED.replace("tired", "wide")
+WORDS = ["<2fr>", *TIRED.split(), "<eos>"]
+IT, ANIMAL, STREET = WORDS.index("it"), WORDS.index("animal"), WORDS.index("street")
+
+
+@pytest.fixture(scope="module")
+def lm() -> LoadedModel:
+    return load_model("translator")
+
+
+@pytest.fixture(scope="module")
+def card() -> object:
+    return next(card for card in list_models() if card.name == "translator")
+
+
+def inks(lab: Lab) -> np.ndarray:
+    """How strong a line ends at each key of the lines view, 0..1."""
+    alpha = lab.pixels(".lines-board canvas")[..., 3]
+    middles = ((np.arange(len(WORDS)) + 0.5) * lab.of_view("lines", "view.row")).astype(int)
+    return alpha[middles, -5] / 255
+
+
+def caption(lab: Lab) -> tuple[str, str, str]:
+    """(query, key, weight) of the line that says what to notice."""
+    found = re.match(r"“(.+)” looks at “(.+)”: (\d\.\d\d) of its", lab.stage.locator(".notice").inner_text())
+    assert found
+    return found.groups()
+
+
+def write_target(lab: Lab, target: str) -> None:
+    box = lab.page.get_by_role("textbox", name="Target")
+    box.fill(target)
+    box.press("Enter")
+
+
+def assert_translation(lab: Lab, text: str) -> None:
+    expect(lab.stage.locator(".translation")).to_have_text(re.compile(rf"^→ {re.escape(text)}( · .*)?$"))
+
+
+def test_the_first_visit_tells_the_story_in_one_head(lab: Lab, lm: LoadedModel, card) -> None:
+    lab.open()
+    expect(lab.sentence).to_have_value(TIRED)
+    assert lab.chosen("view") == ["lines"]
+    layer, head = card.showcase["layer"], card.showcase["head"]
+    assert (lab.chosen("layer"), lab.chosen("head")) == ([str(layer)], [str(head)])
+    query, key, weight = caption(lab)
+    assert (query, key) == ("it", "animal")
+    row = lm.trace(TIRED)[f"encoder.{layer}.self.pattern"][head, IT].numpy()
+    assert agrees(weight, row[ANIMAL])
+    np.testing.assert_allclose(inks(lab), np.where(row >= 0.02, row, 0), atol=0.02)
+    for name in ("tired → wide", "show all heads"):
+        expect(lab.stage.get_by_role("button", name=name)).to_be_visible()
+
+
+def test_one_word_turns_it_from_the_animal_to_the_street_and_il_to_elle(lab: Lab) -> None:
+    lab.open()
+    seen = {}
+    for name, noun, pronoun in [("tired", ANIMAL, "il"), ("wide", STREET, "elle"), ("tired", ANIMAL, "il")]:
+        expect(lab.sentence).to_have_value(TIRED if name == "tired" else WIDE)
+        assert caption(lab)[:2] == ("it", WORDS[noun])
+        assert inks(lab).argmax() == noun
+        assert lab.stage.locator(".translation strong").all_inner_texts() == [pronoun]
+        seen[name] = inks(lab)
+        with lab.redrawn():
+            lab.stage.get_by_role("button", name=f"{name} → ").click()
+    assert seen["tired"][ANIMAL] > 4 * seen["wide"][ANIMAL]
+    assert seen["wide"][STREET] > 4 * seen["tired"][STREET]
+
+
+@pytest.mark.parametrize("stack", ["decoder.self", "decoder.cross"])
+def test_the_decoders_stacks_show_their_own_numbers(lab: Lab, lm: LoadedModel, stack: str) -> None:
+    lab.open(view="head")
+    trace = lm.trace(TIRED)
+    side, kind = stack.split(".")
+    lab.choose("stack", stack)
+    lab.choose("layer", 0)
+    lab.choose("head", 1)
+    for query, key in [(3, 2), (11, 0), (14, 9)]:
+        lab.hover_cell(query, key)
+        lab.assert_reads(trace, f"{side}.0.{kind}", 1, query, key)
+
+
+def test_the_step_slider_hides_what_has_not_happened_yet(lab: Lab, lm: LoadedModel) -> None:
+    lab.open(view="head", stack="decoder.cross")
+    tokens = lm.trace(TIRED).tokens["decoder"]
+    slider = lab.stage.get_by_role("slider", name="Decoding step")
+    for step in (0, 5, len(tokens) - 1):
+        slider.fill(str(step))
+        said = [*tokens[1:], "<eos>"][step]
+        expect(lab.stage.locator(".step output")).to_have_text(f"{step} of {len(tokens) - 1} → {said}")
+        cell, left, top = (lab.of_view("head", f"view.{name}") for name in ("cell", "left", "top"))
+        rows = (top + (np.arange(len(tokens)) + 0.5) * cell).astype(int)
+        visible = lab.pixels(".head-board canvas")[rows, int(left + 0.5 * cell), 3] == 255
+        np.testing.assert_array_equal(visible, np.arange(len(tokens)) <= step)
+
+
+def test_each_steps_words_have_the_models_probabilities(lab: Lab, lm: LoadedModel) -> None:
+    lab.open(view="output")
+    trace = lm.trace(TIRED)
+    logits = trace["logits"].double().numpy()
+    probabilities = np.exp(logits - logits.max(-1, keepdims=True))
+    probabilities /= probabilities.sum(-1, keepdims=True)
+    for step in (0, 10, len(logits) - 1):
+        lab.stage.locator(f'.steps button[data-step="{step}"]').click()
+        best = np.argsort(-probabilities[step])[:10]
+        rows = lab.stage.locator(".next tbody tr").all()
+        assert [row.locator("th").inner_text() for row in rows] == [
+            lm.tokenizer.vocabulary[at] for at in best
+        ]
+        for row, at in zip(rows, best, strict=True):
+            assert agrees(row.locator(".weight").inner_text(), float(f"{probabilities[step, at]:.6g}"))
+        chosen = lab.stage.locator(".next tr.chosen th").inner_text()
+        assert chosen == [*trace.tokens["decoder"][1:], "<eos>"][step]
+
+
+def test_the_antecedent_that_the_encoder_names_is_shown(lab: Lab, lm: LoadedModel) -> None:
+    for text, noun in [(TIRED, "animal"), (WIDE, "street")]:
+        lab.open(view="output", text=text)
+        (named,) = lm.antecedents(lm.trace(text))
+        pronoun, word, probability = lab.stage.locator(".antecedents tbody tr > *").all_inner_texts()
+        assert (pronoun, word) == ("it", f"→ {noun}")
+        assert agrees(probability, named.probability)
+
+
+def test_a_typed_target_is_forced(lab: Lab, lm: LoadedModel) -> None:
+    lab.open(view="head", stack="decoder.self")
+    forced = "l'animal n'a pas traversé la rue parce qu'elle était trop fatiguée"
+    with lab.redrawn():
+        write_target(lab, forced)
+    assert_translation(lab, forced)
+    trace = lm.trace(TIRED, forced)
+    assert lab.written(".head-board canvas")[: len(trace.tokens["decoder"])] == trace.tokens["decoder"]
+    for query, key in [(12, 11), (14, 2)]:
+        lab.hover_cell(query, key)
+        lab.assert_reads(
+            trace, f"decoder.{lab.chosen('layer')[0]}.self", int(lab.chosen("head")[0]), query, key
+        )
+    with lab.redrawn():
+        write_target(lab, "")
+    assert_translation(lab, lm.translate(TIRED).text)
+
+
+def test_the_beams_width_can_change_the_translation(lab: Lab, lm: LoadedModel, card) -> None:
+    rng = random.Random(0)
+    words = sorted(lm.card["words"]["en"])
+    salads = (" ".join(rng.sample(words, 5)) for _ in range(500))  # greedy decoding errs on nonsense
+    text = next(t for t in salads if lm.translate(t).text != lm.translate(t, beam_width=2).text)
+    lab.open(text=text)
+    assert_translation(lab, lm.translate(text).text)
+    lab.page.get_by_role("slider", name="Beam width").press("ArrowRight")
+    assert_translation(lab, lm.translate(text, beam_width=2).text)
+
+
+def test_the_other_direction_translates_french(lab: Lab, lm: LoadedModel) -> None:
+    lab.open(text="l'animal n'a pas traversé la rue parce qu'il était trop fatigué")
+    with lab.redrawn():
+        lab.page.get_by_role("radio", name="FR → EN").click()
+    assert_translation(lab, "the animal did not cross the street because it was too tired")
+    assert lab.stage.locator(".tokens.queries button").first.inner_text() == "<2en>"
+
+
+def test_an_unknown_word_is_marked_and_a_click_replaces_it(lab: Lab, lm: LoadedModel) -> None:
+    lab.open(text="the animel did not cross the street because it was tired")
+    assert lab.stage.locator(".tokens.queries button.unknown").all_inner_texts() == ["animel"]
+    (unknown,) = lm.encode_source("the animel did not cross the street").unknown
+    for word in unknown.suggestions:
+        expect(lab.page.get_by_role("button", name=word, exact=True)).to_be_visible()
+    with lab.redrawn():
+        lab.page.get_by_role("button", name="animal", exact=True).click()
+    expect(lab.sentence).to_have_value("the animal did not cross the street because it was tired")
+    expect(lab.stage.locator(".tokens button.unknown")).to_have_count(0)
+    expect(lab.page.get_by_text("Not in the translator's vocabulary")).to_have_count(0)
+
+
+def test_examples_are_one_click_away(lab: Lab, lm: LoadedModel, card) -> None:
+    lab.open(target="le chat")
+    for example in card.examples[1:]:
+        with lab.redrawn():
+            lab.page.get_by_role("radio", name=example["label"], exact=True).click()
+        expect(lab.sentence).to_have_value(example["text"])
+        assert_translation(lab, lm.translate(example["text"]).text)
+
+
+def test_the_vocabulary_can_be_read(lab: Lab, lm: LoadedModel) -> None:
+    lab.open()
+    lab.page.get_by_role("button", name="Words").click()
+    for language, name in (("en", "English"), ("fr", "French")):
+        words = sorted(lm.card["words"][language])
+        expect(lab.page.get_by_text(f"{len(words)} {name} words")).to_be_visible()
+        expect(lab.page.get_by_text(", ".join(words), exact=True)).to_be_visible()
