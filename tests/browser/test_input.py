@@ -1,0 +1,110 @@
+"""Sentences of every kind: read, or refused in a sentence while the last good figure stays."""
+
+import pytest
+from playwright.sync_api import expect
+
+from tests.browser.lab import TEXT, Lab, untrained
+
+ODD_TEXTS = {
+    "one token": "alone",
+    "emoji": "I 🙂 👩‍👩‍👧 the 🏳️‍🌈 ok",
+    "right to left": "החתול ישב על השטיח كلب",
+    "markup": "<script>alert(1)</script> <img src=x onerror=alert(2)> <b>bold</b>",
+    "markdown": "**bold** [link](http://example.org) $x^2$ `code` :red[x]",
+    "quotes": "\"quoted\" 'single' \\ back\\slash \u2028 %s {x}",
+    "long word": "a" * 5_000 + " b",
+}
+
+
+@pytest.fixture
+def no_dialog(lab: Lab) -> Lab:
+    """A dialog, which only a script of the text's could open, fails the test."""
+    opened: list[str] = []
+    lab.page.on("dialog", lambda dialog: (opened.append(dialog.message), dialog.dismiss()))
+    yield lab
+    assert opened == []
+
+
+@pytest.mark.parametrize("kind", ODD_TEXTS)
+def test_an_odd_text_is_read_as_it_is(no_dialog: Lab, kind: str) -> None:
+    lab, text = no_dialog, ODD_TEXTS[kind]
+    lab.untrained(view="head", layer=1, head=2)
+    with lab.redrawn():
+        lab.type(text)
+    trace, last = untrained(text), len(text.split()) - 1
+    lab.hover_cell(last, 0)
+    lab.assert_reads(trace, "encoder.1.self", 2, last, 0)
+    for view in ("lines", "numbers", "output", "grid"):
+        lab.choose("view", view)
+    lab.choose("view", "lines")
+    titles = lab.stage.locator(".tokens.keys button").evaluate_all("(all) => all.map((token) => token.title)")
+    assert titles == text.split()
+    expect(lab.problem).to_have_count(0)
+
+
+@pytest.mark.parametrize("kind", ODD_TEXTS)
+def test_the_translator_marks_an_odd_text_as_unknown(no_dialog: Lab, kind: str) -> None:
+    lab = no_dialog
+    lab.open()
+    with lab.redrawn():
+        lab.type(ODD_TEXTS[kind])
+    expect(lab.stage.locator(".tokens.queries button.unknown").first).to_be_visible()
+    assert lab.page.locator("script", has_text="alert(1)").count() == 0
+    assert lab.page.locator("a[href*='example.org']").count() == 0
+    for view in ("head", "numbers", "output", "grid"):
+        lab.choose("view", view)
+    expect(lab.stage.locator(".panel")).to_be_visible()
+
+
+def test_1024_tokens_are_read(lab: Lab) -> None:
+    text = " ".join(f"w{at % 700}" for at in range(1_024))
+    lab.untrained(view="head", layer=1, head=2)
+    with lab.redrawn():
+        lab.type(text)
+    expect(lab.problem).to_have_count(0)
+    expect(lab.stage.locator(".head-view .side")).to_contain_text("of 1024.")
+    lab.hover_cell(100, 3)
+    lab.assert_reads(untrained(text), "encoder.1.self", 2, 100, 3)
+    for view in ("lines", "numbers", "output", "grid"):
+        lab.choose("view", view)
+        expect(lab.stage.locator(".panel")).to_be_visible()
+
+
+REFUSED = {
+    "empty": ("", "The sentence is empty; type at least one word"),
+    "blank": ("   ", "The sentence is empty; type at least one word"),
+    "1,025 tokens": ("word " * 1_025, "1,025 words; the untrained model reads at most 1,024; remove 1"),
+    "1 MB": ("word " * 200_000, "1,000,000 characters; at most 20,000 are read; remove 980,000"),
+}
+
+
+@pytest.mark.parametrize("kind", REFUSED)
+def test_what_cannot_be_read_is_refused_and_the_last_figure_stays(lab: Lab, kind: str) -> None:
+    text, sentence = REFUSED[kind]
+    lab.untrained(view="head", layer=1, head=2)
+    lab.type(text)
+    expect(lab.problem).to_contain_text(sentence)
+    expect(lab.page.get_by_test_id("stException")).to_have_count(0)
+    lab.hover_cell(7, 1)
+    lab.assert_reads(untrained(TEXT), "encoder.1.self", 2, 7, 1)
+    with lab.redrawn():
+        lab.type("and then it works again")
+    expect(lab.problem).to_have_count(0)
+    lab.hover_cell(3, 1)
+    lab.assert_reads(untrained("and then it works again"), "encoder.1.self", 2, 3, 1)
+
+
+def test_the_translator_refuses_more_words_than_it_reads(lab: Lab) -> None:
+    lab.open()
+    lab.type("the cat " * 100)
+    expect(lab.problem).to_contain_text("the text has 200 words, but this model reads at most 126; remove 74")
+    expect(lab.stage.locator(".notice")).to_contain_text("“it” looks at “animal”")
+
+
+def test_a_target_that_is_too_long_is_refused_too(lab: Lab) -> None:
+    lab.open()
+    box = lab.page.get_by_role("textbox", name="Target")
+    box.fill("le chat " * 100)
+    box.press("Enter")
+    expect(lab.problem).to_contain_text("200 words, but this model reads at most 126")
+    expect(lab.stage.locator(".translation")).to_contain_text("l'animal n'a pas traversé")
