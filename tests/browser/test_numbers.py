@@ -50,12 +50,17 @@ def assert_shows_cell(lab: Lab, a: dict[str, np.ndarray], query: int, key: int, 
     n_shown = min(8, a["pattern"].shape[1])
     shown_keys = assert_softmax_row(lab, a["scores"][query], a["pattern"][query], key, n_shown)
     values = section(lab, 4).locator("tr").all()
-    assert len(values) == n_shown + 1
-    for row, at in zip(values[:-1], shown_keys, strict=True):
+    rest = a["pattern"].shape[1] - n_shown
+    assert len(values) == n_shown + 1 + (rest > 0)
+    for row, at in zip(values[:n_shown], shown_keys, strict=True):
         weight, rest_of_name = row.locator("th").inner_text().split(" × v of ")
         assert agrees(weight, a["pattern"][query, at])
         assert rest_of_name == lab.stage.locator(f'.rows tr[data-key="{at}"] th').inner_text()
-        assert_strip(row, a["v"][at])
+        assert_strip(row, a["pattern"][query, at] * a["v"][at])
+    if rest > 0:
+        others = np.delete(np.arange(a["pattern"].shape[1]), shown_keys)
+        assert values[-2].locator("th").inner_text() == f"{rest} other keys"
+        assert_strip(values[-2], a["pattern"][query, others] @ a["v"][others])
     assert_strip(values[-1], a["z"][query])
     np.testing.assert_allclose(a["pattern"][query] @ a["v"], a["z"][query], atol=1e-5)
 

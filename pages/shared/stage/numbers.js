@@ -150,21 +150,23 @@ class NumbersView {
     return exact.nk < this.stage.stack.nKey ? 1 : sent;
   }
 
+  /* The rows add up to z channel by channel: the heaviest keys one by one, then all others together. */
   sum(cell) {
     const { exact, i } = cell;
     const { stack, data } = this.stage;
     const { d } = exact;
     const top = this.topKeys(cell);
     const z = exact.z.subarray(i * d, (i + 1) * d);
-    const value = (at) => exact.v.subarray(at * d, (at + 1) * d);
-    const most = Math.max(...top.flatMap((at) => Array.from(value(at), Math.abs)), ...Array.from(z, Math.abs));
+    const weighted = top.map((at) => Float64Array.from(exact.v.subarray(at * d, (at + 1) * d), (v) => v * exact.pattern[i * exact.nk + at]));
+    const others = Float64Array.from(z, (total, channel) => weighted.reduce((rest, row) => rest - row[channel], total));
+    const most = Math.max(...[...weighted, z].flatMap((row) => Array.from(row, Math.abs)));
+    const name = (at) => `${number(exact.pattern[i * exact.nk + at], 3)} × v of ${shorten(data.tokens(stack.keySide)[at + exact.k0].text)}`;
+    const rest = stack.nKey - top.length;
     return this.section("4", "weighted sum of the values: z", [
       el("table", { class: "strips" }, [
-        ...top.map((at) => {
-          const weight = exact.pattern[i * exact.nk + at];
-          return this.strip(`${number(weight, 3)} × v of ${shorten(data.tokens(stack.keySide)[at + exact.k0].text)}`, "value", value(at), most);
-        }),
-        this.strip(stack.nKey > top.length ? `z (all ${stack.nKey} keys)` : "z", "z", z, most),
+        ...top.map((at, row) => this.strip(name(at), "value", weighted[row], most)),
+        rest > 0 && this.strip(`${rest} other keys`, "muted", others, most),
+        this.strip("z, their sum", "z", z, most),
       ]),
     ]);
   }
