@@ -14,6 +14,7 @@ from tools.background import serving_the_app
 
 WARM_UPS = 3
 PAUSE_MS = 300  # lets the last interaction's aftermath end before the next page's turn
+SECONDS_BETWEEN_ROUNDS = 2
 TOKENS = (32, 128, 512)
 AT_MOST_FLOOR = {32: 1.0, 128: 1.0, 512: 2.5}
 AT_MOST_SUBPLOTS = {32: 0.25, 512: 0.1}
@@ -48,6 +49,7 @@ def take_turns(rounds: int, measures: dict[str, Callable[[], float]]) -> dict[st
     """Measure each in turn, `rounds` times after a few warm-ups, so that all share the machine's moods."""
     times = {name: Times() for name in measures}
     for turn in range(-WARM_UPS, rounds):
+        time.sleep(SECONDS_BETWEEN_ROUNDS)
         for name, measure in measures.items():
             ms = measure()
             if turn >= 0:
@@ -58,10 +60,11 @@ def take_turns(rounds: int, measures: dict[str, Callable[[], float]]) -> dict[st
 def controls(setting: Setting) -> None:
     sliders = {"floor": Slider.open(setting, setting.echo.url, "value", servers.ECHOED)}
     for n in TOKENS:
-        url = f"{setting.subplots.url}/?tokens={n}"
-        sliders[f"subplots {n}"] = Slider.open(setting, url, "seed", servers.SUBPLOTS_DRAWN)
         url = f"{setting.app.url}/?{servers.untrained(n, view='grid')}"
         sliders[f"Explore {n}"] = Slider.open(setting, url, "Seed", servers.DRAWN_FROM_NEW_DATA)
+    for n in TOKENS:  # last, so that nobody's turn comes right after the slowest
+        url = f"{setting.subplots.url}/?tokens={n}"
+        sliders[f"subplots {n}"] = Slider.open(setting, url, "seed", servers.SUBPLOTS_DRAWN)
     times = take_turns(setting.rounds, {name: slider.move for name, slider in sliders.items()})
     floor = times["floor"]
     rows = [["plain page that echoes a slider (floor)", f"{floor.median:.0f}", f"{floor.p95:.0f}", "1", ""]]
