@@ -1,0 +1,162 @@
+"""Taking away: what is downloaded is opened here and compared with the trace."""
+
+import io
+from pathlib import Path
+from xml.etree import ElementTree
+
+import numpy as np
+import pandas as pd
+import pytest
+from playwright.sync_api import Browser, Download, Locator, expect
+
+from models import load_model
+from tests.browser.lab import TEXT, Lab, untrained
+
+WORDS = TEXT.split()
+OPEN = {"view": "head", "layer": 1, "head": 2, "seed": 5}
+TIRED = "the animal did not cross the street because it was too tired"
+
+
+def open_dialog(lab: Lab) -> Locator:
+    lab.stage.get_by_role("button", name="take away").click()
+    dialog = lab.page.get_by_role("dialog")
+    expect(dialog.locator(".js-plotly-plot .main-svg").first).to_be_visible()
+    return dialog
+
+
+def press(lab: Lab, dialog: Locator, name: str) -> Download:
+    with lab.page.expect_download() as waiting:
+        dialog.get_by_role("button", name=name).click()
+    return waiting.value
+
+
+def content(download: Download) -> bytes:
+    return Path(download.path()).read_bytes()
+
+
+def camera(lab: Lab, dialog: Locator) -> Download:
+    dialog.locator(".js-plotly-plot").hover()
+    with lab.page.expect_download() as waiting:
+        dialog.locator(".modebar-btn[data-title*='ownload']").click()
+    return waiting.value
+
+
+def code_of(dialog: Locator) -> str:
+    return dialog.get_by_test_id("stCode").locator("code").inner_text()
+
+
+def test_the_camera_makes_a_png(lab: Lab) -> None:
+    lab.untrained(**OPEN)
+    download = camera(lab, open_dialog(lab))
+    assert download.suggested_filename == "encoder-1-self-head-2.png"
+    image = content(download)
+    assert image.startswith(b"\x89PNG\r\n\x1a\n")
+    width, height = (int.from_bytes(image[at : at + 4], "big") for at in (16, 20))
+    assert min(width, height) >= 400
+
+
+@pytest.mark.parametrize("view", ["head", "lines", "grid", "numbers", "output"])
+def test_the_camera_makes_an_svg_with_the_tokens_of_each_view(lab: Lab, view: str) -> None:
+    lab.untrained(**{**OPEN, "view": view})
+    dialog = open_dialog(lab)
+    dialog.get_by_role("radio", name="SVG").click()
+    # The camera button reads its settings when the figure is drawn again.
+    expect(dialog.get_by_role("radio", name="SVG")).to_be_checked()
+    download = camera(lab, dialog)
+    assert download.suggested_filename.endswith(".svg")
+    root = ElementTree.fromstring(content(download))
+    assert root.tag == "{http://www.w3.org/2000/svg}svg"
+    drawn = "".join(root.itertext())
+    if view == "grid":
+        assert "H2" in drawn or "head 2" in drawn
+    else:
+        assert all(
+            word in drawn for word in (("tired",) if view == "output" else ("cat", "because", "tired"))
+        )
+
+
+def test_the_offline_page_draws_the_figure_without_a_network(
+    lab: Lab, browser: Browser, tmp_path: Path
+) -> None:
+    lab.untrained(**OPEN)
+    saved = tmp_path / "figure.html"
+    press(lab, open_dialog(lab), "Figure, offline HTML").save_as(saved)
+    context = browser.new_context(offline=True)
+    page, failed = context.new_page(), []
+    page.on("requestfailed", lambda request: failed.append(request.url))
+    page.on("pageerror", lambda error: failed.append(str(error)))
+    page.goto(saved.as_uri())
+    expect(page.locator(".js-plotly-plot .main-svg").first).to_be_visible()
+    drawn = page.evaluate(
+        "document.querySelector('.js-plotly-plot').calcdata[0][0].z.map((row) => Array.from(row))"
+    )
+    pattern = untrained(seed=5)["encoder.1.self.pattern"][2].numpy()
+    np.testing.assert_allclose(np.array(drawn, dtype=float), pattern, atol=1e-6)
+    assert all(word in page.locator(".js-plotly-plot").inner_text() for word in ("because", "tired"))
+    assert failed == []
+    context.close()
+
+
+def test_the_archive_holds_the_whole_trace(lab: Lab) -> None:
+    lab.untrained(**OPEN)
+    download = press(lab, open_dialog(lab), "Whole trace, NPZ")
+    assert download.suggested_filename.endswith(".npz")
+    archive = np.load(io.BytesIO(content(download)), allow_pickle=False)
+    trace = untrained(seed=5)
+    assert set(archive) == {*trace, "tokens.encoder"}
+    assert archive["tokens.encoder"].tolist() == WORDS
+    for address in trace:
+        np.testing.assert_allclose(archive[address], trace[address].numpy(), atol=1e-5, err_msg=address)
+
+
+def test_the_table_holds_every_cell_of_the_head(lab: Lab) -> None:
+    lab.untrained(mask="causal", **OPEN)
+    download = press(lab, open_dialog(lab), "This head, CSV")
+    assert download.suggested_filename == "encoder-1-self-head-2.csv"
+    table = pd.read_csv(io.BytesIO(content(download)))
+    trace = untrained(mask="causal", seed=5)
+    q, k, scores, pattern = (
+        trace[f"encoder.1.self.{name}"][2].double().numpy() for name in ("q", "k", "scores", "pattern")
+    )
+    assert table["query"].tolist() == [word for word in WORDS for _ in WORDS]
+    assert table["key"].tolist() == WORDS * len(WORDS)
+    assert table["query_position"].tolist() == [at for at in range(10) for _ in range(10)]
+    for column, expected in {"dot_product": q @ k.T, "score": scores, "weight": pattern}.items():
+        np.testing.assert_allclose(table[column], expected.ravel(), atol=1e-5)
+
+
+def test_the_code_reproduces_the_untrained_models_pattern(lab: Lab) -> None:
+    lab.untrained(n_heads=8, d_head=16, norm="post", mask="causal", **OPEN)
+    code = code_of(open_dialog(lab))
+    assert len([line for line in code.splitlines() if line and "import" not in line]) == 3
+    names: dict[str, object] = {}
+    exec(code, names)
+    expected = untrained(n_heads=8, d_head=16, norm="post", mask="causal", seed=5)["encoder.1.self.pattern"][
+        2
+    ]
+    np.testing.assert_array_equal(names["pattern"], expected)
+
+
+def test_the_code_reproduces_the_translators_pattern(lab: Lab) -> None:
+    target = "le chat n'a pas traversé la rue"
+    lab.open(view="head", stack="decoder.cross", layer=0, head=1, target=target)
+    names: dict[str, object] = {}
+    exec(code_of(open_dialog(lab)), names)
+    expected = load_model("translator").trace(TIRED, target)["decoder.0.cross.pattern"][1]
+    np.testing.assert_allclose(names["pattern"], expected, atol=1e-6)
+
+
+def test_words_that_look_like_code_stay_words_in_the_code(lab: Lab) -> None:
+    text = "it's \"quoted\"\\ {x} '''); raise SystemExit"
+    lab.untrained(text=text, view="head")
+    names: dict[str, object] = {}
+    exec(code_of(open_dialog(lab)), names)
+    np.testing.assert_array_equal(names["pattern"], untrained(text)["encoder.0.self.pattern"][0])
+
+
+def test_a_large_trace_is_still_taken_away(lab: Lab) -> None:
+    """Its open head as a table; the whole of it only where it fits the limit, which the dialog says."""
+    lab.untrained(text=" ".join(f"w{at}" for at in range(1_000)), n_layers=8, n_heads=16, view="head")
+    dialog = open_dialog(lab)
+    expect(dialog).to_contain_text("at most 256 MB are packed")
+    expect(dialog.get_by_role("button", name="Whole trace, NPZ")).to_have_count(0)
