@@ -55,7 +55,9 @@ class HeadView {
     this.left = 26 + widest(stack.querySide, area.q0, area.nq);
     this.top = 26 + widest(stack.keySide, area.k0, area.nk) * 0.87 + 8;
     const overhang = widest(stack.keySide, area.k0 + area.nk - 1, 1) * 0.5;
-    const width = this.root.clientWidth - this.root.lastChild.offsetWidth - 24 - this.left - overhang;
+    const side = this.root.lastChild.offsetWidth;
+    const beside = side < this.root.clientWidth ? side + 24 : 0; // on a narrow screen the side lies below
+    const width = this.root.clientWidth - beside - this.left - overhang;
     const height = this.root.clientHeight - this.top - 6;
     this.cell = Math.max(2, Math.min(width / area.nk, height / area.nq, 46));
     this.right = overhang;
