@@ -81,17 +81,25 @@ class Stage {
   }
 
   receive(bytes, send) {
+    const atEnd = this.data && this.view.step === this.data.header.steps.length - 1;
     this.act = send;
     this.data = new TraceData(bytes);
     const { header } = this.data;
     this.theme = themeOf(this.root);
-    if (this.viewToken !== header.viewToken) this.view = { ...this.defaults(header.linked.stack), ...header.linked };
-    else if (this.focusToken !== header.focusToken && this.view.stack === "encoder.self") Object.assign(this.view, header.focus);
+    if (this.viewToken !== header.viewToken) {
+      this.view = { ...this.defaults(header.linked.stack), ...header.linked };
+      this.asked = null;
+    } else {
+      if (this.focusToken !== header.focusToken && this.view.stack === "encoder.self") Object.assign(this.view, header.focus);
+      if (atEnd) this.view.step = null; // the last step of another text is its own
+    }
     this.viewToken = header.viewToken;
     this.focusToken = header.focusToken;
-    this.asked = null;
     this.settle(this.view);
+    const exact = this.exactHead();
+    if (exact) Object.assign(this.view, { q0: exact.q0, k0: exact.k0 });
     this.draw();
+    this.ask(); // a longer text comes with the numbers of fewer heads, perhaps not of the open one
   }
 
   /* What the view is where nobody has chosen: in the encoder it looks at the first pronoun, if there is one. */
@@ -162,7 +170,9 @@ class Stage {
     if (this.panel.firstChild !== active.root) this.panel.replaceChildren(active.root);
     active.draw();
     this.drawNotice();
-    writeLink(this.data.header.link, this.settle(this.defaults(this.view.stack)), this.view);
+    const usual = this.settle(this.defaults(this.view.stack));
+    if (this.stack.querySide === "decoder") usual.query = null; // the row that opens follows the step, so a link names it
+    writeLink(this.data.header.link, usual, this.view);
     this.painted("draw");
   }
 
