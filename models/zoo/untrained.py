@@ -66,10 +66,13 @@ class UntrainedModel:
     ) -> Trace:
         """All that the model computes on `text`; `reduce` as in `Trace`. Raises as `tokens` does."""
         tokens = self.tokens(text, mask=mask)
-        ids = {word: at for at, word in enumerate(self.names(text))}
+        words = text.split()
+        # A typed "<pad>" is a word like any other: only what is added here has id 0 and is hidden.
+        ids_of = {word: at for at, word in enumerate(self.names(text)[1:], start=1)}
+        ids = [ids_of[word] for word in words] + [0] * (len(tokens) - len(words))
         trace = Trace(reduce)
         trace.tokens = {"encoder": tokens}
         causal = masks.causal(len(tokens), len(tokens)) if "causal" in mask else None
         # pad_id is 0, so the model hides the padding by itself.
-        self.model(torch.tensor([[ids[token] for token in tokens]]), mask=causal, trace=trace)
+        self.model(torch.tensor([ids]), mask=causal, trace=trace)
         return trace
