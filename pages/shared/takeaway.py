@@ -106,7 +106,7 @@ class Shown:
         side, kind = self.stack.id.split(".")
         found = self.arrays(lambda a: a.startswith(side) and a.endswith(f".{kind}.pattern"))
         queries, keys = self._window()
-        pattern = np.stack(list(found.values()))[:, :, queries, keys]  # [layer, head, query, key]
+        pattern = np.stack([layer[:, queries, keys] for layer in found.values()])  # [layer, head, query, key]
         names = self._sides()
         return head_grid(pattern, names[0], names[1], dark=dark)
 
@@ -119,7 +119,8 @@ class Shown:
             "dots": lambda: arrays["q"][self.head] @ arrays["k"][self.head].T,
         }
         quantity = {"dots": "dot products"}.get(self.view.show, self.view.show)
-        scale = {"full": "0..1"}.get(self.view.range, self.view.range)
+        # Signed quantities have one scale, around 0.
+        scale = "0..1" if self.view.range == "full" or quantity != "pattern" else self.view.range
         names = self._sides()
         return attention_heatmap(
             matrices[self.view.show]()[queries, keys], names[0], names[1],
