@@ -49,7 +49,7 @@ def top_tokens(
             orientation="h",
             marker={"color": colours.ravel().tolist()},
             width=0.8,
-            text=[f"{value:.3f}" for value in probabilities.ravel()],
+            text=[f"{value:.3f}" if value >= 0.0005 else f"{value:.1e}" for value in probabilities.ravel()],
             textposition="outside",
             cliponaxis=False,
             customdata=[[name, label] for name, row in zip(names, labels, strict=True) for label in row],

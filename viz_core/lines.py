@@ -46,13 +46,15 @@ def attention_lines(
     kept, left_out = _heaviest(chosen, threshold)
     rows, room = max(n_query, n_key), _room(n_query, n_key)
     y_query, y_key = _positions(n_query, rows), _positions(n_key, rows)
+    apart = _apart(len(drawn))
     fig = go.Figure([_legend_entry(head, dark) for head in drawn])
     levels = np.searchsorted(LEVELS, chosen, side="right")  # [drawn head, query, key]
     for level, (low, high) in enumerate(pairwise((*LEVELS, 1.0)), start=1):  # heavy lines lie on light ones
         for i, head in enumerate(drawn):
             query, key = np.nonzero(kept[i] & (levels[i] == level))
             if query.size:
-                fig.add_trace(_lines(head, y_query[query], y_key[key], (low + high) / 2, room, dark))
+                ends = y_query[query] + apart[i], y_key[key] + apart[i]
+                fig.add_trace(_lines(head, *ends, (low + high) / 2, room, dark))
     fig.add_trace(_column("query", 0, y_query, queries, _top_partners(chosen, drawn, keys), room, dark))
     fig.add_trace(_column("key", 1, y_key, keys, _top_partners(chosen.mT, drawn, queries), room, dark))
     note = f"the {MAX_LINES:,} heaviest lines; {left_out:,} lighter ones are left out" if left_out else None
@@ -80,6 +82,11 @@ def _heaviest(weights: np.ndarray, threshold: float) -> tuple[np.ndarray, int]:
 def _positions(length: int, rows: int) -> np.ndarray:
     """Heights of a column's tokens: the shorter column is centred beside the longer."""
     return np.arange(length) + (rows - length) / 2
+
+
+def _apart(n_heads: int) -> np.ndarray:
+    """Heads that look at the same token run beside each other, not over each other; in rows, one a head."""
+    return min(0.12, 0.6 / max(1, n_heads)) * (np.arange(n_heads) - (n_heads - 1) / 2)
 
 
 def _legend_entry(head: int, dark: bool) -> go.Scatter:

@@ -14,7 +14,9 @@ SPECIALS = ("<pad>", "<bos>", "<eos>", "<unk>", "<2fr>", "<2en>")
 
 _PUNCTUATION = r"!-/:-@\[-`{-~"
 # didn't and it's stay whole, l' and qu' are words of their own, signs stand alone, a run of emoji is one word
-_WORD = Regex(rf"\w+n't|\w+'(?:m|s|re)\b|\w+(?:-\w+)*'|\w+(?:-\w+)*|[{_PUNCTUATION}]|[^\w\s{_PUNCTUATION}]+")
+_WORD = Regex(
+    rf"<unk>|\w+n't|\w+'(?:m|s|re)\b|\w+(?:-\w+)*'|\w+(?:-\w+)*|[{_PUNCTUATION}]|[^\w\s{_PUNCTUATION}]+"
+)
 _MAX_SUGGESTED_FOR = 20
 _LONGEST_WORD = 40
 
@@ -78,7 +80,9 @@ class WordTokenizer:
         return self._ids.get(word, UNK)
 
     def encode(self, text: str) -> Encoded:
-        """Text to words. Adds no special word, and none can be typed in: "<eos>" is read as three words."""
+        """Text to words. Adds no special word: a typed "<eos>" is three words. Only "<unk>", which `decode`
+        may write, is one, so that a translation can be read again.
+        """
         encoding = self._tokenizer.encode(text, add_special_tokens=False)
         spans = [(start, _past_marks(text, end)) for start, end in encoding.offsets]
         ids = list(encoding.ids)
@@ -116,7 +120,7 @@ class WordTokenizer:
         suggestions: dict[str, list[str]] = {}
         unknown = []
         for id_, token, (start, end) in zip(ids, tokens, spans, strict=True):
-            if id_ != UNK:
+            if id_ != UNK or token == SPECIALS[UNK]:
                 continue
             if token not in suggestions and len(suggestions) < _MAX_SUGGESTED_FOR:
                 suggestions[token] = self.nearest(token)

@@ -56,13 +56,19 @@ def current() -> Current:
         body = body_of(inputs, opened)
         st.session_state.last_good = inputs
     except ValueError as error:
-        problem = str(error)
+        problem = _as_sentence(str(error))
         if "last_good" not in st.session_state and inputs == Inputs():
             return Current(None, problem, [])
         inputs = st.session_state.get("last_good", Inputs())
         body = body_of(inputs, opened)
     _check_link(body)
     return Current(payload.pack(body, own_header(inputs, body)), problem, body.unknown)
+
+
+def _as_sentence(message: str) -> str:
+    """A message as prose; one that starts with a name, such as d_model=100, keeps its first letter."""
+    start = message[:1] if "=" in message.split(" ")[0] else message[:1].upper()
+    return start + message[1:].removesuffix(".") + "."
 
 
 def _check_link(body: Body) -> None:
@@ -119,8 +125,15 @@ def own_header(inputs: Inputs, body: Body) -> dict[str, Any]:
         "link": state.write_link(inputs),
         "swap": {"label": label, "text": text},
         "caption": CAPTIONS,
-        "see": next((e["see"] for e in cache.card().examples if e["text"] == inputs.text), None),
+        "see": _see(inputs),
     }
+
+
+def _see(inputs: Inputs) -> str | None:
+    """What an example is there to show; true of what the model itself makes of it, in its own direction."""
+    if inputs.model != "translator" or inputs.direction != "en-fr" or inputs.target.strip():
+        return None
+    return next((e["see"] for e in cache.card().examples if e["text"] == inputs.text), None)
 
 
 def examples() -> None:
@@ -161,7 +174,7 @@ def unknown_words(unknown: list[dict[str, Any]]) -> None:
     with st.container(horizontal=True, vertical_alignment="center"):
         st.markdown("Not in the translator's vocabulary, read as `<unk>`:")
         for at, found in enumerate(unknown):
-            st.text(f"“{found['word']}” →")
+            st.text(f"“{found['word']}”" + (" →" if found["suggestions"] else ""))
             for word in found["suggestions"]:
                 key = f"suggestion.{at}.{word}"
                 st.button(word, key=key, on_click=controls.replace_word, args=(found, word))

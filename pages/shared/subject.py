@@ -142,9 +142,10 @@ def _translator(inputs: Inputs) -> Subject:
         names=tuple(lm.tokenizer.vocabulary),
         extras={
             "translation": _sentence(target),
+            "typed": bool(forced),
             "stepNote": f"The vocabulary has {len(lm.tokenizer):,} words; these are the most probable.",
         },
-        unknown=_unknown("text", source) + _unknown("target", written),
+        unknown=_unknown("text", source) + (_unknown("target", written) if forced else []),
         antecedents=lambda trace: [named._asdict() for named in lm.antecedents(trace)],
     )
 

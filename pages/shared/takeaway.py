@@ -91,15 +91,23 @@ class Shown:
         make = {"grid": self._grid, "lines": self._lines, "numbers": self._numbers, "output": self._output}
         return make.get(self.view.view, self._heatmap)(dark)
 
-    def _window(self) -> tuple[slice, slice]:
+    def _window(self, *, until_step: bool = False) -> tuple[slice, slice]:
+        """The queries and keys of the figure; a decoder's rows after the step have not happened yet."""
+
         def part(start: int, length: int) -> slice:
             start = max(0, min(start, length - FIGURE_WINDOW))
             return slice(start, min(length, start + FIGURE_WINDOW))
 
-        return part(self.view.q0, self.stack.n_query), part(self.view.k0, self.stack.n_key)
+        queries, keys = part(self.view.q0, self.stack.n_query), part(self.view.k0, self.stack.n_key)
+        if until_step and self.stack.query_side == "decoder":
+            queries = slice(queries.start, max(queries.start + 1, min(queries.stop, self._step() + 1)))
+        return queries, keys
 
-    def _sides(self) -> tuple[list[str], list[str]]:
-        queries, keys = self._window()
+    def _step(self) -> int:
+        last = len(self.subject.tokens.get("decoder", self.subject.tokens["encoder"])) - 1
+        return last if self.view.step is None else min(self.view.step, last)
+
+    def _sides(self, queries: slice, keys: slice) -> tuple[list[str], list[str]]:
         return self.names(self.stack.query_side)[queries], self.names(self.stack.key_side)[keys]
 
     def _grid(self, dark: bool) -> go.Figure:
@@ -107,11 +115,11 @@ class Shown:
         found = self.arrays(lambda a: a.startswith(side) and a.endswith(f".{kind}.pattern"))
         queries, keys = self._window()
         pattern = np.stack([layer[:, queries, keys] for layer in found.values()])  # [layer, head, query, key]
-        names = self._sides()
+        names = self._sides(queries, keys)
         return head_grid(pattern, names[0], names[1], dark=dark)
 
     def _heatmap(self, dark: bool) -> go.Figure:
-        queries, keys = self._window()
+        queries, keys = self._window(until_step=True)
         arrays = self.of_head()
         matrices = {
             "pattern": lambda: arrays["pattern"][self.head],
@@ -121,19 +129,31 @@ class Shown:
         quantity = {"dots": "dot products"}.get(self.view.show, self.view.show)
         # Signed quantities have one scale, around 0.
         scale = "0..1" if self.view.range == "full" or quantity != "pattern" else self.view.range
-        names = self._sides()
+        names = self._sides(queries, keys)
         return attention_heatmap(
             matrices[self.view.show]()[queries, keys], names[0], names[1],
             quantity=cast(Any, quantity), scale=cast(Any, scale), dark=dark, title=self.title,
         )  # fmt: skip
 
     def _lines(self, dark: bool) -> go.Figure:
-        queries, keys = self._window()
-        names = self._sides()
+        queries, keys = self._window(until_step=True)
+        names = self._sides(queries, keys)
         heads = [head for head in self.view.heads if head < self.stack.n_heads] or [self.head]
+        pattern, title = self._kept_lines(self.of_head()["pattern"])
         return attention_lines(
-            self.of_head()["pattern"][:, queries, keys], names[0], names[1], heads=heads, dark=dark
+            pattern[:, queries, keys], names[0], names[1], heads=heads, dark=dark, title=title
         )
+
+    def _kept_lines(self, pattern: np.ndarray) -> tuple[np.ndarray, str]:
+        """The lines of the token that a click has kept, all if there is none; and the title that says so."""
+        title, role = f"{self.stack.title}, layer {self.layer}", self.view.pinned
+        if role == "none":
+            return pattern, title
+        side = self.stack.query_side if role == "query" else self.stack.key_side
+        at = min(getattr(self.view, role) or 0, len(self.names(side)) - 1)
+        kept = np.zeros(pattern.shape[1:], dtype=bool)  # [query, key]
+        kept[(at, slice(None)) if role == "query" else (slice(None), at)] = True
+        return np.where(kept, pattern, 0), f"{title}, {role} “{self.names(side)[at]}” only"
 
     def _numbers(self, dark: bool) -> go.Figure:
         arrays = self.of_head()
@@ -154,10 +174,18 @@ class Shown:
             "logits"
         ]
         steps = steps_of(self.subject, logits)
-        step = steps[min(self.view.step if self.view.step is not None else len(steps) - 1, len(steps) - 1)]
+        at = min(self._step(), len(steps) - 1)  # of a long text only the first steps are listed
+        step = steps[at]
         tokens, probabilities = zip(*step["top"], strict=True)
         chosen = tokens.index(step["chosen"]) if step["chosen"] in tokens else None
-        return top_tokens(np.array([probabilities]), [tokens], chosen=[chosen], dark=dark, title="Next token")
+        return top_tokens(
+            np.array([probabilities]),
+            [tokens],
+            chosen=[chosen],
+            steps=[f"step {at}"],
+            dark=dark,
+            title="Next token",
+        )
 
     def csv(self) -> str:
         """One row a cell of the open head: query, key, dot product, score and weight."""

@@ -115,3 +115,10 @@ def test_a_vocabulary_without_special_words_or_with_twins_is_refused():
         WordTokenizer(["the", "animal"])
     with pytest.raises(ValueError, match="has 'the' more than once; keep one"):
         WordTokenizer([*SPECIALS, "the", "animal", "the"])
+
+
+def test_an_unknown_word_written_by_decode_is_read_as_one():
+    unknown = TOKENIZER.encode("the zzz").ids
+    again = TOKENIZER.encode(TOKENIZER.decode(unknown))
+    assert again.ids == unknown
+    assert again.unknown == []
