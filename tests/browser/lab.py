@@ -142,6 +142,15 @@ class Lab:
         views = "stage.getRootNode().attentionLabStage.views"
         return self.stage.evaluate(f"(stage) => ((view) => {expression})({views}[{json.dumps(view)}])")
 
+    def ends_of_lines(self, n_tokens: int) -> tuple[np.ndarray, np.ndarray]:
+        """Opacity 0..1 of the strongest line that begins at each query and that ends at each key."""
+        height = self.of_view("lines", "view.row")
+        alpha = self.pixels(".lines-board canvas")[..., 3] / 255
+        # The lines of several heads run beside each other around the middle of a token's row.
+        rows = [slice(int((at + 0.1) * height), int((at + 0.9) * height)) for at in range(n_tokens)]
+        left, right = ([alpha[row, column].max() for row in rows] for column in (4, -5))
+        return np.array(left), np.array(right)
+
     def hover_cell(self, query: int, key: int) -> None:
         """Put the pointer on a cell of the heatmap."""
         cell, left, top = (self.of_view("head", f"view.{name}") for name in ("cell", "left", "top"))
