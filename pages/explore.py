@@ -24,7 +24,11 @@ def on_act() -> None:
 @st.fragment
 def lab() -> None:
     controls.keep()
-    st.text_input("Sentence", key="text", placeholder="Type a sentence", label_visibility="collapsed")
+    st.text_input(
+        "Sentence: type your own. A real transformer reads it; see which words each word looks at.",
+        key="text",
+        placeholder="Type a sentence",
+    )
     explore.examples()
     main, side = st.columns([3.3, 1], gap="medium")
     with side:

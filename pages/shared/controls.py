@@ -26,7 +26,6 @@ def load_link() -> None:
     st.session_state.update({field.name: field.default for field in fields(Inputs)} | inputs)
     st.session_state.view_link = view
     st.session_state.link_problems = problems + more
-    st.session_state.link_is_new = True
 
 
 def inputs() -> Inputs:
@@ -85,11 +84,18 @@ def model_controls() -> None:
         help="The translator was trained for this app; the untrained model reads any words.",
     )
     (_untrained if st.session_state.model == "untrained" else _translator)()
-    st.button("Reset", on_click=reset, help="Back to the first sentence and its head", type="tertiary")
+    st.button("Reset", on_click=reset, help="Back to the first sentence and its head", width="stretch")
 
 
 def _translator() -> None:
-    st.segmented_control("Direction", ("en-fr", "fr-en"), key="direction", required=True, format_func=_arrow)
+    st.segmented_control(
+        "Direction",
+        ("en-fr", "fr-en"),
+        key="direction",
+        required=True,
+        format_func=_arrow,
+        on_change=_turn_round,
+    )
     st.slider("Beam width", 1, 8, key="beam", help="1 is greedy: always the most probable next word")
     st.text_input(
         "Target",
@@ -97,6 +103,13 @@ def _translator() -> None:
         placeholder="decoded by the model",
         help="Type a translation to force it; empty: decoded",
     )
+
+
+def _turn_round() -> None:
+    """The other direction starts from what was written in this one."""
+    written = st.session_state.get("last_target")
+    if written:
+        st.session_state.update(text=written, target="")
 
 
 def _arrow(direction: str) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass, fields, replace
 from typing import Any
 
 import streamlit as st
@@ -12,7 +12,7 @@ from pages.shared.payload import Body, Opened
 from pages.shared.state import Inputs, View
 
 CAPTIONS = {
-    "grid": "Every head: rows are queries, columns are keys, strong colour is much attention. Click one.",
+    "grid": "Every head: rows are queries, columns are keys. Click one to open it.",
     "output": "The last linear layer and the softmax: how probable each next token is.",
 }
 
@@ -47,22 +47,26 @@ class Current:
 
 def current() -> Current:
     """What the widgets ask for, computed; the last inputs that were possible, where these are not."""
-    inputs, problem = controls.inputs(), None
-    opened = st.session_state.get("opened") or _linked_opening(inputs)
-    try:
-        problem = controls.problem_of(inputs)
-        if problem:
-            raise ValueError(problem)
-        body = body_of(inputs, opened)
+    asked, problem = controls.inputs(), None
+    for inputs in (asked, st.session_state.get("last_good", replace(Inputs(), model=asked.model)), Inputs()):
+        try:
+            body = _computed(inputs)
+        except ValueError as error:
+            problem = problem or _as_sentence(str(error))
+            continue
         st.session_state.last_good = inputs
-    except ValueError as error:
-        problem = _as_sentence(str(error))
-        if "last_good" not in st.session_state and inputs == Inputs():
-            return Current(None, problem, [])
-        inputs = st.session_state.get("last_good", Inputs())
-        body = body_of(inputs, opened)
-    _check_link(body)
-    return Current(payload.pack(body, own_header(inputs, body)), problem, body.unknown)
+        st.session_state.last_target = "".join(part["text"] for part in body.translation)
+        return Current(payload.pack(body, own_header(inputs, body)), problem, [] if problem else body.unknown)
+    return Current(None, problem, [])
+
+
+def _computed(inputs: Inputs) -> Body:
+    problem = controls.problem_of(inputs)
+    if problem:
+        raise ValueError(problem)
+    body = body_of(inputs, _opened(inputs))
+    # A link may have asked for a head that this trace does not have: then another is open.
+    return body_of(inputs, _opened(inputs)) if _check_link(body) else body
 
 
 def _as_sentence(message: str) -> str:
@@ -71,12 +75,13 @@ def _as_sentence(message: str) -> str:
     return start + message[1:].removesuffix(".") + "."
 
 
-def _check_link(body: Body) -> None:
-    """Drops what a link asks of the view that its trace does not have, and says so; once, for later traces
-    may be shorter.
+def _check_link(body: Body) -> bool:
+    """Drops what a link asks of the view that its trace does not have, and says so; True if there was any.
+
+    Once a session: later traces may be shorter.
     """
     if st.session_state.get("link_checked"):
-        return
+        return False
     st.session_state.link_checked = True
     linked, stacks = st.session_state.view_link, body.stacks
     stack = next((s for s in stacks if s.id == linked.get("stack")), stacks[0])
@@ -95,9 +100,13 @@ def _check_link(body: Body) -> None:
         shown = ".".join(map(str, value)) if isinstance(value, tuple) else value
         problem = f"The link's {name}={shown} is not {rule}; its default is shown."
         st.session_state.link_problems = [*st.session_state.get("link_problems", ()), problem]
+    return bool(rules)
 
 
-def _linked_opening(inputs: Inputs) -> Opened:
+def _opened(inputs: Inputs) -> Opened:
+    """The head that the stage asked for; at first the link's, or the one that tells the story."""
+    if "opened" in st.session_state:
+        return st.session_state.opened
     linked = {**story(inputs), **st.session_state.view_link}
     return Opened(**{name: linked[name] for name in asdict(Opened()) if name in linked})
 
@@ -113,10 +122,9 @@ def story(inputs: Inputs) -> dict[str, Any]:
 
 def own_header(inputs: Inputs, body: Body) -> dict[str, Any]:
     """The part of the header that belongs to this session: its view, its link, its buttons."""
-    st.session_state.generation = st.session_state.get("generation", 0) + 1
     label, text = controls.swap_of(inputs.text)
     return {
-        "generation": st.session_state.generation,
+        "generation": _generation(inputs),
         "linked": st.session_state.view_link,
         "defaults": {field.name: field.default for field in fields(View)} | story(inputs),
         "viewToken": f"{inputs.model}.{st.session_state.get('reset_count', 0)}",
@@ -129,6 +137,15 @@ def own_header(inputs: Inputs, body: Body) -> dict[str, Any]:
     }
 
 
+def _generation(inputs: Inputs) -> int:
+    """Counts what has been shown. A rerun that shows the same sends the same bytes, which Streamlit spares."""
+    session = st.session_state
+    shown = (inputs, session.get("opened"), session.get("reset_count"), tuple(session.view_link.items()))
+    if session.get("shown") != shown:
+        session.shown, session.generation = shown, session.get("generation", 0) + 1
+    return int(session.generation)
+
+
 def _see(inputs: Inputs) -> str | None:
     """What an example is there to show; true of what the model itself makes of it, in its own direction."""
     if inputs.model != "translator" or inputs.direction != "en-fr" or inputs.target.strip():
@@ -139,6 +156,7 @@ def _see(inputs: Inputs) -> str | None:
 def examples() -> None:
     """One click to a sentence of each kind, and the words the translator knows."""
     names = {example["text"]: example["label"] for example in cache.card().examples}
+    st.session_state.example = st.session_state.text if st.session_state.text in names else None
     with st.container(horizontal=True, vertical_alignment="center"):
         st.pills(
             "Examples", list(names), key="example", on_change=_choose_example,
@@ -148,16 +166,16 @@ def examples() -> None:
         if words.open:
             with words:
                 for language, name in (("en", "English"), ("fr", "French")):
-                    known = sorted(cache.card().card["words"][language])
+                    known = sorted(
+                        w for w in cache.card().card["words"][language] if any(map(str.isalpha, w))
+                    )
                     st.caption(f"{len(known)} {name} words")
                     st.text(", ".join(known))
 
 
 def _choose_example() -> None:
-    chosen = st.session_state.example
-    st.session_state.example = None
-    if chosen:
-        controls.say(chosen)
+    if st.session_state.example:
+        controls.say(st.session_state.example)
 
 
 def say(sentences: list[str | None]) -> None:

@@ -98,6 +98,7 @@ class Collector:
         self.thumbs: dict[str, list[np.ndarray]] = {stack.id: [] for stack in stacks}
         self.scores: dict[str, list[dict[str, np.ndarray]]] = {stack.id: [] for stack in stacks}
         self.exact: dict[tuple[str, int], dict[str, np.ndarray]] = {}
+        self.coarse: dict[tuple[str, int], np.ndarray] = {}  # every head of the open layer, as bytes
 
     def __call__(self, address: str, tensor: Any) -> Any | None:
         found = ATTENTION.fullmatch(address)
@@ -116,6 +117,8 @@ class Collector:
         heads = chosen.heads.get(layer)
         if not heads:
             return
+        if name == "pattern" and len(heads) < len(array) and self.thumb_size < max(array.shape[1:]):
+            self.coarse[stack, layer] = thumbnails(array[:, chosen.queries, chosen.keys], WINDOW)
         rows = chosen.keys if name in "kv" else chosen.queries
         part = array[heads, rows, chosen.keys] if name in ("scores", "pattern") else array[heads, rows]
         self.exact.setdefault((stack, layer), {})[name] = np.ascontiguousarray(part, dtype="<f4")
@@ -133,10 +136,15 @@ class Collector:
                     "q0": chosen.queries.start, "k0": chosen.keys.start,
                     "nq": chosen.queries.stop - chosen.queries.start,
                     "nk": chosen.keys.stop - chosen.keys.start,
+                    "coarse": self._coarse(stack, layer, out),
                 }
             )  # fmt: skip
         stacks = [self._stack_header(stack, out) for stack in self._stacks.values()]
         return stacks, exact, out.parts
+
+    def _coarse(self, stack: str, layer: int, out: _Blocks) -> int | None:
+        coarse = self.coarse.get((stack, layer))
+        return None if coarse is None else out.add(coarse.tobytes())
 
     def _stack_header(self, stack: Stack, out: _Blocks) -> dict[str, Any]:
         thumbs = np.concatenate(self.thumbs[stack.id])  # [layer * head, query, key]
@@ -179,10 +187,11 @@ class _Blocks:
 class Body:
     """What all visitors who ask for the same get alike: a header as JSON and the blocks it points into."""
 
-    header: str
+    header: bytes
     blocks: bytes
     focus: dict[str, int]
     unknown: list[dict[str, Any]]
+    translation: list[dict[str, Any]]
     stacks: tuple[Stack, ...]
 
     @property
@@ -190,15 +199,15 @@ class Body:
         return len(self.header) + len(self.blocks)
 
 
-def to_json(value: Any) -> str:
-    return json.dumps(value, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
+def to_json(value: Any) -> bytes:
+    return json.dumps(value, separators=(",", ":"), ensure_ascii=False, allow_nan=False).encode()
 
 
 def pack(body: Body, own: dict[str, Any]) -> bytes:
     """[uint32 length of the header, little-endian][header JSON][padding to 8][blocks]; `own` joins the
     header.
     """
-    text = f"{body.header[:-1]},{to_json(own)[1:]}".encode()
+    text = body.header[:-1] + b"," + to_json(own)[1:]
     return b"".join([struct.pack("<I", len(text)), text, bytes(-(4 + len(text)) % 8), body.blocks])
 
 
@@ -210,12 +219,19 @@ def build(subject: Subject, opened: Opened) -> Body:
     side = "decoder" if "decoder" in subject.tokens else "encoder"
     antecedents = subject.antecedents(trace)
     header = {
-        "title": subject.title, "tokens": subject.tokens, "scale": subject.scale,
+        "tokens": subject.tokens, "scale": subject.scale,
         "stacks": stacks, "exact": exact,
         "steps": steps_of(subject, trace["logits"]), "stepSide": side,
         "antecedents": antecedents, **subject.extras,
     }  # fmt: skip
-    return Body(to_json(header), b"".join(parts), _focus(antecedents), subject.unknown, subject.stacks)
+    return Body(
+        to_json(header),
+        b"".join(parts),
+        _focus(antecedents),
+        subject.unknown,
+        subject.extras.get("translation", []),
+        subject.stacks,
+    )
 
 
 def _focus(antecedents: list[dict[str, Any]] | None) -> dict[str, int]:

@@ -34,7 +34,6 @@ class Stack:
 class Subject:
     """A model about to read one text."""
 
-    title: str
     stacks: tuple[Stack, ...]
     tokens: dict[str, list[dict[str, Any]]]
     scale: float
@@ -104,14 +103,15 @@ def _untrained(inputs: Inputs) -> Subject:
         f"trace = model.trace({inputs.text!r}, mask={inputs.mask!r})"
     )
     return Subject(
-        title="an untrained model",
         stacks=(stack,),
         tokens={"encoder": [{"text": token} for token in tokens]},
         scale=config.scale,
         run=lambda reduce: model.trace(inputs.text, mask=inputs.mask, reduce=reduce),
         code=code,
         names=model.names(inputs.text),
-        extras={"stepNote": "Random weights; the softmax here is over the different words of this text."},
+        extras={
+            "stepNote": "Random weights: a softmax over the different words of this text, for its first 128."
+        },
     )
 
 
@@ -124,12 +124,11 @@ def _translator(inputs: Inputs) -> Subject:
 
     lm = cached(models, "translator", lambda: (load_model("translator"), 8 << 20))
     source = lm.encode_source(inputs.text, direction=inputs.direction)
-    forced = " ".join(inputs.target.split())
+    forced = inputs.target if inputs.target.strip() else ""
     target = forced or _decoded(lm, inputs)
     written = lm.decoder_tokens(target)
     counts = {"encoder": len(source.tokens), "decoder": len(written.tokens)}
     return Subject(
-        title="the translator",
         stacks=tuple(_stack(name, lm.config, counts) for name in STACK_SIDES),
         tokens={"encoder": _marked(source), "decoder": _marked(written)},
         scale=lm.config.scale,

@@ -16,7 +16,7 @@ from pages.shared.state import Inputs, View
 from pages.shared.subject import Subject, subject_of
 from viz_core import attention_heatmap, attention_lines, computation_figure, head_grid, to_html, top_tokens
 
-LARGEST_ARCHIVE = 256 << 20
+LARGEST_ARCHIVE = 64 << 20
 FIGURE_WINDOW = 128
 
 
@@ -27,7 +27,7 @@ def dialog(act: dict[str, Any]) -> None:
     figure = shown.figure(dark=st.context.theme.type == "dark")
     with st.container(horizontal=True, vertical_alignment="bottom"):
         image = st.segmented_control(
-            "Camera button makes", ("png", "svg"), default="png", required=True, format_func=str.upper
+            "Image (camera button)", ("png", "svg"), default="png", required=True, format_func=str.upper
         )
         _downloads(shown, figure)
     options = {"format": image, "filename": shown.file_name, "scale": 2 if image == "png" else 1}
@@ -77,9 +77,11 @@ class Shown:
     def names(self, side: str) -> list[str]:
         return [token["text"] for token in self.subject.tokens[side]]
 
-    def arrays(self, wanted: Callable[[str], bool]) -> dict[str, np.ndarray]:
-        """The trace's arrays under the addresses that are wanted."""
-        trace = cache.on_worker(lambda: self.subject.run(lambda address, t: t if wanted(address) else None))
+    def arrays(
+        self, wanted: Callable[[str], bool], part: Callable[[Any], Any] = lambda tensor: tensor
+    ) -> dict[str, np.ndarray]:
+        """The trace's arrays, or a part of each, under the addresses that are wanted."""
+        trace = cache.on_worker(lambda: self.subject.run(lambda a, t: part(t) if wanted(a) else None))
         return {address: trace[address].numpy() for address in trace}
 
     def of_head(self) -> dict[str, np.ndarray]:
@@ -112,9 +114,12 @@ class Shown:
 
     def _grid(self, dark: bool) -> go.Figure:
         side, kind = self.stack.id.split(".")
-        found = self.arrays(lambda a: a.startswith(side) and a.endswith(f".{kind}.pattern"))
         queries, keys = self._window()
-        pattern = np.stack([layer[:, queries, keys] for layer in found.values()])  # [layer, head, query, key]
+        found = self.arrays(
+            lambda a: a.startswith(side) and a.endswith(f".{kind}.pattern"),
+            lambda pattern: pattern[:, queries, keys].clone(),  # so that the whole can be let go
+        )
+        pattern = np.stack(list(found.values()))  # [layer, head, query, key]
         names = self._sides(queries, keys)
         return head_grid(pattern, names[0], names[1], dark=dark)
 
@@ -182,7 +187,7 @@ class Shown:
             np.array([probabilities]),
             [tokens],
             chosen=[chosen],
-            steps=[f"step {at}"],
+            steps=[f"step {at + 1}"],
             dark=dark,
             title="Next token",
         )
@@ -215,7 +220,7 @@ class Shown:
         return file.getvalue()
 
     def archive_bytes(self) -> int:
-        """An estimate from above of what the attention matrices take, which is nearly all."""
+        """What scores and patterns take: nearly all of a trace."""
         return sum(8 * s.n_layers * s.n_heads * s.n_query * s.n_key for s in self.subject.stacks)
 
     @property

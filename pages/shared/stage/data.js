@@ -57,16 +57,18 @@ class TraceData {
     return found;
   }
 
-  /* {weight, exact} of one cell, or null outside what was sent. */
-  weight(stack, layer, head, query, key) {
+  /* The weights of one head as they were sent: {values, unit, exact, q0, k0, nq, nk}, or null. All others than the trace's
+     own numbers are bytes, rounded to 1/255. */
+  cells(stack, layer, head) {
     const exact = this.exact(stack.id, layer, head);
-    if (exact) {
-      const i = query - exact.q0;
-      const j = key - exact.k0;
-      if (i >= 0 && j >= 0 && i < exact.nq && j < exact.nk) return { weight: exact.pattern[i * exact.nk + j], exact: true };
-    }
-    if (!this.thumbIsWhole(stack)) return null;
-    return { weight: this.thumb(stack, layer, head)[query * stack.nKey + key] / 255, exact: false };
+    if (exact) return { ...exact, values: exact.pattern, unit: 1, exact: true };
+    if (this.thumbIsWhole(stack))
+      return { values: this.thumb(stack, layer, head), unit: 1 / 255, exact: false, q0: 0, k0: 0, nq: stack.nQuery, nk: stack.nKey };
+    const block = this.header.exact.find((b) => b.stack === stack.id && b.layer === layer && b.coarse !== null);
+    if (!block) return null;
+    const size = block.nq * block.nk;
+    const values = new Uint8Array(this.buffer, this.start + block.coarse + head * size, size);
+    return { ...block, values, unit: 1 / 255, exact: false };
   }
 }
 

@@ -15,7 +15,7 @@ function number(value, digits = 2) {
   if (value === -Infinity) return "−∞";
   if (Number.isNaN(value)) return "–";
   const small = value !== 0 && Math.abs(value) < 0.5 * 10 ** -digits;
-  return (small ? value.toExponential(1) : value.toFixed(digits)).replace("-", "−");
+  return (small ? value.toExponential(1) : value.toFixed(digits)).replaceAll("-", "−");
 }
 
 /* A group of buttons of which one (or, with `many`, any number) is pressed. The same buttons are kept while the

@@ -260,6 +260,6 @@ class HeadView {
     const q = Math.floor(((event.clientY - box.top) / box.height) * stack.nQuery);
     const k = Math.floor(((event.clientX - box.left) / box.width) * stack.nKey);
     const start = (at, count, size) => Math.max(0, Math.min(count - size, at - Math.floor(size / 2)));
-    this.stage.set({ q0: start(q, stack.nQuery, this.area.nq), k0: start(k, stack.nKey, this.area.nk), query: q, key: k, view: view.view });
+    this.stage.set({ q0: start(q, stack.nQuery, this.area.nq), k0: start(k, stack.nKey, this.area.nk), query: q, key: k });
   }
 }

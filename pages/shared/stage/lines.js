@@ -4,6 +4,7 @@
 const FAINTEST = 0.02;
 const MOST_LINES = 1500; // more are neither legible nor quick to draw: the weakest give way, and the note says so
 const THIN = 0.15; // below this a line is one screen pixel wide, which a processor draws ten times as fast
+const WEAK = 0.3; // where no weight reaches this, all lines are drawn stronger
 const SHADES = 20;
 
 class LinesView {
@@ -27,13 +28,10 @@ class LinesView {
   draw() {
     const { stage } = this;
     const { stack, data } = stage;
-    const exact = stage.exactHead();
-    const whole = data.thumbIsWhole(stack);
-    this.area = whole || !exact
-      ? { q0: 0, k0: 0, nq: whole ? stack.nQuery : 0, nk: whole ? stack.nKey : 0 }
-      : { q0: exact.q0, k0: exact.k0, nq: exact.nq, nk: exact.nk };
+    const cells = data.cells(stack, stage.view.layer, stage.view.head);
+    this.area = cells ? { q0: cells.q0, k0: cells.k0, nq: cells.nq, nk: cells.nk } : { q0: 0, k0: 0, nq: 0, nk: 0 };
     const rows = Math.max(this.area.nq, this.area.nk, 1);
-    this.row = Math.max(18, Math.min(34, (this.root.clientHeight - 30) / rows));
+    this.row = Math.max(18, Math.min(44, (this.root.clientHeight - 30) / rows));
     this.column(this.left, stack.querySide, this.area.q0, this.area.nq, "query");
     this.column(this.right, stack.keySide, this.area.k0, this.area.nk, "key");
     this.over = null;
@@ -90,19 +88,23 @@ class LinesView {
   /* The cells of one head that are in focus and drawn: calls visit(query, key, weight). */
   each(head, target, visit) {
     const { stack, data, view } = this.stage;
-    const { q0, k0, nq, nk } = this.area;
-    const exact = data.exact(stack.id, view.layer, head);
-    const values = exact ? exact.pattern : data.thumbIsWhole(stack) ? data.thumb(stack, view.layer, head) : null;
-    if (!values) return;
-    const unit = exact ? 1 : 1 / 255;
+    const cells = data.cells(stack, view.layer, head);
+    if (!cells) return;
+    const { values, unit, exact, q0, k0, nq, nk } = cells;
+    const least = this.faintest();
     for (let i = 0; i < nq; i++) {
       if ((target.query !== undefined && target.query !== i + q0) || i + q0 > this.lastQuery()) continue;
       for (let j = 0; j < nk; j++) {
         if (target.key !== undefined && target.key !== j + k0) continue;
         const weight = values[i * nk + j] * unit;
-        if (weight >= FAINTEST) visit(i, j, weight, !!exact);
+        if (weight >= least) visit(i, j, weight, exact);
       }
     }
+  }
+
+  /* Below this no line is drawn; lower for long texts, where an even share of the attention is small. */
+  faintest() {
+    return Math.min(FAINTEST, 2 / this.stage.stack.nKey);
   }
 
   refresh() {
@@ -110,25 +112,31 @@ class LinesView {
     const target = this.target();
     const reach = Math.max(120, this.board.clientWidth - this.left.offsetWidth - this.right.offsetWidth);
     const context = fitCanvas(this.canvas, reach, Math.max(area.nq, area.nk, 1) * row);
-    const least = this.leastDrawn(target);
-    for (const head of this.stage.view.heads) this.stroke(context, head, target, least, reach);
-    this.note.textContent = `Hover a token on either side; click to keep it. Weights under ${number(least)} are not drawn.`;
+    const { least, most } = this.drawnWeights(target);
+    const strength = most > 0 && most < WEAK ? WEAK / most : 1;
+    for (const head of this.stage.view.heads) this.stroke(context, head, target, least, strength, reach);
+    this.note.textContent = this.describe(least, most, strength);
     this.shade(target);
     this.read(target);
   }
 
-  /* The smallest weight that is drawn: FAINTEST, or as much more as keeps the number of lines within MOST_LINES. */
-  leastDrawn(target) {
-    const counts = new Uint32Array(101);
-    for (const head of this.stage.view.heads) this.each(head, target, (i, j, weight) => counts[Math.min(100, Math.floor(100 * weight))]++);
-    let lines = 0;
-    let least = 100;
-    while (least > 100 * FAINTEST && lines + counts[least] <= MOST_LINES) lines += counts[least--];
-    return counts[least] + lines > MOST_LINES ? (least + 1) / 100 : least / 100;
+  describe(least, most, strength) {
+    const hint = this.stage.view.heads.length > 2 ? " Ctrl-click a head to see it alone." : "";
+    const weak = strength > 1 ? ` The largest weight is ${number(most, 3)}; lines are drawn stronger by ${number(strength, 1)}.` : "";
+    return `Hover a token on either side; click to keep it. Weights under ${number(least, 3)} are not drawn.${weak}${hint}`;
+  }
+
+  /* {least, most}: the smallest weight that is drawn, raised until at most MOST_LINES are; and the largest there is. */
+  drawnWeights(target) {
+    const found = [];
+    for (const head of this.stage.view.heads) this.each(head, target, (i, j, weight) => found.push(weight));
+    const sorted = Float64Array.from(found).sort();
+    const least = sorted.length > MOST_LINES ? sorted[sorted.length - MOST_LINES] : this.faintest();
+    return { least, most: sorted.length ? sorted[sorted.length - 1] : 0 };
   }
 
   /* The lines of one head: thin ones gathered by shade, so that each shade is one stroke; strong ones each on its own. */
-  stroke(context, head, target, least, reach) {
+  stroke(context, head, target, least, strength, reach) {
     const { theme } = this.stage;
     const thin = new Map();
     const { heads } = this.stage.view;
@@ -146,8 +154,9 @@ class LinesView {
       context.stroke(path);
     };
     context.strokeStyle = theme.heads[head % theme.heads.length];
-    this.each(head, target, (i, j, weight) => {
-      if (weight < least) return;
+    this.each(head, target, (i, j, given) => {
+      if (given < least) return;
+      const weight = given * strength;
       const shade = Math.ceil(weight * SHADES * 5);
       const path = weight < THIN ? thin.get(shade) || new Path2D() : new Path2D();
       line(path, i, j);
@@ -178,6 +187,12 @@ class LinesView {
       }
   }
 
+  inside(target) {
+    const { q0, k0, nq, nk } = this.area;
+    const { query = q0, key = k0 } = target;
+    return query >= q0 && query < q0 + nq && key >= k0 && key < k0 + nk;
+  }
+
   read(target) {
     const { stage } = this;
     const { stack, data, view, theme } = stage;
@@ -199,7 +214,7 @@ class LinesView {
         el("div", { class: "read-head", "data-head": head }, [
           el("span", { class: "swatch", style: `background:${theme.heads[head % theme.heads.length]}` }),
           el("span", { class: "term", text: `H${head}` }),
-          el("span", { class: "value", text: text.join(", ") || `nothing from ${FAINTEST} up` }),
+          el("span", { class: "value", text: this.inside(target) ? text.join(", ") || `nothing from ${number(this.faintest(), 3)} up` : "outside this window" }),
         ]),
       );
     }

@@ -45,12 +45,12 @@ class NumbersView {
     return el("div", { class: "pickers" }, [
       picker("query", stack.querySide, exact.q0, exact.nq, query),
       picker("key", stack.keySide, exact.k0, exact.nk, key),
-      el("span", { class: "muted", text: `${stage.headName()} · ${exact.d} channels · trace["${stack.id.split(".")[0]}.${stage.view.layer}.${stack.id.split(".")[1]}.…"][${stage.view.head}]` }),
+      el("span", { class: "muted", text: `${stage.headName()} · ${exact.d} channels · trace["${stack.id.split(".")[0]}.${stage.view.layer}.${stack.id.split(".")[1]}.q|k|v|scores|pattern|z"][${stage.view.head}]` }),
     ]);
   }
 
   pick(role, at) {
-    this.stage.set({ [role]: at });
+    this.stage.set({ key: this.stage.view.key, [role]: at });
     this.root.querySelector(`select[data-role=${role}]`)?.focus();
   }
 
@@ -138,7 +138,7 @@ class NumbersView {
           el("td"), el("td"), el("td", { class: "weight", text: number(Math.max(0, this.rowSum(cell) - shown), 3) }), el("td"),
         ]),
       );
-    const head = ["key", "score", "exp(score − largest)", "weight", ""].map((text) => el("th", { scope: "col", text }));
+    const head = ["key", "score", `exp(score − ${exact.nk < stack.nKey ? "largest here" : "largest"})`, "weight", ""].map((text) => el("th", { scope: "col", text }));
     return this.section("3", "softmax over the row", [
       el("table", { class: "rows" }, [el("thead", {}, [el("tr", {}, head)]), el("tbody", {}, rows)]),
     ]);

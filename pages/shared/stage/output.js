@@ -33,7 +33,7 @@ class OutputView {
     const step = header.steps[view.step];
     if (!step) return el("section");
     const tokens = header.tokens[header.stepSide];
-    const title = header.stepSide === "decoder" ? `Step ${view.step}: after “${tokens[view.step].text}” comes` : `Read at “${tokens[view.step].text}”`;
+    const title = header.stepSide === "decoder" ? `Step ${view.step + 1}: after “${tokens[view.step].text}” comes` : `Read at “${tokens[view.step].text}”`;
     const rows = step.top.map(([token, probability]) =>
       el("tr", { class: token === step.chosen ? "chosen" : null }, [
         el("th", { scope: "row", text: shorten(token, 20), title: token }),

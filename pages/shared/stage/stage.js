@@ -54,8 +54,10 @@ class Stage {
     this.stepText = el("output", {});
     this.stepBar = el("div", { class: "step" }, [el("span", { class: "choice-label", text: "step", "aria-hidden": "true" }), this.slider, this.stepText]);
     this.panel = el("div", { class: "panel" });
+    this.translation = el("p", { class: "translation" });
     this.root = el("div", { class: "stage" }, [
       el("div", { class: "story" }, [this.notice, el("div", { class: "actions" }, [this.swap, this.all, this.take, this.copy])]),
+      this.translation,
       el("div", { class: "bar" }, [this.viewChoice.root, this.stackChoice.root, this.stepBar]),
       el("div", { class: "bar" }, [this.layerChoice.root, this.headChoice.root, this.showChoice.root, this.rangeChoice.root, this.sortChoice.root]),
       this.panel,
@@ -89,6 +91,8 @@ class Stage {
     if (this.viewToken !== header.viewToken) {
       this.view = { ...this.defaults(header.linked.stack), ...header.linked };
       this.asked = null;
+      this.settle(this.view);
+      if ((header.linked.key ?? header.focus.key) === undefined) this.view.key = this.heaviest(this.view.query) ?? this.view.key;
     } else {
       if (this.focusToken !== header.focusToken && this.view.stack === "encoder.self") Object.assign(this.view, header.focus);
       if (atEnd) this.view.step = null; // the last step of another text is its own
@@ -126,12 +130,32 @@ class Stage {
 
   set(change) {
     const moved = change.step !== undefined && this.data.stack(this.view.stack).querySide === "decoder";
+    const before = this.view.query;
     Object.assign(this.view, change);
     if (moved) Object.assign(this.view, { query: change.step, pinned: "query" });
     if (change.stack !== undefined) this.enter();
     this.settle(this.view);
+    if (change.key === undefined && this.view.query !== before) this.view.key = this.heaviest(this.view.query) ?? this.view.key;
     this.draw();
     this.ask();
+  }
+
+  /* The key that a query looks at most in the open head, if its numbers are here. */
+  heaviest(query) {
+    const row = this.row(query);
+    return row && row.weights.reduce((top, weight, at) => (weight > row.weights[top] ? at : top), 0) + row.k0;
+  }
+
+  /* The weights of a query, the mean over the heads that are shown: {weights, k0, heads}, or null where not sent. */
+  row(query) {
+    const { stack, view, data } = this;
+    const heads = view.view === "lines" ? view.heads : [view.head];
+    const all = heads.map((head) => data.exact(stack.id, view.layer, head));
+    const [first] = all;
+    if (!all.every(Boolean) || query < first.q0 || query >= first.q0 + first.nq) return null;
+    const weights = new Float64Array(first.nk);
+    for (const exact of all) for (let j = 0; j < exact.nk; j++) weights[j] += exact.pattern[(query - exact.q0) * exact.nk + j] / all.length;
+    return { weights, k0: first.k0, heads };
   }
 
   /* A decoder's stack opens on the row of the current step. */
@@ -155,7 +179,7 @@ class Stage {
     const { stack, view } = this;
     const exact = this.exactHead();
     const outside = exact && (exact.nq < stack.nQuery || exact.nk < stack.nKey) && (exact.q0 !== view.q0 || exact.k0 !== view.k0);
-    const need = `${stack.id}/${view.layer}/${view.head}/${view.q0}/${view.k0}`;
+    const need = `${JSON.stringify(this.data.header.link)} ${stack.id}/${view.layer}/${view.head}/${view.q0}/${view.k0}`;
     if ((!exact || outside) && this.asked !== need) {
       this.asked = need;
       this.act({ type: "open", stack: stack.id, layer: view.layer, head: view.head, q0: view.q0, k0: view.k0 });
@@ -188,6 +212,7 @@ class Stage {
     this.rangeChoice.update(view.show === "pattern" || view.view === "grid" ? RANGES : RANGES.slice(0, 2).map((r) => (r.value === "full" ? { ...r, text: "whole" } : r)), [view.range]);
     this.sortChoice.update(SORTS.filter((s) => s.value === "layer" || stack.stats[s.value]), [view.sort]);
     const visible = (choice, on) => choice.classList.toggle("absent", !on);
+    visible(this.stackChoice.root, view.view !== "output");
     visible(this.showChoice.root, view.view === "head");
     visible(this.rangeChoice.root, view.view === "head" || view.view === "grid");
     visible(this.sortChoice.root, view.view === "grid");
@@ -203,13 +228,14 @@ class Stage {
     this.slider.value = this.view.step;
     const step = header.steps[this.view.step];
     const last = header.steps.length - 1;
-    this.stepText.textContent = step ? `${this.view.step} of ${last}${step.chosen ? ` → ${shorten(step.chosen)}` : ""}` : "";
+    this.stepText.textContent = step ? `${this.view.step + 1} of ${last + 1}${step.chosen ? ` → ${shorten(step.chosen)}` : ""}` : "";
   }
 
   drawNotice() {
     const { swap } = this.data.header;
     this.swap.textContent = swap.label;
-    this.notice.replaceChildren(...noticeOf(this));
+    this.notice.replaceChildren(...caption(this));
+    this.translation.replaceChildren(...translationOf(this.data.header));
   }
 
   copyLink() {
@@ -232,35 +258,33 @@ class Stage {
   }
 }
 
-/* What to notice in what is shown, with its live number; under it the translation. */
-function noticeOf(stage) {
-  return [...caption(stage), ...secondLine(stage.data.header)];
-}
-
+/* What to notice in what is shown, with its live number. */
 function caption(stage) {
   const { data, view, stack } = stage;
-  const strong = (text, role) => el("strong", { class: role, text });
+  const strong = (side, at, role) => el("strong", { class: role, text: `“${shorten(data.tokens(side)[at].text, 18)}”` });
   const words = (text) => document.createTextNode(text);
   if (view.view === "output" || view.view === "grid") return [words(data.header.caption[view.view])];
-  const { query } = view;
-  const exact = stage.exactHead();
-  if (!exact || query < exact.q0 || query >= exact.q0 + exact.nq) return [words(`${stage.headName()}.`)];
-  const row = exact.pattern.subarray((query - exact.q0) * exact.nk, (query - exact.q0 + 1) * exact.nk);
-  const best = row.reduce((top, weight, at) => (weight > row[top] ? at : top), 0);
-  const name = (side, at) => `“${shorten(data.tokens(side)[at].text, 18)}”`;
+  const row = stage.row(view.query);
+  if (view.view === "lines" && view.pinned === "none")
+    return [words(`Layer ${view.layer}, ${view.heads.length > 1 ? "heads" : "head"} ${view.heads.join(", ")}: hover a token to see where it looks.`)];
+  if (!row) return [words(`Layer ${view.layer}, head ${view.head}.`)];
+  const best = stage.heaviest(view.query);
+  const writes = stack.querySide === "decoder" && data.header.steps[view.query]?.chosen;
+  const where = row.heads.length > 1 ? `on average over ${row.heads.length} heads of layer ${view.layer}` : `of its attention in layer ${view.layer}, head ${view.head}`;
   return [
-    strong(name(stack.querySide, query), "query"),
-    words(" looks at "),
-    strong(name(stack.keySide, best + exact.k0), "key"),
-    words(`: ${number(row[best])} of its attention in layer ${view.layer}, head ${view.head}.`),
+    ...(writes ? [words("After ")] : []),
+    strong(stack.querySide, view.query, "query"),
+    words(writes ? `, to write “${shorten(writes, 18)}”, it looks at ` : " looks at "),
+    strong(stack.keySide, best, "key"),
+    words(`: ${number(row.weights[best - row.k0])} ${where}${row.weights.length < stack.nKey ? `, among keys ${row.k0}–${row.k0 + row.weights.length - 1}` : ""}.`),
   ];
 }
 
-/* Under the caption: the translation with its pronouns standing out, and what the example is there to show. */
-function secondLine({ translation, see }) {
+/* The translation with its pronouns standing out, and what the example is there to show. */
+function translationOf({ translation, typed, see }) {
   if (!translation) return [];
   const parts = translation.map((part) => (part.strong ? el("strong", { text: part.text }) : document.createTextNode(part.text)));
-  return [el("span", { class: "translation", "data-translation": "" }, [document.createTextNode("→ "), ...parts, see && document.createTextNode(` · ${see}`)])];
+  return [document.createTextNode(typed ? "→ typed: " : "→ "), ...parts, ...(see ? [document.createTextNode(` · ${see}`)] : [])];
 }
 
 const URL_FIELDS = ["view", "stack", "layer", "head", "heads", "show", "range", "sort", "step", "query", "key", "pinned", "q0", "k0"];

@@ -74,6 +74,16 @@ def test_a_long_text_sends_the_open_head_through_a_window() -> None:
     np.testing.assert_array_equal(arrays["v"][0], trace["encoder.1.self.v"][5, columns].numpy())
 
 
+def test_the_other_heads_of_the_open_layer_come_as_bytes() -> None:
+    inputs = Inputs(model="untrained", text=words(300), n_layers=2, n_heads=8)
+    subject = subject_of(inputs)
+    header, blocks = unpack(pack(build(subject, Opened(layer=1, head=5, q0=100)), {"g": 1}))
+    (block,) = header["exact"]
+    coarse = np.frombuffer(blocks, np.uint8, 8 * WINDOW * WINDOW, block["coarse"]).reshape(8, WINDOW, WINDOW)
+    pattern = subject.run(None)["encoder.1.self.pattern"][:, 100 : 100 + WINDOW, :WINDOW].numpy()
+    np.testing.assert_array_equal(coarse, np.rint(pattern * 255))
+
+
 def test_steps_are_the_softmax_of_the_traces_logits() -> None:
     inputs = Inputs(model="untrained", text="b a b")
     subject = subject_of(inputs)
@@ -112,6 +122,6 @@ def test_a_header_survives_any_text() -> None:
 
 
 def test_packing_joins_both_headers() -> None:
-    header, blocks = unpack(pack(Body('{"a":1}', b"12345678", {}, [], ()), {"b": "ü"}))
+    header, blocks = unpack(pack(Body(b'{"a":1}', b"12345678", {}, [], [], ()), {"b": "ü"}))
     assert header == {"a": 1, "b": "ü"}
     assert bytes(blocks) == b"12345678"
