@@ -3,7 +3,6 @@
 import re
 
 import numpy as np
-import pytest
 
 from tests.browser.lab import TEXT, Lab, agrees, untrained
 from viz_core import theme
@@ -26,15 +25,18 @@ def thumbnail(pixels: np.ndarray, n_tokens: int, left: float, top: float, width:
     return pixels[np.ix_(rows, columns)][..., :3]
 
 
-@pytest.mark.parametrize("scale", ["full", "row", "log"])
-def test_every_thumbnail_has_the_colours_of_its_pattern(lab: Lab, scale: str) -> None:
+def test_every_thumbnail_has_the_colours_of_its_pattern(lab: Lab) -> None:
     lab.untrained(**SIZES)
-    lab.choose("scale", scale)
+    assert [place[:2] for place in places(lab)] == [[layer, head] for layer in range(2) for head in range(4)]
+    for scale in ("full", "row", "log"):
+        lab.choose("scale", scale)
+        assert_colours(lab, scale)
+
+
+def assert_colours(lab: Lab, scale: str) -> None:
     pixels, table = lab.pixels(".grid-board canvas"), theme.lookup_table("sequential")
     trace = untrained(n_layers=2, n_heads=4, seed=5)
-    shown = places(lab)
-    assert [place[:2] for place in shown] == [[layer, head] for layer in range(2) for head in range(4)]
-    for layer, head, *box in shown:
+    for layer, head, *box in places(lab):
         weights = np.rint(trace[f"encoder.{layer}.self.pattern"][head].double().numpy() * 255) / 255
         levels = {
             "full": 255 * weights,
@@ -58,24 +60,21 @@ def measures(pattern: np.ndarray) -> dict[str, np.ndarray]:
     }
 
 
-@pytest.mark.parametrize("by", ["entropy", "distance", "previous", "first", "same"])
-def test_sorting_orders_the_heads_by_the_value_written_under_them(lab: Lab, by: str) -> None:
+def test_sorting_orders_the_heads_by_the_value_written_under_them(lab: Lab) -> None:
     lab.untrained(**SIZES)
-    lab.choose("sort by", by)
     trace = untrained(n_layers=2, n_heads=4, seed=5)
-    values = {
-        (layer, head): value
-        for layer in range(2)
-        for head, value in enumerate(measures(trace[f"encoder.{layer}.self.pattern"].double().numpy())[by])
-    }
-    best_first = sorted(values, key=values.__getitem__, reverse=by != "entropy")
-    assert [(layer, head) for layer, head, *_ in places(lab)] == best_first
-    written = lab.written(".grid-board canvas")
-    assert written[::2] == [f"L{layer} H{head}" for layer, head in best_first]
-    for caption, place in zip(written[1::2], best_first, strict=True):
-        name, shown = caption.split()
-        assert name == by
-        assert agrees(shown, round(values[place], 4))
+    of_layer = [measures(trace[f"encoder.{layer}.self.pattern"].double().numpy()) for layer in range(2)]
+    for by in ("entropy", "distance", "previous", "first", "same"):
+        lab.choose("sort by", by)
+        values = {(layer, head): of_layer[layer][by][head] for layer in range(2) for head in range(4)}
+        best_first = sorted(values, key=values.__getitem__, reverse=by != "entropy")
+        assert [(layer, head) for layer, head, *_ in places(lab)] == best_first
+        written = lab.written(".grid-board canvas")
+        assert written[::2] == [f"L{layer} H{head}" for layer, head in best_first]
+        for caption, place in zip(written[1::2], best_first, strict=True):
+            name, shown = caption.split()
+            assert name == by
+            assert agrees(shown, round(values[place], 4))
 
 
 def test_a_click_opens_that_head(lab: Lab) -> None:

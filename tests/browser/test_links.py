@@ -96,6 +96,13 @@ def test_the_first_visits_link_is_bare(lab: Lab) -> None:
     assert urlsplit(lab.page.url).query == ""
 
 
+def test_copy_link_puts_the_address_on_the_clipboard(new_lab: NewLab) -> None:
+    lab = new_lab(permissions=["clipboard-read", "clipboard-write"]).untrained(view="lines", head=3)
+    lab.stage.get_by_role("button", name="copy link").click()
+    expect(lab.stage.get_by_role("button", name="link copied")).to_be_visible()
+    assert lab.page.evaluate("navigator.clipboard.readText()") == lab.page.url
+
+
 @pytest.mark.parametrize(
     ("damage", "sentence"),
     [
