@@ -138,7 +138,7 @@ def own_header(inputs: Inputs, body: Body) -> dict[str, Any]:
 
 
 def _generation(inputs: Inputs) -> int:
-    """Counts what has been shown. A rerun that shows the same sends the same bytes, which Streamlit spares."""
+    """Counts what has been shown. A rerun that changes nothing sends the same bytes, which are spared."""
     session = st.session_state
     shown = (inputs, session.get("opened"), session.get("reset_count"), tuple(session.view_link.items()))
     if session.get("shown") != shown:
