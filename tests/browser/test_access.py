@@ -20,7 +20,7 @@ def tab_to(lab: Lab, selector: str, most: int = 80) -> None:
 
 
 def test_everything_is_reached_and_worked_by_keyboard(lab: Lab) -> None:
-    lab.untrained(**SEED)
+    lab.untrained(query=0, key=0, **SEED)
     lab.sentence.focus()
     tab_to(lab, '.views button[data-value="head"]')
     lab.page.keyboard.press("Enter")

@@ -19,7 +19,7 @@ def test_a_head_opened_in_the_grid_is_open_in_every_view(lab: Lab) -> None:
     heaviest = trace["encoder.1.self.pattern"][3, 2].max().item()
     assert agrees(lab.terms()["H3"].split(", ")[0].split()[-1], heaviest)
     lab.choose("view", "numbers")
-    assert 'trace["encoder.1.self.…"][3]' in lab.stage.locator(".pickers").inner_text()
+    assert 'trace["encoder.1.self.q|k|v|scores|pattern|z"][3]' in lab.stage.locator(".pickers").inner_text()
     lab.choose("view", "grid")
     opened = lab.stage.locator('.grid-buttons button[aria-pressed="true"]')
     assert (opened.get_attribute("data-layer"), opened.get_attribute("data-head")) == ("1", "3")
@@ -95,7 +95,7 @@ def test_the_translators_stacks_and_steps_ask_the_server_nothing(lab: Lab) -> No
                     slider.press(key)
         lab.choose("view", "output")
         slider.press("Home")
-    expect(lab.stage.locator(".step output")).to_contain_text("0 of ")
+    expect(lab.stage.locator(".step output")).to_contain_text("1 of ")
 
 
 def test_a_long_texts_heads_and_hovering_ask_the_server_nothing_in_grid_and_lines(lab: Lab) -> None:

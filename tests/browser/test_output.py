@@ -49,7 +49,7 @@ def test_the_step_slider_walks_by_arrow_keys(lab: Lab) -> None:
     for pressed, step in [("Home", 0), ("ArrowRight", 1), ("ArrowRight", 2), ("ArrowLeft", 1), ("End", 9)]:
         slider.press(pressed)
         assert_step(lab, step)
-        assert lab.stage.locator(".step output").inner_text() == f"{step} of 9"
+        assert lab.stage.locator(".step output").inner_text() == f"{step + 1} of 10"
 
 
 def test_bars_are_as_long_as_their_probabilities(lab: Lab) -> None:

@@ -46,7 +46,9 @@ def write_target(lab: Lab, target: str) -> None:
 
 
 def assert_translation(lab: Lab, text: str) -> None:
-    expect(lab.stage.locator(".translation")).to_have_text(re.compile(rf"^→ {re.escape(text)}( · .*)?$"))
+    expect(lab.stage.locator(".translation")).to_have_text(
+        re.compile(rf"^→ (typed: )?{re.escape(text)}( · .*)?$")
+    )
 
 
 def test_the_first_visit_tells_the_story_in_one_head(lab: Lab, lm: LoadedModel, card) -> None:
@@ -99,7 +101,7 @@ def test_the_step_slider_hides_what_has_not_happened_yet(lab: Lab, lm: LoadedMod
     for step in (0, 5, len(tokens) - 1):
         slider.fill(str(step))
         said = [*tokens[1:], "<eos>"][step]
-        expect(lab.stage.locator(".step output")).to_have_text(f"{step} of {len(tokens) - 1} → {said}")
+        expect(lab.stage.locator(".step output")).to_have_text(f"{step + 1} of {len(tokens)} → {said}")
         cell, left, top = (lab.of_view("head", f"view.{name}") for name in ("cell", "left", "top"))
         rows = (top + (np.arange(len(tokens)) + 0.5) * cell).astype(int)
         visible = lab.pixels(".head-board canvas")[rows, int(left + 0.5 * cell), 3] == 255
