@@ -21,6 +21,14 @@ def on_act() -> None:
         st.session_state.takeaway = act
 
 
+def figure() -> None:
+    current = explore.current()
+    explore.say([current.problem, *st.session_state.pop("link_problems", ())])
+    explore.unknown_words(current.unknown)
+    if current.payload:
+        component.show(current.payload, key=KEY, on_act=on_act)
+
+
 @st.fragment
 def lab() -> None:
     controls.keep()
@@ -29,16 +37,13 @@ def lab() -> None:
         key="text",
         placeholder="Type a sentence",
     )
-    explore.examples()
+    above = st.container()
     main, side = st.columns([3.3, 1], gap="medium")
-    with side:
-        controls.model_controls()
-    with main:
-        current = explore.current()
-        explore.say([current.problem, *st.session_state.pop("link_problems", ())])
-        explore.unknown_words(current.unknown)
-        if current.payload:
-            component.show(current.payload, key=KEY, on_act=on_act)
+    parts = [(above, explore.examples), (side, controls.model_controls), (main, figure)]
+    # The first run paints the page while the first figure is computed; later ones send the figure first.
+    for place, draw in reversed(parts) if "shown" in st.session_state else parts:
+        with place:
+            draw()
     if "takeaway" in st.session_state:
         from pages.shared import takeaway  # Plotly's figures are needed only now
 

@@ -10,6 +10,7 @@ A new one is a subclass under a new name:
 
 import math
 from collections.abc import Callable
+from functools import lru_cache
 from typing import TypeVar
 
 import torch
@@ -61,6 +62,12 @@ def sinusoids(n_positions: int, d_model: int) -> Float[Tensor, "position d_model
     return torch.stack([angle.sin(), angle.cos()], dim=-1).flatten(1)[:, :d_model]
 
 
+@lru_cache(maxsize=8)
+def _table(n_positions: int, d_model: int, dtype: torch.dtype) -> Tensor:
+    """`sinusoids`, remembered: a page that makes a model with every move of a slider asks for them again."""
+    return sinusoids(n_positions, d_model).to(dtype)
+
+
 @register("sinusoidal")
 class Sinusoidal(PositionScheme):
     """Adds fixed waves; see `sinusoids`."""
@@ -69,7 +76,7 @@ class Sinusoidal(PositionScheme):
         super().__init__(config)
         self._size = (config.max_len, config.d_model)
         # A buffer would be rounded once and for all by `.float()` and written into every checkpoint.
-        self._table = sinusoids(*self._size).to(torch.get_default_dtype())
+        self._table = _table(*self._size, torch.get_default_dtype())
 
     def forward(
         self, embeddings: Float[Tensor, "batch position d_model"], start: int = 0

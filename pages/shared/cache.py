@@ -15,9 +15,9 @@ from typing import Any
 
 from cachetools import LRUCache
 
-PAYLOAD_BYTES = 96 << 20
-MODEL_BYTES = 128 << 20
-RESULT_BYTES = 16 << 20
+PAYLOAD_BYTES = 32 << 20
+MODEL_BYTES = 48 << 20
+RESULT_BYTES = 4 << 20
 
 
 class ByteCache:
