@@ -68,7 +68,7 @@ class Lab:
     def open_link(self, link: str) -> "Lab":
         self.page.goto(link)
         self.stage.wait_for()
-        # Streamlit loads a popover's button and the part that applies page.css a moment later; both move the page.
+        # Streamlit loads a popover's button and what applies page.css a moment later; the page moves.
         expect(self.page.get_by_role("button", name="Words")).to_be_visible()
         expect(self.page.get_by_test_id("stMainBlockContainer")).to_have_css("padding-top", "64px")
         return self
