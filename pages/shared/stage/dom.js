@@ -102,11 +102,7 @@ function imageOf(width, height, level, table) {
     pixels[4 * at + 2] = table[from + 2];
     pixels[4 * at + 3] = 255;
   }
-  const canvas = document.createElement("canvas");
-  canvas.width = width;
-  canvas.height = height;
-  canvas.getContext("2d").putImageData(image, 0, 0);
-  return canvas;
+  return canvasOf(image);
 }
 
 /* Colour levels 0..255 of a matrix [query, key]: {level(cell) or null where masked, extent}. Weights run from 0 to 1, to the
@@ -130,6 +126,25 @@ function colourLevels(values, columns, range, signed) {
     return Math.round((255 * value) / reach(at));
   };
   return { level, extent };
+}
+
+/* The same for bytes that are levels already: one look-up a cell, for the many thumbnails of a grid. */
+function imageOfBytes(width, height, bytes, table) {
+  const colours = new Uint32Array(256);
+  const parts = new Uint8ClampedArray(colours.buffer);
+  for (let level = 0; level < 256; level++) parts.set([table[3 * level], table[3 * level + 1], table[3 * level + 2], 255], 4 * level);
+  const image = new ImageData(width, height);
+  const pixels = new Uint32Array(image.data.buffer);
+  for (let at = 0; at < bytes.length; at++) pixels[at] = colours[bytes[at]];
+  return canvasOf(image);
+}
+
+function canvasOf(image) {
+  const canvas = document.createElement("canvas");
+  canvas.width = image.width;
+  canvas.height = image.height;
+  canvas.getContext("2d").putImageData(image, 0, 0);
+  return canvas;
 }
 
 function cssColour(table, level) {

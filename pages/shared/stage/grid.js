@@ -61,8 +61,7 @@ class GridView {
     const y = Math.floor(at / plan.columns) * (plan.cell + plan.label);
     const side = plan.cell - 12;
     const thumb = data.thumb(stack, layer, head);
-    const { level } = colourLevels(Float32Array.from(thumb, (v) => v / 255), stack.thumbKey, this.stage.view.range, false);
-    const image = imageOf(stack.thumbKey, stack.thumbQuery, level, theme.sequential);
+    const image = this.image(stack, thumb, theme.sequential);
     context.drawImage(image, x + 6, y + 6, side, side);
     const open = layer === this.stage.view.layer && head === this.stage.view.head;
     context.strokeStyle = open ? theme.accent : theme.grid;
@@ -74,6 +73,13 @@ class GridView {
     context.fillStyle = theme.muted;
     context.font = `11px ${theme.font}`;
     context.fillText(this.caption(stack, which, side), x + 6, y + plan.cell + 22, side + 6);
+  }
+
+  image({ thumbKey, thumbQuery }, thumb, table) {
+    const { range } = this.stage.view;
+    if (range === "full") return imageOfBytes(thumbKey, thumbQuery, thumb, table);
+    const { level } = colourLevels(Float32Array.from(thumb, (v) => v / 255), thumbKey, range, false);
+    return imageOf(thumbKey, thumbQuery, level, table);
   }
 
   caption(stack, at, side) {

@@ -242,7 +242,7 @@ class HeadView {
     const context = fitCanvas(this.map, 190, 190);
     const thumb = stage.data.thumb(stack, stage.view.layer, stage.view.head);
     context.imageSmoothingEnabled = false;
-    context.drawImage(imageOf(stack.thumbKey, stack.thumbQuery, (i) => thumb[i], theme.sequential), 0, 0, 190, 190);
+    context.drawImage(imageOfBytes(stack.thumbKey, stack.thumbQuery, thumb, theme.sequential), 0, 0, 190, 190);
     context.strokeStyle = theme.accent;
     context.lineWidth = 2;
     context.strokeRect(
