@@ -15,6 +15,13 @@ from tools.background import free_port, serving
 ROOT = Path(__file__).resolve().parents[1]
 
 
+@pytest.fixture(autouse=True)
+def first_make(monkeypatch: pytest.MonkeyPatch) -> None:
+    """These tests start make as a person does, also when `make test` runs them."""
+    for name in ("MAKEFLAGS", "MFLAGS", "MAKELEVEL", "MAKEOVERRIDES"):
+        monkeypatch.delenv(name, raising=False)
+
+
 @pytest.fixture
 def clone(tmp_path: Path) -> Path:
     """A folder with the Makefile, its tools, a tiny app and no requirements, so that it installs offline."""
