@@ -97,7 +97,8 @@ def compare(setting: Setting) -> None:
 
 
 def measure_explore(setting: Setting, n_tokens: int) -> list[str]:
-    url = f"{setting.app.url}/?{untrained(n_tokens, n_layers=LAYERS, n_heads=HEADS, view='lines')}"
+    query = untrained(n_tokens, n_layers=LAYERS, n_heads=HEADS, d_model=384, view="lines")
+    url = f"{setting.app.url}/?{query}"
     page = open_page(setting.browser, first=DRAWN)
     sizes = count_bytes(page)
     first = first_paint(page, url)

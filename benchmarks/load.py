@@ -30,7 +30,8 @@ WORDS = ["the", "animal", "street", "was", "too", "tired", "wide", "because", "i
 def first_view_bytes(setting: Setting) -> None:
     rows = []
     for n_tokens in (64, 128, 512):
-        url = f"{setting.app.url}/?{servers.untrained(n_tokens, n_layers=6, n_heads=12, view='grid')}"
+        query = servers.untrained(n_tokens, n_layers=6, n_heads=12, d_model=384, view="grid")
+        url = f"{setting.app.url}/?{query}"
         page = open_page(setting.browser, first=servers.DRAWN)
         sizes = count_bytes(page)
         first_paint(page, url)
@@ -86,7 +87,7 @@ def memory(setting: Setting) -> None:
     rows = []
     for name, query, n_words in [
         ("translator, 12 words", "", 12),
-        ("untrained 6 × 12, 128 words", "model=untrained&n_layers=6&n_heads=12&text=hello", 128),
+        ("untrained 6 × 12, 128 words", "model=untrained&n_layers=6&n_heads=12&d_model=384&text=hello", 128),
     ]:
         with serving_the_app(setting.folder / "memory.txt") as server:
             page = open_page(setting.browser, first=servers.DRAWN)

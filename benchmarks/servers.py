@@ -48,7 +48,7 @@ def ours(folder: Path) -> Iterator[Server]:
         yield server
 
 
-def untrained(n_tokens: int, *, n_layers: int = 1, n_heads: int = HEADS, **view: str) -> str:
+def untrained(n_tokens: int, *, n_layers: int = 1, n_heads: int = HEADS, **more: str | int) -> str:
     """Query string of Explore with an untrained model and `n_tokens` different words."""
     text = " ".join(f"w{i}" for i in range(n_tokens))
-    return urlencode({"model": "untrained", "n_layers": n_layers, "n_heads": n_heads, "text": text, **view})
+    return urlencode({"model": "untrained", "n_layers": n_layers, "n_heads": n_heads, "text": text, **more})
