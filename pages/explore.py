@@ -5,7 +5,7 @@ from __future__ import annotations
 import streamlit as st
 
 from pages.shared import controls, explore
-from pages.shared.stage import component
+from pages.shared.stage.component import stage
 
 KEY = "stage"
 
@@ -26,7 +26,7 @@ def figure() -> None:
     explore.say([current.problem, *st.session_state.pop("link_problems", ())])
     explore.unknown_words(current.unknown)
     if current.payload:
-        component.show(current.payload, key=KEY, on_act=on_act)
+        stage.show(current.payload, key=KEY, on_act=on_act)
 
 
 @st.fragment
@@ -51,5 +51,5 @@ def lab() -> None:
 
 
 controls.load_link()
-component.load()
+stage.load()
 lab()
