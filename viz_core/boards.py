@@ -1,0 +1,278 @@
+"""Boards: the live figures of a lab page as plain data, for two ways to draw them.
+
+A page fills a board with panels. The browser draws it live (pages/shared/board), `board_figure` draws it with
+plotly. Arrays may begin with a frame axis: one entry for each value of the board's `scrub`, so that moving it
+needs no computation, only another frame.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, fields
+from typing import Literal
+
+import numpy as np
+
+from viz_core._checks import check_axes
+
+Role = Literal["query", "key", "value"]
+Colour = Role | Literal["accent", "muted"] | int
+"""A role's colour, one of the theme's, or the colour of a head by its number."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Matrix:
+    """Numbers in cells, coloured by size: attention as [query, key], vectors as [position, channel].
+
+    values: [*frame, row, column]; -inf is drawn as masked, NaN and inf as what they are.
+    scale: "weights" colours 0..1; "signed" colours -reach..reach; "mask" knows only 0 and 1; "plain" has no
+    colour and serves as a table. reach: the number of the strongest colour; by default the largest |value|.
+    row_axis, column_axis: what rows and columns are; panels of a board that share an axis light up together.
+    edit: name of the page's input that the cells write: numbers, or with scale "mask" cells that flip.
+    row_heads, column_heads: a head number per row or column, drawn as that head's colour along the edge.
+    marked: [*frame, row, column], True where a cell is to stand out.
+    """
+
+    values: np.ndarray
+    title: str = ""
+    role: Role | None = None
+    rows: Sequence[str] = ()
+    columns: Sequence[str] = ()
+    row_axis: str = ""
+    column_axis: str = ""
+    scale: Literal["weights", "signed", "mask", "plain"] = "signed"
+    reach: float | None = None
+    digits: int = 2
+    edit: str | None = None
+    row_heads: Sequence[int] = ()
+    column_heads: Sequence[int] = ()
+    marked: np.ndarray | None = None
+
+    def __post_init__(self) -> None:
+        _check_frames("values", self.values, "row column")
+        n_rows, n_columns = self.values.shape[-2:]
+        for name, count in (("rows", n_rows), ("columns", n_columns)):
+            _check_length(name, getattr(self, name), count)
+        _check_length("row_heads", self.row_heads, n_rows)
+        _check_length("column_heads", self.column_heads, n_columns)
+        if self.marked is not None and self.marked.shape[-2:] != (n_rows, n_columns):
+            raise ValueError(
+                f"marked has shape {self.marked.shape}, values {self.values.shape}; give one mark a cell"
+            )
+
+
+@dataclass(frozen=True, kw_only=True)
+class Line:
+    """One curve: y [*frame, point]; low and high [*frame, point] bound a band around it."""
+
+    y: np.ndarray
+    name: str
+    colour: Colour = "accent"
+    dashed: bool = False
+    low: np.ndarray | None = None
+    high: np.ndarray | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Curves:
+    """Lines over x [point]; `at` [frame] is the x at which each frame stands, drawn as an upright."""
+
+    x: np.ndarray
+    lines: Sequence[Line]
+    title: str = ""
+    x_label: str = ""
+    y_label: str = ""
+    log_x: bool = False
+    log_y: bool = False
+    y_range: tuple[float, float] | None = None
+    at: np.ndarray | None = None
+
+    def __post_init__(self) -> None:
+        check_axes("x", self.x, "point")
+        for line in self.lines:
+            _check_frames(f"y of {line.name!r}", line.y, "point")
+            if line.y.shape[-1] != len(self.x):
+                raise ValueError(
+                    f"line {line.name!r} has {line.y.shape[-1]} points, x has {len(self.x)}; give as many"
+                )
+
+
+@dataclass(frozen=True, kw_only=True)
+class Bars:
+    """Upright bars: a softmax over tokens, a histogram. values: [*frame, bar]; labels: a name per bar."""
+
+    values: np.ndarray
+    labels: Sequence[str]
+    title: str = ""
+    x_label: str = ""
+    y_label: str = ""
+    colour: Colour = "accent"
+    reach: float | None = None
+    digits: int = 2
+    axis: str = ""
+
+    def __post_init__(self) -> None:
+        _check_frames("values", self.values, "bar")
+        _check_length("labels", self.labels, self.values.shape[-1], needed=True)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Plane:
+    """Arrows from the origin: vectors [*frame, arrow, 2], in a square of -reach..reach."""
+
+    vectors: np.ndarray
+    names: Sequence[str]
+    colours: Sequence[Colour]
+    title: str = ""
+    reach: float | None = None
+    circle: bool = False
+
+    def __post_init__(self) -> None:
+        _check_frames("vectors", self.vectors, "arrow xy")
+        _check_length("names", self.names, self.vectors.shape[-2], needed=True)
+        _check_length("colours", self.colours, self.vectors.shape[-2], needed=True)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Layers:
+    """Tokens of layer 0 at the bottom, of the last layer on top, and what each may look at below it.
+
+    links: bool [query, key], True = may attend, the same in every layer. lit: bool [*frame, layer, token],
+    the nodes that stand out (layer 0 first); a link is lit when both its ends are.
+    """
+
+    tokens: Sequence[str]
+    links: np.ndarray
+    lit: np.ndarray
+    title: str = ""
+
+    def __post_init__(self) -> None:
+        _check_frames("lit", self.lit, "layer token")
+        n = len(self.tokens)
+        if self.links.shape != (n, n) or self.lit.shape[-1] != n:
+            raise ValueError(
+                f"links {self.links.shape} and lit {self.lit.shape} do not fit {n} tokens; "
+                "give [query, key] and [layer, token]"
+            )
+
+
+@dataclass(frozen=True, kw_only=True)
+class Node:
+    """A box of a diagram, at a column (left to right) and a row (top to bottom); halves are allowed."""
+
+    id: str
+    label: str
+    column: float
+    row: float
+    colour: Colour | None = None
+    changed: bool = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class Diagram:
+    """Boxes and arrows; what changed against the step before is marked. edges: (from id, to id)."""
+
+    nodes: Sequence[Node]
+    edges: Sequence[tuple[str, str]]
+    title: str = ""
+
+    def __post_init__(self) -> None:
+        known = {node.id for node in self.nodes}
+        for edge in self.edges:
+            for end in edge:
+                if end not in known:
+                    raise ValueError(f"edge {edge} ends at {end!r}, which is no node; name one of {known}")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Fact:
+    """One number that counts, large: values [*frame] in `unit`, or words."""
+
+    label: str
+    values: np.ndarray | str
+    digits: int = 2
+    unit: str = ""
+    colour: Colour | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Facts:
+    """Numbers side by side."""
+
+    facts: Sequence[Fact]
+    title: str = ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Sign:
+    """What stands between panels of an equation: =, +, ×, softmax(."""
+
+    text: str
+
+
+Panel = Matrix | Curves | Bars | Plane | Layers | Diagram | Facts | Sign
+
+
+@dataclass(frozen=True, kw_only=True)
+class Scrub:
+    """A control that chooses the frame: input `field` of the page takes one of `values` [frame].
+
+    words: what is written beside it at each frame; by default the value itself.
+    """
+
+    field: str
+    label: str
+    values: np.ndarray
+    words: Sequence[str] = ()
+
+    def __post_init__(self) -> None:
+        check_axes("values", self.values, "frame")
+        _check_length("words", self.words, len(self.values))
+
+
+@dataclass(frozen=True, kw_only=True)
+class Board:
+    """Rows of panels, and the sentence to notice in them: one, or one a frame. **Stars** make words bold."""
+
+    rows: Sequence[Sequence[Panel]]
+    notice: str | Sequence[str]
+    scrub: Scrub | None = None
+
+    def __post_init__(self) -> None:
+        n_frames = len(self.scrub.values) if self.scrub else 0
+        if not isinstance(self.notice, str):
+            _check_length("notice", self.notice, n_frames, needed=True)
+        for name, array, own_axes in _framed(self.rows):
+            if array.ndim > own_axes and len(array) != n_frames:
+                raise ValueError(
+                    f"{name} has {len(array)} frames, the scrub {n_frames}; give one for each of its values"
+                )
+
+
+def _framed(rows: Sequence[Sequence[Panel]]) -> list[tuple[str, np.ndarray, int]]:
+    """Every array that may have frames: (name, array, axes it has without them)."""
+    axes = {"values": 2, "vectors": 2, "lit": 2, "marked": 2}
+    found: list[tuple[str, np.ndarray, int]] = []
+    for panel in (panel for row in rows for panel in row):
+        if isinstance(panel, Facts):
+            found += [(f.label, f.values, 0) for f in panel.facts if isinstance(f.values, np.ndarray)]
+        elif isinstance(panel, Curves):
+            arrays = [(line.name, a) for line in panel.lines for a in (line.y, line.low, line.high)]
+            found += [(name, array, 1) for name, array in arrays if array is not None]
+        elif isinstance(panel, Bars):
+            found.append((panel.title or "values", panel.values, 1))
+        else:
+            for spec in fields(panel):
+                array = getattr(panel, spec.name)
+                if spec.name in axes and isinstance(array, np.ndarray):
+                    found.append((spec.name, array, axes[spec.name]))
+    return found
+
+
+def _check_frames(name: str, array: np.ndarray, axes: str) -> None:
+    check_axes(name, array, axes if array.ndim == len(axes.split()) else f"frame {axes}")
+
+
+def _check_length(name: str, given: Sequence[object], count: int, *, needed: bool = False) -> None:
+    if (needed or len(given)) and len(given) != count:
+        raise ValueError(f"{name} has {len(given)} entries where there are {count}; give one each")
