@@ -10,6 +10,7 @@ from typing import Any
 import streamlit as st
 
 from pages.shared import state
+from pages.shared.link import read_link
 from pages.shared.state import Inputs, View
 
 MASK_NAMES = {"none": "none", "causal": "causal", "padding": "padding", "causal+padding": "causal + padding"}
@@ -21,8 +22,8 @@ def load_link() -> None:
     if "view_link" in st.session_state:
         return
     params = dict(st.query_params)
-    inputs, problems = state.read_link(Inputs, params)
-    view, more = state.read_link(View, params)
+    inputs, problems = read_link(Inputs, params)
+    view, more = read_link(View, params)
     st.session_state.update({field.name: field.default for field in fields(Inputs)} | inputs)
     st.session_state.view_link = view
     st.session_state.link_problems = problems + more

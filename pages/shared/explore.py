@@ -8,6 +8,7 @@ from typing import Any
 import streamlit as st
 
 from pages.shared import cache, controls, payload, state
+from pages.shared.link import read_link
 from pages.shared.payload import Body, Opened
 from pages.shared.state import Inputs, View
 
@@ -21,7 +22,7 @@ def opened_from(act: dict[str, Any]) -> Opened:
     """What the stage asked to open; anything that is not a known stack and whole numbers opens the first
     head.
     """
-    values, problems = state.read_link(View, {name: str(act.get(name)) for name in asdict(Opened())})
+    values, problems = read_link(View, {name: str(act.get(name)) for name in asdict(Opened())})
     return Opened() if problems else Opened(**values)
 
 

@@ -11,7 +11,8 @@ import pandas as pd
 import plotly.graph_objects as go
 import streamlit as st
 
-from pages.shared import cache, state
+from pages.shared import cache
+from pages.shared.link import read_link
 from pages.shared.state import Inputs, View
 from pages.shared.subject import Subject, subject_of
 from viz_core import attention_heatmap, attention_lines, computation_figure, head_grid, to_html, top_tokens
@@ -63,7 +64,7 @@ class Shown:
     """What the stage shows, computed again from the same inputs."""
 
     def __init__(self, inputs: Inputs, act: dict[str, Any]) -> None:
-        values, _ = state.read_link(View, {name: _written(value) for name, value in act.items()})
+        values, _ = read_link(View, {name: _written(value) for name, value in act.items()})
         self.view = View(**values)
         self.subject: Subject = cache.on_worker(lambda: subject_of(inputs))
         self.stack = next((s for s in self.subject.stacks if s.id == self.view.stack), self.subject.stacks[0])

@@ -2,7 +2,8 @@ from dataclasses import fields
 
 import pytest
 
-from pages.shared.state import SHOWCASE, Inputs, View, read_link, scale_of, write_link
+from pages.shared.link import read_link
+from pages.shared.state import SHOWCASE, Inputs, View, scale_of, write_link
 
 
 def test_a_link_written_and_read_gives_the_same_inputs() -> None:
