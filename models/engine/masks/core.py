@@ -1,4 +1,4 @@
-"""Who may attend to whom: boolean masks, True = may attend, broadcastable to [batch, head, query, key]."""
+"""The masks that every transformer needs, and how masks go together."""
 
 import torch
 from jaxtyping import Bool, Int

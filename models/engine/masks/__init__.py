@@ -1,0 +1,36 @@
+"""Who may attend to whom: boolean masks, True = may attend, broadcastable to [batch, head, query, key]."""
+
+from models.engine.masks.core import Mask, causal, check, combine, padding
+from models.engine.masks.named import NAMED, argument_of, named
+from models.engine.masks.patterns import (
+    edges,
+    fixed,
+    memory,
+    packed,
+    painted,
+    prefix,
+    sliding_window,
+    strided,
+)
+from models.engine.masks.reach import layers_needed, reach
+
+__all__ = [
+    "NAMED",
+    "Mask",
+    "argument_of",
+    "causal",
+    "check",
+    "combine",
+    "edges",
+    "fixed",
+    "layers_needed",
+    "memory",
+    "named",
+    "packed",
+    "padding",
+    "painted",
+    "prefix",
+    "reach",
+    "sliding_window",
+    "strided",
+]

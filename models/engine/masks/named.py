@@ -1,0 +1,140 @@
+"""Masks by name and argument, as a link or a page asks for them."""
+
+import re
+from collections.abc import Callable
+from typing import NamedTuple
+
+import torch
+from jaxtyping import Bool, Int
+from torch import Tensor
+
+from models.engine.masks import patterns
+from models.engine.masks.core import Mask, causal, padding
+
+MAX_PAINTED = 32
+
+
+class Named(NamedTuple):
+    """A mask of n tokens that has a name.
+
+    `argument` says what its argument holds ("" where there is none), `usual` what an empty one stands for.
+    """
+
+    make: Callable[[int, str], Mask]
+    argument: str
+    usual: Callable[[int], str]
+
+
+def named(name: str, argument: str, n: int) -> Bool[Tensor, "1 1 n n"]:
+    """The mask `name` of n tokens, such as named("window", "3", 8); "causal+window" hides later keys as well.
+
+    An empty argument stands for the usual one. Raises ValueError for an unknown name, and for an argument
+    that does not fit the mask or the number of tokens.
+    """
+    kind = _kind(name)
+    if argument and not NAMED[kind].argument:
+        raise ValueError(f"mask {name!r} takes no argument, but got {argument[:40]!r}; leave it out")
+    allowed = NAMED[kind].make(n, argument or NAMED[kind].usual(n))
+    return (allowed if kind == name else allowed & causal(n, n)).expand(1, 1, n, n)
+
+
+def argument_of(name: str) -> str:
+    """What the argument of mask `name` holds, in words; "" where it takes none. ValueError as for `named`."""
+    return NAMED[_kind(name)].argument
+
+
+def _kind(name: str) -> str:
+    kind = name.removeprefix("causal+")
+    if kind not in NAMED:
+        known = ", ".join(NAMED)
+        raise ValueError(f"mask={name!r} is unknown; choose one of {known}, or causal+ one of them")
+    return kind
+
+
+def _numbers(name: str, argument: str, count: int | None = None) -> list[int]:
+    """The whole numbers of "4.1"; so small that no arithmetic on them overflows."""
+    parts = argument.split(".")
+    if not all(re.fullmatch("[0-9]{1,6}", part) for part in parts) or len(parts) != (count or len(parts)):
+        raise ValueError(_refusal(name, argument, ".".join("41"[: count or 2])))
+    return [int(part) for part in parts]
+
+
+def _edges(n: int, argument: str) -> Mask:
+    pairs = [re.fullmatch("([0-9]{1,6})-([0-9]{1,6})", part) for part in argument.split()]
+    if not all(pairs):
+        raise ValueError(_refusal("edges", argument, "0-1 1-2"))
+    return patterns.edges(n, [(int(pair[1]), int(pair[2])) for pair in pairs if pair])
+
+
+def _painted(n: int, argument: str) -> Mask:
+    if n > MAX_PAINTED:
+        raise ValueError(f"{n} tokens are too many to paint a mask for; give at most {MAX_PAINTED}")
+    rows = argument.count(";") + 1
+    if rows != n:
+        raise ValueError(
+            f"the painted mask has {rows} rows, but there are {n} tokens; paint {n}, or give as many tokens"
+        )
+    return patterns.painted(argument)
+
+
+def _document_of(n: int, lengths: list[int]) -> Int[Tensor, "n"]:
+    """Which document each token is in; what the lengths leave over is one more document."""
+    if 0 in lengths:
+        raise ValueError("a document of 0 tokens does not exist; give lengths of at least 1")
+    return torch.bucketize(torch.arange(n), torch.tensor(lengths).cumsum(0), right=True)
+
+
+def _refusal(name: str, argument: str, example: str) -> str:
+    holds = NAMED[name].argument
+    return f"argument {argument[:40]!r} of mask {name!r} is not {holds}; try {example!r}"
+
+
+def _rows_of(mask: Mask) -> str:
+    return ";".join("".join("01"[cell] for cell in row) for row in mask[0, 0].tolist())
+
+
+NAMED: dict[str, Named] = {
+    "none": Named(lambda n, _: torch.ones(1, 1, n, n, dtype=torch.bool), "", lambda n: ""),
+    "causal": Named(lambda n, _: causal(n, n), "", lambda n: ""),
+    "padding": Named(
+        lambda n, a: padding((torch.arange(n) < n - _numbers("padding", a, 1)[0]).long()[None], 0),
+        "how many tokens at the end are padding",
+        lambda n: "3",
+    ),
+    "window": Named(
+        lambda n, a: patterns.sliding_window(n, *_numbers("window", a, 1), two_sided=True),
+        "a width in tokens",
+        lambda n: "3",
+    ),
+    "strided": Named(
+        lambda n, a: patterns.strided(n, *_numbers("strided", a, 1)), "a stride in tokens", lambda n: "4"
+    ),
+    "fixed": Named(
+        lambda n, a: patterns.fixed(n, *_numbers("fixed", a, 2)),
+        "a block's length and how many of its last tokens all later ones see, with a dot between",
+        lambda n: "4.1",
+    ),
+    "prefix": Named(
+        lambda n, a: patterns.prefix(n, *_numbers("prefix", a, 1)), "a number of tokens", lambda n: "3"
+    ),
+    "packed": Named(
+        lambda n, a: patterns.packed(_document_of(n, _numbers("packed", a))),
+        "the documents' lengths with dots between",
+        lambda n: "4.3",
+    ),
+    "memory": Named(
+        lambda n, a: patterns.memory(n, *_numbers("memory", a, 2)),
+        "the lengths of a segment and of the memory before it, with a dot between",
+        lambda n: "4.4",
+    ),
+    "edges": Named(
+        _edges,
+        "pairs of nodes with spaces between",
+        lambda n: " ".join(f"{node}-{node + 1}" for node in range(n - 1)),
+    ),
+    "painted": Named(
+        _painted,
+        "a row of 0 and 1 for each query, with ; between",
+        lambda n: _rows_of(causal(min(n, MAX_PAINTED), min(n, MAX_PAINTED))),
+    ),
+}
