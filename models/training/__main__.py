@@ -1,4 +1,7 @@
-"""`python -m models.training run` trains a translator; `evaluate` scores one on held-out sentences."""
+"""`python -m models.training run` trains a translator; `evaluate` scores one on held-out sentences.
+
+`positions` trains the suite of language models that differ only in how they know the order of words.
+"""
 
 from __future__ import annotations
 
@@ -17,8 +20,10 @@ from models.data.corpus import build_vocabulary, held_out
 from models.training.cards import make_card
 from models.training.evaluation import evaluate
 from models.training.loop import Run, TrainingConfig, train
+from models.training.positions import SuiteConfig, train_and_write, training_text
 from models.zoo import load_model
 from models.zoo.files import write_model
+from models.zoo.suite import SCHEMES
 
 
 def run(arguments: argparse.Namespace) -> None:
@@ -34,9 +39,12 @@ def run(arguments: argparse.Namespace) -> None:
     seconds = time.monotonic() - start
     metrics = evaluate(training.model, training.tokenizer, held_out(arguments.sentences))
     print(table(metrics))
-    command = shlex.join(["python", "-m", "models.training", *sys.argv[1:]])
-    card = make_card(training, vocabulary, metrics, command, seconds)
+    card = make_card(training, vocabulary, metrics, _command(), seconds)
     print("wrote", write_model(arguments.out, "translator", training.model, card))
+
+
+def _command() -> str:
+    return shlex.join(["python", "-m", "models.training", *sys.argv[1:]])
 
 
 def _config(arguments: argparse.Namespace, vocabulary: tuple[str, ...]) -> TrainingConfig:
@@ -65,6 +73,18 @@ def _show(training: Run) -> None:
         for step in bar:
             losses = {name: f"{loss:.4f}" for name, loss in step.losses.items()}
             bar.set_postfix(losses | {"tokens/s": f"{step.tokens_per_second:,.0f}"}, refresh=False)
+
+
+def positions(arguments: argparse.Namespace) -> None:
+    """Trains language models on the same text, one a scheme, and writes each with its card."""
+    torch.set_num_threads(1)
+    config = SuiteConfig(text_words=arguments.words, steps=arguments.steps, seed=arguments.seed)
+    text, tokenizer = training_text(config)
+    for scheme in arguments.schemes:
+        losses = train_and_write(scheme, text, tokenizer, config, out=arguments.out, command=_command())
+        with tqdm(losses, desc=scheme, total=config.steps, unit="step", mininterval=1.0) as bar:
+            for loss in bar:
+                bar.set_postfix(loss=f"{loss:.4f}", refresh=False)
 
 
 def score(arguments: argparse.Namespace) -> None:
@@ -116,6 +136,14 @@ def parser() -> argparse.ArgumentParser:
     training.add_argument("--learning-rate", type=float, default=3e-3, help="peak; default %(default)s")
     training.add_argument("--antecedent-weight", type=float, default=0.5, help="default %(default)s")
     training.add_argument("--threads", type=int, help="CPU threads; the same number gives the same weights")
+    suite = commands.add_parser("positions", help="train the suite of language models, one a position scheme")
+    suite.set_defaults(act=positions)
+    suite.add_argument("--out", type=Path, required=True, help="folder with a folder for each scheme")
+    suite.add_argument("--schemes", nargs="+", choices=SCHEMES, default=SCHEMES, help="default: all")
+    for name, default in (
+        ("words", SuiteConfig.text_words), ("steps", SuiteConfig.steps), ("seed", SuiteConfig.seed),
+    ):  # fmt: skip
+        suite.add_argument(f"--{name}", type=int, default=default, help="default %(default)s")
     scoring = commands.add_parser("evaluate", help="score a translator on held-out sentences")
     scoring.set_defaults(act=score)
     scoring.add_argument(

@@ -18,7 +18,7 @@ from safetensors.torch import load as load_tensors
 from safetensors.torch import save as save_tensors
 from torch import Tensor
 
-from models.config import ModelConfig
+from models.config import Kind, ModelConfig
 from models.data.tokenizers import WordTokenizer
 from models.engine.transformer import Transformer
 from models.zoo.cards import CARD, ModelFileError, read_bounded
@@ -58,15 +58,17 @@ def _write_whole(path: Path, content: bytes) -> None:
     temporary.replace(path)
 
 
-def read_model(weights: Path, card: dict[str, Any]) -> tuple[Transformer, WordTokenizer]:
-    """The model a card describes, with its weights and its tokenizer. Raises ModelFileError."""
+def read_model(
+    weights: Path, card: dict[str, Any], *, kind: Kind = "encoder-decoder"
+) -> tuple[Transformer, WordTokenizer]:
+    """The model that a card of this kind describes, with weights and tokenizer. Raises ModelFileError."""
     config = _checked(weights, "config", lambda: ModelConfig.from_dict(card["config"]))
     tokenizer = _checked(weights, "vocabulary", lambda: WordTokenizer(card["vocabulary"]))
     sizes = (config.vocab_size, config.output_vocab_size)
-    if config.kind != "encoder-decoder" or any(size != len(tokenizer) for size in sizes):
+    if config.kind != kind or any(size != len(tokenizer) for size in sizes):
         raise ModelFileError(
             f"{str(weights)!r} has kind={config.kind!r} and vocabularies of {sizes} words, not of "
-            f"{len(tokenizer)}: that is no translator; choose the card written with the weights"
+            f"{len(tokenizer)}: that is no {kind} of these words; choose the card written with the weights"
         )
     raw = read_bounded(weights, MAX_WEIGHTS_BYTES, "weights")
     try:
