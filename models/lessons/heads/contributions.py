@@ -1,0 +1,66 @@
+"""What each head adds to the output.
+
+Concatenating the heads and multiplying by W_O is the same as multiplying each head by its own rows of W_O and
+adding up: out = sum over heads of z_h W_O[h] + bias (Elhage et al. 2021, A Mathematical Framework for
+Transformer Circuits, "Attention heads are independent and additive").
+"""
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+Contributions = Float[Tensor, "head query d_model"]
+PerQuery = Float[Tensor, "head query"]
+
+
+def contributions(
+    z: Float[Tensor, "head query d_head"], w_o: Float[Tensor, "head d_head d_model"]
+) -> Contributions:
+    """z_h W_O[h], the vector that head h writes at each query."""
+    return z @ w_o
+
+
+def add_up(written: Contributions, bias: Float[Tensor, "d_model"] | None) -> Float[Tensor, "query d_model"]:
+    """The layer's output: all that the heads write, and the bias, which belongs to no head."""
+    out = written.sum(dim=0)
+    return out if bias is None else out + bias.detach()
+
+
+def norms(written: Contributions) -> PerQuery:
+    """Euclidean length of what a head writes at each query.
+
+    Kobayashi et al. 2020, Attention is Not Only a Weight (section 3), take the length of what one key adds,
+    weight * f(key); here a head's keys are added up first, since this asks about heads.
+    """
+    return written.norm(dim=-1)
+
+
+def length_share(written: Contributions) -> PerQuery:
+    """Each head's length over the sum of all heads' lengths: 0..1, adds to 1 over heads.
+
+    Says how loud a head is, not whether the others agree with it. 0 where no head writes anything.
+    """
+    lengths = norms(written)
+    return _share(lengths, lengths.sum(dim=0))
+
+
+def signed_share(written: Contributions) -> PerQuery:
+    """How much of the heads' sum a head accounts for: c_h . s / s . s with s = sum of all c_h.
+
+    This is c_h's coefficient when it is projected on s. It adds to 1 over heads; negative where a head pulls
+    against the sum, above 1 where others pull back. 0 where the sum is 0.
+    """
+    total = written.sum(dim=0)  # [query, d_model]
+    return _share((written * total).sum(dim=-1), (total * total).sum(dim=-1))
+
+
+def agreement(written: Contributions) -> Float[Tensor, "query"]:
+    """Length of the heads' sum over the sum of their lengths: 1 where all point the same way, 0..1 else.
+
+    0 where no head writes anything.
+    """
+    return _share(written.sum(dim=0).norm(dim=-1), norms(written).sum(dim=0))
+
+
+def _share(part: Float[Tensor, "*head query"], whole: Float[Tensor, "query"]) -> Float[Tensor, "*head query"]:
+    return torch.where(whole == 0, 0.0, part / whole)

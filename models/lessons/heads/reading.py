@@ -1,0 +1,54 @@
+"""One sentence as one self-attention layer of a model reads it."""
+
+from typing import NamedTuple, cast
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from models.config import ModelConfig
+from models.engine.attention import MultiHeadAttention
+from models.engine.layers import Layer
+from models.engine.trace import Trace
+from models.engine.transformer import Transformer
+from models.zoo.loaded import LoadedModel
+from models.zoo.untrained import UntrainedModel
+
+
+class Reading(NamedTuple):
+    """The layer, what enters it and what it computes; queries and keys are the same tokens."""
+
+    tokens: list[str]
+    config: ModelConfig
+    attention: MultiHeadAttention
+    x: Float[Tensor, "position d_model"]
+    q: Float[Tensor, "head query d_head"]
+    k: Float[Tensor, "head key d_head"]
+    v: Float[Tensor, "head key d_head"]
+    scores: Float[Tensor, "head query key"]
+    pattern: Float[Tensor, "head query key"]
+    z: Float[Tensor, "head query d_head"]
+    out: Float[Tensor, "query d_model"]
+
+
+def of_untrained(model: UntrainedModel, text: str) -> Reading:
+    """The first layer of a model with random weights. Raises ValueError for a text it cannot read."""
+    return _reading(model.model, model.trace(text), 0)
+
+
+def of_translator(translator: LoadedModel, text: str, layer: int) -> Reading:
+    """Layer 0 or 1 of the trained encoder. Raises ValueError for a text it cannot read."""
+    trace = translator.trace(text, target="")
+    return _reading(translator.model, trace, layer)
+
+
+@torch.no_grad()
+def _reading(model: Transformer, trace: Trace, number: int) -> Reading:
+    assert model.encoder is not None
+    layer = cast(Layer, model.encoder.layers[number])
+    x = trace[f"encoder.{number}.resid_pre"]
+    if layer.pre_norm:
+        x = layer.self_norm(x)
+    names = ("q", "k", "v", "scores", "pattern", "z", "out")
+    computed = {name: trace[f"encoder.{number}.self.{name}"] for name in names}
+    return Reading(trace.tokens["encoder"], model.config, layer.self_attention, x, **computed)
