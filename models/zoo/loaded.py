@@ -11,7 +11,7 @@ from torch import Tensor
 
 from models.config import ModelConfig
 from models.data.pronouns import PRONOUNS
-from models.data.tokenizers import BOS, EOS, SPECIALS, TO_ENGLISH, TO_FRENCH, Encoded, WordTokenizer
+from models.data.tokenizers import BOS, EOS, PAD, SPECIALS, TO_ENGLISH, TO_FRENCH, Encoded, WordTokenizer
 from models.engine.beam import BeamTree, beam_search
 from models.engine.decoding import greedy
 from models.engine.trace import Trace
@@ -108,14 +108,17 @@ class LoadedModel:
         *,
         beam_width: int = 1,
         direction: str = "en-fr",
+        padding: int = 0,
         reduce: Callable[[str, Tensor], Any | None] | None = None,
     ) -> Trace:
         """All that the model computes when it reads `text` and writes `target` (None: its own translation).
 
-        The decoder's tokens start with <bos>, and row t of the logits predicts token t + 1. `reduce` as in
-        `Trace`. Raises ValueError as `translate` does, and for a target of more than `max_words`.
+        The decoder's tokens start with <bos>, and row t of the logits predicts token t + 1. `padding` <pad>
+        follow the source, hidden from everybody as they would be in a batch. `reduce` as in `Trace`. Raises
+        ValueError as `translate` does, for a target of more than `max_words` and for padding without room.
         """
         source = self.encode_source(text, direction=direction)
+        self._check_padding(padding, len(source.ids))
         if target is None:
             own = self.translate(text, beam_width=beam_width, direction=direction)
             ids, tokens = [BOS, *own.ids], [SPECIALS[BOS], *own.tokens]
@@ -123,8 +126,8 @@ class LoadedModel:
             forced = self.decoder_tokens(target)
             ids, tokens = forced.ids, forced.tokens
         trace = Trace(reduce)
-        trace.tokens = {"encoder": source.tokens, "decoder": tokens}
-        self.model(torch.tensor([source.ids]), torch.tensor([ids]), trace=trace)
+        trace.tokens = {"encoder": source.tokens + [SPECIALS[PAD]] * padding, "decoder": tokens}
+        self.model(torch.tensor([source.ids + [PAD] * padding]), torch.tensor([ids]), trace=trace)
         return trace
 
     @torch.no_grad()
@@ -145,6 +148,11 @@ class LoadedModel:
             word = self.tokenizer.vocabulary[best] if found is None else tokens[found]
             named.append(Named(position, word, probabilities[best].item(), found))
         return named
+
+    def _check_padding(self, padding: int, length: int) -> None:
+        room = self.config.max_len - length
+        if not 0 <= padding <= room:
+            raise ValueError(f"padding={padding} does not fit the {length} tokens; give 0 to {room}")
 
     def _framed(self, words: Encoded, first: int, last: int | None, length: int) -> Encoded:
         if len(words.ids) > self.max_words:

@@ -13,7 +13,6 @@ from models.engine import masks
 from models.engine.trace import Trace
 from models.engine.transformer import Transformer
 
-MASKS = ("none", "causal", "padding", "causal+padding")
 PAD = "<pad>"
 
 
@@ -47,8 +46,7 @@ class UntrainedModel:
 
         Raises ValueError for an unknown mask, a text without words, and more words than the model can read.
         """
-        if mask not in MASKS:
-            raise ValueError(f"mask={mask!r} is unknown; choose one of {', '.join(MASKS)}")
+        padded = masks.kind_of(mask) == "padding"
         words = text.split()
         if not words:
             raise ValueError("the text is empty; give at least one word")
@@ -58,13 +56,21 @@ class UntrainedModel:
                 f"the text has {len(words):,} words, but this model reads at most {limit:,}; "
                 f"remove {len(words) - limit:,}"
             )
-        return words + [PAD] * (self.PADDING if "padding" in mask else 0)
+        return words + [PAD] * (self.PADDING if padded else 0)
 
     @torch.no_grad()
     def trace(
-        self, text: str, *, mask: str = "none", reduce: Callable[[str, Tensor], Any | None] | None = None
+        self,
+        text: str,
+        *,
+        mask: str = "none",
+        mask_arg: str = "",
+        reduce: Callable[[str, Tensor], Any | None] | None = None,
     ) -> Trace:
-        """All that the model computes on `text`; `reduce` as in `Trace`. Raises as `tokens` does."""
+        """All that the model computes on `text` under a mask of `masks.named`; `reduce` as in `Trace`.
+
+        An empty `mask_arg` is the mask's usual one. Raises ValueError as `tokens` and `masks.named` do.
+        """
         tokens = self.tokens(text, mask=mask)
         words = text.split()
         # A typed "<pad>" is a word like any other: only what is added here has id 0 and is hidden.
@@ -72,7 +78,19 @@ class UntrainedModel:
         ids = [ids_of[word] for word in words] + [0] * (len(tokens) - len(words))
         trace = Trace(reduce)
         trace.tokens = {"encoder": tokens}
-        causal = masks.causal(len(tokens), len(tokens)) if "causal" in mask else None
-        # pad_id is 0, so the model hides the padding by itself.
-        self.model(torch.tensor([ids]), mask=causal, trace=trace)
+        allowed = self._allowed(mask, mask_arg, len(tokens))
+        self.model(torch.tensor([ids]), mask=allowed, trace=trace)
         return trace
+
+    def _allowed(self, mask: str, mask_arg: str, n: int) -> Tensor | None:
+        """Who may attend to whom, [1, 1, query, key]; None for everybody, so that attention need not look."""
+        if (mask, mask_arg) == ("none", ""):
+            return None
+        if masks.kind_of(mask) == "padding":
+            if mask_arg:
+                raise ValueError(
+                    f"mask={mask!r} hides the {self.PADDING} {PAD} that it adds and takes no argument, "
+                    f"not {mask_arg[:40]!r}; leave it out"
+                )
+            mask_arg = str(self.PADDING)
+        return masks.named(mask, mask_arg, n)

@@ -1,7 +1,7 @@
 """Who may attend to whom: boolean masks, True = may attend, broadcastable to [batch, head, query, key]."""
 
 from models.engine.masks.core import Mask, causal, check, combine, padding
-from models.engine.masks.named import NAMED, argument_of, named
+from models.engine.masks.named import NAMED, kind_of, named
 from models.engine.masks.patterns import (
     edges,
     fixed,
@@ -17,12 +17,12 @@ from models.engine.masks.reach import layers_needed, reach
 __all__ = [
     "NAMED",
     "Mask",
-    "argument_of",
     "causal",
     "check",
     "combine",
     "edges",
     "fixed",
+    "kind_of",
     "layers_needed",
     "memory",
     "named",

@@ -31,19 +31,15 @@ def named(name: str, argument: str, n: int) -> Bool[Tensor, "1 1 n n"]:
     An empty argument stands for the usual one. Raises ValueError for an unknown name, and for an argument
     that does not fit the mask or the number of tokens.
     """
-    kind = _kind(name)
+    kind = kind_of(name)
     if argument and not NAMED[kind].argument:
         raise ValueError(f"mask {name!r} takes no argument, but got {argument[:40]!r}; leave it out")
     allowed = NAMED[kind].make(n, argument or NAMED[kind].usual(n))
     return (allowed if kind == name else allowed & causal(n, n)).expand(1, 1, n, n)
 
 
-def argument_of(name: str) -> str:
-    """What the argument of mask `name` holds, in words; "" where it takes none. ValueError as for `named`."""
-    return NAMED[_kind(name)].argument
-
-
-def _kind(name: str) -> str:
+def kind_of(name: str) -> str:
+    """The name without "causal+". Raises ValueError where no mask is called so."""
     kind = name.removeprefix("causal+")
     if kind not in NAMED:
         known = ", ".join(NAMED)

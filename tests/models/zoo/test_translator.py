@@ -170,6 +170,29 @@ def test_the_longest_text_is_traced(lm):
     assert trace["decoder.1.cross.pattern"].shape == (4, 127, 128)
 
 
+def test_padding_of_the_source_is_seen_by_nobody_and_changes_nothing(lm):
+    plain, padded = lm.trace(TIRED), lm.trace(TIRED, padding=3)
+    n = len(plain.tokens["encoder"])
+    assert padded.tokens["encoder"] == [*plain.tokens["encoder"], "<pad>", "<pad>", "<pad>"]
+    assert padded.tokens["decoder"] == plain.tokens["decoder"]
+    torch.testing.assert_close(padded["logits"], plain["logits"], rtol=0, atol=1e-4)
+    for layer in range(2):
+        for stack in ("encoder", "decoder"):
+            address = f"{stack}.{layer}.{'self' if stack == 'encoder' else 'cross'}"
+            assert padded[f"{address}.scores"][:, :, n:].isneginf().all()
+            assert not padded[f"{address}.pattern"][:, :, n:].any()
+            rows = plain[f"{address}.pattern"].shape[1]
+            torch.testing.assert_close(
+                padded[f"{address}.pattern"][:, :rows, :n], plain[f"{address}.pattern"], rtol=0, atol=1e-5
+            )
+
+
+@pytest.mark.parametrize("padding", [-1, 115])
+def test_padding_without_room_is_refused(lm, padding):
+    with pytest.raises(ValueError, match=f"padding={padding} does not fit the 14 tokens; give 0 to 114"):
+        lm.trace(TIRED, padding=padding)
+
+
 def test_an_unknown_name_says_what_is_shipped():
     with pytest.raises(ModelFileError, match=r"'transaltor' is no shipped model.* shipped: translator"):
         load_model("transaltor")

@@ -74,6 +74,51 @@ def test_what_cannot_be_read_is_refused():
         UntrainedModel(ModelConfig(**(config().to_dict() | {"kind": "decoder-only"})))
 
 
+@pytest.mark.parametrize(
+    ("mask", "argument"),
+    [
+        ("window", "2"),
+        ("causal+window", "2"),
+        ("strided", "2"),
+        ("fixed", "2.1"),
+        ("prefix", "2"),
+        ("packed", "3"),
+        ("memory", "2.1"),
+        ("edges", "0-3 1-2"),
+        ("painted", "1000;0111;0000;1111"),
+    ],
+)
+def test_each_mask_of_the_engine_is_the_models(mask, argument):
+    allowed = masks.named(mask, argument, 4)
+    trace = UntrainedModel(config(), seed=5).trace(TEXT, mask=mask, mask_arg=argument)
+    expected = by_hand([1, 2, 1, 3], allowed)
+    for address in trace:
+        torch.testing.assert_close(trace[address], expected[address], rtol=0, atol=0)
+    assert torch.equal(trace["encoder.0.self.pattern"] > 0, allowed[0].expand(2, 4, 4))
+
+
+def test_a_query_that_sees_nothing_gets_zeros():
+    trace = UntrainedModel(config(), seed=5).trace(TEXT, mask="painted", mask_arg="1000;0111;0000;1111")
+    assert trace["encoder.0.self.scores"][:, 2].isneginf().all()
+    assert not trace["encoder.0.self.pattern"][:, 2].any()
+    assert not trace["encoder.0.self.z"][:, 2].any()
+    assert trace["logits"].isfinite().all()
+
+
+@pytest.mark.parametrize(
+    ("mask", "argument", "sentence"),
+    [
+        ("none", "3", "mask 'none' takes no argument, but got '3'; leave it out"),
+        ("window", "wide", "argument 'wide' of mask 'window' is not a width in tokens; try '4'"),
+        ("painted", "10;01", "the painted mask has 2 rows, but there are 4 tokens; paint 4"),
+        ("padding", "2", "mask='padding' hides the 3 <pad> that it adds and takes no argument, not '2'"),
+    ],
+)
+def test_a_bad_argument_is_refused(mask, argument, sentence):
+    with pytest.raises(ValueError, match=sentence):
+        UntrainedModel(config()).trace(TEXT, mask=mask, mask_arg=argument)
+
+
 def test_an_unknown_mask_is_refused():
     with pytest.raises(ValueError, match="mask='banded' is unknown; choose one of none, causal, padding"):
         UntrainedModel(config()).trace(TEXT, mask="banded")

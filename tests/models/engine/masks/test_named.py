@@ -37,13 +37,14 @@ def test_a_name_and_an_argument_give_the_mask(name: str, argument: str, expected
 def test_an_empty_argument_is_one_that_suits_any_number_of_tokens(name: str, n: int):
     usual = masks.named(name, masks.NAMED[name].usual(n), n)
     assert masks.named(name, "", n).equal(usual)
-    assert bool(masks.argument_of(name)) == (name not in ("none", "causal"))
+    assert bool(masks.NAMED[name].argument) == (name not in ("none", "causal"))
 
 
 def test_causal_with_any_mask_hides_what_comes_later():
     for name in masks.NAMED:
         both = masks.named(f"causal+{name}", "", 7)
         assert both.equal(masks.named(name, "", 7) & masks.causal(7, 7))
+        assert masks.kind_of(f"causal+{name}") == masks.kind_of(name) == name
 
 
 @pytest.mark.parametrize(
