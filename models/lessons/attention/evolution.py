@@ -1,0 +1,268 @@
+"""The eight steps in their order: what each computes, how it is written, and what it changes.
+
+In a formula, `\\changed{...}` marks what the step before did not have; whoever draws it defines that macro.
+"""
+
+import inspect
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import NamedTuple
+
+from torch import Tensor
+
+from models.lessons.attention import steps
+
+AXES = {
+    "X": "token channel",
+    "q": "channel",
+    "Q": "query channel",
+    "W_a": "hidden channel",
+    "U_a": "hidden channel",
+    "v_a": "hidden",
+    "W_Q": "channel channel",
+    "W_K": "channel channel",
+    "W_V": "channel channel",
+    "W_O": "channel channel",
+}
+"""The axes of what steps take; those of what they compute are in their lines."""
+
+
+class Line(NamedTuple):
+    """One line of a step: which tensor, its axes, what is done, and to which tensors."""
+
+    name: str
+    axes: str
+    does: str
+    reads: tuple[str, ...]
+
+
+class Node(NamedTuple):
+    """A tensor in a step's diagram; `does` is how it is computed, None for what the step is given."""
+
+    name: str
+    does: str | None
+    changed: bool
+
+
+class Edge(NamedTuple):
+    """`source` is read to compute `target`."""
+
+    source: str
+    target: str
+    changed: bool
+
+
+@dataclass(frozen=True)
+class Step:
+    """One form of attention; `change` says what is new in it, and why."""
+
+    key: str
+    title: str
+    source: str
+    change: str
+    formula: str
+    run: Callable[..., steps.Tensors]
+    lines: tuple[Line, ...]
+
+    @cached_property
+    def takes(self) -> tuple[str, ...]:
+        """The tensors it is given."""
+        return tuple(name for name in inspect.signature(self.run).parameters if name != "n_heads")
+
+    @cached_property
+    def axes(self) -> dict[str, str]:
+        """The axes of every tensor, given or computed."""
+        return {name: AXES[name] for name in self.takes} | {line.name: line.axes for line in self.lines}
+
+
+def _softmax(axes: str) -> Line:
+    return Line("pattern", axes, "softmax", ("scores",))
+
+
+def _scaled(axes: str, by: str = "d_k") -> Line:
+    return Line("scores", axes, f"÷ √{by}", ("dots",))
+
+
+_KEYS = Line("K", "key channel", "X W_K", ("X", "W_K"))
+_VALUES = Line("V", "key channel", "X W_V", ("X", "W_V"))
+_QUERIES = Line("Q", "query channel", "X W_Q", ("X", "W_Q"))
+_MEAN_OF_TOKENS = "weighted sum of tokens"
+_MEAN_OF_VALUES = "weighted sum of values"
+
+STEPS: tuple[Step, ...] = (
+    Step(
+        key="free",
+        title="No parameters",
+        source="Bloem 2019",
+        change="Each token becomes a mean of all tokens, weighted by how similar they are to it: nothing is "
+        "learned yet.",
+        formula=r"Z = \operatorname{softmax}(X X^\top)\, X",
+        run=steps.parameter_free,
+        lines=(
+            Line("scores", "query key", "dot products of tokens", ("X",)),
+            _softmax("query key"),
+            Line("z", "query channel", _MEAN_OF_TOKENS, ("pattern", "X")),
+        ),
+    ),
+    Step(
+        key="v0",
+        title="Additive",
+        source="Bahdanau et al. 2015",
+        change="One query from outside asks, and a small network that can learn judges each token, so that a "
+        "translator can look back at the word it needs now.",
+        formula=r"\text{score}_j = \changed{v_a^\top \tanh(W_a\, q + U_a\, x_j)} \qquad "
+        r"z = \sum_j \operatorname{softmax}(\text{score})_j\, x_j",
+        run=steps.additive,
+        lines=(
+            Line("hidden", "key hidden", "tanh(W_a q + U_a x)", ("q", "W_a", "U_a", "X")),
+            Line("scores", "key", "v_a · hidden", ("hidden", "v_a")),
+            _softmax("key"),
+            Line("z", "channel", _MEAN_OF_TOKENS, ("pattern", "X")),
+        ),
+    ),
+    Step(
+        key="v1",
+        title="Dot product",
+        source="Luong et al. 2015",
+        change="A plain dot product takes the network's place: no matrices to learn and no tanh, only "
+        "multiply and add.",
+        formula=r"\text{score}_j = \changed{q \cdot x_j} \qquad "
+        r"z = \sum_j \operatorname{softmax}(\text{score})_j\, x_j",
+        run=steps.dot_product,
+        lines=(
+            Line("scores", "key", "q · x", ("q", "X")),
+            _softmax("key"),
+            Line("z", "channel", _MEAN_OF_TOKENS, ("pattern", "X")),
+        ),
+    ),
+    Step(
+        key="v2",
+        title="Scaled",
+        source="Vaswani et al. 2017",
+        change="Dot products are divided by √d_k: long vectors give large ones, and then softmax would put "
+        "nearly all weight on one token and hardly learn.",
+        formula=r"\text{score}_j = \frac{q \cdot x_j}{\changed{\sqrt{d_k}}} \qquad "
+        r"z = \sum_j \operatorname{softmax}(\text{score})_j\, x_j",
+        run=steps.scaled_dot_product,
+        lines=(
+            Line("dots", "key", "q · x", ("q", "X")),
+            _scaled("key"),
+            _softmax("key"),
+            Line("z", "channel", _MEAN_OF_TOKENS, ("pattern", "X")),
+        ),
+    ),
+    Step(
+        key="v3",
+        title="Many queries",
+        source="Vaswani et al. 2017",
+        change="The queries are rows of one matrix: two matrix products answer all of them at once, "
+        "and each row gets the numbers it would get alone.",
+        formula=r"Z = \operatorname{softmax}\!\left(\frac{\changed{Q} X^\top}{\sqrt{d_k}}\right) X",
+        run=steps.many_queries,
+        lines=(
+            Line("dots", "query key", "Q Xᵀ", ("Q", "X")),
+            _scaled("query key"),
+            _softmax("query key"),
+            Line("z", "query channel", _MEAN_OF_TOKENS, ("pattern", "X")),
+        ),
+    ),
+    Step(
+        key="v4",
+        title="Cross-attention",
+        source="Vaswani et al. 2017",
+        change="Two learned matrices separate what a token is found by (its key) from what it hands over "
+        "(its value).",
+        formula=r"\changed{K = X W_K \quad V = X W_V} \qquad "
+        r"Z = \operatorname{softmax}\!\left(\frac{Q \changed{K}^\top}{\sqrt{d_k}}\right) \changed{V}",
+        run=steps.cross_attention,
+        lines=(
+            _KEYS,
+            _VALUES,
+            Line("dots", "query key", "Q Kᵀ", ("Q", "K")),
+            _scaled("query key"),
+            _softmax("query key"),
+            Line("z", "query channel", _MEAN_OF_VALUES, ("pattern", "V")),
+        ),
+    ),
+    Step(
+        key="v5",
+        title="Self-attention",
+        source="Vaswani et al. 2017",
+        change="The queries are projected from the same tokens: each token asks, and what it asks for "
+        "may differ from what it is.",
+        formula=r"\changed{Q = X W_Q} \quad K = X W_K \quad V = X W_V \qquad "
+        r"Z = \operatorname{softmax}\!\left(\frac{Q K^\top}{\sqrt{d_k}}\right) V",
+        run=steps.self_attention,
+        lines=(
+            _QUERIES,
+            _KEYS,
+            _VALUES,
+            Line("dots", "query key", "Q Kᵀ", ("Q", "K")),
+            _scaled("query key"),
+            _softmax("query key"),
+            Line("z", "query channel", _MEAN_OF_VALUES, ("pattern", "V")),
+        ),
+    ),
+    Step(
+        key="v6",
+        title="Multi-head",
+        source="Vaswani et al. 2017",
+        change="Q, K and V are cut into heads, so that a token can look at several others for different "
+        "reasons; W_O mixes what the heads bring.",
+        formula=r"Z_{\changed{h}} = \operatorname{softmax}\!\left(\frac{Q_{\changed{h}} K_{\changed{h}}^\top}"
+        r"{\sqrt{d_{\changed{\text{head}}}}}\right) V_{\changed{h}} \qquad "
+        r"\text{out} = \changed{[Z_1; \dots; Z_H]\, W_O}",
+        run=steps.multi_head,
+        lines=(
+            _QUERIES,
+            _KEYS,
+            _VALUES,
+            Line("Q_heads", "head query d_head", "cut into heads", ("Q",)),
+            Line("K_heads", "head key d_head", "cut into heads", ("K",)),
+            Line("V_heads", "head key d_head", "cut into heads", ("V",)),
+            Line("dots", "head query key", "Q Kᵀ", ("Q_heads", "K_heads")),
+            _scaled("head query key", by="d_head"),
+            _softmax("head query key"),
+            Line("z", "head query d_head", _MEAN_OF_VALUES, ("pattern", "V_heads")),
+            Line("concat", "query channel", "heads side by side", ("z",)),
+            Line("out", "query channel", "concat W_O", ("concat", "W_O")),
+        ),
+    ),
+)
+
+
+def compute(step: Step, given: dict[str, Tensor], *, n_heads: int) -> dict[str, Tensor]:
+    """All tensors of a step by name, those it is given first; `n_heads` matters to multi-head only.
+
+    Raises ValueError when `n_heads` does not divide the number of channels.
+    """
+    taken = {name: given[name] for name in step.takes}
+    if step.run is not steps.multi_head:
+        return taken | step.run(**taken)
+    n_channels = taken["X"].shape[1]
+    if n_channels % n_heads:
+        divisors = [str(n) for n in range(1, n_channels + 1) if n_channels % n == 0]
+        raise ValueError(
+            f"{n_channels} channels cannot be cut into n_heads={n_heads} equal parts; "
+            f"try {', '.join(divisors[:-1])} or {divisors[-1]}"
+        )
+    return taken | step.run(**taken, n_heads=n_heads)
+
+
+def diagram(index: int) -> tuple[list[Node], list[Edge]]:
+    """The tensors of a step and who reads whom; what the step before did not do is marked as changed.
+
+    Nothing is marked in the first step.
+    """
+    step = STEPS[index]
+    before = STEPS[max(index - 1, 0)]
+    done = {line.does for line in before.lines}
+    known = set(before.takes)
+    nodes = [Node(name, None, name not in known) for name in step.takes]
+    nodes += [Node(line.name, line.does, line.does not in done) for line in step.lines]
+    marked = {node.name for node in nodes if node.changed}
+    edges = [
+        Edge(read, line.name, bool({read, line.name} & marked)) for line in step.lines for read in line.reads
+    ]
+    return nodes, edges
