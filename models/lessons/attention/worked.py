@@ -1,0 +1,57 @@
+"""The worked example of the talks: 112 and 96, divided by 8, are 14 and 12; softmax makes 0.88 and 0.12."""
+
+from jaxtyping import Float
+from torch import Tensor
+
+# Whole numbers from -3 to 3, 64 each, found by search so that q1 · k1 = 112, q1 · k2 = 96, q2 · k1 = 72 and
+# q2 · k2 = 80.
+_Q1 = (
+    "3 -3 -2 -2 -3 3 3 2 0 -3 0 1 3 0 -2 -2 3 1 -3 -3 0 -3 3 0 -1 0 2 -3 -3 2 1 2 "
+    "2 -3 0 1 0 1 2 -1 2 -1 -1 3 3 -3 -1 -1 -2 3 0 0 -2 3 -3 3 1 -3 -2 1 0 -1 -1 -3"
+)
+_Q2 = (
+    "3 1 2 2 3 -1 3 0 0 1 1 3 0 3 0 -3 1 3 0 -3 -3 -1 -3 3 3 -2 2 2 -2 3 -2 -2 "
+    "1 0 1 -2 3 -2 -2 -3 -1 3 1 1 0 3 0 -2 -1 1 1 -2 0 2 2 -2 2 -1 -3 0 -3 3 -3 -1"
+)
+_K1 = (
+    "3 3 -3 -2 -2 2 3 2 2 0 3 3 3 3 -2 1 1 3 0 0 3 -3 0 2 -1 -2 0 -3 1 -2 0 1 "
+    "2 -3 -2 -3 1 -1 1 0 2 1 2 2 -3 -2 0 0 2 3 3 -3 -3 3 0 -1 1 0 -3 1 0 3 -3 -1"
+)
+_K2 = (
+    "1 -3 0 -2 -3 0 1 0 3 -1 3 1 3 3 0 -3 2 -1 1 -2 -3 -3 -3 1 2 -1 2 -2 -3 2 -3 -2 "
+    "-2 -1 3 0 0 0 -2 -3 -1 0 -2 3 3 0 1 2 -3 2 -2 0 2 1 -2 1 2 2 0 -2 -1 0 3 -1"
+)
+QUERIES = tuple(tuple(float(number) for number in text.split()) for text in (_Q1, _Q2))
+KEYS = tuple(tuple(float(number) for number in text.split()) for text in (_K1, _K2))
+VALUES = ((4.0, 0.0, 2.0, -2.0), (-4.0, 4.0, 0.0, 2.0))
+
+
+def attend(
+    Q: Float[Tensor, "*frames query d_k"],
+    K: Float[Tensor, "key d_k"],
+    V: Float[Tensor, "key d_v"],
+    *,
+    scaled: bool = True,
+) -> dict[str, Tensor]:
+    """softmax(Q K^T / sqrt(d_k)) V and all on the way (Vaswani et al. 2017, equation 1).
+
+    dots, scores, pattern [*frames, query, key]; z [*frames, query, d_v]. `scaled` False leaves the division
+    out.
+    """
+    dots = Q @ K.mT  # [query, key]
+    scores = dots / Q.shape[-1] ** 0.5 if scaled else dots  # [query, key]
+    pattern = scores.softmax(dim=-1)  # [query, key]
+    z = pattern @ V  # [query, d_v]
+    return {"dots": dots, "scores": scores, "pattern": pattern, "z": z}
+
+
+def stretched(
+    Q: Float[Tensor, "query d_k"], factors: Float[Tensor, "frame"]
+) -> Float[Tensor, "frame query d_k"]:
+    """The queries made longer or shorter by each factor, and with them all of their dot products."""
+    return factors[:, None, None] * Q
+
+
+def products(q: Float[Tensor, "d_k"], k: Float[Tensor, "d_k"]) -> Float[Tensor, "d_k"]:
+    """What each channel adds to the dot product q · k."""
+    return q * k
