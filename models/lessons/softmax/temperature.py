@@ -49,15 +49,20 @@ class Output:
 
 
 def row(
-    trace: Trace, place: Place, query: int, temperatures: Float[Tensor, " temperature"] = TEMPERATURES
+    trace: Trace,
+    place: Place,
+    *,
+    head: int,
+    query: int,
+    temperatures: Float[Tensor, " temperature"] = TEMPERATURES,
 ) -> Softmax:
-    """softmax(scores / T) of one query in the first of the place's heads, [temperature, key].
+    """softmax(scores / T) of one query in one of the place's heads, [temperature, key].
 
     What these heads read does not depend on their own temperature: the scores of the trace are right for all.
     Raises ValueError for a query that is not there.
     """
     stack, kind = place.stack.split(".")
-    scores = trace[f"{stack}.{place.layer}.{kind}.scores"][place.heads[0]]  # [query, key]
+    scores = trace[f"{stack}.{place.layer}.{kind}.scores"][head]  # [query, key]
     _check_index("query", query, len(scores))
     return softmax(scores[query].double() / temperatures[:, None])
 
@@ -76,8 +81,14 @@ def output(
     temperatures differ in nothing else. Raises ValueError for texts of more than 24 words, and for a place
     or step that is not there.
     """
-    source = _ids(lm, trace.tokens["encoder"], len(temperatures))
-    target = _ids(lm, trace.tokens["decoder"], len(temperatures))  # <bos> and the translation
+    n_words, n_rows = len(trace.tokens["encoder"]) - 2, len(temperatures)  # without <2fr> and <eos>
+    if n_words > MAX_WORDS:
+        raise ValueError(
+            f"the text has {n_words} words; as it runs at {n_rows} temperatures here, it may have "
+            f"{MAX_WORDS}; remove {n_words - MAX_WORDS}"
+        )
+    source = _ids(lm, trace.tokens["encoder"]).expand(n_rows, -1)
+    target = _ids(lm, trace.tokens["decoder"]).expand(n_rows, -1)  # <bos> and the translation
     _check_index("step", step, target.shape[1])
     model = heated(lm.model, place, temperatures)
     logits = model.decode(target[:, : step + 1], model.encode(source), source)[:, -1]
@@ -115,13 +126,8 @@ def heated(model: Transformer, place: Place, temperatures: Float[Tensor, " row"]
     return model
 
 
-def _ids(lm: LoadedModel, tokens: list[str], n_rows: int) -> Int[Tensor, "row token"]:
-    if len(tokens) > MAX_WORDS + 2:
-        raise ValueError(
-            f"the text has {len(tokens) - 2} words; here, where one runs at {n_rows} temperatures, it has at "
-            f"most {MAX_WORDS}; remove {len(tokens) - 2 - MAX_WORDS}"
-        )
-    return torch.tensor([lm.tokenizer.id(token) for token in tokens]).expand(n_rows, -1)
+def _ids(lm: LoadedModel, tokens: list[str]) -> Int[Tensor, "1 token"]:
+    return torch.tensor([[lm.tokenizer.id(token) for token in tokens]])
 
 
 def _translate(

@@ -38,7 +38,7 @@ def test_one_is_in_the_middle():
 @pytest.mark.parametrize("stack", MODULES)
 def test_a_heated_models_own_trace_has_the_rows_that_are_shown(lm, trace, stack):
     place, query = Place(stack, 1, (2,)), 5
-    shown = row(trace, place, query)
+    shown = row(trace, place, head=2, query=query)
     name, kind = stack.split(".")
     for frame in (0, 13, TRAINED, 40):
         hot = Trace()
@@ -117,7 +117,7 @@ def test_hot_cross_attention_writes_another_sentence(lm, trace):
 
 def test_cold_looks_at_one_key_and_hot_at_all_alike(trace):
     it = trace.tokens["encoder"].index("it")
-    shown = row(trace, HEAD, it)
+    shown = row(trace, LAYER, head=3, query=it)
     assert shown.entropy[0] < 1e-3
     assert shown.largest[0] > 0.999
     assert trace.tokens["encoder"][int(shown.weights[0].argmax())] == "street"
@@ -127,7 +127,7 @@ def test_cold_looks_at_one_key_and_hot_at_all_alike(trace):
 
 
 def test_masked_keys_get_nothing_at_any_temperature(trace):
-    shown = row(trace, Place("decoder.self", 0, (0,)), 3)
+    shown = row(trace, Place("decoder.self", 0, (0,)), head=0, query=3)
     assert (shown.weights[:, 4:] == 0).all()
     assert shown.entropy.isfinite().all()
 
@@ -163,9 +163,9 @@ def test_what_is_not_there_is_refused(lm, trace, place, step, text):
 
 def test_a_query_that_is_not_there_is_refused(trace):
     with pytest.raises(ValueError, match="query=14 is not there; give one from 0 to 13"):
-        row(trace, HEAD, 14)
+        row(trace, HEAD, head=3, query=14)
 
 
 def test_a_long_text_is_refused(lm):
-    with pytest.raises(ValueError, match=r"the text has 30 words; .* at most 24; remove 6"):
+    with pytest.raises(ValueError, match=r"the text has 30 words; .* it may have 24; remove 6"):
         output(lm, lm.trace("the " * 30), HEAD, 0)
