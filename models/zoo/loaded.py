@@ -152,7 +152,9 @@ class LoadedModel:
     def _check_padding(self, padding: int, length: int) -> None:
         room = self.config.max_len - length
         if not 0 <= padding <= room:
-            raise ValueError(f"padding={padding} does not fit the {length} tokens; give 0 to {room}")
+            raise ValueError(
+                f"padding={padding} does not fit the {length} tokens; give 0 to {room}, or fewer words"
+            )
 
     def _framed(self, words: Encoded, first: int, last: int | None, length: int) -> Encoded:
         if len(words.ids) > self.max_words:

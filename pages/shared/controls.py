@@ -13,7 +13,32 @@ from pages.shared import state
 from pages.shared.link import read_link
 from pages.shared.state import Inputs, View
 
-MASK_NAMES = {"none": "none", "causal": "causal", "padding": "padding", "causal+padding": "causal + padding"}
+MASK_NAMES = {
+    "none": "none",
+    "causal": "causal",
+    "padding": "padding",
+    "causal+padding": "causal + padding",
+    "window": "sliding window",
+    "causal+window": "causal + window",
+    "strided": "sparse, strided",
+    "fixed": "sparse, fixed",
+    "prefix": "prefix",
+    "packed": "packed documents",
+    "causal+packed": "causal + packed",
+    "memory": "segments + memory",
+    "edges": "edges of a graph",
+    "painted": "painted",
+}
+MASK_ARGUMENTS = {  # an example, and what it says; an empty argument stands for the mask's usual one
+    "window": ("3", "width: up to 2 tokens away"),
+    "strided": ("4", "stride: the 4 tokens before, and every 4th before them"),
+    "fixed": ("4.1", "blocks of 4 tokens; all later tokens see the last 1 of each"),
+    "prefix": ("3", "all see the first 3 tokens"),
+    "packed": ("4.3", "documents of 4 and 3 tokens; the rest is one more"),
+    "memory": ("4.4", "segments of 4 tokens, each with the 4 tokens before it"),
+    "edges": ("0-1 1-2", "edges between tokens, counted from 0; empty: a chain"),
+    "painted": ("10;11", "a row of 0 and 1 for each query; empty: causal"),
+}
 NORM_NAMES = {"pre": "pre-norm", "post": "post-norm"}
 
 
@@ -63,6 +88,11 @@ def reset() -> None:
     st.session_state.reset_count = st.session_state.get("reset_count", 0) + 1
 
 
+def clear_argument() -> None:
+    """Another mask starts from its usual argument."""
+    st.session_state.mask_arg = ""
+
+
 def say(text: str, direction: str = "en-fr") -> None:
     """Puts a sentence in and lets the model decode its translation."""
     st.session_state.update(text=text, target="", direction=direction)
@@ -104,6 +134,14 @@ def _translator() -> None:
         placeholder="decoded by the model",
         help="Type a translation to force it; empty: decoded",
     )
+    st.segmented_control(
+        "Padding of the source",
+        state.PADDINGS,
+        key="padding",
+        required=True,
+        format_func=lambda count: f"{count} `<pad>`" if count else "none",
+        help="Tokens that fill up a batch: hidden from encoder and decoder, they change no other number",
+    )
 
 
 def _turn_round() -> None:
@@ -140,14 +178,24 @@ def _untrained() -> None:
         format_func=lambda norm: NORM_NAMES[norm],
         help="Normalise before or after each sublayer",
     )
-    right.selectbox(
+    right.slider("Seed", 0, 999, key="seed", help="Another seed, other random weights")
+    left.selectbox(
         "Mask",
         state.MASKS,
         key="mask",
         format_func=lambda mask: MASK_NAMES[mask],
-        help="padding adds three <pad> tokens and hides them",
+        on_change=clear_argument,
+        help="Who may attend to whom; padding adds three <pad> tokens and hides them",
     )
-    st.slider("Seed", 0, 999, key="seed", help="Another seed, other random weights")
+    example, meaning = MASK_ARGUMENTS.get(st.session_state.mask.removeprefix("causal+"), ("", ""))
+    right.text_input(
+        "Mask argument",
+        key="mask_arg",
+        placeholder=example or "none",
+        disabled=not example,
+        max_chars=state.MAX_ARGUMENT,
+        help=f"{example} = {meaning}" if example else "Only some masks have one: a window has its width",
+    )
 
 
 def swap_of(text: str) -> tuple[str, str]:

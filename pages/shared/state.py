@@ -18,7 +18,12 @@ SORTS = ("layer", "entropy", "distance", "previous", "first", "same")
 PINS = ("none", "query", "key")
 POSITIONS = ("none", "sinusoidal", "learned")
 NORMS = ("pre", "post")
-MASKS = ("none", "causal", "padding", "causal+padding")
+MASKS = (
+    "none", "causal", "padding", "causal+padding", "window", "causal+window", "strided", "fixed", "prefix",
+    "packed", "causal+packed", "memory", "edges", "painted",
+)  # fmt: skip
+MAX_ARGUMENT = 4_000
+PADDINGS = (0, 3)
 D_HEADS = (0, 4, 8, 16, 32, 64, 128)
 D_MODELS = (8, 16, 32, 48, 64, 96, 128, 192, 256, 384, 512)
 SCALES = ("on", "off", "0.01", "0.1", "0.5", "1", "2", "10")
@@ -43,6 +48,7 @@ class Inputs:
     direction: str = param("en-fr", one_of(("en-fr", "fr-en")))
     target: str = param("", characters(MAX_CHARACTERS))
     beam: int = param(1, whole(1, 8))
+    padding: int = param(0, one_of(PADDINGS))
     n_layers: int = param(2, whole(1, 8))
     n_heads: int = param(4, whole(1, 16))
     d_model: int = param(64, one_of(D_MODELS))
@@ -51,6 +57,7 @@ class Inputs:
     attention_scale: str = param("on", one_of(SCALES))
     norm: str = param("pre", one_of(NORMS))
     mask: str = param("none", one_of(MASKS))
+    mask_arg: str = param("", characters(MAX_ARGUMENT))
     seed: int = param(0, whole(0, 999))
 
 
@@ -88,7 +95,7 @@ def write_link(inputs: Inputs) -> dict[str, str]:
 
 def read_by(model: str) -> set[str]:
     """The names of the inputs that matter to a model."""
-    shared, trained = {"model", "text"}, {"direction", "target", "beam"}
+    shared, trained = {"model", "text"}, {"direction", "target", "beam", "padding"}
     return {spec.name for spec in fields(Inputs)} - trained if model == "untrained" else shared | trained
 
 

@@ -97,16 +97,19 @@ def _untrained(inputs: Inputs) -> Subject:
             "attention_scale": config.attention_scale, "norm": config.norm,
         }.items()
     )  # fmt: skip
+    mask = f"mask={inputs.mask!r}" + (f", mask_arg={inputs.mask_arg!r}" if inputs.mask_arg else "")
     code = (
         "from models import ModelConfig, UntrainedModel\n"
         f"model = UntrainedModel(ModelConfig({arguments}), seed={inputs.seed})\n"
-        f"trace = model.trace({inputs.text!r}, mask={inputs.mask!r})"
+        f"trace = model.trace({inputs.text!r}, {mask})"
     )
     return Subject(
         stacks=(stack,),
         tokens={"encoder": [{"text": token} for token in tokens]},
         scale=config.scale,
-        run=lambda reduce: model.trace(inputs.text, mask=inputs.mask, reduce=reduce),
+        run=lambda reduce: model.trace(
+            inputs.text, mask=inputs.mask, mask_arg=inputs.mask_arg, reduce=reduce
+        ),
         code=code,
         names=model.names(inputs.text),
         extras={
@@ -127,16 +130,22 @@ def _translator(inputs: Inputs) -> Subject:
     forced = inputs.target if inputs.target.strip() else ""
     target = forced or _decoded(lm, inputs)
     written = lm.decoder_tokens(target)
-    counts = {"encoder": len(source.tokens), "decoder": len(written.tokens)}
+    counts = {"encoder": len(source.tokens) + inputs.padding, "decoder": len(written.tokens)}
+    padding = f", padding={inputs.padding}" if inputs.padding else ""
     return Subject(
         stacks=tuple(_stack(name, lm.config, counts) for name in STACK_SIDES),
-        tokens={"encoder": _marked(source), "decoder": _marked(written)},
+        tokens={
+            "encoder": _marked(source) + [{"text": "<pad>", "mark": "special"}] * inputs.padding,
+            "decoder": _marked(written),
+        },
         scale=lm.config.scale,
-        run=lambda reduce: lm.trace(inputs.text, target, direction=inputs.direction, reduce=reduce),
+        run=lambda reduce: lm.trace(
+            inputs.text, target, direction=inputs.direction, padding=inputs.padding, reduce=reduce
+        ),
         code=(
             "from models import load_model\n"
             'lm = load_model("translator")\n'
-            f"trace = lm.trace({inputs.text!r}, {target!r}, direction={inputs.direction!r})"
+            f"trace = lm.trace({inputs.text!r}, {target!r}, direction={inputs.direction!r}{padding})"
         ),
         names=tuple(lm.tokenizer.vocabulary),
         extras={

@@ -29,13 +29,15 @@ CanvasRenderingContext2D.prototype.clearRect = function (...area) {
 """
 
 
-def untrained(text: str = TEXT, *, mask: str = "none", seed: int = 0, **sizes: Any) -> Trace:
+def untrained(
+    text: str = TEXT, *, mask: str = "none", mask_arg: str = "", seed: int = 0, **sizes: Any
+) -> Trace:
     """The engine's own trace of what Explore shows for these controls."""
     config = {"n_layers": 2, "n_heads": 4, "d_model": 64, "positions": "sinusoidal", **sizes}
     model = UntrainedModel(
         ModelConfig(kind="encoder-only", vocab_size=1_025, max_len=1_027, **config), seed=seed
     )
-    return model.trace(text, mask=mask)
+    return model.trace(text, mask=mask, mask_arg=mask_arg)
 
 
 def read_number(shown: str) -> float:

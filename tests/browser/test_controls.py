@@ -64,6 +64,9 @@ def test_a_slider_changes_the_model_that_is_shown(
         ("Norm", "post-norm", {"norm": "post"}),
         ("Mask", "causal", {"mask": "causal"}),
         ("Mask", "causal + padding", {"mask": "causal+padding"}),
+        ("Mask", "sliding window", {"mask": "window"}),
+        ("Mask", "sparse, fixed", {"mask": "fixed"}),
+        ("Mask", "edges of a graph", {"mask": "edges"}),
     ],
 )
 def test_a_choice_changes_the_model_that_is_shown(
@@ -85,6 +88,39 @@ def test_padding_adds_tokens_that_nobody_looks_at(lab: Lab) -> None:
         lab.hover_cell(query, key)
         lab.assert_reads(trace, ADDRESS, 1, query, key)
         assert ("masked" in lab.terms()["score"]) == (key > 9)
+
+
+def test_a_mask_takes_its_argument_and_another_mask_its_own(lab: Lab) -> None:
+    lab.untrained(mask="causal", **OPEN)
+    argument = lab.page.get_by_role("textbox", name="Mask argument")
+    expect(argument).to_be_disabled()
+    with lab.redrawn():
+        select(lab, "Mask", "packed documents")
+    with lab.redrawn():
+        argument.fill("2.5")
+        argument.press("Enter")
+    expect(lab.page).to_have_url(re.compile(r"mask=packed&mask_arg=2\.5"))
+    assert_shows(lab, mask="packed", mask_arg="2.5")
+    with lab.redrawn():
+        select(lab, "Mask", "sliding window")
+    expect(argument).to_have_value("")
+    assert_shows(lab, mask="window", mask_arg="3")
+
+
+def test_a_bad_mask_argument_is_explained_and_the_last_good_figure_stays(lab: Lab) -> None:
+    lab.untrained(mask="edges", mask_arg="0-1 0-9", **OPEN)
+    argument = lab.page.get_by_role("textbox", name="Mask argument")
+    argument.fill("0-1 0-10")
+    argument.press("Enter")
+    expect(lab.problem).to_contain_text("Edge 0-10 names a node that is not there; the nodes are 0 to 9.")
+    assert_shows(lab, mask="edges", mask_arg="0-1 0-9")
+    argument.fill("<b>0</b>")
+    argument.press("Enter")
+    expect(lab.problem).to_contain_text("Argument '<b>0</b>' of mask 'edges' is not pairs of nodes")
+    argument.fill("0-1 2-3")
+    argument.press("Enter")
+    expect(lab.problem).to_have_count(0)
+    assert_shows(lab, mask="edges", mask_arg="0-1 2-3")
 
 
 def test_changes_add_up_and_reset_takes_all_back(lab: Lab) -> None:

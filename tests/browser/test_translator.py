@@ -204,3 +204,18 @@ def test_the_vocabulary_can_be_read(lab: Lab, lm: LoadedModel) -> None:
         words = sorted(word for word in lm.card["words"][language] if any(map(str.isalpha, word)))
         expect(lab.page.get_by_text(f"{len(words)} {name} words")).to_be_visible()
         expect(lab.page.get_by_text(", ".join(words), exact=True)).to_be_visible()
+
+
+def test_padding_of_the_source_is_hidden_and_changes_no_output(lab: Lab, lm: LoadedModel) -> None:
+    lab.open(view="head", stack="decoder.cross", layer=1, head=0)
+    words = lab.stage.locator(".translation").inner_text()
+    with lab.redrawn():
+        lab.page.get_by_role("radio", name="3 <pad>").click()
+    assert lab.stage.locator(".translation").inner_text() == words
+    expect(lab.page).to_have_url(re.compile(r"[?&]padding=3\b"))
+    trace = lm.trace(TIRED, padding=3)
+    assert lab.written(".head-board canvas").count("<pad>") == 3
+    for query, key in [(2, 14), (5, 16), (5, 3)]:
+        lab.hover_cell(query, key)
+        lab.assert_reads(trace, "decoder.1.cross", 0, query, key)
+        assert ("masked" in lab.terms()["score"]) == (key > 13)

@@ -14,7 +14,8 @@ def test_a_link_written_and_read_gives_the_same_inputs() -> None:
         d_head=32,
         attention_scale="0.5",
         seed=7,
-        mask="causal+padding",
+        mask="edges",
+        mask_arg="0-1 1-2",
     )
     values, problems = read_link(Inputs, write_link(inputs))
     assert problems == []
@@ -23,7 +24,7 @@ def test_a_link_written_and_read_gives_the_same_inputs() -> None:
 
 def test_a_link_holds_only_what_differs_from_the_defaults_and_matters_to_the_model() -> None:
     assert write_link(Inputs()) == {}
-    assert write_link(Inputs(beam=3, n_heads=8)) == {"beam": "3"}
+    assert write_link(Inputs(beam=3, padding=3, n_heads=8)) == {"beam": "3", "padding": "3"}
     assert write_link(Inputs(model="untrained", beam=3, n_heads=8)) == {"model": "untrained", "n_heads": "8"}
 
 
@@ -37,6 +38,9 @@ def test_a_link_holds_only_what_differs_from_the_defaults_and_matters_to_the_mod
         ("d_model", "65", "one of 8, 16, 32"),
         ("seed", "-1", "a whole number from 0 to 999"),
         ("text", "x" * 20_001, "at most 20,000 characters"),
+        ("mask", "banded", "one of none, causal, padding"),
+        ("mask_arg", "1" * 4_001, "at most 4,000 characters"),
+        ("padding", "2", "one of 0, 3"),
     ],
 )
 def test_a_damaged_value_falls_back_and_is_named(name: str, raw: str, rule: str) -> None:
