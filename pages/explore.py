@@ -5,6 +5,7 @@ from __future__ import annotations
 import streamlit as st
 
 from pages.shared import controls, explore
+from pages.shared.problems import say
 from pages.shared.stage.component import stage
 
 KEY = "stage"
@@ -23,7 +24,7 @@ def on_act() -> None:
 
 def figure() -> None:
     current = explore.current()
-    explore.say([current.problem, *st.session_state.pop("link_problems", ())])
+    say([current.problem, *st.session_state.pop("link_problems", ())])
     explore.unknown_words(current.unknown)
     if current.payload:
         stage.show(current.payload, key=KEY, on_act=on_act)

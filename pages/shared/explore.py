@@ -179,13 +179,6 @@ def _choose_example() -> None:
         controls.say(st.session_state.example)
 
 
-def say(sentences: list[str | None]) -> None:
-    """Sentences about bad input, in one box. They quote what people typed: plain text, no Markdown."""
-    if any(sentences):
-        with st.container(border=True, key="problems"):
-            st.text("\n".join(filter(None, sentences)))
-
-
 def unknown_words(unknown: list[dict[str, Any]]) -> None:
     """Words the model does not know, each with the nearest ones that it does, one click away."""
     if not unknown:

@@ -164,3 +164,10 @@ function shorten(text, length = 14) {
   const letters = [...text];
   return letters.length > length ? `${letters.slice(0, length - 1).join("")}…` : text;
 }
+
+/* Puts query parameters into the address bar, without a new page. */
+function writeAddress(params) {
+  const query = params.toString();
+  const next = window.location.pathname + (query ? `?${query}` : "");
+  if (next !== window.location.pathname + window.location.search) window.history.replaceState(window.history.state, "", next);
+}

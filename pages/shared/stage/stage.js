@@ -297,9 +297,7 @@ function writeLink(link, defaults, view) {
     const usual = name === "heads" ? [view.head] : defaults[name];
     if (written(view[name]) !== written(usual)) params.set(name, written(view[name]));
   }
-  const query = params.toString();
-  const next = window.location.pathname + (query ? `?${query}` : "");
-  if (next !== window.location.pathname + window.location.search) window.history.replaceState(window.history.state, "", next);
+  writeAddress(params);
 }
 
 function mount({ parentElement, data, setTriggerValue }) {

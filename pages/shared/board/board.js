@@ -1,0 +1,180 @@
+/* The board: panels in rows, and the control that chooses the frame of all of them. Moving it never asks the server. */
+
+const PANELS = {
+  Matrix: MatrixPanel, Curves: CurvesPanel, Bars: BarsPanel, Plane: PlanePanel, Layers: LayersPanel,
+  Diagram: DiagramPanel, Facts: FactsPanel, Sign: SignPanel,
+};
+const GAP = 18;
+const FRAMES_A_SECOND = 12;
+
+class Board {
+  constructor(host) {
+    this.notice = el("p", { class: "notice", "aria-live": "polite" });
+    this.take = el("button", { type: "button", text: "take away", title: "Figure, numbers and code to keep", onclick: () => this.act({ type: "takeaway", frame: this.frame }) });
+    this.copy = el("button", { type: "button", text: "copy link", onclick: () => this.copyLink() });
+    this.slider = el("input", { type: "range", min: 0, step: 1, oninput: () => this.show(+this.slider.value) });
+    this.label = el("span", { class: "choice-label" });
+    this.words = el("output", {});
+    this.play = el("button", { type: "button", class: "play", text: "▶", "aria-label": "Play", onclick: () => this.toggle() });
+    this.bar = el("div", { class: "scrub" }, [this.play, this.label, this.slider, this.words]);
+    this.rows = el("div", { class: "rows" });
+    this.status = el("p", { class: "status muted", text: HINT });
+    this.root = el("div", { class: "board" }, [
+      el("div", { class: "story" }, [this.notice, el("div", { class: "actions" }, [this.take, this.copy])]),
+      this.bar, this.rows, this.status,
+    ]);
+    host.append(el("style", { text: STYLE }), this.root);
+    this.host = host;
+    this.frame = 0;
+    this.panels = [];
+    this.resizer = new ResizeObserver(() => this.header && this.layOut());
+    this.resizer.observe(this.rows);
+  }
+
+  receive(bytes, send) {
+    this.act = send;
+    const before = this.header;
+    this.header = readMessage(bytes);
+    const { board, scrub, moves, part } = this.header;
+    const isNew = !before || before.part !== part || before.moves !== moves;
+    if (scrub) this.frame = this.nearest(isNew ? scrub.at : this.value(before));
+    else this.frame = 0;
+    this.theme = themeOf(this.root);
+    const signature = JSON.stringify([part, board.rows], (name, value) => (value instanceof Framed ? value.shape.slice(-2) : name === "colour" || name === "changed" ? undefined : value));
+    if (signature !== this.signature) this.build(board);
+    else this.each((panel, spec) => panel.update(spec));
+    this.signature = signature;
+    this.layOut();
+  }
+
+  value(header) {
+    return header.board.scrub.values.values[this.frame];
+  }
+
+  nearest(value) {
+    const { values } = this.header.board.scrub.values;
+    let best = 0;
+    for (let at = 1; at < values.length; at++) if (Math.abs(values[at] - value) < Math.abs(values[best] - value)) best = at;
+    return best;
+  }
+
+  build(board) {
+    this.stop();
+    this.panels = board.rows.map((row) => row.map((spec) => new PANELS[spec.kind](this, spec)));
+    this.rows.replaceChildren(...this.panels.map((row) => el("div", { class: "row" }, row.map((panel) => panel.root))));
+  }
+
+  each(visit) {
+    this.panels.forEach((row, i) => row.forEach((panel, j) => visit(panel, this.header.board.rows[i][j])));
+  }
+
+  /* Sizes first, then the numbers: all matrices of a row get cells of one size. */
+  layOut() {
+    const width = this.rows.clientWidth;
+    if (!width) return;
+    this.theme = themeOf(this.root);
+    for (const row of this.panels) {
+      const needs = row.map((panel) => panel.needs ?? { fixed: panel instanceof SignPanel ? 16 * panel.root.textContent.length : 260, columns: 0 });
+      const columns = needs.reduce((sum, need) => sum + need.columns, 0);
+      const free = width - needs.reduce((sum, need) => sum + need.fixed + GAP, 0);
+      const cell = Math.max(24, Math.min(54, Math.floor(free / Math.max(1, columns)) - 2));
+      for (const panel of row) panel.fit?.(cell);
+    }
+    const { scrub } = this.header.board;
+    this.bar.classList.toggle("absent", !scrub);
+    if (scrub) {
+      this.slider.max = scrub.values.values.length - 1;
+      this.slider.setAttribute("aria-label", scrub.label);
+      this.label.textContent = scrub.label;
+    }
+    this.show(this.frame);
+  }
+
+  /* How high a picture may be. */
+  heightOf() {
+    return Math.max(220, Math.min(420, window.innerHeight * 0.42));
+  }
+
+  show(frame) {
+    this.frame = frame;
+    const { board, generation } = this.header;
+    if (board.scrub) {
+      const words = board.scrub.words[frame] ?? tickText(+board.scrub.values.values[frame].toPrecision(3));
+      this.slider.value = frame;
+      this.slider.setAttribute("aria-valuetext", words);
+      this.words.textContent = words;
+    }
+    this.each((panel) => panel.draw(frame));
+    this.notice.replaceChildren(...emphasised(typeof board.notice === "string" ? board.notice : board.notice[frame]));
+    clearTimeout(this.writing); // browsers refuse hundreds of addresses in a few seconds
+    this.writing = setTimeout(() => this.writeLink(), 150);
+    this.root.dataset.frame = frame;
+    this.root.dataset.generation = generation;
+    this.root.dispatchEvent(new CustomEvent("attention-lab:painted", { bubbles: true, composed: true, detail: { what: "board", generation } }));
+  }
+
+  toggle() {
+    if (this.playing) return this.stop();
+    const last = +this.slider.max;
+    if (this.frame === last) this.show(0);
+    this.play.textContent = "❚❚";
+    this.play.setAttribute("aria-label", "Pause");
+    this.playing = setInterval(() => (this.frame < last ? this.show(this.frame + 1) : this.stop()), 1000 / FRAMES_A_SECOND);
+  }
+
+  stop() {
+    clearInterval(this.playing);
+    this.playing = null;
+    this.play.textContent = "▶";
+    this.play.setAttribute("aria-label", "Play");
+  }
+
+  /* Lights up the rows and columns of the axes named, in every panel; the status line says what is pointed at. */
+  light(lit, words = HINT) {
+    this.status.textContent = words;
+    this.each((panel) => panel.light?.(lit));
+  }
+
+  colour(name) {
+    return typeof name === "number" ? this.theme.heads[name % this.theme.heads.length] : this.theme[name];
+  }
+
+  writeLink() {
+    const { link, scrub, board } = this.header;
+    const params = new URLSearchParams(link);
+    if (scrub && this.frame !== this.nearest(scrub.usual)) params.set(board.scrub.field, plainNumber(this.value(this.header)));
+    writeAddress(params);
+  }
+
+  copyLink() {
+    const say = (text) => {
+      this.copy.textContent = text;
+      setTimeout(() => (this.copy.textContent = "copy link"), 1600);
+    };
+    this.writeLink();
+    navigator.clipboard?.writeText(window.location.href).then(() => say("link copied"), () => say("copy it from the address bar")) ?? say("copy it from the address bar");
+  }
+
+  leave() {
+    this.stop();
+    clearTimeout(this.writing);
+    this.resizer.disconnect();
+    this.host.replaceChildren();
+  }
+}
+
+const HINT = "Point at a number: where it stands, and its digits.";
+
+/* **Stars** make words bold. */
+function emphasised(text) {
+  return text.split("**").map((part, at) => (at % 2 ? el("strong", { text: part }) : document.createTextNode(part)));
+}
+
+function mount({ parentElement, data, setTriggerValue }) {
+  const board = (parentElement.attentionLabBoard ||= new Board(parentElement));
+  board.receive(data, (action) => setTriggerValue("act", action));
+  return () => {
+    board.leave();
+    parentElement.attentionLabBoard = null;
+  };
+}

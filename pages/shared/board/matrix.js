@@ -1,0 +1,247 @@
+/* A matrix: a table whose cells show their numbers, or, when it is large, a canvas of colours. */
+
+const MOST_COLUMNS = 26;
+const MOST_ROWS = 24;
+
+class MatrixPanel {
+  constructor(board, spec) {
+    this.board = board;
+    this.spec = spec;
+    this.nRows = spec.values.size(2);
+    this.nColumns = spec.values.size(1);
+    this.isTable = this.nColumns <= MOST_COLUMNS && this.nRows <= MOST_ROWS;
+    this.body = this.isTable ? this.table() : this.canvas();
+    this.root = el("figure", { class: `panel matrix ${spec.scale} ${spec.role || ""}` }, [caption(spec), this.body]);
+    this.root.addEventListener("pointerleave", () => board.light({}));
+  }
+
+  update(spec) {
+    this.spec = spec;
+  }
+
+  /* Room that the row labels take, and how many columns share the rest of the row. */
+  get needs() {
+    if (!this.isTable) return { fixed: 0, columns: 0 };
+    const longest = Math.max(0, ...this.spec.rows.map((name) => [...name].length));
+    return { fixed: Math.min(140, 8 * longest + 16) + (this.spec.row_axis ? 20 : 0), columns: this.nColumns };
+  }
+
+  get reach() {
+    if (this.spec.scale === "weights" || this.spec.scale === "mask") return 1;
+    return this.spec.reach ?? (Math.max(...extent(this.spec.values.values).map(Math.abs)) || 1);
+  }
+
+  level(value) {
+    if (!Number.isFinite(value) || this.spec.scale === "plain") return null;
+    const share = Math.max(-1, Math.min(1, value / this.reach));
+    return this.spec.scale === "signed" ? Math.round(127.5 + 127.5 * share) : Math.round(255 * Math.max(0, share));
+  }
+
+  get colours() {
+    return this.board.theme[this.spec.scale === "signed" ? "diverging" : "sequential"];
+  }
+
+  draw(frame) {
+    const values = this.spec.values.frame(frame, 2);
+    const marked = this.spec.marked?.frame(frame, 2);
+    if (this.isTable) this.drawTable(values, marked);
+    else this.drawCanvas(values);
+  }
+
+  table() {
+    const { spec } = this;
+    this.cells = [];
+    const head = (text, scope, axis, at, heads) =>
+      el("th", { scope, text: shorten(text, 16), title: text, "data-axis": axis, "data-at": at, "data-head": heads[at] });
+    const names = spec.columns.length ? spec.columns : [];
+    const rows = Array.from({ length: this.nRows }, (_, i) => {
+      const cells = Array.from({ length: this.nColumns }, (_, j) => this.cell(i, j));
+      return el("tr", {}, [spec.rows.length ? head(spec.rows[i], "row", spec.row_axis, i, spec.row_heads) : null, ...cells]);
+    });
+    const corner = spec.rows.length ? el("td", { class: "corner" }) : null;
+    const top = names.length ? el("thead", {}, [el("tr", {}, [corner, ...names.map((name, j) => head(name, "col", spec.column_axis, j, spec.column_heads))])]) : null;
+    const table = el("table", { "aria-label": spec.title || "matrix" }, [top, el("tbody", {}, rows)]);
+    table.addEventListener("pointerover", (event) => this.hover(event.target.closest("[data-cell]")));
+    table.addEventListener("focusin", (event) => this.hover(event.target.closest("[data-cell]")));
+    if (spec.edit && spec.scale === "mask") this.paintable(table);
+    return withAxes(spec, table);
+  }
+
+  cell(i, j) {
+    const { spec } = this;
+    const name = `${spec.rows[i] ?? i}, ${spec.columns[j] ?? j}`;
+    let inner = null;
+    if (spec.edit && spec.scale === "mask") inner = el("button", { type: "button", "aria-label": name });
+    else if (spec.edit) inner = el("input", { type: "text", inputmode: "decimal", "aria-label": name, autocomplete: "off", onchange: () => this.send() });
+    const cell = el("td", { "data-cell": i * this.nColumns + j }, [inner]);
+    this.cells.push(cell);
+    return cell;
+  }
+
+  drawTable(values, marked) {
+    const { spec, colours } = this;
+    const focused = this.root.getRootNode().activeElement;
+    this.now = Float32Array.from(values);
+    for (let at = 0; at < this.cells.length; at++) {
+      const cell = this.cells[at];
+      const value = values[at];
+      const level = this.level(value);
+      const inner = cell.firstElementChild;
+      cell.style.background = level === null ? "" : cssColour(colours, level);
+      cell.style.color = level === null ? "" : inkOn(colours, level);
+      cell.classList.toggle("masked", value === -Infinity);
+      cell.classList.toggle("marked", Boolean(marked?.[at]));
+      if (spec.scale === "mask") {
+        cell.classList.toggle("off", value === 0);
+        if (inner) inner.setAttribute("aria-pressed", String(value !== 0));
+        else cell.textContent = value ? "1" : "0";
+      } else if (inner) {
+        if (inner !== focused) inner.value = plainNumber(value);
+      } else if (this.written) cell.textContent = number(value, spec.digits);
+      else cell.textContent = "";
+    }
+  }
+
+  /* The size of a cell in pixels, chosen by the board for all matrices of a row. */
+  fit(cell) {
+    if (!this.isTable) return;
+    const { spec } = this;
+    const [low, high] = extent(spec.values.values);
+    const letters = Math.max(number(low, spec.digits).length, number(high, spec.digits).length, 2);
+    const font = Math.min(16, (cell - 6) / (0.58 * letters));
+    this.written = spec.edit || spec.scale === "mask" || font >= 9;
+    const longest = Math.max(0, ...spec.columns.map((name) => Math.min(16, [...name].length)));
+    this.root.classList.toggle("upright-names", 7.4 * longest > cell + 6);
+    this.root.style.setProperty("--cell", `${cell}px`);
+    this.root.style.setProperty("--cell-font", `${Math.max(9, font).toFixed(1)}px`);
+    for (const th of this.root.querySelectorAll("th[data-head]")) th.style.setProperty("--head", this.board.colour(+th.dataset.head));
+  }
+
+  hover(cell) {
+    if (!cell) return;
+    const at = +cell.dataset.cell;
+    this.point(Math.floor(at / this.nColumns), at % this.nColumns, this.now[at]);
+  }
+
+  point(i, j, value) {
+    const { spec } = this;
+    this.board.light({ [spec.row_axis]: i, [spec.column_axis]: j }, this.tell(i, j, value));
+  }
+
+  tell(i, j, value) {
+    const { spec } = this;
+    const place = (axis, names, at) => `${axis} ${names[at] ?? at}`.trim();
+    const where = [place(spec.row_axis, spec.rows, i), place(spec.column_axis, spec.columns, j)].join(", ");
+    return `${spec.title ? `${spec.title}: ` : ""}${where} = ${number(value, 4)}`;
+  }
+
+  light(lit) {
+    if (!this.isTable) return;
+    const { spec, nColumns } = this;
+    const row = lit[spec.row_axis];
+    const column = lit[spec.column_axis];
+    for (let at = 0; at < this.cells.length; at++) {
+      const on = (spec.row_axis && Math.floor(at / nColumns) === row) || (spec.column_axis && at % nColumns === column);
+      this.cells[at].classList.toggle("lit", Boolean(on));
+    }
+    for (const th of this.root.querySelectorAll("th[data-axis]")) th.classList.toggle("lit", th.dataset.axis !== "" && lit[th.dataset.axis] === +th.dataset.at);
+  }
+
+  /* A press turns a cell, a drag paints others alike; sent to the server once it ends. */
+  paintable(table) {
+    let brush = null;
+    const paint = (cell) => {
+      const at = +cell.dataset.cell;
+      if (this.now[at] === brush) return;
+      this.now[at] = brush;
+      this.drawTable(this.now, null);
+    };
+    table.addEventListener("pointerdown", (event) => {
+      const cell = event.target.closest("[data-cell]");
+      if (!cell || event.button !== 0) return;
+      event.target.releasePointerCapture?.(event.pointerId);
+      brush = this.now[+cell.dataset.cell] ? 0 : 1;
+      paint(cell);
+      const end = () => {
+        brush = null;
+        this.send();
+      };
+      window.addEventListener("pointerup", end, { once: true });
+    });
+    table.addEventListener("pointerover", (event) => {
+      const cell = event.target.closest("[data-cell]");
+      if (brush !== null && cell) paint(cell);
+    });
+    table.addEventListener("keydown", (event) => {
+      const cell = event.target.closest("[data-cell]");
+      if (!cell || !["Enter", " "].includes(event.key)) return;
+      event.preventDefault();
+      brush = this.now[+cell.dataset.cell] ? 0 : 1;
+      paint(cell);
+      brush = null;
+      this.send();
+    });
+  }
+
+  send() {
+    const { spec, nColumns } = this;
+    const written = this.cells.map((cell, at) => (spec.scale === "mask" ? String(this.now[at]) : cell.firstElementChild.value.trim()));
+    const rows = Array.from({ length: this.nRows }, (_, i) => written.slice(i * nColumns, (i + 1) * nColumns).join(spec.scale === "mask" ? "" : ","));
+    this.board.act({ type: "edit", field: spec.edit, value: rows.join(";") });
+  }
+
+  canvas() {
+    this.view = el("canvas", { role: "img", "aria-label": this.spec.title || "matrix" });
+    this.view.addEventListener("pointermove", (event) => {
+      const j = Math.floor(((event.offsetX - this.left) / this.width) * this.nColumns);
+      const i = Math.floor((event.offsetY / this.height) * this.nRows);
+      if (i >= 0 && j >= 0 && i < this.nRows && j < this.nColumns) this.point(i, j, this.now[i * this.nColumns + j]);
+    });
+    return withAxes(this.spec, el("div", { class: "canvas" }, [this.view]));
+  }
+
+  drawCanvas(values) {
+    this.now = values;
+    const { board, nRows, nColumns, spec } = this;
+    const labels = spec.rows.length ? Math.min(90, 8 * Math.max(...spec.rows.map((name) => name.length)) + 8) : 0;
+    const room = this.root.clientWidth - labels - 26;
+    const most = board.heightOf(spec);
+    this.left = labels;
+    const cell = Math.min(room / nColumns, most / nRows, 20);
+    const square = cell >= 3;
+    this.width = square ? cell * nColumns : Math.min(room, 640);
+    this.height = square ? cell * nRows : Math.min(most, Math.max(120, 4 * nRows));
+    const image = imageOf(nColumns, nRows, (at) => this.level(values[at]), this.colours);
+    const foot = spec.columns.length ? 20 : 0;
+    const context = fitCanvas(this.view, labels + this.width, this.height + foot);
+    context.imageSmoothingEnabled = false;
+    context.drawImage(image, labels, 0, this.width, this.height);
+    context.fillStyle = board.theme.ink;
+    context.font = `12px ${board.theme.font}`;
+    context.textBaseline = "middle";
+    context.textAlign = "right";
+    everyNth(spec.rows, this.height / nRows, 14, (name, at) => context.fillText(shorten(name, 11), labels - 6, ((at + 0.5) * this.height) / nRows));
+    context.textAlign = "center";
+    const widest = 8 * Math.max(1, ...spec.columns.map((name) => name.length));
+    everyNth(spec.columns, this.width / nColumns, Math.min(60, widest), (name, at) => context.fillText(shorten(name, 8), labels + ((at + 0.5) * this.width) / nColumns, this.height + 11));
+  }
+}
+
+function everyNth(names, spacing, room, write) {
+  const step = Math.max(1, Math.ceil(room / spacing));
+  names.forEach((name, at) => at % step === 0 && write(name, at));
+}
+
+function plainNumber(value) {
+  return String(Number(value.toPrecision(6)));
+}
+
+/* What rows and columns are, written beside a matrix. */
+function withAxes(spec, body) {
+  const named = (axis, side) => (axis ? el("span", { class: `axis ${side} ${axis}`, text: `${axis} →` }) : null);
+  return el("div", { class: "with-axes" }, [named(spec.column_axis, "across"), named(spec.row_axis, "down"), body]);
+}
+
+function caption(spec) {
+  return spec.title ? el("figcaption", { class: spec.role || "", text: spec.title }) : null;
+}

@@ -1,0 +1,55 @@
+"""A board as bytes for the browser: [uint32 header length][header JSON][padding to 8][arrays].
+
+In the header, an array is {"$": [offset, type, shape]} with the offset counted from the end of the padding.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import fields, is_dataclass
+from typing import Any
+
+import numpy as np
+
+from viz_core.boards import Board
+
+MAX_BYTES = 8 << 20
+_TYPES = {"f": np.float32, "i": np.int32, "u": np.int32, "b": np.uint8}
+
+
+def pack_board(board: Board) -> tuple[dict[str, Any], bytes]:
+    """The board as plain values, and the bytes that its arrays point into. ValueError if it is too large."""
+    blocks: list[bytes] = []
+    described = _plain(board, blocks)
+    arrays = b"".join(blocks)
+    if len(arrays) > MAX_BYTES:
+        raise ValueError(
+            f"The figure has {len(arrays) >> 20} MB; at most {MAX_BYTES >> 20} are sent; "
+            "choose smaller sizes."
+        )
+    return described, arrays
+
+
+def pack(header: dict[str, Any], arrays: bytes) -> bytes:
+    """The message: header and arrays in one."""
+    text = json.dumps(header, ensure_ascii=False, separators=(",", ":")).encode()
+    start = len(text).to_bytes(4, "little") + text
+    return start + bytes(-len(start) % 8) + arrays
+
+
+def _plain(value: Any, blocks: list[bytes]) -> Any:
+    if isinstance(value, np.ndarray):
+        return _array(value, blocks)
+    if is_dataclass(value) and not isinstance(value, type):
+        named = {spec.name: _plain(getattr(value, spec.name), blocks) for spec in fields(value)}
+        return {"kind": type(value).__name__} | named
+    if isinstance(value, tuple | list):
+        return [_plain(entry, blocks) for entry in value]
+    return value
+
+
+def _array(array: np.ndarray, blocks: list[bytes]) -> dict[str, Any]:
+    packed = np.ascontiguousarray(array, dtype=_TYPES[array.dtype.kind])
+    offset = sum(map(len, blocks))
+    blocks.append(packed.tobytes() + bytes(-packed.nbytes % 8))
+    return {"$": [offset, packed.dtype.name, list(array.shape)]}

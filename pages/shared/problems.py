@@ -1,0 +1,15 @@
+"""Where a page says what was wrong with an input."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import streamlit as st
+
+
+def say(sentences: Iterable[str | None]) -> None:
+    """Sentences about bad input, in one box. They quote what people typed: plain text, no Markdown."""
+    found = list(filter(None, sentences))
+    if found:
+        with st.container(border=True, key="problems"):
+            st.text("\n".join(found))
