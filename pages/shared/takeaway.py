@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import io
 from collections.abc import Callable
-from typing import Any, Literal, cast
+from typing import Any, cast
 
 import numpy as np
 import pandas as pd
 import plotly.graph_objects as go
 import streamlit as st
 
-from pages.shared import cache
+from pages.shared import cache, handout
+from pages.shared.handout import Download
 from pages.shared.link import read_link
 from pages.shared.state import Inputs, View
 from pages.shared.subject import Subject, subject_of
@@ -26,35 +27,23 @@ def dialog(act: dict[str, Any]) -> None:
     """Offers what the stage shows (`act` is the state of its view) as files and code."""
     shown = Shown(st.session_state.get("last_good", Inputs()), act)
     figure = shown.figure(dark=st.context.theme.type == "dark")
-    with st.container(horizontal=True, vertical_alignment="bottom"):
-        image = st.segmented_control(
-            "Image (camera button)", ("png", "svg"), default="png", required=True, format_func=str.upper
-        )
-        _downloads(shown, figure)
-    options = {"format": image, "filename": shown.file_name, "scale": 2 if image == "png" else 1}
-    bar = [["toImage", "zoom2d", "pan2d", "resetScale2d"]]
-    config = {
-        "displayModeBar": True,
-        "displaylogo": False,
-        "modeBarButtons": bar,
-        "toImageButtonOptions": options,
-    }
-    width: Literal["content", "stretch"] = "content" if figure.layout.width else "stretch"
-    st.plotly_chart(figure, theme=None, width=width, config=config, alt=shown.title, key="takeaway_figure")
-    st.code(shown.code, language="python", wrap_lines=True)
+    downloads, note = _downloads(shown, figure)
+    handout.show(figure, downloads, title=shown.title, file_name=shown.file_name, code=shown.code, note=note)
 
 
-def _downloads(shown: Shown, figure: go.Figure) -> None:
+def _downloads(shown: Shown, figure: go.Figure) -> tuple[list[Download], str | None]:
     page, table = f"{shown.file_name}.html", f"{shown.file_name}.csv"
-    st.download_button("Figure, offline HTML", lambda: to_html(figure), page, "text/html", on_click="ignore")
-    st.download_button("This head, CSV", shown.csv, table, "text/csv", on_click="ignore")
+    files = [
+        Download("Figure, offline HTML", lambda: to_html(figure), page, "text/html"),
+        Download("This head, CSV", shown.csv, table, "text/csv"),
+    ]
     size = shown.archive_bytes()
     if size <= LARGEST_ARCHIVE:
-        st.download_button(
-            "Whole trace, NPZ", shown.npz, "trace.npz", "application/octet-stream", on_click="ignore"
-        )
-        return
-    st.caption(
+        return [
+            *files,
+            Download("Whole trace, NPZ", shown.npz, "trace.npz", "application/octet-stream"),
+        ], None
+    return files, (
         f"The whole trace has {size >> 20:,} MB; at most {LARGEST_ARCHIVE >> 20} MB are packed. "
         "Take fewer words, layers or heads, or run the lines below."
     )
@@ -122,7 +111,7 @@ class Shown:
         )
         pattern = np.stack(list(found.values()))  # [layer, head, query, key]
         names = self._sides(queries, keys)
-        return head_grid(pattern, names[0], names[1], dark=dark)
+        return head_grid(pattern, names[0], names[1], dark=dark, title=self.stack.title)
 
     def _heatmap(self, dark: bool) -> go.Figure:
         queries, keys = self._window(until_step=True)
@@ -194,7 +183,10 @@ class Shown:
         )
 
     def csv(self) -> str:
-        """One row a cell of the open head: query, key, dot product, score and weight."""
+        """One row a cell of the open head: query, key, dot product, score and weight.
+
+        Words go through `handout.cells`, numbers as they are.
+        """
         arrays = self.of_head()
         q, k = (arrays[name][self.head].astype(np.float64) for name in "qk")
         n_query, n_key = self.stack.n_query, self.stack.n_key
@@ -202,9 +194,9 @@ class Shown:
         table = pd.DataFrame(
             {
                 "query_position": np.repeat(np.arange(n_query), n_key),
-                "query": np.repeat(np.array(queries, dtype=object), n_key),
+                "query": np.repeat(np.array(handout.cells(queries), dtype=object), n_key),
                 "key_position": np.tile(np.arange(n_key), n_query),
-                "key": np.tile(np.array(keys, dtype=object), n_query),
+                "key": np.tile(np.array(handout.cells(keys), dtype=object), n_query),
                 "dot_product": (q @ k.T).ravel(),
                 "score": arrays["scores"][self.head].ravel(),
                 "weight": arrays["pattern"][self.head].ravel(),
