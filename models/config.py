@@ -11,7 +11,7 @@ Kind = Literal["encoder-only", "decoder-only", "encoder-decoder"]
 Activation = Literal["relu", "gelu", "gelu-tanh"]
 Norm = Literal["pre", "post"]
 
-POSITION_SCHEMES: list[str] = ["none", "sinusoidal", "learned"]
+POSITION_SCHEMES: list[str] = ["none", "sinusoidal", "learned", "rotary", "alibi", "t5", "transformer-xl"]
 """Names a config may give as `positions`; `models.engine.positions.register` adds more."""
 
 
@@ -126,6 +126,11 @@ class ModelConfig:
         _check_choice("activation", self.activation, get_args(Activation))
         _check_choice("norm", self.norm, get_args(Norm))
         _check_choice("positions", self.positions, POSITION_SCHEMES)
+        if self.positions == "rotary" and self.head_size % 2:
+            raise ValueError(
+                f"d_head={self.head_size} is odd, but rotary positions turn channels in pairs; "
+                f"try d_head={self.head_size + 1}, or other positions"
+            )
         for name in ("bias", "tied_embeddings"):
             if not isinstance(getattr(self, name), bool):
                 raise ValueError(f"{name}={getattr(self, name)!r} is neither True nor False; choose one")

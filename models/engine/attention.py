@@ -8,6 +8,7 @@ from torch.nn import functional as F
 from models.config import ModelConfig
 from models.engine import masks
 from models.engine.cache import KeyValueCache
+from models.engine.positions import LayerPositions
 from models.engine.trace import Scope, record
 
 Heads = Float[Tensor, "batch head key d_head"]
@@ -34,20 +35,29 @@ class MultiHeadAttention(nn.Module):
         mask: Bool[Tensor, "#batch #head #query _"] | None = None,
         *,
         causal: bool = False,
+        positions: LayerPositions | None = None,
         trace: Scope | None = None,
         cache: KeyValueCache | None = None,
     ) -> Float[Tensor, "batch query d_model"]:
         """Attends from `query_input` to `key_value_input`; the same tensor twice is self-attention.
 
         `mask` is boolean, True = may attend, broadcastable to [batch, head, query, key]; `causal` forbids
-        later keys on top of it. A query that may attend to nothing gets z = 0. With a `cache`, the keys
-        include those computed before. Raises ValueError when the mask does not fit.
+        later keys on top of it. A query that may attend to nothing gets z = 0. `positions` are those of
+        self-attention. With a `cache`, the keys include those computed before. Raises ValueError when the
+        mask does not fit.
         """
         q = self._split(self.q_proj(query_input))  # [batch, head, query, d_head]
-        k, v = self._keys_and_values(key_value_input, cache)  # [batch, head, key, d_head]
+        k, v = self._keys_and_values(key_value_input, positions, cache)  # [batch, head, key, d_head]
+        bias = None
+        if positions is not None:
+            q = positions.rotate(q)
+            bias = positions.bias(q, k, self.scale)  # [batch or 1, head, query, key]
         if mask is not None:
             masks.check(mask, (q.shape[0], q.shape[1], q.shape[2], k.shape[2]))
-        z = self._fast(q, k, v, mask, causal) if trace is None else self._traced(q, k, v, mask, causal, trace)
+        if trace is None:
+            z = self._fast(q, k, v, mask, causal, bias)
+        else:
+            z = self._traced(q, k, v, mask, causal, bias, trace)
         out = self.out_proj(z.transpose(1, 2).flatten(2))  # [batch, query, head * d_head] -> d_model
         record(trace, "out", out)
         return out
@@ -56,35 +66,54 @@ class MultiHeadAttention(nn.Module):
         return x.view(*x.shape[:2], self.n_heads, -1).transpose(1, 2)
 
     def _keys_and_values(
-        self, x: Float[Tensor, "batch new d_model"], cache: KeyValueCache | None
+        self,
+        x: Float[Tensor, "batch new d_model"],
+        positions: LayerPositions | None,
+        cache: KeyValueCache | None,
     ) -> tuple[Heads, Heads]:
         if cache is not None and (known := cache.fixed()) is not None:
             return known
         k, v = self._split(self.k_proj(x)), self._split(self.v_proj(x))
+        if positions is not None:
+            k = positions.rotate(k)
         return (k, v) if cache is None else cache.extend(k, v)
 
-    def _fast(self, q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None, causal: bool) -> Tensor:
-        # PyTorch's own causal kernel skips the masked half, but knows neither other masks nor cached keys.
-        is_causal = causal and mask is None and q.shape[2] == k.shape[2]
+    def _fast(
+        self, q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None, causal: bool, bias: Tensor | None
+    ) -> Tensor:
+        # PyTorch's own causal kernel skips the masked half, but knows no other masks, biases or cached keys.
+        is_causal = causal and mask is None and bias is None and q.shape[2] == k.shape[2]
         if not is_causal:
             mask = _with_causal(mask, causal, q, k)
+        if bias is not None:
+            mask = bias if mask is None else bias.masked_fill(~mask, -torch.inf)
         dropout = self.dropout if self.training else 0.0
         return F.scaled_dot_product_attention(
             q, k, v, attn_mask=mask, dropout_p=dropout, is_causal=is_causal, scale=self.scale
         )
 
     def _traced(
-        self, q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None, causal: bool, trace: Scope
+        self,
+        q: Tensor,
+        k: Tensor,
+        v: Tensor,
+        mask: Tensor | None,
+        causal: bool,
+        bias: Tensor | None,
+        trace: Scope,
     ) -> Tensor:
         record(trace, "q", q)
         record(trace, "k", k)
         record(trace, "v", v)
         scores = (q * self.scale) @ k.mT  # [batch, head, query, key]
+        if bias is not None:
+            record(trace, "bias", bias)
+            scores += bias
         mask = _with_causal(mask, causal, q, k)
         if mask is not None:
-            # Adding one bias to all heads is several times faster than filling each head's matrix.
-            bias = torch.zeros(mask.shape, dtype=q.dtype, device=q.device)
-            scores += bias.masked_fill_(~mask, -torch.inf)
+            # Adding one matrix to all heads is several times faster than filling each head's.
+            forbidden = torch.zeros(mask.shape, dtype=q.dtype, device=q.device)
+            scores += forbidden.masked_fill_(~mask, -torch.inf)
         record(trace, "scores", scores)
         pattern = _softmax(scores, mask)
         record(trace, "pattern", pattern)

@@ -9,7 +9,7 @@ from torch.nn import functional as F
 from models.config import ModelConfig
 from models.engine.attention import MultiHeadAttention
 from models.engine.cache import DecoderCache, KeyValueCache
-from models.engine.positions import POSITIONS
+from models.engine.positions import POSITIONS, LayerPositions
 from models.engine.trace import Scope, record, within
 
 ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {
@@ -68,14 +68,18 @@ class Layer(nn.Module):
         memory_mask: Mask | None = None,
         *,
         causal: bool = False,
+        positions: LayerPositions | None = None,
         trace: Scope | None = None,
         caches: tuple[KeyValueCache | None, KeyValueCache | None] = (None, None),
     ) -> Stream:
-        """One layer further; masks as in `MultiHeadAttention`, caches for self- and cross-attention."""
+        """One layer further; masks, positions as in `MultiHeadAttention`, caches for self and cross."""
         self_cache, cross_cache = caches
         record(trace, "resid_pre", x)
         h = self._before(x, self.self_norm)
-        out = self.self_attention(h, h, mask, causal=causal, trace=within(trace, "self"), cache=self_cache)
+        scope = within(trace, "self")
+        out = self.self_attention(
+            h, h, mask, causal=causal, positions=positions, trace=scope, cache=self_cache
+        )
         x = self._after(x, out, self.self_norm)
         record(trace, "resid_self", x)
         if self.cross_attention is not None and self.cross_norm is not None:
@@ -104,7 +108,7 @@ class Stack(nn.Module):
     def __init__(self, config: ModelConfig, *, causal: bool = False, cross: bool = False) -> None:
         super().__init__()
         self.causal = causal
-        self.positions = POSITIONS[config.positions](config)
+        self.positions = POSITIONS[config.positions](config, causal=causal)
         self.dropout = nn.Dropout(config.dropout)
         self.layers = nn.ModuleList(Layer(config, cross=cross) for _ in range(config.n_layers))
         self.norm = layer_norm(config) if config.norm == "pre" else nn.Identity()
@@ -126,7 +130,16 @@ class Stack(nn.Module):
         for i, layer in enumerate(self.layers):
             caches = (None, None) if cache is None else cache.layers[i]
             scope = within(trace, str(i))
-            x = layer(x, mask, memory, memory_mask, causal=self.causal, trace=scope, caches=caches)
+            x = layer(
+                x,
+                mask,
+                memory,
+                memory_mask,
+                causal=self.causal,
+                positions=LayerPositions(self.positions, i, start),
+                trace=scope,
+                caches=caches,
+            )
         out = self.norm(x)
         record(trace, "norm", out)
         return out

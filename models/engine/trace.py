@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 from torch import Tensor
 
 from models.config import ModelConfig
+from models.engine.positions import has_bias
 
 
 class Entry(NamedTuple):
@@ -17,23 +18,30 @@ class Entry(NamedTuple):
     meaning: str
 
 
-def _attention(name: str) -> tuple[Entry, ...]:
+def _attention(name: str, turned: str = "", bias: tuple[Entry, ...] = ()) -> tuple[Entry, ...]:
     at = f"{{stack}}.{{layer}}.{name}"
+    plus = " + bias" if bias else ""
     return (
-        Entry(f"{at}.q", "[head, query, d_head]", "queries"),
-        Entry(f"{at}.k", "[head, key, d_head]", "keys"),
+        Entry(f"{at}.q", "[head, query, d_head]", f"queries{turned}"),
+        Entry(f"{at}.k", "[head, key, d_head]", f"keys{turned}"),
         Entry(f"{at}.v", "[head, key, d_head]", "values"),
-        Entry(f"{at}.scores", "[head, query, key]", "dot products, scaled and masked: -inf where masked"),
+        *bias,
+        Entry(f"{at}.scores", "[head, query, key]", f"scale * q . k{plus}; -inf where masked"),
         Entry(f"{at}.pattern", "[head, query, key]", "softmax of the scores; 0 in a row with all masked"),
         Entry(f"{at}.z", "[head, query, d_head]", "pattern @ v"),
         Entry(f"{at}.out", "[query, d_model]", "z of all heads side by side, through the output projection"),
     )
 
 
+_BIAS = Entry(
+    "{stack}.{layer}.self.bias",
+    "[head, query, key]",
+    "what positions add to the scores (ALiBi, T5, Transformer-XL only)",
+)
 GLOSSARY: tuple[Entry, ...] = (
     Entry("{stack}.embed", "[query, d_model]", "token embeddings times sqrt(d_model), before positions"),
     Entry("{stack}.{layer}.resid_pre", "[query, d_model]", "residual stream entering the layer"),
-    *_attention("self"),
+    *_attention("self", ", turned if positions are rotary", (_BIAS,)),
     Entry("{stack}.{layer}.resid_self", "[query, d_model]", "resid_pre + self.out (post-norm: normalised)"),
     *_attention("cross"),
     Entry("{stack}.{layer}.resid_cross", "[query, d_model]", "resid_self + cross.out (post-norm: likewise)"),
@@ -49,11 +57,12 @@ GLOSSARY: tuple[Entry, ...] = (
 
 def addresses(config: ModelConfig) -> list[str]:
     """The addresses that a forward pass of such a model records, in the glossary's order, stack by stack."""
-    found = []
+    found, biased = [], has_bias(config.positions)
     for stack in config.stacks:
         has_cross = config.kind == "encoder-decoder" and stack == "decoder"
         per_stack = [e.address for e in GLOSSARY if e.address.startswith("{stack}")]
         per_layer = [a for a in per_stack if "{layer}" in a and (has_cross or "cross" not in a)]
+        per_layer = [a for a in per_layer if biased or a != _BIAS.address]
         found.append(f"{stack}.embed")
         found += [a.format(stack=stack, layer=layer) for layer in range(config.n_layers) for a in per_layer]
         found.append(f"{stack}.norm")

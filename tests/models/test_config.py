@@ -90,7 +90,15 @@ REFUSED = [
     ({"activation": "GELU"}, "activation='GELU' is unknown; choose one of relu, gelu, gelu-tanh"),
     ({"norm": "none"}, "norm='none' is unknown; choose one of pre, post"),
     ({"norm": []}, "norm=[] is unknown; choose one of pre, post"),
-    ({"positions": "rope"}, "positions='rope' is unknown; choose one of none, sinusoidal, learned"),
+    (
+        {"positions": "rope"},
+        "positions='rope' is unknown; choose one of none, sinusoidal, learned, rotary, alibi, t5, "
+        "transformer-xl",
+    ),
+    (
+        {"positions": "rotary", "d_head": 5},
+        "d_head=5 is odd, but rotary positions turn channels in pairs; try d_head=6, or other positions",
+    ),
     ({"bias": 1}, "bias=1 is neither True nor False; choose one"),
     ({"tied_embeddings": None}, "tied_embeddings=None is neither True nor False; choose one"),
     ({"dropout": 1.0}, "dropout=1.0 is outside 0 <= dropout < 1; try 0.1, or 0.0 to switch it off"),

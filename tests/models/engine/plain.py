@@ -6,6 +6,7 @@ import torch
 from torch import nn
 
 from models import ModelConfig, Transformer
+from tests.models.engine.plain_positions import Score, plain_score
 
 Vector = list[float]
 Matrix = list[Vector]
@@ -78,10 +79,10 @@ def _embed(weights: Weights, config: ModelConfig, stack: str, name: str, tokens:
 
 
 def _position(weights: Weights, config: ModelConfig, stack: str, position: int, channel: int) -> float:
-    if config.positions == "none":
-        return 0.0
     if config.positions == "learned":
         return weights[f"{stack}.positions.embedding.weight"][position][channel] * math.sqrt(config.d_model)
+    if config.positions != "sinusoidal":
+        return 0.0
     angle = position / 10_000 ** (2 * (channel // 2) / config.d_model)
     return math.cos(angle) if channel % 2 else math.sin(angle)
 
@@ -100,7 +101,8 @@ def _layer(
             return _sum(x, sublayer(weights.norm(f"{at}.{name}_norm", x)))
         return weights.norm(f"{at}.{name}_norm", _sum(x, sublayer(x)))
 
-    x = add(x, "self", lambda h: plain_attention(weights, config, f"{at}.self_attention.", h, h, allowed))
+    own, score = f"{at}.self_attention.", plain_score(weights, config, at)
+    x = add(x, "self", lambda h: plain_attention(weights, config, own, h, h, allowed, score))
     if memory is not None and seen is not None:
         cross = f"{at}.cross_attention."
         x = add(x, "cross", lambda h: plain_attention(weights, config, cross, h, memory, seen))
@@ -108,7 +110,13 @@ def _layer(
 
 
 def plain_attention(
-    weights: Weights, config: ModelConfig, at: str, queries: Matrix, keys: Matrix, allowed: Allowed
+    weights: Weights,
+    config: ModelConfig,
+    at: str,
+    queries: Matrix,
+    keys: Matrix,
+    allowed: Allowed,
+    score: Score | None = None,
 ) -> Matrix:
     """Equation 1 of Vaswani et al. 2017 for each head, the heads side by side, then the output projection."""
     size = config.d_head or 0
@@ -121,7 +129,10 @@ def plain_attention(
     for head in range(config.n_heads):
         part = slice(head * size, (head + 1) * size)
         for i, query in enumerate(q):
-            scores = [_dot(query[part], key[part]) * scale for key in k]
+            if score is None:
+                scores = [_dot(query[part], key[part]) * scale for key in k]
+            else:
+                scores = [score(query[part], key[part], scale, head, i, j) for j, key in enumerate(k)]
             exponentials = [
                 math.exp(s) if may else 0.0 for s, may in zip(scores, allowed[head][i], strict=True)
             ]

@@ -6,6 +6,7 @@ import pytest
 import torch
 
 from models import Transformer
+from models.config import POSITION_SCHEMES
 from models.engine.cache import DecoderCache, KeyValueCache
 
 Make = Callable[..., Transformer]
@@ -15,9 +16,12 @@ SOURCE, TARGET = torch.tensor([[3, 1, 4, 0], [5, 9, 2, 6]]), torch.tensor([[1, 2
 @pytest.mark.parametrize("kind", ["decoder-only", "encoder-decoder"])
 @pytest.mark.parametrize("norm", ["pre", "post"])
 @pytest.mark.parametrize("parts", [[1, 1, 1, 1, 1], [3, 2], [2, 3], [5], [1, 3, 1]])
-def test_logits_in_parts_equal_logits_at_once(make: Make, kind: str, norm: str, parts: list[int]):
+@pytest.mark.parametrize("positions", POSITION_SCHEMES)
+def test_logits_in_parts_equal_logits_at_once(
+    make: Make, kind: str, norm: str, positions: str, parts: list[int]
+):
     """Padding among the tokens read, and several new ones at a time, included."""
-    model = make(kind, norm=norm, positions="learned")
+    model = make(kind, norm=norm, positions=positions)
     given = (model.encode(SOURCE), SOURCE) if kind == "encoder-decoder" else ()
     cache = model.new_cache()
     in_parts = torch.cat(
@@ -61,8 +65,27 @@ def test_past_max_len_is_refused(make: Make):
     assert str(error.value) == "6 tokens do not fit max_len=5; cut the sequence, or raise max_len"
 
 
+def test_forgetting_counts_as_read_and_leaves_cross_attention_alone(make: Make):
+    model = make("encoder-decoder")
+    memory, cache = model.encode(SOURCE), model.new_cache()
+    model.decode(TARGET[:, :3], memory, SOURCE, cache=cache)
+    before = cache.layers[0][0].keys
+    for n, kept in [(7, 3), (2, 2), (0, 0)]:
+        cache.keep_last(n)
+        own, cross = cache.layers[0]
+        assert torch.equal(own.keys, before[:, :, 3 - kept :])
+        assert own.values.shape == own.keys.shape
+        assert torch.equal(cache.tokens, TARGET[:, 3 - kept : 3])
+        assert cross.keys.shape[2] == 4
+        assert cache.length == 3
+    with pytest.raises(ValueError) as error:
+        cache.keep_last(-1)
+    assert str(error.value) == "n=-1 positions cannot be kept; give 0, to forget all, or more"
+
+
 def test_an_empty_cache_may_be_asked_anything():
     cache = DecoderCache(2)
     cache.select(torch.tensor([0]))
+    cache.keep_last(1)
     assert cache.length == 0
     assert KeyValueCache(grows=False).fixed() is None

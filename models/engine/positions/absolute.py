@@ -1,0 +1,78 @@
+"""Positions added to the embeddings: fixed waves, or one trained vector each."""
+
+import math
+from functools import lru_cache
+
+import torch
+from jaxtyping import Float, Real
+from torch import Tensor, nn
+
+from models.config import ModelConfig
+from models.engine.positions.scheme import PositionScheme, register
+
+
+def angles(
+    positions: Real[Tensor, " position"], n_channels: int, base: int | float
+) -> Float[Tensor, "position pair"]:
+    """position / base^(2i / n_channels) in radians for channel pair i, float64 (Vaswani et al. 2017, 3.5)."""
+    even_channel = torch.arange(0, n_channels, 2, dtype=torch.float64, device=positions.device)
+    return positions.double()[:, None] * torch.exp(-math.log(base) * even_channel / n_channels)
+
+
+def waves(
+    positions: Real[Tensor, " position"], d_model: int, base: int | float = 10_000.0
+) -> Float[Tensor, "position d_model"]:
+    """`sinusoids` at any positions, whole or not, below 0 too."""
+    angle = angles(positions, d_model, base)
+    return torch.stack([angle.sin(), angle.cos()], dim=-1).flatten(1)[:, :d_model]
+
+
+def sinusoids(
+    n_positions: int, d_model: int, base: int | float = 10_000.0
+) -> Float[Tensor, "position d_model"]:
+    """Sines in even channels, cosines in odd ones, float64; wavelengths from 2 pi to base * 2 pi positions.
+
+    Vaswani et al. 2017, 3.5. An odd d_model ends with a sine.
+    """
+    return waves(torch.arange(n_positions), d_model, base)
+
+
+@lru_cache(maxsize=8)
+def _table(n_positions: int, d_model: int, dtype: torch.dtype) -> Tensor:
+    """`sinusoids`, remembered: a page that makes a model with every move of a slider asks for them again."""
+    return sinusoids(n_positions, d_model).to(dtype)
+
+
+@register("sinusoidal")
+class Sinusoidal(PositionScheme):
+    """Adds fixed waves; see `sinusoids`."""
+
+    def __init__(self, config: ModelConfig, *, causal: bool = False) -> None:
+        super().__init__(config)
+        self._size = (config.max_len, config.d_model)
+        # A buffer would be rounded once and for all by `.float()` and written into every checkpoint.
+        self._table = _table(*self._size, torch.get_default_dtype())
+
+    def forward(
+        self, embeddings: Float[Tensor, "batch position d_model"], start: int = 0
+    ) -> Float[Tensor, "batch position d_model"]:
+        """Embeddings plus the waves at start, start + 1, ..."""
+        if self._table.dtype != embeddings.dtype or self._table.device != embeddings.device:
+            self._table = sinusoids(*self._size).to(embeddings)
+        return embeddings + self._table[start : start + embeddings.shape[1]]
+
+
+@register("learned")
+class Learned(PositionScheme):
+    """Adds one trained vector per position, stored and scaled as the token embeddings are."""
+
+    def __init__(self, config: ModelConfig, *, causal: bool = False) -> None:
+        super().__init__(config)
+        self.embedding = nn.Embedding(config.max_len, config.d_model)
+        self.scale = config.d_model**0.5
+
+    def forward(
+        self, embeddings: Float[Tensor, "batch position d_model"], start: int = 0
+    ) -> Float[Tensor, "batch position d_model"]:
+        """Embeddings plus the vectors of start, start + 1, ..."""
+        return embeddings + self.embedding.weight[start : start + embeddings.shape[1]] * self.scale

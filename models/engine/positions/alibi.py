@@ -1,0 +1,48 @@
+"""ALiBi: attention with linear biases. A key loses score with its distance, in each head at another rate."""
+
+import math
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from models.config import ModelConfig
+from models.engine.positions.scheme import Bias, Keys, PositionScheme, Queries, register
+
+
+def alibi_slopes(n_heads: int) -> Float[Tensor, " head"]:
+    """Score lost per position of distance, float64: 2^(-8/n), 2^(-16/n), ..., 2^-8 for n heads.
+
+    Press et al. 2022, section 3. If n is no power of 2, as in their code: the slopes of the next power below,
+    then every other slope of the next power above.
+    """
+    below = 2 ** int(math.log2(n_heads))
+    step = 8 / below
+    exponents = [step * (i + 1) for i in range(below)] + [step * (i + 0.5) for i in range(n_heads - below)]
+    return 2.0 ** -torch.tensor(exponents, dtype=torch.float64)
+
+
+def alibi_bias(
+    n_heads: int, n_query: int, n_key: int, *, dtype: torch.dtype = torch.float64
+) -> Float[Tensor, "head n_query n_key"]:
+    """-slope * |query position - key position|; the last query stands at the last key.
+
+    The paper has causal models only, where this is its bias. To both sides alike, as the authors later
+    suggested for encoders, it cannot tell before from after.
+    """
+    query = torch.arange(n_key - n_query, n_key)[:, None]
+    distance = (query - torch.arange(n_key)).abs()  # [query, key]
+    return -alibi_slopes(n_heads).to(dtype)[:, None, None] * distance
+
+
+@register("alibi")
+class Alibi(PositionScheme):
+    """Adds `alibi_bias` to the scores: fixed, nothing to train."""
+
+    def __init__(self, config: ModelConfig, *, causal: bool = False) -> None:
+        super().__init__(config)
+        self.n_heads = config.n_heads
+
+    def bias(self, q: Queries, k: Keys, *, layer: int, scale: float) -> Bias:
+        """The same in every layer and for every content, [1, head, query, key]."""
+        return alibi_bias(self.n_heads, q.shape[2], k.shape[2], dtype=q.dtype)[None].to(q.device)

@@ -1,0 +1,91 @@
+"""What every position scheme can do, and the registry of them."""
+
+from collections.abc import Callable
+from typing import NamedTuple, TypeVar
+
+import torch
+from jaxtyping import Float, Int
+from torch import Tensor, nn
+
+from models.config import POSITION_SCHEMES, ModelConfig
+
+Heads = Float[Tensor, "batch head position d_head"]
+Queries = Float[Tensor, "batch head query d_head"]
+Keys = Float[Tensor, "batch head key d_head"]
+Bias = Float[Tensor, "#batch head query key"]
+
+
+class PositionScheme(nn.Module):
+    """Does nothing at all; the base of every scheme. `causal`: the stack's queries see no later key."""
+
+    def __init__(self, config: ModelConfig, *, causal: bool = False) -> None:
+        super().__init__()
+
+    def forward(
+        self, embeddings: Float[Tensor, "batch position d_model"], start: int = 0
+    ) -> Float[Tensor, "batch position d_model"]:
+        """Embeddings that know their positions; `start` is the first one's (above 0 under a cache)."""
+        return embeddings
+
+    def rotate(self, x: Heads, start: int = 0) -> Heads:
+        """Queries or keys as they enter the dot product; the first is at position `start`."""
+        return x
+
+    def bias(self, q: Queries, k: Keys, *, layer: int, scale: float) -> Bias | None:
+        """What is added to the dot products times `scale`; the last query stands at the last key."""
+        return None
+
+
+class LayerPositions(NamedTuple):
+    """A scheme as the self-attention of one layer uses it, on tokens from position `start` on."""
+
+    scheme: PositionScheme
+    layer: int
+    start: int
+
+    def rotate(self, x: Heads) -> Heads:
+        """See `PositionScheme.rotate`."""
+        return self.scheme.rotate(x, self.start)
+
+    def bias(self, q: Queries, k: Keys, scale: float) -> Bias | None:
+        """See `PositionScheme.bias`."""
+        return self.scheme.bias(q, k, layer=self.layer, scale=scale)
+
+
+POSITIONS: dict[str, type[PositionScheme]] = {"none": PositionScheme}
+Scheme = TypeVar("Scheme", bound=type[PositionScheme])
+
+
+def register(name: str) -> Callable[[Scheme], Scheme]:
+    """Enters a scheme into `POSITIONS`. Raises ValueError when the name is taken."""
+
+    def enter(scheme: Scheme) -> Scheme:
+        if name in POSITIONS:
+            raise ValueError(f"positions={name!r} is registered already; choose a name of its own")
+        POSITIONS[name] = scheme
+        if name not in POSITION_SCHEMES:
+            POSITION_SCHEMES.append(name)
+        return scheme
+
+    return enter
+
+
+def has_bias(name: str) -> bool:
+    """Whether a scheme adds something to the scores."""
+    return POSITIONS[name].bias is not PositionScheme.bias
+
+
+def distances(n_query: int, n_key: int, *, device: torch.device | None = None) -> Int[Tensor, " distance"]:
+    """Every query position minus key position there is, rising: 1 - n_query to n_key - 1."""
+    return torch.arange(1 - n_query, n_key, device=device)
+
+
+def by_query_and_key(
+    per_distance: Float[Tensor, "*batch n_query distance"], n_key: int
+) -> Float[Tensor, "*batch n_query n_key"]:
+    """From one number for each of `distances`, in each query's row, to one for each key."""
+    n_query = per_distance.shape[-2]
+    query = torch.arange(n_key - n_query, n_key, device=per_distance.device)[:, None]
+    key = torch.arange(n_key, device=per_distance.device)
+    index = query - key + n_query - 1  # [query, key]: where `distances` holds query - key
+    return per_distance.gather(-1, index.expand(*per_distance.shape[:-1], n_key))

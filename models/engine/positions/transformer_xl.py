@@ -1,0 +1,48 @@
+"""Transformer-XL's relative positions: content and distance, asked and answered separately."""
+
+import torch
+from torch import nn
+
+from models.config import ModelConfig
+from models.engine.positions.absolute import waves
+from models.engine.positions.scheme import (
+    Bias,
+    Keys,
+    PositionScheme,
+    Queries,
+    by_query_and_key,
+    distances,
+    register,
+)
+
+
+@register("transformer-xl")
+class TransformerXL(PositionScheme):
+    """Scores (q + u) . k + (q + v) . W_R r, all times the scale, r being the waves at the distance.
+
+    Dai et al. 2019, 3.3: of the four terms, q . k is attention's own and the others are the bias: q . W_R r
+    (what the query makes of the distance), u . k (how much a key matters to everybody) and v . W_R r (how
+    much a distance does). As in the paper's formula and its code, u and v (one vector a head) are shared by
+    all layers, and W_R is each layer's own. A later key's distance is negative, so that an encoder tells
+    before from after.
+    """
+
+    def __init__(self, config: ModelConfig, *, causal: bool = False) -> None:
+        super().__init__(config)
+        self.d_model = config.d_model
+        per_head = (config.n_heads, 1, config.head_size)
+        self.u = nn.Parameter(torch.randn(per_head) * 0.02)  # the deviation of the paper's code
+        self.v = nn.Parameter(torch.randn(per_head) * 0.02)
+        width = config.n_heads * config.head_size
+        self.r_proj = nn.ModuleList(
+            nn.Linear(config.d_model, width, bias=False) for _ in range(config.n_layers)
+        )
+
+    def bias(self, q: Queries, k: Keys, *, layer: int, scale: float) -> Bias:
+        """The three terms that positions add to scale * q . k, [batch, head, query, key]."""
+        n_heads, n_query, n_key = q.shape[1], q.shape[2], k.shape[2]
+        r = waves(distances(n_query, n_key, device=q.device), self.d_model).to(q)  # [distance, d_model]
+        r = self.r_proj[layer](r).unflatten(-1, (n_heads, -1)).transpose(0, 1)  # [head, distance, d_head]
+        of_distance = by_query_and_key((q + self.v) @ r.mT, n_key)
+        of_key = self.u @ k.mT  # [batch, head, 1, key]
+        return scale * (of_distance + of_key)
