@@ -30,6 +30,7 @@ class Matrix:
     row_axis, column_axis: what rows and columns are; panels of a board that share an axis light up together.
     edit: name of the page's input that the cells write: numbers, or with scale "mask" cells that flip.
     row_heads, column_heads: a head number per row or column, drawn as that head's colour along the edge.
+    picture: colours without numbers, as large matrices are drawn, however small it is.
     marked: [*frame, row, column], True where a cell is to stand out.
     """
 
@@ -47,6 +48,7 @@ class Matrix:
     row_heads: Sequence[int] = ()
     column_heads: Sequence[int] = ()
     marked: np.ndarray | None = None
+    picture: bool = False
 
     def __post_init__(self) -> None:
         _check_frames("values", self.values, "row column")

@@ -2,6 +2,7 @@
 
 const MOST_COLUMNS = 26;
 const MOST_ROWS = 24;
+const HEAD_EDGE = 8;
 
 class MatrixPanel {
   constructor(board, spec) {
@@ -9,9 +10,11 @@ class MatrixPanel {
     this.spec = spec;
     this.nRows = spec.values.size(2);
     this.nColumns = spec.values.size(1);
-    this.isTable = this.nColumns <= MOST_COLUMNS && this.nRows <= MOST_ROWS;
+    this.isTable = !spec.picture && this.nColumns <= MOST_COLUMNS && this.nRows <= MOST_ROWS;
     this.body = this.isTable ? this.table() : this.canvas();
     this.root = el("figure", { class: `panel matrix ${spec.scale} ${spec.role || ""}` }, [caption(spec), this.body]);
+    // Pictures share a row by their columns, so that their cells come out alike.
+    if (!this.isTable) this.root.style.flex = `${this.nColumns} 1 ${Math.min(260, this.labelRoom + 8 * this.nColumns)}px`;
     this.root.addEventListener("pointerleave", () => board.light({}));
   }
 
@@ -45,7 +48,7 @@ class MatrixPanel {
     const values = this.spec.values.frame(frame, 2);
     const marked = this.spec.marked?.frame(frame, 2);
     if (this.isTable) this.drawTable(values, marked);
-    else this.drawCanvas(values);
+    else this.drawCanvas(values, marked);
   }
 
   table() {
@@ -194,36 +197,84 @@ class MatrixPanel {
     this.view = el("canvas", { role: "img", "aria-label": this.spec.title || "matrix" });
     this.view.addEventListener("pointermove", (event) => {
       const j = Math.floor(((event.offsetX - this.left) / this.width) * this.nColumns);
-      const i = Math.floor((event.offsetY / this.height) * this.nRows);
+      const i = Math.floor(((event.offsetY - this.top) / this.height) * this.nRows);
       if (i >= 0 && j >= 0 && i < this.nRows && j < this.nColumns) this.point(i, j, this.now[i * this.nColumns + j]);
     });
     return withAxes(this.spec, el("div", { class: "canvas" }, [this.view]));
   }
 
-  drawCanvas(values) {
+  get labelRoom() {
+    const { rows } = this.spec;
+    return rows.length ? Math.min(90, 8 * Math.max(...rows.map((name) => name.length)) + 8) : 0;
+  }
+
+  drawCanvas(values, marked) {
     this.now = values;
     const { board, nRows, nColumns, spec } = this;
-    const labels = spec.rows.length ? Math.min(90, 8 * Math.max(...spec.rows.map((name) => name.length)) + 8) : 0;
-    const room = this.root.clientWidth - labels - 26;
+    const edge = (heads) => (heads.length ? HEAD_EDGE : 0);
+    this.left = this.labelRoom + edge(spec.row_heads);
+    this.top = edge(spec.column_heads);
+    const room = this.root.clientWidth - this.left - 26;
     const most = board.heightOf(spec);
-    this.left = labels;
     const cell = Math.min(room / nColumns, most / nRows, 20);
     const square = cell >= 3;
     this.width = square ? cell * nColumns : Math.min(room, 640);
     this.height = square ? cell * nRows : Math.min(most, Math.max(120, 4 * nRows));
+    // Rows with names are as high as a line of text, where there is room.
+    if (spec.rows.length) this.height = Math.max(this.height, Math.min(most, 15 * nRows));
     const image = imageOf(nColumns, nRows, (at) => this.level(values[at]), this.colours);
     const foot = spec.columns.length ? 20 : 0;
-    const context = fitCanvas(this.view, labels + this.width, this.height + foot);
+    const context = fitCanvas(this.view, this.left + this.width, this.top + this.height + foot);
     context.imageSmoothingEnabled = false;
-    context.drawImage(image, labels, 0, this.width, this.height);
+    context.drawImage(image, this.left, this.top, this.width, this.height);
+    this.drawEdges(context);
+    if (marked) this.outline(context, marked);
     context.fillStyle = board.theme.ink;
     context.font = `12px ${board.theme.font}`;
     context.textBaseline = "middle";
     context.textAlign = "right";
-    everyNth(spec.rows, this.height / nRows, 14, (name, at) => context.fillText(shorten(name, 11), labels - 6, ((at + 0.5) * this.height) / nRows));
+    const [high, wide] = [this.height / nRows, this.width / nColumns];
+    everyNth(spec.rows, high, 14, (name, at) => context.fillText(shorten(name, 11), this.labelRoom - 6, this.top + (at + 0.5) * high));
     context.textAlign = "center";
     const widest = 8 * Math.max(1, ...spec.columns.map((name) => name.length));
-    everyNth(spec.columns, this.width / nColumns, Math.min(60, widest), (name, at) => context.fillText(shorten(name, 8), labels + ((at + 0.5) * this.width) / nColumns, this.height + 11));
+    everyNth(spec.columns, wide, Math.min(60, widest), (name, at) => context.fillText(shorten(name, 8), this.left + (at + 0.5) * wide, this.top + this.height + 11));
+  }
+
+  /* The colours of the heads that rows and columns belong to. */
+  drawEdges(context) {
+    const { spec, board, nRows, nColumns } = this;
+    const [high, wide] = [this.height / nRows, this.width / nColumns];
+    spec.row_heads.forEach((head, at) => {
+      context.fillStyle = board.colour(head);
+      context.fillRect(this.left - HEAD_EDGE, this.top + at * high, HEAD_EDGE - 2, high + 0.5);
+    });
+    spec.column_heads.forEach((head, at) => {
+      context.fillStyle = board.colour(head);
+      context.fillRect(this.left + at * wide, 0, wide + 0.5, HEAD_EDGE - 2);
+    });
+  }
+
+  /* A line around the cells that are marked. */
+  outline(context, marked) {
+    const { nRows, nColumns } = this;
+    const [high, wide] = [this.height / nRows, this.width / nColumns];
+    const is = (i, j) => i >= 0 && j >= 0 && i < nRows && j < nColumns && marked[i * nColumns + j];
+    context.beginPath();
+    const line = (x1, y1, x2, y2) => {
+      context.moveTo(this.left + x1 * wide, this.top + y1 * high);
+      context.lineTo(this.left + x2 * wide, this.top + y2 * high);
+    };
+    for (let i = 0; i < nRows; i++)
+      for (let j = 0; j < nColumns; j++) {
+        if (!is(i, j)) continue;
+        if (!is(i - 1, j)) line(j, i, j + 1, i);
+        if (!is(i + 1, j)) line(j, i + 1, j + 1, i + 1);
+        if (!is(i, j - 1)) line(j, i, j, i + 1);
+        if (!is(i, j + 1)) line(j + 1, i, j + 1, i + 1);
+      }
+    context.strokeStyle = this.board.theme.ink;
+    context.lineWidth = 2;
+    context.stroke();
   }
 }
 
