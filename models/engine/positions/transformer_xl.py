@@ -30,7 +30,7 @@ class TransformerXL(PositionScheme):
     def __init__(self, config: ModelConfig, *, causal: bool = False) -> None:
         super().__init__(config)
         self.d_model = config.d_model
-        per_head = (config.n_heads, 1, config.head_size)
+        per_head = (config.n_heads, 1, config.head_size)  # for all positions alike
         self.u = nn.Parameter(torch.randn(per_head) * 0.02)  # the deviation of the paper's code
         self.v = nn.Parameter(torch.randn(per_head) * 0.02)
         width = config.n_heads * config.head_size

@@ -1,5 +1,6 @@
 """Multi-head attention: against torch.nn and plain loops, on the fast path and traced."""
 
+import math
 from typing import Any
 
 import pytest
@@ -12,6 +13,7 @@ from torch.nn import functional as F
 from models import ModelConfig, Trace
 from models.engine import masks
 from models.engine.attention import MultiHeadAttention
+from models.engine.positions import POSITIONS, LayerPositions, alibi_bias
 from models.engine.trace import within
 from tests.models.engine.plain import Weights, plain_attention
 
@@ -135,6 +137,28 @@ def test_any_mask_both_paths_agree_without_nan(data: st.DataObject, n_query: int
     torch.testing.assert_close(results[0], results[1], rtol=0, atol=1e-10)
 
 
+@pytest.mark.parametrize("positions", ["rotary", "alibi", "t5", "transformer-xl"])
+@settings(deadline=None, max_examples=10)
+@given(data=st.data(), n=st.integers(1, 6), per_head=st.booleans(), causal=st.booleans())
+def test_with_positions_both_paths_agree_under_any_mask(
+    positions: str, data: st.DataObject, n: int, per_head: bool, causal: bool
+):
+    """Rows that allow nothing included; gradients of the scheme's own parameters too."""
+    size = (1, 3 if per_head else 1, n, n)
+    allowed = data.draw(st.lists(st.booleans(), min_size=math.prod(size), max_size=math.prod(size)))
+    layer, scheme = attention(), POSITIONS[positions](config(positions=positions)).double()
+    results = []
+    for path in range(2):
+        x = random(1, n, 12).requires_grad_()
+        at = LayerPositions(scheme, 0, 2)
+        mask = torch.tensor(allowed).view(size)
+        out, _ = both_paths(layer, x, x, mask, causal=causal, positions=at)[path]
+        parameters = [x, *layer.parameters(), *scheme.parameters()]
+        results.append([out, *torch.autograd.grad(out.square().sum(), parameters)])
+    assert all(tensor.isfinite().all() for tensor in results[0])
+    torch.testing.assert_close(results[0], results[1], rtol=0, atol=1e-10)
+
+
 @pytest.mark.parametrize("n_key", [4, 1100])  # the second is longer than a block of PyTorch's fused kernel
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
 def test_a_row_with_everything_masked_gives_zeros(n_key: int, dtype: torch.dtype):
@@ -199,6 +223,18 @@ def test_the_fast_path_gives_the_kernel_no_mask_it_can_do_without(
     assert (is_causal, None if given_mask is None else tuple(given_mask.shape)) == expected
     layer(x, x, mask, causal=causal, trace=within(Trace(), "here"))
     assert len(calls) == 1
+
+
+def test_on_the_fast_path_a_bias_is_the_kernels_mask(monkeypatch: pytest.MonkeyPatch):
+    given = []
+    monkeypatch.setattr(
+        F, "scaled_dot_product_attention", lambda q, *_, **options: given.append(options) or q
+    )
+    layer, x, scheme = attention(), random(1, 4, 12), POSITIONS["alibi"](config(positions="alibi"))
+    layer(x, x, causal=True, positions=LayerPositions(scheme, 0, 0))
+    expected = alibi_bias(3, 4, 4).masked_fill(~masks.causal(4, 4)[0], -torch.inf)
+    assert torch.equal(given[0]["attn_mask"][0], expected)
+    assert not given[0]["is_causal"]
 
 
 def test_dropout_of_patterns_acts_in_training_on_both_paths():
