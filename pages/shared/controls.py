@@ -18,15 +18,15 @@ MASK_NAMES = {
     "causal": "causal",
     "padding": "padding",
     "causal+padding": "causal + padding",
-    "window": "sliding window",
+    "window": "window",
     "causal+window": "causal + window",
-    "strided": "sparse, strided",
-    "fixed": "sparse, fixed",
+    "strided": "strided",
+    "fixed": "fixed",
     "prefix": "prefix",
-    "packed": "packed documents",
+    "packed": "packed",
     "causal+packed": "causal + packed",
-    "memory": "segments + memory",
-    "edges": "edges of a graph",
+    "memory": "memory",
+    "edges": "graph edges",
     "painted": "painted",
 }
 MASK_ARGUMENTS = {  # an example, and what it says; an empty argument stands for the mask's usual one
@@ -43,20 +43,26 @@ NORM_NAMES = {"pre": "pre-norm", "post": "post-norm"}
 
 
 def load_link() -> None:
-    """Once a session: puts the link's values where the widgets find them, and remembers what was refused."""
-    if "view_link" in st.session_state:
+    """On arrival at the page: puts the link's values, else those of the last visit, where widgets find them."""
+    session = st.session_state
+    arrived, session.page = session.get("page") != "explore", "explore"
+    if not arrived:
         return
     params = dict(st.query_params)
     inputs, problems = read_link(Inputs, params)
     view, more = read_link(View, params)
-    st.session_state.update({field.name: field.default for field in fields(Inputs)} | inputs)
-    st.session_state.view_link = view
-    st.session_state.link_problems = problems + more
+    usual = {field.name: field.default for field in fields(Inputs)}
+    session.update(usual | (inputs if params else session.get("explored", {})))
+    session.view_link = view
+    session.link_problems = problems + more
+    session.pop("opened", None)
+    session.pop("link_checked", None)
 
 
 def inputs() -> Inputs:
-    """What the widgets say now."""
-    return Inputs(**{field.name: st.session_state[field.name] for field in fields(Inputs)})
+    """What the widgets say now; remembered for the next visit to the page."""
+    st.session_state.explored = {field.name: st.session_state[field.name] for field in fields(Inputs)}
+    return Inputs(**st.session_state.explored)
 
 
 def keep() -> None:
