@@ -1,6 +1,7 @@
 """The eight steps in their order: what each computes, how it is written, and what it changes.
 
-In a formula, `\\changed{...}` marks what the step before did not have; whoever draws it defines that macro.
+In a formula, `\\new{...}` marks what the step before did not have; `\\q`, `\\k` and `\\v` mark queries, keys and
+values. Whoever draws it defines these macros.
 """
 
 import inspect
@@ -42,14 +43,6 @@ class Node(NamedTuple):
 
     name: str
     does: str | None
-    changed: bool
-
-
-class Edge(NamedTuple):
-    """`source` is read to compute `target`."""
-
-    source: str
-    target: str
     changed: bool
 
 
@@ -111,7 +104,7 @@ STEPS: tuple[Step, ...] = (
         source="Bahdanau et al. 2015",
         change="One query from outside asks, and a small network that can learn judges each token, so that a "
         "translator can look back at the word it needs now.",
-        formula=r"\text{score}_j = \changed{v_a^\top \tanh(W_a\, q + U_a\, x_j)} \qquad "
+        formula=r"\text{score}_j = \new{\boxed{v_a^\top \tanh(W_a\, \q{q} + U_a\, x_j)}} \qquad "
         r"z = \sum_j \operatorname{softmax}(\text{score})_j\, x_j",
         run=steps.additive,
         lines=(
@@ -127,7 +120,7 @@ STEPS: tuple[Step, ...] = (
         source="Luong et al. 2015",
         change="A plain dot product takes the network's place: no matrices to learn and no tanh, only "
         "multiply and add.",
-        formula=r"\text{score}_j = \changed{q \cdot x_j} \qquad "
+        formula=r"\text{score}_j = \new{\boxed{\q{q} \cdot x_j}} \qquad "
         r"z = \sum_j \operatorname{softmax}(\text{score})_j\, x_j",
         run=steps.dot_product,
         lines=(
@@ -142,7 +135,7 @@ STEPS: tuple[Step, ...] = (
         source="Vaswani et al. 2017",
         change="Dot products are divided by √d_k: long vectors give large ones, and then softmax would put "
         "nearly all weight on one token and hardly learn.",
-        formula=r"\text{score}_j = \frac{q \cdot x_j}{\changed{\sqrt{d_k}}} \qquad "
+        formula=r"\text{score}_j = \frac{\q{q} \cdot x_j}{\new{\boxed{\sqrt{d_k}}}} \qquad "
         r"z = \sum_j \operatorname{softmax}(\text{score})_j\, x_j",
         run=steps.scaled_dot_product,
         lines=(
@@ -158,7 +151,7 @@ STEPS: tuple[Step, ...] = (
         source="Vaswani et al. 2017",
         change="The queries are rows of one matrix: two matrix products answer all of them at once, "
         "and each row gets the numbers it would get alone.",
-        formula=r"Z = \operatorname{softmax}\!\left(\frac{\changed{Q} X^\top}{\sqrt{d_k}}\right) X",
+        formula=r"Z = \operatorname{softmax}\!\left(\frac{\new{\boxed{\q{Q}}}\, X^\top}{\sqrt{d_k}}\right) X",
         run=steps.many_queries,
         lines=(
             Line("dots", "query key", "Q Xᵀ", ("Q", "X")),
@@ -173,8 +166,9 @@ STEPS: tuple[Step, ...] = (
         source="Vaswani et al. 2017",
         change="Two learned matrices separate what a token is found by (its key) from what it hands over "
         "(its value).",
-        formula=r"\changed{K = X W_K \quad V = X W_V} \qquad "
-        r"Z = \operatorname{softmax}\!\left(\frac{Q \changed{K}^\top}{\sqrt{d_k}}\right) \changed{V}",
+        formula=r"\new{\boxed{\k{K} = X W_K \quad \v{V} = X W_V}} \qquad "
+        r"Z = \operatorname{softmax}\!\left(\frac{\q{Q}\, \new{\boxed{\k{K}}}^\top}{\sqrt{d_k}}\right) "
+        r"\new{\boxed{\v{V}}}",
         run=steps.cross_attention,
         lines=(
             _KEYS,
@@ -191,8 +185,8 @@ STEPS: tuple[Step, ...] = (
         source="Vaswani et al. 2017",
         change="The queries are projected from the same tokens: each token asks, and what it asks for "
         "may differ from what it is.",
-        formula=r"\changed{Q = X W_Q} \quad K = X W_K \quad V = X W_V \qquad "
-        r"Z = \operatorname{softmax}\!\left(\frac{Q K^\top}{\sqrt{d_k}}\right) V",
+        formula=r"\new{\boxed{\q{Q} = X W_Q}} \quad \k{K} = X W_K \quad \v{V} = X W_V \qquad "
+        r"Z = \operatorname{softmax}\!\left(\frac{\q{Q} \k{K}^\top}{\sqrt{d_k}}\right) \v{V}",
         run=steps.self_attention,
         lines=(
             _QUERIES,
@@ -210,9 +204,9 @@ STEPS: tuple[Step, ...] = (
         source="Vaswani et al. 2017",
         change="Q, K and V are cut into heads, so that a token can look at several others for different "
         "reasons; W_O mixes what the heads bring.",
-        formula=r"Z_{\changed{h}} = \operatorname{softmax}\!\left(\frac{Q_{\changed{h}} K_{\changed{h}}^\top}"
-        r"{\sqrt{d_{\changed{\text{head}}}}}\right) V_{\changed{h}} \qquad "
-        r"\text{out} = \changed{[Z_1; \dots; Z_H]\, W_O}",
+        formula=r"Z_{\new{h}} = \operatorname{softmax}\!\left(\frac{\q{Q}_{\new{h}}\, \k{K}_{\new{h}}^\top}"
+        r"{\sqrt{\new{d_\text{head}}}}\right) \v{V}_{\new{h}} \qquad "
+        r"\text{out} = \new{\boxed{[Z_1; \dots; Z_H]\, W_O}}",
         run=steps.multi_head,
         lines=(
             _QUERIES,
@@ -250,19 +244,14 @@ def compute(step: Step, given: dict[str, Tensor], *, n_heads: int) -> dict[str, 
     return taken | step.run(**taken, n_heads=n_heads)
 
 
-def diagram(index: int) -> tuple[list[Node], list[Edge]]:
-    """The tensors of a step and who reads whom; what the step before did not do is marked as changed.
+def diagram(index: int) -> tuple[list[Node], list[tuple[str, str]]]:
+    """The tensors of a step and (read, computed) pairs; what the step before did not have or do is changed.
 
-    Nothing is marked in the first step.
+    Nothing is changed in the first step.
     """
     step = STEPS[index]
     before = STEPS[max(index - 1, 0)]
     done = {line.does for line in before.lines}
-    known = set(before.takes)
-    nodes = [Node(name, None, name not in known) for name in step.takes]
+    nodes = [Node(name, None, name not in before.takes) for name in step.takes]
     nodes += [Node(line.name, line.does, line.does not in done) for line in step.lines]
-    marked = {node.name for node in nodes if node.changed}
-    edges = [
-        Edge(read, line.name, bool({read, line.name} & marked)) for line in step.lines for read in line.reads
-    ]
-    return nodes, edges
+    return nodes, [(read, line.name) for line in step.lines for read in line.reads]

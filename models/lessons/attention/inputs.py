@@ -1,6 +1,5 @@
 """What the steps compute from: four words of Explore's sentence, three French ones that ask, the matrices."""
 
-import math
 from collections.abc import Sequence
 
 import torch
@@ -19,8 +18,6 @@ QUERIES = {
     "rue": (0.0, 2.0, 0.0, 0.0),
     "fatigué": (0.0, 0.0, 0.0, 2.0),
 }
-MAX_TOKENS = 8
-LIMIT = 100
 N_HEADS = (1, 2, 4)
 
 # The pronoun's row of W_Q asks for something living and for a state; a pronoun itself offers no key and no
@@ -36,23 +33,12 @@ _BY_HAND: dict[str, list[list[float]]] = {
 _V_A_BY_HAND = [3.0, 3.0, 3.0]
 
 
-def table(name: str, rows: Sequence[Sequence[int | float | None]]) -> Float[Tensor, "row column"]:
-    """A table that a person edited, as float64.
-
-    Raises ValueError, naming the cell (rows and columns count from 1), for one that is empty, not finite or
-    beyond -100..100, and for a number of rows outside 1..8.
-    """
-    if not 1 <= len(rows) <= MAX_TOKENS:
-        raise ValueError(f"{name} has {len(rows)} rows, but needs 1 to {MAX_TOKENS}; add or remove some")
-    for i, row in enumerate(rows, start=1):
-        for j, value in enumerate(row, start=1):
-            if value is None or not math.isfinite(value) or abs(value) > LIMIT:
-                shown = "empty" if value is None or math.isnan(value) else f"{value:g}"
-                raise ValueError(
-                    f"{name}, row {i}, column {j} is {shown}, but must be a number from "
-                    f"-{LIMIT} to {LIMIT}; try 0 or 1"
-                )
-    return torch.tensor(rows, dtype=torch.float64)
+def embeddings(words: Sequence[str], rows: Sequence[Sequence[float]]) -> Float[Tensor, "token channel"]:
+    """One row for each word, float64: rows that are missing are zeros, rows too many are left out."""
+    table = torch.zeros(len(words), len(CHANNELS), dtype=torch.float64)
+    for i, row in enumerate(rows[: len(words)]):
+        table[i] = torch.tensor(row)
+    return table
 
 
 def matrices(seed: int | None = None) -> dict[str, Tensor]:

@@ -1,5 +1,6 @@
 """The worked example of the talks: 112 and 96, divided by 8, are 14 and 12; softmax makes 0.88 and 0.12."""
 
+import torch
 from jaxtyping import Float
 from torch import Tensor
 
@@ -26,32 +27,31 @@ KEYS = tuple(tuple(float(number) for number in text.split()) for text in (_K1, _
 VALUES = ((4.0, 0.0, 2.0, -2.0), (-4.0, 4.0, 0.0, 2.0))
 
 
+def keys_with(
+    Q: Float[Tensor, "query d_k"], K: Float[Tensor, "key d_k"], dots: Float[Tensor, "query key"]
+) -> Float[Tensor, "key d_k"]:
+    """The keys nearest to `K` whose dot products with the queries are `dots`; needs independent queries."""
+    missing = dots - Q @ K.mT  # [query, key]
+    return K + missing.mT @ torch.linalg.pinv(Q).mT  # [key, d_k]
+
+
+def products(q: Float[Tensor, "d_k"], K: Float[Tensor, "key d_k"]) -> Float[Tensor, "key d_k"]:
+    """What each channel adds to the dot products of one query."""
+    return q * K
+
+
 def attend(
-    Q: Float[Tensor, "*frames query d_k"],
+    Q: Float[Tensor, "query d_k"],
     K: Float[Tensor, "key d_k"],
     V: Float[Tensor, "key d_v"],
-    *,
-    scaled: bool = True,
+    divisors: Float[Tensor, "frame"],
 ) -> dict[str, Tensor]:
-    """softmax(Q K^T / sqrt(d_k)) V and all on the way (Vaswani et al. 2017, equation 1).
+    """softmax(Q K^T / divisor) V and all on the way; equation 1 of Vaswani et al. 2017 divides by sqrt(d_k).
 
-    dots, scores, pattern [*frames, query, key]; z [*frames, query, d_v]. `scaled` False leaves the division
-    out.
+    dots [query, key]; scores and pattern [frame, query, key] and z [frame, query, d_v], one for each divisor.
     """
     dots = Q @ K.mT  # [query, key]
-    scores = dots / Q.shape[-1] ** 0.5 if scaled else dots  # [query, key]
-    pattern = scores.softmax(dim=-1)  # [query, key]
-    z = pattern @ V  # [query, d_v]
+    scores = dots / divisors[:, None, None]  # [frame, query, key]
+    pattern = scores.softmax(dim=-1)  # [frame, query, key]
+    z = pattern @ V  # [frame, query, d_v]
     return {"dots": dots, "scores": scores, "pattern": pattern, "z": z}
-
-
-def stretched(
-    Q: Float[Tensor, "query d_k"], factors: Float[Tensor, "frame"]
-) -> Float[Tensor, "frame query d_k"]:
-    """The queries made longer or shorter by each factor, and with them all of their dot products."""
-    return factors[:, None, None] * Q
-
-
-def products(q: Float[Tensor, "d_k"], k: Float[Tensor, "d_k"]) -> Float[Tensor, "d_k"]:
-    """What each channel adds to the dot product q · k."""
-    return q * k

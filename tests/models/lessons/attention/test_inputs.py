@@ -1,38 +1,17 @@
-"""The tables and matrices that the steps start from, and what is said about bad numbers."""
+"""The tables and matrices that the steps start from."""
 
-import math
-
-import pytest
 import torch
 
 from models.lessons.attention import inputs
 
-
-def default_inputs(seed: int | None = None) -> dict[str, torch.Tensor]:
-    X = inputs.table("X", list(inputs.TOKENS.values()))
-    Q = inputs.table("Q", list(inputs.QUERIES.values()))
-    return inputs.inputs(X, Q, seed)
+X, Q = (inputs.embeddings(list(words), list(words.values())) for words in (inputs.TOKENS, inputs.QUERIES))
 
 
-def test_a_table_keeps_its_numbers():
-    assert inputs.table("X", [[1, -2.5], [0.1, 100]]).tolist() == [[1, -2.5], [0.1, 100]]
-
-
-@pytest.mark.parametrize(
-    ("value", "shown"), [(None, "empty"), (math.nan, "empty"), (math.inf, "inf"), (-1e9, "-1e+09")]
-)
-def test_a_bad_cell_is_named(value: float | None, shown: str):
-    with pytest.raises(ValueError) as error:
-        inputs.table("X", [[1.0, 2.0], [3.0, value]])
-    assert str(error.value) == (
-        f"X, row 2, column 2 is {shown}, but must be a number from -100 to 100; try 0 or 1"
-    )
-
-
-@pytest.mark.parametrize("n_rows", [0, 9])
-def test_too_few_or_too_many_rows(n_rows: int):
-    with pytest.raises(ValueError, match=f"X has {n_rows} rows, but needs 1 to 8; add or remove some"):
-        inputs.table("X", [[1.0]] * n_rows)
+def test_embeddings_have_a_row_for_each_word():
+    rows = ((1.0, 2.0, 3.0, 4.0), (5.0, 6.0, 7.0, 8.0))
+    assert inputs.embeddings(["a", "b"], rows).tolist() == [list(row) for row in rows]
+    assert inputs.embeddings(["a"], rows).tolist() == [[1, 2, 3, 4]]
+    assert inputs.embeddings(["a", "b", "new"], rows)[2].tolist() == [0, 0, 0, 0]
 
 
 def test_a_seed_gives_the_same_matrices_again_in_one_decimal_and_leaves_global_randomness_alone():
@@ -52,6 +31,6 @@ def test_matrices_by_hand_and_random_ones_have_the_same_shapes():
 
 
 def test_the_single_query_is_the_first_row():
-    given = default_inputs()
-    assert torch.equal(given["q"], given["Q"][0])
+    given = inputs.inputs(X, Q)
+    assert torch.equal(given["q"], Q[0])
     assert given["q"].tolist() == list(inputs.QUERIES["il"])

@@ -26,7 +26,7 @@ def test_tokens_that_are_alike_share_the_weight_evenly_whatever_the_projections(
 
 
 def test_a_longer_embedding_draws_more_weight_from_who_is_like_it_and_from_itself():
-    X = inputs.table("X", list(inputs.TOKENS.values()))
+    X = inputs.embeddings(list(inputs.TOKENS), list(inputs.TOKENS.values()))
     before, after = questions.longer_token(X, 0, 1), questions.longer_token(X, 0, 2)
     assert before[2, 0].item() == pytest.approx(0.100, abs=5e-4)
     assert after[2, 0].item() == pytest.approx(0.191, abs=5e-4)

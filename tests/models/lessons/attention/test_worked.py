@@ -9,6 +9,7 @@ from torch.nn import functional as F
 from models.lessons.attention import worked
 
 Q, K, V = (torch.tensor(rows, dtype=torch.float64) for rows in (worked.QUERIES, worked.KEYS, worked.VALUES))
+EIGHT = torch.tensor([8.0], dtype=torch.float64)
 
 
 def test_the_vectors_are_64_small_whole_numbers():
@@ -18,38 +19,44 @@ def test_the_vectors_are_64_small_whole_numbers():
 
 
 def test_the_numbers_of_the_talks():
-    steps = worked.attend(Q, K, V)
+    steps = worked.attend(Q, K, V, EIGHT)
     assert steps["dots"].tolist() == [[112, 96], [72, 80]]
-    assert steps["scores"].tolist() == [[14, 12], [9, 10]]
+    assert steps["scores"][0].tolist() == [[14, 12], [9, 10]]
     heavy = math.exp(14) / (math.exp(14) + math.exp(12))
-    assert steps["pattern"][0].tolist() == pytest.approx([heavy, 1 - heavy])
-    assert [round(weight, 2) for weight in steps["pattern"][0].tolist()] == [0.88, 0.12]
+    assert steps["pattern"][0, 0].tolist() == pytest.approx([heavy, 1 - heavy])
+    assert [round(weight, 2) for weight in steps["pattern"][0, 0].tolist()] == [0.88, 0.12]
     expected = [heavy * a + (1 - heavy) * b for a, b in zip(*worked.VALUES, strict=True)]
-    assert steps["z"][0].tolist() == pytest.approx(expected)
+    assert steps["z"][0, 0].tolist() == pytest.approx(expected)
 
 
-@pytest.mark.parametrize(("scaled", "scale"), [(True, 1 / 8), (False, 1.0)])
-def test_equals_pytorchs_attention(scaled: bool, scale: float):
-    expected = F.scaled_dot_product_attention(Q[None], K[None], V[None], scale=scale)[0]
-    torch.testing.assert_close(worked.attend(Q, K, V, scaled=scaled)["z"], expected, rtol=0, atol=1e-12)
+def test_each_divisor_gives_what_pytorchs_attention_gives():
+    divisors = torch.linspace(1, 32, 63, dtype=torch.float64)
+    z = worked.attend(Q, K, V, divisors)["z"]
+    for at in (0, 14, 62):
+        expected = F.scaled_dot_product_attention(Q[None], K[None], V[None], scale=1 / divisors[at].item())
+        torch.testing.assert_close(z[at], expected[0], rtol=0, atol=1e-12)
 
 
 def test_without_the_division_the_second_key_is_lost():
-    weight = worked.attend(Q, K, V, scaled=False)["pattern"][0, 1].item()
-    assert weight == pytest.approx(math.exp(-16), rel=1e-6)
+    pattern = worked.attend(Q, K, V, torch.ones(1, dtype=torch.float64))["pattern"]
+    assert pattern[0, 0, 1].item() == pytest.approx(math.exp(-16), rel=1e-6)
 
 
-def test_stretched_queries_are_computed_for_all_frames_at_once():
-    factors = torch.linspace(0, 3, 61, dtype=torch.float64)
-    frames = worked.attend(worked.stretched(Q, factors), K, V)
-    assert frames["dots"][0].tolist() == [[0, 0], [0, 0]]
-    assert frames["pattern"][0].tolist() == [[0.5, 0.5], [0.5, 0.5]]
-    for at in (20, 60):
-        alone = worked.attend(Q * factors[at], K, V)
-        for name, tensor in alone.items():
-            torch.testing.assert_close(frames[name][at], tensor)
+def test_the_products_of_the_channels_sum_to_the_dot_products():
+    products = worked.products(Q[0], K)
+    assert products.sum(dim=-1).tolist() == [112, 96]
+    assert products[1, :3].tolist() == [3, 9, 0]
 
 
-def test_the_products_of_the_channels_sum_to_the_dot_product():
-    assert worked.products(Q[0], K[0]).sum() == 112
-    assert worked.products(Q[0], K[1])[:3].tolist() == [3, 9, 0]
+def test_keys_move_so_that_their_dot_products_are_those_wished():
+    wished = torch.tensor([[-50.0, 200.0], [72.0, 80.0]], dtype=torch.float64)
+    moved = worked.keys_with(Q, K, wished)
+    torch.testing.assert_close(Q @ moved.mT, wished, rtol=0, atol=1e-9)
+    # The least change: what is added to a key is made of queries only.
+    added = (moved - K).mT  # [d_k, key]
+    made_of_queries = Q.mT @ torch.linalg.lstsq(Q.mT, added).solution
+    torch.testing.assert_close(made_of_queries, added, rtol=0, atol=1e-9)
+
+
+def test_keys_stay_as_they_are_when_their_dot_products_are_those_wished():
+    assert torch.equal(worked.keys_with(Q, K, Q @ K.mT), K)
