@@ -74,10 +74,11 @@ class Board {
     if (!width) return;
     this.theme = themeOf(this.root);
     for (const row of this.panels) {
-      const needs = row.map((panel) => panel.needs ?? { fixed: panel instanceof SignPanel ? 16 * panel.root.textContent.length : 260, columns: 0 });
+      const needs = row.map((panel) => panel.needs ?? { fixed: panel instanceof SignPanel ? 11 * panel.root.textContent.length : 260, columns: 0 });
       const columns = needs.reduce((sum, need) => sum + need.columns, 0);
       const free = width - needs.reduce((sum, need) => sum + need.fixed + GAP, 0);
-      const cell = Math.max(24, Math.min(54, Math.floor(free / Math.max(1, columns)) - 2));
+      const least = columns > 24 ? 24 : 38; // a row that is too wide for readable numbers breaks in two
+      const cell = Math.max(least, Math.min(54, Math.floor(free / Math.max(1, columns)) - 2));
       for (const panel of row) panel.fit?.(cell);
     }
     const { scrub } = this.header.board;

@@ -26,7 +26,7 @@ class MatrixPanel {
   get needs() {
     if (!this.isTable) return { fixed: 0, columns: 0 };
     const longest = Math.max(0, ...this.spec.rows.map((name) => [...name].length));
-    return { fixed: Math.min(140, 8 * longest + 16) + (this.spec.row_axis ? 20 : 0), columns: this.nColumns };
+    return { fixed: Math.min(130, 7 * longest + 12) + (this.spec.row_axis ? 20 : 0), columns: this.nColumns };
   }
 
   get reach() {

@@ -6,6 +6,7 @@ value when it is not drawn, so the inputs are kept beside and put back where the
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import fields, replace
 from typing import Any
@@ -101,5 +102,15 @@ def edit(page: LabPage, part: Part, act: Mapping[str, Any]) -> str | None:
     try:
         st.session_state[key(page.name, name)] = read(raw)
     except (ValueError, StopIteration):
-        return f"{raw[:60]!r} is not {read.__doc__}; the numbers before it are kept."
+        wrong = next((cell for cell in re.split("[,;]", raw) if not _is_number(cell)), None)
+        what = f"{raw[:60]!r} is not {read.__doc__}" if wrong is None else f"{wrong[:20]!r} is no number"
+        return f"{what}; the numbers before it are kept: write one like 0.5."
     return None
+
+
+def _is_number(cell: str) -> bool:
+    try:
+        float(cell)
+    except ValueError:
+        return False
+    return True

@@ -1,0 +1,121 @@
+"""Drives a lab page as a visitor does, and reads back what its board shows."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+from urllib.parse import parse_qsl, urlencode, urlsplit
+
+from playwright.sync_api import Locator, Page, expect
+
+from tests.browser.lab import SECONDS, read_number
+
+
+class BoardPage:
+    """One lab page in one tab."""
+
+    def __init__(self, page: Page, name: str) -> None:
+        self.page = page
+        self.name = name
+        self.sent: list[bytes | str] = []
+        page.set_default_timeout(SECONDS)
+        page.on("websocket", lambda socket: socket.on("framesent", lambda frame: self.sent.append(frame)))
+        self.board = page.locator(".board[data-generation]")
+
+    def open(self, **params: Any) -> "BoardPage":
+        """Open the page by a link with these query parameters (`part` chooses the part)."""
+        self.page.goto(f"/{self.name}?{urlencode(params)}")
+        self.board.wait_for()
+        expect(self.page.get_by_text("Predict, then reveal")).to_be_visible()
+        return self
+
+    @contextmanager
+    def redrawn(self) -> Iterator[None]:
+        """What is done inside makes the server send a board: wait until it is drawn."""
+        before = self.board.get_attribute("data-generation")
+        yield
+        expect(self.board).not_to_have_attribute("data-generation", str(before))
+
+    @contextmanager
+    def quiet(self) -> Iterator[None]:
+        """What is done inside asks the server nothing."""
+        before = len(self.sent)
+        yield
+        self.page.evaluate("new Promise((done) => requestAnimationFrame(() => setTimeout(done, 100)))")
+        assert len(self.sent) == before, "a frame was sent to the server"
+
+    def choose_part(self, label: str) -> None:
+        with self.redrawn():
+            self.page.get_by_test_id("stButtonGroup").get_by_role("radio", name=label, exact=True).click()
+
+    def attempt(self, label: str) -> None:
+        """Click an experiment of "Try this"."""
+        with self.redrawn():
+            self.page.locator(".st-key-lab_tries").get_by_role("button", name=label, exact=True).click()
+
+    @property
+    def notice(self) -> str:
+        return self.board.locator(".notice").inner_text()
+
+    @property
+    def problem(self) -> Locator:
+        """The box that says what was refused."""
+        return self.page.locator(".st-key-problems")
+
+    def panel(self, title: str) -> Locator:
+        """The panel with this title."""
+        return self.board.locator("figure").filter(has=self.page.locator(f"figcaption:text-is({title!r})"))
+
+    def cells(self, title: str) -> list[list[str]]:
+        """What the cells of a matrix show, row by row; of cells that can be edited, what is in them."""
+        read = "(row) => [...row.querySelectorAll('[data-cell]')].map((cell) => {"
+        read += "const inner = cell.firstElementChild; if (!inner) return cell.innerText;"
+        read += "return inner.tagName === 'INPUT' ? inner.value : String(+(inner.ariaPressed === 'true')); })"
+        return [row.evaluate(read) for row in self.panel(title).locator("tbody tr").all()]
+
+    def numbers(self, title: str) -> list[list[float]]:
+        """The same as numbers; a masked cell is -inf."""
+        return [[read_number(cell) for cell in row] for row in self.cells(title)]
+
+    def cell(self, title: str, row: int, column: int) -> Locator:
+        return self.panel(title).locator("tbody tr").nth(row).locator("[data-cell]").nth(column)
+
+    def edit(self, title: str, row: int, column: int, value: str) -> None:
+        """Type a number into a cell."""
+        field = self.cell(title, row, column).locator("input")
+        field.fill(value)
+        field.press("Enter")
+
+    def facts(self) -> dict[str, str]:
+        """The large numbers, by their labels, with their units."""
+        return {
+            fact.locator("dt").inner_text(): fact.locator("dd").inner_text()
+            for fact in self.board.locator(".fact").all()
+        }
+
+    def bars(self, title: str) -> list[str]:
+        """The numbers over the bars of a panel."""
+        return self.panel(title).locator(".bar-number").all_text_contents()
+
+    @property
+    def slider(self) -> Locator:
+        return self.board.locator(".scrub input")
+
+    def scrub(self, frame: int) -> None:
+        """Move the slider to a frame; everything on the board follows at once."""
+        self.slider.evaluate(
+            "(slider, frame) => { slider.value = frame; slider.dispatchEvent(new Event('input')); }", frame
+        )
+        expect(self.board).to_have_attribute("data-frame", str(frame))
+
+    def link(self) -> dict[str, str]:
+        """The query parameters in the address bar, once they are written."""
+        self.page.wait_for_timeout(250)
+        return dict(parse_qsl(urlsplit(self.page.url).query))
+
+    def predict(self, question: int, option: str) -> str:
+        """Answer a question; what is revealed."""
+        asked = self.page.locator(".st-key-lab_questions").get_by_test_id("stColumn").nth(question)
+        asked.get_by_text(option, exact=True).click()
+        revealed = asked.get_by_test_id("stMarkdown").last
+        expect(revealed).to_be_visible()
+        return revealed.inner_text()
