@@ -10,4 +10,7 @@ SHARED = Path(__file__).parent / "pages" / "shared"
 st.set_page_config(page_title="Attention Lab", page_icon=str(SHARED / "icon.svg"), layout="wide")
 st.html(SHARED / "page.css")
 st.logo(str(SHARED / "logo.svg"), size="large")
-st.navigation([st.Page("pages/explore.py", title="Explore", default=True)], position="top").run()
+pages = [
+    st.Page("pages/explore.py", title="Explore", default=True),
+]
+st.navigation(pages, position="top").run()
