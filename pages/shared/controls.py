@@ -43,7 +43,7 @@ NORM_NAMES = {"pre": "pre-norm", "post": "post-norm"}
 
 
 def load_link() -> None:
-    """On arrival at the page: puts the link's values, else those of the last visit, where widgets find them."""
+    """On arrival: the link's values, else those of the last visit, put where the widgets find them."""
     session = st.session_state
     arrived, session.page = session.get("page") != "explore", "explore"
     if not arrived:
