@@ -20,7 +20,7 @@ from models.data.stream import english_text
 from models.data.tokenizers import SPECIALS, WordTokenizer
 from models.engine.transformer import Transformer
 from models.zoo.files import write_model
-from models.zoo.suite import LanguageModel, held_out_texts
+from models.zoo.suite import LanguageModel, held_out_texts, untrained
 
 STRETCH = 4  # times the trained length that a model may be asked for, where its scheme has an answer
 _TEXTS, _HELD_OUT_SEED = 256, 1
@@ -42,8 +42,8 @@ class SuiteConfig:
     length: int = 32
     text_words: int = 2_000_000
     steps: int = 1_500
-    batch_size: int = 128
-    learning_rate: float = 4e-3
+    batch_size: int = 64
+    learning_rate: float = 3e-3
     weight_decay: float = 0.01
     n_layers: int = 2
     n_heads: int = 4
@@ -84,14 +84,6 @@ def windows(text: Int[Tensor, " word"], config: SuiteConfig) -> Iterator[Int[Ten
         yield text[starts + within]
 
 
-def new_model(positions: str, vocab_size: int, config: SuiteConfig) -> Transformer:
-    """An untrained model of the suite: the weights that all schemes have are those of the one without."""
-    model = Transformer(config.model(positions, vocab_size), seed=config.seed)
-    shared = Transformer(config.model("none", vocab_size), seed=config.seed)
-    model.load_state_dict(shared.state_dict(), strict=False)
-    return model
-
-
 def train(model: Transformer, text: Int[Tensor, " word"], config: SuiteConfig) -> Iterator[float]:
     """Trains in place; yields the mean next-word loss of each step's batch (nats)."""
     optimizer = torch.optim.AdamW(
@@ -124,7 +116,7 @@ def train_and_write(
 ) -> Iterator[float]:
     """Trains one model, yielding each step's loss, then writes weights and card to `out`/`positions`."""
     start = time.monotonic()
-    model = new_model(positions, len(tokenizer), config)
+    model = untrained(config.model(positions, len(tokenizer)), config.seed)
     yield from train(model, text, config)
     seconds = round(time.monotonic() - start)
     training = {"command": command, "seconds": seconds, **config.to_dict()}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import torch
@@ -10,8 +10,9 @@ from jaxtyping import Float, Int
 from torch import Tensor
 from torch.nn.functional import cross_entropy
 
+from models.config import ModelConfig
 from models.data.stream import english_text
-from models.data.tokenizers import WordTokenizer
+from models.data.tokenizers import EOS, SPECIALS, WordTokenizer
 from models.engine.transformer import Transformer
 from models.zoo.cards import CARD, SHIPPED, read_card
 from models.zoo.files import read_model
@@ -39,6 +40,30 @@ class LanguageModel:
         """The longest text that its positions reach."""
         return self.model.config.max_len
 
+    def read(self, text: str) -> Int[Tensor, " word"]:
+        """<eos>, which ends the sentence before, and the words of `text`.
+
+        Raises ValueError for a text without words, with words never trained, or longer than in training.
+        """
+        words = self.tokenizer.encode(text)
+        if not words.ids:
+            raise ValueError("the text is empty; give at least one word")
+        if words.unknown:
+            word, known = words.unknown[0], len(self.tokenizer) - len(SPECIALS)
+            near = f"near it are {', '.join(word.suggestions)}" if word.suggestions else "choose another"
+            raise ValueError(f"{word.text!r} is none of the {known} words that this model knows; {near}")
+        limit = self.trained_length - 1  # <eos> has the first position
+        if len(words.ids) > limit:
+            raise ValueError(
+                f"the text has {len(words.ids):,} words, but training had at most {limit} in one piece; "
+                f"remove {len(words.ids) - limit:,}"
+            )
+        return torch.tensor([EOS, *words.ids])
+
+    def words(self, ids: Int[Tensor, " word"]) -> list[str]:
+        """The words of some ids."""
+        return [self.tokenizer.vocabulary[id_] for id_ in ids.tolist()]
+
     @torch.no_grad()
     def losses(self, texts: Int[Tensor, "text word"]) -> Float[Tensor, "text predicted"]:
         """-ln of the probability of words 2, 3, ..., each given all before it (nats).
@@ -62,6 +87,14 @@ def load_scheme(scheme: str) -> LanguageModel:
     card = read_card(FOLDER / scheme / CARD)
     model, tokenizer = read_model(FOLDER / scheme / f"{scheme}.safetensors", card, kind="decoder-only")
     return LanguageModel(scheme, model, tokenizer, card)
+
+
+def untrained(config: ModelConfig, seed: int) -> Transformer:
+    """A new model from a seed. Weights that are not its positions' own are the same in every scheme."""
+    model = Transformer(config, seed=seed)
+    without = Transformer(replace(config, positions="none"), seed=seed)
+    model.load_state_dict(without.state_dict(), strict=False)
+    return model
 
 
 def held_out_texts(

@@ -2,6 +2,7 @@
 
 import json
 import math
+from dataclasses import replace
 from itertools import islice
 
 import pytest
@@ -11,8 +12,8 @@ from safetensors.torch import load_file
 from models.data.stream import english_text
 from models.engine.transformer import Transformer
 from models.training.__main__ import main
-from models.training.positions import SuiteConfig, metrics, new_model, train, training_text, windows
-from models.zoo.suite import SCHEMES, LanguageModel, held_out_texts
+from models.training.positions import SuiteConfig, metrics, train, training_text, windows
+from models.zoo.suite import SCHEMES, LanguageModel, held_out_texts, untrained
 
 CONFIG = SuiteConfig(length=8, text_words=3_000, steps=3, batch_size=4, d_model=16)
 
@@ -41,13 +42,11 @@ def test_windows_are_pieces_of_the_text_and_the_same_for_a_seed(text_and_tokeniz
 
 
 @pytest.mark.parametrize("scheme", SCHEMES)
-def test_all_schemes_start_with_the_weights_of_the_one_without(scheme):
-    plain, model = new_model("none", 50, CONFIG), new_model(scheme, 50, CONFIG)
-    weights = model.state_dict()
-    assert all(torch.equal(value, weights[name]) for name, value in plain.state_dict().items())
-    added = {name for name in weights if name not in plain.state_dict()}
-    assert all(name.startswith("decoder.positions.") for name in added)
-    assert model.config.max_len == (8 if scheme == "learned" else 32)
+def test_only_learned_positions_end_where_training_does(scheme):
+    config = CONFIG.model(scheme, 50)
+    assert config == replace(
+        CONFIG.model("none", 50), positions=scheme, max_len=8 if scheme == "learned" else 32
+    )
 
 
 def test_a_rerun_gives_the_same_numbers_and_leaves_the_model_ready(text_and_tokenizer):
@@ -55,7 +54,7 @@ def test_a_rerun_gives_the_same_numbers_and_leaves_the_model_ready(text_and_toke
     losses = []
     for disturbance in (1, 2):
         torch.manual_seed(disturbance)
-        model = new_model("none", len(tokenizer), CONFIG)
+        model = untrained(CONFIG.model("none", len(tokenizer)), 0)
         losses.append(list(train(model, text, CONFIG)))
         assert not model.training
     assert losses[0] == losses[1]
@@ -64,7 +63,7 @@ def test_a_rerun_gives_the_same_numbers_and_leaves_the_model_ready(text_and_toke
 
 def test_the_first_loss_is_that_of_the_first_batch_in_a_plain_loop(text_and_tokenizer):
     text, tokenizer = text_and_tokenizer
-    model = new_model("sinusoidal", len(tokenizer), CONFIG)
+    model = untrained(CONFIG.model("sinusoidal", len(tokenizer)), 0)
     batch = next(windows(text, CONFIG))
     total = 0.0
     with torch.no_grad():
@@ -78,7 +77,7 @@ def test_the_first_loss_is_that_of_the_first_batch_in_a_plain_loop(text_and_toke
 def test_it_learns(text_and_tokenizer):
     text, tokenizer = text_and_tokenizer
     config = SuiteConfig(length=8, steps=60, batch_size=32, d_model=16)
-    losses = list(train(new_model("sinusoidal", len(tokenizer), config), text, config))
+    losses = list(train(untrained(config.model("sinusoidal", len(tokenizer)), 0), text, config))
     assert losses[0] == pytest.approx(math.log(len(tokenizer)), rel=0.3)
     assert losses[-1] < 0.85 * losses[0]
 
@@ -87,9 +86,8 @@ def test_metrics_are_means_over_the_positions_that_a_scheme_has(text_and_tokeniz
     _, tokenizer = text_and_tokenizer
     texts = held_out_texts(tokenizer, 256, 33, 1)
     for scheme, ranges in (("none", [(0, 8), (8, 16), (16, 32)]), ("learned", [(0, 8)])):
-        lm = LanguageModel(
-            scheme, new_model(scheme, len(tokenizer), CONFIG).eval(), tokenizer, {"training": {"length": 8}}
-        )
+        model = untrained(CONFIG.model(scheme, len(tokenizer)), 0).eval()
+        lm = LanguageModel(scheme, model, tokenizer, {"training": {"length": 8}})
         losses = lm.losses(texts[:, : lm.max_words + 1])
         expected = {
             f"positions {start + 1} to {end}": losses[:, start:end].mean().item() for start, end in ranges

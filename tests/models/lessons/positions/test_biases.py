@@ -1,0 +1,63 @@
+"""ALiBi against the paper's numbers, T5's buckets against transformers."""
+
+import math
+
+import pytest
+import torch
+from transformers.models.t5.modeling_t5 import T5Attention
+
+from models.lessons.positions.biases import (
+    alibi_pattern,
+    bucket_matrix,
+    half_distance,
+    never_trained,
+    trained_bias,
+)
+
+
+def test_alibi_pattern_is_a_softmax_of_the_papers_biases():
+    """Press et al. 2022: for 8 heads 1/2, 1/4, ..., 1/256."""
+    pattern = alibi_pattern(8, 10)
+    for head in range(8):
+        slope = 1 / 2 ** (head + 1)
+        for query in range(10):
+            weights = [math.exp(-slope * (query - key)) for key in range(query + 1)]
+            expected = [weight / sum(weights) for weight in weights] + [0.0] * (9 - query)
+            assert pattern[head, query].tolist() == pytest.approx(expected)
+
+
+def test_at_half_distance_the_weight_is_half():
+    for n_heads in (4, 8, 12):
+        pattern = alibi_pattern(n_heads, 30)
+        for head, distance in enumerate(half_distance(n_heads).tolist()):
+            ratio = pattern[head, 29, 19] / pattern[head, 29, 29]
+            assert ratio.item() == pytest.approx(0.5 ** (10 / distance))
+    assert half_distance(4)[0].item() == pytest.approx(math.log(2) * 4)
+
+
+@pytest.mark.parametrize("bidirectional", [False, True])
+def test_buckets_are_those_of_transformers(bidirectional: bool):
+    position = torch.arange(140)
+    expected = T5Attention._relative_position_bucket(  # it counts key minus query
+        position - position[:, None], bidirectional=bidirectional, num_buckets=32, max_distance=128
+    )
+    assert torch.equal(bucket_matrix(140, bidirectional), expected)
+
+
+def test_trained_bias_is_what_the_model_adds_to_its_scores(suite):
+    lm = suite["t5"]
+    bias = trained_bias(lm, 40)
+    q = torch.zeros(1, 2, 40, 6, dtype=torch.float64)
+    added = lm.model.decoder.positions.bias(q, q, layer=0, scale=1.0)[0]  # [head, query, key]
+    for query in (0, 7, 39):
+        for key in range(query + 1):
+            torch.testing.assert_close(added[:, query, key], bias[:, query - key])
+
+
+def test_distances_that_share_no_bucket_with_a_trained_one_were_never_trained():
+    unseen = never_trained(32, 128)
+    position = torch.arange(128)
+    buckets = T5Attention._relative_position_bucket(-position, bidirectional=False).tolist()
+    trained = set(buckets[:32])
+    assert unseen.tolist() == [bucket not in trained for bucket in buckets]
+    assert unseen.int().argmax() == 35
