@@ -1,7 +1,7 @@
 """The eight steps in their order: what each computes, how it is written, and what it changes.
 
-In a formula, `\\new{...}` marks what the step before did not have; `\\q`, `\\k` and `\\v` mark queries, keys and
-values. Whoever draws it defines these macros.
+In a formula, `\\new{...}` marks what the step before did not have; `\\q`, `\\k` and `\\v` mark queries, keys
+and values. Whoever draws it defines these macros.
 """
 
 import inspect
@@ -51,7 +51,6 @@ class Step:
     """One form of attention; `change` says what is new in it, and why."""
 
     key: str
-    title: str
     source: str
     change: str
     formula: str
@@ -80,27 +79,25 @@ def _scaled(axes: str, by: str = "d_k") -> Line:
 _KEYS = Line("K", "key channel", "X W_K", ("X", "W_K"))
 _VALUES = Line("V", "key channel", "X W_V", ("X", "W_V"))
 _QUERIES = Line("Q", "query channel", "X W_Q", ("X", "W_Q"))
-_MEAN_OF_TOKENS = "weighted sum of tokens"
-_MEAN_OF_VALUES = "weighted sum of values"
+_SUM_OF_TOKENS = "pattern X"
+_SUM_OF_VALUES = "pattern V"
 
 STEPS: tuple[Step, ...] = (
     Step(
         key="free",
-        title="No parameters",
         source="Bloem 2019",
         change="Each token becomes a mean of all tokens, weighted by how similar they are to it: nothing is "
         "learned yet.",
         formula=r"Z = \operatorname{softmax}(X X^\top)\, X",
         run=steps.parameter_free,
         lines=(
-            Line("scores", "query key", "dot products of tokens", ("X",)),
+            Line("scores", "query key", "X Xᵀ", ("X",)),
             _softmax("query key"),
-            Line("z", "query channel", _MEAN_OF_TOKENS, ("pattern", "X")),
+            Line("z", "query channel", _SUM_OF_TOKENS, ("pattern", "X")),
         ),
     ),
     Step(
         key="v0",
-        title="Additive",
         source="Bahdanau et al. 2015",
         change="One query from outside asks, and a small network that can learn judges each token, so that a "
         "translator can look back at the word it needs now.",
@@ -111,12 +108,11 @@ STEPS: tuple[Step, ...] = (
             Line("hidden", "key hidden", "tanh(W_a q + U_a x)", ("q", "W_a", "U_a", "X")),
             Line("scores", "key", "v_a · hidden", ("hidden", "v_a")),
             _softmax("key"),
-            Line("z", "channel", _MEAN_OF_TOKENS, ("pattern", "X")),
+            Line("z", "channel", _SUM_OF_TOKENS, ("pattern", "X")),
         ),
     ),
     Step(
         key="v1",
-        title="Dot product",
         source="Luong et al. 2015",
         change="A plain dot product takes the network's place: no matrices to learn and no tanh, only "
         "multiply and add.",
@@ -126,12 +122,11 @@ STEPS: tuple[Step, ...] = (
         lines=(
             Line("scores", "key", "q · x", ("q", "X")),
             _softmax("key"),
-            Line("z", "channel", _MEAN_OF_TOKENS, ("pattern", "X")),
+            Line("z", "channel", _SUM_OF_TOKENS, ("pattern", "X")),
         ),
     ),
     Step(
         key="v2",
-        title="Scaled",
         source="Vaswani et al. 2017",
         change="Dot products are divided by √d_k: long vectors give large ones, and then softmax would put "
         "nearly all weight on one token and hardly learn.",
@@ -142,12 +137,11 @@ STEPS: tuple[Step, ...] = (
             Line("dots", "key", "q · x", ("q", "X")),
             _scaled("key"),
             _softmax("key"),
-            Line("z", "channel", _MEAN_OF_TOKENS, ("pattern", "X")),
+            Line("z", "channel", _SUM_OF_TOKENS, ("pattern", "X")),
         ),
     ),
     Step(
         key="v3",
-        title="Many queries",
         source="Vaswani et al. 2017",
         change="The queries are rows of one matrix: two matrix products answer all of them at once, "
         "and each row gets the numbers it would get alone.",
@@ -157,12 +151,11 @@ STEPS: tuple[Step, ...] = (
             Line("dots", "query key", "Q Xᵀ", ("Q", "X")),
             _scaled("query key"),
             _softmax("query key"),
-            Line("z", "query channel", _MEAN_OF_TOKENS, ("pattern", "X")),
+            Line("z", "query channel", _SUM_OF_TOKENS, ("pattern", "X")),
         ),
     ),
     Step(
         key="v4",
-        title="Cross-attention",
         source="Vaswani et al. 2017",
         change="Two learned matrices separate what a token is found by (its key) from what it hands over "
         "(its value).",
@@ -176,12 +169,11 @@ STEPS: tuple[Step, ...] = (
             Line("dots", "query key", "Q Kᵀ", ("Q", "K")),
             _scaled("query key"),
             _softmax("query key"),
-            Line("z", "query channel", _MEAN_OF_VALUES, ("pattern", "V")),
+            Line("z", "query channel", _SUM_OF_VALUES, ("pattern", "V")),
         ),
     ),
     Step(
         key="v5",
-        title="Self-attention",
         source="Vaswani et al. 2017",
         change="The queries are projected from the same tokens: each token asks, and what it asks for "
         "may differ from what it is.",
@@ -195,14 +187,13 @@ STEPS: tuple[Step, ...] = (
             Line("dots", "query key", "Q Kᵀ", ("Q", "K")),
             _scaled("query key"),
             _softmax("query key"),
-            Line("z", "query channel", _MEAN_OF_VALUES, ("pattern", "V")),
+            Line("z", "query channel", _SUM_OF_VALUES, ("pattern", "V")),
         ),
     ),
     Step(
         key="v6",
-        title="Multi-head",
         source="Vaswani et al. 2017",
-        change="Q, K and V are cut into heads, so that a token can look at several others for different "
+        change="Q, K and V are cut, so that a token can look at several others for different "
         "reasons; W_O mixes what the heads bring.",
         formula=r"Z_{\new{h}} = \operatorname{softmax}\!\left(\frac{\q{Q}_{\new{h}}\, \k{K}_{\new{h}}^\top}"
         r"{\sqrt{\new{d_\text{head}}}}\right) \v{V}_{\new{h}} \qquad "
@@ -212,14 +203,14 @@ STEPS: tuple[Step, ...] = (
             _QUERIES,
             _KEYS,
             _VALUES,
-            Line("Q_heads", "head query d_head", "cut into heads", ("Q",)),
-            Line("K_heads", "head key d_head", "cut into heads", ("K",)),
-            Line("V_heads", "head key d_head", "cut into heads", ("V",)),
+            Line("Q_heads", "head query d_head", "cut", ("Q",)),
+            Line("K_heads", "head key d_head", "cut", ("K",)),
+            Line("V_heads", "head key d_head", "cut", ("V",)),
             Line("dots", "head query key", "Q Kᵀ", ("Q_heads", "K_heads")),
             _scaled("head query key", by="d_head"),
             _softmax("head query key"),
-            Line("z", "head query d_head", _MEAN_OF_VALUES, ("pattern", "V_heads")),
-            Line("concat", "query channel", "heads side by side", ("z",)),
+            Line("z", "head query d_head", _SUM_OF_VALUES, ("pattern", "V_heads")),
+            Line("concat", "query channel", "join", ("z",)),
             Line("out", "query channel", "concat W_O", ("concat", "W_O")),
         ),
     ),

@@ -3,20 +3,6 @@
 from jaxtyping import Bool, Float
 from torch import Tensor
 
-FEATURES = ("action", "romance", "comedy")
-FILMS = {
-    "Space Chase": (2.0, -1.0, 1.0),
-    "One Last Letter": (-1.0, 2.0, 0.0),
-    "Three Uncles": (0.0, 1.0, 2.0),
-    "Agents in Love": (2.0, 2.0, 0.0),
-}
-VIEWERS = {
-    "Ana": (2.0, -1.0, 0.0),
-    "Bo": (-1.0, 2.0, 0.0),
-    "Chi": (-1.0, 0.0, 2.0),
-    "Dev": (1.0, 1.0, 0.0),
-}
-
 
 def recommend(
     viewers: Float[Tensor, "viewer feature"], films: Float[Tensor, "film feature"]

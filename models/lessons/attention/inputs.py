@@ -6,19 +6,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-CHANNELS = ("living", "place", "pronoun", "state")
-TOKENS = {
-    "animal": (1.5, 0.0, 0.0, 0.5),
-    "street": (0.0, 1.5, 0.0, 0.0),
-    "it": (0.5, 0.5, 1.5, 0.0),
-    "tired": (0.5, 0.0, 0.0, 1.5),
-}
-QUERIES = {
-    "il": (2.0, 0.0, 1.0, 0.0),
-    "rue": (0.0, 2.0, 0.0, 0.0),
-    "fatigué": (0.0, 0.0, 0.0, 2.0),
-}
-N_HEADS = (1, 2, 4)
+from models.lessons.attention.examples import CHANNELS
 
 # The pronoun's row of W_Q asks for something living and for a state; a pronoun itself offers no key and no
 # value. Each hidden unit of additive attention listens to one channel, unless the query is about another.

@@ -13,10 +13,7 @@ from torch import Tensor
 
 from models.config import ModelConfig
 from models.engine.transformer import Transformer
-
-SENTENCE = "the dog bites the man"
-REORDERED = "the man bites the dog"
-MAX_WORDS = 10
+from models.lessons.attention.examples import MAX_WORDS
 
 
 class Comparison(NamedTuple):

@@ -7,6 +7,7 @@ from torch import Tensor
 from models.config import ModelConfig
 from models.engine.attention import MultiHeadAttention
 from models.lessons.attention import films, inputs, steps
+from models.lessons.attention.examples import CHANNELS
 
 
 def n_parameters(d_model: int, n_heads: int) -> int:
@@ -23,7 +24,7 @@ def n_parameters(d_model: int, n_heads: int) -> int:
 
 def same_embedding_everywhere(n_tokens: int, seed: int) -> Float[Tensor, "query key"]:
     """The self-attention pattern of tokens that are all alike, under random projections."""
-    X = torch.ones(n_tokens, len(inputs.CHANNELS), dtype=torch.float64)
+    X = torch.ones(n_tokens, len(CHANNELS), dtype=torch.float64)
     W = inputs.matrices(seed)
     return steps.self_attention(X, W["W_Q"], W["W_K"], W["W_V"])["pattern"]
 

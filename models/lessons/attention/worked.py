@@ -24,7 +24,6 @@ _K2 = (
 )
 QUERIES = tuple(tuple(float(number) for number in text.split()) for text in (_Q1, _Q2))
 KEYS = tuple(tuple(float(number) for number in text.split()) for text in (_K1, _K2))
-VALUES = ((4.0, 0.0, 2.0, -2.0), (-4.0, 4.0, 0.0, 2.0))
 
 
 def keys_with(

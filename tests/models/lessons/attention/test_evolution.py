@@ -3,7 +3,7 @@
 import pytest
 import torch
 
-from models.lessons.attention import evolution, inputs
+from models.lessons.attention import evolution, examples, inputs
 from models.lessons.attention.evolution import STEPS, Step
 
 SIZES = {"token": 4, "key": 4, "channel": 4, "hidden": 3, "head": 2, "d_head": 2}
@@ -12,7 +12,9 @@ ANIMAL, STREET, IT, TIRED = range(4)
 
 
 def given(seed: int | None = None) -> dict[str, torch.Tensor]:
-    X, Q = (inputs.embeddings(list(words), list(words.values())) for words in (inputs.TOKENS, inputs.QUERIES))
+    X, Q = (
+        inputs.embeddings(list(words), list(words.values())) for words in (examples.TOKENS, examples.QUERIES)
+    )
     return inputs.inputs(X, Q, seed)
 
 

@@ -6,10 +6,10 @@ import pytest
 import torch
 from torch.nn import functional as F
 
-from models.lessons.attention import films
+from models.lessons.attention import examples, films
 
-FILMS = torch.tensor(list(films.FILMS.values()), dtype=torch.float64)
-VIEWERS = torch.tensor(list(films.VIEWERS.values()), dtype=torch.float64)
+FILMS = torch.tensor(list(examples.FILMS.values()), dtype=torch.float64)
+VIEWERS = torch.tensor(list(examples.VIEWERS.values()), dtype=torch.float64)
 
 
 def test_dot_products_by_hand():

@@ -2,9 +2,9 @@
 
 import torch
 
-from models.lessons.attention import inputs
+from models.lessons.attention import examples, inputs
 
-X, Q = (inputs.embeddings(list(words), list(words.values())) for words in (inputs.TOKENS, inputs.QUERIES))
+X, Q = (inputs.embeddings(list(words), list(words.values())) for words in (examples.TOKENS, examples.QUERIES))
 
 
 def test_embeddings_have_a_row_for_each_word():
@@ -27,10 +27,10 @@ def test_a_seed_gives_the_same_matrices_again_in_one_decimal_and_leaves_global_r
 def test_matrices_by_hand_and_random_ones_have_the_same_shapes():
     by_hand, drawn = inputs.matrices(), inputs.matrices(0)
     assert {n: m.shape for n, m in by_hand.items()} == {n: m.shape for n, m in drawn.items()}
-    assert by_hand["W_K"].shape == (len(inputs.CHANNELS),) * 2
+    assert by_hand["W_K"].shape == (len(examples.CHANNELS),) * 2
 
 
 def test_the_single_query_is_the_first_row():
     given = inputs.inputs(X, Q)
     assert torch.equal(given["q"], Q[0])
-    assert given["q"].tolist() == list(inputs.QUERIES["il"])
+    assert given["q"].tolist() == list(examples.QUERIES["il"])

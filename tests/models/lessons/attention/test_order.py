@@ -4,13 +4,13 @@ import pytest
 import torch
 from torch import nn
 
-from models.lessons.attention import order
+from models.lessons.attention import examples, order
 
-WORDS = order.SENTENCE.split()
+WORDS = examples.SENTENCE.split()
 
 
 def test_order_of_takes_repeated_words_from_left_to_right():
-    assert order.order_of(WORDS, order.REORDERED.split()) == [0, 4, 2, 3, 1]
+    assert order.order_of(WORDS, examples.REORDERED.split()) == [0, 4, 2, 3, 1]
     assert order.order_of(["a", "b"], ["b", "a"]) == [1, 0]
 
 

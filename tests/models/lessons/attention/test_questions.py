@@ -3,7 +3,7 @@
 import pytest
 import torch
 
-from models.lessons.attention import films, inputs, questions
+from models.lessons.attention import examples, films, inputs, questions
 
 
 @pytest.mark.parametrize("n_heads", [1, 2, 4])
@@ -26,7 +26,7 @@ def test_tokens_that_are_alike_share_the_weight_evenly_whatever_the_projections(
 
 
 def test_a_longer_embedding_draws_more_weight_from_who_is_like_it_and_from_itself():
-    X = inputs.embeddings(list(inputs.TOKENS), list(inputs.TOKENS.values()))
+    X = inputs.embeddings(list(examples.TOKENS), list(examples.TOKENS.values()))
     before, after = questions.longer_token(X, 0, 1), questions.longer_token(X, 0, 2)
     assert before[2, 0].item() == pytest.approx(0.100, abs=5e-4)
     assert after[2, 0].item() == pytest.approx(0.191, abs=5e-4)
@@ -44,8 +44,8 @@ def test_weights_follow_the_difference_of_the_dot_products():
 
 
 def test_stronger_tastes_choose_the_same_films_more_firmly():
-    viewers = torch.tensor(list(films.VIEWERS.values()))
-    titles = torch.tensor(list(films.FILMS.values()))
+    viewers = torch.tensor(list(examples.VIEWERS.values()))
+    titles = torch.tensor(list(examples.FILMS.values()))
     before, after = films.recommend(viewers, titles), questions.keener_viewers(viewers, titles, 3)
     assert torch.equal(films.best(before["dots"]), films.best(after["dots"]))
     assert (after["pattern"].amax(dim=-1) > before["pattern"].amax(dim=-1)).all()

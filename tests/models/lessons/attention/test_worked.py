@@ -6,9 +6,9 @@ import pytest
 import torch
 from torch.nn import functional as F
 
-from models.lessons.attention import worked
+from models.lessons.attention import examples, worked
 
-Q, K, V = (torch.tensor(rows, dtype=torch.float64) for rows in (worked.QUERIES, worked.KEYS, worked.VALUES))
+Q, K, V = (torch.tensor(rows, dtype=torch.float64) for rows in (worked.QUERIES, worked.KEYS, examples.VALUES))
 EIGHT = torch.tensor([8.0], dtype=torch.float64)
 
 
@@ -25,7 +25,7 @@ def test_the_numbers_of_the_talks():
     heavy = math.exp(14) / (math.exp(14) + math.exp(12))
     assert steps["pattern"][0, 0].tolist() == pytest.approx([heavy, 1 - heavy])
     assert [round(weight, 2) for weight in steps["pattern"][0, 0].tolist()] == [0.88, 0.12]
-    expected = [heavy * a + (1 - heavy) * b for a, b in zip(*worked.VALUES, strict=True)]
+    expected = [heavy * a + (1 - heavy) * b for a, b in zip(*examples.VALUES, strict=True)]
     assert steps["z"][0, 0].tolist() == pytest.approx(expected)
 
 
