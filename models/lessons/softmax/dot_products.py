@@ -17,9 +17,9 @@ from models.lessons.softmax.weights import Softmax, softmax
 MAX_D_K = 1_024
 D_KS = sorted({round(2 ** (i / 4)) for i in range(41)})
 """Four an octave, from 1 to 1,024, every power of two among them."""
-N_PAIRS = 1_024
-N_QUERIES = 64
-MAX_KEYS = 256
+N_PAIRS = 512
+N_QUERIES = 32
+MAX_KEYS = 128
 QUANTILE = 1.959964
 """Of the standard normal distribution: 95% lie within plus or minus this."""
 
@@ -48,7 +48,7 @@ class Sampled:
 
 
 def draw(*, seed: int) -> Vectors:
-    """1,024 queries and keys of 1,024 channels; the first d_k channels serve as vectors of size d_k."""
+    """512 queries and keys of 1,024 channels; the first d_k channels serve as vectors of size d_k."""
     generator = torch.Generator().manual_seed(seed)
     return Vectors(*torch.randn(2, N_PAIRS, MAX_D_K, generator=generator))
 
@@ -74,13 +74,17 @@ def bands(d_k: Float[Tensor, " d_k"], *, n: int) -> tuple[Float[Tensor, " d_k"],
 
 
 def attend(vectors: Vectors, n_keys: int, *, power: float, d_ks: list[int] = D_KS) -> Softmax:
-    """Attention of 64 queries to n_keys keys, softmax(q . k / d_k ** power), [d_k, query, key].
+    """Attention of 32 queries to n_keys keys, softmax(q . k / d_k ** power), [d_k, query, key].
 
-    Power 0 is no scale, 1 / 2 the paper's (equation 1). Raises ValueError unless 2 <= n_keys <= 256.
+    Power 0 is no scale, 1 / 2 the paper's (equation 1). Raises ValueError unless 2 <= n_keys <= 128.
     """
     if not 2 <= n_keys <= MAX_KEYS:
         raise ValueError(f"n_keys={n_keys} is outside 2 <= n_keys <= {MAX_KEYS}; try n_keys=64")
     q, k = vectors.q[:N_QUERIES], vectors.k[:n_keys]
     dots = torch.stack([q[:, :d_k] @ k[:, :d_k].T for d_k in d_ks])  # [d_k, query, key]
-    sizes = torch.tensor(d_ks, dtype=torch.float64)
-    return softmax(dots / sizes[:, None, None] ** power)
+    return softmax(dots / torch.tensor(d_ks)[:, None, None] ** power)
+
+
+def quartiles(numbers: Float[Tensor, "d_k query"]) -> Float[Tensor, "3 d_k"]:
+    """The numbers that a quarter, half and three quarters of the queries stay below."""
+    return numbers.quantile(torch.tensor([0.25, 0.5, 0.75]), dim=-1)

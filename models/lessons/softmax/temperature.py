@@ -9,6 +9,7 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor, nn
 
+from models.data.pronouns import PRONOUNS
 from models.data.tokenizers import BOS, EOS, TO_FRENCH
 from models.engine.attention import MultiHeadAttention
 from models.engine.decoding import greedy
@@ -81,25 +82,28 @@ def output(
     temperatures differ in nothing else. Raises ValueError for texts of more than 24 words, and for a place
     or step that is not there.
     """
-    n_words, n_rows = len(trace.tokens["encoder"]) - 2, len(temperatures)  # without <2fr> and <eos>
+    n_words = len(trace.tokens["encoder"]) - 2  # without <2fr> and <eos>
     if n_words > MAX_WORDS:
         raise ValueError(
-            f"the text has {n_words} words; as it runs at {n_rows} temperatures here, it may have "
+            f"the text has {n_words} words; as it runs at {len(temperatures)} temperatures here, it may have "
             f"{MAX_WORDS}; remove {n_words - MAX_WORDS}"
         )
-    source = _ids(lm, trace.tokens["encoder"]).expand(n_rows, -1)
-    target = _ids(lm, trace.tokens["decoder"]).expand(n_rows, -1)  # <bos> and the translation
+    source, target = _ids(lm, trace.tokens["encoder"]), _ids(lm, trace.tokens["decoder"])
     _check_index("step", step, target.shape[1])
-    model = heated(lm.model, place, temperatures)
-    logits = model.decode(target[:, : step + 1], model.encode(source), source)[:, -1]
-    probabilities = logits.softmax(dim=-1)  # [temperature, vocab]
+    logits = _logits(heated(lm.model, place, temperatures), source, target, n_rows=len(temperatures))
+    probabilities = logits[:, step].softmax(dim=-1)  # [temperature, vocab]
     shown = probabilities.amax(dim=0).topk(N_SHOWN).indices
     return Output(
         trace.tokens["decoder"][1 : step + 1],
         [lm.tokenizer.vocabulary[int(word)] for word in shown],
         probabilities[:, shown],
-        _translate(lm, model, source, room=2 * target.shape[1]),
+        _translations(lm, place, source, [*target[0, 1:].tolist(), EOS], logits.argmax(dim=-1), temperatures),
     )
+
+
+def pronoun(tokens: list[str]) -> int:
+    """The position of the first third-person pronoun; 1, that of the first word, if there is none."""
+    return next((at for at, token in enumerate(tokens) if token in PRONOUNS), 1)
 
 
 def heated(model: Transformer, place: Place, temperatures: Float[Tensor, " row"]) -> Transformer:
@@ -130,14 +134,38 @@ def _ids(lm: LoadedModel, tokens: list[str]) -> Int[Tensor, "1 token"]:
     return torch.tensor([[lm.tokenizer.id(token) for token in tokens]])
 
 
-def _translate(
-    lm: LoadedModel, model: Transformer, source: Int[Tensor, "row token"], *, room: int
+def _logits(
+    model: Transformer, source: Int[Tensor, "1 source"], target: Int[Tensor, "1 target"], *, n_rows: int
+) -> Float[Tensor, "row target vocab"]:
+    source = source.expand(n_rows, -1)
+    return model.decode(target.expand(n_rows, -1), model.encode(source), source)
+
+
+def _translations(
+    lm: LoadedModel,
+    place: Place,
+    source: Int[Tensor, "1 source"],
+    own: list[int],
+    likeliest: Int[Tensor, "temperature target"],
+    temperatures: Float[Tensor, " temperature"],
 ) -> list[str]:
-    """Each row's own greedy translation; one that found no end in `room` words ends with an ellipsis."""
+    """The greedy translation at each temperature, of at most twice the source's tokens.
+
+    Where the trained model's own words stay the likeliest at every step, it is the same; others are written.
+    """
+    stays = (likeliest == torch.tensor(own)).all(dim=-1)
+    changed = temperatures[~stays]
+    model, begin = heated(lm.model, place, changed), torch.full((len(changed), 1), BOS)
+    sources, room = source.expand(len(changed), -1), 2 * source.shape[1]
+    rows = greedy(model, begin, source=sources, eos_id=EOS, max_new_tokens=room) if len(changed) else begin
+    written = iter(rows.tolist())
     language = "fr" if source[0, 0] == TO_FRENCH else "en"
-    begin = torch.full((len(source), 1), BOS)
-    written = greedy(model, begin, source=source, eos_id=EOS, max_new_tokens=room).tolist()
-    return [lm.tokenizer.decode(ids, language=language) + " …" * (EOS not in ids) for ids in written]
+    return [_text(lm, own if kept else next(written), language) for kept in stays.tolist()]
+
+
+def _text(lm: LoadedModel, ids: list[int], language: str) -> str:
+    """Words as text, with an ellipsis where they have not come to an end."""
+    return lm.tokenizer.decode(ids, language=language) + " …" * (EOS not in ids)
 
 
 def _check_index(name: str, value: int, count: int) -> None:

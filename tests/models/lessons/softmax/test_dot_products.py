@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import torch
 
-from models.lessons.softmax.dot_products import D_KS, N_PAIRS, attend, bands, draw, sample
+from models.lessons.softmax.dot_products import D_KS, N_PAIRS, attend, bands, draw, quartiles, sample
 
 
 @pytest.fixture(scope="module")
@@ -35,9 +35,9 @@ def test_seeds_draw_alike():
     assert not torch.equal(draw(seed=4).q, draw(seed=5).q)
 
 
-@pytest.mark.parametrize("d_k", [1, 4, 64])
+@pytest.mark.parametrize("d_k", [1, 4, 32])
 def test_95_of_100_samples_are_within_each_band(d_k):
-    n, n_samples = N_PAIRS, 1_500
+    n, n_samples = N_PAIRS, 1_000
     generator = np.random.default_rng(d_k)
     means, variances = [], []
     for _ in range(n_samples):
@@ -51,7 +51,7 @@ def test_95_of_100_samples_are_within_each_band(d_k):
     three_sigma = 3 * math.sqrt(0.95 * 0.05 / n_samples)
     assert np.mean(np.abs(means) <= mean_band.item()) == pytest.approx(0.95, abs=three_sigma)
     covered = np.mean(np.abs(np.array(variances) - d_k) <= variance_band.item())
-    # The variance of few heavy-tailed products (d_k = 1) is not yet normal for n = 1,024: a little wider.
+    # The variance of few heavy-tailed products (d_k = 1) is not yet normal for n = 512: a little wider.
     assert covered == pytest.approx(0.95, abs=three_sigma + 0.01 * (d_k == 1))
 
 
@@ -71,7 +71,7 @@ def test_the_drawn_vectors_keep_to_the_bands():
 def test_attention_by_a_plain_loop(vectors):
     for power in (0.0, 0.5, 1.0):
         result = attend(vectors, 16, power=power, d_ks=[4, 256])
-        assert result.weights.shape == (2, 64, 16)
+        assert result.weights.shape == (2, 32, 16)
         for at, d_k in enumerate((4, 256)):
             q, k = vectors.q[3, :d_k].double(), vectors.k[:16, :d_k].double()
             logits = [
@@ -83,7 +83,7 @@ def test_attention_by_a_plain_loop(vectors):
 
 
 def test_with_the_scale_attention_is_torchs_own(vectors):
-    q, k = vectors.q[:64, :128], vectors.k[:32, :128]
+    q, k = vectors.q[:32, :128], vectors.k[:32, :128]
     identity = torch.eye(32)
     expected = torch.nn.functional.scaled_dot_product_attention(q[None], k[None], identity[None])[0]
     weights = attend(vectors, 32, power=0.5, d_ks=[128]).weights[0]
@@ -96,7 +96,7 @@ def test_without_the_scale_attention_saturates_and_with_it_not(seed):
     plain, scaled = attend(vectors, 64, power=0.0), attend(vectors, 64, power=0.5)
     assert plain.entropy[-1].mean() < 0.5 < 3 < scaled.entropy[-1].mean()
     assert scaled.largest[-1].mean() < 0.2 < 0.85 < plain.largest[-1].mean()
-    assert plain.gradient[-1].median() < 0.01 < 0.1 < scaled.gradient[-1].median()
+    assert plain.gradient[-1].median() < 0.03 < 0.15 < scaled.gradient[-1].median()
     at_16 = scaled.gradient[D_KS.index(16)].mean().item()
     assert scaled.gradient[-1].mean() == pytest.approx(at_16, rel=0.15)
 
@@ -107,8 +107,14 @@ def test_dividing_by_d_k_itself_makes_attention_blind(vectors):
 
 
 def test_a_number_of_keys_out_of_bounds_is_refused(vectors):
-    for n_keys in (1, 257):
+    for n_keys in (1, 129):
         with pytest.raises(
-            ValueError, match=rf"n_keys={n_keys} is outside 2 <= n_keys <= 256; try n_keys=64"
+            ValueError, match=rf"n_keys={n_keys} is outside 2 <= n_keys <= 128; try n_keys=64"
         ):
             attend(vectors, n_keys, power=0.5)
+
+
+def test_quartiles_are_numpys():
+    numbers = torch.rand(3, 33, generator=torch.Generator().manual_seed(0))
+    expected = np.quantile(numbers.numpy(), [0.25, 0.5, 0.75], axis=-1)
+    np.testing.assert_allclose(quartiles(numbers), expected, rtol=1e-6)

@@ -7,7 +7,7 @@ import torch
 
 from models import load_model
 from models.engine.trace import Trace
-from models.lessons.softmax.temperature import MODULES, TEMPERATURES, Place, heated, output, row
+from models.lessons.softmax.temperature import MODULES, TEMPERATURES, Place, heated, output, pronoun, row
 
 WIDE = "the animal did not cross the street because it was too wide"
 LAYER = Place("encoder.self", 1, (0, 1, 2, 3))
@@ -85,6 +85,24 @@ def test_at_temperature_1_it_is_the_trained_translator(lm, trace):
     for word, probability in zip(result.words, result.probabilities[TRAINED].tolist(), strict=True):
         assert probability == pytest.approx(expected[lm.tokenizer.id(word)].item(), abs=1e-5)
     assert result.translations[TRAINED] == lm.translate(WIDE).text
+
+
+@pytest.mark.parametrize("place", [LAYER, Place("decoder.cross", 1, (0, 1, 2, 3))])
+def test_translations_are_those_of_a_greedy_loop(lm, trace, place):
+    translations = output(lm, trace, place, STEP).translations
+    source = ids(lm, trace.tokens["encoder"])
+    for frame in (0, TRAINED, 30, 36, 40):
+        model, written = heated(lm.model, place, TEMPERATURES[frame : frame + 1]), [1]
+        while written[-1] != 2 and len(written) <= 28:
+            with torch.no_grad():
+                written.append(int(model(source, torch.tensor([written]))[0, -1].argmax()))
+        assert translations[frame] == lm.tokenizer.decode(written, language="fr")
+
+
+def test_the_pronoun_of_a_sentence_is_its_first(lm, trace):
+    assert trace.tokens["encoder"][pronoun(trace.tokens["encoder"])] == "it"
+    assert pronoun(trace.tokens["decoder"]) == STEP + 1
+    assert pronoun(["<2fr>", "a", "dog", "<eos>"]) == 1
 
 
 def test_the_copy_leaves_the_model_as_it_was(lm):
