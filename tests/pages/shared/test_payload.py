@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from pages.shared.payload import ARRAYS, EXACT_BYTES, WINDOW, Body, Opened, build, pack, plan
-from pages.shared.state import Inputs
+from pages.shared.state import POSITIONS, Inputs
 from pages.shared.subject import Stack, subject_of
 
 
@@ -23,9 +23,10 @@ def exact_arrays(header: dict, blocks: memoryview, block: dict) -> dict[str, np.
     """What data.js reads, read again here from the format's description."""
     stack = next(s for s in header["stacks"] if s["id"] == block["stack"])
     heads, nq, nk, d = len(block["heads"]), block["nq"], block["nk"], stack["dHead"]
-    shapes = {"q": (nq, d), "k": (nk, d), "v": (nk, d), "z": (nq, d), "scores": (nq, nk), "pattern": (nq, nk)}
+    shapes = {"q": (nq, d), "k": (nk, d), "v": (nk, d), "z": (nq, d)}
+    shapes |= dict.fromkeys(("bias", "scores", "pattern"), (nq, nk))
     found, at = {}, block["offset"]
-    for name in ARRAYS:
+    for name in block["arrays"]:
         count = heads * shapes[name][0] * shapes[name][1]
         found[name] = np.frombuffer(blocks, "<f4", count, at).reshape(heads, *shapes[name])
         at += 4 * count
@@ -41,8 +42,32 @@ def test_a_short_text_arrives_whole_and_equal_to_the_trace(mask: str) -> None:
     assert header["generation"] == 1
     assert [(b["layer"], b["heads"]) for b in header["exact"]] == [(0, [0, 1, 2]), (1, [0, 1, 2])]
     for block in header["exact"]:
+        assert block["arrays"] == [name for name in ARRAYS if name != "bias"]
         for name, array in exact_arrays(header, blocks, block).items():
             np.testing.assert_array_equal(array, trace[f"encoder.{block['layer']}.self.{name}"].numpy())
+
+
+@pytest.mark.parametrize("positions", POSITIONS)
+@pytest.mark.parametrize("n_words", [9, 200])
+def test_the_bias_of_positions_arrives_where_there_is_one(positions: str, n_words: int) -> None:
+    inputs = Inputs(
+        model="untrained", text=words(n_words), n_layers=1, n_heads=3, d_model=48, positions=positions
+    )
+    subject = subject_of(inputs)
+    trace = subject.run(None)
+    header, blocks = unpack(pack(build(subject, Opened(q0=20, k0=5)), {"generation": 1}))
+    (block,) = header["exact"]
+    arrays = exact_arrays(header, blocks, block)
+    assert (
+        ("bias" in arrays) == subject.stacks[0].has_bias == (positions in ("alibi", "t5", "transformer-xl"))
+    )
+    assert header["turned"] == (positions == "rotary")
+    queries, keys = (slice(block[at], block[at] + block[n]) for at, n in (("q0", "nq"), ("k0", "nk")))
+    for name in {"bias", "scores", "pattern"} & set(arrays):
+        expected = trace[f"encoder.0.self.{name}"][block["heads"], queries, keys].numpy()
+        np.testing.assert_array_equal(arrays[name], expected)
+    scores = header["scale"] * arrays["q"] @ arrays["k"].swapaxes(1, 2) + arrays.get("bias", 0)
+    np.testing.assert_allclose(arrays["scores"], scores, atol=1e-5)
 
 
 def test_thumbnails_are_the_patterns_rounded_to_bytes() -> None:
@@ -98,8 +123,11 @@ def test_steps_are_the_softmax_of_the_traces_logits() -> None:
 
 
 @pytest.mark.parametrize("n_tokens", [1, 12, 64, 128, 512, 1_024])
-def test_the_payload_is_bounded_whatever_the_length(n_tokens: int) -> None:
-    inputs = Inputs(model="untrained", text=words(n_tokens), n_layers=6, n_heads=12, d_model=96)
+@pytest.mark.parametrize("positions", ["sinusoidal", "alibi"])
+def test_the_payload_is_bounded_whatever_the_length(n_tokens: int, positions: str) -> None:
+    inputs = Inputs(
+        model="untrained", text=words(n_tokens), n_layers=6, n_heads=12, d_model=96, positions=positions
+    )
     body = build(subject_of(inputs), Opened())
     assert body.size < 1_000_000
 

@@ -2,8 +2,9 @@ from dataclasses import fields
 
 import pytest
 
+from models.config import POSITION_SCHEMES
 from pages.shared.link import read_link
-from pages.shared.state import SHOWCASE, Inputs, View, scale_of, write_link
+from pages.shared.state import POSITIONS, SHOWCASE, Inputs, View, scale_of, write_link
 
 
 def test_a_link_written_and_read_gives_the_same_inputs() -> None:
@@ -26,6 +27,10 @@ def test_a_link_holds_only_what_differs_from_the_defaults_and_matters_to_the_mod
     assert write_link(Inputs()) == {}
     assert write_link(Inputs(beam=3, padding=3, n_heads=8)) == {"beam": "3", "padding": "3"}
     assert write_link(Inputs(model="untrained", beam=3, n_heads=8)) == {"model": "untrained", "n_heads": "8"}
+
+
+def test_every_scheme_of_the_engine_can_be_chosen() -> None:
+    assert list(POSITIONS) == POSITION_SCHEMES
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,61 @@
+from dataclasses import dataclass
+
+import pytest
+
+from pages.shared.link import characters, number, one_of, param, read_link, table, whole, written
+
+
+@dataclass(frozen=True)
+class Inputs:
+    n: int = param(4, whole(1, 8))
+    scale: float = param(1.0, number(0.01, 100))
+    kind: str = param("a", one_of(("a", "b")))
+    words: str = param("", characters(5))
+    cells: tuple = param(((1.0,),), table((1, 2), (1, 3), limit=9))
+
+
+@pytest.mark.parametrize(
+    ("name", "raw", "value"),
+    [
+        ("n", "8", 8),
+        ("scale", "0.25", 0.25),
+        ("scale", "1e2", 100.0),
+        ("kind", "b", "b"),
+        ("words", "a b c", "a b c"),
+        ("cells", "1,-2.5;3,4", ((1.0, -2.5), (3.0, 4.0))),
+    ],
+)
+def test_a_value_that_fits_is_read_and_written_again(name: str, raw: str, value: object) -> None:
+    values, problems = read_link(Inputs, {name: raw})
+    assert (values, problems) == ({name: value}, [])
+    again, _ = read_link(Inputs, {name: written(value)})
+    assert again == {name: value}
+
+
+@pytest.mark.parametrize(
+    ("name", "raw", "rule"),
+    [
+        ("n", "9", "a whole number from 1 to 8"),
+        ("n", "2.5", "a whole number from 1 to 8"),
+        ("scale", "nan", "a number from 0.01 to 100"),
+        ("scale", "0", "a number from 0.01 to 100"),
+        ("kind", "c", "one of a, b"),
+        ("words", "abcdef", "at most 5 characters"),
+        ("cells", "1,2;3", "a table like 1,2;3,4: 1 to 2 rows of 1 to 3 numbers within ±9"),
+        ("cells", "1;2;3", "a table like 1,2;3,4"),
+        ("cells", "1,2,3,4", "a table like 1,2;3,4"),
+        ("cells", "10", "within ±9"),
+        ("cells", "inf", "within ±9"),
+        ("cells", "x", "a table like 1,2;3,4"),
+        ("cells", "", "a table like 1,2;3,4"),
+    ],
+)
+def test_a_value_that_does_not_fit_is_left_out_with_its_rule(name: str, raw: str, rule: str) -> None:
+    values, [problem] = read_link(Inputs, {name: raw})
+    assert values == {}
+    assert f"{name}={raw!r} is not " in problem
+    assert rule in problem
+
+
+def test_parameters_of_other_pages_are_no_problem() -> None:
+    assert read_link(Inputs, {"head": "3"}) == ({}, [])
