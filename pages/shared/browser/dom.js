@@ -12,8 +12,7 @@ function el(tag, attributes = {}, children = []) {
 }
 
 function number(value, digits = 2) {
-  if (value === -Infinity) return "−∞";
-  if (Number.isNaN(value)) return "–";
+  if (!Number.isFinite(value)) return Number.isNaN(value) ? "NaN" : value > 0 ? "∞" : "−∞";
   const small = value !== 0 && Math.abs(value) < 0.5 * 10 ** -digits;
   return (small ? value.toExponential(1) : value.toFixed(digits)).replaceAll("-", "−");
 }
