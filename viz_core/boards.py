@@ -29,7 +29,7 @@ class Matrix:
     colour and serves as a table. reach: the number of the strongest colour; by default the largest |value|.
     row_axis, column_axis: what rows and columns are; panels of a board that share an axis light up together.
     edit: name of the page's input that the cells write: numbers, or with scale "mask" cells that flip.
-    row_heads, column_heads: a head number per row or column, drawn as that head's colour along the edge.
+    row_heads, column_heads: a head number per row or column (-1: none), its colour drawn along the edge.
     picture: colours without numbers, as large matrices are drawn, however small it is.
     marked: [*frame, row, column], True where a cell is to stand out.
     """

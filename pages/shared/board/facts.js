@@ -15,11 +15,16 @@ class FactsPanel {
 
   draw(frame) {
     this.spec.facts.forEach((fact, at) => {
-      const shown = typeof fact.values === "string" ? fact.values : number(fact.values.frame(frame, 0)[0], fact.digits);
+      const shown = typeof fact.values === "string" ? fact.values : written(fact.values.frame(frame, 0)[0], fact.digits);
       this.tiles[at].replaceChildren(shown, fact.unit ? el("small", { text: ` ${fact.unit}` }) : "");
       this.tiles[at].style.color = fact.colour === null ? "" : this.board.colour(fact.colour);
     });
   }
+}
+
+/* Whole numbers in groups of three. */
+function written(value, digits) {
+  return digits === 0 && Number.isFinite(value) ? value.toLocaleString("en", { maximumFractionDigits: 0 }).replace("-", "−") : number(value, digits);
 }
 
 class SignPanel {

@@ -55,7 +55,7 @@ class MatrixPanel {
     const { spec } = this;
     this.cells = [];
     const head = (text, scope, axis, at, heads) =>
-      el("th", { scope, text: shorten(text, 16), title: text, "data-axis": axis, "data-at": at, "data-head": heads[at] });
+      el("th", { scope, text: shorten(text, 16), title: text, "data-axis": axis, "data-at": at, "data-head": heads[at] >= 0 ? heads[at] : null });
     const names = spec.columns.length ? spec.columns : [];
     const rows = Array.from({ length: this.nRows }, (_, i) => {
       const cells = Array.from({ length: this.nColumns }, (_, j) => this.cell(i, j));
@@ -245,10 +245,12 @@ class MatrixPanel {
     const { spec, board, nRows, nColumns } = this;
     const [high, wide] = [this.height / nRows, this.width / nColumns];
     spec.row_heads.forEach((head, at) => {
+      if (head < 0) return;
       context.fillStyle = board.colour(head);
       context.fillRect(this.left - HEAD_EDGE, this.top + at * high, HEAD_EDGE - 2, high + 0.5);
     });
     spec.column_heads.forEach((head, at) => {
+      if (head < 0) return;
       context.fillStyle = board.colour(head);
       context.fillRect(this.left + at * wide, 0, wide + 0.5, HEAD_EDGE - 2);
     });
