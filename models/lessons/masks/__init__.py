@@ -1,0 +1,1 @@
+"""Masks: scores + mask, reach through the layers, cost, masking too late, padding, graphs."""

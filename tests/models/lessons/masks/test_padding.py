@@ -1,0 +1,28 @@
+"""Cross-attention to padded sources."""
+
+import pytest
+import torch
+
+from models.lessons.masks.padding import cross_attention
+
+
+@pytest.mark.parametrize("n_padding", [0, 1, 5])
+def test_hidden_padding_changes_nothing(n_padding: int):
+    result = cross_attention(4, 3, n_padding, seed=2)
+    assert result.scores.shape == result.allowed.shape == (4, 3 + n_padding)
+    torch.testing.assert_close(result.hidden.pattern[:, :3], result.alone, rtol=0, atol=1e-15)
+    assert not result.hidden.pattern[:, 3:].any()
+
+
+def test_padding_that_is_not_hidden_takes_weight_from_the_words():
+    result = cross_attention(4, 3, 5)
+    torch.testing.assert_close(result.seen.sum(-1), torch.ones(4, dtype=torch.float64))
+    torch.testing.assert_close(result.wasted, result.seen[:, 3:].sum(-1))
+    torch.testing.assert_close(result.seen[:, :3], result.alone * (1 - result.wasted[:, None]))
+    assert (result.wasted > 0.1).all()
+
+
+def test_padding_is_one_token_and_has_one_score_with_each_query():
+    result = cross_attention(4, 3, 5)
+    assert (result.scores[:, 3:] == result.scores[:, 3:4]).all()
+    assert cross_attention(4, 3, 2).scores.equal(result.scores[:, :5])
