@@ -23,6 +23,7 @@ def computation_figure(
     z: Float[np.ndarray, " value_channel"],
     *,
     scale: int | float,
+    bias: int | float | None = None,
     key_index: int,
     query_token: str,
     key_tokens: Sequence[str],
@@ -34,7 +35,8 @@ def computation_figure(
     Above: q, k and their products, channel by channel. Between: their sum, the scale, the score, the weight.
     Below, the query's row: scores, their softmax, each key's value times its weight, and the sum of these, z.
     scores_row: -inf where masked. scale: what the dot product is multiplied by, such as 1/sqrt(d_head).
-    If score and scaled dot product differ, the difference is shown as a bias.
+    bias: what is added to the scaled dot product, such as a relative position's; None shows none unless the
+    score differs from it.
     Raises ValueError for shapes, tokens and numbers that do not fit.
     """
     keys = _check(q, k, scores_row, pattern_row, values, z, key_index, key_tokens)
@@ -55,7 +57,7 @@ def computation_figure(
             _cells(z[None], ["<b>z</b>"], reach, dark).update(xaxis="x4", yaxis="y3"),
         ]
     )
-    sums = _sentence(float(q @ k), scale, float(scores_row[key_index]), float(pattern_row[key_index]))
+    sums = _sentence(float(q @ k), scale, bias, float(scores_row[key_index]), float(pattern_row[key_index]))
     notes = [f"± {largest:.3g}" for largest in np.abs(product).max(-1)]
     return theme.apply(fig, dark).update_layout(sheet.layout(title, sums, notes, _score_range(scores_row)))
 
@@ -160,13 +162,13 @@ def _score_range(scores: np.ndarray) -> list[float]:
     return [low - (room if low < 0 else 0), high + room]
 
 
-def _sentence(dot: float, scale: int | float, score: float, weight: float) -> str:
-    """In one line: the sum of the products, scaled, masked or biased, and what softmax makes of it."""
-    steps = f"sum of the products <b>{dot:.4g}</b>  ×  scale {scale:.4g}  =  {dot * scale:.4g}"
-    if np.isneginf(score):
-        steps += "  →  masked: score <b>−∞</b>"
-    elif not np.isclose(score, dot * scale, rtol=1e-3, atol=1e-4):
-        steps += f"  +  bias {score - dot * scale:.4g}  =  score <b>{score:.4g}</b>"
-    else:
-        steps += "  =  score"
+def _sentence(dot: float, scale: int | float, bias: int | float | None, score: float, weight: float) -> str:
+    """In one line: the sum of the products, scaled, biased and masked, and what softmax makes of it."""
+    scaled, masked = dot * scale, np.isneginf(score)
+    if bias is None and not masked and not np.isclose(score, scaled, rtol=1e-3, atol=1e-4):
+        bias = score - scaled
+    steps = f"sum of the products <b>{dot:.4g}</b>  ×  scale {scale:.4g}  =  {scaled:.4g}"
+    if bias is not None:
+        steps += f"  +  bias {bias:.4g}  =  {scaled + bias:.4g}"
+    steps += "  →  masked: score <b>−∞</b>" if masked else "  =  score"
     return f"{steps}  →  softmax over the row  →  weight <b>{weight:.4g}</b>"

@@ -25,9 +25,10 @@ THUMB_BYTES = 300_000
 MIN_THUMB, MAX_THUMB = 24, 128
 TOP_TOKENS = 10
 MAX_STEPS = 128
-ARRAYS = ("q", "k", "v", "z", "scores", "pattern")
+ARRAYS = ("q", "k", "v", "z", "bias", "scores", "pattern")
+MATRICES = ("bias", "scores", "pattern")
 KEPT = ("encoder.norm", "decoder.norm", "logits")
-ATTENTION = re.compile(r"(encoder|decoder)\.(\d+)\.(self|cross)\.(q|k|v|z|scores|pattern)")
+ATTENTION = re.compile(r"(encoder|decoder)\.(\d+)\.(self|cross)\.(q|k|v|z|bias|scores|pattern)")
 STATS = {
     "entropy": "entropy",
     "distance": "mean_distance",
@@ -63,7 +64,7 @@ def plan(stacks: tuple[Stack, ...], opened: Opened) -> dict[str, Plan]:
 
     def cost(stack: Stack) -> int:
         nq, nk = (part.stop - part.start for part in windows[stack.id])
-        return 8 * (nq * nk + (nq + nk) * stack.d_head)
+        return 4 * ((2 + stack.has_bias) * nq * nk + 2 * (nq + nk) * stack.d_head)
 
     def planned(choose: Any) -> dict[str, Plan]:
         return {stack.id: Plan(choose(stack), *windows[stack.id]) for stack in stacks}
@@ -120,7 +121,7 @@ class Collector:
         if name == "pattern" and len(heads) < len(array) and self.thumb_size < max(array.shape[1:]):
             self.coarse[stack, layer] = thumbnails(array[:, chosen.queries, chosen.keys], WINDOW)
         rows = chosen.keys if name in "kv" else chosen.queries
-        part = array[heads, rows, chosen.keys] if name in ("scores", "pattern") else array[heads, rows]
+        part = array[heads, rows, chosen.keys] if name in MATRICES else array[heads, rows]
         self.exact.setdefault((stack, layer), {})[name] = np.ascontiguousarray(part, dtype="<f4")
 
     def blocks(self) -> tuple[list[dict[str, Any]], list[dict[str, Any]], list[bytes]]:
@@ -129,10 +130,12 @@ class Collector:
         exact = []
         for (stack, layer), arrays in self.exact.items():
             chosen = self._plan[stack]
-            offset = out.add(b"".join(arrays[name].tobytes() for name in ARRAYS))
+            sent = [name for name in ARRAYS if name in arrays]
+            offset = out.add(b"".join(arrays[name].tobytes() for name in sent))
             exact.append(
                 {
-                    "stack": stack, "layer": layer, "heads": chosen.heads[layer], "offset": offset,
+                    "stack": stack, "layer": layer, "heads": chosen.heads[layer],
+                    "offset": offset, "arrays": sent,
                     "q0": chosen.queries.start, "k0": chosen.keys.start,
                     "nq": chosen.queries.stop - chosen.queries.start,
                     "nk": chosen.keys.stop - chosen.keys.start,

@@ -16,7 +16,7 @@ QUANTITIES = ("pattern", "scores", "dots")
 RANGES = ("full", "row", "log")
 SORTS = ("layer", "entropy", "distance", "previous", "first", "same")
 PINS = ("none", "query", "key")
-POSITIONS = ("none", "sinusoidal", "learned")
+POSITIONS = ("none", "sinusoidal", "learned", "rotary", "alibi", "t5", "transformer-xl")
 NORMS = ("pre", "post")
 MASKS = (
     "none", "causal", "padding", "causal+padding", "window", "causal+window", "strided", "fixed", "prefix",

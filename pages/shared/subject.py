@@ -28,6 +28,7 @@ class Stack:
     key_side: str
     n_query: int
     n_key: int
+    has_bias: bool = False  # whether positions add something to the scores
 
 
 @dataclass(frozen=True)
@@ -63,6 +64,7 @@ def subject_of(inputs: Inputs) -> Subject:
 
 def _untrained(inputs: Inputs) -> Subject:
     from models import ModelConfig, UntrainedModel
+    from models.engine.positions import has_bias
 
     words = inputs.text.split()
     if len(words) > MAX_UNTRAINED_TOKENS:
@@ -86,7 +88,7 @@ def _untrained(inputs: Inputs) -> Subject:
     tokens = model.tokens(inputs.text, mask=inputs.mask)
     stack = Stack(
         "encoder.self", "Self-attention", config.n_layers, config.n_heads, config.head_size,
-        "encoder", "encoder", len(tokens), len(tokens),
+        "encoder", "encoder", len(tokens), len(tokens), has_bias(config.positions),
     )  # fmt: skip
     arguments = ", ".join(
         f"{name}={value!r}"
@@ -113,7 +115,8 @@ def _untrained(inputs: Inputs) -> Subject:
         code=code,
         names=model.names(inputs.text),
         extras={
-            "stepNote": "Random weights: a softmax over the different words of this text, for its first 128."
+            "turned": config.positions == "rotary",
+            "stepNote": "Random weights: a softmax over the different words of this text, for its first 128.",
         },
     )
 

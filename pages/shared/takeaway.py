@@ -154,11 +154,13 @@ class Shown:
         arrays = self.of_head()
         query = min(self.view.query or 0, self.stack.n_query - 1)
         key = min(self.view.key or 0, self.stack.n_key - 1)
+        bias = float(arrays["bias"][self.head, query, key]) if "bias" in arrays else None
         return computation_figure(
             arrays["q"][self.head, query], arrays["k"][self.head, key],
             arrays["scores"][self.head, query], arrays["pattern"][self.head, query],
             arrays["v"][self.head], arrays["z"][self.head, query],
-            scale=self.subject.scale, key_index=key, query_token=self.names(self.stack.query_side)[query],
+            scale=self.subject.scale, bias=bias, key_index=key,
+            query_token=self.names(self.stack.query_side)[query],
             key_tokens=self.names(self.stack.key_side), dark=dark, title=self.title,
         )  # fmt: skip
 
@@ -183,7 +185,7 @@ class Shown:
         )
 
     def csv(self) -> str:
-        """One row a cell of the open head: query, key, dot product, score and weight.
+        """One row a cell of the open head: query, key, dot product, bias if there is one, score and weight.
 
         Words go through `handout.cells`, numbers as they are.
         """
@@ -198,8 +200,11 @@ class Shown:
                 "key_position": np.tile(np.arange(n_key), n_query),
                 "key": np.tile(np.array(handout.cells(keys), dtype=object), n_query),
                 "dot_product": (q @ k.T).ravel(),
-                "score": arrays["scores"][self.head].ravel(),
-                "weight": arrays["pattern"][self.head].ravel(),
+                **{
+                    column: arrays[name][self.head].ravel()
+                    for column, name in {"bias": "bias", "score": "scores", "weight": "pattern"}.items()
+                    if name in arrays
+                },
             }
         )
         return table.to_csv(index=False)
@@ -213,8 +218,10 @@ class Shown:
         return file.getvalue()
 
     def archive_bytes(self) -> int:
-        """What scores and patterns take: nearly all of a trace."""
-        return sum(8 * s.n_layers * s.n_heads * s.n_query * s.n_key for s in self.subject.stacks)
+        """What biases, scores and patterns take: nearly all of a trace."""
+        return sum(
+            4 * (2 + s.has_bias) * s.n_layers * s.n_heads * s.n_query * s.n_key for s in self.subject.stacks
+        )
 
     @property
     def code(self) -> str:

@@ -169,6 +169,10 @@ class Lab:
         assert terms["query"] == f"{queries[query]} ({query})"
         assert terms["key"] == f"{keys[key]} ({key})"
         assert agrees(terms["dot product"], (q[query] @ k[key]).item())
+        if f"{address}.bias" in trace:
+            assert agrees(terms["bias of positions"], trace[f"{address}.bias"][head, query, key].item())
+        else:
+            assert "bias of positions" not in terms
         assert agrees(terms["score"].removesuffix(" (masked)"), scores[query, key].item())
         assert agrees(terms["weight"], pattern[query, key].item())
 

@@ -1,10 +1,11 @@
 """View 2, one head: readout and pixels against the trace, in every quantity and scale, by mouse and keys."""
 
 import numpy as np
+import pytest
 from playwright.sync_api import expect
 
 from models import Trace
-from tests.browser.lab import ARRAYS, TEXT, Lab, agrees, untrained
+from tests.browser.lab import ARRAYS, TEXT, Lab, agrees, read_number, untrained
 from viz_core import theme
 
 LAYER, HEAD = 1, 2
@@ -33,6 +34,19 @@ def test_hovering_a_cell_reads_its_numbers(lab: Lab) -> None:
     for query, key in [(0, 0), (2, 5), (9, 1), (7, 9)]:
         lab.hover_cell(query, key)
         lab.assert_reads(trace, ADDRESS, HEAD, query, key)
+
+
+@pytest.mark.parametrize("positions", ["rotary", "alibi", "t5", "transformer-xl"])
+def test_the_readout_adds_up_under_every_scheme(lab: Lab, positions: str) -> None:
+    lab.untrained(positions=positions, **OPEN)
+    trace = untrained(seed=5, positions=positions)
+    for query, key in [(2, 5), (7, 1)]:
+        lab.hover_cell(query, key)
+        lab.assert_reads(trace, ADDRESS, HEAD, query, key)
+        terms = lab.terms()
+        bias = read_number(terms.get("bias of positions", "0"))
+        total = 0.25 * read_number(terms["dot product"]) + bias
+        assert read_number(terms["score"]) == pytest.approx(total, abs=2e-3)
 
 
 def test_the_arrow_keys_move_the_marked_cell_and_stop_at_the_edges(lab: Lab) -> None:

@@ -13,8 +13,12 @@ OPEN = {"view": "numbers", "layer": LAYER, "head": HEAD, "query": QUERY, "key": 
 
 
 def arrays(trace: Trace) -> dict[str, np.ndarray]:
-    names = ("q", "k", "v", "scores", "pattern", "z")
-    return {name: trace[f"encoder.{LAYER}.self.{name}"][HEAD].double().numpy() for name in names}
+    at = f"encoder.{LAYER}.self."
+    return {
+        a.removeprefix(at): trace[a][HEAD].double().numpy()
+        for a in trace
+        if a.startswith(at) and "out" not in a
+    }
 
 
 def section(lab: Lab, number: int) -> Locator:
@@ -42,8 +46,13 @@ def assert_shows_cell(lab: Lab, a: dict[str, np.ndarray], query: int, key: int, 
     assert_strip(strips.nth(2), q * k)
     assert agrees(section(lab, 1).locator(".total").last.inner_text().removeprefix("Σ = "), q @ k)
 
-    dot, times, factor, _, mask, *rest = section(lab, 2).locator("p").inner_text().split(" ")
+    dot, times, factor, *terms = section(lab, 2).locator("p").inner_text().split(" ")
     assert times == "×" and agrees(dot, q @ k) and agrees(factor, scale)
+    if "bias" in a:
+        plus, bias, *named = terms[:5]
+        assert plus == "+" and agrees(bias, a["bias"][query, key]) and named == ["(bias", "of", "positions)"]
+        terms = terms[5:]
+    _, mask, *rest = terms
     assert mask == ("0" if np.isfinite(a["scores"][query, key]) else "(−∞,")
     assert agrees(rest[-1], a["scores"][query, key])
 
@@ -92,6 +101,14 @@ def assert_softmax_row(
 def test_every_number_of_a_cell_is_the_traces(lab: Lab) -> None:
     lab.untrained(**OPEN)
     assert_shows_cell(lab, arrays(untrained(seed=5)), QUERY, KEY, scale=0.25)
+
+
+@pytest.mark.parametrize("positions", ["rotary", "alibi", "t5", "transformer-xl"])
+def test_every_number_is_the_traces_under_every_scheme(lab: Lab, positions: str) -> None:
+    lab.untrained(positions=positions, **OPEN)
+    assert_shows_cell(lab, arrays(untrained(seed=5, positions=positions)), QUERY, KEY, scale=0.25)
+    turned = "both turned by their positions" in section(lab, 1).inner_text()
+    assert turned == (positions == "rotary")
 
 
 def test_another_query_and_key_are_chosen_from_the_lists(lab: Lab) -> None:

@@ -69,10 +69,20 @@ def test_the_sentence_computes_the_weight(head):
 
 
 def test_a_masked_key_and_a_bias_are_told(head):
-    assert "masked: score −∞" in sentence(figure(head, key_index=3))
+    assert "→ masked: score −∞" in sentence(figure(head, key_index=3))
+    assert "bias" not in sentence(figure(head)) + sentence(figure(head, key_index=3))
+    masked = head["q"] @ head["k"][3] * 0.4 - 0.5
+    assert f"+ bias -0.5 = {masked:.4g} → masked: score −∞" in sentence(figure(head, key_index=3, bias=-0.5))
     head["scores"] = head["scores"] + 0.75
-    score = head["scores"][1]
-    assert f"+ bias 0.75 = score {score:.4g}" in sentence(figure(head))
+    told = f"+ bias 0.75 = {head['scores'][1]:.4g} = score →"
+    assert told in sentence(figure(head, bias=0.75))
+    assert told in sentence(figure(head))  # where nobody says it, the difference
+
+
+def test_a_small_bias_is_not_rounded_away(head):
+    head["scores"] = head["scores"] + 1e-5
+    assert f"+ bias 1e-05 = {head['scores'][1]:.4g} = score" in sentence(figure(head, bias=1e-5))
+    assert "+ bias 0 =" in sentence(figure(head, bias=0.0))
 
 
 def sentence(fig):

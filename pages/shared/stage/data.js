@@ -1,7 +1,5 @@
 /* The payload: [uint32 header length][header JSON][padding][blocks]. Written by pages/shared/payload.py. */
 
-const ARRAYS = ["q", "k", "v", "z", "scores", "pattern"];
-
 class TraceData {
   constructor(bytes) {
     const copy = bytes.slice(); // a fresh buffer, so that typed arrays are aligned
@@ -34,7 +32,8 @@ class TraceData {
     return stack.thumbQuery === stack.nQuery && stack.thumbKey === stack.nKey;
   }
 
-  /* The trace's own float32 numbers of one head, or null where the server has not sent them. */
+  /* The trace's own float32 numbers of one head, or null where the server has not sent them. `bias` is there only when
+     positions add something to the scores. */
   exact(stackId, layer, head) {
     const name = `${stackId}/${layer}/${head}`;
     if (!this.cache.has(name)) this.cache.set(name, this.readExact(stackId, layer, head));
@@ -46,11 +45,11 @@ class TraceData {
     if (!block) return null;
     const d = this.stack(stackId).dHead;
     const sizes = { q: block.nq * d, k: block.nk * d, v: block.nk * d, z: block.nq * d };
-    sizes.scores = sizes.pattern = block.nq * block.nk;
+    sizes.bias = sizes.scores = sizes.pattern = block.nq * block.nk;
     const found = { q0: block.q0, k0: block.k0, nq: block.nq, nk: block.nk, d };
     let at = this.start + block.offset;
     const place = block.heads.indexOf(head);
-    for (const array of ARRAYS) {
+    for (const array of block.arrays) {
       found[array] = new Float32Array(this.buffer, at + 4 * place * sizes[array], sizes[array]);
       at += 4 * block.heads.length * sizes[array];
     }

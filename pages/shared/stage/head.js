@@ -201,13 +201,15 @@ class HeadView {
     const i = exact ? query - exact.q0 : -1;
     const j = exact ? key - exact.k0 : -1;
     if (exact && i >= 0 && j >= 0 && i < exact.nq && j < exact.nk) {
-      const score = exact.scores[i * exact.nk + j];
+      const at = i * exact.nk + j;
+      const score = exact.scores[at];
       rows.push(
         ["query", `${name(stack.querySide, query)} (${query})`, theme.query],
         ["key", `${name(stack.keySide, key)} (${key})`, theme.key],
-        ["dot product", number(matrixOf(exact, "dots")[i * exact.nk + j], 3)],
+        ["dot product", number(matrixOf(exact, "dots")[at], 3)],
+        ...(exact.bias ? [["bias of positions", number(exact.bias[at], 3)]] : []),
         ["score", score === -Infinity ? "−∞ (masked)" : number(score, 3)],
-        ["weight", number(exact.pattern[i * exact.nk + j], 3)],
+        ["weight", number(exact.pattern[at], 3)],
       );
     } else if (exact) {
       rows.push(["", "The chosen cell lies outside this window."]);

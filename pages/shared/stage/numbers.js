@@ -45,7 +45,7 @@ class NumbersView {
     return el("div", { class: "pickers" }, [
       picker("query", stack.querySide, exact.q0, exact.nq, query),
       picker("key", stack.keySide, exact.k0, exact.nk, key),
-      el("span", { class: "muted", text: `${stage.headName()} · ${exact.d} channels · trace["${stack.id.split(".")[0]}.${stage.view.layer}.${stack.id.split(".")[1]}.q|k|v|scores|pattern|z"][${stage.view.head}]` }),
+      el("span", { class: "muted", text: `${stage.headName()} · ${exact.d} channels · trace["${stack.id.split(".")[0]}.${stage.view.layer}.${stack.id.split(".")[1]}.q|k|v|${exact.bias ? "bias|" : ""}scores|pattern|z"][${stage.view.head}]` }),
     ]);
   }
 
@@ -83,7 +83,8 @@ class NumbersView {
     const products = Float64Array.from(q, (value, channel) => value * k[channel]);
     const most = (...lists) => Math.max(...lists.flatMap((list) => Array.from(list, Math.abs)));
     const dot = matrixOf(exact, "dots")[i * exact.nk + j];
-    return this.section("1", "query · key, channel by channel", [
+    const turned = this.stage.data.header.turned ? ", both turned by their positions" : "";
+    return this.section("1", `query · key, channel by channel${turned}`, [
       el("table", { class: "strips" }, [
         this.strip(`q of ${shorten(queryName)}`, "query", q, most(q, k)),
         this.strip(`k of ${shorten(keyName)}`, "key", k, most(q, k)),
@@ -93,13 +94,13 @@ class NumbersView {
   }
 
   score({ exact, i, j }) {
-    const dot = matrixOf(exact, "dots")[i * exact.nk + j];
-    const score = exact.scores[i * exact.nk + j];
-    const { scale } = this.stage.data.header;
-    const masked = score === -Infinity;
-    return this.section("2", "scale and mask", [
+    const at = i * exact.nk + j;
+    const score = exact.scores[at];
+    const bias = exact.bias ? ` + ${number(exact.bias[at], 4)} (bias of positions)` : "";
+    const mask = score === -Infinity ? "+ (−∞, masked)" : "+ 0 (not masked)";
+    return this.section("2", exact.bias ? "scale, bias and mask" : "scale and mask", [
       el("p", { class: "formula", "data-step": "score" }, [
-        document.createTextNode(`${number(dot, 4)} × ${number(scale, 4)} ${masked ? "+ (−∞, masked)" : "+ 0 (not masked)"} = `),
+        document.createTextNode(`${number(matrixOf(exact, "dots")[at], 4)} × ${number(this.stage.data.header.scale, 4)}${bias} ${mask} = `),
         el("strong", { text: number(score, 4) }),
       ]),
     ]);
