@@ -29,6 +29,7 @@ class Matrix:
     colour and serves as a table. reach: the number of the strongest colour; by default the largest |value|.
     row_axis, column_axis: what rows and columns are; panels of a board that share an axis light up together.
     edit: name of the page's input that the cells write: numbers, or with scale "mask" cells that flip.
+    words: what the cells of scale "mask" say for 0 and for 1; by default 0 and 1, and nothing where they flip.
     row_heads, column_heads: a head number per row or column (-1: none), its colour drawn along the edge.
     picture: colours without numbers, as large matrices are drawn, however small it is.
     marked: [*frame, row, column], True where a cell is to stand out.
@@ -45,6 +46,7 @@ class Matrix:
     reach: float | None = None
     digits: int = 2
     edit: str | None = None
+    words: tuple[str, str] | tuple[()] = ()
     row_heads: Sequence[int] = ()
     column_heads: Sequence[int] = ()
     marked: np.ndarray | None = None

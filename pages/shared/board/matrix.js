@@ -96,8 +96,9 @@ class MatrixPanel {
       cell.classList.toggle("marked", Boolean(marked?.[at]));
       if (spec.scale === "mask") {
         cell.classList.toggle("off", value === 0);
+        const [off, on] = spec.words.length ? spec.words : inner ? ["", ""] : ["0", "1"];
         if (inner) inner.setAttribute("aria-pressed", String(value !== 0));
-        else cell.textContent = value ? "1" : "0";
+        (inner ?? cell).textContent = value ? on : off;
       } else if (inner) {
         if (inner !== focused) inner.value = plainNumber(value);
       } else if (this.written) cell.textContent = number(value, spec.digits);
