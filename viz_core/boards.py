@@ -29,7 +29,7 @@ class Matrix:
     colour and serves as a table. reach: the number of the strongest colour; by default the largest |value|.
     row_axis, column_axis: what rows and columns are; panels of a board that share an axis light up together.
     edit: name of the page's input that the cells write: numbers, or with scale "mask" cells that flip.
-    words: what the cells of scale "mask" say for 0 and for 1; by default 0 and 1, and nothing where they flip.
+    words: what the cells of scale "mask" say for 0 and for 1; by default 0 and 1, where they flip nothing.
     row_heads, column_heads: a head number per row or column (-1: none), its colour drawn along the edge.
     picture: colours without numbers, as large matrices are drawn, however small it is.
     marked: [*frame, row, column], True where a cell is to stand out.
@@ -76,6 +76,11 @@ class Line:
     low: np.ndarray | None = None
     high: np.ndarray | None = None
 
+    @property
+    def arrays(self) -> list[np.ndarray]:
+        """y, and the bounds of its band if it has one."""
+        return [array for array in (self.y, self.low, self.high) if array is not None]
+
 
 @dataclass(frozen=True, kw_only=True)
 class Curves:
@@ -93,12 +98,17 @@ class Curves:
 
     def __post_init__(self) -> None:
         check_axes("x", self.x, "point")
+        if self.at is not None:
+            check_axes("at", self.at, "frame")
         for line in self.lines:
-            _check_frames(f"y of {line.name!r}", line.y, "point")
-            if line.y.shape[-1] != len(self.x):
-                raise ValueError(
-                    f"line {line.name!r} has {line.y.shape[-1]} points, x has {len(self.x)}; give as many"
-                )
+            if (line.low is None) != (line.high is None):
+                raise ValueError(f"line {line.name!r} has one bound of a band; give both, low and high")
+            for array in line.arrays:
+                _check_frames(f"line {line.name!r}", array, "point")
+                if array.shape[-1] != len(self.x):
+                    raise ValueError(
+                        f"line {line.name!r} has {array.shape[-1]} points, x has {len(self.x)}; give as many"
+                    )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -181,11 +191,13 @@ class Diagram:
     title: str = ""
 
     def __post_init__(self) -> None:
-        known = {node.id for node in self.nodes}
+        known = [node.id for node in self.nodes]
         for edge in self.edges:
             for end in edge:
                 if end not in known:
                     raise ValueError(f"edge {edge} ends at {end!r}, which is no node; name one of {known}")
+        if len(set(known)) < len(known):
+            raise ValueError(f"nodes {known} have an id twice; give each its own")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -246,23 +258,28 @@ class Board:
         n_frames = len(self.scrub.values) if self.scrub else 0
         if not isinstance(self.notice, str):
             _check_length("notice", self.notice, n_frames, needed=True)
-        for name, array, own_axes in _framed(self.rows):
+        for name, array, own_axes in _framed([panel for row in self.rows for panel in row]):
             if array.ndim > own_axes and len(array) != n_frames:
                 raise ValueError(
                     f"{name} has {len(array)} frames, the scrub {n_frames}; give one for each of its values"
                 )
 
 
-def _framed(rows: Sequence[Sequence[Panel]]) -> list[tuple[str, np.ndarray, int]]:
+def has_frames(panel: Panel) -> bool:
+    """Whether anything in a panel depends on the frame."""
+    return any(array.ndim > own_axes for _, array, own_axes in _framed([panel]))
+
+
+def _framed(panels: Sequence[Panel]) -> list[tuple[str, np.ndarray, int]]:
     """Every array that may have frames: (name, array, axes it has without them)."""
     axes = {"values": 2, "vectors": 2, "lit": 2, "marked": 2}
     found: list[tuple[str, np.ndarray, int]] = []
-    for panel in (panel for row in rows for panel in row):
+    for panel in panels:
         if isinstance(panel, Facts):
             found += [(f.label, f.values, 0) for f in panel.facts if isinstance(f.values, np.ndarray)]
         elif isinstance(panel, Curves):
-            arrays = [(line.name, a) for line in panel.lines for a in (line.y, line.low, line.high)]
-            found += [(name, array, 1) for name, array in arrays if array is not None]
+            found += [(line.name, array, 1) for line in panel.lines for array in line.arrays]
+            found += [("at", panel.at, 0)] if panel.at is not None else []
         elif isinstance(panel, Bars):
             found.append((panel.title or "values", panel.values, 1))
         else:
