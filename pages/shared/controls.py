@@ -9,36 +9,10 @@ from typing import Any
 
 import streamlit as st
 
-from pages.shared import state
+from pages.shared import mask_choice, state
 from pages.shared.link import read_link
 from pages.shared.state import Inputs, View
 
-MASK_NAMES = {
-    "none": "none",
-    "causal": "causal",
-    "padding": "padding",
-    "causal+padding": "causal + padding",
-    "window": "window",
-    "causal+window": "causal + window",
-    "strided": "strided",
-    "fixed": "fixed",
-    "prefix": "prefix",
-    "packed": "packed",
-    "causal+packed": "causal + packed",
-    "memory": "memory",
-    "edges": "graph edges",
-    "painted": "painted",
-}
-MASK_ARGUMENTS = {  # an example, and what it says; an empty argument stands for the mask's usual one
-    "window": ("3", "width: up to 2 tokens away"),
-    "strided": ("4", "stride: the 4 tokens before, and every 4th before them"),
-    "fixed": ("4.1", "blocks of 4 tokens; all later tokens see the last 1 of each"),
-    "prefix": ("3", "all see the first 3 tokens"),
-    "packed": ("4.3", "documents of 4 and 3 tokens; the rest is one more"),
-    "memory": ("4.4", "segments of 4 tokens, each with the 4 tokens before it"),
-    "edges": ("0-1 1-2", "edges between tokens, counted from 0; empty: a chain"),
-    "painted": ("10;11", "a row of 0 and 1 for each query; empty: causal"),
-}
 NORM_NAMES = {"pre": "pre-norm", "post": "post-norm"}
 
 
@@ -187,21 +161,14 @@ def _untrained() -> None:
     right.slider("Seed", 0, 999, key="seed", help="Another seed, other random weights")
     left.selectbox(
         "Mask",
-        state.MASKS,
+        list(mask_choice.NAMES),
         key="mask",
-        format_func=lambda mask: MASK_NAMES[mask],
+        format_func=mask_choice.NAMES.__getitem__,
         on_change=clear_argument,
         help="Who may attend to whom; padding adds three <pad> tokens and hides them",
     )
-    example, meaning = MASK_ARGUMENTS.get(st.session_state.mask.removeprefix("causal+"), ("", ""))
-    right.text_input(
-        "Mask argument",
-        key="mask_arg",
-        placeholder=example or "none",
-        disabled=not example,
-        max_chars=state.MAX_ARGUMENT,
-        help=f"{example} = {meaning}" if example else "Only some masks have one: a window has its width",
-    )
+    with right:
+        mask_choice.argument("mask_arg", st.session_state.mask, own_padding=True)
 
 
 def swap_of(text: str) -> tuple[str, str]:

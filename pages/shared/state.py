@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, fields
 
+from pages.shared import mask_choice
 from pages.shared.link import characters, one_of, param, whole
 
 SHOWCASE = "the animal did not cross the street because it was too tired"
@@ -18,11 +19,6 @@ SORTS = ("layer", "entropy", "distance", "previous", "first", "same")
 PINS = ("none", "query", "key")
 POSITIONS = ("none", "sinusoidal", "learned", "rotary", "alibi", "t5", "transformer-xl")
 NORMS = ("pre", "post")
-MASKS = (
-    "none", "causal", "padding", "causal+padding", "window", "causal+window", "strided", "fixed", "prefix",
-    "packed", "causal+packed", "memory", "edges", "painted",
-)  # fmt: skip
-MAX_ARGUMENT = 4_000
 PADDINGS = (0, 3)
 D_HEADS = (0, 4, 8, 16, 32, 64, 128)
 D_MODELS = (8, 16, 32, 48, 64, 96, 128, 192, 256, 384, 512)
@@ -56,8 +52,8 @@ class Inputs:
     positions: str = param("sinusoidal", one_of(POSITIONS))
     attention_scale: str = param("on", one_of(SCALES))
     norm: str = param("pre", one_of(NORMS))
-    mask: str = param("none", one_of(MASKS))
-    mask_arg: str = param("", characters(MAX_ARGUMENT))
+    mask: str = param("none", one_of(tuple(mask_choice.NAMES)))
+    mask_arg: str = param("", characters(mask_choice.MAX_ARGUMENT))
     seed: int = param(0, whole(0, 999))
 
 

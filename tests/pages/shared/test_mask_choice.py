@@ -1,27 +1,24 @@
 """The mask control: what it offers is what the engine has, and its examples are arguments that work."""
 
 from models.engine import masks
-from pages.shared import state
-from pages.shared.controls import MASK_ARGUMENTS, MASK_NAMES
+from pages.shared import mask_choice
 
 
 def test_every_mask_offered_has_a_name_and_works() -> None:
-    assert tuple(MASK_NAMES) == state.MASKS
-    for mask in state.MASKS:
+    for mask in mask_choice.NAMES:
         assert masks.named(mask, "", 9).shape == (1, 1, 9, 9)
 
 
 def test_every_kind_of_mask_that_the_engine_has_is_offered() -> None:
-    assert {masks.kind_of(mask) for mask in state.MASKS} == set(masks.NAMED)
+    assert {masks.kind_of(mask) for mask in mask_choice.NAMES} == set(masks.NAMED)
 
 
 def test_an_argument_is_asked_for_where_the_mask_takes_one() -> None:
-    # Explore's models add their own padding, so there is nothing to say about it.
-    assert {*MASK_ARGUMENTS, "padding"} == {name for name, mask in masks.NAMED.items() if mask.argument}
+    assert set(mask_choice.ARGUMENTS) == {name for name, mask in masks.NAMED.items() if mask.argument}
 
 
 def test_each_example_is_an_argument_of_its_mask() -> None:
-    for mask, (example, _) in MASK_ARGUMENTS.items():
+    for mask, (example, _) in mask_choice.ARGUMENTS.items():
         n = 2 if mask == "painted" else 9
         allowed = masks.named(mask, example, n)
         if mask not in ("edges", "painted"):
