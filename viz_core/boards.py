@@ -172,7 +172,10 @@ class Layers:
 
 @dataclass(frozen=True, kw_only=True)
 class Node:
-    """A box of a diagram, at a column (left to right) and a row (top to bottom); halves are allowed."""
+    """A box of a diagram, at a column (left to right) and a row (top to bottom); halves are allowed.
+
+    note: a second, smaller line under the label.
+    """
 
     id: str
     label: str
@@ -180,6 +183,7 @@ class Node:
     row: float
     colour: Colour | None = None
     changed: bool = False
+    note: str = ""
 
 
 @dataclass(frozen=True, kw_only=True)

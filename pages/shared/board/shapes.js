@@ -63,11 +63,11 @@ class DiagramPanel extends Chart {
     const { spec, board } = this;
     const columns = Math.max(...spec.nodes.map((node) => node.column)) + 1;
     const rows = Math.max(...spec.nodes.map((node) => node.row)) + 1;
-    const height = Math.max(90, 52 * rows);
+    const height = Math.max(90, 56 * rows);
     this.picture.setAttribute("height", height);
     const step = width / columns;
     const wide = Math.min(150, step - 22);
-    const tall = 34;
+    const tall = spec.nodes.some((node) => node.note) ? 44 : 34;
     const centre = (node) => [(node.column + 0.5) * step, ((node.row + 0.5) * height) / rows];
     const byId = Object.fromEntries(spec.nodes.map((node) => [node.id, node]));
     const tip = `tip${(DiagramPanel.count = (DiagramPanel.count ?? 0) + 1)}`;
@@ -85,9 +85,14 @@ class DiagramPanel extends Chart {
       const colour = node.colour === null ? board.theme.ink : board.colour(node.colour);
       this.picture.append(
         svg("rect", { class: node.changed ? "box changed" : "box", x: x - wide / 2, y: y - tall / 2, width: wide, height: tall, rx: 7, stroke: colour }),
-        svg("text", { class: "box-label", x, y, fill: colour, "text-anchor": "middle", "dominant-baseline": "central", text: shorten(node.label, Math.floor(wide / 7.5)) }),
+        this.words("box-label", node.label, x, node.note ? y - 8 : y, colour, wide / 7.5),
+        node.note ? this.words("box-note", node.note, x, y + 10, colour, wide / 6.2) : "",
       );
     }
+  }
+
+  words(className, text, x, y, fill, letters) {
+    return svg("text", { class: className, x, y, fill, "text-anchor": "middle", "dominant-baseline": "central", text: shorten(text, Math.floor(letters)) });
   }
 
   move() {}
