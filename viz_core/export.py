@@ -25,7 +25,9 @@ def to_html(fig: go.Figure, *, title: str | None = None) -> str:
     title: the page's title and the name of the SVG that its camera button saves; by default the figure's.
     """
     name = title or fig.layout.title.text or "Attention Lab"
-    figure = fig.to_html(full_html=False, include_plotlyjs=True, include_mathjax=False, config=config(name))
+    figure = fig.to_html(
+        full_html=False, include_plotlyjs=True, include_mathjax=False, config=config(name), auto_play=False
+    )
     background = fig.layout.template.layout.paper_bgcolor or "white"
     return _PAGE.format(title=html.escape(html.unescape(name)), background=background, figure=figure)
 

@@ -1,0 +1,242 @@
+"""A board as a plotly figure: what the browser draws live, to keep, to print and for notebooks."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import plotly.graph_objects as go
+
+from viz_core import _axes, theme
+from viz_core._checks import check_index
+from viz_core.board_figures import charts, matrices, structure, words
+from viz_core.board_figures.sheet import WIDTH, Drawing, Place, Room, Trace
+from viz_core.boards import (
+    Bars,
+    Board,
+    Curves,
+    Diagram,
+    Facts,
+    Layers,
+    Matrix,
+    Panel,
+    Plane,
+    Scrub,
+    Sign,
+    has_frames,
+)
+from viz_core.labels import escape
+
+FRAME_BYTES = 4 << 20
+_GAP, _ROW_GAP = 30, 26
+_MARGIN, _TITLE, _SLIDER = 24, 40, 90
+_SCRUB_LINE = 26
+_MOVING = ("x", "y", "z", "text", "customdata", "marker")  # what differs from frame to frame in a trace
+
+
+def board_figure(
+    board: Board, *, frame: int = 0, frames: bool = False, dark: bool = False, title: str | None = None
+) -> go.Figure:
+    """All panels of one frame of a board as one figure.
+
+    frame: the place of the scrub's value. frames: put the other frames in too, with a slider; where all of
+    them would be more than 4 MB, as many as fit, evenly spread and always with `frame`.
+    Raises ValueError for a frame that the board does not have.
+    """
+    check_index("frame", frame, len(board.scrub.values) if board.scrub else 1)
+    sheet = _Sheet(board, dark, title)
+    first = sheet.drawing(frame)
+    fig = go.Figure(first.traces, layout={**sheet.layout(), **first.axes})
+    fig.update_layout(annotations=first.notes, shapes=first.shapes)
+    if board.scrub and frames:
+        _add_frames(fig, sheet, board.scrub, frame)
+    return theme.apply(fig, dark)
+
+
+class _Sheet:
+    """A board with all its panels placed, the same in every frame."""
+
+    def __init__(self, board: Board, dark: bool, title: str | None) -> None:
+        self.board, self.dark, self.title = board, dark, title
+        self._still: dict[int, Drawing] = {}  # by the number of the place
+        lines = [line for row in board.rows for line in _lines(row)]
+        self.width = max([640.0, *(_across([room for _, room in line]) for line in lines)])
+        if any(room.stretch for line in lines for _, room in line):
+            self.width = max(self.width, WIDTH)
+        notices = [board.notice] if isinstance(board.notice, str) else board.notice
+        self.n_notice = max(len(words.notice_lines(notice, self.width)) for notice in notices)
+        self.head = self.n_notice * words.NOTICE_LINE + _SCRUB_LINE * bool(board.scrub) + 14
+        self.height, self.places = self._place([_stretched(line, self.width) for line in lines])
+
+    def _place(self, lines: list[list[tuple[Panel, Room]]]) -> tuple[float, list[tuple[Panel, Place]]]:
+        found: list[tuple[Panel, dict[str, float]]] = []
+        top = float(self.head)
+        for line in lines:
+            top += max(room.above for _, room in line)
+            tallest = max(room.height for _, room in line)
+            left = 0.0
+            for panel, room in line:
+                # Bodies begin at one height; a sign stands in their middle.
+                down = (tallest - room.height) / 2 if isinstance(panel, Sign) else 0.0
+                corner = {"left": left + room.left, "top": top + down}
+                found.append((panel, {**corner, "width": room.width, "height": room.height}))
+                left += room.across + _GAP
+            top += max(room.height + room.below for _, room in line) + _ROW_GAP
+        size = (self.width, top)
+        return top, [
+            (panel, Place(number=number, **body, sheet=size, dark=self.dark))
+            for number, (panel, body) in enumerate(found, start=1)
+        ]
+
+    def drawing(self, frame: int) -> Drawing:
+        whole = Drawing(notes=self._words(frame))
+        for panel, place in self.places:
+            part = self._part(panel, place, frame)
+            whole.traces += part.traces
+            whole.axes |= part.axes
+            whole.notes += part.notes
+            whole.shapes += part.shapes
+        return whole
+
+    def _part(self, panel: Panel, place: Place, frame: int) -> Drawing:
+        """The panel's drawing; a panel that no frame changes is drawn once."""
+        if has_frames(panel):
+            return _draw(panel, place, frame)
+        if place.number not in self._still:
+            self._still[place.number] = _draw(panel, place, frame)
+        return self._still[place.number]
+
+    def layout(self) -> dict[str, Any]:
+        top = _MARGIN + _TITLE * bool(self.title)
+        return {
+            "title": _axes.heading(self.title),
+            "width": self.width + 2 * _MARGIN,
+            "height": self.height + top + _MARGIN,
+            "margin": {"l": _MARGIN, "r": _MARGIN, "t": top, "b": _MARGIN},
+            "showlegend": False,
+        }
+
+    def _words(self, frame: int) -> list[dict[str, Any]]:
+        """The notice, and where the scrub stands."""
+        notice = self.board.notice if isinstance(self.board.notice, str) else self.board.notice[frame]
+        lines = words.notice_lines(notice, self.width)
+        lines += [""] * (self.n_notice - len(lines))
+        font, scrub = {"size": words.NOTICE_SIZE}, self.board.scrub
+        notes = [self._head(line, at * words.NOTICE_LINE, font=font) for at, line in enumerate(lines)]
+        if scrub:
+            said = f"{escape(scrub.label)} <b>{words.scrub_words(scrub, frame)}</b>"
+            notes.append(self._head(said, self.n_notice * words.NOTICE_LINE + 4))
+        return notes
+
+    def _head(self, text: str, down: float, **style: Any) -> dict[str, Any]:
+        size = (self.width, self.height)
+        page = Place(
+            number=1, left=0, top=0, width=self.width, height=self.height, sheet=size, dark=self.dark
+        )
+        return page.note(text, 0, down, yanchor="top", **style)
+
+
+def _lines(row: Sequence[Panel]) -> list[list[tuple[Panel, Room]]]:
+    """A row's panels with the room they need, in as many lines as it takes."""
+    others = [_room(panel, 0).across for panel in row]
+    cell = matrices.cell_width(row, sum(others) + _GAP * (len(row) - 1))
+    lines: list[list[tuple[Panel, Room]]] = [[]]
+    for panel in row:
+        room = _room(panel, cell)
+        if lines[-1] and _across([*(room for _, room in lines[-1]), room]) > WIDTH:
+            lines.append([])
+        lines[-1].append((panel, room))
+    return lines
+
+
+def _across(rooms: Sequence[Room]) -> float:
+    return sum(room.across for room in rooms) + _GAP * (len(rooms) - 1)
+
+
+def _stretched(line: list[tuple[Panel, Room]], width: float) -> list[tuple[Panel, Room]]:
+    """The line with its charts grown into the width that is free."""
+    rooms = [room for _, room in line]
+    free = (width - _across(rooms)) / max(1, sum(room.stretch > 0 for room in rooms))
+    return [
+        (panel, replace(room, width=min(room.stretch, room.width + free)) if room.stretch else room)
+        for panel, room in line
+    ]
+
+
+def _room(panel: Panel, cell: int) -> Room:
+    match panel:
+        case Matrix():
+            return matrices.room(panel, cell)
+        case Curves():
+            return charts.curves_room(panel)
+        case Bars():
+            return charts.bars_room(panel)
+        case Plane():
+            return charts.plane_room(panel)
+        case Layers():
+            return structure.layers_room(panel)
+        case Diagram():
+            return structure.diagram_room(panel)
+        case Facts():
+            return words.facts_room(panel)
+        case Sign():
+            return words.sign_room(panel)
+
+
+def _draw(panel: Panel, place: Place, frame: int) -> Drawing:
+    match panel:
+        case Matrix():
+            return matrices.draw(panel, place, frame)
+        case Curves():
+            return charts.draw_curves(panel, place, frame)
+        case Bars():
+            return charts.draw_bars(panel, place, frame)
+        case Plane():
+            return charts.draw_plane(panel, place, frame)
+        case Layers():
+            return structure.draw_layers(panel, place, frame)
+        case Diagram():
+            return structure.draw_diagram(panel, place)
+        case Facts():
+            return words.draw_facts(panel, place, frame)
+        case Sign():
+            return words.draw_sign(panel, place)
+
+
+def _add_frames(fig: go.Figure, sheet: _Sheet, scrub: Scrub, frame: int) -> None:
+    """The scrub's frames and its slider. Each holds all that moves in any frame: it may follow any other."""
+    pairs = zip(sheet.drawing(frame).traces, sheet.drawing(frame).traces, strict=True)
+    moving = [number for number, (one, again) in enumerate(pairs) if one is not again]
+
+    def made(at: int) -> go.Frame:
+        drawing = sheet.drawing(at)
+        data = [_moved(drawing.traces[number]) for number in moving]
+        texts = [{"text": note["text"]} for note in drawing.notes]
+        return go.Frame(name=str(at), data=data, traces=moving, layout={"annotations": texts})
+
+    most = FRAME_BYTES // len(made(frame).to_json())
+    kept = _spread(len(scrub.values), max(2, most), frame)
+    fig.frames = [made(at) for at in kept]
+    fig.update_layout(sliders=[_slider(scrub, kept, frame)], height=fig.layout.height + _SLIDER)
+    fig.layout.margin.b += _SLIDER
+
+
+def _moved(trace: Trace) -> Trace:
+    return {name: trace[name] for name in ("type", *_MOVING) if name in trace}
+
+
+def _slider(scrub: Scrub, kept: list[int], frame: int) -> dict[str, Any]:
+    at_once = {"mode": "immediate", "frame": {"duration": 0, "redraw": True}, "transition": {"duration": 0}}
+    steps = [
+        {"label": words.scrub_words(scrub, at), "method": "animate", "args": [[str(at)], at_once]}
+        for at in kept
+    ]
+    return {"active": kept.index(frame), "currentvalue": {"visible": False}, "pad": {"t": 20}, "steps": steps}
+
+
+def _spread(count: int, most: int, frame: int) -> list[int]:
+    """At most `most` frames from first to last, evenly spread, and `frame`."""
+    even = np.linspace(0, count - 1, min(count, most)).round().astype(int)
+    return sorted({*even.tolist(), frame})
