@@ -69,11 +69,11 @@ class Step:
 
 
 def _softmax(axes: str) -> Line:
-    return Line("pattern", axes, "softmax", ("scores",))
+    return Line("pattern", axes, "softmax(scores)", ("scores",))
 
 
 def _scaled(axes: str, by: str = "d_k") -> Line:
-    return Line("scores", axes, f"÷ √{by}", ("dots",))
+    return Line("scores", axes, f"dots ÷ √{by}", ("dots",))
 
 
 _KEYS = Line("K", "key channel", "X W_K", ("X", "W_K"))
@@ -106,7 +106,7 @@ STEPS: tuple[Step, ...] = (
         run=steps.additive,
         lines=(
             Line("hidden", "key hidden", "tanh(W_a q + U_a x)", ("q", "W_a", "U_a", "X")),
-            Line("scores", "key", "v_a · hidden", ("hidden", "v_a")),
+            Line("scores", "key", "hidden v_a", ("hidden", "v_a")),
             _softmax("key"),
             Line("z", "channel", _SUM_OF_TOKENS, ("pattern", "X")),
         ),
@@ -120,7 +120,7 @@ STEPS: tuple[Step, ...] = (
         r"z = \sum_j \operatorname{softmax}(\text{score})_j\, x_j",
         run=steps.dot_product,
         lines=(
-            Line("scores", "key", "q · x", ("q", "X")),
+            Line("scores", "key", "X q", ("q", "X")),
             _softmax("key"),
             Line("z", "channel", _SUM_OF_TOKENS, ("pattern", "X")),
         ),
@@ -134,7 +134,7 @@ STEPS: tuple[Step, ...] = (
         r"z = \sum_j \operatorname{softmax}(\text{score})_j\, x_j",
         run=steps.scaled_dot_product,
         lines=(
-            Line("dots", "key", "q · x", ("q", "X")),
+            Line("dots", "key", "X q", ("q", "X")),
             _scaled("key"),
             _softmax("key"),
             Line("z", "channel", _SUM_OF_TOKENS, ("pattern", "X")),
@@ -203,14 +203,14 @@ STEPS: tuple[Step, ...] = (
             _QUERIES,
             _KEYS,
             _VALUES,
-            Line("Q_heads", "head query d_head", "cut", ("Q",)),
-            Line("K_heads", "head key d_head", "cut", ("K",)),
-            Line("V_heads", "head key d_head", "cut", ("V",)),
+            Line("Q_heads", "head query d_head", "cut(Q)", ("Q",)),
+            Line("K_heads", "head key d_head", "cut(K)", ("K",)),
+            Line("V_heads", "head key d_head", "cut(V)", ("V",)),
             Line("dots", "head query key", "Q Kᵀ", ("Q_heads", "K_heads")),
             _scaled("head query key", by="d_head"),
             _softmax("head query key"),
             Line("z", "head query d_head", _SUM_OF_VALUES, ("pattern", "V_heads")),
-            Line("concat", "query channel", "join", ("z",)),
+            Line("concat", "query channel", "join(Z)", ("z",)),
             Line("out", "query channel", "concat W_O", ("concat", "W_O")),
         ),
     ),

@@ -6,8 +6,6 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from models.lessons.attention.examples import CHANNELS
-
 # The pronoun's row of W_Q asks for something living and for a state; a pronoun itself offers no key and no
 # value. Each hidden unit of additive attention listens to one channel, unless the query is about another.
 _BY_HAND: dict[str, list[list[float]]] = {
@@ -23,7 +21,7 @@ _V_A_BY_HAND = [3.0, 3.0, 3.0]
 
 def embeddings(words: Sequence[str], rows: Sequence[Sequence[float]]) -> Float[Tensor, "token channel"]:
     """One row for each word, float64: rows that are missing are zeros, rows too many are left out."""
-    table = torch.zeros(len(words), len(CHANNELS), dtype=torch.float64)
+    table = torch.zeros(len(words), len(rows[0]), dtype=torch.float64)
     for i, row in enumerate(rows[: len(words)]):
         table[i] = torch.tensor(row)
     return table
