@@ -62,5 +62,10 @@ def agreement(written: Contributions) -> Float[Tensor, "query"]:
     return _share(written.sum(dim=0).norm(dim=-1), norms(written).sum(dim=0))
 
 
+def gap(a: Float[Tensor, "query d_model"], b: Float[Tensor, "query d_model"]) -> float:
+    """The largest difference between two outputs."""
+    return (a - b).abs().max().item()
+
+
 def _share(part: Float[Tensor, "*head query"], whole: Float[Tensor, "query"]) -> Float[Tensor, "*head query"]:
     return torch.where(whole == 0, 0.0, part / whole)

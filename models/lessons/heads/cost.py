@@ -16,11 +16,16 @@ from torch import Tensor, nn
 from models.config import ModelConfig
 from models.engine.attention import MultiHeadAttention
 
+FEWEST_RUNS = 3
+
 
 class Cost(NamedTuple):
     """One layer of attention over n_tokens tokens."""
 
+    n_heads: int
+    d_model: int
     d_head: int
+    n_tokens: int
     parameters: int
     flops: int
     pattern_entries: int
@@ -29,7 +34,10 @@ class Cost(NamedTuple):
 def cost(n_heads: int, d_model: int, d_head: int, n_tokens: int) -> Cost:
     """Counted by formula, without biases."""
     return Cost(
+        n_heads,
+        d_model,
         d_head,
+        n_tokens,
         parameters(n_heads, d_model, d_head),
         flops(n_heads, d_model, d_head, n_tokens),
         n_heads * n_tokens**2,
@@ -98,8 +106,8 @@ def milliseconds(
 ) -> list[float]:
     """Median time of each layer's fast forward pass on x, here and now; all together take about `seconds`.
 
-    The layers take turns, so that whatever else the machine does strikes all alike; each runs at least once
-    after a first run that is not counted.
+    The layers take turns, so that whatever else the machine does strikes all alike. A first run is not
+    counted; at least three are.
     """
     taken: list[list[float]] = [[] for _ in layers]
     end = time.perf_counter() + seconds
@@ -108,9 +116,18 @@ def milliseconds(
             start = time.perf_counter()
             attention(x[None], x[None])
             times.append((time.perf_counter() - start) * 1000)
-        if run and time.perf_counter() > end:
+        if run >= FEWEST_RUNS and time.perf_counter() > end:
             break
     return [median(times[1:]) for times in taken]
+
+
+def measure(costs: Sequence[Cost], *, seconds: float = 0.1, seed: int = 0) -> list[float]:
+    """`milliseconds` of layers of these sizes, on tokens of their number; all share d_model and n_tokens."""
+    layers = [random_layer(c.n_heads, c.d_model, c.d_head, seed=seed) for c in costs]
+    generator = torch.Generator().manual_seed(seed)
+    return milliseconds(
+        layers, torch.randn(costs[0].n_tokens, costs[0].d_model, generator=generator), seconds=seconds
+    )
 
 
 def _config(n_heads: int, d_model: int, d_head: int | None) -> ModelConfig:

@@ -16,11 +16,11 @@ from models.zoo.untrained import UntrainedModel
 
 
 class Reading(NamedTuple):
-    """The layer, what enters it and what it computes; queries and keys are the same tokens."""
+    """The layer, what enters its attention and what that computes; queries and keys are the same tokens."""
 
     tokens: list[str]
     config: ModelConfig
-    attention: MultiHeadAttention
+    layer: Layer
     x: Float[Tensor, "position d_model"]
     q: Float[Tensor, "head query d_head"]
     k: Float[Tensor, "head key d_head"]
@@ -29,6 +29,25 @@ class Reading(NamedTuple):
     pattern: Float[Tensor, "head query key"]
     z: Float[Tensor, "head query d_head"]
     out: Float[Tensor, "query d_model"]
+
+    @property
+    def attention(self) -> MultiHeadAttention:
+        return self.layer.self_attention
+
+
+class Strongest(NamedTuple):
+    """The largest weight of a head's pattern, and where it stands."""
+
+    query: int
+    key: int
+    weight: float
+
+
+def strongest(pattern: Float[Tensor, "query key"]) -> Strongest:
+    """Where a head looks hardest; the first such place if there are several."""
+    at = int(pattern.argmax())
+    query, key = divmod(at, pattern.shape[1])
+    return Strongest(query, key, pattern[query, key].item())
 
 
 def of_untrained(model: UntrainedModel, text: str) -> Reading:
@@ -51,4 +70,4 @@ def _reading(model: Transformer, trace: Trace, number: int) -> Reading:
         x = layer.self_norm(x)
     names = ("q", "k", "v", "scores", "pattern", "z", "out")
     computed = {name: trace[f"encoder.{number}.self.{name}"] for name in names}
-    return Reading(trace.tokens["encoder"], model.config, layer.self_attention, x, **computed)
+    return Reading(trace.tokens["encoder"], model.config, layer, x, **computed)

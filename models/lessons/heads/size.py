@@ -1,8 +1,6 @@
-"""Where the parameters of a whole model are, counted by formula."""
+"""Where the parameters of a layer are, counted by formula."""
 
 from models.config import ModelConfig
-
-PARAMETER_FREE = ("none", "sinusoidal", "rotary", "alibi")
 
 
 def attention_parameters(config: ModelConfig) -> int:
@@ -19,22 +17,5 @@ def feed_forward_parameters(config: ModelConfig) -> int:
 
 
 def norm_parameters(config: ModelConfig) -> int:
-    """A gain for each channel, and a bias."""
-    return config.d_model * (2 if config.bias else 1)
-
-
-def model_parameters(config: ModelConfig) -> dict[str, int]:
-    """What each part of an encoder-only model with tied embeddings holds; the values add to all of it.
-
-    Raises ValueError for positions with parameters of their own.
-    """
-    if config.positions not in PARAMETER_FREE:
-        known = ", ".join(PARAMETER_FREE)
-        raise ValueError(f"positions={config.positions!r} may have parameters; counted are {known}")
-    n_norms = 2 * config.n_layers + (config.norm == "pre")
-    return {
-        "embedding": config.vocab_size * config.d_model,
-        "attention": config.n_layers * attention_parameters(config),
-        "feed-forward": config.n_layers * feed_forward_parameters(config),
-        "norms": n_norms * norm_parameters(config),
-    }
+    """Two norms, each with a gain for every channel, and a bias."""
+    return 2 * config.d_model * (2 if config.bias else 1)

@@ -3,7 +3,7 @@
 import torch
 
 from models.engine.trace import Trace, within
-from models.lessons.heads.reading import Reading, of_translator, of_untrained
+from models.lessons.heads.reading import Reading, of_translator, of_untrained, strongest
 from tests.models.lessons.heads.conftest import SENTENCE, untrained
 
 
@@ -23,3 +23,7 @@ def test_tokens_are_the_models_own(translator):
     torch.testing.assert_close(
         trained.pattern, translator.trace(SENTENCE)["encoder.1.self.pattern"], rtol=0, atol=0
     )
+
+
+def test_strongest_by_hand():
+    assert strongest(torch.tensor([[0.2, 0.5, 0.3], [0.0, 0.25, 0.75]])) == (1, 2, 0.75)
