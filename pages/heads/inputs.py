@@ -1,0 +1,36 @@
+"""What the heads page can be asked, and the values that it offers."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from pages.shared.link import characters, one_of, param, whole
+
+SENTENCE = "the animal did not cross the street because it was too tired"
+MAX_WORDS = 20
+MODELS = {"random": "random weights", "layer0": "translator, layer 0", "layer1": "translator, layer 1"}
+N_HEADS = (1, 2, 3, 4, 6, 8, 12, 16)
+D_MODELS = (8, 16, 24, 32, 48, 64)
+D_HEADS = (0, 1, 2, 3, 4, 8, 16, 32, 64)  # 0: d_model / n_heads
+POSITIONS = ("sinusoidal", "rotary", "none")
+WIDTHS = (32, 64, 128)
+LENGTHS = (16, 32, 64, 128)
+HEAD_COUNTS = (1, 2, 4, 8, 16)
+
+
+@dataclass(frozen=True)
+class Inputs:
+    """All parts' inputs; `width`, `length` and `heads` are those of the costs."""
+
+    text: str = param(SENTENCE, characters(400))
+    model: str = param("random", one_of(tuple(MODELS)))
+    n_heads: int = param(4, one_of(N_HEADS))
+    d_model: int = param(32, one_of(D_MODELS))
+    d_head: int = param(0, one_of(D_HEADS))
+    positions: str = param("sinusoidal", one_of(POSITIONS))
+    seed: int = param(0, whole(0, 999))
+    head: int = param(0, whole(0, max(N_HEADS) - 1))
+    query: int = param(8, whole(0, MAX_WORDS + 1))
+    width: int = param(64, one_of(WIDTHS))
+    length: int = param(64, one_of(LENGTHS))
+    heads: int = param(8, one_of(HEAD_COUNTS))
