@@ -12,11 +12,16 @@ from models.engine.positions.relative_bias import RelativeBias
 from models.zoo.suite import LanguageModel
 
 
-def alibi_pattern(n_heads: int, n_positions: int) -> Float[Tensor, "head query key"]:
-    """Where each head looks when all words score alike: softmax of ALiBi's bias under a causal mask."""
+def alibi_scores(n_heads: int, n_positions: int) -> Float[Tensor, "head query key"]:
+    """ALiBi's bias on scores of 0, under a causal mask."""
     bias = alibi_bias(n_heads, n_positions, n_positions)  # [head, query, key]
     later = ~masks.causal(n_positions, n_positions)[0]
-    return bias.masked_fill(later, -torch.inf).softmax(dim=-1)
+    return bias.masked_fill(later, -torch.inf)
+
+
+def alibi_pattern(n_heads: int, n_positions: int) -> Float[Tensor, "head query key"]:
+    """Where each head looks when all words score alike."""
+    return alibi_scores(n_heads, n_positions).softmax(dim=-1)
 
 
 def half_distance(n_heads: int) -> Float[Tensor, " head"]:

@@ -37,3 +37,13 @@ def four_terms(
         torch.einsum("hd,qkhd->hqk", scheme.v[:, 0], r),
     )
     return lm.model.config.scale * torch.stack(terms)
+
+
+def spread(terms: Float[Tensor, "term head query key"]) -> Float[Tensor, "term head"]:
+    """How much each term tells keys apart: its standard deviation over the keys that a query may see, mean.
+
+    What is the same for all keys of a query changes nothing after softmax, and counts as 0 here.
+    """
+    n_words = terms.shape[-1]
+    rows = [terms[..., query, : query + 1].std(dim=-1, correction=0) for query in range(n_words)]
+    return torch.stack(rows, dim=-1).mean(dim=-1)  # [term, head, query] -> [term, head]

@@ -7,6 +7,7 @@ from jaxtyping import Float, Real
 from torch import Tensor
 
 from models.engine.positions import rotate, sinusoids
+from models.engine.positions.absolute import angles
 
 
 class Turned(NamedTuple):
@@ -19,6 +20,11 @@ class Turned(NamedTuple):
     k: Float[Tensor, "frame pair xy"]
     angle: Float[Tensor, "frame pair"]
     score: Float[Tensor, " frame"]
+
+
+def speeds(d_head: int, base: int | float) -> Float[Tensor, " pair"]:
+    """By how much each pair of channels turns from one position to the next, in radians."""
+    return angles(torch.tensor([1]), d_head, base)[0]
 
 
 def turn(

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 import torch
-from jaxtyping import Float
+from jaxtyping import Float, Int
 from torch import Tensor
 
 from models.engine.positions import sinusoids, waves
@@ -53,6 +53,12 @@ def by_distance(products: Float[Tensor, "*frame query key"]) -> ByDistance:
         torch.stack([diagonal.amin(-1) for diagonal in diagonals], dim=-1),
         torch.stack([diagonal.amax(-1) for diagonal in diagonals], dim=-1),
     )
+
+
+def most_alike(products: Float[Tensor, "position other"]) -> Int[Tensor, " position"]:
+    """For each position, the other one with which its dot product is largest."""
+    itself = torch.eye(len(products), dtype=torch.bool)
+    return products.masked_fill(itself, -torch.inf).argmax(dim=-1)
 
 
 def shift_matrix(shift: int, d_model: int, base: int | float) -> Float[Tensor, "channel channel"]:

@@ -8,6 +8,7 @@ from transformers.models.t5.modeling_t5 import T5Attention
 
 from models.lessons.positions.biases import (
     alibi_pattern,
+    alibi_scores,
     bucket_matrix,
     half_distance,
     never_trained,
@@ -17,10 +18,12 @@ from models.lessons.positions.biases import (
 
 def test_alibi_pattern_is_a_softmax_of_the_papers_biases():
     """Press et al. 2022: for 8 heads 1/2, 1/4, ..., 1/256."""
-    pattern = alibi_pattern(8, 10)
+    pattern, scores = alibi_pattern(8, 10), alibi_scores(8, 10)
     for head in range(8):
         slope = 1 / 2 ** (head + 1)
         for query in range(10):
+            biases = [slope * (key - query) if key <= query else -math.inf for key in range(10)]
+            assert scores[head, query].tolist() == biases
             weights = [math.exp(-slope * (query - key)) for key in range(query + 1)]
             expected = [weight / sum(weights) for weight in weights] + [0.0] * (9 - query)
             assert pattern[head, query].tolist() == pytest.approx(expected)

@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from models.engine.trace import Trace
-from models.lessons.positions.four_terms import TERMS, four_terms
+from models.lessons.positions.four_terms import TERMS, four_terms, spread
 
 
 def test_the_terms_sum_to_the_scores_of_the_trace(suite, ids):
@@ -49,3 +49,17 @@ def test_each_term_is_its_formula(suite, ids):
             )
         ]
         assert terms[:, head, query, key].tolist() == pytest.approx(expected, abs=1e-9)
+
+
+def test_spread_is_a_deviation_over_visible_keys_in_a_plain_loop():
+    terms = torch.randn(4, 2, 5, 5, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
+    found = spread(terms)
+    for term, head in [(0, 0), (3, 1)]:
+        deviations = []
+        for query in range(5):
+            seen = terms[term, head, query, : query + 1].tolist()
+            mean = sum(seen) / len(seen)
+            deviations.append(math.sqrt(sum((value - mean) ** 2 for value in seen) / len(seen)))
+        assert found[term, head].item() == pytest.approx(sum(deviations) / 5)
+    alike_for_all_keys = torch.randn(4, 2, 5, 1, dtype=torch.float64).expand(4, 2, 5, 5)
+    assert spread(alike_for_all_keys).abs().max() < 1e-12

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 import torch
 
-from models.lessons.positions.turns import added_scores, rotary_scores, turn
+from models.lessons.positions.turns import added_scores, rotary_scores, speeds, turn
 from models.lessons.positions.waves import by_distance
 
 GENERATOR = torch.Generator().manual_seed(0)
@@ -37,6 +37,14 @@ def test_turning_is_multiplying_by_complex_numbers(base: int):
             expected = [[z.real, z.imag] for z in as_complex(vector, at, base)]
             np.testing.assert_allclose(pairs[frame].numpy(), expected, rtol=0, atol=1e-12)
         assert turned.score[frame].item() == pytest.approx(complex_score(position, position - 2, base))
+
+
+def test_speeds_are_the_papers_and_those_of_the_turning():
+    assert speeds(8, BASE).tolist() == pytest.approx([1, 0.1, 0.01, 0.001])
+    turned = turn(Q, K, torch.tensor([4, 5]), 0, BASE)
+    for pair, speed in enumerate(speeds(8, BASE).tolist()):
+        before, after = (complex(*turned.q[frame, pair].tolist()) for frame in (0, 1))
+        assert cmath.phase(after / before) == pytest.approx(speed)
 
 
 def test_the_angle_is_from_k_to_q():

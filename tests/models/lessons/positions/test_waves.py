@@ -10,6 +10,7 @@ from models.lessons.positions.waves import (
     added_vectors,
     by_distance,
     dot_products,
+    most_alike,
     shift_error,
     shift_matrix,
     wave_tables,
@@ -66,6 +67,13 @@ def test_by_distance_is_a_plain_loop_over_pairs():
 
 def test_equal_distances_of_waves_have_equal_products():
     assert by_distance(dot_products(wave_tables(64, 32, BASES))).spread < 1e-12
+
+
+def test_most_alike_is_the_largest_product_with_another_position():
+    matrix = torch.randn(9, 9, generator=torch.Generator().manual_seed(0))
+    for position, other in enumerate(most_alike(matrix).tolist()):
+        assert other != position
+        assert all(matrix[position, other] >= matrix[position, q] for q in range(9) if q != position)
 
 
 @pytest.mark.parametrize("shift", [0, 1, 5, 60])
