@@ -1,0 +1,36 @@
+"""What the page on softmax computes from, for all of its parts."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from pages.shared.link import characters, number, one_of, param, whole
+
+N_LOGITS = (4, 8, 16, 32, 64, 256)
+N_KEYS = (8, 16, 64, 128)
+STACKS = {"encoder.self": "Encoder self", "decoder.self": "Decoder self", "decoder.cross": "Cross"}
+SCOPES = {"layer": "All heads of the layer", "head": "This head"}
+PRONOUN = -1
+"""In place of a position: where the sentence has its pronoun."""
+MAX_POSITION = 64
+TEXT = "the animal did not cross the street because it was too wide"
+
+
+@dataclass(frozen=True)
+class Inputs:
+    """The controls of the page."""
+
+    deviation: float = param(1.0, number(0.01, 100))
+    n_logits: int = param(16, one_of(N_LOGITS))
+    seed: int = param(0, whole(0, 999))
+    d_k: int = param(64, whole(1, 1_024))
+    n_keys: int = param(64, one_of(N_KEYS))
+    temperature: float = param(1.0, number(0.02, 50))
+    text: str = param(TEXT, characters(2_000))
+    stack: str = param("encoder.self", one_of(tuple(STACKS)))
+    layer: int = param(1, whole(0, 1))
+    head: int = param(3, whole(0, 3))
+    scope: str = param("layer", one_of(tuple(SCOPES)))
+    query: int = param(PRONOUN, whole(PRONOUN, MAX_POSITION))
+    step: int = param(PRONOUN, whole(PRONOUN, MAX_POSITION))
+    height: int = param(20, whole(-120, 120))
