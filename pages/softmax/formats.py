@@ -105,8 +105,8 @@ def _notices(naive: dict[str, Computed], stable: dict[str, Computed], heights: n
         if found:
             story = f"the exps sum to {' and '.join(found)}, and softmax as written fails"
         notices.append(
-            f"Largest logit **{height:.0f}**: {story}. With the maximum subtracted, weights are off by at most "
-            f"**{short(worst[at])}** in any format.".replace("**-", "**−")
+            f"Largest logit **{height:.0f}**: {story}. With the maximum subtracted, weights are off by at "
+            f"most **{short(worst[at])}** in any format.".replace("**-", "**−")
         )
     return notices
 

@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass
 
 import torch
-from jaxtyping import Float
+from jaxtyping import Bool, Float
 from torch import Tensor
 
 FORMATS = {"float32": torch.float32, "bfloat16": torch.bfloat16, "float16": torch.float16}
@@ -51,6 +51,11 @@ def compute(x: Float[Tensor, "frame n"], dtype: torch.dtype, *, subtract_max: bo
     exps, total, weights = (stable if subtract_max else naive)(x.to(dtype))
     error = (weights.double() - x.softmax(dim=-1)).abs().amax(dim=-1)
     return Computed(exps.double(), total.double()[:, 0], weights.double(), error)
+
+
+def fails(written: Computed, subtracted: Computed) -> Bool[Tensor, " frame"]:
+    """Where the formula as written gives NaN, or weights worse by 0.01 than with the maximum subtracted."""
+    return ~(written.error < subtracted.error + 0.01)
 
 
 def overflow_at(dtype: torch.dtype) -> float:

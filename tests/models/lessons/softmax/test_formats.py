@@ -11,6 +11,7 @@ from models.lessons.softmax.formats import (
     HEIGHTS,
     STEPS,
     compute,
+    fails,
     logits,
     naive,
     overflow_at,
@@ -89,6 +90,16 @@ def test_after_subtracting_the_maximum_every_height_gives_weights(name):
     result = computed(name, subtract_max=True)
     assert result.weights.isfinite().all()
     assert result.weights.sum(-1).tolist() == pytest.approx([1] * len(HEIGHTS), abs=0.02)
+
+
+@pytest.mark.parametrize(
+    ("name", "first", "last"), [("float32", -100, 87), ("bfloat16", -90, 87), ("float16", -14, 9)]
+)
+def test_where_the_formula_as_written_fails(name, first, last):
+    failing = fails(computed(name, subtract_max=False), computed(name, subtract_max=True))
+    works = HEIGHTS[~failing]
+    assert works.tolist() == list(range(int(works.min()), last + 1))  # one stretch, up to the overflow
+    assert abs(works.min() - first) <= 2
 
 
 def test_bfloat16_pays_for_its_range_with_digits():
