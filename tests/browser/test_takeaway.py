@@ -126,22 +126,6 @@ def test_the_table_holds_every_cell_of_the_head(lab: Lab) -> None:
         np.testing.assert_allclose(table[column], expected.ravel(), atol=1e-5)
 
 
-@pytest.mark.parametrize("positions", ["rotary", "t5"])
-def test_table_and_figure_tell_the_bias_of_positions(lab: Lab, positions: str) -> None:
-    lab.untrained(positions=positions, **{**OPEN, "view": "numbers", "query": 7, "key": 1})
-    dialog = open_dialog(lab)
-    table = pd.read_csv(io.BytesIO(content(press(lab, dialog, "This head, CSV"))))
-    trace = untrained(positions=positions, seed=5)
-    assert ("bias" in table) == (positions == "t5")
-    bias = table.get("bias", 0)
-    np.testing.assert_allclose(table["score"], 0.25 * table["dot_product"] + bias, atol=1e-5)
-    np.testing.assert_allclose(table["score"], trace["encoder.1.self.scores"][2].ravel(), atol=1e-5)
-    drawn = " ".join(dialog.locator(".js-plotly-plot .annotation-text").all_inner_texts())
-    assert ("bias" in drawn) == (positions == "t5")
-    if positions == "t5":
-        assert f"{trace['encoder.1.self.bias'][2, 7, 1].item():.4g}" in drawn.replace("−", "-")
-
-
 def test_the_code_reproduces_the_untrained_models_pattern(lab: Lab) -> None:
     lab.untrained(n_heads=8, d_head=16, norm="post", mask="causal", **OPEN)
     code = code_of(open_dialog(lab))
