@@ -39,7 +39,7 @@ def lesson(inputs: Inputs) -> Lesson:
     n_words, d_model = plain.original.shape
     return Lesson(
         see="An encoder of 2 layers reads a sentence, then the same words in another order: one row of "
-        "outputs for each word. Above without positions, below with sinusoidal positions added to the embeddings.",
+        "outputs for each word. Above without positions, below with sinusoidal positions added.",
         board=board,
         formula=r"f(P X) = P f(X) \quad\text{for every reordering } P",
         sizes=rf"n = {n_words} \text{{ words}},\; d_\text{{model}} = {d_model}",
