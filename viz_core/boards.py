@@ -43,7 +43,7 @@ class Matrix:
     row_axis: str = ""
     column_axis: str = ""
     scale: Literal["weights", "signed", "mask", "plain"] = "signed"
-    reach: float | None = None
+    reach: int | float | None = None
     digits: int = 2
     edit: str | None = None
     words: tuple[str, str] | tuple[()] = ()
@@ -93,7 +93,7 @@ class Curves:
     y_label: str = ""
     log_x: bool = False
     log_y: bool = False
-    y_range: tuple[float, float] | None = None
+    y_range: tuple[int | float, int | float] | None = None
     at: np.ndarray | None = None
 
     def __post_init__(self) -> None:
@@ -121,7 +121,7 @@ class Bars:
     x_label: str = ""
     y_label: str = ""
     colour: Colour = "accent"
-    reach: float | None = None
+    reach: int | float | None = None
     digits: int = 2
     axis: str = ""
 
@@ -138,7 +138,7 @@ class Plane:
     names: Sequence[str]
     colours: Sequence[Colour]
     title: str = ""
-    reach: float | None = None
+    reach: int | float | None = None
     circle: bool = False
 
     def __post_init__(self) -> None:
@@ -179,8 +179,8 @@ class Node:
 
     id: str
     label: str
-    column: float
-    row: float
+    column: int | float
+    row: int | float
     colour: Colour | None = None
     changed: bool = False
     note: str = ""

@@ -71,7 +71,7 @@ class _Sheet:
         self.height, self.places = self._place([_stretched(line, self.width) for line in lines])
 
     def _place(self, lines: list[list[tuple[Panel, Room]]]) -> tuple[float, list[tuple[Panel, Place]]]:
-        found: list[tuple[Panel, dict[str, float]]] = []
+        found: list[tuple[Panel, dict[str, int | float]]] = []
         top = float(self.head)
         for line in lines:
             top += max(room.above for _, room in line)
@@ -130,7 +130,7 @@ class _Sheet:
             notes.append(self._head(said, self.n_notice * words.NOTICE_LINE + 4))
         return notes
 
-    def _head(self, text: str, down: float, **style: Any) -> dict[str, Any]:
+    def _head(self, text: str, down: int | float, **style: Any) -> dict[str, Any]:
         size = (self.width, self.height)
         page = Place(
             number=1, left=0, top=0, width=self.width, height=self.height, sheet=size, dark=self.dark
@@ -151,11 +151,11 @@ def _lines(row: Sequence[Panel]) -> list[list[tuple[Panel, Room]]]:
     return lines
 
 
-def _across(rooms: Sequence[Room]) -> float:
+def _across(rooms: Sequence[Room]) -> int | float:
     return sum(room.across for room in rooms) + _GAP * (len(rooms) - 1)
 
 
-def _stretched(line: list[tuple[Panel, Room]], width: float) -> list[tuple[Panel, Room]]:
+def _stretched(line: list[tuple[Panel, Room]], width: int | float) -> list[tuple[Panel, Room]]:
     """The line with its charts grown into the width that is free."""
     rooms = [room for _, room in line]
     free = (width - _across(rooms)) / max(1, sum(room.stretch > 0 for room in rooms))

@@ -13,6 +13,7 @@ from viz_core.board_figures.sheet import (
     MEDIUM,
     SMALL,
     Drawing,
+    Pair,
     Place,
     Room,
     Trace,
@@ -70,7 +71,7 @@ def _name(text: str) -> dict[str, Any]:
     return {"text": word(text, 80), "font": {"size": SMALL + 1}, "standoff": 6}
 
 
-def _span(values: np.ndarray, log: bool, room: float = 0) -> tuple[float, float]:
+def _span(values: np.ndarray, log: bool, room: int | float = 0) -> Pair:
     """From the lowest to the highest number that can be drawn, with a share of it as room at both ends."""
     low, high = extent(values[values > 0] if log else values)
     if low == high:
@@ -82,7 +83,7 @@ def _span(values: np.ndarray, log: bool, room: float = 0) -> tuple[float, float]
     return low - more, high + more
 
 
-def _scale(span: tuple[float, float], log: bool) -> dict[str, Any]:
+def _scale(span: Pair, log: bool) -> dict[str, Any]:
     if not log:
         return {"range": list(span)}
     low, high = (float(end) for end in np.log10(span))
@@ -112,7 +113,7 @@ def _curve(panel: Curves, line: Line, frame: int, place: Place) -> Trace:
 
 
 def _band(
-    x: np.ndarray, low: np.ndarray, high: np.ndarray, floor: float, log: bool, colour: str, place: Place
+    x: np.ndarray, low: np.ndarray, high: np.ndarray, floor: int | float, log: bool, colour: str, place: Place
 ) -> Trace:
     """The area between low and high; on a logarithmic axis, what lies at or below 0 ends at its floor."""
     known = np.isfinite(low) & np.isfinite(high)
@@ -130,9 +131,7 @@ def _band(
     )
 
 
-def _upright(
-    panel: Curves, here: float, frame: int, y_range: tuple[float, float], place: Place
-) -> list[Trace]:
+def _upright(panel: Curves, here: int | float, frame: int, y_range: Pair, place: Place) -> list[Trace]:
     """Where the frame stands on x, and the points of the lines there."""
     nearest = int(np.abs(panel.x - here).argmin())
     points = np.array([at_frame(line.y, frame, 1)[nearest] for line in panel.lines], dtype=np.float64)
@@ -151,7 +150,7 @@ def _upright(
     ]  # fmt: skip
 
 
-def _legend(panel: Curves, width: float) -> list[list[Line]]:
+def _legend(panel: Curves, width: int | float) -> list[list[Line]]:
     """The lines' names, as many beside each other as fit; none for one line that the title names."""
     rows: list[list[Line]] = []
     taken = width

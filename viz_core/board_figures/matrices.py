@@ -33,7 +33,7 @@ _AXIS = 22
 _BAR = 80
 
 
-def cell_width(row: Sequence[Panel], taken: float) -> int:
+def cell_width(row: Sequence[Panel], taken: int | float) -> int:
     """Pixels of a cell, the same for all small matrices of a row whose other panels take `taken`."""
     columns = sum(panel.values.shape[-1] for panel in row if isinstance(panel, Matrix) and _is_small(panel))
     return int(max(_NARROWEST, min(_WIDEST, (WIDTH - taken) / max(1, columns))))
@@ -75,29 +75,29 @@ def _is_small(panel: Matrix) -> bool:
     return not panel.picture and n_rows <= _MOST_ROWS and n_columns <= _MOST_COLUMNS
 
 
-def _height(cell: int) -> float:
+def _height(cell: int) -> int | float:
     return max(24, cell * 0.62)
 
 
-def _upright(panel: Matrix, cell: float) -> bool:
+def _upright(panel: Matrix, cell: int | float) -> bool:
     return room_for([word(name) for name in panel.columns]) > cell + 6
 
 
-def _above(panel: Matrix, cell: int) -> float:
+def _above(panel: Matrix, cell: int) -> int | float:
     """Pixels of the columns' names and their axis."""
     names = [word(name) for name in panel.columns]
     labels = (room_for(names) + 10 if _upright(panel, cell) else 22) if names else 8
     return labels + (_AXIS if panel.column_axis else 0)
 
 
-def _font(panel: Matrix, cell: float) -> float:
+def _font(panel: Matrix, cell: int | float) -> int | float:
     """The size at which the longest number fits a cell."""
     low, high = extent(panel.values)
     letters = max(2, *(len(written(number, panel.digits)) for number in (low, high)))
     return min(16, (cell - 6) / (0.58 * letters))
 
 
-def _texts(values: np.ndarray, panel: Matrix, cell: float) -> np.ndarray | None:
+def _texts(values: np.ndarray, panel: Matrix, cell: int | float) -> np.ndarray | None:
     """The number in each cell, or None where they do not fit."""
     if panel.scale == "mask" and _is_small(panel):
         off, on = panel.words or (("", "") if panel.edit else ("0", "1"))
@@ -213,7 +213,7 @@ def _axes_of(panel: Matrix, place: Place) -> dict[str, Any]:
     )
 
 
-def _axis(names: Sequence[str], count: int, pixels: float, name: str, place: Place) -> dict[str, Any]:
+def _axis(names: Sequence[str], count: int, pixels: int | float, name: str, place: Place) -> dict[str, Any]:
     step = 1 if count * _axes.SPACING <= pixels else _axes.every(count, pixels)
     ticks = list(range(0, count, step)) if names else []
     colour = place.palette[name] if name in ("query", "key", "value") else place.palette["muted"]

@@ -14,6 +14,7 @@ from viz_core.labels import escape, visible
 
 WIDTH = 1080  # what panels of a row share, as on a screen
 CAPTION = 26
+Pair = tuple[int | float, int | float]
 Trace = dict[str, Any]  # as plotly takes it: checked once in the figure, not again in each of its frames
 SMALL, MEDIUM = 12, 14  # sizes of type
 
@@ -22,16 +23,16 @@ SMALL, MEDIUM = 12, 14  # sizes of type
 class Room:
     """Pixels that a panel needs: its body and what stands around it. stretch: how wide the body may grow."""
 
-    width: float
-    height: float
-    left: float = 0
-    right: float = 0
-    above: float = 0
-    below: float = 0
-    stretch: float = 0
+    width: int | float
+    height: int | float
+    left: int | float = 0
+    right: int | float = 0
+    above: int | float = 0
+    below: int | float = 0
+    stretch: int | float = 0
 
     @property
-    def across(self) -> float:
+    def across(self) -> int | float:
         return self.left + self.width + self.right
 
 
@@ -40,11 +41,11 @@ class Place:
     """A panel's body on the sheet, in pixels from the upper left corner. number: names its axes."""
 
     number: int
-    left: float
-    top: float
-    width: float
-    height: float
-    sheet: tuple[float, float]
+    left: int | float
+    top: int | float
+    width: int | float
+    height: int | float
+    sheet: Pair
     dark: bool
 
     @property
@@ -67,26 +68,28 @@ class Place:
             f"yaxis{self.number}": {**plain, "domain": [bottom, top], "anchor": self.on["xaxis"], **y},
         }
 
-    def note(self, text: str, x: float, y: float, **style: Any) -> dict[str, Any]:
+    def note(self, text: str, x: int | float, y: int | float, **style: Any) -> dict[str, Any]:
         """An annotation at pixels right of and below the body's upper left corner."""
         across, up = self._at(x, y)
         place = {"x": across, "y": up, "xref": "paper", "yref": "paper", "xanchor": "left", "align": "left"}
         return {"text": text, "showarrow": False, **place, **style}
 
-    def box(self, left: float, top: float, right: float, bottom: float, **style: Any) -> dict[str, Any]:
+    def box(
+        self, left: int | float, top: int | float, right: int | float, bottom: int | float, **style: Any
+    ) -> dict[str, Any]:
         """A rectangle, in the same pixels."""
         (x0, y0), (x1, y1) = self._at(left, top), self._at(right, bottom)
         corners = {"x0": x0, "y0": y0, "x1": x1, "y1": y1}
         return {"type": "rect", "xref": "paper", "yref": "paper", **corners, **style}
 
-    def caption(self, title: str, up: float, colour: str | None = None) -> list[dict[str, Any]]:
+    def caption(self, title: str, up: int | float, colour: str | None = None) -> list[dict[str, Any]]:
         """The panel's title, `up` pixels above the body."""
         if not title:
             return []
         font = {"size": MEDIUM, "color": colour or self.palette["ink"]}
         return [self.note(f"<b>{escape(title)}</b>", 0, -up, yanchor="bottom", font=font)]
 
-    def _at(self, x: float, y: float) -> tuple[float, float]:
+    def _at(self, x: int | float, y: int | float) -> Pair:
         width, height = self.sheet
         return (self.left + x) / width, 1 - (self.top + y) / height
 
@@ -103,16 +106,16 @@ class Drawing:
 
 def at_frame(array: np.ndarray, frame: int, axes: int) -> np.ndarray:
     """One frame of [*frame, ...], which has `axes` axes without it."""
-    return array[frame] if array.ndim > axes else array
+    return np.asarray(array[frame]) if array.ndim > axes else array
 
 
-def extent(*arrays: np.ndarray) -> tuple[float, float]:
+def extent(*arrays: np.ndarray) -> Pair:
     """The smallest and largest finite number; 0 and 1 if there is none."""
     finite = np.concatenate([array[np.isfinite(array)].ravel() for array in arrays]).astype(np.float64)
     return (float(finite.min()), float(finite.max())) if finite.size else (0.0, 1.0)
 
 
-def reach_of(array: np.ndarray, given: float | None) -> float:
+def reach_of(array: np.ndarray, given: int | float | None) -> int | float:
     """What the strongest colour or longest arrow stands for; by default the largest number of all frames."""
     return given or max(map(abs, extent(array))) or 1.0
 
@@ -122,12 +125,12 @@ def word(text: str, longest: int = 16) -> str:
     return escape(visible(text, max_length=longest)) if text else ""
 
 
-def room_for(words: Sequence[str], size: int = SMALL) -> float:
+def room_for(words: Sequence[str], size: int = SMALL) -> int | float:
     """Pixels for the widest of some labels, 0 for none."""
     return _axes.label_room(words, size) if words else 0
 
 
-def written(value: float, digits: int) -> str:
+def written(value: int | float, digits: int) -> str:
     """A number as the screen writes it: tiny ones as powers of ten, with a proper minus."""
     if np.isnan(value):
         return "NaN"
@@ -140,6 +143,6 @@ def written(value: float, digits: int) -> str:
     return f"{mantissa}e{int(exponent)}".replace("-", "−")
 
 
-def brief(value: float, digits: int) -> str:
+def brief(value: int | float, digits: int) -> str:
     """A number where there is little room: without the power of ten of a tiny one."""
     return "≈0" if value != 0 and abs(value) < 0.5 * 10**-digits else written(value, digits)

@@ -11,7 +11,9 @@ from viz_core._axes import text_width
 from viz_core.board_figures.sheet import (
     CAPTION,
     MEDIUM,
+    SMALL,
     Drawing,
+    Pair,
     Place,
     Room,
     Trace,
@@ -23,7 +25,7 @@ from viz_core.boards import Diagram, Layers
 
 _FLOOR = 60  # pixels from layer to layer
 _TOKEN = 46
-_BOX, _BOX_STEP = 34, 54  # height of a box, and from row to row
+_BOX, _NOTED_BOX, _BOX_STEP = 34, 46, 58  # height of a box, of one with a note, and from row to row
 _ARROW = 40
 
 
@@ -80,7 +82,7 @@ def draw_layers(panel: Layers, place: Place, frame: int) -> Drawing:
     return Drawing(traces, axes, place.caption(panel.title, 8))
 
 
-def _token_step(panel: Layers) -> float:
+def _token_step(panel: Layers) -> int | float:
     return max(_TOKEN, room_for([word(token) for token in panel.tokens]) + 8)
 
 
@@ -110,40 +112,50 @@ def diagram_room(panel: Diagram) -> Room:
 def draw_diagram(panel: Diagram, place: Place) -> Drawing:
     columns = max(node.column for node in panel.nodes) + 1
     rows = max(node.row for node in panel.nodes) + 1
-    wide = _box_width(panel)
+    wide, tall = _box_width(panel), _box_height(panel)
     centre = {
         node.id: ((node.column + 0.5) * place.width / columns, (node.row + 0.5) * place.height / rows)
         for node in panel.nodes
     }
     drawing = Drawing(notes=place.caption(panel.title, 8))
     for start, end in panel.edges:
-        drawing.notes.append(_arrow(centre[start], centre[end], wide, place))
+        drawing.notes.append(_arrow(centre[start], centre[end], (wide, tall), place))
     for node in panel.nodes:
         x, y = centre[node.id]
         colour = place.palette["ink"] if node.colour is None else place.colour(node.colour)
         accent = theme.with_alpha(place.palette["accent"], 0.14)
         drawing.shapes.append(
             place.box(
-                x - wide / 2, y - _BOX / 2, x + wide / 2, y + _BOX / 2,
+                x - wide / 2, y - tall / 2, x + wide / 2, y + tall / 2,
                 line={"color": colour, "width": 3 if node.changed else 1.5},
                 fillcolor=accent if node.changed else place.palette["background"],
             )
         )  # fmt: skip
         label = f"<b>{word(node.label, 40)}</b>" if node.changed else word(node.label, 40)
+        if node.note:
+            label += f'<br><span style="font-size:{SMALL}px">{word(node.note, 40)}</span>'
         font = {"size": MEDIUM, "color": colour}
         drawing.notes.append(place.note(label, x, y, xanchor="center", yanchor="middle", font=font))
     return drawing
 
 
-def _box_width(panel: Diagram) -> float:
-    return max(70, *(text_width(word(node.label, 40), MEDIUM) + 20 for node in panel.nodes))
+def _box_width(panel: Diagram) -> int | float:
+    widths = (
+        max(text_width(word(node.label, 40), MEDIUM), text_width(word(node.note, 40), SMALL))
+        for node in panel.nodes
+    )
+    return max(70, *(width + 20 for width in widths))
 
 
-def _arrow(start: tuple[float, float], end: tuple[float, float], wide: float, place: Place) -> dict[str, Any]:
+def _box_height(panel: Diagram) -> int | float:
+    return _NOTED_BOX if any(node.note for node in panel.nodes) else _BOX
+
+
+def _arrow(start: Pair, end: Pair, box: Pair, place: Place) -> dict[str, Any]:
     """From the side of a box to the facing side of another; up or down where one stands over the other."""
     (x1, y1), (x2, y2) = start, end
     level = abs(x2 - x1) > 1
-    out_x, out_y = (np.sign(x2 - x1) * wide / 2, 0) if level else (0, np.sign(y2 - y1) * _BOX / 2)
+    out_x, out_y = (np.sign(x2 - x1) * box[0] / 2, 0) if level else (0, np.sign(y2 - y1) * box[1] / 2)
     tail, head = (x1 + out_x, y1 + out_y), (x2 - out_x, y2 - out_y)
     return {
         **place.note("", *head, arrowcolor=place.palette["muted"], arrowwidth=1.5, arrowhead=2, standoff=2),

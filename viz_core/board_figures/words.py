@@ -46,7 +46,7 @@ def _said(fact: Fact, frame: int) -> str:
     return f"{value:z,.0f}".replace("-", "−") if whole else written(value, fact.digits)
 
 
-def _width(fact: Fact) -> float:
+def _width(fact: Fact) -> int | float:
     """Room for the longest that a fact says in any frame."""
     frames = 1 if isinstance(fact.values, str) else np.size(fact.values)
     longest = max(text_width(_said(fact, frame), _LARGE) for frame in range(frames))
@@ -77,7 +77,7 @@ def draw_sign(panel: Sign, place: Place) -> Drawing:
     return Drawing(notes=[middle])
 
 
-def notice_lines(notice: str, width: float) -> list[str]:
+def notice_lines(notice: str, width: int | float) -> list[str]:
     """The sentence to notice, bold between **stars**, in lines of about `width` pixels."""
     lines, bold = [], False
     for line in textwrap.wrap(notice, int(width / (0.52 * NOTICE_SIZE))):
