@@ -9,6 +9,22 @@ from playwright.sync_api import Locator, Page, expect
 
 from tests.browser.lab import SECONDS, read_number
 
+LAB_PAGES = ("attention", "softmax", "heads", "masks", "positions")
+SHOWN = """
+(board) => {
+  const told = {
+    CANVAS: (node) => node.toDataURL(),
+    INPUT: (node) => node.value,
+    BUTTON: (node) => node.ariaPressed,
+    path: (node) => node.getAttribute("d"),
+    rect: (node) => node.getAttribute("height"),
+  };
+  const drawn = board.querySelectorAll(".rows :is(canvas, input, button, path, rect)");
+  const words = [".notice", ".scrub output", ".rows"].map((part) => board.querySelector(part).innerText);
+  return [...words, ...[...drawn].map((node) => told[node.tagName](node))].join("\\n");
+}
+"""
+
 
 class BoardPage:
     """One lab page in one tab."""
@@ -24,8 +40,13 @@ class BoardPage:
     def open(self, **params: Any) -> "BoardPage":
         """Open the page by a link with these query parameters (`part` chooses the part)."""
         self.page.goto(f"/{self.name}?{urlencode(params)}")
+        return self.wait()
+
+    def wait(self) -> "BoardPage":
+        """Until the page is there and nothing on it moves any more."""
         self.board.wait_for()
         expect(self.page.get_by_text("Predict, then reveal")).to_be_visible()
+        self.settle()
         return self
 
     @contextmanager
@@ -43,14 +64,46 @@ class BoardPage:
         self.page.evaluate("new Promise((done) => requestAnimationFrame(() => setTimeout(done, 100)))")
         assert len(self.sent) == before, "a frame was sent to the server"
 
+    @property
+    def part_chooser(self) -> Locator:
+        return self.page.locator(".st-key-lab_heading").get_by_role("radio")
+
     def choose_part(self, label: str) -> None:
         with self.redrawn():
-            self.page.get_by_test_id("stButtonGroup").get_by_role("radio", name=label, exact=True).click()
+            self.page.locator(".st-key-lab_heading").get_by_role("radio", name=label, exact=True).click()
+        self.settle()
+
+    def each_part(self) -> Iterator[str]:
+        """Go through the parts of the page, the one that is shown first; their labels."""
+        for label in self.part_chooser.all_inner_texts():
+            if not self.part_chooser.and_(self.page.get_by_role("radio", name=label, checked=True)).count():
+                self.choose_part(label)
+            yield label
+
+    def settle(self) -> None:
+        """Wait until the server has sent all that belongs to the last change, and the page shows it."""
+        expect(self.page.get_by_test_id("stApp")).to_have_attribute("data-test-script-state", "notRunning")
+        expect(self.page.locator("[data-stale=true]")).to_have_count(0)
+
+    @property
+    def experiments(self) -> Locator:
+        """The buttons of "Try this"."""
+        return self.page.locator(".st-key-lab_tries").get_by_role("button")
 
     def attempt(self, label: str) -> None:
         """Click an experiment of "Try this"."""
         with self.redrawn():
             self.page.locator(".st-key-lab_tries").get_by_role("button", name=label, exact=True).click()
+        self.settle()
+
+    def reset(self) -> None:
+        with self.redrawn():
+            self.page.get_by_role("button", name="Reset", exact=True).click()
+        self.settle()
+
+    def shown(self) -> str:
+        """All that the board shows but for its sizes: words, numbers, curves and pictures."""
+        return self.board.evaluate(SHOWN)
 
     @property
     def notice(self) -> str:
@@ -74,7 +127,7 @@ class BoardPage:
 
     def numbers(self, title: str) -> list[list[float]]:
         """The same as numbers; a masked cell is -inf."""
-        return [[read_number(cell) for cell in row] for row in self.cells(title)]
+        return [[read_number(cell.removeprefix("≈")) for cell in row] for row in self.cells(title)]
 
     def cell(self, title: str, row: int, column: int) -> Locator:
         return self.panel(title).locator("tbody tr").nth(row).locator("[data-cell]").nth(column)

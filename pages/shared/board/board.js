@@ -136,6 +136,13 @@ class Board {
     this.each((panel) => panel.light?.(lit));
   }
 
+  /* What an axis calls its entry, in whichever panel that is written: names beside one matrix serve all of its row. */
+  nameOf(axis, at) {
+    const named = (panel) => [[panel.row_axis, panel.rows], [panel.column_axis, panel.columns], [panel.axis, panel.labels]];
+    const found = this.header.board.rows.flat().flatMap(named).find(([name, names]) => axis && name === axis && names?.length);
+    return found?.[1][at] ?? at;
+  }
+
   colour(name) {
     return typeof name === "number" ? this.theme.heads[name % this.theme.heads.length] : this.theme[name];
   }

@@ -144,12 +144,25 @@ class CurvesPanel extends Chart {
   }
 
   trace({ line, band, path }, frame) {
+    const forth = Array.from(this.spec.x.values.keys());
+    path.setAttribute("d", this.outline(line.y.frame(frame, 1), forth));
+    if (!band) return;
+    const upper = this.outline(line.high.frame(frame, 1), forth);
+    const lower = this.outline(line.low.frame(frame, 1), forth.reverse());
+    band.setAttribute("d", `${upper}${lower.replace("M", "L")}Z`);
+  }
+
+  /* A path through the points in this order, with a gap where there is no number. */
+  outline(values, order) {
     const [x, y] = this.axes;
-    const xs = this.spec.x.values;
-    const join = (values, order) => order.filter((i) => Number.isFinite(values[i])).map((i) => `${x.place(xs[i]).toFixed(1)} ${this.clamp(y.place(values[i])).toFixed(1)}`).join("L");
-    const forth = Array.from(xs.keys());
-    path.setAttribute("d", `M${join(line.y.frame(frame, 1), forth)}`);
-    if (band) band.setAttribute("d", `M${join(line.high.frame(frame, 1), forth)}L${join(line.low.frame(frame, 1), forth.slice().reverse())}Z`);
+    let drawn = "";
+    let pen = "M";
+    for (const i of order) {
+      const isNumber = Number.isFinite(values[i]);
+      if (isNumber) drawn += `${pen}${x.place(this.spec.x.values[i]).toFixed(1)} ${this.clamp(y.place(values[i])).toFixed(1)}`;
+      pen = isNumber ? "L" : "M";
+    }
+    return drawn;
   }
 
   clamp(at) {
@@ -160,17 +173,15 @@ class CurvesPanel extends Chart {
     for (const each of this.drawn) if (!each.still) this.trace(each, frame);
     if (!this.spec.at) return;
     const [x, y] = this.axes;
-    const here = this.spec.at.values[frame];
-    const place = x.place(here);
+    const nearest = this.nearest(this.spec.at.values[frame]);
+    const place = x.place(this.spec.x.values[nearest]); // where there is a number, so that the dots lie on their lines
     this.upright.setAttribute("x1", place);
     this.upright.setAttribute("x2", place);
-    const nearest = this.nearest(here);
     this.spec.lines.forEach((line, i) => {
       const value = line.y.frame(frame, 1)[nearest];
       this.dots[i].setAttribute("cx", place);
       this.dots[i].setAttribute("cy", Number.isFinite(value) ? this.clamp(y.place(value)) : -100);
     });
-    this.frame = frame;
   }
 
   nearest(value) {
@@ -231,7 +242,7 @@ class BarsPanel extends Chart {
       bar.setAttribute("height", Math.abs(zero - top));
       if (!text) return;
       text.setAttribute("y", Math.max(this.area.top + 10, Math.min(zero, top) - 5));
-      text.textContent = value !== 0 && Math.abs(value) < 0.5 * 10 ** -this.spec.digits ? "≈0" : number(value, this.spec.digits);
+      text.textContent = shortNumber(value, this.spec.digits);
     });
   }
 

@@ -72,7 +72,7 @@ class MatrixPanel {
 
   cell(i, j) {
     const { spec } = this;
-    const name = `${spec.rows[i] ?? i}, ${spec.columns[j] ?? j}`;
+    const name = `${spec.rows[i] ?? this.board.nameOf(spec.row_axis, i)}, ${spec.columns[j] ?? this.board.nameOf(spec.column_axis, j)}`;
     let inner = null;
     if (spec.edit && spec.scale === "mask") inner = el("button", { type: "button", "aria-label": name });
     else if (spec.edit) inner = el("input", { type: "text", inputmode: "decimal", "aria-label": name, autocomplete: "off", onchange: () => this.send() });
@@ -101,7 +101,7 @@ class MatrixPanel {
         (inner ?? cell).textContent = value ? on : off;
       } else if (inner) {
         if (inner !== focused) inner.value = plainNumber(value);
-      } else if (this.written) cell.textContent = number(value, spec.digits);
+      } else if (this.written) cell.textContent = shortNumber(value, spec.digits);
       else cell.textContent = "";
     }
   }
@@ -111,7 +111,7 @@ class MatrixPanel {
     if (!this.isTable) return;
     const { spec } = this;
     const [low, high] = extent(spec.values.values);
-    const letters = Math.max(number(low, spec.digits).length, number(high, spec.digits).length, 2);
+    const letters = Math.max(shortNumber(low, spec.digits).length, shortNumber(high, spec.digits).length, 2);
     const font = Math.min(16, (cell - 6) / (0.58 * letters));
     this.written = spec.edit || spec.scale === "mask" || font >= 9;
     const longest = Math.max(0, ...spec.columns.map((name) => Math.min(16, [...name].length)));
@@ -134,7 +134,7 @@ class MatrixPanel {
 
   tell(i, j, value) {
     const { spec } = this;
-    const place = (axis, names, at) => `${axis} ${names[at] ?? at}`.trim();
+    const place = (axis, names, at) => `${axis} ${names[at] ?? this.board.nameOf(axis, at)}`.trim();
     const where = [place(spec.row_axis, spec.rows, i), place(spec.column_axis, spec.columns, j)].join(", ");
     return `${spec.title ? `${spec.title}: ` : ""}${where} = ${number(value, 4)}`;
   }

@@ -17,6 +17,11 @@ function number(value, digits = 2) {
   return (small ? value.toExponential(1) : value.toFixed(digits)).replaceAll("-", "−");
 }
 
+/* The same where there is little room: what the digits would round away is about nothing. */
+function shortNumber(value, digits = 2) {
+  return value !== 0 && Math.abs(value) < 0.5 * 10 ** -digits ? "≈0" : number(value, digits);
+}
+
 /* A group of buttons of which one (or, with `many`, any number) is pressed. The same buttons are kept while the
    options stay the same, so that keyboard focus survives a redraw. */
 class Choice {
