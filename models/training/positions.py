@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
@@ -115,11 +114,9 @@ def train_and_write(
     command: str,
 ) -> Iterator[float]:
     """Trains one model, yielding each step's loss, then writes weights and card to `out`/`positions`."""
-    start = time.monotonic()
     model = untrained(config.model(positions, len(tokenizer)), config.seed)
     yield from train(model, text, config)
-    seconds = round(time.monotonic() - start)
-    training = {"command": command, "seconds": seconds, **config.to_dict()}
+    training = {"command": command, **config.to_dict()}
     card = {
         "name": positions,
         "summary": f"next-word model of English sentences, one of a suite: positions={positions!r}",

@@ -1,0 +1,184 @@
+"""The shipped suite: what its cards claim, and that its models differ in their positions only."""
+
+import json
+from itertools import pairwise
+
+import pytest
+import torch
+
+from models import list_models
+from models.data.stream import english_text
+from models.training.positions import SuiteConfig, metrics
+from models.zoo import ModelFileError, suite
+from models.zoo.cards import CARD
+from models.zoo.suite import FOLDER, SCHEMES, held_out_texts, load_scheme, untrained
+
+CONFIG = SuiteConfig()
+LENGTH = CONFIG.length
+
+
+@pytest.fixture(scope="module")
+def models():
+    torch.set_num_threads(1)
+    return {scheme: load_scheme(scheme) for scheme in SCHEMES}
+
+
+def test_the_suite_is_small_and_of_safetensors():
+    files = [path for path in FOLDER.rglob("*") if path.is_file()]
+    assert {path.relative_to(FOLDER).as_posix() for path in files} == {
+        f"{scheme}/{name}" for scheme in SCHEMES for name in (CARD, f"{scheme}.safetensors")
+    }
+    assert sum(path.stat().st_size for path in files) <= 3 << 20
+
+
+def test_explore_does_not_list_them():
+    assert [card.name for card in list_models()] == ["translator"]
+
+
+@pytest.mark.parametrize("scheme", SCHEMES)
+def test_a_card_describes_its_file(models, scheme):
+    lm = models[scheme]
+    assert lm.card["config"] == CONFIG.model(scheme, len(lm.tokenizer)).to_dict()
+    assert {name: lm.card["training"][name] for name in CONFIG.to_dict()} == CONFIG.to_dict()
+    assert lm.card["parameters"] == sum(parameter.numel() for parameter in lm.model.parameters())
+    assert lm.card["training"]["command"].startswith("python -m models.training positions --out")
+    assert scheme in lm.card["training"]["command"]
+    assert lm.card["license"] == "MIT"
+    assert lm.card["limits"]
+    assert not lm.model.training
+
+
+def test_the_models_share_words_and_sizes(models):
+    one, *others = models.values()
+    for lm in others:
+        assert lm.tokenizer.vocabulary == one.tokenizer.vocabulary
+        sizes = {
+            name: value for name, value in lm.card["config"].items() if name not in ("positions", "max_len")
+        }
+        assert sizes == {name: one.card["config"][name] for name in sizes}
+
+
+@pytest.mark.parametrize("scheme", SCHEMES)
+def test_the_metrics_of_a_card_come_out_again(models, scheme, monkeypatch):
+    """On a quarter of the texts, within what so few can tell."""
+    monkeypatch.setattr("models.training.positions._TEXTS", 64)
+    found = metrics(models[scheme])["loss"]
+    claimed = models[scheme].card["metrics"]["loss"]
+    assert found.keys() == claimed.keys()
+    for positions, loss in found.items():
+        assert loss == pytest.approx(claimed[positions], abs=0.15)
+
+
+def test_they_have_learnt_english_of_the_grammar(models):
+    """Far better than each word's frequency alone, at the length of their training."""
+    texts = held_out_texts(models["none"].tokenizer, 32, LENGTH + 1, 3)
+    words = english_text(0, "training", 50_000)
+    ids = torch.tensor([models["none"].tokenizer.id(word) for word in words])
+    share = torch.bincount(ids, minlength=len(models["none"].tokenizer)).float().add(1)
+    by_frequency = -(share / share.sum()).log()[texts[:, 1:]].mean().item()
+    for lm in models.values():
+        assert lm.losses(texts).mean().item() < by_frequency - 2
+
+
+def test_losses_are_cross_entropies_in_a_plain_loop(models):
+    texts = held_out_texts(models["alibi"].tokenizer, 2, 9, 5)
+    found = models["alibi"].losses(texts)
+    assert found.shape == (2, 8)
+    for row, text in enumerate(texts):
+        for at in range(8):
+            logits = models["alibi"].model(text[None, : at + 1])[0, -1].double()
+            expected = logits.logsumexp(dim=0) - logits[text[at + 1]]
+            assert found[row, at].item() == pytest.approx(expected.item(), abs=1e-4)
+
+
+def test_learned_positions_end_where_training_did(models):
+    texts = held_out_texts(models["learned"].tokenizer, 1, LENGTH + 2, 1)
+    with pytest.raises(
+        ValueError,
+        match=r"^33 words, but positions='learned' end at 32: there is nothing for position 33; ask for at",
+    ):
+        models["learned"].losses(texts)
+    assert models["learned"].losses(texts[:, :-1]).shape == (1, LENGTH)
+    for scheme, lm in models.items():
+        if scheme != "learned":
+            assert lm.losses(texts).isfinite().all()
+
+
+def test_reading_frames_a_text_and_refuses_what_was_never_trained(models):
+    lm = models["none"]
+    ids = lm.read("The animal slept.")
+    assert lm.words(ids) == ["<eos>", "the", "animal", "slept", "."]
+    with pytest.raises(ValueError, match=r"^the text is empty; give at least one word$"):
+        lm.read("  ")
+    with pytest.raises(ValueError, match=r"^'anmal' is none of the 647 words that .*; near it are animal"):
+        lm.read("the anmal slept")
+    with pytest.raises(ValueError, match=r"^'ééééé' is none of the 647 words .*; choose another$"):
+        lm.read("ééééé")
+    with pytest.raises(
+        ValueError, match=r"^the text has 33 words, but training had at most 31 .*; remove 2$"
+    ):
+        lm.read("dog " * 33)
+    assert len(lm.read("dog " * 31)) == LENGTH
+
+
+def test_held_out_texts_are_one_stream_cut_in_pieces(models):
+    tokenizer = models["none"].tokenizer
+    texts = held_out_texts(tokenizer, 3, 5, 2)
+    words = english_text(2, "held out", 15)
+    assert [tokenizer.vocabulary[id_] for id_ in texts.flatten().tolist()] == words
+
+
+@pytest.mark.parametrize("scheme", SCHEMES)
+def test_untrained_models_share_all_weights_but_their_positions_own(scheme):
+    plain = untrained(CONFIG.model("none", 50), 0).state_dict()
+    weights = untrained(CONFIG.model(scheme, 50), 0).state_dict()
+    assert all(torch.equal(value, weights[name]) for name, value in plain.items())
+    assert all(name.startswith("decoder.positions.") for name in weights.keys() - plain.keys())
+
+
+def test_unknown_schemes_and_damaged_files_are_refused(tmp_path, monkeypatch):
+    with pytest.raises(
+        ValueError, match=r"^scheme='alib' is not in the suite; choose one of none, sinusoidal"
+    ):
+        load_scheme("alib")
+    monkeypatch.setattr(suite, "FOLDER", tmp_path)
+    with pytest.raises(ModelFileError, match="does not exist"):
+        load_scheme("none")
+    (tmp_path / "none").mkdir()
+    card = json.loads((FOLDER / "none" / CARD).read_text())
+    (tmp_path / "none" / CARD).write_text(
+        json.dumps(card | {"config": card["config"] | {"kind": "encoder-only"}})
+    )
+    with pytest.raises(
+        ModelFileError, match=r"kind='encoder-only' .* that is no decoder-only of these words"
+    ):
+        load_scheme("none")
+    (tmp_path / "none" / CARD).write_text(json.dumps(card))
+    (tmp_path / "none" / "none.safetensors").write_bytes(b"hello")
+    with pytest.raises(ModelFileError, match="is no whole safetensors file"):
+        load_scheme("none")
+
+
+def test_t5s_far_buckets_were_never_trained(models):
+    """What a page says of them: weight decay only shrank the random numbers that they began with."""
+    trained = models["t5"].model.decoder.positions.table.weight
+    first = untrained(
+        CONFIG.model("t5", len(models["t5"].tokenizer)), CONFIG.seed
+    ).decoder.positions.table.weight
+    ratio = (trained / first).detach()
+    assert (ratio[22:] - ratio[-1, -1]).abs().max() < 1e-3
+    assert 0.9 < ratio[-1, -1] < 1
+    assert (ratio[:22] - ratio[-1, -1]).abs().max() > 0.5
+
+
+def test_past_the_trained_length_biases_hold_and_waves_do_not(models):
+    """The finding of the page's last part, as the cards have it."""
+    spans = ("positions 1 to 32", "positions 33 to 64", "positions 65 to 128")
+    losses = {scheme: lm.card["metrics"]["loss"] for scheme, lm in models.items()}
+    assert set(losses.pop("learned")) == {spans[0]}
+    at_home = [loss[spans[0]] for loss in losses.values()]
+    assert max(at_home) - min(at_home) < 0.25
+    for near, far in pairwise(spans):
+        assert losses["sinusoidal"][far] > losses["sinusoidal"][near]
+    assert losses["sinusoidal"][spans[2]] > losses["alibi"][spans[2]] + 1
+    assert losses["alibi"][spans[2]] < losses["alibi"][spans[0]] + 0.1
