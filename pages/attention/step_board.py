@@ -46,12 +46,10 @@ class StepBoard:
         given: list[Panel] = [self._given(name) for name in self.step.takes]
         projected = self._computed(*(line.name for line in self.step.lines if line.name in _PROJECTED))
         if "Q_heads" in self.tensors:
-            rest = self._heads()
-        else:
-            rest = [self._computed(*(line.name for line in self.step.lines if line.name not in _PROJECTED))]
-        if len(given + rest[0]) <= _MOST_IN_A_ROW:
-            return [[self._diagram()], given + rest[0]]
-        return [row for row in ([self._diagram()], given, projected, *rest) if row]
+            return [[self._diagram()], [self._given("X"), *projected], *self._heads()]
+        rest = self._computed(*(line.name for line in self.step.lines if line.name not in _PROJECTED))
+        rows = [given + rest] if len(given + rest) <= _MOST_IN_A_ROW else [given, projected, rest]
+        return [row for row in ([self._diagram()], *rows) if row]
 
     def _diagram(self) -> Diagram:
         drawn = [node for node in self.nodes if node.name in _PLACES]
@@ -82,11 +80,11 @@ class StepBoard:
         return [self._matrix(name) for name in names]
 
     def _heads(self) -> list[list[Panel]]:
-        """Scores of all heads; their patterns and what they bring; heads side by side, and W_O."""
+        """Scores of all heads; their patterns and what they bring; the heads joined, and W_O."""
         heads = range(len(self.tensors["pattern"]))
         brought: list[Panel] = [self._of_head(name, head) for head in heads for name in ("pattern", "z")]
         scores: list[Panel] = [self._of_head("scores", head) for head in heads]
-        return [scores, brought, self._computed("concat", "out")]
+        return [scores, brought, self._computed("concat", "W_O", "out")]
 
     def _of_head(self, name: str, head: int) -> Matrix:
         return self._matrix(name, title=f"{self._name(name)}, head {head}", values=self.tensors[name][head])
@@ -115,6 +113,7 @@ class StepBoard:
             row_axis=row_axis if rows else "",
             column_axis=column_axis if columns else "",
             scale="weights" if name == "pattern" else "signed",
+            digits=1 if name in evolution.AXES and name not in _PROJECTED else 2,
             edit=edit,
             marked=marked,
             column_heads=self._heads_of_channels() if name in _CUT else (),
@@ -129,7 +128,7 @@ class StepBoard:
 
     def _title(self, name: str) -> str:
         does = next((line.does for line in self.step.lines if line.name == name), None)
-        named = self._name(name) if does is None else f"{self._name(name)} = {does}"
+        named = self._name(name) if does is None else f"{self._name(name)}: {does}"
         return named + (" · new" if name in self.new else "")
 
     def _name(self, name: str) -> str:

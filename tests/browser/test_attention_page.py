@@ -11,7 +11,7 @@ from torch.nn import functional as F
 from tests.browser.board import BoardPage
 
 X = torch.tensor([[1.5, 0, 0, 0.5], [0, 1.5, 0, 0], [0.5, 0.5, 1.5, 0], [0.5, 0, 0, 1.5]])
-PATTERN = "pattern = softmax(scores)"
+PATTERN = "pattern: softmax"
 
 
 @pytest.fixture
@@ -27,10 +27,10 @@ def close(shown: list[list[float]], computed: torch.Tensor, digits: int = 2) -> 
 def test_the_first_view_is_attention_without_parameters_and_its_cells_are_torchs(lab: BoardPage):
     lab.open()
     assert "4 of 4 words look most at themselves" in lab.notice
-    close(lab.numbers("scores = X Xᵀ"), X @ X.T)
+    close(lab.numbers("scores: X Xᵀ"), X @ X.T)
     pattern = (X @ X.T).softmax(dim=-1)
     close(lab.numbers(PATTERN), pattern)
-    close(lab.numbers("Z = pattern X"), pattern @ X)
+    close(lab.numbers("Z: pattern X"), pattern @ X)
 
 
 def test_an_edited_embedding_changes_the_numbers_as_torch_does_and_is_in_the_link(
@@ -70,13 +70,15 @@ def test_stepping_through_the_history_marks_what_is_new(lab: BoardPage):
 
 
 def test_multi_head_shows_the_numbers_of_pytorchs_attention_for_each_head(lab: BoardPage):
-    lab.open(step="v6")
-    W_Q, W_K, W_V, W_O = (torch.tensor(lab.numbers(name)) for name in ("W_Q", "W_K", "W_V", "W_O · new"))
+    lab.open(step="v5")
+    W_Q, W_K, W_V = (torch.tensor(lab.numbers(name)) for name in ("W_Q · new", "W_K", "W_V"))
+    lab.attempt("Two heads, two reasons")
+    W_O = torch.tensor(lab.numbers("W_O · new"))
     q, k, v = ((X @ W).view(4, 2, 2).transpose(0, 1) for W in (W_Q, W_K, W_V))  # [head, token, d_head]
     z = F.scaled_dot_product_attention(q[None], k[None], v[None])[0]
     for head in (0, 1):
         close(lab.numbers(f"Z, head {head}"), z[head])
-    close(lab.numbers("out = concat W_O · new"), z.transpose(0, 1).flatten(1) @ W_O)
+    close(lab.numbers("out: concat W_O · new"), z.transpose(0, 1).flatten(1) @ W_O)
     assert "head 0 at “animal” (0.84), head 1 at “tired” (0.83)" in lab.notice
 
 
@@ -101,7 +103,7 @@ def test_a_bad_number_is_refused_in_words_and_the_figure_stays(lab: BoardPage):
 def test_a_link_with_a_bad_step_says_so_and_shows_the_first(lab: BoardPage):
     lab.open(step="v9")
     expect(lab.problem).to_contain_text("The link's step='v9' is not one of free, v0")
-    assert lab.cells("scores = X Xᵀ")
+    assert lab.cells("scores: X Xᵀ")
 
 
 def test_the_worked_example_gives_the_numbers_of_the_talks(lab: BoardPage):

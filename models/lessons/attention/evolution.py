@@ -69,11 +69,11 @@ class Step:
 
 
 def _softmax(axes: str) -> Line:
-    return Line("pattern", axes, "softmax(scores)", ("scores",))
+    return Line("pattern", axes, "softmax", ("scores",))
 
 
 def _scaled(axes: str, by: str = "d_k") -> Line:
-    return Line("scores", axes, f"dots ÷ √{by}", ("dots",))
+    return Line("scores", axes, f"÷ √{by}", ("dots",))
 
 
 _KEYS = Line("K", "key channel", "X W_K", ("X", "W_K"))
@@ -193,7 +193,7 @@ STEPS: tuple[Step, ...] = (
     Step(
         key="v6",
         source="Vaswani et al. 2017",
-        change="Q, K and V are cut, so that a token can look at several others for different "
+        change="Q, K and V are cut into heads, so that a token can look at several others for different "
         "reasons; W_O mixes what the heads bring.",
         formula=r"Z_{\new{h}} = \operatorname{softmax}\!\left(\frac{\q{Q}_{\new{h}}\, \k{K}_{\new{h}}^\top}"
         r"{\sqrt{\new{d_\text{head}}}}\right) \v{V}_{\new{h}} \qquad "

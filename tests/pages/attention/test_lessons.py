@@ -10,7 +10,7 @@ from pages.attention import films, order, steps, worked
 from pages.attention.inputs import STEPS, Inputs
 from viz_core.boards import Diagram, Matrix
 
-PATTERN = "pattern = softmax(scores)"
+PATTERN = "pattern: softmax"
 
 
 def lesson(key: str, **changed):
@@ -39,20 +39,20 @@ def test_every_computed_tensor_is_on_the_board_and_in_the_shapes(key: str):
     alone = {line.name for line in step.lines} - heads - ({"dots"} if key == "v6" else set())
     for name in alone:
         drawn = "Z" if name == "z" and len(step.axes["z"].split()) > 1 else name
-        assert any(title.split(",")[0].split(" ")[0] == drawn for title in titles), name
+        assert any(title.replace(",", ":").split(":")[0] == drawn for title in titles), name
 
 
 def test_what_is_new_is_marked_in_the_diagram_and_in_the_titles():
     shown = lesson("v5").board
     assert {node.id for node in diagram(shown).nodes if node.changed} == {"Q"}
     titles = [panel.title for row in shown.rows for panel in row]
-    assert [title for title in titles if title.endswith("new")] == ["W_Q · new", "Q = X W_Q · new"]
+    assert [title for title in titles if title.endswith("new")] == ["W_Q · new", "Q: X W_Q · new"]
 
 
 def test_the_channels_of_q_k_and_v_wear_the_colours_of_their_heads():
-    for title in ("Q = X W_Q", "K = X W_K", "V = X W_V", "concat = join(Z) · new"):
+    for title in ("Q: X W_Q", "K: X W_K", "V: X W_V", "concat: join(Z) · new"):
         assert list(matrix(lesson("v6").board, title).column_heads) == [0, 0, 1, 1]
-    assert list(matrix(lesson("v5").board, "K = X W_K").column_heads) == []
+    assert list(matrix(lesson("v5").board, "K: X W_K").column_heads) == []
 
 
 def test_the_first_notice_counts_who_looks_at_itself():
