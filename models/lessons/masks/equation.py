@@ -24,6 +24,18 @@ class Masked(NamedTuple):
     """The same with zeros there, as the engine has it."""
 
 
+class Telling(NamedTuple):
+    """One row in which the mask can be seen at work."""
+
+    query: int
+    key: int
+    visible: int
+    """How many keys the query sees."""
+    without: float
+    """The weight of this key if nothing were hidden; `weight` is what it has now."""
+    weight: float
+
+
 def scores_of(n: int, given: Sequence[Sequence[float]] = TALK) -> Float[Tensor, "n n"]:
     """The given table as n x n scores: cut, or continued as the talks' table might be."""
     scores = torch.full((n, n), 0.1, dtype=torch.float64).fill_diagonal_(0.6)
@@ -42,3 +54,17 @@ def masked_softmax(scores: Float[Tensor, "*frame query key"], allowed: Bool[Tens
     softmax = masked.softmax(dim=-1)
     sees_something = allowed.any(dim=-1, keepdim=True)  # [query, 1]
     return Masked(added, masked, softmax, softmax.where(sees_something, 0.0))
+
+
+def telling(scores: Float[Tensor, "query key"], allowed: Bool[Tensor, "query key"]) -> Telling | None:
+    """The query that has most hidden from it and still a choice, and the key that it prefers; or None."""
+    visible = allowed.sum(dim=-1)
+    hides = (visible > 0) & (visible < allowed.shape[1])
+    if not bool(hides.any()):
+        return None
+    wanted = hides & (visible > 1) if bool((hides & (visible > 1)).any()) else hides
+    query = int(visible.masked_fill(~wanted, allowed.shape[1]).argmin())
+    pattern = masked_softmax(scores, allowed).pattern
+    key = int(pattern[query].argmax())
+    without = scores[query].softmax(dim=-1)[key].item()
+    return Telling(query, key, int(visible[query]), without, pattern[query, key].item())

@@ -45,6 +45,13 @@ def cone(allowed: Bool[Tensor, "n n"], query: int, n_layers: int) -> Bool[Tensor
     return torch.stack([torch.stack(floors) for floors in frames])
 
 
+def spread(allowed: Bool[Tensor, "n n"], key: int, n_layers: int) -> Bool[Tensor, "floor n"]:
+    """Which tokens have heard of `key`: on floor 0 itself alone, on floor l after l layers."""
+    itself = torch.zeros(1, len(allowed), dtype=torch.bool)
+    itself[0, key] = True
+    return torch.cat([itself, masks.reach(allowed, n_layers)[:, :, key]])
+
+
 def furthest_back(reached: Bool[Tensor, "layer query key"]) -> Int[Tensor, "layer query"]:
     """How many tokens before itself a query reaches, at most, after each layer."""
     first = reached.int().argmax(dim=-1)  # the first key that is reached

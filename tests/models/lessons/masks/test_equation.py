@@ -9,7 +9,7 @@ from models import ModelConfig, Trace
 from models.engine import masks
 from models.engine.attention import MultiHeadAttention
 from models.engine.trace import within
-from models.lessons.masks.equation import TALK, masked_softmax, scores_of
+from models.lessons.masks.equation import TALK, masked_softmax, scores_of, telling
 
 
 def by_loops(scores: list[list[float]], allowed: list[list[bool]]) -> list[list[float]]:
@@ -78,3 +78,16 @@ def test_many_tables_at_once():
     together = masked_softmax(scores, allowed).pattern
     for one, pattern in zip(scores, together, strict=True):
         torch.testing.assert_close(masked_softmax(one, allowed).pattern, pattern)
+
+
+def test_the_row_to_tell_of_has_a_choice_and_something_hidden():
+    told = telling(scores_of(4), masks.causal(4, 4)[0, 0])
+    powers = [math.exp(score) for score in TALK[1]]
+    assert told is not None
+    assert (told.query, told.key, told.visible) == (1, 1, 2)
+    assert told.without == pytest.approx(powers[1] / sum(powers))
+    assert told.weight == pytest.approx(powers[1] / sum(powers[:2]))
+    assert telling(scores_of(4), masks.named("none", "", 4)[0, 0]) is None
+    alone = telling(scores_of(3), masks.painted("100;010;001")[0, 0])
+    assert alone is not None and (alone.query, alone.key, alone.visible, alone.weight) == (0, 0, 1, 1)
+    assert telling(scores_of(3), masks.painted("000;111;111")[0, 0]) is None

@@ -12,6 +12,7 @@ def test_hidden_padding_changes_nothing(n_padding: int):
     assert result.scores.shape == result.allowed.shape == (4, 3 + n_padding)
     torch.testing.assert_close(result.hidden.pattern[:, :3], result.alone, rtol=0, atol=1e-15)
     assert not result.hidden.pattern[:, 3:].any()
+    assert result.change == (result.hidden.pattern[:, :3] - result.alone).abs().max().item() < 1e-15
 
 
 def test_padding_that_is_not_hidden_takes_weight_from_the_words():

@@ -3,7 +3,7 @@
 import pytest
 
 from models.engine import masks
-from models.lessons.masks.reach import cone, furthest_back, through_layers
+from models.lessons.masks.reach import cone, furthest_back, spread, through_layers
 
 
 @pytest.mark.parametrize("name", ["causal", "window", "strided", "fixed", "memory", "edges"])
@@ -51,3 +51,10 @@ def test_documents_packed_together_never_hear_each_other():
     result = through_layers(masks.named("packed", "3.2", 7)[0, 0], 6)
     assert result.heard[-1].tolist() == [3, 3, 3, 2, 2, 2, 2]
     assert (result.layers[0, 3:] == -1).all()
+
+
+def test_news_of_a_token_spreads_to_those_who_can_see_it():
+    floors = spread(masks.named("edges", "0-1 1-2 2-3", 5)[0, 0], 0, 3)
+    assert floors.int().tolist() == [[1, 0, 0, 0, 0], [1, 1, 0, 0, 0], [1, 1, 1, 0, 0], [1, 1, 1, 1, 0]]
+    causal = spread(masks.causal(3, 3)[0, 0], 1, 1)
+    assert causal.int().tolist() == [[0, 1, 0], [0, 1, 1]]
