@@ -12,5 +12,10 @@ st.html(SHARED / "page.css")
 st.logo(str(SHARED / "logo.svg"), size="large")
 pages = [
     st.Page("pages/explore.py", title="Explore", default=True),
+    st.Page("pages/attention/page.py", title="Attention", url_path="attention"),
+    st.Page("pages/softmax/page.py", title="Softmax", url_path="softmax"),
+    st.Page("pages/heads/page.py", title="Heads", url_path="heads"),
+    st.Page("pages/masks/page.py", title="Masks", url_path="masks"),
+    st.Page("pages/positions/page.py", title="Positions", url_path="positions"),
 ]
 st.navigation(pages, position="top").run()
