@@ -12,7 +12,7 @@ from pages.shared.lab import session
 from pages.shared.lab.lesson import Lesson, Question, Shape, Try
 from pages.softmax.inputs import N_KEYS, Inputs
 from pages.softmax.look import AS_IT_IS, SCALED, short
-from viz_core.boards import Bars, Board, Colour, Curves, Line, Panel, Scrub
+from viz_core.boards import Bars, Board, Colour, Curves, Fact, Facts, Line, Panel, Scrub
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -38,7 +38,7 @@ def lesson(inputs: Inputs) -> Lesson:
     scaled = dot_products.attend(vectors, inputs.n_keys, power=0.5)
     d_ks = np.array(dot_products.D_KS)
     return Lesson(
-        see="Random queries and keys of d_k channels, and what attention makes of their dot products: red "
+        see="Random queries and keys of $d_k$ channels, and what attention makes of their dot products: red "
         r"without a scale, blue divided by $\sqrt{d_k}$. Bands hold the middle half of 32 queries.",
         board=Board(
             rows=[
@@ -48,6 +48,7 @@ def lesson(inputs: Inputs) -> Lesson:
                     _gradients(plain, scaled, d_ks),
                 ],
                 [_dots(sampled), _variances(sampled, d_ks), _entropies(plain, scaled, d_ks)],
+                [_moments(sampled)],
             ],
             notice=[_notice(plain, scaled, d_k, at) for at, d_k in enumerate(dot_products.D_KS)],
             scrub=Scrub(field="d_k", label="d_k", values=d_ks, words=[f"{d_k:,} channels" for d_k in d_ks]),
@@ -124,6 +125,18 @@ def _variances(sampled: Sampled, d_ks: np.ndarray) -> Panel:
         ],
         title="variance of q · k", x_label="d_k", y_label="variance", log_x=True, log_y=True, at=d_ks,
     )  # fmt: skip
+
+
+def _moments(sampled: Sampled) -> Panel:
+    return Facts(
+        title="The theory: mean 0, variance d_k. 95 of 100 samples are within the band around it",
+        facts=[
+            Fact(label="mean of 512 q · k", values=sampled.mean.numpy(), colour=AS_IT_IS),
+            Fact(label="its band: 0 ±", values=sampled.mean_band.numpy()),
+            Fact(label="their variance", values=sampled.variance.numpy(), digits=1, colour=AS_IT_IS),
+            Fact(label="its band: d_k ±", values=sampled.variance_band.numpy(), digits=1),
+        ],
+    )
 
 
 def _notice(plain: Softmax, scaled: Softmax, d_k: int, at: int) -> str:

@@ -25,8 +25,9 @@ TRIES = (
     Try("spread 3", {"deviation": 3.0}),
     Try("spread 100", {"deviation": 100.0}),
 )
+DIVIDED = "divided by their deviation"
 EDGES = np.arange(-7.5, 8)
-BINS = ["≤ −8", *(f"{at:+d}".replace("-", "−").replace("+0", "0") for at in range(-7, 8)), "≥ 8"]
+BINS = ["≤ −8", *(str(at).replace("-", "−") for at in range(-7, 8)), "≥ 8"]
 
 
 def lesson(inputs: Inputs) -> Lesson:
@@ -39,9 +40,12 @@ def lesson(inputs: Inputs) -> Lesson:
         "red as they are, blue after dividing them by their own standard deviation.",
         board=Board(
             rows=[
-                _row("logits", result.logits, result.original, AS_IT_IS),
-                _row("logits / their deviation", result.unit_logits, result.unit, SCALED),
-                [_entropies(result, deviations), _gradients(result, deviations)],
+                [_facts("as they are", result.original, AS_IT_IS), _facts(DIVIDED, result.unit, SCALED)],
+                [*_bars("logits", result.logits, result.original, AS_IT_IS), _gradients(result, deviations)],
+                [
+                    *_bars("logits / their deviation", result.unit_logits, result.unit, SCALED),
+                    _entropies(result, deviations),
+                ],
             ],
             notice=[_notice(result, at) for at in range(len(deviations))],
             scrub=Scrub(
@@ -64,7 +68,7 @@ def lesson(inputs: Inputs) -> Lesson:
     )
 
 
-def _row(name: str, logits: Tensor, made: Softmax, colour: Colour) -> list[Panel]:
+def _bars(name: str, logits: Tensor, made: Softmax, colour: Colour) -> list[Panel]:
     import torch
 
     from models.lessons.softmax.weights import histogram
@@ -81,14 +85,18 @@ def _row(name: str, logits: Tensor, made: Softmax, colour: Colour) -> list[Panel
             values=largest_first, labels=[str(at + 1) for at in range(n_weights)], title=f"softmax of {name}",
             x_label="weights, largest first", y_label="weight", colour=colour, reach=1,
         ),
-        Facts(
-            facts=[
-                Fact(label="largest weight", values=made.largest.numpy(), digits=3, colour=colour),
-                Fact(label="entropy", values=made.entropy.numpy(), digits=3, unit="nats", colour=colour),
-                Fact(label="gradient through", values=made.gradient.numpy(), digits=3, colour=colour),
-            ]
-        ),
     ]  # fmt: skip
+
+
+def _facts(name: str, made: Softmax, colour: Colour) -> Panel:
+    return Facts(
+        title=name,
+        facts=[
+            Fact(label="largest weight", values=made.largest.numpy(), digits=3, colour=colour),
+            Fact(label="entropy", values=made.entropy.numpy(), digits=3, unit="nats", colour=colour),
+            Fact(label="gradient that gets through", values=made.gradient.numpy(), digits=3, colour=colour),
+        ],
+    )
 
 
 def _entropies(result: Spread, deviations: np.ndarray) -> Curves:
@@ -112,7 +120,7 @@ def _gradients(result: Spread, deviations: np.ndarray) -> Curves:
 def _both(original: Tensor, unit: Tensor) -> list[Line]:
     return [
         Line(y=original.numpy(), name="as they are", colour=AS_IT_IS),
-        Line(y=unit.numpy(), name="divided by their deviation", colour=SCALED),
+        Line(y=unit.numpy(), name=DIVIDED, colour=SCALED),
     ]
 
 
