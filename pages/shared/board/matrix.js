@@ -14,7 +14,7 @@ class MatrixPanel {
     this.body = this.isTable ? this.table() : this.canvas();
     this.root = el("figure", { class: `panel matrix ${spec.scale} ${spec.role || ""}` }, [caption(spec), this.body]);
     // Pictures share a row by their columns, so that their cells come out alike.
-    if (!this.isTable) this.root.style.flex = `${this.nColumns} 1 ${Math.min(260, this.labelRoom + 8 * this.nColumns)}px`;
+    if (!this.isTable) this.root.style.flex = `${this.nColumns} 1 ${Math.min(260, this.labelRoom + 26 + Math.max(8, spec.columns.length && this.nameRoom) * this.nColumns)}px`;
     this.root.addEventListener("pointerleave", () => board.light({}));
   }
 
@@ -209,6 +209,10 @@ class MatrixPanel {
     return rows.length ? Math.min(90, 8 * Math.max(...rows.map((name) => name.length)) + 8) : 0;
   }
 
+  get nameRoom() {
+    return 8 * Math.max(1, ...this.spec.columns.map((name) => name.length));
+  }
+
   drawCanvas(values, marked) {
     this.now = values;
     const { board, nRows, nColumns, spec } = this;
@@ -221,10 +225,15 @@ class MatrixPanel {
     const square = cell >= 3;
     this.width = square ? cell * nColumns : Math.min(room, 640);
     this.height = square ? cell * nRows : Math.min(most, Math.max(120, 4 * nRows));
-    // Rows with names are as high as a line of text, where there is room.
-    if (spec.rows.length) this.height = Math.max(this.height, Math.min(most, 15 * nRows));
+    // Few rows are as high as a line of text, so that names have room and pictures of the same rows match.
+    if (nRows <= MOST_ROWS) this.height = Math.max(this.height, Math.min(most, 15 * nRows));
     const image = imageOf(nColumns, nRows, (at) => this.level(values[at]), this.colours);
-    const foot = spec.columns.length ? 20 : 0;
+    // Few columns are as wide as their names.
+    if (nColumns <= 4 && spec.columns.length) this.width = Math.max(this.width, Math.min(room, this.nameRoom * nColumns));
+    const wide = this.width / nColumns;
+    const widest = this.nameRoom;
+    const upright = widest > wide && wide >= 13; // names stand where they do not fit side by side
+    const foot = spec.columns.length ? (upright ? Math.min(8, widest / 8) * 7 + 8 : 20) : 0;
     const context = fitCanvas(this.view, this.left + this.width, this.top + this.height + foot);
     context.imageSmoothingEnabled = false;
     context.drawImage(image, this.left, this.top, this.width, this.height);
@@ -234,11 +243,16 @@ class MatrixPanel {
     context.font = `12px ${board.theme.font}`;
     context.textBaseline = "middle";
     context.textAlign = "right";
-    const [high, wide] = [this.height / nRows, this.width / nColumns];
+    const high = this.height / nRows;
     everyNth(spec.rows, high, 14, (name, at) => context.fillText(shorten(name, 11), this.labelRoom - 6, this.top + (at + 0.5) * high));
-    context.textAlign = "center";
-    const widest = 8 * Math.max(1, ...spec.columns.map((name) => name.length));
-    everyNth(spec.columns, wide, Math.min(60, widest), (name, at) => context.fillText(shorten(name, 8), this.left + (at + 0.5) * wide, this.top + this.height + 11));
+    if (!upright) context.textAlign = "center";
+    everyNth(spec.columns, wide, upright ? 13 : Math.min(60, widest), (name, at) => {
+      context.save();
+      context.translate(this.left + (at + 0.5) * wide, this.top + this.height + (upright ? 5 : 11));
+      if (upright) context.rotate(-Math.PI / 2);
+      context.fillText(shorten(name, 8), 0, 0);
+      context.restore();
+    });
   }
 
   /* The colours of the heads that rows and columns belong to. */
