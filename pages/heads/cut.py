@@ -85,17 +85,23 @@ def _head(read: Reading) -> list[Panel]:
     """What the chosen head computes from its blocks."""
     names = numbered(read.tokens)
     return [
-        _by_token(read, "its q", read.q.numpy(), role="query"),
-        Matrix(title="its k", values=read.k.numpy(), role="key", picture=True),
+        _by_token(read, "its q", read.q.numpy(), role="query", column_axis="channel"),
+        Matrix(
+            title="its k", values=read.k.numpy(), role="key", picture=True,
+            row_axis="token", column_axis="channel",
+        ),
         Sign(text="→"),
         Matrix(
             title="its pattern", values=read.pattern.numpy(), scale="weights", picture=True,
             rows=names, columns=names, row_axis="query", column_axis="key",
         ),
         Sign(text="×"),
-        Matrix(title="its v", values=read.v.numpy(), role="value", picture=True),
+        Matrix(
+            title="its v", values=read.v.numpy(), role="value", picture=True,
+            row_axis="token", column_axis="channel",
+        ),
         Sign(text="="),
-        _by_token(read, "its z", read.z.numpy()),
+        _by_token(read, "its z", read.z.numpy(), column_axis="channel"),
     ]  # fmt: skip
 
 
@@ -173,7 +179,7 @@ def questions() -> tuple[Question, ...]:
     now, more, wider = (count(read.attention) for read in (four, eight, wide))
     third = [column for column, head in enumerate(_owners(four)) if head == 2]
     columns = ("all 32", "8 to 15", "16 to 23")
-    times = {1: "as many", 2: "twice as many", 4: "about four times as many", 16: "about 16 times as many"}
+    times = {1: "as many", 2: "twice as many", 4: "about four times as many"}
     return (
         Question(
             "W_Q has 32 columns and the layer has 4 heads. Which columns make the queries of head 2?",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import streamlit as st
@@ -44,8 +44,7 @@ def lesson(inputs: Inputs) -> Lesson:
             rows=[
                 [_pattern(read, cut) for cut in cuts[:2]],
                 [_pattern(read, cut) for cut in cuts[2:]],
-                _dot_products(read, cuts),
-                [_facts(read, cuts)],
+                [_dot_products(read, cuts), _facts(cuts)],
             ],
             notice=_notices(read, cuts),
             scrub=Scrub(field="query", label="token", values=np.arange(n), words=numbered(read.tokens)),
@@ -89,39 +88,35 @@ def _pattern(read: Reading, cut: Recut) -> Matrix:
     )
 
 
-def _dot_products(read: Reading, cuts: list[Recut]) -> list[Matrix]:
-    """q . k of the most heads, and their sum beside that of the one head: [frame, row, key]."""
+def _dot_products(read: Reading, cuts: list[Recut]) -> Matrix:
+    """q . k of the most heads, their sum, and that of the one head: [frame, row, key]."""
     from models.lessons.heads.recut import summed_dot_products
 
     one, most = cuts[0], cuts[-1]
     each = (most.q @ most.k.mT).transpose(0, 1).numpy()
-    sums = [summed_dot_products(cut.q, cut.k).numpy() for cut in (most, one)]  # each [query, key]
-    look: dict[str, Any] = {"columns": numbered(read.tokens), "column_axis": "key", "digits": 1}
-    return [
-        Matrix(
-            title=f"q · k in each of {most.n_heads} heads", values=each, rows=_names(most.n_heads),
-            row_heads=tuple(range(most.n_heads)), row_axis="head", **look,
-        ),
-        Matrix(
-            title="their sum, and q · k of the one head", values=np.stack(sums, axis=1),
-            rows=("sum", "one"), **look,
-        ),
-    ]  # fmt: skip
+    sums = [summed_dot_products(cut.q, cut.k)[:, None].numpy() for cut in (most, one)]  # [query, 1, key]
+    return Matrix(
+        title=f"q · k in each of {most.n_heads} heads, their sum, and q · k of the one head",
+        values=np.concatenate([each, *sums], axis=1),
+        rows=(*_names(most.n_heads), "sum", "one head"),
+        row_heads=(*range(most.n_heads), -1, -1),
+        row_axis="head",
+        columns=numbered(read.tokens),
+        column_axis="key",
+        digits=1,
+    )
 
 
-def _facts(read: Reading, cuts: list[Recut]) -> Facts:
+def _facts(cuts: list[Recut]) -> Facts:
     from models.lessons.heads.recut import difference
 
     apart = [
-        Fact(
-            label=f"{cut.n_heads} heads: output, from that of 1",
-            values=f"{difference(cut.out, cuts[0].out):.2f}",
-        )
+        Fact(label=f"output: {cut.n_heads} heads from 1", values=f"{difference(cut.out, cuts[0].out):.2f}")
         for cut in cuts[1:]
     ]
     spread = [
         Fact(
-            label=f"entropy, {cut.n_heads}", values=f"{entropy(cut.pattern.numpy()).mean():.2f}", unit="nats"
+            label=f"entropy: {cut.n_heads}", values=f"{entropy(cut.pattern.numpy()).mean():.2f}", unit="nats"
         )
         for cut in cuts
     ]

@@ -37,20 +37,22 @@ def test_patterns_are_those_of_torch(n_heads: int):
 
 def test_dot_products_of_eight_heads_sum_to_those_of_one():
     board = recut.lesson(Inputs()).board
-    each = torch.as_tensor(panel(board, "q · k in each of 8 heads").values)
-    both = torch.as_tensor(panel(board, "their sum, and q · k of the one head").values)
-    torch.testing.assert_close(each.sum(1), both[:, 0], rtol=1e-4, atol=1e-4)
-    torch.testing.assert_close(both[:, 0], both[:, 1], rtol=1e-4, atol=1e-4)
+    title = "q · k in each of 8 heads, their sum, and q · k of the one head"
+    rows = torch.as_tensor(panel(board, title).values)
+    torch.testing.assert_close(rows[:, :8].sum(1), rows[:, 8], rtol=1e-4, atol=1e-4)
+    torch.testing.assert_close(rows[:, 8], rows[:, 9], rtol=1e-4, atol=1e-4)
+    scores = rows[:, 9] / 8  # of the one head, over the root of its 64 channels
+    torch.testing.assert_close(scores.softmax(-1), with_heads(1)[0][0], rtol=1e-3, atol=1e-4)
 
 
 def test_facts_are_differences_and_entropies():
-    facts = {f.label: f.values for f in recut.lesson(Inputs()).board.rows[-1][0].facts}
+    facts = {f.label: f.values for f in recut.lesson(Inputs()).board.rows[-1][1].facts}
     one = with_heads(1)[1]
     for n_heads in (2, 4, 8):
         pattern, out = with_heads(n_heads)
-        assert facts[f"{n_heads} heads: output, from that of 1"] == f"{(out - one).norm() / one.norm():.2f}"
+        assert facts[f"output: {n_heads} heads from 1"] == f"{(out - one).norm() / one.norm():.2f}"
         entropy = -(pattern * pattern.log()).sum(-1).mean()
-        assert facts[f"entropy, {n_heads}"] == f"{entropy:.2f}"
+        assert facts[f"entropy: {n_heads}"] == f"{entropy:.2f}"
 
 
 def test_the_notice_compares_one_and_eight_heads_at_each_token():
