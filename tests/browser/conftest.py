@@ -7,12 +7,12 @@ from urllib.parse import urlsplit
 import pytest
 from playwright.sync_api import Browser, Page, Playwright, expect, sync_playwright
 
+from tests.browser.board import LAB_PAGES
 from tests.browser.lab import SECONDS, Lab, NewLab
 from tools import chromium
 from tools.background import serving_the_app
 
 expect.set_options(timeout=SECONDS)
-LAB_PAGES = ("attention", "softmax", "heads", "masks", "positions")
 SEARCHES = {f"/{page}/_stcore/{name}" for page in LAB_PAGES for name in ("health", "host-config")}
 
 

@@ -1,0 +1,145 @@
+"""What holds for the panels of every board: cells, light, pictures, play."""
+
+import math
+import re
+
+import numpy as np
+import pytest
+from playwright.sync_api import Locator, Page, expect
+
+from tests.browser.board import BoardPage
+from tests.browser.lab import agrees
+
+# Where the cell [row, column] of the board's first picture is on its canvas.
+MIDDLE_OF = """
+(board, [row, column]) => {
+  const pictures = board.getRootNode().attentionLabBoard.panels.flat().filter((panel) => panel.view);
+  const { left, top, width, height, nRows, nColumns } = pictures[0];
+  return { x: left + ((column + 0.5) * width) / nColumns, y: top + ((row + 0.5) * height) / nRows };
+}
+"""
+
+
+@pytest.fixture
+def mask(page: Page) -> BoardPage:
+    """The talks' example: scores, a causal mask, masked scores, weights."""
+    return BoardPage(page, "masks").open(part="mask")
+
+
+@pytest.fixture
+def worked(page: Page) -> BoardPage:
+    """The worked example: cells that can be written into, and a slider."""
+    return BoardPage(page, "attention").open(part="worked")
+
+
+def softmax(scores: np.ndarray) -> np.ndarray:
+    powers = np.exp(scores - scores.max(-1, keepdims=True))
+    return powers / powers.sum(-1, keepdims=True)
+
+
+def lit(lab: BoardPage, title: str) -> np.ndarray:
+    """bool [row, column]: the cells that are lit up."""
+    rows = lab.panel(title).locator("tbody tr").all()
+    read = "(cells) => cells.map((cell) => cell.classList.contains('lit'))"
+    return np.array([row.locator("[data-cell]").evaluate_all(read) for row in rows])
+
+
+def middle(cell: Locator) -> tuple[float, float]:
+    box = cell.bounding_box()
+    assert box is not None
+    return box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
+
+
+def test_pointing_lights_up_the_axes_that_panels_share(mask: BoardPage) -> None:
+    mask.cell("scores", 2, 1).hover()
+    row, column = np.indices((4, 4))
+    for title in ("scores", "mask", "masked scores", "weights"):
+        assert (lit(mask, title) == ((row == 2) | (column == 1))).all(), title
+    mask.board.locator(".notice").hover()
+    assert not lit(mask, "weights").any()
+
+
+def test_the_status_line_tells_the_number_pointed_at(mask: BoardPage) -> None:
+    mask.cell("weights", 3, 0).hover()
+    told = re.fullmatch(r"weights: query (.+), key (.+) = (.+)", status(mask))
+    assert told, status(mask)
+    words = mask.panel("weights").locator("tbody th").all_inner_texts()
+    expected = softmax(np.array(mask.numbers("scores")[3]))[0]
+    assert told.groups() == (words[3], words[0], f"{expected:.4f}")
+    mask.cell("masked scores", 3, 0).hover()  # whose rows have their names beside another matrix
+    assert status(mask).startswith(f"masked scores: query {words[3]}, key {words[0]} = ")
+
+
+def status(lab: BoardPage) -> str:
+    return lab.board.locator(".status").inner_text()
+
+
+def test_masked_cells_are_hatched_and_have_no_colour(mask: BoardPage) -> None:
+    for row in range(4):
+        for column in range(4):
+            cell = mask.cell("masked scores", row, column)
+            hidden = column > row
+            assert (cell.inner_text() == "−∞") == hidden
+            assert (cell.evaluate("(cell) => cell.style.backgroundColor") == "") == hidden
+            assert ("gradient" in cell.evaluate("(cell) => getComputedStyle(cell).backgroundImage")) == hidden
+
+
+def test_one_drag_paints_every_cell_that_it_crosses(mask: BoardPage) -> None:
+    mouse = mask.page.mouse
+    with mask.quiet():
+        mouse.move(*middle(mask.cell("mask", 0, 1)))
+        mouse.down()
+        for column in (2, 3, 2):
+            mouse.move(*middle(mask.cell("mask", 0, column)), steps=4)
+        assert mask.cells("mask")[0] == ["1", "1", "1", "1"]
+    with mask.redrawn():
+        mouse.up()
+    assert mask.cells("mask") == [list(row) for row in ("1111", "1100", "1110", "1111")]
+    expected = softmax(np.array(mask.numbers("scores")[0]))
+    assert all(agrees(cell, weight) for cell, weight in zip(mask.cells("weights")[0], expected, strict=True))
+    assert mask.link()["mask"] == "1111;1100;1110;1111"
+
+
+@pytest.mark.parametrize("key", ["Enter", "Space"])
+def test_a_key_turns_a_cell(mask: BoardPage, key: str) -> None:
+    button = mask.cell("mask", 1, 0).locator("button")
+    button.focus()
+    with mask.redrawn():
+        mask.page.keyboard.press(key)
+    assert mask.cells("mask")[1] == ["0", "1", "0", "0"]
+    expect(button).to_be_focused()
+
+
+def test_a_bad_number_stays_and_is_told(worked: BoardPage) -> None:
+    before = worked.numbers("weights")
+    worked.edit("dot products", 0, 0, "1o2")
+    expect(worked.problem).to_contain_text("'1o2' is no number")
+    assert worked.cells("dot products") == [["1o2", "96"]]
+    assert worked.numbers("weights") == before
+    with worked.redrawn():
+        worked.edit("dot products", 0, 0, "96")
+    expect(worked.problem).to_have_count(0)
+    assert worked.numbers("weights") == [[0.5, 0.5]]
+
+
+def test_play_walks_to_the_last_frame_without_the_server(worked: BoardPage) -> None:
+    last = int(worked.slider.get_attribute("max") or 0)
+    worked.scrub(last - 3)
+    with worked.quiet():
+        worked.board.get_by_role("button", name="Play").click()
+        expect(worked.board).to_have_attribute("data-frame", str(last))
+        expect(worked.board.get_by_role("button", name="Play")).to_be_visible()
+        worked.board.get_by_role("button", name="Play").click()
+        expect(worked.board.get_by_role("button", name="Pause")).to_be_visible()
+        worked.board.get_by_role("button", name="Pause").click()
+        stopped = worked.board.get_attribute("data-frame")
+        worked.page.wait_for_timeout(300)
+    assert worked.board.get_attribute("data-frame") == stopped != str(last)
+
+
+def test_a_picture_tells_the_number_pointed_at(page: Page) -> None:
+    """Channel 1 of the paper's table is cos(position)."""
+    lab = BoardPage(page, "positions").open(part="waves")
+    canvas = lab.panel("PE: one vector a position").locator("canvas")
+    canvas.hover(position=lab.board.evaluate(MIDDLE_OF, [3, 1]))
+    assert status(lab).endswith(f"position 3, channel 1 = −{-math.cos(3):.4f}")
