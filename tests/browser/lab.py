@@ -170,9 +170,9 @@ class Lab:
         assert terms["key"] == f"{keys[key]} ({key})"
         assert agrees(terms["dot product"], (q[query] @ k[key]).item())
         if f"{address}.bias" in trace:
-            assert agrees(terms["bias of positions"], trace[f"{address}.bias"][head, query, key].item())
+            assert agrees(terms["bias"], trace[f"{address}.bias"][head, query, key].item())
         else:
-            assert "bias of positions" not in terms
+            assert "bias" not in terms
         assert agrees(terms["score"].removesuffix(" (masked)"), scores[query, key].item())
         assert agrees(terms["weight"], pattern[query, key].item())
 

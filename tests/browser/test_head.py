@@ -44,7 +44,7 @@ def test_the_readout_adds_up_under_every_scheme(lab: Lab, positions: str) -> Non
         lab.hover_cell(query, key)
         lab.assert_reads(trace, ADDRESS, HEAD, query, key)
         terms = lab.terms()
-        bias = read_number(terms.get("bias of positions", "0"))
+        bias = read_number(terms.get("bias", "0"))
         total = 0.25 * read_number(terms["dot product"]) + bias
         assert read_number(terms["score"]) == pytest.approx(total, abs=2e-3)
 

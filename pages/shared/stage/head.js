@@ -207,7 +207,7 @@ class HeadView {
         ["query", `${name(stack.querySide, query)} (${query})`, theme.query],
         ["key", `${name(stack.keySide, key)} (${key})`, theme.key],
         ["dot product", number(matrixOf(exact, "dots")[at], 3)],
-        ...(exact.bias ? [["bias of positions", number(exact.bias[at], 3)]] : []),
+        ...(exact.bias ? [["bias", number(exact.bias[at], 3)]] : []),
         ["score", score === -Infinity ? "−∞ (masked)" : number(score, 3)],
         ["weight", number(exact.pattern[at], 3)],
       );

@@ -96,7 +96,7 @@ class NumbersView {
   score({ exact, i, j }) {
     const at = i * exact.nk + j;
     const score = exact.scores[at];
-    const bias = exact.bias ? ` + ${number(exact.bias[at], 4)} (bias of positions)` : "";
+    const bias = exact.bias ? ` + (${number(exact.bias[at], 4)}, bias of positions)` : "";
     const mask = score === -Infinity ? "+ (−∞, masked)" : "+ 0 (not masked)";
     return this.section("2", exact.bias ? "scale, bias and mask" : "scale and mask", [
       el("p", { class: "formula", "data-step": "score" }, [
