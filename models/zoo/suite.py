@@ -77,7 +77,8 @@ class LanguageModel:
                 f"position {self.max_words + 1}; ask for at most {self.max_words}"
             )
         logits = self.model(texts[:, :-1])  # [text, predicted, vocab]
-        return cross_entropy(logits.mT, texts[:, 1:], reduction="none")
+        losses = cross_entropy(logits.flatten(0, 1), texts[:, 1:].flatten(), reduction="none")
+        return losses.view(len(texts), read)  # [text, predicted]
 
 
 def load_scheme(scheme: str) -> LanguageModel:

@@ -1,16 +1,13 @@
 """Does a model notice that its words changed places?"""
 
 from collections.abc import Mapping
-from dataclasses import replace
 
 import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from models.config import Kind, ModelConfig
 from models.engine.trace import Trace
 from models.engine.transformer import Transformer
-from models.lessons.positions.side_by_side import alike
 from models.zoo.suite import LanguageModel
 
 
@@ -44,11 +41,9 @@ def movement(
 
 
 def movements(
-    config: ModelConfig, seed: int, ids: Int[Tensor, " word"], order: Int[Tensor, " word"], *, causal: bool
+    models: Mapping[str, Transformer], ids: Int[Tensor, " word"], order: Int[Tensor, " word"]
 ) -> dict[str, float]:
-    """The mean `movement` of untrained models, scheme by scheme, with or without the causal mask."""
-    kind: Kind = "decoder-only" if causal else "encoder-only"
-    models = alike(replace(config, kind=kind), seed)
+    """The mean `movement` over the words, scheme by scheme."""
     return {scheme: movement(model, ids, order).mean().item() for scheme, model in models.items()}
 
 

@@ -7,15 +7,18 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from models.config import ModelConfig
+from models.config import Kind, ModelConfig
 from models.engine.trace import Trace
 from models.engine.transformer import Transformer
 from models.zoo.suite import SCHEMES, untrained
 
 
-def alike(config: ModelConfig, seed: int) -> dict[str, Transformer]:
-    """An untrained model for each scheme; only the positions differ."""
-    return {scheme: untrained(replace(config, positions=scheme), seed).eval() for scheme in SCHEMES}
+def alike(config: ModelConfig, seed: int, *, causal: bool = True) -> dict[str, Transformer]:
+    """An untrained model for each scheme; only the positions differ. `causal`: words see no later words."""
+    kind: Kind = "decoder-only" if causal else "encoder-only"
+    return {
+        scheme: untrained(replace(config, kind=kind, positions=scheme), seed).eval() for scheme in SCHEMES
+    }
 
 
 @torch.no_grad()

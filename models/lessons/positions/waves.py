@@ -55,10 +55,22 @@ def by_distance(products: Float[Tensor, "*frame query key"]) -> ByDistance:
     )
 
 
-def most_alike(products: Float[Tensor, "position other"]) -> Int[Tensor, " position"]:
-    """For each position, the other one with which its dot product is largest."""
-    itself = torch.eye(len(products), dtype=torch.bool)
-    return products.masked_fill(itself, -torch.inf).argmax(dim=-1)
+def cosines(table: Float[Tensor, "position channel"]) -> Float[Tensor, "position other"]:
+    """The cosine of the angle between every position's vector and every other's: likeness, lengths aside."""
+    directions = table / table.norm(dim=-1, keepdim=True)
+    return dot_products(directions)
+
+
+def most_alike(likeness: Float[Tensor, "position other"]) -> Int[Tensor, " position"]:
+    """For each position, the other one that is most like it."""
+    itself = torch.eye(len(likeness), dtype=torch.bool)
+    return likeness.masked_fill(itself, -torch.inf).argmax(dim=-1)
+
+
+def alike_within(likeness: Float[Tensor, "position other"], reach: int) -> int:
+    """For how many positions the one most like it stands at most `reach` places away."""
+    away = most_alike(likeness) - torch.arange(len(likeness))
+    return int((away.abs() <= reach).sum())
 
 
 def shift_matrix(shift: int, d_model: int, base: int | float) -> Float[Tensor, "channel channel"]:

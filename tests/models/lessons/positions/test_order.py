@@ -50,20 +50,20 @@ def test_outputs_are_what_the_logits_are_read_from(config):
 
 
 def test_without_mask_only_the_model_without_positions_does_not_notice_a_shuffle(config):
-    found = movements(config, 0, torch.arange(20, 34), SHUFFLE, causal=False)
+    found = movements(alike(config, 0, causal=False), torch.arange(20, 34), SHUFFLE)
     assert found.pop("none") < 1e-5
     assert all(moved > 0.01 for moved in found.values())
 
 
 def test_alibi_without_mask_does_not_notice_that_a_sentence_is_read_backwards(config):
-    found = movements(config, 0, torch.arange(20, 34), reversed_order(14), causal=False)
+    found = movements(alike(config, 0, causal=False), torch.arange(20, 34), reversed_order(14))
     assert found.pop("none") < 1e-5
     assert found.pop("alibi") < 1e-5
     assert all(moved > 0.01 for moved in found.values())
 
 
 def test_a_causal_mask_tells_the_order_to_every_model(config):
-    found = movements(config, 0, torch.arange(20, 34), SHUFFLE, causal=True)
+    found = movements(alike(config, 0, causal=True), torch.arange(20, 34), SHUFFLE)
     assert all(moved > 0.1 for moved in found.values())
 
 

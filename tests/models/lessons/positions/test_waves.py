@@ -8,7 +8,9 @@ import torch
 
 from models.lessons.positions.waves import (
     added_vectors,
+    alike_within,
     by_distance,
+    cosines,
     dot_products,
     most_alike,
     shift_error,
@@ -69,11 +71,23 @@ def test_equal_distances_of_waves_have_equal_products():
     assert by_distance(dot_products(wave_tables(64, 32, BASES))).spread < 1e-12
 
 
-def test_most_alike_is_the_largest_product_with_another_position():
+def test_cosines_are_those_of_numpy():
+    table = torch.randn(6, 4, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
+    a = table.numpy()
+    for i, row in enumerate(cosines(table).tolist()):
+        expected = [a[i] @ a[j] / np.linalg.norm(a[i]) / np.linalg.norm(a[j]) for j in range(6)]
+        assert row == pytest.approx(expected)
+
+
+def test_most_alike_is_the_largest_likeness_with_another_position():
     matrix = torch.randn(9, 9, generator=torch.Generator().manual_seed(0))
+    near = 0
     for position, other in enumerate(most_alike(matrix).tolist()):
         assert other != position
         assert all(matrix[position, other] >= matrix[position, q] for q in range(9) if q != position)
+        near += abs(position - other) <= 2
+    assert alike_within(matrix, 2) == near
+    assert alike_within(matrix, 8) == 9
 
 
 @pytest.mark.parametrize("shift", [0, 1, 5, 60])
