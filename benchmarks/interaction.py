@@ -1,4 +1,4 @@
-"""How quickly Explore answers, in a real Chromium, beside plain Streamlit pages and BertViz: `make bench`.
+"""How quickly the app answers, in a real Chromium, beside plain Streamlit pages and BertViz: `make bench`.
 
     python -m benchmarks.interaction [--rounds 24] [section ...]
 
@@ -17,7 +17,7 @@ from pathlib import Path
 
 from playwright.sync_api import sync_playwright
 
-from benchmarks import bertviz_page, load, paint, servers
+from benchmarks import bertviz_page, lab_pages, load, paint, servers
 from benchmarks.setting import Setting
 from tools import chromium
 
@@ -25,6 +25,9 @@ SECTIONS: dict[str, Callable[[Setting], None]] = {
     "controls": paint.controls,
     "in-browser": paint.in_browser,
     "first-visit": paint.first_visit,
+    "lab-sliders": lab_pages.scrubs,
+    "lab-controls": lab_pages.controls,
+    "lab-first-visit": lab_pages.first_visit,
     "bytes": load.first_view_bytes,
     "visitors": load.visitors,
     "memory": load.memory,

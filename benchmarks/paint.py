@@ -4,6 +4,7 @@ import itertools
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
 
 from playwright.sync_api import Locator, Page
 
@@ -100,12 +101,12 @@ def in_browser(setting: Setting) -> None:
     lines = f"{setting.app.url}/?{servers.untrained(32, n_layers=2, view='lines')}"
     grid = f"{setting.app.url}/?{servers.untrained(32, n_layers=2, view='grid')}"
     steps = f"{setting.app.url}/?view=head&stack=decoder.cross"
-    kinds = [
+    kinds: list[tuple[str, str, Callable[[Page], Iterator[float]]]] = [
         ("lines: hover a token", lines, hover_tokens),
         ("lines: add or remove a head", lines, toggle_heads),
         ("lines: choose a layer", lines, choose_layers),
         ("grid: open a head", grid, open_heads),
-        ("decoder: drag the step slider", steps, drag_steps),
+        ("decoder: drag the step slider", steps, partial(drag, selector=".step input[type=range]")),
     ]
     rows = []
     for name, url, interactions in kinds:
@@ -177,27 +178,31 @@ def open_heads(page: Page) -> Iterator[float]:
             to_grid.click()
 
 
-def drag_steps(page: Page) -> Iterator[float]:
-    slider = page.locator(".step input[type=range]")
+def drag(page: Page, selector: str) -> Iterator[float]:
+    """Moves a slider that the browser draws by its arrow keys, to and fro."""
+    slider = page.locator(selector)
     slider.focus()
+    slider.press("Home")
     last = int(slider.get_attribute("max") or 0)
-    for key in itertools.cycle(["ArrowLeft"] * last + ["ArrowRight"] * last):
+    for key in itertools.cycle(["ArrowRight"] * last + ["ArrowLeft"] * last):
         yield press_to_paint(page, lambda: page.keyboard.press(key), servers.DRAWN)  # noqa: B023
         page.wait_for_timeout(PAUSE_MS)
 
 
-def first_visit(setting: Setting) -> None:
-    def visit(url: str, effect: str) -> float:
-        page = open_page(setting.browser, first=effect)
-        ms = first_paint(page, url)
-        page.context.close()
-        return ms
+def visit(setting: Setting, url: str, effect: str) -> float:
+    """Milliseconds from a new visitor's navigation to the painted effect."""
+    page = open_page(setting.browser, first=effect)
+    ms = first_paint(page, url)
+    page.context.close()
+    return ms
 
+
+def first_visit(setting: Setting) -> None:
     times = take_turns(
         setting.rounds,
         {
-            "empty": lambda: visit(setting.empty.url, servers.FIRST_WORDS),
-            "Explore": lambda: visit(setting.app.url, servers.DRAWN),
+            "empty": lambda: visit(setting, setting.empty.url, servers.FIRST_WORDS),
+            "Explore": lambda: visit(setting, setting.app.url, servers.DRAWN),
         },
     )
     empty, mine = times["empty"], times["Explore"]

@@ -1,0 +1,162 @@
+"""The pages of the lab: sliders that the browser moves alone, controls that ask the server, first visits."""
+
+import itertools
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from urllib.parse import urlencode
+
+from playwright.sync_api import Locator, Page
+
+from benchmarks import servers
+from benchmarks.paint import FRAME_BUDGET_MS, PAUSE_MS, Slider, alone, drag, take_turns, visit
+from benchmarks.probe import open_page, press_to_paint
+from benchmarks.setting import Setting, print_table, verdict
+
+AT_MOST_FLOOR = 2
+AT_MOST_EMPTY = 2
+# Parts whose board has a slider, by page.
+SCRUBS = {
+    "attention": ("worked",),
+    "softmax": ("spread", "dots", "head", "formats"),
+    "heads": ("cut", "contributions", "cost", "recut"),
+    "masks": (),
+    "positions": ("waves", "shift", "learned", "rotary", "biases", "schemes"),
+}
+
+
+@dataclass(frozen=True)
+class Control:
+    """What a person changes on a part of a page: its role and its accessible name."""
+
+    page: str
+    part: str
+    role: str
+    name: str
+    link: dict[str, str | int] = field(default_factory=dict)
+
+    def url(self, setting: Setting) -> str:
+        return address(setting, self.page, self.part, **self.link)
+
+
+CONTROLS = (
+    Control("attention", "steps", "radiogroup", "Step"),
+    Control("attention", "steps", "textbox", "animal, living"),
+    Control("attention", "worked", "textbox", "q1, k1"),
+    Control("attention", "order", "spinbutton", "Seed of the weights"),
+    Control("attention", "films", "textbox", "Ana, action"),
+    Control("softmax", "spread", "spinbutton", "Seed of the random numbers"),
+    Control("softmax", "dots", "spinbutton", "Seed of the random numbers"),
+    Control("softmax", "head", "radiogroup", "Layer"),
+    Control("heads", "cut", "slider", "Seed", {"model": "random"}),
+    Control("heads", "contributions", "slider", "Seed", {"model": "random"}),
+    Control("heads", "cost", "slider", "Tokens"),
+    Control("heads", "recut", "slider", "Seed", {"model": "random"}),
+    Control("masks", "mask", "slider", "Words"),
+    Control("masks", "mask", "button", "I, <start>"),
+    Control("positions", "waves", "radiogroup", "d_model"),
+    Control("positions", "shift", "slider", "position p"),
+    Control("positions", "rotary", "slider", "seed of q and k"),
+    Control("positions", "order", "slider", "seed of the weights"),
+    Control("positions", "length", "slider", "held-out text"),
+)
+
+
+def address(setting: Setting, page: str, part: str, **more: str | int) -> str:
+    return f"{setting.app.url}/{page}?{urlencode({'part': part, **more})}"
+
+
+def scrubs(setting: Setting) -> None:
+    """The sliders of the boards, moved by an arrow key: from the press to the painted board."""
+    rows = []
+    for page, parts in SCRUBS.items():
+        for part in parts:
+            url = address(setting, page, part)
+            times, sent = alone(setting, url, lambda page: drag(page, ".scrub input"))
+            within = "yes" if times.p95 <= FRAME_BUDGET_MS else "NO"
+            rows.append([f"{page}: {part}", f"{times.median:.0f}", f"{times.p95:.0f}", within, sent])
+    columns = ["slider of", "median ms", "p95 ms", f"p95 ≤ {FRAME_BUDGET_MS} ms", "messages to the server"]
+    print_table(f"Lab pages: what the browser does alone ({setting.rounds} each)", columns, rows)
+
+
+def controls(setting: Setting) -> None:
+    """Other controls, and cells that are written into: from the press to the board drawn from new numbers."""
+    floor = Slider.open(setting, setting.echo.url, "value", servers.ECHOED)
+    pages = {control: open_part(setting, control.url(setting)) for control in CONTROLS}
+    presses = {c: changes(page, c) for c, page in pages.items()}
+    measures: dict[str, Callable[[], float]] = {"floor": floor.move}
+    measures |= {told(c): lambda c=c: press(pages[c], presses[c]) for c in CONTROLS}
+    times = take_turns(setting.rounds, measures)
+    least = times.pop("floor")
+    rows = [["plain page that echoes a slider (floor)", f"{least.median:.0f}", f"{least.p95:.0f}", "1"]]
+    for name, mine in times.items():
+        ratio = verdict(mine.median / least.median, AT_MOST_FLOOR)
+        rows.append([name, f"{mine.median:.0f}", f"{mine.p95:.0f}", ratio])
+    columns = ["control", "median ms", "p95 ms", "× floor"]
+    print_table(f"Lab pages: a control changed → board painted ({setting.rounds} each)", columns, rows)
+    for page in (floor.page, *pages.values()):
+        page.context.close()
+
+
+def told(control: Control) -> str:
+    return f"{control.page}, {control.part}: {control.role} {control.name!r}"
+
+
+def open_part(setting: Setting, url: str) -> Page:
+    page = open_page(setting.browser)
+    page.goto(url)
+    page.locator(".board[data-generation]").wait_for()
+    page.wait_for_timeout(10 * PAUSE_MS)
+    return page
+
+
+def changes(page: Page, control: Control) -> Iterator[str]:
+    """Without end: makes one change ready, with the focus on its target, and tells the key that makes it."""
+    target = page.get_by_role(control.role, name=control.name, exact=True).first  # type: ignore[arg-type]
+    for turn in itertools.count():
+        match control.role:
+            case "slider":
+                yield from along(target)
+            case "spinbutton":
+                target.focus()
+                yield "ArrowUp"
+            case "textbox":
+                target.fill(f"{turn % 90 / 10:g}")
+                yield "Enter"
+            case "radiogroup":
+                target.get_by_role("radio", checked=False).first.focus()
+                yield "Space"
+            case _:
+                target.focus()
+                yield "Space"
+
+
+def along(slider: Locator) -> Iterator[str]:
+    """To the end of a slider and back."""
+    ends = {"ArrowRight": "aria-valuemax", "ArrowLeft": "aria-valuemin"}
+    for key, end in ends.items():
+        while slider.get_attribute("aria-valuenow") != slider.get_attribute(end):
+            slider.focus()
+            yield key
+
+
+def press(page: Page, presses: Iterator[str]) -> float:
+    page.bring_to_front()
+    key = next(presses)
+    page.wait_for_timeout(PAUSE_MS)
+    return press_to_paint(page, lambda: page.keyboard.press(key), servers.DRAWN_FROM_NEW_DATA)
+
+
+def first_visit(setting: Setting) -> None:
+    measures: dict[str, Callable[[], float]]
+    measures = {"empty": lambda: visit(setting, setting.empty.url, servers.FIRST_WORDS)}
+    for page in SCRUBS:
+        url = f"{setting.app.url}/{page}"
+        measures[page] = lambda url=url: visit(setting, url, servers.DRAWN)
+    times = take_turns(setting.rounds, measures)
+    empty = times.pop("empty")
+    rows = [["empty Streamlit page: its one word", f"{empty.median:.0f}", f"{empty.p95:.0f}", "1"]]
+    for name, mine in times.items():
+        ratio = verdict(mine.median / empty.median, AT_MOST_EMPTY)
+        rows.append([f"{name}: its board", f"{mine.median:.0f}", f"{mine.p95:.0f}", ratio])
+    columns = ["page", "median ms", "p95 ms", "× empty page"]
+    print_table("Lab pages: first visit, nothing cached in the browser", columns, rows)
