@@ -1,0 +1,207 @@
+"""What holds for every part of every lab page: how it opens, fits, is worked, and is left."""
+
+from collections.abc import Callable, Sequence
+from urllib.parse import urlsplit
+
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+from playwright.sync_api import Locator, Page, expect
+
+from tests.browser.board import LAB_PAGES, BoardPage
+from tests.browser.lab import Lab
+
+SCREEN = {"width": 1366, "height": 768}
+WIDTHS = (1920, 800, 1366)
+STICKING_OUT = """
+(board) => {
+  const edge = board.getBoundingClientRect().right;
+  const right = (node) => node.getBoundingClientRect().right;
+  return [...board.querySelectorAll(".panel, .sign, .story, .scrub")]
+    .map((part) => [part, Math.round(Math.max(...[part, ...part.querySelectorAll("*")].map(right)) - edge)])
+    .filter(([, px]) => px > 2)
+    .map(([part, px]) => `${part.innerText.slice(0, 20)} by ${px} px`);
+}
+"""
+MISSED = """
+(wanted) => wanted.filter((node) => !("reached" in node.dataset)).map((node) => node.outerHTML.slice(0, 150))
+"""
+NewPage = Callable[..., Page]
+every_page = pytest.mark.parametrize("name", LAB_PAGES)
+
+
+def test_the_navigation_leads_to_these_pages(lab: Lab) -> None:
+    lab.open()
+    links = lab.page.get_by_test_id("stTopNavLink").evaluate_all(
+        "(links) => links.map((link) => link.pathname)"
+    )
+    assert links == ["/", *(f"/{name}" for name in LAB_PAGES)]
+
+
+@every_page
+def test_parts_fit_the_screen(name: str, page: Page) -> None:
+    """At most two screens high, and as wide as the window, whatever its width."""
+    lab = BoardPage(page, name).open()
+    faults = []
+    for part in lab.each_part():
+        for width in WIDTHS:
+            page.set_viewport_size(SCREEN | {"width": width})
+            faults += [f"{part}, at {width} px: {fault}" for fault in overflow(lab)]
+        height = page.get_by_test_id("stMain").evaluate("(main) => main.scrollHeight")
+        if height > 2 * SCREEN["height"]:
+            faults.append(f"{part}: {height} px high")
+    assert not faults, "\n".join(faults)
+
+
+def overflow(lab: BoardPage) -> list[str]:
+    """What sticks out of the page, or of the board, at the right."""
+    lab.page.evaluate("new Promise((done) => requestAnimationFrame(() => setTimeout(done, 100)))")
+    found = lab.board.evaluate(STICKING_OUT)
+    most = lab.page.get_by_test_id("stMain").evaluate("(main) => main.scrollWidth - main.clientWidth")
+    return [*found, f"the page by {most} px"] if most > 0 else found
+
+
+@every_page
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_axe_finds_no_fault(name: str, scheme: str, new_page: NewPage) -> None:
+    lab = BoardPage(new_page(color_scheme=scheme), name).open()
+    faults = []
+    for part in lab.each_part():
+        for violation in Axe().run(lab.page, options={"resultTypes": ["violations"]}).response["violations"]:
+            faults += [
+                f"{part}: {violation['id']}: {node['html'][:200]} {node['failureSummary'][:300]}"
+                for node in violation["nodes"]
+            ]
+    assert not faults, "\n".join(faults)
+
+
+@every_page
+def test_experiments_change_the_board_and_reset_undoes_them(name: str, page: Page) -> None:
+    lab = BoardPage(page, name).open()
+    for part in lab.each_part():
+        first, address = lab.shown(), lab.link()
+        labels = lab.experiments.all_inner_texts()
+        assert len(labels) >= 2, part
+        for label in labels:
+            before = lab.shown()
+            lab.attempt(label)
+            assert lab.shown() != before, f"{part}: {label!r} changes nothing"
+            expect(lab.problem).to_have_count(0)
+        lab.reset()
+        assert (lab.shown(), lab.link()) == (first, address), part
+
+
+@every_page
+def test_a_link_shows_another_visitor_the_same(name: str, new_page: NewPage) -> None:
+    mine, theirs = (BoardPage(new_page(), name) for _ in range(2))
+    mine.open()
+    for part in mine.each_part():
+        mine.attempt(mine.experiments.last.inner_text())
+        link = mine.link()
+        theirs.open(**link)
+        assert theirs.shown() == mine.shown(), f"{part}: {link}"
+        assert theirs.link() == link, part
+
+
+@every_page
+def test_moving_the_slider_asks_the_server_nothing(name: str, page: Page) -> None:
+    lab = BoardPage(page, name).open()
+    for part in lab.each_part():
+        if not lab.slider.is_visible():
+            continue
+        before = lab.shown()
+        with lab.quiet():
+            for frame in (0, int(lab.slider.get_attribute("max") or 0)):
+                lab.scrub(frame)
+                assert lab.shown() != before, f"{part}, frame {frame}"
+            lab.link()
+
+
+@every_page
+def test_every_question_reveals_an_answer(name: str, page: Page) -> None:
+    lab = BoardPage(page, name).open()
+    for part in lab.each_part():
+        asked = page.locator(".st-key-lab_questions").get_by_test_id("stColumn")
+        assert 2 <= asked.count() <= 3, part
+        for at, question in enumerate(asked.all()):
+            options = question.get_by_test_id("stRadioOption").all_inner_texts()
+            assert len(options) in (2, 3, 4), part
+            said = [lab.predict(at, option) for option in options]
+            assert sum(answer.startswith("Right.") for answer in said) == 1, said
+            assert sum(answer.startswith("No: ") for answer in said) == len(options) - 1, said
+
+
+@every_page
+def test_every_part_can_be_taken_away(name: str, page: Page) -> None:
+    lab = BoardPage(page, name).open()
+    for _ in lab.each_part():
+        lab.board.get_by_role("button", name="take away").click()
+        dialog = page.get_by_role("dialog")
+        expect(dialog.locator(".js-plotly-plot .main-svg").first).to_be_visible()
+        expect(dialog.get_by_role("button", name="Figure, offline HTML")).to_be_visible()
+        page.keyboard.press("Escape")
+        expect(dialog).to_have_count(0)
+        lab.settle()
+
+
+@every_page
+def test_the_keyboard_reaches_and_works_everything(name: str, page: Page) -> None:
+    """From the heading on with Tab alone; then a part is chosen with Enter, and the slider is moved."""
+    lab = BoardPage(page, name).open()
+    for part in lab.part_chooser.all():
+        part.focus()
+        if part.get_attribute("aria-checked") == "false":
+            with lab.redrawn():
+                page.keyboard.press("Enter")
+            lab.settle()
+        wanted = [
+            lab.experiments,
+            lab.board.locator(".actions button, .scrub:not(.absent) :is(button, input)"),
+            lab.board.locator("[data-cell] :is(input, button)"),
+            page.get_by_role("button", name="Reset", exact=True),
+            page.locator(".st-key-lab_questions input[type=radio]:not([tabindex='-1'])"),
+        ]
+        missed = tab_through(page, wanted)
+        assert not missed, f"{part.inner_text()}: {missed}"
+        if lab.slider.is_visible():
+            lab.slider.focus()
+            before = lab.board.get_attribute("data-frame")
+            page.keyboard.press("ArrowRight" if before == "0" else "ArrowLeft")
+            expect(lab.board).not_to_have_attribute("data-frame", str(before))
+
+
+def tab_through(page: Page, wanted: Sequence[Locator]) -> list[str]:
+    """Press Tab until the focus has been on everything wanted; what it missed after 400 times."""
+    page.evaluate(
+        "addEventListener('focusin', (event) => (event.composedPath()[0].dataset.reached = ''), true)"
+    )
+    missed: list[str] = []
+    for _ in range(20):
+        for _ in range(20):
+            page.keyboard.press("Tab")
+        missed = [html for locator in wanted for html in locator.evaluate_all(MISSED)]
+        if not missed:
+            break
+    return missed
+
+
+def test_pages_keep_their_state_while_another_is_open(lab: Lab) -> None:
+    page = lab.page
+    lab.open(model="untrained", text="one two three")
+    lab.type("to be or not to be")
+    left = {}
+    for name in LAB_PAGES:
+        page.locator(f"a[href$='/{name}']").click()
+        on = BoardPage(page, name)
+        on.wait()
+        on.choose_part(on.part_chooser.last.inner_text())
+        on.attempt(on.experiments.first.inner_text())
+        left[name] = (on.shown(), on.link())
+    for name in LAB_PAGES:
+        page.get_by_role("link", name="Explore").click()
+        expect(lab.sentence).to_have_value("to be or not to be")
+        lab.stage.wait_for()
+        page.locator(f"a[href$='/{name}']").click()
+        on = BoardPage(page, name)
+        on.wait()
+        assert (on.shown(), on.link()) == left[name], name
+        assert urlsplit(page.url).path == f"/{name}"
