@@ -14,7 +14,7 @@ class MatrixPanel {
     this.body = this.isTable ? this.table() : this.canvas();
     this.root = el("figure", { class: `panel matrix ${spec.scale} ${spec.role || ""}` }, [caption(spec), this.body]);
     // Pictures share a row by their columns, so that their cells come out alike.
-    if (!this.isTable) this.root.style.flex = `${this.nColumns} 1 ${Math.min(260, this.labelRoom + 26 + Math.max(8, spec.columns.length && this.nameRoom) * this.nColumns)}px`;
+    if (!this.isTable) this.root.style.flex = `${this.nColumns} 1 ${Math.min(260, this.labelRoom + 8 * this.nColumns)}px`;
     this.root.addEventListener("pointerleave", () => board.light({}));
   }
 
@@ -228,8 +228,6 @@ class MatrixPanel {
     // Few rows are as high as a line of text, so that names have room and pictures of the same rows match.
     if (nRows <= MOST_ROWS) this.height = Math.max(this.height, Math.min(most, 15 * nRows));
     const image = imageOf(nColumns, nRows, (at) => this.level(values[at]), this.colours);
-    // Few columns are as wide as their names.
-    if (nColumns <= 4 && spec.columns.length) this.width = Math.max(this.width, Math.min(room, this.nameRoom * nColumns));
     const wide = this.width / nColumns;
     const widest = this.nameRoom;
     const upright = widest > wide && wide >= 13; // names stand where they do not fit side by side
