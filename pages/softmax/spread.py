@@ -143,7 +143,7 @@ def questions() -> tuple[Question, ...]:
     from models.lessons.softmax import spread
 
     result = spread.spread(16, seed=0)
-    small, one, ten, hundred = (int(np.argmin(abs(spread.DEVIATIONS - d))) for d in (0.01, 1, 10, 100))
+    small, one, ten, hundred = (int((spread.DEVIATIONS - d).abs().argmin()) for d in (0.01, 1, 10, 100))
     largest, gradient = result.original.largest, result.original.gradient
     best = int(gradient.argmax())
     places = [gradient[small].item(), gradient[best].item(), gradient[hundred].item()]
