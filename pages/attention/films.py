@@ -11,7 +11,7 @@ from pages.attention.inputs import Inputs
 from pages.attention.names import names
 from pages.shared.lab import session
 from pages.shared.lab.lesson import Lesson, Question, Shape, Try
-from viz_core.boards import Board, Matrix, Panel, Sign
+from viz_core.boards import Board, Matrix, Panel
 
 _TASTES = tuple(examples.VIEWERS.values())
 TRIES = (
@@ -42,11 +42,9 @@ def lesson(inputs: Inputs) -> Lesson:
         ),
     ]  # fmt: skip
     computed: list[Panel] = [
-        Matrix(title="dot products", values=dots, digits=1, marked=best.numpy(), **asked, **found),
-        Sign(text="softmax →"),
-        Matrix(title="pattern", values=pattern, scale="weights", **asked, **found),
-        Sign(text="films →"),
-        Matrix(title="Z", values=z, **asked, **described),
+        Matrix(title="dot products: Q Kᵀ", values=dots, digits=1, marked=best.numpy(), **asked, **found),
+        Matrix(title="pattern: softmax", values=pattern, scale="weights", **asked, **found),
+        Matrix(title="Z: pattern K", values=z, **asked, **described),
     ]
     first = [titles[at] for at in best[0].nonzero()[:, 0].tolist()]
     terms = " + ".join(
@@ -110,8 +108,8 @@ def questions() -> tuple[Question, ...]:
             f"Every dot product is 0, and softmax gives each of {len(bored)} films {bored[0]:.2f}.",
         ),
         Question(
-            f"Bo dislikes action ({bo:g}) and One Last Letter has none of it ({letter:g}). What does action "
-            "add to their dot product?",
+            f"Action is {bo:g} for Bo and {letter:g} for One Last Letter. What does it add to their dot "
+            "product?",
             ("something negative", "nothing", "something positive"),
             2 if bo * letter > 0 else 0,
             f"({bo:g}) · ({letter:g}) = {bo * letter:g}: what both are against brings them together.",

@@ -11,7 +11,7 @@ from models.lessons.attention import examples
 from pages.attention.inputs import Inputs
 from pages.shared.lab import session
 from pages.shared.lab.lesson import Lesson, Question, Shape, Try
-from viz_core.boards import Board, Fact, Facts, Matrix, Panel, Sign
+from viz_core.boards import Board, Matrix, Panel
 
 if TYPE_CHECKING:
     from models.lessons.attention.order import Comparison
@@ -61,13 +61,11 @@ def _row(label: str, words: Sequence[str], new: Sequence[int], found: Comparison
             title=f"outputs, {label}", values=found.original.numpy(), reach=reach,
             rows=words, row_axis="token", column_axis="channel",
         ),
-        Sign(text="→"),
         Matrix(
             title=f"reordered, {label}", values=found.reordered.numpy(), reach=reach,
             rows=[words[at] for at in new], row_axis="place", column_axis="channel",
         ),
-        Matrix(title=f"moved, {label}", values=moved.numpy(), reach=reach, rows=words, row_axis="token"),
-        Facts(facts=[Fact(label="largest difference", values=f"{found.largest:.2g}")]),
+        Matrix(title=f"difference, {label}", values=moved.numpy(), reach=reach, rows=words, row_axis="token"),
     ]  # fmt: skip
 
 
@@ -75,9 +73,14 @@ def _notice(new: Sequence[int], plain: float, placed: float) -> str:
     if list(new) == sorted(new):
         return "The order is the same, and so is every output. Change the order."
     return (
-        f"Without positions the outputs only change places: they differ by **{plain:.1g}**, which is "
+        f"Without positions the outputs only change places: they differ by **{_tiny(plain)}**, which is "
         f"rounding. With positions they differ by up to **{placed:.2f}**."
     )
+
+
+def _tiny(value: float) -> str:
+    """As the cells write it: 2.4e−7."""
+    return f"{value:.1e}".replace("e-0", "e−") if value else "0"
 
 
 def controls() -> None:
@@ -108,8 +111,8 @@ def questions() -> tuple[Question, ...]:
             "Without positions, “dog” and “man” swap places. What becomes of the output of “bites”?",
             ("it changes", "it stays the same"),
             int(still[0]),
-            f"It differs by {plain.difference[bites].max():.1g}: a weighted sum does not care in which order "
-            "it is summed. Who bites whom is lost.",
+            f"It differs by {_tiny(plain.difference[bites].max().item())}: a weighted sum does not care in "
+            "which order it is summed. Who bites whom is lost.",
         ),
         Question(
             "And with positions, at the same place as before?",
@@ -122,6 +125,6 @@ def questions() -> tuple[Question, ...]:
             "Without positions: how do the outputs of the two “the” differ?",
             ("not at all", "each is about its own noun"),
             0 if twins < 1e-5 else 1,
-            f"They differ by {twins:.1g}: same embedding, same words around them, so the same output.",
+            f"They differ by {_tiny(twins)}: same embedding, same words around them, so the same output.",
         ),
     )

@@ -20,6 +20,7 @@ _PLACES = {
 _ROLES: dict[str, Role] = {"q": "query", "Q": "query", "K": "key", "V": "value"}
 _PROJECTED = ("Q", "K", "V")
 _CUT = (*_PROJECTED, "concat")
+_UNNAMED_ROWS = ("v_a", "W_O")  # v_a belongs to no query; W_O's rows are the columns of concat, beside it
 _MOST_IN_A_ROW = 4
 
 
@@ -74,17 +75,18 @@ class StepBoard:
             return self._matrix(name, edit=name if name in ("X", "Q") else None)
         asks = np.zeros(self.tensors["Q"].shape, bool)
         asks[0] = True
-        return self._matrix("Q", title=f"q: “{self.labels['query'][0]}” asks", edit="Q", marked=asks)
+        title = f"q: “{self.labels['query'][0]}” asks" + self._mark("q")
+        return self._matrix("Q", title=title, edit="Q", marked=asks)
 
     def _computed(self, *names: str) -> list[Panel]:
         return [self._matrix(name) for name in names]
 
     def _heads(self) -> list[list[Panel]]:
-        """Scores of all heads; their patterns and what they bring; the heads joined, and W_O."""
+        """Scores and patterns of all heads; what they bring, joined and mixed by W_O."""
         heads = range(len(self.tensors["pattern"]))
-        brought: list[Panel] = [self._of_head(name, head) for head in heads for name in ("pattern", "z")]
-        scores: list[Panel] = [self._of_head("scores", head) for head in heads]
-        return [scores, brought, self._computed("concat", "W_O", "out")]
+        looked: list[Panel] = [self._of_head(name, head) for name in ("scores", "pattern") for head in heads]
+        brought: list[Panel] = [self._of_head("z", head) for head in heads]
+        return [looked, brought + self._computed("concat", "W_O", "out")]
 
     def _of_head(self, name: str, head: int) -> Matrix:
         return self._matrix(name, title=f"{self._name(name)}, head {head}", values=self.tensors[name][head])
@@ -104,6 +106,8 @@ class StepBoard:
         row_axis, column_axis = ["query", *axes.split()][-2:]
         values = values[None] if values.ndim == 1 else values
         rows, columns = (self.labels.get(axis, ()) for axis in (row_axis, column_axis))
+        if name in _UNNAMED_ROWS:
+            rows = ()
         return Matrix(
             values=values.numpy(),
             title=title or self._title(name),
@@ -129,7 +133,10 @@ class StepBoard:
     def _title(self, name: str) -> str:
         does = next((line.does for line in self.step.lines if line.name == name), None)
         named = self._name(name) if does is None else f"{self._name(name)}: {does}"
-        return named + (" · new" if name in self.new else "")
+        return named + self._mark(name)
+
+    def _mark(self, name: str) -> str:
+        return " · new" if name in self.new else ""
 
     def _name(self, name: str) -> str:
         if name == "z" and len(self.step.axes["z"].split()) > 1:

@@ -22,6 +22,7 @@ TRIES = (
 )
 _KEYS = ("k1", "k2")
 _QUERIES = ("q1", "q2")
+_VALUES = ("v1", "v2")
 
 
 def lesson(inputs: Inputs) -> Lesson:
@@ -40,7 +41,7 @@ def lesson(inputs: Inputs) -> Lesson:
         see="One query, two keys, 64 channels. Multiply channel by channel and add up: **q1 · k1** and "
         "**q1 · k2**. Divide by √64 = 8, take the softmax, and mix the values v1 and v2 with these weights.",
         board=Board(
-            rows=[_vectors(Q, K, products), _one_query(tensors), _equation(tensors)],
+            rows=[_vectors(Q, K, products), _one_query(tensors), *_equation(tensors)],
             notice=_notices(inputs, computed),
             scrub=Scrub(field="divisor", label="divide by", values=DIVISORS, words=_words()),
         ),
@@ -67,7 +68,7 @@ def _words() -> list[str]:
 def _vectors(Q: Tensor, K: Tensor, products: Tensor) -> list[Panel]:
     vectors = np.stack([Q[0].numpy(), *K.numpy()])
     return [
-        Matrix(title="one query and two keys", values=vectors, rows=("q1", *_KEYS), column_axis="channel"),
+        Matrix(title="one query, two keys", values=vectors, rows=("q1", *_KEYS), column_axis="channel"),
         Matrix(
             title="channel by channel",
             values=products.numpy(),
@@ -78,36 +79,39 @@ def _vectors(Q: Tensor, K: Tensor, products: Tensor) -> list[Panel]:
 
 
 def _one_query(tensors: dict[str, Tensor]) -> list[Panel]:
-    one = {name: tensors[name][:, :1].numpy() for name in ("scores", "pattern", "z")}
+    scores, weights, z = (tensors[name][:, :1].numpy() for name in ("scores", "pattern", "z"))
+    dots, V = tensors["dots"][:1].numpy(), tensors["V"].numpy()
     keys: dict[str, Any] = {"rows": ("q1",), "columns": _KEYS, "column_axis": "key"}
     return [
-        Matrix(title="dot products", values=tensors["dots"][:1].numpy(), edit="dots", digits=0, **keys),
-        Sign(text="÷ →"),
-        Matrix(title="scores", values=one["scores"], **keys),
-        Sign(text="softmax →"),
-        Matrix(title="weights", values=one["pattern"], scale="weights", **keys),
+        Matrix(title="dot products", values=dots, edit="dots", digits=0, **keys),
+        Matrix(title="divided: scores", values=scores, digits=1, **keys),
+        Matrix(title="softmax: weights", values=weights, scale="weights", **keys),
         Sign(text="×"),
-        Matrix(
-            title="values", values=tensors["V"].numpy(), role="value", edit="V", rows=("v1", "v2"),
-            row_axis="key", digits=0,
-        ),
+        Matrix(title="values", values=V, role="value", edit="V", rows=_VALUES, row_axis="key", digits=0),
         Sign(text="="),
-        Matrix(title="z1", values=one["z"], rows=("z1",)),
-    ]  # fmt: skip
-
-
-def _equation(tensors: dict[str, Tensor]) -> list[Panel]:
-    """softmax(Q K^T / divisor) V = Z."""
-    return [
-        Sign(text="softmax ("),
-        Matrix(title="Q", values=tensors["Q"].numpy(), role="query", rows=_QUERIES, row_axis="query"),
-        Sign(text="×"),
-        Matrix(title="Kᵀ", values=tensors["K"].T.numpy(), role="key", columns=_KEYS, column_axis="key"),
-        Sign(text="÷ ) ×"),
-        Matrix(title="V", values=tensors["V"].numpy(), role="value", rows=("v1", "v2"), row_axis="key"),
-        Sign(text="="),
-        Matrix(title="Z", values=tensors["z"].numpy(), rows=("z1", "z2"), row_axis="query"),
+        Matrix(title="z1", values=z, rows=("z1",)),
     ]
+
+
+def _equation(tensors: dict[str, Tensor]) -> list[list[Panel]]:
+    """Q K^T, and softmax(Q K^T / divisor) V = Z; K is drawn as it is stored, a key in each row."""
+    Q, K, V, dots, pattern, Z = (tensors[name].numpy() for name in ("Q", "K", "V", "dots", "pattern", "z"))
+    cells: dict[str, Any] = {"rows": _QUERIES, "row_axis": "query", "columns": _KEYS, "column_axis": "key"}
+    products: list[Panel] = [
+        Matrix(title="Q", values=Q, role="query", rows=_QUERIES, row_axis="query", column_axis="channel"),
+        Sign(text="×"),
+        Matrix(title="K", values=K, role="key", rows=_KEYS, row_axis="key", column_axis="channel"),
+        Sign(text="ᵀ ="),
+        Matrix(title="Q Kᵀ", values=dots, digits=0, **cells),
+    ]
+    sums: list[Panel] = [
+        Matrix(title="softmax(Q Kᵀ ÷ …)", values=pattern, scale="weights", **cells),
+        Sign(text="×"),
+        Matrix(title="V", values=V, role="value", rows=_VALUES, row_axis="key"),
+        Sign(text="="),
+        Matrix(title="Z", values=Z, rows=("z1", "z2"), row_axis="query"),
+    ]
+    return [products, sums]
 
 
 def _notices(inputs: Inputs, computed: dict[str, Tensor]) -> list[str]:

@@ -109,8 +109,8 @@ def test_a_link_with_a_bad_step_says_so_and_shows_the_first(lab: BoardPage):
 def test_the_worked_example_gives_the_numbers_of_the_talks(lab: BoardPage):
     lab.open(part="worked")
     assert lab.numbers("dot products") == [[112, 96]]
-    assert lab.numbers("scores") == [[14, 12]]
-    assert lab.cells("weights") == [["0.88", "0.12"]]
+    assert lab.numbers("divided: scores") == [[14, 12]]
+    assert lab.cells("softmax: weights") == [["0.88", "0.12"]]
     weight = math.exp(14) / (math.exp(14) + math.exp(12))
     close(
         lab.numbers("z1"),
@@ -123,11 +123,11 @@ def test_dividing_by_another_number_asks_the_server_nothing(lab: BoardPage):
     lab.open(part="worked")
     with lab.quiet():
         lab.scrub(0)
-    assert lab.numbers("scores") == [[112, 96]]
-    assert lab.cells("weights") == [["1.00", "1.1e−7"]]
+    assert lab.numbers("divided: scores") == [[112, 96]]
+    assert lab.cells("softmax: weights") == [["1.00", "1.1e−7"]]
     assert lab.link() == {"part": "worked", "divisor": "1"}
     lab.attempt("Make them equal")
-    assert lab.cells("weights") == [["0.50", "0.50"]]
+    assert lab.cells("softmax: weights") == [["0.50", "0.50"]]
 
 
 def test_other_dot_products_and_values_are_worked_through(lab: BoardPage):
@@ -135,7 +135,7 @@ def test_other_dot_products_and_values_are_worked_through(lab: BoardPage):
     with lab.redrawn():
         lab.edit("dot products", 0, 1, "104")
     weight = 1 / (1 + math.exp(-1))
-    close(lab.numbers("weights"), torch.tensor([[weight, 1 - weight]]))
+    close(lab.numbers("softmax: weights"), torch.tensor([[weight, 1 - weight]]))
     with lab.redrawn():
         lab.edit("values", 0, 0, "10")
     assert lab.numbers("z1")[0][0] == pytest.approx(10 * weight - 4 * (1 - weight), abs=0.006)
@@ -145,8 +145,8 @@ def test_reordering_moves_outputs_without_positions_and_changes_them_with(lab: B
     lab.open(part="order")
     plain, moved = (lab.numbers(f"{name}, no positions") for name in ("outputs", "reordered"))
     assert moved == [plain[at] for at in (0, 4, 2, 3, 1)]
-    assert max(row[0] for row in lab.numbers("moved, no positions")) < 2e-6
-    assert max(row[0] for row in lab.numbers("moved, with positions")) > 0.5
+    assert max(row[0] for row in lab.numbers("difference, no positions")) < 2e-6
+    assert max(row[0] for row in lab.numbers("difference, with positions")) > 0.5
     lab.attempt("Keep the order")
     assert lab.notice.startswith("The order is the same")
 
@@ -168,12 +168,12 @@ def test_a_new_sentence_is_read_backwards(lab: BoardPage):
 
 def test_films_are_recommended_by_their_dot_products(lab: BoardPage):
     lab.open(part="films")
-    assert lab.numbers("dot products")[0] == [5, -4, -1, 2]
+    assert lab.numbers("dot products: Q Kᵀ")[0] == [5, -4, -1, 2]
     assert "Ana should watch Space Chase" in lab.notice
-    marked = lab.panel("dot products").locator("td.marked")
+    marked = lab.panel("dot products: Q Kᵀ").locator("td.marked")
     assert marked.all_inner_texts() == ["5.0", "5.0", "4.0", "4.0"]
     lab.attempt("Ana falls for romance")
-    assert lab.numbers("dot products")[0] == [1, 4, 3, 10]
+    assert lab.numbers("dot products: Q Kᵀ")[0] == [1, 4, 3, 10]
     assert "Ana should watch Agents in Love" in lab.notice
 
 

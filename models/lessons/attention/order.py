@@ -49,9 +49,9 @@ def order_of(words: Sequence[str], wanted: Sequence[str]) -> list[int]:
 
 
 def encoder(n_words: int, *, positions: str, seed: int) -> Transformer:
-    """A small untrained encoder: 2 layers of 2 heads, 8 channels; the same weights under any `positions`."""
+    """A small untrained encoder: 2 layers of 2 heads, 6 channels; the same weights under any `positions`."""
     config = ModelConfig(
-        kind="encoder-only", n_layers=2, n_heads=2, d_model=8, vocab_size=n_words, max_len=MAX_WORDS,
+        kind="encoder-only", n_layers=2, n_heads=2, d_model=6, vocab_size=n_words, max_len=MAX_WORDS,
         positions=positions, pad_id=None,
     )  # fmt: skip
     return Transformer(config, seed=seed).eval()

@@ -107,7 +107,7 @@ def test_the_worked_example_stands_at_eight():
 
 def test_edited_dot_products_move_the_keys_that_are_drawn():
     board = worked.lesson(replace(Inputs(), dots=((50.0, -20.0),))).board
-    q1, k1, k2 = matrix(board, "one query and two keys").values
+    q1, k1, k2 = matrix(board, "one query, two keys").values
     assert (q1 @ k1, q1 @ k2) == pytest.approx((50, -20))
     assert matrix(board, "channel by channel").values.sum(axis=1) == pytest.approx([50, -20])
 
