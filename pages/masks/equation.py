@@ -17,10 +17,10 @@ if TYPE_CHECKING:
     from models.lessons.masks.equation import Masked, Telling
 
 TRIES = (
-    Try("the talks' example", {"mask": "causal", "argument": "", "n": 4, "scores": TALK}),
     Try("three packed documents", {"mask": "packed", "argument": "2.3.2", "n": 7}),
     Try("a sliding window", {"mask": "window", "argument": "2", "n": 7}),
     Try("a row that sees nothing", {"mask": "1000;0000;1110;1111", "argument": "", "n": 4}),
+    Try("the talks' example", {"mask": "causal", "argument": "", "n": 4, "scores": TALK}),
 )
 
 

@@ -17,10 +17,10 @@ if TYPE_CHECKING:
 
 LAYERS = np.arange(1, MOST_LAYERS + 1)
 TRIES = (
-    Try("window of 3", {"flow": "causal+window", "flow_argument": "3", "length": 12, "layers": 2}),
     Try("segments", {"flow": "memory", "flow_argument": "3.0", "length": 12, "layers": 5}),
     Try("segments + memory", {"flow": "memory", "flow_argument": "3.3", "length": 12, "layers": 3}),
     Try("strided", {"flow": "strided", "flow_argument": "3", "length": 12, "layers": 2}),
+    Try("window of 3", {"flow": "causal+window", "flow_argument": "3", "length": 12, "layers": 5}),
 )
 
 

@@ -19,9 +19,9 @@ if TYPE_CHECKING:
 HIDDEN = np.array([*np.arange(0.1, 10.1, 0.3), *np.arange(15, 121, 5)], dtype=np.float32)
 TALKS = {"mask": "causal", "argument": "", "n": 4, "scores": TALK, "query": 1}
 TRIES = (
-    Try("hidden score 0.1", {**TALKS, "hidden": 0.1}),
     Try("hidden score 4", {**TALKS, "hidden": 4.0}),
     Try("hidden score 120", {**TALKS, "hidden": 120.0}),
+    Try("hidden score 0.1", {**TALKS, "hidden": 0.1}),
 )
 LATE, FIRST = "mask after softmax", "mask before softmax"
 
