@@ -180,7 +180,8 @@ class CurvesPanel extends Chart {
     this.spec.lines.forEach((line, i) => {
       const value = line.y.frame(frame, 1)[nearest];
       this.dots[i].setAttribute("cx", place);
-      this.dots[i].setAttribute("cy", Number.isFinite(value) ? this.clamp(y.place(value)) : -100);
+      this.dots[i].setAttribute("visibility", Number.isFinite(value) ? "visible" : "hidden");
+      if (Number.isFinite(value)) this.dots[i].setAttribute("cy", this.clamp(y.place(value)));
     });
   }
 
