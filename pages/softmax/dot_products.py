@@ -51,7 +51,7 @@ def lesson(inputs: Inputs) -> Lesson:
                 [_moments(sampled)],
             ],
             notice=[_notice(plain, scaled, d_k, at) for at, d_k in enumerate(dot_products.D_KS)],
-            scrub=Scrub(field="d_k", label="d_k", values=d_ks, words=[f"{d_k:,} channels" for d_k in d_ks]),
+            scrub=Scrub(field="d_k", label="d_k", values=d_ks, words=list(map(_channels, d_ks))),
         ),
         formula=r"\mathrm{softmax}\!\left(\frac{\q{q} \cdot \k{k}}{\new{\sqrt{d_k}}}\right) \qquad "
         r"\q{q} \cdot \k{k} = \sum_{i=1}^{d_k} \q{q_i}\k{k_i}: \text{ mean } 0, \text{ variance } d_k",
@@ -143,10 +143,14 @@ def _notice(plain: Softmax, scaled: Softmax, d_k: int, at: int) -> str:
     one, other = plain.largest[at].mean().item(), scaled.largest[at].mean().item()
     through, kept = plain.gradient[at].median().item(), scaled.gradient[at].median().item()
     return (
-        f"With **{d_k:,}** channels and no scale, a query puts **{one:.0%}** of its weight on one key and "
+        f"With **{_channels(d_k)}** and no scale, a query puts **{one:.0%}** of its weight on one key and "
         f"the gradient that gets through is **{short(through)}**; divided by √{d_k:,}: **{other:.0%}** and "
         f"**{short(kept)}**."
     )
+
+
+def _channels(d_k: int) -> str:
+    return f"{d_k:,} channel{'s' * (d_k != 1)}"
 
 
 def controls() -> None:

@@ -39,7 +39,7 @@ def lesson(inputs: Inputs) -> Lesson:
     return Lesson(
         see="Eight logits, all moved up or down together, so that the right weights never change. Softmax is "
         "computed as its formula is written, and again after subtracting the largest logit. Framed weights "
-        "are off by more than 0.01.",
+        "are off by more than 0.01. The logits differ from the largest by what stands above them.",
         board=Board(
             rows=[
                 [_weights(logits, naive, stable)],
@@ -56,9 +56,8 @@ def lesson(inputs: Inputs) -> Lesson:
         ),
         formula=r"\frac{e^{x_i}}{\sum_j e^{x_j}} = \frac{e^{x_i - m}}{\sum_j e^{x_j - m}}, \qquad "
         r"m = \max_j x_j",
-        sizes=",\\; ".join(
-            rf"\text{{{name}: }} e^x < \infty \text{{ to }} x = {formats.overflow_at(dtype):.2f}"
-            for name, dtype in formats.FORMATS.items()
+        sizes=r"\text{largest } x \text{ with a finite } e^x\text{: }" + r",\; ".join(
+            rf"{formats.overflow_at(dtype):.2f} \text{{ ({name})}}" for name, dtype in formats.FORMATS.items()
         ),
         shapes=(
             Shape("x", "frame, logit", tuple(logits.shape)),
@@ -74,12 +73,12 @@ def _weights(logits: Tensor, naive: dict[str, Computed], stable: dict[str, Compu
     from models.lessons.softmax.formats import STEPS
 
     rows = {"exact": logits.softmax(dim=-1)}
-    rows |= {f"{name}, as written": made.weights for name, made in naive.items()}
-    rows |= {f"{name}, max subtracted": made.weights for name, made in stable.items()}
+    rows |= {f"{name} written": made.weights for name, made in naive.items()}
+    rows |= {f"{name} − max": made.weights for name, made in stable.items()}
     values = np.stack([weights.numpy() for weights in rows.values()], axis=1)  # [frame, way, weight]
     return Matrix(
-        values=values, title="weights", rows=list(rows), row_axis="way", column_axis="logit", scale="weights",
-        columns=[f"max − {-step:.1f}" if step else "max" for step in STEPS.tolist()], digits=4,
+        values=values, title="weights", rows=list(rows), column_axis="logit", scale="weights",
+        columns=[f"−{-step:.1f}" if step else "largest" for step in STEPS.tolist()], digits=4,
         marked=~(abs(values - values[:, :1]) < 0.01),
     )  # fmt: skip
 

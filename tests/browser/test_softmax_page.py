@@ -54,7 +54,7 @@ def test_the_scale_keeps_attention_from_saturating(lab: BoardPage):
     assert float(facts["their variance"].replace(",", "")) == pytest.approx(sampled.variance.item(), abs=0.1)
     with lab.quiet():
         lab.scrub(0)
-    assert "With 1 channels" in lab.notice
+    assert "With 1 channel " in lab.notice
     assert lab.link() == {"part": "dots", "d_k": "1"}
 
 
