@@ -42,9 +42,9 @@ def lesson(inputs: Inputs) -> Lesson:
             scrub=Scrub(field="query", label="token", values=np.arange(n), words=numbered(read.tokens)),
         ),
         formula=(
-            r"\mathrm{out}=\sum_i c_i+b_O,\quad c_i=z_i\,W_{O,i},\qquad"
-            r"\text{lengths: }\frac{\lVert c_i\rVert}{\sum_j\lVert c_j\rVert},\quad"
-            r"\text{of the sum: }\frac{c_i\cdot s}{s\cdot s},\; s=\sum_j c_j"
+            r"\begin{gathered}\mathrm{out}=s+b_O,\quad s=\sum_i c_i,\quad c_i=z_i\,W_{O,i}\\"
+            r"\text{share of the lengths: }\frac{\lVert c_i\rVert}{\sum_j\lVert c_j\rVert},\quad"
+            r"\text{of the sum: }\frac{c_i\cdot s}{s\cdot s}\end{gathered}"
         ),
         sizes=rf"n={n},\; h={h},\; d_{{model}}={d_model},\; d_{{head}}={read.config.head_size}",
         shapes=(
@@ -68,20 +68,20 @@ def _written(read: Reading) -> Tensor:
 
 
 def _shares(read: Reading, written: Tensor) -> list[Panel]:
-    """Two tables [head, query]; the token that the frame chooses is marked."""
+    """Two tables [query, head]; the token that the frame chooses is marked."""
     from models.lessons.heads import contributions
 
     h, n, _ = written.shape
-    chosen = np.repeat(np.eye(n, dtype=bool)[:, None, :], h, axis=1)  # [frame, head, query]
+    chosen = np.repeat(np.eye(n, dtype=bool)[:, :, None], h, axis=2)  # [frame, query, head]
     shares = {
         "share of the lengths": contributions.length_share(written),
         "share of the sum": contributions.signed_share(written),
     }
     return [
         Matrix(
-            title=title, values=share.numpy(), reach=1.0, marked=chosen,
-            rows=_names(h), row_heads=tuple(range(h)), row_axis="head",
-            columns=numbered(read.tokens), column_axis="query",
+            title=title, values=share.T.numpy(), reach=1.0, marked=chosen,
+            rows=numbered(read.tokens), row_axis="query",
+            columns=_names(h), column_heads=tuple(range(h)), column_axis="head",
         )
         for title, share in shares.items()
     ]  # fmt: skip

@@ -44,8 +44,8 @@ def lesson(inputs: Inputs) -> Lesson:
             scrub=Scrub(field="heads", label="heads", values=np.array(HEAD_COUNTS)),
         ),
         formula=(
-            r"\text{narrow: } 3k^2+k^2\ \text{parameters},\quad \text{wide: } 3hk^2+hk^2,\qquad"
-            r"\text{operations: } 8\,n\,k\,(h\,d_{head})+4\,n^2\,(h\,d_{head})"
+            r"\begin{gathered}\text{parameters: narrow } 3k^2+k^2,\quad\text{wide } 3hk^2+hk^2\\"
+            r"\text{operations: } (8\,n\,k+4\,n^2)\,h\,d_{head}\end{gathered}"
         ),
         sizes=rf"k=d_{{model}}={k},\; n={n},\; 3k^2+k^2={narrow[0].parameters:,}",
         shapes=(
@@ -66,11 +66,11 @@ def controls() -> None:
 def _rows(narrow: list[Cost], wide: list[Cost], times: np.ndarray) -> list[list[Curves] | list[Facts]]:
     x = np.array(HEAD_COUNTS, dtype=float)
     curves: dict[tuple[str, str], Any] = {
-        ("parameters", ""): [[c.parameters for c in costs] for costs in (narrow, wide)],
+        ("parameters", "thousand"): [[c.parameters / 1e3 for c in costs] for costs in (narrow, wide)],
         ("operations", "million"): [[c.flops / 1e6 for c in costs] for costs in (narrow, wide)],
         ("time", "ms, measured here"): times,
     }
-    names: tuple[tuple[str, Colour], ...] = (("narrow", 0), ("wide", 1))
+    names: tuple[tuple[str, Colour], ...] = (("narrow", "accent"), ("wide", "muted"))
     pictures = [
         Curves(
             x=x,

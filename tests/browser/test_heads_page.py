@@ -100,7 +100,7 @@ def test_shares_are_those_of_the_trained_layer(heads: BoardPage):
         "share of the sum": (c * total).sum(-1) / total.square().sum(-1),
     }
     for title, shares in expected.items():
-        for row, cells in zip(shares.tolist(), heads.cells(title), strict=True):
+        for row, cells in zip(shares.T.tolist(), heads.cells(title), strict=True):
             assert all(agrees(cell, share) for cell, share in zip(cells, row, strict=True))
     at = trace.tokens["encoder"].index("it")
     assert (

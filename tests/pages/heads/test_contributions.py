@@ -36,8 +36,8 @@ def test_shares_of_length_and_of_the_sum():
     c = written(model.model.encoder.layers[0].self_attention, trace["encoder.0.self.z"])
     board = contributions.lesson(Inputs()).board
     lengths, total = c.norm(dim=-1), c.sum(0)
-    close(panel(board, "share of the lengths").values, lengths / lengths.sum(0))
-    close(panel(board, "share of the sum").values, (c * total).sum(-1) / total.square().sum(-1))
+    close(panel(board, "share of the lengths").values, (lengths / lengths.sum(0)).T)
+    close(panel(board, "share of the sum").values, ((c * total).sum(-1) / total.square().sum(-1)).T)
 
 
 def test_the_notice_names_the_loudest_head_at_each_token():
