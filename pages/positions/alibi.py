@@ -9,7 +9,7 @@ from pages.positions.per_head import N_DISTANCES, per_head
 from pages.shared.lab.lesson import Lesson, Shape
 from viz_core.boards import Board, Curves, Fact, Facts, Matrix, Panel, Scrub
 
-N_WORDS = 12
+N_WORDS = 10
 SEE = (
     "The shortest way to say where a word stands: take something off its score for every word of "
     "**distance**. Each head has its own slope, so some heads see only near words and others nearly all. "

@@ -69,14 +69,15 @@ def _answers(seed: int, asked_for: int) -> dict[str, Asked]:
     from models.lessons.positions.length import ask
 
     def make() -> tuple[dict[str, Asked], int]:
-        texts = _texts(seed)
+        texts = held_out(seed)
         return {scheme: ask(lm, texts, asked_for) for scheme, lm in all_trained().items()}, 8_000
 
     answers: dict[str, Asked] = cache.cached(cache.results, ("positions", "length", seed, asked_for), make)
     return answers
 
 
-def _texts(seed: int) -> Tensor:
+def held_out(seed: int) -> Tensor:
+    """The ids of the texts that the models are asked about, [text, word]."""
     from models.zoo.suite import held_out_texts
 
     lm = trained("none")

@@ -44,7 +44,7 @@ def lesson(inputs: Inputs) -> Lesson:
         ),
         formula=(
             r"\mathrm{pattern}=\mathrm{softmax}\!\left(\frac{\q{Q}\k{K}^{\top}}{\sqrt{d_{head}}}+B\right),"
-            r"\qquad \text{positions enter by}\ X,\ \text{by turning}\ \q{Q},\k{K},\ \text{or by}\ B"
+            r"\quad \text{positions in}\ X,\ \text{in turned}\ \q{Q},\k{K},\ \text{or in}\ B"
         ),
         sizes=rf"n={n},\; h={h},\; d_{{model}}={config.d_model},\; d_{{head}}={config.head_size}",
         shapes=(

@@ -50,9 +50,9 @@ def lesson(inputs: Inputs) -> Lesson:
         formula=(
             r"PE(p+k)=M_k\,PE(p),\quad M_k=\mathrm{diag}(R_0,R_1,\ldots),\quad "
             r"R_i=\begin{pmatrix}\cos k\omega_i&\sin k\omega_i\\"
-            r"-\sin k\omega_i&\cos k\omega_i\end{pmatrix},\;\omega_i=\mathrm{base}^{-2i/d_{model}}"
+            r"-\sin k\omega_i&\cos k\omega_i\end{pmatrix}"
         ),
-        sizes=rf"d_{{model}}={D_MODEL},\; p={inputs.start},\; \mathrm{{base}}={BASE}",
+        sizes=rf"\omega_i={BASE}^{{-2i/{D_MODEL}}},\; p={inputs.start}",
         shapes=(
             Shape("M_k", "channel, channel", (D_MODEL, D_MODEL)),
             Shape("PE(p)", "channel", (D_MODEL,)),

@@ -15,7 +15,7 @@ from viz_core.boards import Board, Curves, Fact, Facts, Line, Matrix, Scrub
 if TYPE_CHECKING:
     from torch import Tensor
 
-N_WORDS = 20
+N_WORDS = 48
 SEE = (
     "Let training find what each distance is worth: one number for each head and **bucket** of distances. "
     "Near distances have a bucket each; far ones share. These are the numbers of the trained model, which "
@@ -78,6 +78,7 @@ def _buckets() -> Matrix:
         columns=names,
         row_axis="query",
         column_axis="key",
+        picture=True,
         digits=0,
         reach=32.0,
     )

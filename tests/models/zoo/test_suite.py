@@ -60,13 +60,13 @@ def test_the_models_share_words_and_sizes(models):
 
 @pytest.mark.parametrize("scheme", SCHEMES)
 def test_the_metrics_of_a_card_come_out_again(models, scheme, monkeypatch):
-    """On a quarter of the texts, within what so few can tell."""
-    monkeypatch.setattr("models.training.positions._TEXTS", 64)
+    """On a few of the texts, within what so few can tell."""
+    monkeypatch.setattr("models.training.positions._TEXTS", 16)
     found = metrics(models[scheme])["loss"]
     claimed = models[scheme].card["metrics"]["loss"]
     assert found.keys() == claimed.keys()
     for positions, loss in found.items():
-        assert loss == pytest.approx(claimed[positions], abs=0.15)
+        assert loss == pytest.approx(claimed[positions], abs=0.3)
 
 
 def test_they_have_learnt_english_of_the_grammar(models):
