@@ -168,7 +168,7 @@ class BoardPage:
     def predict(self, question: int, option: str) -> str:
         """Answer a question; what is revealed."""
         asked = self.page.locator(".st-key-lab_questions").get_by_test_id("stColumn").nth(question)
-        asked.get_by_text(option, exact=True).click()
+        asked.get_by_test_id("stRadioOption").get_by_text(option, exact=True).click()
         revealed = asked.get_by_test_id("stMarkdown").last
         expect(revealed).to_be_visible()
         return revealed.inner_text()
