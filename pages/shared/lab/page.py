@@ -40,6 +40,8 @@ def _lab(page: LabPage) -> None:
     session.enter(page)
     part = session.part_of(page)
     now = session.inputs(page)
+    if st.session_state.get("drawn_part") != (page.name, part.name):
+        session.write_again(page)
     shown = _shown(page, part, now)
     above = st.container()
     main, side = st.columns([3.3, 1], gap="medium")

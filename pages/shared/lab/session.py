@@ -58,6 +58,12 @@ def put(page: str, values: Mapping[str, Any]) -> None:
     st.session_state.moves = st.session_state.get("moves", 0) + 1
 
 
+def write_again(page: LabPage) -> None:
+    """For widgets that are drawn anew: in the browser they would show their own defaults otherwise."""
+    for name, value in st.session_state.kept[page.name].items():
+        st.session_state[key(page.name, name)] = value
+
+
 def part_of(page: LabPage) -> Part:
     return page.part(st.session_state[key(page.name, "part")])
 
