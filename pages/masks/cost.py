@@ -17,7 +17,7 @@ from viz_core.boards import Board, Colour, Curves, Fact, Facts, Line, Matrix, Sc
 if TYPE_CHECKING:
     from models.lessons.masks.cost import ByLength, ByStride
 
-STRIDED: Colour = 0
+STRIDED: Colour = 1
 FIXED: Colour = 2
 TRIES = (
     Try("stride 1", {"stride": 1}),
@@ -47,8 +47,8 @@ def lesson(inputs: Inputs) -> Lesson:
         ),
         formula=r"\text{strided: } \q{i} - \k{j} \le l \;\lor\; (\q{i} - \k{j}) \bmod l = 0 \qquad "
         r"\text{fixed: } \lfloor \k{j} / l \rfloor = \lfloor \q{i} / l \rfloor \;\lor\; "
-        r"\k{j} \bmod l = l - 1 \qquad (\k{j} \le \q{i})",
-        sizes=rf"n = {n},\; \sqrt{{n}} = {isqrt(n)},\; l = 1 \ldots {n}",
+        r"\k{j} \bmod l = l - 1",
+        sizes=rf"\k{{j}} \le \q{{i}},\; n = {n},\; \sqrt{{n}} = {isqrt(n)},\; l = 1 \ldots {n}",
         shapes=[
             Shape(r"\text{strided}", "stride query key", tuple(by_stride.strided.shape)),
             Shape(r"\text{fixed}", "stride query key", tuple(by_stride.fixed.shape)),

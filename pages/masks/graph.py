@@ -10,7 +10,7 @@ from pages.masks import choice
 from pages.masks.inputs import N_NODES, Inputs, painted
 from pages.shared.lab import session
 from pages.shared.lab.lesson import Lesson, Question, Shape, Try
-from viz_core.boards import Bars, Board, Diagram, Layers, Matrix, Node
+from viz_core.boards import Board, Diagram, Layers, Matrix, Node
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -40,8 +40,8 @@ def lesson(inputs: Inputs) -> Lesson:
     moved = graph.answers(features, allowed, inputs.changed, seed=inputs.seed)
     told = reach.spread(allowed, inputs.changed, _LAYERS)
     return Lesson(
-        see="A node looks at itself and at its neighbours: the edges are the mask. One attention step is one "
-        f"round of messages. The features of **{NODES[inputs.changed]}** change: see whose output answers. "
+        see="A node looks at itself and its neighbours: the edges are the mask, and a step of attention is a "
+        f"round of messages. **{NODES[inputs.changed].capitalize()}** changes: see whose output moves. "
         "Paint edges into the mask.",
         board=Board(rows=_rows(allowed, step, moved, told), notice=_notice(inputs.changed, moved, told)),
         formula=r"z_i = \sum_{j \in N(i) \cup \{i\}} \operatorname{softmax}_j\!\left("
@@ -71,17 +71,19 @@ def _rows(allowed: Tensor, step: Step, moved: Tensor, told: Tensor) -> list[list
         ],
         [
             Matrix(values=step.pattern.numpy(), title="weights", scale="weights", **nodes),
-            Bars(values=moved.numpy(), labels=NODES, title="how far each output moves", axis="query"),
+            Matrix(
+                values=moved[:, None].numpy(), title="moved", columns=("by",), row_axis="query", scale="plain"
+            ),
+            Layers(tokens=NODES, links=allowed.numpy(), lit=told.numpy(), title="whom the news reaches"),
         ],
-        [Layers(tokens=NODES, links=allowed.numpy(), lit=told.numpy(), title="whom the news reaches")],
     ]
 
 
 def _notice(changed: int, moved: Tensor, told: Tensor) -> str:
     answered = int((moved > 0).sum())
     return (
-        f"{NODES[changed]} changes, and after one step **{answered} of {N_NODES}** outputs have moved: those "
-        f"that may look at it. All others moved by **0**. {_LAYERS} layers carry the news to "
+        f"{NODES[changed].capitalize()} changes, and after one step **{answered} of {N_NODES}** outputs have "
+        f"moved: those that may look at it. All others moved by **0**. {_LAYERS} layers carry the news to "
         f"**{int(told[-1].sum())}** nodes."
     )
 

@@ -66,7 +66,7 @@ def _rows(padded: Padded) -> list[list[Any]]:
         [
             Sign(text="softmax →"),
             Matrix(values=padded.hidden.pattern.numpy(), title="padding hidden", **weights, **rows),
-            Sign(text="not"),
+            Sign(text="instead of"),
             Matrix(values=padded.seen.numpy(), title="padding seen", **weights, **choice.AXES),
         ],
         [

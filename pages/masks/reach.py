@@ -10,7 +10,7 @@ import streamlit as st
 from pages.masks import choice
 from pages.masks.inputs import MOST_LAYERS, WORDS, Inputs
 from pages.shared.lab.lesson import Lesson, Question, Shape, Try
-from viz_core.boards import Board, Curves, Layers, Line, Matrix, Scrub
+from viz_core.boards import Board, Layers, Matrix, Scrub
 
 if TYPE_CHECKING:
     from models.lessons.masks.reach import Reach
@@ -35,7 +35,7 @@ def lesson(inputs: Inputs) -> Lesson:
     cone = reach.cone(allowed, n - 1, MOST_LAYERS)
     return Lesson(
         see=f"Every layer hands on what the layer below has gathered. Follow “{WORDS[n - 1]}” downwards: "
-        "the lit dots are all that its vector after the last lit layer can depend on. "
+        "the lit dots are all that its vector can depend on. Marked below: what is heard by then. "
         "Drag the number of **layers**; paint the mask.",
         board=Board(
             rows=_rows(allowed.numpy(), through, cone.numpy()),
@@ -54,7 +54,7 @@ def lesson(inputs: Inputs) -> Lesson:
     )
 
 
-def _rows(allowed: np.ndarray, through: Reach, cone: np.ndarray) -> list[list[Layers | Matrix | Curves]]:
+def _rows(allowed: np.ndarray, through: Reach, cone: np.ndarray) -> list[list[Layers | Matrix]]:
     n = len(allowed)
     axes = choice.names(n)
     needed = through.layers.numpy().astype(float)
@@ -63,20 +63,8 @@ def _rows(allowed: np.ndarray, through: Reach, cone: np.ndarray) -> list[list[La
         [
             choice.mask_matrix(allowed, edit="flow", **axes),
             Matrix(
-                values=through.reached.numpy(), title="can depend on", scale="mask", picture=True, **axes,
-            ),
-        ],
-        [
-            Matrix(
-                values=np.where(needed < 0, -np.inf, needed), title="layers needed", digits=0,
-                reach=float(max(1, n - 1)), **axes,
-            ),
-            Curves(
-                x=LAYERS, at=LAYERS, x_label="layers", y_label="words heard", y_range=(0, n), title="",
-                lines=[
-                    Line(y=through.heard[:, -1].numpy(), name=f"by “{WORDS[n - 1]}”"),
-                    Line(y=through.heard.double().mean(dim=-1).numpy(), name="on average", colour=2),
-                ],
+                values=np.where(needed < 0, -np.inf, needed), title="layers needed", digits=0, scale="plain",
+                marked=through.reached.numpy(), **{**axes, "rows": ()},
             ),
         ],
     ]  # fmt: skip

@@ -156,5 +156,14 @@ def test_edges_are_the_mask_and_neighbours_answer(lab: BoardPage) -> None:
     with lab.redrawn():
         lab.cell("mask", 5, 0).click()
     assert "4 of 6 outputs have moved" in lab.notice
-    moved = lab.bars("how far each output moves")
-    assert [float(number) > 0 for number in moved] == [True, True, True, False, False, True]
+    moved = [row[0] for row in lab.numbers("moved")]
+    assert [number > 0 for number in moved] == [True, True, True, False, False, True]
+
+
+def test_controls_that_parts_share_show_the_same_in_each(lab: BoardPage) -> None:
+    lab.open(mask="strided", argument="2", n=6)
+    for part in ("Graph", "After softmax", "Mask"):
+        lab.choose_part(part)
+    expect(lab.page.get_by_role("combobox", name="Mask")).to_have_value("strided")
+    expect(lab.page.get_by_role("textbox", name="Mask argument")).to_have_value("2")
+    expect(lab.page.get_by_role("slider", name="Words")).to_have_attribute("aria-valuenow", "6")

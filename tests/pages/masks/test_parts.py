@@ -18,9 +18,12 @@ PARTS = {module.__name__.rsplit(".", 1)[1]: module for module in MODULES}
 LIGHT = 400_000
 
 
+def panel(lesson: Lesson, title: str) -> Matrix:
+    return next(p for row in lesson.board.rows for p in row if isinstance(p, Matrix) and p.title == title)
+
+
 def matrix(lesson: Lesson, title: str) -> np.ndarray:
-    found = [p for row in lesson.board.rows for p in row if isinstance(p, Matrix) and p.title == title]
-    return found[0].values
+    return panel(lesson, title).values
 
 
 def notice(lesson: Lesson, value: float | None = None) -> str:
@@ -103,11 +106,12 @@ def test_memory_carries_words_over_segments_and_nothing_else_does() -> None:
 
 def test_what_can_be_depended_on_grows_by_the_window() -> None:
     lesson = made(reach, length=8, flow_argument="2")
-    for layers, seen in enumerate(matrix(lesson, "can depend on"), start=1):
-        np.testing.assert_array_equal(seen, np.tri(8) - np.tri(8, k=-layers - 1))
-    needed = matrix(lesson, "layers needed")
-    assert needed[7].tolist() == [7, 6, 5, 4, 3, 2, 1, 0]
-    assert np.isneginf(needed[0, 1:]).all()
+    needed = panel(lesson, "layers needed")
+    assert needed.marked is not None
+    for layers, heard in enumerate(needed.marked, start=1):
+        np.testing.assert_array_equal(heard, np.tri(8) - np.tri(8, k=-layers - 1))
+    assert needed.values[7].tolist() == [7, 6, 5, 4, 3, 2, 1, 0]
+    assert np.isneginf(needed.values[0, 1:]).all()
 
 
 def test_the_cost_is_counted() -> None:
