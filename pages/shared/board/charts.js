@@ -180,8 +180,10 @@ class CurvesPanel extends Chart {
     this.spec.lines.forEach((line, i) => {
       const value = line.y.frame(frame, 1)[nearest];
       this.dots[i].setAttribute("cx", place);
-      this.dots[i].setAttribute("visibility", Number.isFinite(value) ? "visible" : "hidden");
-      if (Number.isFinite(value)) this.dots[i].setAttribute("cy", this.clamp(y.place(value)));
+      const at = y.place(value); // a line may leave the chart, a dot must not follow it
+      const isInside = at >= this.area.top - 1 && at <= this.area.bottom + 1;
+      this.dots[i].setAttribute("visibility", isInside ? "visible" : "hidden");
+      if (isInside) this.dots[i].setAttribute("cy", at);
     });
   }
 
