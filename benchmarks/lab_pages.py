@@ -111,7 +111,7 @@ def open_part(setting: Setting, url: str) -> Page:
 
 def changes(page: Page, control: Control) -> Iterator[str]:
     """Without end: makes one change ready, with the focus on its target, and tells the key that makes it."""
-    target = page.get_by_role(control.role, name=control.name, exact=True).first  # type: ignore[arg-type]
+    target = page.get_by_role(control.role, name=control.name).first  # type: ignore[arg-type]
     for turn in itertools.count():
         match control.role:
             case "slider":
