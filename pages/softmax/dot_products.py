@@ -51,7 +51,7 @@ def lesson(inputs: Inputs) -> Lesson:
                 [_moments(sampled)],
             ],
             notice=[_notice(plain, scaled, d_k, at) for at, d_k in enumerate(dot_products.D_KS)],
-            scrub=Scrub(field="d_k", label="d_k", values=d_ks, words=list(map(_channels, d_ks))),
+            scrub=Scrub(field="d_k", label="d_k", values=d_ks, words=list(map(_channels, dot_products.D_KS))),
         ),
         formula=r"\mathrm{softmax}\!\left(\frac{\q{q} \cdot \k{k}}{\new{\sqrt{d_k}}}\right) \qquad "
         r"\q{q} \cdot \k{k} = \sum_{i=1}^{d_k} \q{q_i}\k{k_i}: \text{ mean } 0, \text{ variance } d_k",

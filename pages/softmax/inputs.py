@@ -8,8 +8,12 @@ from pages.shared.link import characters, number, one_of, param, whole
 
 N_LOGITS = (4, 8, 16, 32, 64, 256)
 N_KEYS = (8, 16, 64, 128)
-STACKS = {"encoder.self": "Encoder self", "decoder.self": "Decoder self", "decoder.cross": "Cross"}
-SCOPES = {"layer": "All heads of the layer", "head": "This head"}
+STACKS = {
+    "encoder.self": "Encoder self-attention",
+    "decoder.self": "Decoder self-attention",
+    "decoder.cross": "Cross-attention",
+}
+SCOPES = {"layer": "All its layer", "head": "This head"}
 PRONOUN = -1
 """In place of a position: where the sentence has its pronoun."""
 MAX_POSITION = 64

@@ -38,10 +38,8 @@ def _only_scores(address: str, tensor: Any) -> Any:
 def controls() -> None:
     """Sentence, head, and the words to look from and to watch."""
     st.text_input("Sentence", key=key("softmax", "text"))
-    st.segmented_control(
-        "Attention", list(STACKS), key=key("softmax", "stack"), format_func=STACKS.__getitem__, required=True
-    )
-    left, right = st.columns(2)
+    st.selectbox("Attention", list(STACKS), key=key("softmax", "stack"), format_func=STACKS.__getitem__)
+    left, right = st.columns([2, 3])
     left.segmented_control("Layer", range(2), key=key("softmax", "layer"), required=True)
     right.segmented_control("Head", range(4), key=key("softmax", "head"), required=True)
     st.segmented_control(

@@ -42,8 +42,12 @@ def lesson(inputs: Inputs) -> Lesson:
         see=_see(inputs, place),
         board=Board(
             rows=[
-                [_weights(row, inputs, trace, query, keys), _entropy(row, temperatures, inputs.head)],
-                [_next_word(output), _words(output, temperatures)],
+                [_weights(row, inputs, trace, query, keys)],
+                [
+                    _entropy(row, temperatures, inputs.head),
+                    _next_word(output),
+                    _words(output, temperatures),
+                ],
             ],
             notice=[_notice(row, output, keys, at) for at in range(len(temperatures))],
             scrub=Scrub(
@@ -78,8 +82,8 @@ def _positions(inputs: Inputs, trace: Trace) -> tuple[int, int]:
 def _see(inputs: Inputs, place: Place) -> str:
     heads = f"head {inputs.head}" if len(place.heads) == 1 else "all heads"
     return (
-        f"The trained translator, with the scores of {heads} of one attention "
-        f"({STACKS[inputs.stack].lower()}, layer {inputs.layer}) divided by a temperature $T$: what head "
+        f"The trained translator, with the scores of {heads} of its {STACKS[inputs.stack].lower()} in layer "
+        f"{inputs.layer} divided by a temperature $T$: what head "
         f"{inputs.head} looks at, and how probable that makes the next word."
     )
 
