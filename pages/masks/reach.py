@@ -63,7 +63,7 @@ def _rows(allowed: np.ndarray, through: Reach, cone: np.ndarray) -> list[list[La
         [
             choice.mask_matrix(allowed, edit="flow", **axes),
             Matrix(
-                values=np.where(needed < 0, -np.inf, needed), title="layers needed", digits=0, scale="plain",
+                values=np.where(needed < 0, -np.inf, needed), title="layers needed", digits=0, reach=n,
                 marked=through.reached.numpy(), **{**axes, "rows": ()},
             ),
         ],
