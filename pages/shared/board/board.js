@@ -29,6 +29,7 @@ class Board {
     this.panels = [];
     this.resizer = new ResizeObserver(() => this.header && this.layOut());
     this.resizer.observe(this.rows);
+    this.stopListening = onThemeChange(() => this.header && this.layOut());
   }
 
   receive(bytes, send) {
@@ -167,6 +168,7 @@ class Board {
     this.stop();
     clearTimeout(this.writing);
     this.resizer.disconnect();
+    this.stopListening();
     this.host.replaceChildren();
   }
 }

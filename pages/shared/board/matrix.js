@@ -26,7 +26,7 @@ class MatrixPanel {
   get needs() {
     if (!this.isTable) return { fixed: 0, columns: 0 };
     const longest = Math.max(0, ...this.spec.rows.map((name) => [...name].length));
-    return { fixed: Math.min(130, 7 * longest + 12) + (this.spec.row_axis ? 20 : 0), columns: this.nColumns };
+    return { fixed: Math.min(180, 7 * longest + 12) + (this.spec.row_axis ? 20 : 0), columns: this.nColumns };
   }
 
   get reach() {
@@ -55,7 +55,7 @@ class MatrixPanel {
     const { spec } = this;
     this.cells = [];
     const head = (text, scope, axis, at, heads) =>
-      el("th", { scope, text: shorten(text, 16), title: text, "data-axis": axis, "data-at": at, "data-head": heads[at] >= 0 ? heads[at] : null });
+      el("th", { scope, text: shorten(text, scope === "row" ? 24 : 16), title: text, "data-axis": axis, "data-at": at, "data-head": heads[at] >= 0 ? heads[at] : null });
     const names = spec.columns.length ? spec.columns : [];
     const rows = Array.from({ length: this.nRows }, (_, i) => {
       const cells = Array.from({ length: this.nColumns }, (_, j) => this.cell(i, j));
@@ -176,15 +176,33 @@ class MatrixPanel {
       const cell = event.target.closest("[data-cell]");
       if (brush !== null && cell) paint(cell);
     });
+    this.onlyStop(this.cells[0]);
+    table.addEventListener("focusin", (event) => this.onlyStop(event.target.closest("[data-cell]")));
     table.addEventListener("keydown", (event) => {
       const cell = event.target.closest("[data-cell]");
-      if (!cell || !["Enter", " "].includes(event.key)) return;
+      if (!cell || this.step(cell, event)) return;
+      if (!["Enter", " "].includes(event.key)) return;
       event.preventDefault();
       brush = this.now[+cell.dataset.cell] ? 0 : 1;
       paint(cell);
       brush = null;
       this.send();
     });
+  }
+
+  /* The Tab key stops at one cell of a mask; arrow keys go on from there. */
+  onlyStop(cell) {
+    if (cell) for (const each of this.cells) each.firstElementChild.tabIndex = each === cell ? 0 : -1;
+  }
+
+  step(cell, event) {
+    const { nColumns } = this;
+    const by = { ArrowLeft: -1, ArrowRight: 1, ArrowUp: -nColumns, ArrowDown: nColumns }[event.key];
+    if (!by) return false;
+    event.preventDefault();
+    const leavesRow = Math.abs(by) === 1 && Math.floor((+cell.dataset.cell + by) / nColumns) !== Math.floor(+cell.dataset.cell / nColumns);
+    if (!leavesRow) this.cells[+cell.dataset.cell + by]?.firstElementChild.focus();
+    return true;
   }
 
   send() {

@@ -16,3 +16,11 @@ function themeOf(node) {
   for (const colour of ["query", "key", "value", "accent", "muted"]) node.style.setProperty(`--${colour}`, theme[colour]);
   return theme;
 }
+
+/* Calls back when the system changes between light and dark, once Streamlit has followed; gives a way to stop. */
+function onThemeChange(callback) {
+  const system = matchMedia("(prefers-color-scheme: dark)");
+  const later = () => setTimeout(callback, 400);
+  system.addEventListener("change", later);
+  return () => system.removeEventListener("change", later);
+}

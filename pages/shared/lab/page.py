@@ -151,7 +151,8 @@ def _generation(page: LabPage, part: Part, shown: Shown, now: Any) -> int:
 
 
 def _details(lesson: Lesson) -> None:
-    left, right = st.columns([3, 2], vertical_alignment="center")
+    with st.container(key="lab_formula"):
+        left, right = st.columns([3, 2], vertical_alignment="center")
     left.latex(_with_macros(lesson.formula))
     right.markdown(f"with ${_with_macros(lesson.sizes)}$")
     shapes, code = st.columns([2, 3])

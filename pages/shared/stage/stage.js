@@ -35,6 +35,7 @@ class Stage {
     this.build();
     this.resizer = new ResizeObserver(() => this.data && this.draw());
     this.resizer.observe(this.panel);
+    this.stopListening = onThemeChange(() => this.data && this.draw());
   }
 
   build() {
@@ -305,6 +306,7 @@ function mount({ parentElement, data, setTriggerValue }) {
   stage.receive(data, (action) => setTriggerValue("act", action));
   return () => {
     stage.resizer.disconnect();
+    stage.stopListening();
     stage.host.replaceChildren();
     parentElement.attentionLabStage = null;
   };
