@@ -31,7 +31,8 @@ def pointed_at(heads: BoardPage, title: str) -> tuple[str, str, str]:
     heads.panel(title).locator("canvas").hover()
     status = heads.board.locator(".status")
     expect(status).to_contain_text(" = ")
-    found = re.search(r"\w+ ([^,]+), \w+ (.+) = (.+)", status.inner_text())
+    told = status.inner_text().removeprefix(f"{title}: ")
+    found = re.fullmatch(r"\w+ ([^,]+), \w+ (.+) = (.+)", told)
     assert found
     return found[1], found[2], found[3]
 
