@@ -11,7 +11,7 @@ from pages.positions.inputs import MASKS, ORDERS, SENTENCE, Inputs
 from pages.positions.suite import NAMES, all_trained, all_untrained, read, sentence, trained
 from pages.shared.lab.lesson import Lesson, Question, Shape, Try
 from pages.shared.lab.session import key
-from viz_core.boards import Bars, Board, Fact, Facts
+from viz_core.boards import Bars, Board, Fact, Facts, Matrix
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -40,7 +40,7 @@ def lesson(inputs: Inputs) -> Lesson:
     return Lesson(
         see=SEE,
         board=Board(
-            rows=[[_words(ids, places)], [_movements(moved)], _losses(losses, inputs.order)],
+            rows=[[_words(ids, places)], [_movements(moved)], [_losses(losses, inputs.order)]],
             notice=_notice(moved, losses, inputs),
         ),
         formula=(
@@ -75,23 +75,21 @@ def _movements(moved: dict[str, float]) -> Bars:
         labels=list(NAMES.values()),
         y_label="moved / length",
         digits=3,
+        reach=1.15 * max(moved.values()),  # room for the number over the highest bar
         axis="scheme",
     )
 
 
-def _losses(losses: Tensor, order: str) -> list[Bars]:
-    reach = float(losses.max())
-    return [
-        Bars(
-            title=title,
-            values=losses[:, column].numpy(),
-            labels=list(NAMES.values()),
-            y_label="nats per word",
-            reach=reach,
-            axis="scheme",
-        )
-        for column, title in enumerate(("trained models: in order", f"trained models: {ORDERS[order]}"))
-    ]
+def _losses(losses: Tensor, order: str) -> Matrix:
+    worse = losses[:, 1] - losses[:, 0]
+    return Matrix(
+        title="trained models: nats per word",
+        values=np.stack([losses[:, 0].numpy(), losses[:, 1].numpy(), worse.numpy()]),
+        scale="plain",
+        rows=("in order", ORDERS[order], "worse by"),
+        columns=list(NAMES.values()),
+        column_axis="scheme",
+    )
 
 
 def _notice(moved: dict[str, float], losses: Tensor, inputs: Inputs) -> str:
@@ -104,7 +102,7 @@ def _notice(moved: dict[str, float], losses: Tensor, inputs: Inputs) -> str:
     )
     return (
         f"{ORDERS[inputs.order].capitalize()}, {MASKS[inputs.mask]}: {untouched}. The trained models, "
-        f"causal, lose **{min(worse):.1f} to {max(worse):.1f} nats** a word."
+        f"causal, are worse by **{min(worse):.1f} to {max(worse):.1f} nats** a word."
     )
 
 
