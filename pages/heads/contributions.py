@@ -37,7 +37,7 @@ def lesson(inputs: Inputs) -> Lesson:
     return Lesson(
         see=SEE,
         board=Board(
-            rows=[_shares(read, written), _vectors(read, written), [_facts(read, written)]],
+            rows=[[*_shares(read, written), _facts(read, written)], _vectors(read, written)],
             notice=_notices(read, written),
             scrub=Scrub(field="query", label="token", values=np.arange(n), words=numbered(read.tokens)),
         ),
