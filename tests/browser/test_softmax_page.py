@@ -72,7 +72,7 @@ def test_a_hot_layer_writes_another_pronoun(lab: BoardPage):
 
 def test_the_head_and_the_sentence_can_be_changed(lab: BoardPage):
     lab.open(part="head")
-    sentence = lab.page.get_by_label("Sentence")
+    sentence = lab.page.get_by_label("Sentence", exact=True)
     with lab.redrawn():
         sentence.fill("the animal did not cross the street because it was too tired")
         sentence.press("Enter")
@@ -90,7 +90,7 @@ def test_the_head_and_the_sentence_can_be_changed(lab: BoardPage):
 def test_a_sentence_that_cannot_be_read_is_told_and_the_figure_stays(lab: BoardPage, text, told):
     lab.open(part="head")
     before = lab.notice
-    sentence = lab.page.get_by_label("Sentence")
+    sentence = lab.page.get_by_label("Sentence", exact=True)
     sentence.fill(text)
     sentence.press("Enter")
     expect(lab.problem).to_contain_text(told)
