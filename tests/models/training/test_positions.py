@@ -23,6 +23,13 @@ def text_and_tokenizer():
     return training_text(CONFIG)
 
 
+@pytest.fixture
+def few_texts(monkeypatch):
+    """How many held-out texts the metrics are measured on."""
+    monkeypatch.setattr("models.training.positions._TEXTS", 6)
+    return 6
+
+
 def test_the_text_is_the_training_text_in_ids_of_its_own_words(text_and_tokenizer):
     text, tokenizer = text_and_tokenizer
     assert [tokenizer.vocabulary[id_] for id_ in text[:300].tolist()] == english_text(0, "training", 300)
@@ -82,9 +89,9 @@ def test_it_learns(text_and_tokenizer):
     assert losses[-1] < 0.85 * losses[0]
 
 
-def test_metrics_are_means_over_the_positions_that_a_scheme_has(text_and_tokenizer):
+def test_metrics_are_means_over_the_positions_that_a_scheme_has(text_and_tokenizer, few_texts):
     _, tokenizer = text_and_tokenizer
-    texts = held_out_texts(tokenizer, 256, 33, 1)
+    texts = held_out_texts(tokenizer, few_texts, 33, 1)
     for scheme, ranges in (("none", [(0, 8), (8, 16), (16, 32)]), ("learned", [(0, 8)])):
         model = untrained(CONFIG.model(scheme, len(tokenizer)), 0).eval()
         lm = LanguageModel(scheme, model, tokenizer, {"training": {"length": 8}})
@@ -92,10 +99,10 @@ def test_metrics_are_means_over_the_positions_that_a_scheme_has(text_and_tokeniz
         expected = {
             f"positions {start + 1} to {end}": losses[:, start:end].mean().item() for start, end in ranges
         }
-        assert metrics(lm) == {"held_out_texts": 256, "loss": expected}
+        assert metrics(lm) == {"held_out_texts": few_texts, "loss": expected}
 
 
-def test_the_command_writes_weights_with_their_card(tmp_path, monkeypatch):
+def test_the_command_writes_weights_with_their_card(tmp_path, monkeypatch, few_texts):
     arguments = [
         "positions",
         "--out",
@@ -117,6 +124,7 @@ def test_the_command_writes_weights_with_their_card(tmp_path, monkeypatch):
     assert card["config"] == config.to_dict()
     model = Transformer(config, seed=0)
     weights = load_file(tmp_path / "learned" / "learned.safetensors")
+    assert card["metrics"]["held_out_texts"] == few_texts
     assert card["parameters"] == sum(p.numel() for p in model.parameters())
     assert {name: w.shape for name, w in weights.items()} == {
         name: w.shape for name, w in model.state_dict().items()
