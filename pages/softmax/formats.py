@@ -56,8 +56,9 @@ def lesson(inputs: Inputs) -> Lesson:
         ),
         formula=r"\frac{e^{x_i}}{\sum_j e^{x_j}} = \frac{e^{x_i - m}}{\sum_j e^{x_j - m}}, \qquad "
         r"m = \max_j x_j",
-        sizes=r"\text{largest } x \text{ with a finite } e^x\text{: }" + r",\; ".join(
-            rf"{formats.overflow_at(dtype):.2f} \text{{ ({name})}}" for name, dtype in formats.FORMATS.items()
+        sizes=r",\; ".join(
+            rf"\text{{{name}: }} e^x < \infty \text{{ to }} x = {formats.overflow_at(dtype):.2f}"
+            for name, dtype in formats.FORMATS.items()
         ),
         shapes=(
             Shape("x", "frame, logit", tuple(logits.shape)),
