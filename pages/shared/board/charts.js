@@ -66,7 +66,7 @@ class Chart {
 
   draw(frame) {
     const width = Math.floor(this.root.clientWidth);
-    const height = Math.floor(this.board.heightOf(this.spec) * 0.62);
+    const height = Math.floor(this.board.heightOf() * 0.62);
     const key = `${width}/${height}/${this.board.theme.background}`;
     if (width > 0 && this.ready !== key) {
       this.ready = key;
@@ -262,7 +262,7 @@ class PlanePanel extends Chart {
 
   prepare(width, height) {
     const { spec, board } = this;
-    const side = (this.side = Math.min(width, this.board.heightOf(spec) * 0.8));
+    const side = (this.side = Math.min(width, this.board.heightOf() * 0.8));
     this.picture.setAttribute("width", side);
     this.picture.setAttribute("height", side);
     this.reach = spec.reach ?? (Math.max(...extent(spec.vectors.values).map(Math.abs)) || 1);

@@ -238,7 +238,7 @@ class MatrixPanel {
     this.left = this.labelRoom + edge(spec.row_heads);
     this.top = edge(spec.column_heads);
     const room = this.root.clientWidth - this.left - 26;
-    const most = board.heightOf(spec);
+    const most = board.heightOf() * (spec.picture ? 0.56 : 1); // pictures come several to a page
     const cell = Math.min(room / nColumns, most / nRows, 20);
     const square = cell >= 3;
     this.width = square ? cell * nColumns : Math.min(room, 640);
