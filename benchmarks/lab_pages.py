@@ -19,7 +19,7 @@ SCRUBS = {
     "attention": ("worked",),
     "softmax": ("spread", "dots", "head", "formats"),
     "heads": ("cut", "contributions", "cost", "recut"),
-    "masks": (),
+    "masks": ("reach", "cost", "late"),
     "positions": ("waves", "shift", "learned", "rotary", "biases", "schemes"),
 }
 
@@ -53,9 +53,15 @@ CONTROLS = (
     Control("heads", "recut", "slider", "Seed", {"model": "random"}),
     Control("masks", "mask", "slider", "Words"),
     Control("masks", "mask", "button", "I, <start>"),
+    Control("masks", "reach", "slider", "Words"),
+    Control("masks", "cost", "radiogroup", "Words"),
+    Control("masks", "padding", "slider", "Seed"),
+    Control("masks", "graph", "slider", "Seed"),
     Control("positions", "waves", "radiogroup", "d_model"),
     Control("positions", "shift", "slider", "position p"),
     Control("positions", "rotary", "slider", "seed of q and k"),
+    Control("positions", "biases", "radiogroup", "heads"),
+    Control("positions", "schemes", "radiogroup", "layer"),
     Control("positions", "order", "slider", "seed of the weights"),
     Control("positions", "length", "slider", "held-out text"),
 )
