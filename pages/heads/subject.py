@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import streamlit as st
 
@@ -32,7 +32,7 @@ def reading_of(inputs: Inputs) -> Reading:
         )
     if inputs.model == "random":
         return of_untrained(_untrained(inputs), inputs.text)
-    return of_translator(_translator(), inputs.text, int(inputs.model[-1]))
+    return of_translator(cache.translator(), inputs.text, int(inputs.model[-1]))
 
 
 def _untrained(inputs: Inputs) -> UntrainedModel:
@@ -50,12 +50,6 @@ def _untrained(inputs: Inputs) -> UntrainedModel:
         **sizes._asdict(),
     )
     return UntrainedModel(config, seed=inputs.seed)
-
-
-def _translator() -> Any:
-    from models import load_model
-
-    return cache.cached(cache.models, "translator", lambda: (load_model("translator"), 8 << 20))
 
 
 def controls() -> None:

@@ -11,13 +11,17 @@ import threading
 from collections.abc import Callable, Hashable
 from concurrent.futures import ThreadPoolExecutor
 from functools import cache
-from typing import Any
+from typing import TYPE_CHECKING, Any, cast
 
 from cachetools import LRUCache
+
+if TYPE_CHECKING:
+    from models.zoo.loaded import LoadedModel
 
 PAYLOAD_BYTES = 32 << 20
 MODEL_BYTES = 48 << 20
 RESULT_BYTES = 4 << 20
+TRANSLATOR_BYTES = 8 << 20
 
 
 class ByteCache:
@@ -78,6 +82,17 @@ def cached(cache: ByteCache, key: Hashable, make: Callable[[], tuple[Any, int]])
         return made
 
     return on_worker(fill)
+
+
+def translator() -> LoadedModel:
+    """The shipped translator, loaded once for all pages."""
+
+    def load() -> tuple[LoadedModel, int]:
+        from models import load_model
+
+        return load_model("translator"), TRANSLATOR_BYTES
+
+    return cast("LoadedModel", cached(models, "translator", load))
 
 
 @cache

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, cast
 
-from pages.shared.cache import cached, models, results
+from pages.shared.cache import cached, models, results, translator
 from pages.shared.state import MAX_UNTRAINED_TOKENS, Inputs, scale_of
 
 
@@ -126,9 +126,7 @@ def _sized(model: Any) -> tuple[Any, int]:
 
 
 def _translator(inputs: Inputs) -> Subject:
-    from models import load_model
-
-    lm = cached(models, "translator", lambda: (load_model("translator"), 8 << 20))
+    lm = translator()
     source = lm.encode_source(inputs.text, direction=inputs.direction)
     forced = inputs.target if inputs.target.strip() else ""
     target = forced or _decoded(lm, inputs)

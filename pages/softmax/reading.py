@@ -12,20 +12,13 @@ from pages.softmax.inputs import PRONOUN, SCOPES, STACKS
 
 if TYPE_CHECKING:
     from models.engine.trace import Trace
-    from models.zoo.loaded import LoadedModel
-
-
-def translator() -> LoadedModel:
-    from models import load_model
-
-    return cache.cached(cache.models, "translator", lambda: (load_model("translator"), 8 << 20))
 
 
 def trace_of(text: str) -> Trace:
     """Tokens and scores of a sentence and its translation; ValueError with a sentence where it has none."""
 
     def make() -> tuple[Trace, int]:
-        trace = translator().trace(text, reduce=_only_scores)
+        trace = cache.translator().trace(text, reduce=_only_scores)
         return trace, 2_000 + sum(trace[address].nbytes for address in trace)
 
     return cache.cached(cache.results, ("scores", text), make)

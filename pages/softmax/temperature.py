@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from pages.shared import cache
 from pages.shared.lab.lesson import Lesson, Question, Shape, Try
 from pages.softmax import reading
 from pages.softmax.inputs import PRONOUN, STACKS, TEXT, Inputs
@@ -30,7 +31,7 @@ def lesson(inputs: Inputs) -> Lesson:
     from models.lessons.softmax import temperature, weights
     from models.lessons.softmax.temperature import TEMPERATURES
 
-    lm, trace = reading.translator(), reading.trace_of(inputs.text)
+    lm, trace = cache.translator(), reading.trace_of(inputs.text)
     heads = (inputs.head,) if inputs.scope == "head" else tuple(range(lm.config.n_heads))
     place = temperature.Place(inputs.stack, inputs.layer, heads)
     query, step = _positions(inputs, trace)
@@ -135,7 +136,7 @@ def _notice(row: Softmax, output: Output, keys: list[str], at: int) -> str:
 def questions() -> tuple[Question, ...]:
     from models.lessons.softmax import temperature
 
-    lm, trace = reading.translator(), reading.trace_of(TEXT)
+    lm, trace = cache.translator(), reading.trace_of(TEXT)
     step = temperature.pronoun(trace.tokens["decoder"]) - 1
     it = temperature.pronoun(trace.tokens["encoder"])
     one, layer, cross = (
