@@ -100,8 +100,10 @@ def _equation(tensors: dict[str, Tensor]) -> list[list[Panel]]:
     products: list[Panel] = [
         Matrix(title="Q", values=Q, role="query", rows=_QUERIES, row_axis="query", column_axis="channel"),
         Sign(text="×"),
-        Matrix(title="K", values=K, role="key", rows=_KEYS, row_axis="key", column_axis="channel"),
-        Sign(text="ᵀ ="),
+        Matrix(
+            title="K (upright: Kᵀ)", values=K, role="key", rows=_KEYS, row_axis="key", column_axis="channel"
+        ),
+        Sign(text="="),
         Matrix(title="Q Kᵀ", values=dots, digits=0, **cells),
     ]
     sums: list[Panel] = [
