@@ -9,7 +9,7 @@ import numpy as np
 import streamlit as st
 
 from pages.masks import choice
-from pages.masks.inputs import MOST_SCORED, TALK, WORDS, Inputs, painted
+from pages.masks.inputs import MOST_SCORED, WORDS, Inputs, painted
 from pages.shared.lab.lesson import Lesson, Question, Shape, Try
 from viz_core.boards import Board, Matrix, Sign
 
@@ -20,7 +20,6 @@ TRIES = (
     Try("three packed documents", {"mask": "packed", "argument": "2.3.2", "n": 7}),
     Try("a sliding window", {"mask": "window", "argument": "2", "n": 7}),
     Try("a row that sees nothing", {"mask": "1000;0000;1110;1111", "argument": "", "n": 4}),
-    Try("the talks' example", {"mask": "causal", "argument": "", "n": 4, "scores": TALK}),
 )
 
 

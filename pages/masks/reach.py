@@ -20,7 +20,6 @@ TRIES = (
     Try("segments", {"flow": "memory", "flow_argument": "3.0", "length": 12, "layers": 5}),
     Try("segments + memory", {"flow": "memory", "flow_argument": "3.3", "length": 12, "layers": 3}),
     Try("strided", {"flow": "strided", "flow_argument": "3", "length": 12, "layers": 2}),
-    Try("window of 3", {"flow": "causal+window", "flow_argument": "3", "length": 12, "layers": 5}),
 )
 
 

@@ -22,7 +22,6 @@ TRIES = (
     Try("heat one head to 50", STORY | {"temperature": 50.0, "scope": "head"}),
     Try("heat all four to 50", STORY | {"temperature": 50.0}),
     Try("leave out 1/√d_k", STORY | {"temperature": 0.25}),
-    Try("heat the cross-attention", STORY | {"temperature": 50.0, "stack": "decoder.cross"}),
 )
 N_LINES = 3
 

@@ -66,7 +66,7 @@ def test_a_hot_layer_writes_another_pronoun(lab: BoardPage):
     assert "qu'il était trop large" in lab.notice
     lab.attempt("heat one head to 50")
     assert "qu'elle était trop large" in lab.notice
-    lab.attempt("heat the cross-attention")
+    lab.open(part="head", stack="decoder.cross", temperature=50)
     assert "est-ce que" in lab.notice
 
 
