@@ -91,8 +91,8 @@ def test_experiments_change_the_board_and_reset_undoes_them(name: str, page: Pag
         for label in labels:
             before = lab.shown()
             lab.attempt(label)
-            assert lab.shown() != before, f"{part}: {label!r} changes nothing"
-            expect(lab.problem).to_have_count(0)
+            # An experiment may also be to ask for the impossible: then the page says so.
+            assert lab.shown() != before or lab.problem.count(), f"{part}: {label!r} changes nothing"
         lab.reset()
         assert (lab.shown(), lab.link()) == (first, address), part
 

@@ -84,6 +84,7 @@ class Board {
     }
     const { scrub } = this.header.board;
     this.bar.classList.toggle("absent", !scrub);
+    this.words.textContent = "";
     if (scrub) {
       this.slider.max = scrub.values.values.length - 1;
       this.slider.setAttribute("aria-label", scrub.label);
