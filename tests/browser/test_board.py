@@ -143,3 +143,12 @@ def test_a_picture_tells_the_number_pointed_at(page: Page) -> None:
     canvas = lab.panel("PE: one vector a position").locator("canvas")
     canvas.hover(position=lab.board.evaluate(MIDDLE_OF, [3, 1]))
     assert status(lab).endswith(f"position 3, channel 1 = −{-math.cos(3):.4f}")
+
+
+def test_arrow_keys_go_from_cell_to_cell_and_tab_leaves_them(mask: BoardPage) -> None:
+    mask.cell("mask", 1, 0).locator("button").focus()
+    for key in ("ArrowDown", "ArrowRight", "ArrowRight", "ArrowUp"):
+        mask.page.keyboard.press(key)
+    expect(mask.cell("mask", 1, 2).locator("button")).to_be_focused()
+    mask.page.keyboard.press("Tab")
+    expect(mask.panel("mask").locator(":focus")).to_have_count(0)

@@ -75,7 +75,7 @@ def test_who_does_not_notice(positions):
     positions.attempt("read it backwards")
     assert "none and ALiBi did not notice" in positions.notice
     positions.attempt("add the causal mask")
-    assert "every model noticed" in positions.notice
+    expect(positions.board.locator(".notice")).to_contain_text("every model noticed")
     assert positions.predict(0, "none and ALiBi").startswith("Right.")
 
 
