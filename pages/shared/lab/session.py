@@ -30,6 +30,8 @@ def enter(page: LabPage) -> None:
     params = dict(st.query_params)
     if arrived and (params or page.name not in kept):
         _read(page, params)
+    elif arrived:
+        put(page.name, kept[page.name])  # Streamlit may still hold what its widgets began with
     for name, value in kept[page.name].items():
         st.session_state.setdefault(key(page.name, name), value)
 
