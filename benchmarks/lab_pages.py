@@ -24,7 +24,7 @@ SCRUBS = {
 }
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Control:
     """What a person changes on a part of a page: its role and its accessible name."""
 
