@@ -7,7 +7,7 @@ const HEAD_EDGE = 8;
 class MatrixPanel {
   constructor(board, spec) {
     this.board = board;
-    this.spec = spec;
+    this.update(spec);
     this.nRows = spec.values.size(2);
     this.nColumns = spec.values.size(1);
     this.isTable = !spec.picture && this.nColumns <= MOST_COLUMNS && this.nRows <= MOST_ROWS;
@@ -20,6 +20,7 @@ class MatrixPanel {
 
   update(spec) {
     this.spec = spec;
+    this.reach = reachOf(spec);
   }
 
   /* Room that the row labels take, and how many columns share the rest of the row. */
@@ -27,11 +28,6 @@ class MatrixPanel {
     if (!this.isTable) return { fixed: 0, columns: 0 };
     const longest = Math.max(0, ...this.spec.rows.map((name) => [...name].length));
     return { fixed: Math.min(180, 7 * longest + 12) + (this.spec.row_axis ? 20 : 0), columns: this.nColumns };
-  }
-
-  get reach() {
-    if (this.spec.scale === "weights" || this.spec.scale === "mask") return 1;
-    return this.spec.reach ?? (Math.max(...extent(this.spec.values.values).map(Math.abs)) || 1);
   }
 
   level(value) {
@@ -309,6 +305,12 @@ class MatrixPanel {
     context.lineWidth = 2;
     context.stroke();
   }
+}
+
+/* The number with the strongest colour, the same in all frames. */
+function reachOf({ scale, reach, values }) {
+  if (scale === "weights" || scale === "mask") return 1;
+  return reach ?? (Math.max(...extent(values.values).map(Math.abs)) || 1);
 }
 
 function everyNth(names, spacing, room, write) {
