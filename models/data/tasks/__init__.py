@@ -1,0 +1,23 @@
+"""Training tasks. Every file of this folder is imported, so that a task is found by being there."""
+
+from importlib import import_module
+from pkgutil import iter_modules
+
+from models.data.tasks.batch import IGNORED, Batch, Reading, Sample
+from models.data.tasks.options import option
+from models.data.tasks.task import TASKS, Task, generator_of, make_task
+
+__all__ = [
+    "IGNORED",
+    "TASKS",
+    "Batch",
+    "Reading",
+    "Sample",
+    "Task",
+    "generator_of",
+    "make_task",
+    "option",
+]
+
+for found in iter_modules(__path__):
+    import_module(f"{__name__}.{found.name}")

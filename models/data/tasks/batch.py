@@ -1,0 +1,74 @@
+"""What passes between a task and the model it trains."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import torch
+from torch import Tensor
+
+IGNORED = -100
+"""A target that asks nothing: `cross_entropy`'s ignore_index."""
+
+
+@dataclass(frozen=True)
+class Batch:
+    """Examples side by side: `model(*inputs)` answers what `targets` ask.
+
+    inputs: token ids [batch, position] or vectors [batch, position, channel]; an encoder-decoder's are source
+    and target. targets: ids [batch, position], IGNORED where nothing is asked, or numbers of the logits' shape.
+    extra: what else a task's own loss needs, each [batch, ...].
+    """
+
+    inputs: tuple[Tensor, ...]
+    targets: Tensor
+    extra: dict[str, Tensor] = field(default_factory=dict)
+
+    def __len__(self) -> int:
+        return len(self.targets)
+
+    @property
+    def n_tokens(self) -> int:
+        """Positions that are read or written, padding included: what the arithmetic costs."""
+        return sum(ids.shape[0] * ids.shape[1] for ids in self.inputs)
+
+    def to(self, device: torch.device | str) -> Batch:
+        """The same on another device."""
+        extra = {name: value.to(device) for name, value in self.extra.items()}
+        return Batch(tuple(i.to(device) for i in self.inputs), self.targets.to(device), extra)
+
+    def split(self, n_parts: int) -> list[Batch]:
+        """At most `n_parts` batches of nearly the same size, in order."""
+        inputs = [ids.tensor_split(n_parts) for ids in self.inputs]
+        extra = {name: value.tensor_split(n_parts) for name, value in self.extra.items()}
+        parts = [
+            Batch(tuple(ids[at] for ids in inputs), targets, {name: v[at] for name, v in extra.items()})
+            for at, targets in enumerate(self.targets.tensor_split(n_parts))
+        ]
+        return [part for part in parts if len(part)]
+
+
+@dataclass(frozen=True)
+class Reading:
+    """One example as a model reads it, to be traced: batch size 1, and a label for every position.
+
+    tokens: labels under "encoder", "decoder" or both, as in `Trace.tokens`. picture: [row, column], 0..1,
+    where positions are parts of one. unknown: words read as <unk>.
+    """
+
+    inputs: tuple[Tensor, ...]
+    tokens: dict[str, list[str]]
+    text: str = ""
+    picture: Tensor | None = None
+    unknown: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Sample:
+    """Something that a model made, to be looked at: words, or pictures in 0..1, [picture, row, column]."""
+
+    given: str = ""
+    made: str = ""
+    wanted: str = ""
+    originals: Tensor | None = None
+    pictures: Tensor | None = None

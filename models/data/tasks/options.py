@@ -1,0 +1,40 @@
+"""The options of a task: fields that a page can offer and a command line can set."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import Field, field
+from typing import Any
+
+
+def option(
+    default: Any,
+    about: str,
+    *,
+    low: float | None = None,
+    high: float | None = None,
+    choices: Sequence[Any] = (),
+    file: Sequence[str] = (),
+) -> Any:
+    """A field: its default, what it is, and what it may be.
+
+    low, high: the least and the greatest number. choices: all that it may be. file: the endings of a file that
+    it names (a path; "" for none).
+    """
+    rule = {"about": about, "low": low, "high": high, "choices": tuple(choices), "file": tuple(file)}
+    return field(default=default, metadata=rule)
+
+
+def check(name: str, value: Any, spec: Field[Any]) -> None:
+    """Raises ValueError, with value, rule and remedy, where an option may not be `value`."""
+    kind, rule = type(spec.default), spec.metadata
+    numeric = kind is float and isinstance(value, int) and not isinstance(value, bool)
+    if not isinstance(value, kind) and not numeric or (kind is int and isinstance(value, bool)):
+        names = {int: "a whole number", float: "a number", bool: "True or False", str: "a text"}
+        raise ValueError(f"{name}={value!r} is not {names[kind]}; try {spec.default!r}")
+    if rule["choices"] and value not in rule["choices"]:
+        known = ", ".join(map(str, rule["choices"]))
+        raise ValueError(f"{name}={value!r} is unknown; choose one of {known}")
+    low, high = rule["low"], rule["high"]
+    if low is not None and not value >= low or high is not None and not value <= high:
+        raise ValueError(f"{name}={value!r} is not within {low:g} to {high:g}; try {spec.default!r}")

@@ -1,0 +1,127 @@
+"""A task: what a model is trained to do, where its examples come from, and what to look at while it learns."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass, fields
+from itertools import count
+from typing import Any, ClassVar
+
+import torch
+from torch import Tensor
+from torch.nn.functional import cross_entropy
+
+from models.config import Kind
+from models.data.tasks.batch import IGNORED, Batch, Reading, Sample
+from models.data.tasks.options import check
+from models.engine.transformer import Transformer
+
+TASKS: dict[str, type[Task]] = {}
+"""Every task there is, by name. A class enters itself by having a `name`."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Task(ABC):
+    """Seeded examples, a kind of model, a loss, a score, a probe; its fields are its options.
+
+    name: in links and on the command line. title: what a person reads. see: one sentence on what to look for
+    in the heads. kind: of the model. sizes, training: values of ModelConfig and TrainingConfig that learn the
+    task in about half a minute on a laptop; the page starts from them.
+
+    Raises ValueError, with value, rule and remedy, for options that make no task.
+    """
+
+    name: ClassVar[str] = ""
+    title: ClassVar[str]
+    see: ClassVar[str]
+    kind: ClassVar[Kind]
+    sizes: ClassVar[dict[str, Any]] = {}
+    training: ClassVar[dict[str, Any]] = {}
+
+    def __init_subclass__(cls, **arguments: Any) -> None:
+        super().__init_subclass__(**arguments)
+        if cls.__dict__.get("name"):
+            TASKS[cls.name] = cls
+
+    def __post_init__(self) -> None:
+        for spec in fields(self):
+            check(spec.name, getattr(self, spec.name), spec)
+
+    def to_dict(self) -> dict[str, Any]:
+        """The options as JSON values."""
+        return asdict(self)
+
+    @abstractmethod
+    def dictates(self) -> dict[str, Any]:
+        """Fields of ModelConfig that follow from the task: vocab_size, max_len, pad_id, n_outputs, ..."""
+
+    @abstractmethod
+    def batch(self, generator: torch.Generator, size: int, *, held_out: bool = False) -> Batch:
+        """`size` examples, the same for a generator's state; held-out ones never appear in training."""
+
+    @abstractmethod
+    def probe(self) -> Reading:
+        """The example whose attention is watched during training; at most 64 positions a side."""
+
+    @abstractmethod
+    def read(self, text: str) -> Reading:
+        """What a person typed, as the model reads it. Raises ValueError for what it cannot read."""
+
+    @abstractmethod
+    def outputs(self) -> tuple[str, ...]:
+        """What each column of the logits stands for; () where they are no choice between names."""
+
+    def learnt(self) -> dict[str, Any]:
+        """JSON values that the task took from its data, as a vocabulary; kept with the model."""
+        return {}
+
+    def restore(self, learnt: dict[str, Any]) -> None:
+        """Takes over what `learnt` returned, so that reading needs the data no more."""
+
+    def batches(self, seed: int, size: int, start: int = 0) -> Iterator[Batch]:
+        """The endless training batches of a seed, from the one of step `start` (0 the first)."""
+        for step in count(start):
+            yield self.batch(generator_of(seed, step), size)
+
+    def losses(self, model: Transformer, batch: Batch, *, label_smoothing: float = 0.0) -> dict[str, Tensor]:
+        """Means over the batch; "loss" is what training lowers, here the cross-entropy in nats per target."""
+        logits = model(*batch.inputs)  # [batch, position, output]
+        loss = cross_entropy(
+            logits.flatten(0, 1).float(),
+            batch.targets.flatten(),
+            ignore_index=IGNORED,
+            label_smoothing=label_smoothing,
+        )
+        return {"loss": loss}
+
+    @torch.no_grad()
+    def score(self, model: Transformer, batch: Batch) -> dict[str, float]:
+        """Held-out scores, the one that counts first; here the share of examples that are right throughout.
+
+        Right answers read under the right words before them: the share that greedy writing gets right, too.
+        """
+        best = model(*batch.inputs).argmax(dim=-1)
+        right = (best == batch.targets) | (batch.targets == IGNORED)
+        return {"exact match": right.all(dim=1).double().mean().item()}
+
+    def samples(self, model: Transformer, seed: int) -> list[Sample]:
+        """A few things that the model makes, to be looked at while it learns."""
+        return []
+
+
+def generator_of(seed: int, step: int) -> torch.Generator:
+    """The random numbers of one step: a run that goes on needs no numbers from the steps before."""
+    return torch.Generator().manual_seed((seed * 1_000_003 + step) % (1 << 63))
+
+
+def make_task(name: str, options: dict[str, Any] | None = None) -> Task:
+    """The task `name` with its options. Raises ValueError for unknown names and values."""
+    if name not in TASKS:
+        raise ValueError(f"task={name!r} is unknown; choose one of {', '.join(TASKS)}")
+    kind, options = TASKS[name], options or {}
+    known = [spec.name for spec in fields(kind)]
+    for given in options:
+        if given not in known:
+            raise ValueError(f"{given!r} is no option of task {name!r}; it has {', '.join(known) or 'none'}")
+    return kind(**options)
