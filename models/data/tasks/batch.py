@@ -16,7 +16,7 @@ class Batch:
     """Examples side by side: `model(*inputs)` answers what `targets` ask.
 
     inputs: token ids [batch, position] or vectors [batch, position, channel]; an encoder-decoder's are source
-    and target. targets: ids [batch, position], IGNORED where nothing is asked, or numbers of the logits' shape.
+    and target. targets: ids [batch, position], IGNORED where nothing is asked, or numbers like the logits.
     extra: what else a task's own loss needs, each [batch, ...].
     """
 

@@ -18,8 +18,8 @@ def option(
 ) -> Any:
     """A field: its default, what it is, and what it may be.
 
-    low, high: the least and the greatest number. choices: all that it may be. file: the endings of a file that
-    it names (a path; "" for none).
+    low, high: the least and the greatest number. choices: all that it may be. file: the endings of a file
+    that it names (a path; "" for none).
     """
     rule = {"about": about, "low": low, "high": high, "choices": tuple(choices), "file": tuple(file)}
     return field(default=default, metadata=rule)
@@ -29,12 +29,12 @@ def check(name: str, value: Any, spec: Field[Any]) -> None:
     """Raises ValueError, with value, rule and remedy, where an option may not be `value`."""
     kind, rule = type(spec.default), spec.metadata
     numeric = kind is float and isinstance(value, int) and not isinstance(value, bool)
-    if not isinstance(value, kind) and not numeric or (kind is int and isinstance(value, bool)):
+    if (not isinstance(value, kind) and not numeric) or (kind is int and isinstance(value, bool)):
         names = {int: "a whole number", float: "a number", bool: "True or False", str: "a text"}
         raise ValueError(f"{name}={value!r} is not {names[kind]}; try {spec.default!r}")
     if rule["choices"] and value not in rule["choices"]:
         known = ", ".join(map(str, rule["choices"]))
         raise ValueError(f"{name}={value!r} is unknown; choose one of {known}")
     low, high = rule["low"], rule["high"]
-    if low is not None and not value >= low or high is not None and not value <= high:
+    if (low is not None and not value >= low) or (high is not None and not value <= high):
         raise ValueError(f"{name}={value!r} is not within {low:g} to {high:g}; try {spec.default!r}")

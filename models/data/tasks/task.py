@@ -1,4 +1,4 @@
-"""A task: what a model is trained to do, where its examples come from, and what to look at while it learns."""
+"""A task: what a model learns, where its examples come from, what to look at while it does."""
 
 from __future__ import annotations
 
@@ -78,6 +78,7 @@ class Task(ABC):
 
     def restore(self, learnt: dict[str, Any]) -> None:
         """Takes over what `learnt` returned, so that reading needs the data no more."""
+        assert not learnt, f"{self.name} kept nothing, but got {list(learnt)}"
 
     def batches(self, seed: int, size: int, start: int = 0) -> Iterator[Batch]:
         """The endless training batches of a seed, from the one of step `start` (0 the first)."""
