@@ -10,6 +10,7 @@ from typing import Any, Literal, get_args, no_type_check
 Kind = Literal["encoder-only", "decoder-only", "encoder-decoder"]
 Activation = Literal["relu", "gelu", "gelu-tanh"]
 Norm = Literal["pre", "post"]
+Pooling = Literal["none", "mean", "first"]
 
 POSITION_SCHEMES: list[str] = ["none", "sinusoidal", "learned", "rotary", "alibi", "t5", "transformer-xl"]
 """Names a config may give as `positions`; `models.engine.positions.register` adds more."""
@@ -44,17 +45,23 @@ class ModelConfig:
     attention_scale: bool | float = True
     target_vocab_size: int | None = None
     pad_id: int | None = 0
+    input_channels: int | None = None
+    n_outputs: int | None = None
+    pooling: Pooling = "none"
+    mask: str = "none"
+    mask_argument: str = ""
 
     def __post_init__(self) -> None:
         for name in ("n_layers", "n_heads", "d_model", "vocab_size", "max_len"):
             _check_size(name, getattr(self, name))
-        for name in ("d_head", "d_ff", "target_vocab_size"):
+        for name in ("d_head", "d_ff", "target_vocab_size", "input_channels", "n_outputs"):
             if getattr(self, name) is not None:
                 _check_size(name, getattr(self, name), " or None")
         self._resolve_defaults()
         self._check_choices()
         self._check_numbers()
         self._check_vocabularies()
+        self._check_ends()
 
     @property
     def scale(self) -> float:
@@ -77,8 +84,8 @@ class ModelConfig:
 
     @property
     def output_vocab_size(self) -> int:
-        """Size of the vocabulary that the logits range over."""
-        return self.vocab_size if self.target_vocab_size is None else self.target_vocab_size
+        """Width of the logits: the size of the vocabulary that they range over, or `n_outputs`."""
+        return self.n_outputs or self.target_vocab_size or self.vocab_size
 
     @property
     def stacks(self) -> tuple[str, ...]:
@@ -126,6 +133,7 @@ class ModelConfig:
         _check_choice("activation", self.activation, get_args(Activation))
         _check_choice("norm", self.norm, get_args(Norm))
         _check_choice("positions", self.positions, POSITION_SCHEMES)
+        _check_choice("pooling", self.pooling, get_args(Pooling))
         if self.positions == "rotary" and self.head_size % 2:
             raise ValueError(
                 f"d_head={self.head_size} is odd, but rotary positions turn channels in pairs; "
@@ -157,12 +165,38 @@ class ModelConfig:
             )
         if self.pad_id is None:
             return
-        pad_id, smallest = self.pad_id, min(self.vocab_size, self.output_vocab_size)
+        pad_id, smallest = self.pad_id, min(self.vocab_size, self.target_vocab_size or self.vocab_size)
         if isinstance(pad_id, bool) or not isinstance(pad_id, int) or not 0 <= pad_id < smallest:
             raise ValueError(
                 f"pad_id={pad_id!r} is no token id below the vocabulary's size {smallest}; "
                 f"give one from 0 to {smallest - 1}, or None when nothing is padded"
             )
+
+    def _check_ends(self) -> None:
+        """What goes in and comes out, where that is not one word of a vocabulary a position."""
+        for name, usual in (("input_channels", None), ("n_outputs", None), ("pooling", "none")):
+            if getattr(self, name) != usual and self.kind != "encoder-only":
+                raise ValueError(
+                    f"{name}={getattr(self, name)!r} needs kind='encoder-only', not {self.kind!r}; "
+                    "leave it out"
+                )
+        if self.n_outputs is not None and self.tied_embeddings:
+            raise ValueError(
+                f"n_outputs={self.n_outputs} needs an output layer of its own; give tied_embeddings=False"
+            )
+        if self.input_channels is not None and (self.vocab_size, self.pad_id) != (1, None):
+            raise ValueError(
+                f"vocab_size={self.vocab_size} and pad_id={self.pad_id!r} are about token ids, but "
+                f"input_channels={self.input_channels} says that vectors are read; give 1 and None"
+            )
+        if self.input_channels is not None and self.n_outputs is None:
+            raise ValueError(
+                f"n_outputs=None, but what reads vectors has no vocabulary to answer in; "
+                f"try n_outputs={self.input_channels}"
+            )
+        for name in ("mask", "mask_argument"):
+            if not isinstance(getattr(self, name), str):
+                raise ValueError(f"{name}={getattr(self, name)!r} is no text; try mask='none'")
 
 
 def _check_size(name: str, value: object, alternative: str = "") -> None:

@@ -1,10 +1,12 @@
 """The parts between embedding and logits: feed-forward network, layer, stack."""
 
 from collections.abc import Callable
+from functools import partial
 
 from jaxtyping import Bool, Float
 from torch import Tensor, nn
 from torch.nn import functional as F
+from torch.utils.checkpoint import checkpoint
 
 from models.config import ModelConfig
 from models.engine.attention import MultiHeadAttention
@@ -108,6 +110,7 @@ class Stack(nn.Module):
     def __init__(self, config: ModelConfig, *, causal: bool = False, cross: bool = False) -> None:
         super().__init__()
         self.causal = causal
+        self.recompute = False
         self.positions = POSITIONS[config.positions](config, causal=causal)
         self.dropout = nn.Dropout(config.dropout)
         self.layers = nn.ModuleList(Layer(config, cross=cross) for _ in range(config.n_layers))
@@ -130,16 +133,17 @@ class Stack(nn.Module):
         for i, layer in enumerate(self.layers):
             caches = (None, None) if cache is None else cache.layers[i]
             scope = within(trace, str(i))
-            x = layer(
-                x,
-                mask,
-                memory,
-                memory_mask,
+            run = partial(
+                layer,
                 causal=self.causal,
                 positions=LayerPositions(self.positions, i, start),
                 trace=scope,
                 caches=caches,
             )
+            if self.recompute and self.training:
+                x = checkpoint(run, x, mask, memory, memory_mask, use_reentrant=False)
+            else:
+                x = run(x, mask, memory, memory_mask)
         out = self.norm(x)
         record(trace, "norm", out)
         return out

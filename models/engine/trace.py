@@ -39,7 +39,11 @@ _BIAS = Entry(
     "what positions add to the scores (ALiBi, T5, Transformer-XL only)",
 )
 GLOSSARY: tuple[Entry, ...] = (
-    Entry("{stack}.embed", "[query, d_model]", "token embeddings times sqrt(d_model), before positions"),
+    Entry(
+        "{stack}.embed",
+        "[query, d_model]",
+        "token embeddings times sqrt(d_model), or vectors read, before positions",
+    ),
     Entry("{stack}.{layer}.resid_pre", "[query, d_model]", "residual stream entering the layer"),
     *_attention("self", ", turned if positions are rotary", (_BIAS,)),
     Entry("{stack}.{layer}.resid_self", "[query, d_model]", "resid_pre + self.out (post-norm: normalised)"),
@@ -50,7 +54,7 @@ GLOSSARY: tuple[Entry, ...] = (
     Entry("{stack}.{layer}.ff.out", "[query, d_model]", "what the feed-forward network adds"),
     Entry("{stack}.{layer}.resid_post", "[query, d_model]", "the stream + ff.out (post-norm: normalised)"),
     Entry("{stack}.norm", "[query, d_model]", "normalised output (post-norm: the last resid_post itself)"),
-    Entry("logits", "[query, vocab]", "one score per word of the output vocabulary"),
+    Entry("logits", "[query, vocab]", "one score per word of the output vocabulary (pooled: one row)"),
 )
 """All that a trace can hold, in the order it is computed; only an encoder-decoder's decoder has cross."""
 

@@ -1,5 +1,7 @@
 """The transformer in its three kinds: encoder-only, decoder-only, encoder-decoder."""
 
+from functools import lru_cache
+
 import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
@@ -8,11 +10,12 @@ from torch.nn import functional as F
 from models.config import ModelConfig
 from models.engine import masks
 from models.engine.cache import DecoderCache
-from models.engine.layers import Stack
+from models.engine.layers import Stack, Stream
 from models.engine.trace import Trace, check_one_prompt, within
 
 Tokens = Int[Tensor, "batch position"]
 Logits = Float[Tensor, "batch position vocab"]
+Vectors = Float[Tensor, "batch position channel"]
 Mask = Bool[Tensor, "#batch _ _ _"]
 
 
@@ -22,11 +25,13 @@ class Transformer(nn.Module):
     Embeddings are multiplied by sqrt(d_model) (3.4) and start with variance 1 / d_model: tokens then enter
     the stream as loud as positions, while the same matrix, tied, starts with logits of variance about 1.
     Linear maps start Xavier-uniform with zero biases. `seed` fixes all weights; None draws a fresh one.
-    Neither reads nor changes PyTorch's global random state.
+    Neither reads nor changes PyTorch's global random state. Raises ValueError for a config whose mask does
+    not exist.
     """
 
     def __init__(self, config: ModelConfig, *, seed: int | None = None) -> None:
         super().__init__()
+        masks.named(config.mask, config.mask_argument, 1)
         self.config = config
         has_memory = config.kind == "encoder-decoder"
         generator = torch.Generator()
@@ -34,7 +39,11 @@ class Transformer(nn.Module):
         # Modules draw from global randomness as they are built: lend it the seed, then put it back.
         with torch.random.fork_rng(devices=[]):
             torch.default_generator.manual_seed(generator.initial_seed())
-            self.embedding = nn.Embedding(config.vocab_size, config.d_model)
+            self.embedding: nn.Embedding | nn.Linear = (
+                nn.Embedding(config.vocab_size, config.d_model)
+                if config.input_channels is None
+                else nn.Linear(config.input_channels, config.d_model)
+            )
             own_target = config.target_vocab_size is not None
             self.target_embedding = (
                 nn.Embedding(config.output_vocab_size, config.d_model) if own_target else None
@@ -46,15 +55,31 @@ class Transformer(nn.Module):
             self.output = None if tied else nn.Linear(config.d_model, config.output_vocab_size, bias=False)
         self._initialise(generator)
 
+    @property
+    def recompute(self) -> bool:
+        """Trades time for memory in training: what is inside a layer is computed again for its gradient
+        (gradient checkpointing, Chen et al. 2016). The numbers stay the same.
+        """
+        return any(stack.recompute for stack in self._stacks())
+
+    @recompute.setter
+    def recompute(self, on: bool) -> None:
+        for stack in self._stacks():
+            stack.recompute = on
+
+    def _stacks(self) -> list[Stack]:
+        return [stack for stack in (self.encoder, self.decoder) if stack is not None]
+
     def forward(
         self,
-        tokens: Int[Tensor, "batch first"],
+        tokens: Int[Tensor, "batch first"] | Vectors,
         target: Int[Tensor, "batch second"] | None = None,
         *,
         mask: Mask | None = None,
         trace: Trace | None = None,
     ) -> Float[Tensor, "batch _ vocab"]:
-        """Logits [batch, position, vocab]; of an encoder-decoder, for each position of `target`.
+        """Logits [batch, position, vocab]; of an encoder-decoder, for each position of `target`; with
+        pooling, [batch, 1, n_outputs]. A model with `input_channels` reads vectors [batch, position, channel].
 
         `mask` (boolean, True = may attend, broadcastable to [batch, head, query, key]) further restricts the
         self-attention of the first stack; causal and padding masks are added here. Raises ValueError for
@@ -73,11 +98,11 @@ class Transformer(nn.Module):
             )
         if self.config.kind == "decoder-only":
             return self.decode(tokens, mask=mask, trace=trace)
-        return self._logits(self.encode(tokens, mask=mask, trace=trace), trace)
+        return self._logits(self._pooled(self.encode(tokens, mask=mask, trace=trace), tokens), trace)
 
     def encode(
-        self, tokens: Tokens, *, mask: Mask | None = None, trace: Trace | None = None
-    ) -> Float[Tensor, "batch position d_model"]:
+        self, tokens: Tokens | Vectors, *, mask: Mask | None = None, trace: Trace | None = None
+    ) -> Stream:
         """The encoder's output, the decoder's memory. Raises ValueError as `forward` does."""
         if self.encoder is None:
             raise ValueError(f"kind={self.config.kind!r} has no encoder; call the model itself, or decode")
@@ -123,19 +148,32 @@ class Transformer(nn.Module):
         """An empty key-value cache for `decode`."""
         return DecoderCache(self.config.n_layers)
 
-    def _logits(self, x: Float[Tensor, "batch position d_model"], trace: Trace | None) -> Logits:
+    def _logits(self, x: Stream, trace: Trace | None) -> Logits:
         logits = self.unembed(x)
         if trace is not None:
             trace.record("logits", logits)
         return logits
 
-    def _self_mask(self, mask: Tensor | None, n_query: int, read: Tokens) -> Tensor | None:
-        """The caller's mask and that of padding, over all tokens read."""
+    def _pooled(self, x: Stream, tokens: Tokens | Vectors) -> Stream:
+        """The vectors that the output layer reads: all, the first, or the mean over what is no padding."""
+        if self.config.pooling == "none":
+            return x
+        if self.config.pooling == "first" or self.config.pad_id is None:
+            return x[:, :1] if self.config.pooling == "first" else x.mean(dim=1, keepdim=True)
+        real = (tokens != self.config.pad_id).to(x.dtype)[:, None]  # [batch, 1, position]
+        return (real @ x) / real.sum(dim=-1, keepdim=True).clamp(min=1)
+
+    def _self_mask(self, mask: Tensor | None, n_query: int, read: Tokens | Vectors) -> Tensor | None:
+        """The caller's mask, the model's own and that of padding, over all tokens read."""
+        n_key = read.shape[1]
         if mask is not None:
-            masks.check(mask, (read.shape[0], self.config.n_heads, n_query, read.shape[1]))
+            masks.check(mask, (read.shape[0], self.config.n_heads, n_query, n_key))
+        if self.config.mask != "none":
+            own = _named(self.config.mask, self.config.mask_argument, n_key, read.device)
+            mask = masks.combine(mask, own[:, :, -n_query:])
         return masks.combine(mask, self._padding(read))
 
-    def _padding(self, tokens: Tokens) -> Tensor | None:
+    def _padding(self, tokens: Tokens | Vectors) -> Tensor | None:
         """Mask for padding; None when there is none, so that attention keeps its unmasked kernel."""
         if self.config.pad_id is None:
             return None
@@ -143,8 +181,12 @@ class Transformer(nn.Module):
         return None if bool(mask.all()) else mask
 
     def _embed(
-        self, tokens: Tokens, embedding: nn.Embedding, start: int, trace: Trace | None
-    ) -> Float[Tensor, "batch position d_model"]:
+        self,
+        tokens: Tokens | Vectors,
+        embedding: nn.Embedding | nn.Linear,
+        start: int,
+        trace: Trace | None,
+    ) -> Stream:
         check_one_prompt(trace, tokens.shape[0])
         if tokens.shape[1] == 0:
             raise ValueError("0 tokens: a sequence has at least one; give tokens of shape [batch, 1 or more]")
@@ -153,16 +195,9 @@ class Transformer(nn.Module):
             raise ValueError(
                 f"{end} tokens do not fit max_len={self.config.max_len}; cut the sequence, or raise max_len"
             )
-        try:
-            embedded = embedding(tokens)
-        except IndexError:
-            # PyTorch has looked already; only to say which token it was, look again.
-            outside = tokens[(tokens < 0) | (tokens >= embedding.num_embeddings)]
-            raise ValueError(
-                f"token id {outside[0].item()} is outside the vocabulary of {embedding.num_embeddings}; "
-                f"ids go from 0 to {embedding.num_embeddings - 1}"
-            ) from None
-        return embedded * self.config.d_model**0.5
+        if isinstance(embedding, nn.Linear):
+            return _embed_vectors(tokens, embedding)
+        return _embed_ids(tokens, embedding) * self.config.d_model**0.5
 
     def _check_decode(self, memory: Tensor | None, cache: DecoderCache | None, trace: Trace | None) -> None:
         kind = self.config.kind
@@ -183,3 +218,30 @@ class Transformer(nn.Module):
                     module.bias.zero_()
             elif isinstance(module, nn.Embedding):
                 module.weight.normal_(0.0, self.config.d_model**-0.5, generator=generator)
+
+
+def _embed_ids(tokens: Tensor, embedding: nn.Embedding) -> Tensor:
+    try:
+        return embedding(tokens)
+    except IndexError:
+        # PyTorch has looked already; only to say which token it was, look again.
+        outside = tokens[(tokens < 0) | (tokens >= embedding.num_embeddings)]
+        raise ValueError(
+            f"token id {outside[0].item()} is outside the vocabulary of {embedding.num_embeddings}; "
+            f"ids go from 0 to {embedding.num_embeddings - 1}"
+        ) from None
+
+
+def _embed_vectors(vectors: Tensor, embedding: nn.Linear) -> Tensor:
+    if vectors.dim() != 3 or vectors.shape[2] != embedding.in_features:
+        raise ValueError(
+            f"input of shape {list(vectors.shape)} does not fit input_channels={embedding.in_features}; "
+            f"give vectors [batch, position, {embedding.in_features}]"
+        )
+    return embedding(vectors)
+
+
+@lru_cache(maxsize=8)
+def _named(name: str, argument: str, n: int, device: torch.device) -> Tensor:
+    """A mask is the same for every batch of a training run: make it once."""
+    return masks.named(name, argument, n).to(device)
