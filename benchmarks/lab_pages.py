@@ -138,9 +138,8 @@ def changes(page: Page, control: Control) -> Iterator[str]:
 
 def along(slider: Locator) -> Iterator[str]:
     """To the end of a slider and back."""
-    ends = {"ArrowRight": "aria-valuemax", "ArrowLeft": "aria-valuemin"}
-    for key, end in ends.items():
-        while slider.get_attribute("aria-valuenow") != slider.get_attribute(end):
+    for key, end in {"ArrowRight": "max", "ArrowLeft": "min"}.items():
+        while slider.input_value() != slider.get_attribute(end):
             slider.focus()
             yield key
 
