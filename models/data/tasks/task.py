@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, fields
 from itertools import count
 from typing import Any, ClassVar
@@ -71,6 +71,18 @@ class Task(ABC):
     @abstractmethod
     def outputs(self) -> tuple[str, ...]:
         """What each column of the logits stands for; () where they are no choice between names."""
+
+    def answered(self, model: Transformer, reading: Reading) -> Reading:
+        """What was read with the model's own answer written after it, greedily; here there is none to write.
+
+        A decoder-only task that ends in an answer and an encoder-decoder one give their own.
+        """
+        return reading
+
+    def written(self, ids: Sequence[int]) -> str:
+        """Outputs as the text that they stand for, so that what a model wrote can be read again."""
+        names = self.outputs()
+        return " ".join(names[at] for at in ids)
 
     def learnt(self) -> dict[str, Any]:
         """JSON values that the task took from its data, as a vocabulary; kept with the model."""
