@@ -79,7 +79,7 @@ class Transformer(nn.Module):
         trace: Trace | None = None,
     ) -> Float[Tensor, "batch _ vocab"]:
         """Logits [batch, position, vocab]; of an encoder-decoder, for each position of `target`; with
-        pooling, [batch, 1, n_outputs]. A model with `input_channels` reads vectors [batch, position, channel].
+        pooling, [batch, 1, n_outputs]. With `input_channels`, tokens are vectors [batch, position, channel].
 
         `mask` (boolean, True = may attend, broadcastable to [batch, head, query, key]) further restricts the
         self-attention of the first stack; causal and padding masks are added here. Raises ValueError for
@@ -148,13 +148,13 @@ class Transformer(nn.Module):
         """An empty key-value cache for `decode`."""
         return DecoderCache(self.config.n_layers)
 
-    def _logits(self, x: Stream, trace: Trace | None) -> Logits:
+    def _logits(self, x: Float[Tensor, "batch _ d_model"], trace: Trace | None) -> Logits:
         logits = self.unembed(x)
         if trace is not None:
             trace.record("logits", logits)
         return logits
 
-    def _pooled(self, x: Stream, tokens: Tokens | Vectors) -> Stream:
+    def _pooled(self, x: Stream, tokens: Tokens | Vectors) -> Float[Tensor, "batch _ d_model"]:
         """The vectors that the output layer reads: all, the first, or the mean over what is no padding."""
         if self.config.pooling == "none":
             return x

@@ -28,6 +28,11 @@ class ModelCard:
     card: dict[str, Any]
 
     @property
+    def task(self) -> str:
+        """The name of the task that it was trained on."""
+        return self.card["task"]["name"] if "task" in self.card else "translation"
+
+    @property
     def showcase(self) -> dict[str, Any]:
         return self.card.get("showcase", {})
 
@@ -38,27 +43,40 @@ class ModelCard:
 
 def list_models() -> list[ModelCard]:
     """The cards of all shipped models, by name."""
-    folders = sorted(path.parent for path in SHIPPED.glob(f"*/{CARD}"))
-    return [ModelCard(folder.name, folder, read_card(folder / CARD)) for folder in folders]
+    return [ModelCard(name, SHIPPED / name, read_card(SHIPPED / name / CARD)) for name in shipped_names()]
+
+
+def shipped_names() -> list[str]:
+    """The names of all shipped models, without reading their cards."""
+    return sorted(path.parent.name for path in SHIPPED.glob(f"*/{CARD}"))
 
 
 def read_card(path: Path) -> dict[str, Any]:
-    """A card, checked as far as every model needs it. Raises ModelFileError."""
-    raw = read_bounded(path, MAX_CARD_BYTES, "a card")
-    try:
-        card = json.loads(raw)
-    except (ValueError, RecursionError):
-        raise ModelFileError(
-            f"{str(path)!r} is no JSON, as a card must be; copy or download it again"
-        ) from None
-    if not isinstance(card, dict):
-        raise ModelFileError(f"{str(path)!r} holds a {type(card).__name__}, not a JSON object; restore it")
-    missing = [field for field in ("config", "vocabulary") if field not in card]
+    """A card, checked as far as every model needs it: a translator's states its vocabulary, any other's its
+    task and what that has learnt. Raises ModelFileError.
+    """
+    card = read_object(path, "a card")
+    own = ("task", "learnt") if "task" in card and "vocabulary" not in card else ("vocabulary",)
+    missing = [field for field in ("config", *own) if field not in card]
     if missing:
         raise ModelFileError(
             f"{str(path)!r} lacks {' and '.join(missing)}, which every card states; restore it"
         )
     return card
+
+
+def read_object(path: Path, what: str) -> dict[str, Any]:
+    """A file's JSON object; `what` it should hold. Raises ModelFileError."""
+    raw = read_bounded(path, MAX_CARD_BYTES, what)
+    try:
+        found = json.loads(raw)
+    except (ValueError, RecursionError):
+        raise ModelFileError(
+            f"{str(path)!r} is no JSON, as {what} must be; copy or download it again"
+        ) from None
+    if not isinstance(found, dict):
+        raise ModelFileError(f"{str(path)!r} holds a {type(found).__name__}, not a JSON object; restore it")
+    return found
 
 
 def read_bounded(path: Path, limit: int, what: str) -> bytes:
