@@ -81,19 +81,23 @@ def read_object(path: Path, what: str) -> dict[str, Any]:
 
 def read_bounded(path: Path, limit: int, what: str) -> bytes:
     """A file's bytes, at most `limit` of them; `what` it should hold. Raises ModelFileError."""
+    check_size(path, limit, what)
     try:
-        if not path.is_file():
-            raise ModelFileError(
-                f"{str(path)!r} does not exist or is no file, but holds {what}; check the path"
-            )
         with path.open("rb") as file:
-            raw = file.read(limit + 1)
-    except (OSError, ValueError) as error:
-        if isinstance(error, ModelFileError):
-            raise
+            return file.read(limit)  # no more, should it grow meanwhile
+    except OSError as error:
         raise ModelFileError(f"{str(path)!r} cannot be read ({error}); check its permissions") from None
-    if len(raw) > limit:
+
+
+def check_size(path: Path, limit: int, what: str) -> None:
+    """Raises ModelFileError unless `path` is a file of at most `limit` bytes; `what` it should hold."""
+    try:
+        size = path.stat().st_size if path.is_file() else None
+    except (OSError, ValueError) as error:
+        raise ModelFileError(f"{str(path)!r} cannot be read ({error}); check its permissions") from None
+    if size is None:
+        raise ModelFileError(f"{str(path)!r} does not exist or is no file, but holds {what}; check the path")
+    if size > limit:
         raise ModelFileError(
             f"{str(path)!r} is larger than the {limit:,} bytes allowed for {what}; choose a smaller file"
         )
-    return raw

@@ -1,4 +1,5 @@
-"""A model on disk: `<name>.safetensors` with the weights, `card.json` beside it with all the rest.
+"""A model on disk: `<name>.safetensors` with the weights, `card.json` beside it with all the rest; or the
+checkpoint of a training run, which its folder's JSON files describe.
 
 Nothing but safetensors is ever read for weights, no code is run, and every size is checked before it is read.
 """
@@ -13,7 +14,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 import torch
-from safetensors import SafetensorError
+from safetensors import SafetensorError, safe_open
 from safetensors.torch import load as load_tensors
 from safetensors.torch import save as save_tensors
 from torch import Tensor
@@ -21,7 +22,7 @@ from torch import Tensor
 from models.config import Kind, ModelConfig
 from models.data.tokenizers import WordTokenizer
 from models.engine.transformer import Transformer
-from models.zoo.cards import CARD, ModelFileError, read_bounded
+from models.zoo.cards import CARD, ModelFileError, check_size, read_bounded
 
 MAX_WEIGHTS_BYTES = 512 << 20
 MAX_SIZE = 100_000
@@ -32,7 +33,7 @@ Made = TypeVar("Made")
 def write_model(folder: Path, name: str, model: Transformer, card: dict[str, Any]) -> Path:
     """Writes weights and card, each whole or not at all; returns the weights' path.
 
-    `card` must hold "vocabulary"; "config" is added.
+    `card` must hold "vocabulary", or "task" and "learnt"; "config" is added.
     """
     folder.mkdir(parents=True, exist_ok=True)
     weights = folder / f"{name}.safetensors"
@@ -61,54 +62,91 @@ def _write_whole(path: Path, content: bytes) -> None:
 def read_model(
     weights: Path, card: dict[str, Any], *, kind: Kind = "encoder-decoder"
 ) -> tuple[Transformer, WordTokenizer]:
-    """The model that a card of this kind describes, with weights and tokenizer. Raises ModelFileError."""
-    config = _checked(weights, "config", lambda: ModelConfig.from_dict(card["config"]))
-    tokenizer = _checked(weights, "vocabulary", lambda: WordTokenizer(card["vocabulary"]))
+    """The model of words that a card of this kind describes, and its tokenizer. Raises ModelFileError."""
+    config = read_config(weights, card["config"])
+    tokenizer = checked(weights, "vocabulary", lambda: WordTokenizer(card["vocabulary"]))
     sizes = (config.vocab_size, config.output_vocab_size)
     if config.kind != kind or any(size != len(tokenizer) for size in sizes):
         raise ModelFileError(
             f"{str(weights)!r} has kind={config.kind!r} and vocabularies of {sizes} words, not of "
             f"{len(tokenizer)}: that is no {kind} of these words; choose the card written with the weights"
         )
-    raw = read_bounded(weights, MAX_WEIGHTS_BYTES, "weights")
-    try:
-        tensors = load_tensors(raw)
-    except (SafetensorError, ValueError, KeyError, TypeError, AttributeError):
-        raise ModelFileError(
-            f"{str(weights)!r} is no whole safetensors file (damaged, cut short, or another format, never "
-            "read); copy or download it again"
-        ) from None
+    return read_weights(weights, config), tokenizer
+
+
+def read_config(weights: Path, values: dict[str, Any]) -> ModelConfig:
+    """The config that stands beside some weights. Raises ModelFileError."""
+    return checked(weights, "config", lambda: ModelConfig.from_dict(values))
+
+
+def read_weights(weights: Path, config: ModelConfig, *, part: str = "") -> Transformer:
+    """The model of this config with a file's weights, ready to be asked; raises ModelFileError.
+
+    `part`: only the tensors whose names begin with it are the model's, as "model." in a checkpoint.
+    """
+    tensors = _read_part(weights, part) if part else _read_all(weights)
     _check_sizes(weights, len(tensors), config)
     _check_tensors(weights, tensors, config)
     model = Transformer(config, seed=0)
     model.load_state_dict(tensors)
-    return model.eval(), tokenizer
+    return model.eval()
 
 
-def _checked(weights: Path, field: str, make: Callable[[], Made]) -> Made:
-    """What the card says, built; any way in which it can be wrong becomes a sentence."""
+def _read_all(weights: Path) -> dict[str, Tensor]:
+    raw = read_bounded(weights, MAX_WEIGHTS_BYTES, "weights")
+    return _whole(weights, lambda: load_tensors(raw))
+
+
+def _read_part(weights: Path, part: str) -> dict[str, Tensor]:
+    """Reads only what is asked for: a checkpoint is three times as large as its model."""
+    check_size(weights, 3 * MAX_WEIGHTS_BYTES, "a checkpoint")
+
+    def read() -> dict[str, Tensor]:
+        with safe_open(weights, framework="pt") as file:
+            names = [name for name in file.keys() if name.startswith(part)]  # noqa: SIM118, it is no dict
+            return {name[len(part) :]: file.get_tensor(name) for name in names}
+
+    return _whole(weights, read)
+
+
+def _whole(weights: Path, read: Callable[[], Made]) -> Made:
+    try:
+        return read()
+    except (SafetensorError, OSError, ValueError, KeyError, TypeError, AttributeError):
+        raise ModelFileError(
+            f"{str(weights)!r} is no whole safetensors file (damaged, cut short, or another format, never "
+            "read); copy or download it again"
+        ) from None
+
+
+def checked(weights: Path, field: str, make: Callable[[], Made]) -> Made:
+    """What is said of the weights, built; any way in which it can be wrong becomes a ModelFileError."""
     try:
         return make()
-    except (ValueError, TypeError, AttributeError) as error:
-        raise ModelFileError(f"the card of {str(weights)!r} has no valid {field}: {error}") from None
+    except (ValueError, TypeError, AttributeError, KeyError, IndexError) as error:
+        raise ModelFileError(f"the description of {str(weights)!r} has no valid {field}: {error}") from None
 
 
 def _check_sizes(weights: Path, n_tensors: int, config: ModelConfig) -> None:
-    """A card must not make us build a model far larger than its weights."""
+    """A description must not make us build a model far larger than its weights."""
     names = ("n_layers", "n_heads", "d_model", "d_head", "d_ff", "max_len")
     sizes = {name: getattr(config, name) for name in names}
     too_large = max(sizes.values()) > MAX_SIZE or config.max_len * config.d_model > MAX_TABLE
     if too_large or config.n_layers > n_tensors:
         raise ModelFileError(
-            f"the card of {str(weights)!r} states {sizes}, too large for {n_tensors} tensors; "
-            "choose the card written with the weights"
+            f"the description of {str(weights)!r} states {sizes}, too large for {n_tensors} tensors; "
+            "choose the one written with the weights"
         )
 
 
 def _check_tensors(weights: Path, tensors: dict[str, Tensor], config: ModelConfig) -> None:
     """Names and shapes are compared on "meta", before memory is taken for the model."""
-    with torch.device("meta"):
-        expected = {name: tuple(value.shape) for name, value in Transformer(config).state_dict().items()}
+
+    def shapes() -> dict[str, tuple[int, ...]]:
+        with torch.device("meta"):
+            return {name: tuple(value.shape) for name, value in Transformer(config).state_dict().items()}
+
+    expected = checked(weights, "config", shapes)
     found = {name: tuple(value.shape) for name, value in tensors.items()}
     problems = [
         *(f"lacks {name}" for name in sorted(expected.keys() - found.keys())),
@@ -124,7 +162,8 @@ def _check_tensors(weights: Path, tensors: dict[str, Tensor], config: ModelConfi
     if problems:
         more = f" (and {len(problems) - 1} more)" if len(problems) > 1 else ""
         raise ModelFileError(
-            f"{str(weights)!r} {problems[0]}{more}: it is another model's; choose the file its card describes"
+            f"{str(weights)!r} {problems[0]}{more}: it is another model's; choose the file that its "
+            "description was written with"
         )
 
 

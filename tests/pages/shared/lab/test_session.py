@@ -93,6 +93,18 @@ def test_inputs_outlive_widgets_that_are_not_drawn_and_visits_to_other_pages(st:
     assert session.inputs(PAGE).n == 5
 
 
+def test_what_a_widget_began_with_gives_way_to_what_was_kept(st: FakeStreamlit) -> None:
+    session.enter(PAGE)
+    st.session_state[session.key("demo", "n")] = 7
+    session.inputs(PAGE)
+    session.enter(OTHER)
+    st.session_state[session.key("demo", "n")] = Inputs().n  # Streamlit puts a new widget's default there
+    before = st.session_state.moves
+    session.enter(PAGE)
+    assert session.inputs(PAGE).n == 7
+    assert st.session_state.moves == before + 1
+
+
 def test_reset_is_for_the_part_alone_and_tells_the_browser(st: FakeStreamlit) -> None:
     st.query_params = {"n": "7", "cells": "9,9"}
     session.enter(PAGE)
