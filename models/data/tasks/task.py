@@ -72,12 +72,13 @@ class Task(ABC):
     def outputs(self) -> tuple[str, ...]:
         """What each column of the logits stands for; () where they are no choice between names."""
 
-    def answered(self, model: Transformer, reading: Reading) -> Reading:
-        """What was read with the model's own answer written after it, greedily; here there is none to write.
+    def answered(self, model: Transformer, reading: Reading) -> tuple[Reading, str]:
+        """What was read with the model's own greedy answer written after it, and that answer as text.
 
-        A decoder-only task that ends in an answer and an encoder-decoder one give their own.
+        Here there is none to write: a decoder-only task that ends in an answer and an encoder-decoder one
+        give their own. The last token of an answer is not read again.
         """
-        return reading
+        return reading, ""
 
     def written(self, ids: Sequence[int]) -> str:
         """Outputs as the text that they stand for, so that what a model wrote can be read again."""
