@@ -24,7 +24,7 @@ from viz_core.grids import head_grid
 from viz_core.heatmaps import attention_heatmap
 from viz_core.labels import tick_labels
 from viz_core.lines import attention_lines
-from viz_core.measures import head_scores, name_head, rollout
+from viz_core.measures import head_scores, induction_score, name_head, rollout
 from viz_core.pooling import thumbnails
 
 __all__ = [
@@ -47,6 +47,7 @@ __all__ = [
     "computation_figure",
     "head_grid",
     "head_scores",
+    "induction_score",
     "measures",
     "name_head",
     "rollout",

@@ -32,6 +32,8 @@ class Matrix:
     words: what the cells of scale "mask" say for 0 and for 1; by default 0 and 1, where they flip nothing.
     row_heads, column_heads: a head number per row or column (-1: none), its colour drawn along the edge.
     picture: colours without numbers, as large matrices are drawn, however small it is.
+    small: a thumbnail; its names are told, not written, and a press shows it in the board's `large` matrix.
+    large: shows the thumbnail that was pressed last; before that, what it holds itself.
     marked: [*frame, row, column], True where a cell is to stand out.
     """
 
@@ -51,6 +53,8 @@ class Matrix:
     column_heads: Sequence[int] = ()
     marked: np.ndarray | None = None
     picture: bool = False
+    small: bool = False
+    large: bool = False
 
     def __post_init__(self) -> None:
         _check_frames("values", self.values, "row column")

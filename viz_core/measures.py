@@ -7,7 +7,7 @@ compare positions of one text, so they exist for self-attention only; `share_on_
 All raise ValueError for values outside 0..1, for NaN, and for rows that sum to neither 1 nor 0.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import SupportsFloat
 
 import numpy as np
@@ -133,6 +133,27 @@ def rollout(
     for layer in mixed[1:]:
         layers.append(layer @ layers[-1])
     return np.stack(layers)
+
+
+def induction_score(pattern: Patterns, tokens: Sequence[object]) -> PerHead:
+    """Mean weight on what came after the query's token when it stood there before: high in induction heads.
+
+    After A B ... A, such a head looks at B (Olsson et al. 2022, In-context Learning and Induction Heads).
+    tokens: one per position. Mean over the queries whose token occurred before, of the weight on all the
+    positions right after its earlier occurrences. Raises ValueError where no token occurs twice.
+    """
+    weights, attending = _checked_self(pattern, False, "induction_score")
+    n = weights.shape[-1]
+    if len(tokens) != n:
+        raise ValueError(f"{len(tokens)} tokens for {n} positions; pass one token per position")
+    same = np.array([[tokens[q] == tokens[k] for k in range(n)] for q in range(n)])  # [query, key]
+    earlier = same & np.tri(n, k=-1, dtype=bool)
+    counted = earlier.any(axis=-1)
+    if not counted.any():
+        raise ValueError("no token occurs twice, so there is nothing to induce; repeat a part of the text")
+    after = np.zeros((n, n), dtype=weights.dtype)
+    after[:, 1:] = earlier[:, :-1]  # the position right after an earlier occurrence
+    return _mean_over_rows(np.einsum("...qk,qk->...q", weights, after), attending & counted)
 
 
 def _checked(pattern: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

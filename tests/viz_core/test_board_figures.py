@@ -247,3 +247,12 @@ def test_a_frame_that_is_not_there_is_named():
         board_figure(moving_board(4), frame=4)
     with pytest.raises(ValueError, match="frame=1 is out of range; choose 0 to 0"):
         draw(Sign(text="="), frame=1)
+
+
+def test_a_thumbnail_has_neither_names_nor_a_bar() -> None:
+    names = ["a", "b"]
+    small = Matrix(values=np.eye(2), scale="weights", rows=names, columns=names, small=True)
+    figure = board_figure(Board(rows=[[small]], notice=""))
+    assert not figure.data[0].showscale
+    assert figure.layout.xaxis.ticktext == ()
+    np.testing.assert_array_equal(figure.data[0].z, np.eye(2))

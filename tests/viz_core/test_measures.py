@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from viz_core import measures
-from viz_core.measures import head_scores, name_head, rollout
+from viz_core.measures import head_scores, induction_score, name_head, rollout
 
 
 def random_pattern(seed, *shape, causal=False, masked_rows=()):
@@ -181,3 +181,35 @@ def test_rollout_rows_sum_to_1_even_where_everything_is_masked():
 def test_bad_input_is_named(call, message):
     with pytest.raises(ValueError, match=message):
         call()
+
+
+def slow_induction(pattern, tokens):
+    """The definition, spelled out for one head [query, key]."""
+    found = []
+    for q in range(len(tokens)):
+        earlier = [p for p in range(q) if tokens[p] == tokens[q]]
+        if earlier and pattern[q].sum() > 0:
+            found.append(sum(pattern[q, p + 1] for p in earlier))
+    return sum(found) / len(found)
+
+
+@given(st.lists(st.sampled_from("abcd"), min_size=5, max_size=12), st.booleans(), st.integers(0, 2**32 - 1))
+def test_the_induction_score_equals_its_definition(tokens, causal, seed):
+    pattern = random_pattern(seed, 2, 3, len(tokens), len(tokens), causal=causal)
+    score = induction_score(pattern, tokens)
+    assert score.shape == (2, 3)
+    assert score[1, 2] == pytest.approx(slow_induction(pattern[1, 2], tokens), abs=1e-12)
+
+
+def test_a_perfect_induction_head_scores_one_and_a_previous_token_head_none():
+    tokens = [7, 1, 4, 9, 7, 1, 4, 9]
+    perfect = np.eye(8)[[0, 0, 0, 0, 1, 2, 3, 4]]  # query 4 (a 7) looks at 1, which followed the first 7
+    previous = np.eye(8)[[0, 0, 1, 2, 3, 4, 5, 6]]
+    np.testing.assert_allclose(induction_score(np.stack([perfect, previous]), tokens), [1.0, 0.0])
+
+
+def test_an_induction_score_needs_a_repetition_and_a_token_per_position():
+    with pytest.raises(ValueError, match="no token occurs twice, so there is nothing to induce"):
+        induction_score(np.eye(3)[None], "abc")
+    with pytest.raises(ValueError, match="2 tokens for 3 positions; pass one token per position"):
+        induction_score(np.eye(3)[None], "aa")

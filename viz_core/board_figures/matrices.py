@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from itertools import groupby
 from typing import Any
 
@@ -31,6 +32,7 @@ _MOST_ROWS, _MOST_COLUMNS = 24, 26
 _WIDEST, _NARROWEST = 54, 24  # cells with numbers in them
 _AXIS = 22
 _BAR = 80
+_THUMBNAIL = 110
 
 
 def cell_width(row: Sequence[Panel], taken: int | float) -> int:
@@ -41,6 +43,9 @@ def cell_width(row: Sequence[Panel], taken: int | float) -> int:
 
 def room(panel: Matrix, cell: int) -> Room:
     n_rows, n_columns = panel.values.shape[-2:]
+    if panel.small:
+        high = max(24.0, min(2.0 * _THUMBNAIL, _THUMBNAIL * n_rows / n_columns))
+        return Room(width=_THUMBNAIL, height=high, above=CAPTION * bool(panel.title))
     names = room_for([word(name) for name in panel.rows])
     left = names + 8 + (_AXIS if panel.row_axis else 0)
     above = CAPTION * bool(panel.title) + _above(panel, cell)
@@ -64,7 +69,7 @@ def draw(panel: Matrix, place: Place, frame: int) -> Drawing:
         drawing.traces.append(_blank_cells(values, blank, texts, panel, place))
     if panel.marked is not None:
         drawing.traces.append(_marks(at_frame(panel.marked, frame, 2), place))
-    up = _above(panel, int(place.width / values.shape[1]))
+    up = 0 if panel.small else _above(panel, int(place.width / values.shape[1]))
     drawing.notes = place.caption(panel.title, up, place.palette[panel.role] if panel.role else None)
     drawing.shapes = [*_strips(panel.row_heads, place, down=True), *_strips(panel.column_heads, place)]
     return drawing
@@ -72,7 +77,7 @@ def draw(panel: Matrix, place: Place, frame: int) -> Drawing:
 
 def _is_small(panel: Matrix) -> bool:
     n_rows, n_columns = panel.values.shape[-2:]
-    return not panel.picture and n_rows <= _MOST_ROWS and n_columns <= _MOST_COLUMNS
+    return not panel.picture and not panel.small and n_rows <= _MOST_ROWS and n_columns <= _MOST_COLUMNS
 
 
 def _height(cell: int) -> int | float:
@@ -111,6 +116,7 @@ def _cells(
     values: np.ndarray, blank: np.ndarray, texts: np.ndarray | None, panel: Matrix, place: Place
 ) -> Trace:
     reach = 1.0 if panel.scale in ("weights", "mask") else reach_of(panel.values, panel.reach)
+    has_bar = not _is_small(panel) and not panel.small
     scale: theme.ColourScale
     if panel.scale == "plain":
         faint = theme.with_alpha(place.palette["muted"], 0.08)
@@ -123,8 +129,8 @@ def _cells(
         zmin=0 if panel.scale in ("weights", "mask") else -reach,
         zmax=reach,
         colorscale=scale,
-        showscale=not _is_small(panel) and panel.scale in ("weights", "signed"),
-        colorbar=None if _is_small(panel) else _colour_bar(place),
+        showscale=has_bar and panel.scale in ("weights", "signed"),
+        colorbar=_colour_bar(place) if has_bar else None,
         hovertemplate=_hover(panel, "%{z:.5~g}"),
         **_look(texts, ~blank, panel, place),
     )
@@ -204,6 +210,8 @@ def _marks(marked: np.ndarray, place: Place) -> Trace:
 
 def _axes_of(panel: Matrix, place: Place) -> dict[str, Any]:
     n_rows, n_columns = panel.values.shape[-2:]
+    if panel.small:
+        panel = replace(panel, rows=(), columns=(), row_axis="", column_axis="")
     upright = _upright(panel, place.width / n_columns)
     x = _axis(panel.columns, n_columns, place.width, panel.column_axis, place)
     y = _axis(panel.rows, n_rows, place.height, panel.row_axis, place)

@@ -61,6 +61,7 @@ class Board {
 
   build(board) {
     this.stop();
+    this.pressed = null;
     this.panels = board.rows.map((row) => row.map((spec) => new PANELS[spec.kind](this, spec)));
     this.rows.replaceChildren(...this.panels.map((row) => el("div", { class: "row" }, row.map((panel) => panel.root))));
   }
@@ -130,6 +131,12 @@ class Board {
     this.playing = null;
     this.play.textContent = "▶";
     this.play.setAttribute("aria-label", "Play");
+  }
+
+  /* Shows a thumbnail in the large matrix; pressed again, what was there before. */
+  press(panel) {
+    this.pressed = this.pressed === panel ? null : panel;
+    this.layOut();
   }
 
   /* Lights up the rows and columns of the axes named, in every panel; the status line says what is pointed at. */

@@ -2,6 +2,18 @@
 
 const ARRAY_TYPES = { float32: Float32Array, int32: Int32Array, uint8: Uint8Array };
 
+/* Half precision (IEEE 754, 5 bits of exponent, 10 of fraction) as numbers; not every browser has an array of it. */
+function halves(buffer, offset, length) {
+  if (!halves.table) {
+    halves.table = Float32Array.from({ length: 1 << 16 }, (_, bits) => {
+      const [exponent, fraction, sign] = [(bits >> 10) & 31, bits & 1023, bits >> 15 ? -1 : 1];
+      if (exponent === 31) return fraction ? NaN : sign * Infinity;
+      return sign * (exponent ? 2 ** (exponent - 15) * (1 + fraction / 1024) : 2 ** -14 * (fraction / 1024));
+    });
+  }
+  return Float32Array.from(new Uint16Array(buffer, offset, length), (bits) => halves.table[bits]);
+}
+
 /* An array [*frame, ...]; without a frame axis it is the same in every frame. */
 class Framed {
   constructor(values, shape) {
@@ -29,7 +41,9 @@ function readMessage(bytes) {
   const header = JSON.parse(text, (name, value) => {
     if (!value || !value.$) return value;
     const [offset, type, shape] = value.$;
-    return new Framed(new ARRAY_TYPES[type](copy.buffer, start + offset, shape.reduce((a, b) => a * b, 1)), shape);
+    const length = shape.reduce((a, b) => a * b, 1);
+    const numbers = type === "float16" ? halves(copy.buffer, start + offset, length) : new ARRAY_TYPES[type](copy.buffer, start + offset, length);
+    return new Framed(numbers, shape);
   });
   return header;
 }

@@ -10,17 +10,26 @@ class MatrixPanel {
     this.update(spec);
     this.nRows = spec.values.size(2);
     this.nColumns = spec.values.size(1);
-    this.isTable = !spec.picture && this.nColumns <= MOST_COLUMNS && this.nRows <= MOST_ROWS;
+    this.isTable = !spec.picture && !spec.small && !spec.large && this.nColumns <= MOST_COLUMNS && this.nRows <= MOST_ROWS;
     this.body = this.isTable ? this.table() : this.canvas();
-    this.root = el("figure", { class: `panel matrix ${spec.scale} ${spec.role || ""}` }, [caption(spec), this.body]);
+    this.root = el("figure", { class: `panel matrix ${spec.scale} ${spec.role || ""} ${spec.small ? "small" : ""}` }, [caption(spec), this.body]);
     // Pictures share a row by their columns, so that their cells come out alike.
-    if (!this.isTable) this.root.style.flex = `${this.nColumns} 1 ${Math.min(260, this.labelRoom + 8 * this.nColumns)}px`;
+    if (!this.isTable && !spec.small) this.root.style.flex = `${this.nColumns} 1 ${Math.min(260, this.labelRoom + 8 * this.nColumns)}px`;
     this.root.addEventListener("pointerleave", () => board.light({}));
   }
 
   update(spec) {
-    this.spec = spec;
+    this.own = this.spec = spec;
     this.reach = reachOf(spec);
+  }
+
+  /* The large matrix of a board shows the thumbnail that was pressed last. */
+  follow(pressed) {
+    this.spec = { ...(pressed ?? this.own), large: true };
+    this.reach = reachOf(this.spec);
+    this.nRows = this.spec.values.size(2);
+    this.nColumns = this.spec.values.size(1);
+    this.root.querySelector("figcaption")?.replaceChildren(this.spec.title);
   }
 
   /* Room that the row labels take, and how many columns share the rest of the row. */
@@ -41,6 +50,8 @@ class MatrixPanel {
   }
 
   draw(frame) {
+    if (this.own.large) this.follow(this.board.pressed?.spec);
+    if (this.own.small) this.button.setAttribute("aria-pressed", String(this.board.pressed === this));
     const values = this.spec.values.frame(frame, 2);
     const marked = this.spec.marked?.frame(frame, 2);
     if (this.isTable) this.drawTable(values, marked);
@@ -215,12 +226,14 @@ class MatrixPanel {
       const i = Math.floor(((event.offsetY - this.top) / this.height) * this.nRows);
       if (i >= 0 && j >= 0 && i < this.nRows && j < this.nColumns) this.point(i, j, this.now[i * this.nColumns + j]);
     });
-    return withAxes(this.spec, el("div", { class: "canvas" }, [this.view]));
+    if (!this.spec.small) return withAxes(this.spec, el("div", { class: "canvas" }, [this.view]));
+    this.button = el("button", { type: "button", class: "thumbnail", "aria-label": `Show ${this.spec.title} large`, onclick: () => this.board.press(this) }, [this.view]);
+    return el("div", { class: "canvas" }, [this.button]);
   }
 
   get labelRoom() {
-    const { rows } = this.spec;
-    return rows.length ? Math.min(90, 8 * Math.max(...rows.map((name) => name.length)) + 8) : 0;
+    const { rows, small } = this.spec;
+    return rows.length && !small ? Math.min(90, 8 * Math.max(...rows.map((name) => name.length)) + 8) : 0;
   }
 
   get nameRoom() {
@@ -233,24 +246,25 @@ class MatrixPanel {
     const edge = (heads) => (heads.length ? HEAD_EDGE : 0);
     this.left = this.labelRoom + edge(spec.row_heads);
     this.top = edge(spec.column_heads);
-    const room = this.root.clientWidth - this.left - 26;
-    const most = board.heightOf() * (spec.picture ? 0.56 : 1); // pictures come several to a page
+    const room = this.root.clientWidth - this.left - (spec.small ? 4 : 26);
+    const most = board.heightOf() * (spec.picture && !spec.large ? 0.56 : 1); // pictures come several to a page
     const cell = Math.min(room / nColumns, most / nRows, 20);
-    const square = cell >= 3;
+    const square = cell >= 3 || spec.small;
     this.width = square ? cell * nColumns : Math.min(room, 640);
     this.height = square ? cell * nRows : Math.min(most, Math.max(120, 4 * nRows));
     // Few rows are as high as a line of text, so that names have room and pictures of the same rows match.
-    if (nRows <= MOST_ROWS) this.height = Math.max(this.height, Math.min(most, 15 * nRows));
+    if (nRows <= MOST_ROWS && !spec.small) this.height = Math.max(this.height, Math.min(most, 15 * nRows));
     const image = imageOf(nColumns, nRows, (at) => this.level(values[at]), this.colours);
     const wide = this.width / nColumns;
     const widest = this.nameRoom;
     const upright = widest > wide && wide >= 13; // names stand where they do not fit side by side
-    const foot = spec.columns.length ? (upright ? Math.min(8, widest / 8) * 7 + 8 : 20) : 0;
+    const foot = spec.columns.length && !spec.small ? (upright ? Math.min(8, widest / 8) * 7 + 8 : 20) : 0;
     const context = fitCanvas(this.view, this.left + this.width, this.top + this.height + foot);
     context.imageSmoothingEnabled = false;
     context.drawImage(image, this.left, this.top, this.width, this.height);
     this.drawEdges(context);
     if (marked) this.outline(context, marked);
+    if (spec.small) return;
     context.fillStyle = board.theme.ink;
     context.font = `12px ${board.theme.font}`;
     context.textBaseline = "middle";

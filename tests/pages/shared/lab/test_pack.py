@@ -48,6 +48,17 @@ def test_arrays_start_at_multiples_of_eight() -> None:
     assert [panel["values"]["$"][0] % 8 for panel in described["rows"][0]] == [0, 0, 0]
 
 
+def test_half_precision_stays_half_and_an_array_of_two_panels_is_sent_once() -> None:
+    values = np.linspace(0, 1, 6, dtype=np.float16).reshape(2, 3)
+    panels = [Matrix(values=values, large=True), Matrix(values=values, small=True), Matrix(values=values + 1)]
+    described, arrays = pack.pack_board(Board(rows=[panels], notice=""))
+    first, second, other = (panel["values"] for panel in described["rows"][0])
+    assert first == second != other
+    assert len(arrays) == 2 * 16
+    np.testing.assert_array_equal(array_of(first, arrays), values)
+    np.testing.assert_array_equal(array_of(other, arrays), values + 1)
+
+
 def test_a_board_too_large_is_refused_in_a_sentence() -> None:
     board = Board(rows=[[Matrix(values=np.zeros((1500, 1500)))]], notice="")
     with pytest.raises(ValueError, match=r"The figure has 8 MB; at most 8 are sent; choose smaller sizes\."):
