@@ -6,10 +6,11 @@ PYTHON ?= $(shell for p in python3 python3.14 python3.13 python3.12 python3.11; 
 	$$p -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && echo $$p && exit; done; echo python3)
 VENV_PYTHON = .venv/bin/python
 
-.PHONY: help install run test check bench evaluate screenshot clean install-dev install-bench chromium static unit
+.PHONY: help install run test check bench bench-gpu zoo evaluate screenshot clean install-dev install-bench chromium \
+	static unit processes
 
 help:  ## list these commands
-	@sed -n 's/^\([a-z]*\):.*## /  make \1 \t/p' $(MAKEFILE_LIST) | expand -t 18
+	@sed -n 's/^\([a-z-]*\):.*## /  make \1 \t/p' $(MAKEFILE_LIST) | expand -t 18
 
 install:  ## set up .venv, and nothing when it is up to date
 	@$(PYTHON) tools/install.py requirements.txt
@@ -18,10 +19,10 @@ install:  ## set up .venv, and nothing when it is up to date
 run: install  ## start the app; PORT=8600 and HOST=0.0.0.0 change where it listens
 	@exec $(VENV_PYTHON) tools/serve.py --host "$(HOST)" --port "$(PORT)"
 
-test: check chromium  ## everything: linters, types, layers, unit tests, tests in a real browser
+test: check chromium  ## everything: linters, types, layers, unit tests, processes, a real browser
 	$(VENV_PYTHON) -m pytest tests/browser
 
-check: static unit  ## the same without the browser
+check: static unit processes  ## the same without the browser
 
 static: install-dev
 	$(VENV_PYTHON) -m ruff check
@@ -30,11 +31,22 @@ static: install-dev
 	.venv/bin/lint-imports --no-logo
 
 unit: static
-	$(VENV_PYTHON) -m pytest tests --ignore=tests/browser -n 2
+	$(VENV_PYTHON) -m pytest tests --ignore=tests/browser --ignore=tests/processes -n 2
+
+processes: unit
+	$(VENV_PYTHON) -m pytest tests/processes
 
 bench: install-bench chromium  ## print every figure that the README quotes
 	$(VENV_PYTHON) -m benchmarks.engine
+	$(VENV_PYTHON) -m benchmarks.training
+	$(VENV_PYTHON) -m benchmarks.jobs
 	$(VENV_PYTHON) -m benchmarks.interaction
+
+bench-gpu: install  ## train the large Shakespeare model on a GPU; without one, says so
+	@$(VENV_PYTHON) -m benchmarks.gpu
+
+zoo: install  ## train again all that ships (an hour or two)
+	$(VENV_PYTHON) -m models.training.zoo
 
 evaluate: install  ## score the shipped translator on held-out sentences
 	@$(VENV_PYTHON) -m models.training evaluate

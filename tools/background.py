@@ -28,13 +28,18 @@ def free_port() -> int:
 
 
 @contextlib.contextmanager
-def serving(command: Sequence[str], port: int, folder: Path, log: Path) -> Iterator[Server]:
+def serving(
+    command: Sequence[str], port: int, folder: Path, log: Path, **settings: str
+) -> Iterator[Server]:
     """Run `command` in `folder` until the block ends; enter the block when the Streamlit at `port` answers.
+
+    `settings` are variables of its environment.
 
     Raises RuntimeError with what the server printed if it stops or does not answer within a minute.
     """
     # The Streamlit of a measurement must not see settings meant for another one.
     environment = {name: value for name, value in os.environ.items() if not name.startswith("STREAMLIT_")}
+    environment |= settings
     with log.open("wb") as out:
         process = subprocess.Popen(command, cwd=folder, env=environment, stdout=out, stderr=subprocess.STDOUT)
     server = Server(f"http://127.0.0.1:{port}", process, log)
@@ -48,10 +53,11 @@ def serving(command: Sequence[str], port: int, folder: Path, log: Path) -> Itera
 
 @contextlib.contextmanager
 def serving_the_app(log: Path) -> Iterator[Server]:
-    """This folder's app, started as `make run` starts it, on a free port."""
+    """This folder's app, started as `make run` starts it, on a free port; its training runs are its own."""
     port = free_port()
+    here = {"ATTENTION_LAB_RUNS": str(log.parent / "runs"), "ATTENTION_LAB_DATA": str(log.parent / "data")}
     command = [sys.executable, str(ROOT / "tools" / "serve.py"), "--port", str(port)]
-    with serving(command, port, ROOT, log) as server:
+    with serving(command, port, ROOT, log, **here) as server:
         yield server
 
 

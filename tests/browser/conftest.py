@@ -13,7 +13,8 @@ from tools import chromium
 from tools.background import serving_the_app
 
 expect.set_options(timeout=SECONDS)
-SEARCHES = {f"/{page}/_stcore/{name}" for page in LAB_PAGES for name in ("health", "host-config")}
+NAMED_PAGES = (*LAB_PAGES, "train", "runs")
+SEARCHES = {f"/{page}/_stcore/{name}" for page in NAMED_PAGES for name in ("health", "host-config")}
 
 
 @pytest.fixture(scope="session")
