@@ -1,0 +1,80 @@
+"""A run at one step in one safetensors file: weights, optimiser, random states, and where its data stands."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from safetensors import SafetensorError, safe_open
+from safetensors.torch import save
+from torch import Tensor
+
+from models.training.disk import RunFolderError, write_whole
+
+VERSION = 1
+
+
+@dataclass(frozen=True)
+class Checkpoint:
+    """`tensors` under "model.", "optimizer." and "random."; `values` are JSON: counters, scales."""
+
+    step: int
+    tensors: dict[str, Tensor]
+    values: dict[str, Any]
+
+    @property
+    def model(self) -> dict[str, Tensor]:
+        """The weights by their names in the model."""
+        return {
+            name.removeprefix("model."): tensor
+            for name, tensor in self.tensors.items()
+            if name.startswith("model.")
+        }
+
+
+def write_checkpoint(path: Path, checkpoint: Checkpoint) -> None:
+    """Replaces the file as a whole, safe against a power cut.
+
+    Raises CheckpointError where the disk refuses; the old checkpoint then stands.
+    """
+    tensors = {name: tensor.detach().cpu().contiguous() for name, tensor in checkpoint.tensors.items()}
+    values = json.dumps(checkpoint.values)
+    metadata = {"version": str(VERSION), "step": str(checkpoint.step), "values": values}
+    write_whole(path, save(tensors, metadata), sync=True)
+
+
+def read_checkpoint(path: Path) -> Checkpoint | None:
+    """The checkpoint of a run; None where there is none yet.
+
+    Raises RunFolderError for a file that is damaged, foreign or of a newer version.
+    """
+    if not path.is_file():
+        return None
+    try:
+        with safe_open(path, framework="pt") as file:
+            step, values = _described(path, file.metadata() or {})
+            tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118 (no dict)
+    except (SafetensorError, OSError, ValueError, KeyError, TypeError) as error:
+        if isinstance(error, RunFolderError):
+            raise
+        raise RunFolderError(
+            f"{str(path)!r} is no whole checkpoint (damaged, cut short, or another format, never read); "
+            "restore it, or start the run again"
+        ) from None
+    return Checkpoint(step, tensors, values)
+
+
+def _described(path: Path, metadata: dict[str, str]) -> tuple[int, dict[str, Any]]:
+    """The step and the values that the file's header states."""
+    version = int(metadata["version"])
+    if version > VERSION:
+        raise RunFolderError(
+            f"{str(path)!r} is a checkpoint of version {version}, but this program reads up to {VERSION}; "
+            "use the newer program that wrote it"
+        )
+    values = json.loads(metadata["values"])
+    if not isinstance(values, dict):
+        raise ValueError("values are a JSON object")
+    return int(metadata["step"]), values

@@ -1,0 +1,188 @@
+"""What decides a run: the task, the model, and how it is trained. Reading and checking it needs no torch."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, dataclass, fields
+from difflib import get_close_matches
+from typing import TYPE_CHECKING, Any, Literal, get_args, no_type_check
+
+from models.config import ModelConfig
+
+if TYPE_CHECKING:
+    from models.data.tasks import Task
+
+Optimizer = Literal["adamw", "adam"]
+Schedule = Literal["cosine", "constant", "warm-up"]
+Precision = Literal["float32", "bfloat16", "float16"]
+Device = Literal["auto", "cpu", "cuda", "mps"]
+
+CHOICES: dict[str, tuple[str, ...]] = {
+    "optimizer": get_args(Optimizer),
+    "schedule": get_args(Schedule),
+    "precision": get_args(Precision),
+    "device": get_args(Device),
+}
+LIMITS: dict[str, tuple[float, float]] = {
+    "steps": (1, 10_000_000),
+    "batch_size": (1, 65_536),
+    "accumulation": (1, 65_536),
+    "learning_rate": (1e-9, 10.0),
+    "beta1": (0.0, 0.9999),
+    "beta2": (0.0, 0.99999),
+    "weight_decay": (0.0, 10.0),
+    "clip": (0.0, 1e6),
+    "warmup_steps": (0, 10_000_000),
+    "final_rate": (0.0, 1.0),
+    "label_smoothing": (0.0, 0.9),
+    "threads": (0, 4_096),
+    "seed": (0, 2**31 - 1),
+    "validate_every": (0, 10_000_000),
+    "held_out": (1, 65_536),
+    "n_snapshots": (2, 1_000),
+    "checkpoint_seconds": (0.0, 86_400.0),
+}
+"""The least and the greatest value of every number of `TrainingConfig`."""
+
+
+@no_type_check  # what the fields may be is checked below, in words
+@dataclass(frozen=True, kw_only=True)
+class TrainingConfig:
+    """How a model is trained.
+
+    batch_size: examples of one step, read in `accumulation` pieces that together give the same gradient.
+    learning_rate: the highest. clip: the longest gradient, 0 for any. schedule: "warm-up" is that of Vaswani
+    et al. 2017, 5.3, scaled to its peak; final_rate: the share of the peak where "cosine" ends.
+    threads: of the CPU, 0 for PyTorch's own choice. validate_every: steps, 0 for about 20 times a run.
+    held_out: examples that validation reads. checkpoint_seconds: between two checkpoints.
+
+    Raises ValueError, with value, rule and remedy, for numbers that train nothing.
+    """
+
+    steps: int = 1_000
+    batch_size: int = 32
+    accumulation: int = 1
+    optimizer: Optimizer = "adamw"
+    learning_rate: float = 1e-3
+    beta1: float = 0.9
+    beta2: float = 0.98
+    weight_decay: float = 0.01
+    clip: float = 1.0
+    schedule: Schedule = "cosine"
+    warmup_steps: int = 50
+    final_rate: float = 0.0
+    label_smoothing: float = 0.0
+    precision: Precision = "float32"
+    compile: bool = False
+    gradient_checkpointing: bool = False
+    device: Device = "auto"
+    threads: int = 0
+    seed: int = 0
+    validate_every: int = 0
+    held_out: int = 256
+    n_snapshots: int = 40
+    checkpoint_seconds: float = 30.0
+
+    def __post_init__(self) -> None:
+        for spec in fields(self):
+            _check(spec.name, getattr(self, spec.name), spec.default)
+        if self.accumulation > self.batch_size:
+            raise ValueError(
+                f"accumulation={self.accumulation} cannot divide batch_size={self.batch_size}; "
+                f"try accumulation={self.batch_size}, or a larger batch_size"
+            )
+
+    @property
+    def validation_interval(self) -> int:
+        """Steps between two validations."""
+        return self.validate_every or max(1, self.steps // 20)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values, ready for JSON."""
+        return asdict(self)
+
+    @classmethod
+    def from_dict(cls, values: Mapping[str, Any]) -> TrainingConfig:
+        """The config that `to_dict` wrote. Raises ValueError for unknown or invalid entries."""
+        known = [spec.name for spec in fields(cls)]
+        for name in values:
+            if name not in known:
+                raise ValueError(f"{name!r} is no field of TrainingConfig; {nearest(name, known)}")
+        return cls(**values)
+
+
+@no_type_check  # a task comes with torch, which is not imported here
+@dataclass(frozen=True, kw_only=True)
+class RunConfig:
+    """A task, the model that learns it, and how. Raises ValueError where the model is of another kind."""
+
+    task: Task
+    model: ModelConfig
+    training: TrainingConfig
+
+    def __post_init__(self) -> None:
+        if self.model.kind != self.task.kind:
+            raise ValueError(
+                f"kind={self.model.kind!r} cannot learn task {self.task.name!r}; give it {self.task.kind!r}"
+            )
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values, ready for JSON; what the task took from its data is not among them."""
+        task = {"name": self.task.name, "options": self.task.to_dict()}
+        return {"task": task, "model": self.model.to_dict(), "training": self.training.to_dict()}
+
+    @classmethod
+    def from_dict(cls, values: Mapping[str, Any]) -> RunConfig:
+        """The config that `to_dict` wrote. Raises ValueError for what makes no run."""
+        from models.data.tasks import make_task
+
+        for name in ("task", "model", "training"):
+            if not isinstance(values.get(name), dict):
+                raise ValueError(f"{name!r} is missing: a run states its task, model and training")
+        task = values["task"]
+        return cls(
+            task=make_task(str(task.get("name")), task.get("options")),
+            model=ModelConfig.from_dict(values["model"]),
+            training=TrainingConfig.from_dict(values["training"]),
+        )
+
+
+@no_type_check
+def run_config(
+    task: Task, *, sizes: Mapping[str, Any] | None = None, training: Mapping[str, Any] | None = None
+) -> RunConfig:
+    """The run of a task as it comes, with some sizes of the model and some of its training changed.
+
+    What the task dictates wins over `sizes`. Raises ValueError for what makes no model or trains nothing.
+    """
+    sizes = {"kind": task.kind, **task.sizes, **(sizes or {}), **task.dictates()}
+    settings = {**task.training, **(training or {})}
+    model, how = ModelConfig.from_dict(sizes), TrainingConfig.from_dict(settings)
+    return RunConfig(task=task, model=model, training=how)
+
+
+def nearest(name: object, known: Iterable[str]) -> str:
+    """The remedy for a name that is not known."""
+    known = list(known)
+    near = get_close_matches(str(name), known, n=3)
+    return f"did you mean {' or '.join(near)}?" if near else f"known are {', '.join(known)}"
+
+
+def _check(name: str, value: object, default: object) -> None:
+    """Raises ValueError where a field may not be `value`."""
+    if isinstance(default, bool):
+        if not isinstance(value, bool):
+            raise ValueError(f"{name}={value!r} is neither True nor False; choose one")
+        return
+    if name in CHOICES:
+        if value not in CHOICES[name]:
+            raise ValueError(f"{name}={value!r} is unknown; choose one of {', '.join(CHOICES[name])}")
+        return
+    whole = isinstance(default, int)
+    kinds = int if whole else (int, float)
+    if isinstance(value, bool) or not isinstance(value, kinds) or not math.isfinite(value):
+        raise ValueError(f"{name}={value!r} is no {'whole ' if whole else ''}number; try {default}")
+    low, high = LIMITS[name]
+    if not low <= value <= high:
+        raise ValueError(f"{name}={value:,} is not within {low:,g} to {high:,g}; try {default:,}")

@@ -1,0 +1,307 @@
+"""A run's folder, which is the truth about it: the page, the command line and the worker all read it here.
+
+Reading its JSON needs no torch; only `config`, `task` and what returns tensors do.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import secrets
+import shutil
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from models.training.disk import RunFolderError, read_json, read_lines, write_json, write_whole, writing
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+    from models.data.tasks import Task
+    from models.engine.transformer import Transformer
+    from models.training.checkpoints import Checkpoint
+    from models.training.config import RunConfig
+
+VERSION = 1
+CONFIG, TASK, PROBE, STATUS, REQUEST = "config.json", "task.json", "probe.json", "status.json", "request.json"
+METRICS, SAMPLES, LOG, CHECKPOINT = "metrics.jsonl", "samples.jsonl", "log.txt", "checkpoint.safetensors"
+SNAPSHOTS, PICTURES, EVENTS = "snapshots", "pictures", "events.out.tfevents"
+_FILES = (CONFIG, TASK, PROBE, STATUS, REQUEST, METRICS, SAMPLES, LOG, CHECKPOINT)
+_NAME_LENGTH = 80
+
+
+def runs_root() -> Path:
+    """Where runs live: the environment's ATTENTION_LAB_RUNS, else `runs/` in the project."""
+    given = os.environ.get("ATTENTION_LAB_RUNS")
+    return Path(given).expanduser() if given else Path(__file__).parents[2] / "runs"
+
+
+class RunFolder:
+    """One run on disk. Missing files read as empty; half-written last lines and foreign files are left out.
+
+    Methods raise RunFolderError, with a remedy, for what is damaged or of a newer version, and
+    CheckpointError where the disk refuses to write.
+    """
+
+    def __init__(self, path: Path | str) -> None:
+        self.path = Path(path)
+
+    def __repr__(self) -> str:
+        return f"RunFolder({str(self.path)!r})"
+
+    @property
+    def id(self) -> str:
+        """The run's name in links and on the command line."""
+        return self.path.name
+
+    @property
+    def name(self) -> str:
+        """What a person calls the run; the folder's name where nothing is said or the config is damaged."""
+        try:
+            return str(self.description().get("name") or self.id)
+        except RunFolderError:
+            return self.id
+
+    @property
+    def created(self) -> str:
+        """When it was made, as ISO 8601 text in UTC; "" where that is not known."""
+        try:
+            return str(self.description().get("created", ""))
+        except RunFolderError:
+            return ""
+
+    def description(self) -> dict[str, Any]:
+        """config.json as it stands: version, name, created, task, model, training."""
+        values = read_json(self.path / CONFIG)
+        if not values:
+            raise RunFolderError(
+                f"{str(self.path)!r} holds no run: {CONFIG} is missing; choose another folder"
+            )
+        version = values.get("version")
+        if not isinstance(version, int) or version > VERSION:
+            raise RunFolderError(
+                f"{str(self.path / CONFIG)!r} is of version {version!r}, but this program reads up to "
+                f"{VERSION}; use the newer program that wrote it"
+            )
+        return values
+
+    def config(self) -> RunConfig:
+        """The run's config, its task with what it took from its data."""
+        from models.training.config import RunConfig
+
+        values = self.description()
+        try:
+            config = RunConfig.from_dict(values)
+        except (ValueError, TypeError, AttributeError) as error:
+            raise RunFolderError(f"{str(self.path / CONFIG)!r} describes no run: {error}") from None
+        if (self.path / TASK).is_file():
+            try:
+                config.task.restore(read_json(self.path / TASK))
+            except (AssertionError, ValueError, TypeError, KeyError, AttributeError) as error:
+                if isinstance(error, RunFolderError):
+                    raise
+                raise RunFolderError(
+                    f"{str(self.path / TASK)!r} does not fit task {config.task.name!r} ({error!r}); "
+                    "restore it"
+                ) from None
+        return config
+
+    def task(self) -> Task:
+        """The task, with what it took from its data."""
+        return self.config().task
+
+    def status(self) -> dict[str, Any]:
+        """status.json as it stands; {} before there is one."""
+        return read_json(self.path / STATUS)
+
+    def metrics(self, after_step: int = 0) -> list[dict[str, Any]]:
+        """The records that were kept, in order, of the steps after `after_step`."""
+        return [line for line in read_lines(self.path / METRICS) if _step(line) > after_step]
+
+    def samples(self) -> list[dict[str, Any]]:
+        """What the model made on the way: {"step", "samples": [{"given", "made", "wanted"}]}, in order."""
+        return [line for line in read_lines(self.path / SAMPLES) if _step(line) >= 0]
+
+    def probe(self) -> dict[str, Any]:
+        """The example whose attention was watched: {"tokens", "text", "picture"}; {} before the start."""
+        return read_json(self.path / PROBE)
+
+    def snapshots(self) -> list[int]:
+        """The steps whose patterns were kept, in order; 0 is the untrained model."""
+        return sorted(_numbered(self.path / SNAPSHOTS))
+
+    def snapshot(self, step: int) -> dict[str, Tensor]:
+        """The probe's patterns at a step: address -> float16 [head, query, key]."""
+        return _tensors(self.path / SNAPSHOTS / numbered(step))
+
+    def picture_steps(self) -> list[int]:
+        """The steps whose pictures were kept, in order."""
+        return sorted(_numbered(self.path / PICTURES))
+
+    def pictures(self, step: int) -> dict[str, Tensor]:
+        """ "originals" and "pictures" at a step, each [picture, row, column] in 0..1."""
+        return _tensors(self.path / PICTURES / numbered(step))
+
+    def checkpoint(self) -> Checkpoint | None:
+        """The last checkpoint; None before there is one."""
+        from models.training.checkpoints import read_checkpoint
+
+        return read_checkpoint(self.path / CHECKPOINT)
+
+    def model(self) -> Transformer:
+        """The model with the weights of the last checkpoint, ready to be asked."""
+        from models.engine.transformer import Transformer
+
+        checkpoint = self.checkpoint()
+        if checkpoint is None:
+            raise RunFolderError(f"run {self.id!r} has no checkpoint yet; wait for the first, or train it")
+        model = Transformer(self.config().model, seed=0)
+        try:
+            model.load_state_dict(checkpoint.model)
+        except RuntimeError:
+            raise RunFolderError(
+                f"{str(self.path / CHECKPOINT)!r} holds another model than {CONFIG} describes; restore either"
+            ) from None
+        return model.eval()
+
+    def rename(self, name: str) -> None:
+        """Gives the run another name. Raises ValueError for an empty or very long one."""
+        write_json(self.path / CONFIG, {**self.description(), "name": _checked_name(name)})
+
+    def size_bytes(self) -> int:
+        """What the folder takes on disk."""
+        total = 0
+        for folder, _, names in os.walk(self.path):
+            for name in names:
+                try:
+                    total += os.lstat(os.path.join(folder, name)).st_size
+                except OSError:
+                    continue  # gone since it was listed
+        return total
+
+    def delete(self) -> None:
+        """Removes all that runs write; the folder too, unless others' files are in it."""
+        with writing(self.path):
+            for path in self._written():
+                if path.is_dir() and not path.is_symlink():
+                    shutil.rmtree(path)
+                else:
+                    path.unlink(missing_ok=True)
+            if not any(self.path.iterdir()):
+                self.path.rmdir()
+
+    def _written(self) -> Iterator[Path]:
+        """All that a run writes; the config last, so that what is half deleted is still listed."""
+        for path in sorted(self.path.iterdir()):
+            known = path.name in (*_FILES[1:], SNAPSHOTS, PICTURES) or path.name.startswith(EVENTS)
+            if known or re.fullmatch(r"\..*\.tmp", path.name):
+                yield path
+        if (self.path / CONFIG).exists():
+            yield self.path / CONFIG
+
+
+def create_run(config: RunConfig, *, name: str = "", path: Path | None = None) -> RunFolder:
+    """A new run's folder with its config and what its task took from its data.
+
+    path: left out, a new folder in `runs_root()`. Raises RunFolderError where there is a run already.
+    """
+    folder = RunFolder(path or runs_root() / _new_id(config.task.name))
+    if (folder.path / CONFIG).exists():
+        raise RunFolderError(f"{str(folder.path)!r} holds a run already; resume it, or choose another folder")
+    with writing(folder.path):
+        folder.path.mkdir(parents=True, exist_ok=True)
+    write_json(folder.path / TASK, config.task.learnt())
+    described = {
+        "version": VERSION,
+        "name": _checked_name(name or folder.id),
+        "created": datetime.now(UTC).isoformat(timespec="microseconds"),
+        **config.to_dict(),
+    }
+    write_json(folder.path / CONFIG, described)  # last: it makes the folder a run
+    return folder
+
+
+def list_runs(root: Path | None = None) -> list[RunFolder]:
+    """All runs, newest first, damaged ones among them."""
+    root = root or runs_root()
+    if not root.is_dir():
+        return []
+    runs = [RunFolder(path.parent) for path in root.glob(f"*/{CONFIG}")]
+    return sorted(runs, key=lambda run: (run.created, run.id), reverse=True)
+
+
+def find_run(name: str, root: Path | None = None) -> RunFolder:
+    """The run of an id, a name or a path. Raises RunFolderError where there is none, or more than one."""
+    root = root or runs_root()
+    for path in (root / name, Path(name)):
+        if (path / CONFIG).is_file():
+            return RunFolder(path)
+    called = [run for run in list_runs(root) if run.name == name]
+    if len(called) == 1:
+        return called[0]
+    if called:
+        ids = ", ".join(run.id for run in called)
+        raise RunFolderError(f"{len(called)} runs are called {name!r}; say which: {ids}")
+    known = ", ".join(run.id for run in list_runs(root)[:5]) or "none"
+    raise RunFolderError(f"there is no run {name!r}; the latest are: {known}")
+
+
+def numbered(step: int) -> str:
+    """The file of one step."""
+    return f"{step:08d}.safetensors"
+
+
+def cut_lines(path: Path, last_step: int) -> None:
+    """Drops the lines of later steps, and what a kill left half-written."""
+    if path.is_file():
+        kept = [line for line in read_lines(path) if 0 <= _step(line) <= last_step]
+        write_whole(path, "".join(f"{json.dumps(line, ensure_ascii=False)}\n" for line in kept).encode())
+
+
+def cut_files(folder: Path, last_step: int) -> None:
+    """Drops the numbered files of later steps."""
+    for step, path in _numbered(folder).items():
+        if step > last_step:
+            path.unlink(missing_ok=True)
+
+
+def _numbered(folder: Path) -> dict[int, Path]:
+    if not folder.is_dir():
+        return {}
+    return {
+        int(path.stem): path
+        for path in folder.iterdir()
+        if path.suffix == ".safetensors" and re.fullmatch(r"\d{8,}", path.stem)
+    }
+
+
+def _tensors(path: Path) -> dict[str, Tensor]:
+    from safetensors import SafetensorError
+    from safetensors.torch import load
+
+    try:
+        return load(path.read_bytes())
+    except FileNotFoundError:
+        raise RunFolderError(f"{str(path)!r} is not there; choose a step that was kept") from None
+    except (OSError, SafetensorError, ValueError, KeyError, TypeError):
+        raise RunFolderError(f"{str(path)!r} is damaged; delete it, or restore it") from None
+
+
+def _step(line: dict[str, Any]) -> int:
+    """The step of a line; -1 where it states none."""
+    step = line.get("step")
+    return step if isinstance(step, int) and not isinstance(step, bool) else -1
+
+
+def _new_id(task: str) -> str:
+    return f"{task}-{datetime.now(UTC):%Y%m%d-%H%M%S}-{secrets.token_hex(2)}"
+
+
+def _checked_name(name: str) -> str:
+    name = " ".join(name.split())
+    if not name or len(name) > _NAME_LENGTH:
+        raise ValueError(f"{name[:100]!r} is no name for a run: give one of 1 to {_NAME_LENGTH} letters")
+    return name

@@ -1,0 +1,25 @@
+"""The learning rate of every step."""
+
+from __future__ import annotations
+
+import math
+
+from models.training.config import TrainingConfig
+
+
+def learning_rate(config: TrainingConfig, step: int) -> float:
+    """Of step 1, 2, ...: up in a line to `warmup_steps`, then as the schedule says.
+
+    "warm-up" falls as 1 / sqrt(step) (Vaswani et al. 2017, 5.3), scaled so that its peak is the config's
+    learning rate; "cosine" falls along half a cosine to final_rate times the peak at the last step.
+    """
+    peak, warmup = config.learning_rate, config.warmup_steps
+    if step <= warmup:
+        return peak * step / warmup
+    if config.schedule == "constant":
+        return peak
+    if config.schedule == "warm-up":
+        return peak * math.sqrt(max(1, warmup) / step)
+    done = (step - warmup) / max(1, config.steps - warmup)
+    share = 0.5 * (1 + math.cos(math.pi * min(1.0, done)))
+    return peak * (config.final_rate + (1 - config.final_rate) * share)
