@@ -27,9 +27,10 @@ if TYPE_CHECKING:
 
 VERSION = 1
 CONFIG, TASK, PROBE, STATUS, REQUEST = "config.json", "task.json", "probe.json", "status.json", "request.json"
-METRICS, SAMPLES, LOG, CHECKPOINT = "metrics.jsonl", "samples.jsonl", "log.txt", "checkpoint.safetensors"
+METRICS, SAMPLES, CHECKPOINT = "metrics.jsonl", "samples.jsonl", "checkpoint.safetensors"
+LOG, LOCK = "log.txt", ".lock"  # of the process that trains
 SNAPSHOTS, PICTURES, EVENTS = "snapshots", "pictures", "events.out.tfevents"
-_FILES = (CONFIG, TASK, PROBE, STATUS, REQUEST, METRICS, SAMPLES, LOG, CHECKPOINT)
+_FILES = (CONFIG, TASK, PROBE, STATUS, REQUEST, METRICS, SAMPLES, CHECKPOINT, LOG, LOCK)
 _NAME_LENGTH = 80
 
 

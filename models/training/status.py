@@ -1,0 +1,195 @@
+"""What a run's process says of itself: `status.json` in the run's folder, and what to make of its silence.
+
+Read without torch, so that a page can list its runs while torch is still being imported.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import time
+from collections.abc import Callable
+from dataclasses import asdict, dataclass, fields, replace
+from pathlib import Path
+from typing import Any, Literal, get_args
+
+from models.training.disk import read_json, write_json
+from models.training.folder import REQUEST, STATUS
+from models.training.processes import Identity
+
+State = Literal["queued", "running", "paused", "stopping", "finished", "stopped", "failed"]
+Ask = Literal["pause", "stop"]
+
+VERSION = 1
+SILENT_SECONDS = 15.0
+"""A process that writes its sign of life every second, and has not for so long, counts as dead."""
+START_SECONDS = 60.0
+"""So long may a process take to start before its first sign, on a machine that is busy."""
+
+_OVERWRITING_SECONDS = 0.02  # a file that is overwritten where it lies may be seen half
+_LIVE = ("queued", "running", "stopping")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Status:
+    """How a run stands. step of steps; seconds of training so far; times are Unix times.
+
+    sentence: what was chosen, what it waits for, or why it ended. asked: what it was asked to do and has not
+    done yet. smaller: sizes that need less memory, for the case that the system ends it without a word.
+    memory, free: bytes that the process holds, and that the machine had left beside it.
+    """
+
+    state: State
+    step: int = 0
+    steps: int = 0
+    seconds: float = 0.0
+    device: str = ""
+    sentence: str = ""
+    asked: str = ""
+    session: str = ""
+    keep_going: bool = False
+    queued_at: float = 0.0
+    pid: int | None = None
+    started_at: float | None = None
+    heartbeat: float = 0.0
+    memory: int = 0
+    free: int = 0
+    smaller: str = ""
+
+    @property
+    def live(self) -> bool:
+        """Whether its process waits, trains or is ending; only then can it be paused or stopped."""
+        return self.state in _LIVE
+
+    @property
+    def process(self) -> Identity | None:
+        """The process that writes this, if one has started."""
+        if self.pid is None or self.started_at is None:
+            return None
+        return Identity(self.pid, self.started_at)
+
+
+def read_status(folder: Path) -> Status:
+    """How the run in `folder` stands, whatever its file says: a dead process's "running" reads as failed."""
+    try:
+        written = _written(folder)
+    except ValueError:
+        time.sleep(_OVERWRITING_SECONDS)
+        try:
+            written = _written(folder)
+        except ValueError as error:
+            return Status(state="failed", sentence=f"{error}; resume goes on from the last checkpoint")
+    if written is None:
+        return Status(state="stopped", sentence="no process has worked here; resume starts one")
+    return judged(written, read_request(folder), now=time.time(), alive=lambda process: process.alive)
+
+
+def judged(status: Status, request: Ask | None, *, now: float, alive: Callable[[Identity], bool]) -> Status:
+    """`status` as it is, or what became of a process that says no more."""
+    if not status.live:
+        return status
+    silent, process = now - status.heartbeat, status.process
+    if process is None:
+        if silent <= START_SECONDS:
+            return status
+        return replace(status, state="failed", sentence="its process did not start; log.txt may say why")
+    if alive(process):
+        if silent <= SILENT_SECONDS:
+            return status
+        return replace(
+            status,
+            state="failed",
+            sentence=f"its process (pid {process.pid}) gave no sign for {silent:.0f} seconds: it hangs or "
+            "sleeps; stop ends it, and resume goes on from the last checkpoint",
+        )
+    asked = status.asked or request
+    if asked:
+        return replace(status, state=ended_by(asked), asked="", sentence=CUT_SHORT)
+    return replace(status, state="failed", sentence=_last_words(status))
+
+
+CUT_SHORT = "ended in the middle of a step that took too long; resume goes on from the last checkpoint"
+
+
+def ended_by(asked: str) -> State:
+    """The state after a request was met."""
+    return "paused" if asked == "pause" else "stopped"
+
+
+def _last_words(status: Status) -> str:
+    short = 0 < status.free < max(status.memory // 4, 256 << 20)
+    if short:
+        return (
+            f"the system ended the process for want of memory: it held {status.memory / 2**30:.1f} GB and "
+            f"{status.free / 2**30:.1f} GB were left" + (f"; {status.smaller}" if status.smaller else "")
+        )
+    return (
+        f"the process ended without a word at step {status.step:,} (killed?); "
+        "resume goes on from the last checkpoint"
+    )
+
+
+def read_request(folder: Path) -> Ask | None:
+    """What a page or the command line asks of the run's process, if anything."""
+    try:
+        asked = read_json(folder / REQUEST).get("ask")
+    except ValueError:
+        return None
+    return asked if asked in get_args(Ask) else None
+
+
+def write_request(folder: Path, ask: Ask) -> None:
+    """Asks the run's process to pause or to stop. Raises OSError."""
+    _write(folder / REQUEST, {"version": VERSION, "ask": ask})
+
+
+def write_status(folder: Path, status: Status) -> None:
+    """Raises OSError where the folder is gone or cannot be written."""
+    _write(folder / STATUS, {"version": VERSION, **asdict(status)})
+
+
+def _write(path: Path, values: dict[str, Any]) -> None:
+    """Whole or not at all; on a full disk over the old file, padded: so much space it has already."""
+    try:
+        write_json(path, values)
+    except OSError:
+        content = json.dumps(values).encode()
+        with path.open("r+b") as file:
+            length = file.seek(0, os.SEEK_END)
+            file.seek(0)
+            file.write(content.ljust(length))
+            file.truncate()
+
+
+def _written(folder: Path) -> Status | None:
+    """What the file says; None where there is none. Raises ValueError for a damaged or newer one."""
+    values = read_json(folder / STATUS)
+    if not values:
+        return None
+    version = values.get("version")
+    if not isinstance(version, int) or version > VERSION:
+        raise ValueError(f"{STATUS} has version {version!r}, newer than this program's {VERSION}: update it")
+    known = {spec.name: values[spec.name] for spec in fields(Status) if spec.name in values}
+    wrong = [f"{name}={value!r}" for name, value in known.items() if not _fits(name, value)]
+    if wrong or "state" not in known:
+        raise ValueError(f"{STATUS} is damaged: {', '.join(wrong) or 'it has no state'}")
+    return Status(**known)
+
+
+_NUMBERS = ("seconds", "queued_at", "heartbeat", "started_at")
+_COUNTS = ("step", "steps", "memory", "free", "pid")
+
+
+def _fits(name: str, value: Any) -> bool:
+    if name == "state":
+        return value in get_args(State)
+    if name in ("pid", "started_at") and value is None:
+        return True
+    if name == "keep_going":
+        return isinstance(value, bool)
+    if name in _NUMBERS:
+        return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
+    if name in _COUNTS:
+        return isinstance(value, int) and not isinstance(value, bool) and value >= 0
+    return isinstance(value, str)

@@ -1,0 +1,136 @@
+"""The thread beside a training run: signs of life, requests, and the end of whoever started it."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import time
+from dataclasses import replace
+from pathlib import Path
+from threading import Event, Lock, Thread
+from types import TracebackType
+from typing import Any
+
+import psutil
+
+from models.training.folder import LOG
+from models.training.processes import Identity, memory_left, this_process
+from models.training.status import CUT_SHORT, State, Status, ended_by, read_request, write_status
+
+MAX_LOG_BYTES = 1 << 20
+LOOK_SECONDS = 0.25
+BEAT_SECONDS = 1.0
+PATIENCE_SECONDS = 3.0
+"""A step that goes on for longer after a request is cut short, so that a run stops within five seconds."""
+
+SERVER_GONE = "the server stopped; resume goes on from here"
+SIGNALLED = "the system asked the process to end; resume goes on from here"
+
+
+class Watch:
+    """Writes status.json once a second and says when to stop; what trains only sets `step`.
+
+    parent: the process whose end pauses the run; None lets the run outlive everybody. A context: within it the
+    status is live, and `finish` says what became of it.
+    """
+
+    def __init__(self, folder: Path, status: Status, *, parent: Identity | None = None) -> None:
+        me = this_process()
+        self.folder, self.parent = folder, parent
+        self.step = status.step
+        self.signalled = False  # set by signal handlers, which may take no lock
+        self._status = replace(status, pid=me.pid, started_at=me.started_at, asked="")
+        self._process = psutil.Process()
+        self._training_since: float | None = None
+        self._seconds_before = status.seconds
+        self._asked_at: float | None = None
+        self._over = Event()
+        self._lock = Lock()
+        self._thread = Thread(target=self._run, name="watch", daemon=True)
+
+    def __enter__(self) -> Watch:
+        self.note()
+        self._thread.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._over.set()
+        self._thread.join()
+
+    @property
+    def asked(self) -> str:
+        """ "pause" or "stop" once somebody asked for it, else ""."""
+        return self._status.asked
+
+    @property
+    def status(self) -> Status:
+        """What was written last."""
+        return self._status
+
+    def starts(self, **changes: Any) -> None:
+        """Training begins: from now on its seconds count."""
+        self._training_since = time.monotonic()
+        self.note(state="stopping" if self.asked else "running", **changes)
+
+    def finish(self, state: State, sentence: str = "") -> None:
+        """The last word; nothing is written after it."""
+        self._over.set()
+        self._thread.join()
+        self.note(state=state, sentence=sentence or self._status.sentence, asked="")
+
+    def note(self, **changes: Any) -> None:
+        """Writes the status with these fields changed. A disk that refuses ends no run: the next may do."""
+        with self._lock:
+            seconds = self._seconds_before
+            if self._training_since is not None:
+                seconds += time.monotonic() - self._training_since
+            vital = {
+                "step": self.step,
+                "seconds": round(seconds, 1),
+                "heartbeat": time.time(),
+                "memory": self._process.memory_info().rss,
+                "free": memory_left(),
+            }
+            self._status = replace(self._status, **{**vital, **changes})
+            with contextlib.suppress(OSError):
+                write_status(self.folder, self._status)
+
+    def _run(self) -> None:
+        next_beat = time.monotonic()
+        while not self._over.wait(LOOK_SECONDS):
+            now = time.monotonic()
+            if not self.asked:
+                self._look()
+            elif self._asked_at is not None and now - self._asked_at > PATIENCE_SECONDS:
+                self._cut_short()
+            if now >= next_beat:
+                next_beat = now + BEAT_SECONDS
+                self._beat()
+
+    def _look(self) -> None:
+        """Takes up the first request of anyone who may ask."""
+        asked: str | None
+        if self.signalled:
+            asked, sentence = "pause", SIGNALLED
+        elif self.parent is not None and not self.parent.alive:
+            asked, sentence = "pause", SERVER_GONE
+        else:
+            asked, sentence = read_request(self.folder), self._status.sentence
+        if asked:
+            self._asked_at = time.monotonic()
+            self.note(asked=asked, state="stopping", sentence=sentence)
+
+    def _beat(self) -> None:
+        if not self.folder.is_dir():  # somebody deleted the run
+            os._exit(1)
+        self.note()
+        log = self.folder / LOG
+        with contextlib.suppress(OSError):
+            if log.stat().st_size > MAX_LOG_BYTES:
+                os.truncate(log, 0)
+
+    def _cut_short(self) -> None:
+        self.note(state=ended_by(self.asked), sentence=CUT_SHORT, asked="")
+        os._exit(1)
