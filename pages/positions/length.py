@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from torch import Tensor
 
     from models.lessons.positions.length import Asked
+    from models.zoo.suite import LanguageModel
 
 N_TEXTS = 48
 WIDTH = 8
@@ -65,15 +66,28 @@ def lesson(inputs: Inputs) -> Lesson:
 
 
 def _answers(seed: int, asked_for: int) -> dict[str, Asked]:
-    """Every model's answer, by scheme; kept, for they take the longest of all that the page computes."""
+    """Every model's answer, by scheme."""
+    from models.lessons.positions.length import Asked, ask
+
+    def answer(scheme: str, lm: LanguageModel) -> Asked:
+        if asked_for > lm.max_words:
+            return ask(lm, held_out(seed), asked_for)
+        whole = _whole(scheme, seed)
+        assert whole.losses is not None
+        return Asked(whole.losses[:asked_for])
+
+    return {scheme: answer(scheme, lm) for scheme, lm in all_trained().items()}
+
+
+def _whole(scheme: str, seed: int) -> Asked:
+    """A model's answer at all lengths. It sees no later word: the losses of a shorter text are the first."""
     from models.lessons.positions.length import ask
 
-    def make() -> tuple[dict[str, Asked], int]:
-        texts = held_out(seed)
-        return {scheme: ask(lm, texts, asked_for) for scheme, lm in all_trained().items()}, 8_000
-
-    answers: dict[str, Asked] = cache.cached(cache.results, ("positions", "length", seed, asked_for), make)
-    return answers
+    lm = trained(scheme)
+    longest = min(max(TIMES) * lm.trained_length, lm.max_words)
+    key = ("positions", "length", scheme, seed)
+    answer: Asked = cache.cached(cache.results, key, lambda: (ask(lm, held_out(seed), longest), 1_000))
+    return answer
 
 
 def held_out(seed: int) -> Tensor:
