@@ -21,7 +21,7 @@ from models.training.cards import make_card
 from models.training.evaluation import evaluate
 from models.training.loop import Run, TrainingConfig, train
 from models.training.positions import SuiteConfig, train_and_write, training_text
-from models.zoo import load_model
+from models.zoo import load_translator
 from models.zoo.files import write_model
 from models.zoo.suite import SCHEMES
 
@@ -89,7 +89,7 @@ def positions(arguments: argparse.Namespace) -> None:
 
 def score(arguments: argparse.Namespace) -> None:
     """Prints the measures of a model's file on held-out sentences."""
-    loaded = load_model(arguments.model)
+    loaded = load_translator(arguments.model)
     print(table(evaluate(loaded.model, loaded.tokenizer, held_out(arguments.sentences))))
 
 

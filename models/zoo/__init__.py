@@ -3,39 +3,70 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from models.zoo.cards import CARD, SHIPPED, ModelCard, ModelFileError, list_models, read_card
+from models.zoo.cards import (
+    CARD,
+    CHECKPOINT,
+    SHIPPED,
+    ModelCard,
+    ModelFileError,
+    list_models,
+    read_card,
+    shipped_names,
+)
 
 if TYPE_CHECKING:
     from models.zoo.loaded import LoadedModel
+    from models.zoo.trained import TrainedModel
 
-__all__ = ["ModelCard", "ModelFileError", "list_models", "load_model"]
+__all__ = ["ModelCard", "ModelFileError", "list_models", "load_model", "load_translator"]
 
 
-def load_model(source: str | Path) -> LoadedModel:
-    """A model by the name of a shipped one, by its folder, or by its .safetensors file.
+def load_model(source: str | Path) -> LoadedModel | TrainedModel:
+    """A model by the name of a shipped one, by its folder or that of its run, or by its .safetensors file.
 
-    Raises ModelFileError (a ValueError) where there is none, or where its files are damaged, cut short, of
-    another model or format, or too large.
+    A card with a vocabulary gives a `LoadedModel`, the translator; all others a `TrainedModel`. Raises
+    ModelFileError (a ValueError) where there is none, or where its files are damaged, cut short, of another
+    model or format, or too large.
     """
-    from models.zoo.files import read_model  # these two import torch
-    from models.zoo.loaded import LoadedModel
+    weights = _weights_of(source)
+    is_run = weights.name == CHECKPOINT
+    card = {} if is_run else read_card(weights.parent / CARD)
+    if "vocabulary" in card:
+        return _translator(weights, card)
+    from models.zoo.trained import read_run, read_trained  # imports torch, and every task
 
+    return read_run(weights.parent) if is_run else read_trained(weights, card)
+
+
+def load_translator(source: str | Path = "translator") -> LoadedModel:
+    """The same, of a model that is a translator of words. Raises ModelFileError for any other."""
     weights = _weights_of(source)
     card = read_card(weights.parent / CARD)
+    if "vocabulary" not in card:
+        raise ModelFileError(f"{_short(source)} is no translator of words; open it with load_model")
+    return _translator(weights, card)
+
+
+def _translator(weights: Path, card: dict[str, Any]) -> LoadedModel:
+    from models.zoo.files import read_model  # these import torch
+    from models.zoo.loaded import LoadedModel
+
     model, tokenizer = read_model(weights, card)
     return LoadedModel(weights.stem, model, tokenizer, card)
 
 
 def _weights_of(source: str | Path) -> Path:
-    shipped = {path.parent.name: path.parent for path in SHIPPED.glob(f"*/{CARD}")}
-    path = shipped.get(str(source), Path(source))
+    shipped = shipped_names()
+    path = SHIPPED / str(source) if str(source) in shipped else Path(source)
     try:
         is_folder, is_file = path.is_dir(), path.is_file()
     except (OSError, ValueError):
         is_folder = is_file = False
     if is_folder:
+        if (path / CHECKPOINT).is_file():
+            return path / CHECKPOINT
         found = sorted(path.glob("*.safetensors"))
         if len(found) == 1:
             return found[0]

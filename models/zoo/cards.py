@@ -12,6 +12,7 @@ from typing import Any
 
 MAX_CARD_BYTES = 4 << 20
 CARD = "card.json"
+CHECKPOINT = "checkpoint.safetensors"
 SHIPPED = Path(__file__).parent
 
 

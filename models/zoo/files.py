@@ -74,7 +74,7 @@ def read_model(
     return read_weights(weights, config), tokenizer
 
 
-def read_config(weights: Path, values: dict[str, Any]) -> ModelConfig:
+def read_config(weights: Path, values: Any) -> ModelConfig:
     """The config that stands beside some weights. Raises ModelFileError."""
     return checked(weights, "config", lambda: ModelConfig.from_dict(values))
 

@@ -88,9 +88,9 @@ def translator() -> LoadedModel:
     """The shipped translator, loaded once for all pages."""
 
     def load() -> tuple[LoadedModel, int]:
-        from models import load_model
+        from models.zoo import load_translator
 
-        return load_model("translator"), TRANSLATOR_BYTES
+        return load_translator(), TRANSLATOR_BYTES
 
     return cast("LoadedModel", cached(models, "translator", load))
 

@@ -109,7 +109,9 @@ def test_the_weights_of_another_model_are_refused(folder, edit, text):
     tensors = load_file(folder / "mine.safetensors")
     edit(tensors)
     save_file(tensors, folder / "mine.safetensors")
-    with pytest.raises(ModelFileError, match=text + r".*choose the file its card describes"):
+    with pytest.raises(
+        ModelFileError, match=text + r".*choose the file that its description was written with"
+    ):
         load_model(folder)
 
 

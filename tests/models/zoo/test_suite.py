@@ -32,7 +32,9 @@ def test_the_suite_is_small_and_of_safetensors():
 
 
 def test_explore_does_not_list_them():
-    assert [card.name for card in list_models()] == ["translator"]
+    names = {card.name for card in list_models()}
+    assert "translator" in names
+    assert not names & {FOLDER.name, *SCHEMES}
 
 
 @pytest.mark.parametrize("scheme", SCHEMES)

@@ -3,7 +3,7 @@
 import pytest
 import torch
 
-from models import list_models, load_model
+from models import ModelConfig, list_models, load_model
 from models.data.corpus import held_out
 from models.training.evaluation import evaluate
 from models.zoo.cards import SHIPPED, ModelFileError
@@ -30,7 +30,7 @@ def test_the_translator_is_listed_with_its_story_and_its_examples(lm):
 
 def test_the_card_describes_the_file(lm):
     assert lm.card["license"] == "MIT"
-    assert lm.card["config"] == lm.config.to_dict()
+    assert ModelConfig.from_dict(lm.card["config"]) == lm.config
     assert lm.card["vocabulary"] == lm.tokenizer.vocabulary
     assert lm.card["training"]["command"].startswith("python -m models.training run")
     assert set(lm.card["words"]["en"]) | set(lm.card["words"]["fr"]) == set(lm.tokenizer.vocabulary[6:])
