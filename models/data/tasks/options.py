@@ -11,8 +11,8 @@ def option(
     default: Any,
     about: str,
     *,
-    low: float | None = None,
-    high: float | None = None,
+    low: int | float | None = None,
+    high: int | float | None = None,
     choices: Sequence[Any] = (),
     file: Sequence[str] = (),
 ) -> Any:
