@@ -6,7 +6,7 @@ from itertools import pairwise
 import pytest
 import torch
 
-from models import list_models
+from models import ModelConfig, list_models
 from models.data.stream import english_text
 from models.training.positions import SuiteConfig, metrics
 from models.zoo import ModelFileError, suite
@@ -40,7 +40,7 @@ def test_explore_does_not_list_them():
 @pytest.mark.parametrize("scheme", SCHEMES)
 def test_a_card_describes_its_file(models, scheme):
     lm = models[scheme]
-    assert lm.card["config"] == CONFIG.model(scheme, len(lm.tokenizer)).to_dict()
+    assert ModelConfig.from_dict(lm.card["config"]) == CONFIG.model(scheme, len(lm.tokenizer))
     assert {name: lm.card["training"][name] for name in CONFIG.to_dict()} == CONFIG.to_dict()
     assert lm.card["parameters"] == sum(parameter.numel() for parameter in lm.model.parameters())
     assert lm.card["training"]["command"].startswith("python -m models.training positions --out")
