@@ -85,6 +85,10 @@ class Task(ABC):
         names = self.outputs()
         return " ".join(names[at] for at in ids)
 
+    def rebuilt(self, logits: Tensor) -> Tensor | None:
+        """Logits [picture, position, channel] as pictures [picture, row, column] in 0..1, where they are such."""
+        return None
+
     def learnt(self) -> dict[str, Any]:
         """JSON values that the task took from its data, as a vocabulary; kept with the model."""
         return {}
