@@ -130,6 +130,18 @@ def _last_words(status: Status) -> str:
     )
 
 
+def hanging(folder: Path) -> Identity | None:
+    """The run's process if it is there but has given no sign for long, so that it may be killed."""
+    try:
+        written = _written(folder)
+    except ValueError:
+        return None
+    if written is None or not written.live or written.process is None:
+        return None
+    silent = time.time() - written.heartbeat > SILENT_SECONDS
+    return written.process if silent and written.process.alive else None
+
+
 def read_request(folder: Path) -> Ask | None:
     """What a page or the command line asks of the run's process, if anything."""
     try:

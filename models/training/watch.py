@@ -21,7 +21,7 @@ MAX_LOG_BYTES = 1 << 20
 LOOK_SECONDS = 0.25
 BEAT_SECONDS = 1.0
 PATIENCE_SECONDS = 3.0
-"""A step that goes on for longer after a request is cut short, so that a run stops within five seconds."""
+"""A step that goes on longer after a request is cut short, so that a run stops within five seconds."""
 
 SERVER_GONE = "the server stopped; resume goes on from here"
 SIGNALLED = "the system asked the process to end; resume goes on from here"
@@ -30,8 +30,8 @@ SIGNALLED = "the system asked the process to end; resume goes on from here"
 class Watch:
     """Writes status.json once a second and says when to stop; what trains only sets `step`.
 
-    parent: the process whose end pauses the run; None lets the run outlive everybody. A context: within it the
-    status is live, and `finish` says what became of it.
+    parent: the process whose end pauses the run; None lets the run outlive everybody. A context: within it
+    the status is live, and `finish` says what became of it.
     """
 
     def __init__(self, folder: Path, status: Status, *, parent: Identity | None = None) -> None:
@@ -69,10 +69,15 @@ class Watch:
         """What was written last."""
         return self._status
 
-    def starts(self, **changes: Any) -> None:
-        """Training begins: from now on its seconds count."""
+    def starts(self, sentence: str) -> None:
+        """The run has its slot."""
+        self.note(state="stopping" if self.asked else "running", sentence=sentence)
+
+    def trains(self, step: int, seconds: float, **changes: Any) -> None:
+        """Steps begin after `step`, and the clock of training goes on from `seconds`."""
+        self.step, self._seconds_before = step, seconds
         self._training_since = time.monotonic()
-        self.note(state="stopping" if self.asked else "running", **changes)
+        self.note(**changes)
 
     def finish(self, state: State, sentence: str = "") -> None:
         """The last word; nothing is written after it."""

@@ -1,0 +1,73 @@
+"""What is refused before it starts: too many runs, too little disk. Sentences say what to do about it."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+from models.training import slots
+from models.training.folder import RunFolder, list_runs
+from models.training.status import Status, read_status
+
+MAX_QUEUED = 8
+MAX_OF_A_SESSION = 2
+DEFAULT_GB = 4
+
+_SIDE_BYTES = 24 << 20  # snapshots, metrics, samples and TensorBoard's events, which are bounded
+_BYTES_PER_PARAMETER = 12  # a checkpoint: the weight and the optimiser's two means, as float32
+
+
+class JobRefused(ValueError):  # noqa: N818 (it is the page's answer, not a fault)
+    """A run that may not start now; the text says why, and what to do."""
+
+
+def check_queue(root: Path) -> None:
+    """Raises JobRefused where as many runs wait as may."""
+    queued = len(slots.waiting(root))
+    if queued >= MAX_QUEUED:
+        raise JobRefused(
+            f"{queued} runs wait already, and at most {MAX_QUEUED} may; stop one, or wait for the first"
+        )
+
+
+def check_session(root: Path, session: str) -> None:
+    """Raises JobRefused where a session has as many live runs as it may; "" is nobody's and has no limit."""
+    if not session:
+        return
+    mine = [run for run in list_runs(root) if _is_live_of(read_status(run.path), session)]
+    if len(mine) >= MAX_OF_A_SESSION:
+        names = " and ".join(repr(run.name) for run in mine)
+        raise JobRefused(
+            f"{names} of yours train or wait already, and at most {MAX_OF_A_SESSION} may at once; "
+            "stop one, or wait until it has finished"
+        )
+
+
+def _is_live_of(status: Status, session: str) -> bool:
+    return status.live and status.session == session
+
+
+def check_disk(root: Path, n_parameters: int) -> None:
+    """Raises JobRefused where the runs would outgrow ATTENTION_LAB_RUNS_GB (4) together, or the disk."""
+    needed = _SIDE_BYTES + _BYTES_PER_PARAMETER * n_parameters
+    budget = slots.number_from_environment("ATTENTION_LAB_RUNS_GB", DEFAULT_GB) * 10**9
+    sizes = {run.id: run.size_bytes() for run in list_runs(root)}
+    used = RunFolder(root).size_bytes()
+    largest = max(sizes, key=lambda run_id: sizes[run_id], default=None)
+    remedy = "choose a smaller model"
+    if largest is not None:
+        remedy = f"delete some (the largest is {largest!r} with {_size(sizes[largest])}), or {remedy}"
+    if used + needed > budget:
+        raise JobRefused(
+            f"this run needs up to {_size(needed)}, and all runs together have {_size(used)} of "
+            f"{_size(budget)}; {remedy}, or set ATTENTION_LAB_RUNS_GB higher"
+        )
+    free = shutil.disk_usage(root).free
+    if needed > free:
+        raise JobRefused(
+            f"this run needs up to {_size(needed)}, but the disk has {_size(free)} left; {remedy}"
+        )
+
+
+def _size(n_bytes: int) -> str:
+    return f"{n_bytes / 10**9:.2f} GB" if n_bytes >= 10**8 else f"{n_bytes / 10**6:.1f} MB"

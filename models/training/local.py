@@ -1,0 +1,114 @@
+"""Jobs as processes of this machine: one process a run, queued before the machine's CPU and GPUs."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import time
+from dataclasses import replace
+from pathlib import Path
+from threading import Thread
+
+from models.training import limits, slots
+from models.training.folder import LOG, REQUEST, RunFolder
+from models.training.processes import Identity, this_process
+from models.training.status import Ask, Status, ended_by, hanging, read_status, write_request, write_status
+
+ROOT = Path(__file__).parents[2]
+KILL_SECONDS = 4.5
+"""After a request, for a process that does not even cut itself short."""
+
+
+class LocalBackend:
+    """Starts, watches and ends the processes of the runs in one folder."""
+
+    def __init__(self, root: Path) -> None:
+        self.root = root
+
+    def submit(self, run_id: str, *, session: str = "", keep_going: bool = False) -> None:
+        """Queues the run and starts its process, for its first step or its next.
+
+        Raises JobRefused where too many wait, and OSError where no process can be started.
+        """
+        folder = self.root / run_id
+        training = RunFolder(folder).description()["training"]
+        limits.check_queue(self.root)
+        before, hung = read_status(folder), hanging(folder)
+        if hung is not None:
+            hung.kill()
+        (folder / REQUEST).unlink(missing_ok=True)
+        now = time.time()
+        queued = Status(
+            state="queued",
+            step=before.step,
+            steps=training["steps"],
+            seconds=before.seconds,
+            sentence="its process starts",
+            session=session,
+            keep_going=keep_going,
+            queued_at=now,
+            heartbeat=now,
+        )
+        write_status(folder, queued)
+        slots.enter(self.root, run_id, slots.kind_for(str(training["device"])))
+        try:
+            _start(folder, None if keep_going else this_process())
+        except OSError as error:
+            slots.leave(self.root, run_id)
+            write_status(folder, replace(queued, state="failed", sentence=f"no process could start: {error}"))
+            raise
+
+    def status(self, run_id: str) -> Status:
+        """How the run stands now."""
+        return read_status(self.root / run_id)
+
+    def stop(self, run_id: str, *, ask: Ask = "stop") -> None:
+        """Asks the run to end, within five seconds; returns at once. A run that has ended stays as it is.
+
+        ask: "pause" for a run that will go on, "stop" for one that is done with.
+        """
+        folder = self.root / run_id
+        status, hung = read_status(folder), hanging(folder)
+        if status.live:
+            write_request(folder, ask)
+            Thread(target=_make_sure, args=(folder, ask), name=f"stop {run_id}", daemon=True).start()
+        elif hung is not None:
+            hung.kill()
+            write_status(folder, replace(status, state=ended_by(ask)))
+        elif status.state == "paused" and ask == "stop":
+            write_status(folder, replace(status, state="stopped"))
+
+
+def _start(folder: Path, parent: Identity | None) -> None:
+    command = [sys.executable, "-m", "models.training.worker", str(folder.resolve())]
+    if parent is not None:
+        command += ["--parent", str(parent)]
+    # The server has one thread for its small forwards; training decides for itself.
+    environment = {name: value for name, value in os.environ.items() if name != "OMP_NUM_THREADS"}
+    with (folder / LOG).open("ab") as log:
+        process = subprocess.Popen(
+            command,
+            cwd=ROOT,
+            env=environment,
+            stdin=subprocess.DEVNULL,
+            stdout=log,
+            stderr=subprocess.STDOUT,
+            start_new_session=True,
+        )
+    # Somebody must collect a process that has ended, or it stays in the system's table.
+    Thread(target=process.wait, name=f"collect {folder.name}", daemon=True).start()
+
+
+def _make_sure(folder: Path, ask: Ask) -> None:
+    """Kills what has not ended by itself: its last checkpoint stands."""
+    end = time.monotonic() + KILL_SECONDS
+    process = None
+    while time.monotonic() < end:
+        status = read_status(folder)
+        process = status.process or process
+        if not status.live:
+            return
+        time.sleep(0.1)
+    if process is not None:
+        process.kill()

@@ -1,0 +1,189 @@
+"""The process of one run: it waits for its slot, trains, and says in status.json how it ended.
+
+python -m models.training.worker RUN_FOLDER [--parent PID:START]
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import signal
+import sys
+import time
+import traceback
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from filelock import FileLock, Timeout
+
+from models.training import slots
+from models.training.folder import LOCK, LOG, REQUEST, RunFolder
+from models.training.limits import JobRefused
+from models.training.processes import Identity, memory_left
+from models.training.status import State, Status, ended_by, read_status
+from models.training.watch import Watch
+
+if TYPE_CHECKING:
+    from models.training.loop import Record, Training
+
+LAST_ONE_SECONDS = 10.0  # for the run's last process to end, where it was paused a moment ago
+TURN_SECONDS = 0.3
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Trains the run of a folder; returns the exit status."""
+    parser = argparse.ArgumentParser(prog="python -m models.training.worker")
+    parser.add_argument("folder", type=Path)
+    parser.add_argument("--parent", type=Identity.parse, help="whose end pauses the run")
+    options = parser.parse_args(arguments)
+    try:
+        with FileLock(options.folder / LOCK, timeout=LAST_ONE_SECONDS):
+            return _attend(options.folder, options.parent)
+    except Timeout:
+        print("another process trains this run; this one ends", file=sys.stderr)
+        return 1
+
+
+def _attend(folder: Path, parent: Identity | None) -> int:
+    """The life of the process between its two locks: the run's, which it has, and a slot's."""
+    with Watch(folder, read_status(folder), parent=parent) as watch:
+        _heed_signals(watch)
+        try:
+            slot = _wait_for_slot(watch)
+        except Exception as error:
+            watch.finish("failed", _reason(error, watch.status))
+            return 1
+        if slot is None:
+            watch.finish(ended_by(watch.asked))
+            return 0
+        if slot.kind == "gpu":
+            os.environ["CUDA_VISIBLE_DEVICES"] = slots.visible_gpus()[slot.index]
+        return 0 if work(watch).state != "failed" else 1
+
+
+def _heed_signals(watch: Watch) -> None:
+    def on_signal(number: int, frame: Any) -> None:
+        watch.signalled = True
+
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, on_signal)
+
+
+def _wait_for_slot(watch: Watch) -> slots.Slot | None:
+    """The slot, once it is this run's turn; None if it is asked to end before."""
+    root, run_id = watch.folder.parent, watch.folder.name
+    training = RunFolder(watch.folder).description()["training"]
+    kind = slots.kind_for(str(training["device"]))
+    said = ""
+    try:
+        while not watch.asked:
+            slot = slots.take(root, run_id, kind)
+            if isinstance(slot, slots.Slot):
+                return slot
+            others = f", {slot} before it" if slot else ", next in turn"
+            sentence = f"waits until the {kind.upper()} is free{others}"
+            if sentence != said:
+                said = sentence
+                watch.note(sentence=sentence)
+            time.sleep(TURN_SECONDS)
+        return None
+    finally:
+        slots.leave(root, run_id)
+
+
+def train_here(folder: RunFolder, on_record: Callable[[Record], None] | None = None) -> Status:
+    """Trains a run in this process, for the command line: at once, without a slot, seen by the pages alike.
+
+    A signal to end (Ctrl-C, SIGTERM) pauses it after its step. Raises JobRefused where a process trains it.
+    """
+    try:
+        with FileLock(folder.path / LOCK, timeout=0):
+            now = time.time()
+            steps = folder.description()["training"]["steps"]
+            before = replace(
+                read_status(folder.path), steps=steps, queued_at=now, session="", keep_going=True
+            )
+            (folder.path / REQUEST).unlink(missing_ok=True)
+            with Watch(folder.path, before) as watch:
+                _heed_signals(watch)
+                return work(watch, on_record)
+    except Timeout:
+        raise JobRefused(f"run {folder.name!r} trains in another process; stop it first") from None
+
+
+def work(watch: Watch, on_record: Callable[[Record], None] | None = None) -> Status:
+    """Trains the run of the watch's folder until it ends or is asked to; the last word is in its status.
+
+    on_record: is given every step's record, for whoever shows them.
+    """
+    watch.starts("loads PyTorch")
+    try:
+        state, sentence = _train(watch, on_record)
+    except Exception as error:
+        traceback.print_exc()
+        state, sentence = "failed", _reason(error, watch.status)
+    watch.finish(state, sentence)
+    return watch.status
+
+
+def _train(watch: Watch, on_record: Callable[[Record], None] | None) -> tuple[State, str]:
+    """Trains to the end or a request; the state after it, with its sentence."""
+    from models.training.recording import train_into
+    from models.training.room import out_of_memory, refuse_above
+
+    folder = RunFolder(watch.folder)
+    config = folder.config()
+    refuse_above(config, _memory_left(config.training.device))
+
+    def starts(training: Training) -> None:
+        watch.trains(
+            training.step,
+            training.seconds,
+            sentence=training.chosen,
+            device=next(training.model.parameters()).device.type,
+            smaller=out_of_memory(config),
+        )
+
+    def note(record: Record) -> None:
+        watch.step = record.step
+        if on_record is not None:
+            on_record(record)
+
+    done = train_into(
+        folder,
+        config,
+        resume=True,
+        should_stop=lambda: bool(watch.asked),
+        on_start=starts,
+        on_record=note,
+    )
+    return ("finished" if done else ended_by(watch.asked)), ""
+
+
+def _memory_left(device: str) -> int:
+    """Bytes that are free where a run on `device` will train."""
+    import torch
+
+    if device in ("auto", "cuda") and torch.cuda.is_available():
+        return torch.cuda.mem_get_info()[0]
+    return memory_left()
+
+
+def _reason(error: Exception, status: Status) -> str:
+    """One sentence on why a run failed; everything else is in its log."""
+    if _is_out_of_memory(error):
+        return f"out of memory at step {status.step + 1:,}; {status.smaller or 'choose a smaller model'}"
+    if isinstance(error, ValueError | OSError | ArithmeticError):
+        return str(error)
+    return f"{type(error).__name__}: {error}; {LOG} in the run's folder says where"
+
+
+def _is_out_of_memory(error: Exception) -> bool:
+    names = [kind.__name__ for kind in type(error).__mro__]
+    return "MemoryError" in names or "OutOfMemoryError" in names or "can't allocate memory" in str(error)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,66 @@
+"""Who is alive: numbers of processes are used again, dead children linger."""
+
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import psutil
+import pytest
+
+from models.training import processes
+from models.training.processes import Identity, memory_left, this_process
+
+
+def test_this_process_is_alive() -> None:
+    assert this_process() == (os.getpid(), psutil.Process().create_time())
+    assert this_process().alive
+
+
+def test_a_reused_pid_is_another_process() -> None:
+    pid, started_at = this_process()
+    assert not Identity(pid, started_at - 3600).alive
+    Identity(pid, started_at - 3600).kill()  # would end this test
+
+
+def test_a_child_is_dead_once_killed_though_nobody_has_collected_it() -> None:
+    child = subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE)
+    identity = Identity(child.pid, psutil.Process(child.pid).create_time())
+    assert identity.alive
+    identity.kill()
+    end = time.monotonic() + 5
+    while identity.alive and time.monotonic() < end:
+        time.sleep(0.01)
+    assert psutil.Process(child.pid).status() == psutil.STATUS_ZOMBIE
+    assert not identity.alive
+    identity.kill()
+    child.communicate()
+    assert not identity.alive
+
+
+def test_an_identity_survives_a_command_line() -> None:
+    assert Identity.parse(str(this_process())) == this_process()
+    with pytest.raises(ValueError):
+        Identity.parse("12 of 3")
+
+
+def test_numbers_that_name_no_process_are_dead() -> None:
+    assert not Identity(-4, 0.0).alive
+    assert not Identity(2**70, 0.0).alive
+
+
+def test_memory_left_is_the_container_s_where_that_is_less(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    limit, used = tmp_path / "max", tmp_path / "current"
+    monkeypatch.setattr(processes, "_CGROUPS", ((limit, used),))
+    machine = memory_left()
+    assert machine == pytest.approx(psutil.virtual_memory().available, rel=0.2)
+    used.write_text("1000\n")
+    limit.write_text("max\n")
+    assert memory_left() == pytest.approx(machine, rel=0.2)
+    limit.write_text("5000\n")
+    assert memory_left() == 4000
+    limit.write_text("500\n")
+    assert memory_left() == 0

@@ -1,0 +1,163 @@
+"""What a run's file says, and what to make of a process that says nothing more."""
+
+import errno
+import json
+import time
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from models.training import status as module
+from models.training.processes import Identity, this_process
+from models.training.status import (
+    CUT_SHORT,
+    SILENT_SECONDS,
+    START_SECONDS,
+    Status,
+    hanging,
+    judged,
+    read_request,
+    read_status,
+    write_request,
+    write_status,
+)
+
+ME = this_process()
+RUNNING = Status(
+    state="running", step=7, steps=100, pid=ME.pid, started_at=ME.started_at, heartbeat=1000.0, seconds=3.5
+)
+
+
+def alive(process: Identity) -> bool:
+    return True
+
+
+def dead(process: Identity) -> bool:
+    return False
+
+
+def test_what_was_written_is_read(tmp_path: Path) -> None:
+    now = replace(RUNNING, heartbeat=time.time(), sentence="trains on the CPU", session="a", keep_going=True)
+    write_status(tmp_path, now)
+    assert read_status(tmp_path) == now
+    assert now.process == ME
+    assert json.loads((tmp_path / "status.json").read_text())["version"] == 1
+
+
+def test_a_folder_without_status_is_nobody_s(tmp_path: Path) -> None:
+    found = read_status(tmp_path)
+    assert (found.state, found.live) == ("stopped", False)
+    assert found.sentence == "no process has worked here; resume starts one"
+
+
+def test_a_process_with_fresh_signs_is_believed() -> None:
+    assert judged(RUNNING, None, now=1000.0 + SILENT_SECONDS, alive=alive) == RUNNING
+
+
+def test_a_dead_process_has_failed() -> None:
+    found = judged(RUNNING, None, now=1001.0, alive=dead)
+    assert found.state == "failed"
+    assert found.sentence == (
+        "the process ended without a word at step 7 (killed?); resume goes on from the last checkpoint"
+    )
+
+
+def test_a_process_killed_for_memory_is_told_smaller_sizes() -> None:
+    starved = replace(RUNNING, memory=6 << 30, free=100 << 20, smaller="try batch_size=8")
+    assert judged(starved, None, now=1001.0, alive=dead).sentence == (
+        "the system ended the process for want of memory: it held 6.0 GB and 0.1 GB were left; "
+        "try batch_size=8"
+    )
+
+
+def test_a_stale_sign_of_life_is_none() -> None:
+    found = judged(RUNNING, None, now=1000.0 + SILENT_SECONDS + 1, alive=alive)
+    assert found.state == "failed"
+    assert "gave no sign for 16 seconds: it hangs or sleeps" in found.sentence
+
+
+def test_what_died_after_a_request_met_it() -> None:
+    found = judged(RUNNING, "pause", now=1001.0, alive=dead)
+    assert (found.state, found.sentence) == ("paused", CUT_SHORT)
+    stopping = replace(RUNNING, state="stopping", asked="stop")
+    assert judged(stopping, None, now=1001.0, alive=dead).state == "stopped"
+
+
+def test_a_process_has_time_to_start() -> None:
+    queued = Status(state="queued", heartbeat=1000.0)
+    assert judged(queued, None, now=1000.0 + START_SECONDS, alive=dead) == queued
+    late = judged(queued, None, now=1001.0 + START_SECONDS, alive=dead)
+    assert (late.state, late.sentence) == ("failed", "its process did not start; log.txt may say why")
+
+
+@pytest.mark.parametrize("state", ["paused", "finished", "stopped", "failed"])
+def test_an_end_stays_what_it_is(state: str) -> None:
+    ended = replace(RUNNING, state=state)
+    assert judged(ended, "stop", now=9e9, alive=dead) == ended
+
+
+def test_a_running_process_with_a_reused_number_has_failed(tmp_path: Path) -> None:
+    write_status(tmp_path, replace(RUNNING, started_at=ME.started_at - 3600, heartbeat=time.time()))
+    assert read_status(tmp_path).state == "failed"
+
+
+def test_only_a_silent_live_process_hangs(tmp_path: Path) -> None:
+    write_status(tmp_path, replace(RUNNING, heartbeat=time.time()))
+    assert hanging(tmp_path) is None
+    write_status(tmp_path, RUNNING)
+    assert hanging(tmp_path) == ME
+    write_status(tmp_path, replace(RUNNING, started_at=ME.started_at - 3600))
+    assert hanging(tmp_path) is None
+    write_status(tmp_path, replace(RUNNING, state="finished"))
+    assert hanging(tmp_path) is None
+
+
+@pytest.mark.parametrize(
+    ("content", "says"),
+    [
+        ("{", "is no JSON"),
+        ("[1]", "holds a list"),
+        ('{"version": 1}', "it has no state"),
+        ('{"version": 1, "state": "asleep"}', "state='asleep'"),
+        ('{"version": 1, "state": "running", "step": -3, "pid": "x"}', "step=-3, pid='x'"),
+        ('{"version": 1, "state": "running", "heartbeat": NaN}', "heartbeat=nan"),
+        ('{"version": 2, "state": "running"}', "newer than this program's 1"),
+        ("\x00\x00", "is no JSON"),
+    ],
+)
+def test_a_damaged_or_newer_file_has_failed(tmp_path: Path, content: str, says: str) -> None:
+    (tmp_path / "status.json").write_text(content)
+    found = read_status(tmp_path)
+    assert found.state == "failed"
+    assert says in found.sentence
+    assert found.sentence.endswith("resume goes on from the last checkpoint")
+
+
+def test_fields_of_others_are_left_out(tmp_path: Path) -> None:
+    (tmp_path / "status.json").write_text('{"version": 1, "state": "finished", "mood": "good"}')
+    assert read_status(tmp_path) == Status(state="finished")
+
+
+def test_requests(tmp_path: Path) -> None:
+    assert read_request(tmp_path) is None
+    write_request(tmp_path, "pause")
+    assert read_request(tmp_path) == "pause"
+    (tmp_path / "request.json").write_text('{"ask": "rm -rf"}')
+    assert read_request(tmp_path) is None
+    (tmp_path / "request.json").write_text("{")
+    assert read_request(tmp_path) is None
+
+
+def test_on_a_full_disk_the_old_file_is_overwritten(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    write_status(tmp_path, replace(RUNNING, sentence="a longer sentence than the next" * 3))
+
+    def full(path: Path, values: object) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(module, "write_json", full)
+    write_status(tmp_path, replace(RUNNING, state="failed", sentence="the disk is full"))
+    monkeypatch.undo()
+    assert read_status(tmp_path) == replace(RUNNING, state="failed", sentence="the disk is full")
+    with pytest.raises(OSError):
+        write_status(tmp_path / "gone", RUNNING)
