@@ -1,0 +1,104 @@
+"""Labelled pictures, split for good into those to train on and those held out."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+from pathlib import Path
+
+import numpy as np
+import torch
+from jaxtyping import Float, Int
+from torch import Tensor
+
+from models.data.pictures.idx import read_idx
+
+_SPLIT_SEED = 0
+_HELD_OUT_SHARE = 5  # one picture in five
+
+
+@dataclass(frozen=True, eq=False)
+class PictureSet:
+    """Pictures in 0..1 and what they show, from 0; training and held-out ones share none."""
+
+    training: Float[Tensor, "picture row column"]
+    training_labels: Int[Tensor, "picture"]
+    held_out: Float[Tensor, "other row column"]
+    held_out_labels: Int[Tensor, "other"]
+
+    @property
+    def size(self) -> tuple[int, int]:
+        """Rows and columns of every picture."""
+        return self.training.shape[1], self.training.shape[2]
+
+    @property
+    def n_classes(self) -> int:
+        return int(max(self.training_labels.max(), self.held_out_labels.max())) + 1
+
+    @cached_property
+    def mean(self) -> Float[Tensor, "row column"]:
+        """The mean training picture: what to guess who knows nothing of a picture."""
+        return self.training.mean(dim=0)
+
+    @cached_property
+    def _axes(self) -> Float[Tensor, "pixel axis"]:
+        """Principal axes of the training pictures, that of the largest variance first."""
+        centred = (self.training - self.mean).flatten(1).double()
+        return torch.linalg.eigh(centred.T @ centred).eigenvectors.flip(1)
+
+    def pca(
+        self, pictures: Float[Tensor, "some row column"], n_components: int
+    ) -> Float[Tensor, "some row column"]:
+        """Pictures rebuilt from their first principal components (all of them where there are no more)."""
+        axes = self._axes[:, :n_components].to(pictures.dtype)
+        centred = (pictures - self.mean).flatten(1)
+        return (centred @ axes @ axes.T).unflatten(1, self.size) + self.mean
+
+
+def split(pictures: np.ndarray, labels: np.ndarray, white: int) -> PictureSet:
+    """A fifth, always the same, is held out. `white`: the number that becomes 1.0."""
+    order = torch.randperm(len(labels), generator=torch.Generator().manual_seed(_SPLIT_SEED))
+    held, trained = order[: len(order) // _HELD_OUT_SHARE], order[len(order) // _HELD_OUT_SHARE :]
+    values = torch.from_numpy(pictures.astype(np.float32) / np.float32(white))
+    shown = torch.from_numpy(labels.astype(np.int64))
+    return PictureSet(values[trained], shown[trained], values[held], shown[held])
+
+
+@lru_cache(maxsize=1)
+def digits() -> PictureSet:
+    """The 1,797 handwritten digits of 8 by 8 pixels that come with scikit-learn (Alpaydin & Kaynak 1998)."""
+    from sklearn.datasets import load_digits  # takes a second: only for who wants them
+
+    found = load_digits()
+    return split(found.images, found.target, white=16)
+
+
+def idx_pair(images: Path, labels: Path) -> PictureSet:
+    """The pictures of two IDX files. Raises ValueError as `read_idx` does, and for two that do not belong
+    together.
+    """
+    return _idx_pair(images, labels, _stamp(images), _stamp(labels))
+
+
+@lru_cache(maxsize=2)
+def _idx_pair(images: Path, labels: Path, *stamps: object) -> PictureSet:
+    """`stamps`: a file that has changed is read again."""
+    pictures, shown = read_idx(images, 3), read_idx(labels, 1)
+    if len(pictures) != len(shown):
+        raise ValueError(
+            f"{images.name!r} has {len(pictures):,} pictures, but {labels.name!r} {len(shown):,} labels; "
+            "choose two files that belong together"
+        )
+    if len(shown) < _HELD_OUT_SHARE:
+        raise ValueError(
+            f"{images.name!r} has {len(shown)} pictures, too few to hold any out; "
+            f"give {_HELD_OUT_SHARE} or more"
+        )
+    return split(pictures, shown, white=255)
+
+
+def _stamp(path: Path) -> tuple[int, int] | None:
+    if not path.is_file():
+        return None
+    found = path.stat()
+    return found.st_mtime_ns, found.st_size
