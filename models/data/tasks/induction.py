@@ -1,0 +1,124 @@
+"""Random letters, twice: the second time, each is known by looking up what followed it the first time."""
+
+from __future__ import annotations
+
+import random
+import string
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import torch
+from torch import Tensor
+
+from models.config import Kind
+from models.data.tasks.algorithmic import SIZES, is_held_out, padded, random_of
+from models.data.tasks.batch import IGNORED, Batch, Reading, Sample
+from models.data.tasks.options import option
+from models.data.tasks.task import Task
+from models.engine.transformer import Transformer
+
+SHORTEST = 4
+_LETTERS = string.ascii_lowercase + string.ascii_uppercase + string.digits
+_SAMPLES = 4
+
+
+@dataclass(frozen=True, kw_only=True)
+class Induction(Task):
+    """4 to `length` different letters in random order, then the same again (Olsson et al. 2022).
+
+    Asked is the second half from its second letter on: nothing before can be known. As the halves differ in
+    length, no fixed distance helps: a head has to look for its own letter, and read what came after it.
+    """
+
+    name = "induction"
+    title = "Repeated random letters"
+    see = (
+        "All at once, a head finds what came after its own letter's first occurrence: a diagonal in the "
+        "second half. A head of an earlier layer helps: it tells each position which letter came before it."
+    )
+    kind: ClassVar[Kind] = "decoder-only"
+    sizes: ClassVar[dict[str, Any]] = SIZES
+    training: ClassVar[dict[str, Any]] = {"steps": 500, "batch_size": 32, "learning_rate": 3e-3}
+    length: int = option(16, "letters before they repeat, at most", low=SHORTEST, high=32)
+    letters: int = option(48, "how many different letters there are", low=SHORTEST, high=len(_LETTERS))
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.letters < self.length:
+            raise ValueError(
+                f"letters={self.letters} cannot give length={self.length} different ones; "
+                f"try letters={self.length}"
+            )
+
+    def dictates(self) -> dict[str, Any]:
+        """Blanks come last, so nobody sees them: no pad_id."""
+        return {"vocab_size": self.letters + 1, "max_len": 2 * self.length, "pad_id": None}
+
+    def outputs(self) -> tuple[str, ...]:
+        return ("·", *_LETTERS[: self.letters])
+
+    def batch(self, generator: torch.Generator, size: int, *, held_out: bool = False) -> Batch:
+        rng = random_of(generator)
+        inputs: list[list[int]] = []
+        targets: list[list[int]] = []
+        while len(inputs) < size:
+            half = self._half(rng)
+            if is_held_out(self._text(half)) == held_out:
+                inputs.append((half + half)[:-1])
+                targets.append([IGNORED] * len(half) + half[1:])
+        return Batch((padded(inputs, 0),), padded(targets, IGNORED))
+
+    def probe(self) -> Reading:
+        """Letters that are held out, all `length` of them, twice."""
+        rng = random.Random(0)
+        while True:
+            half = rng.sample(range(1, self.letters + 1), self.length)
+            if is_held_out(text := self._text(half)):
+                return self.read(text + text)
+
+    def written(self, ids: Sequence[int]) -> str:
+        return self._text(list(ids))
+
+    def read(self, text: str) -> Reading:
+        """Any letters, repeated or not; blanks between them are skipped."""
+        typed = "".join(text.split())
+        known = self.outputs()[1:]
+        strange = [letter for letter in typed if letter not in known]
+        if strange:
+            raise ValueError(f"{strange[0]!r} is no letter of this task; use {''.join(known)}")
+        if not 0 < len(typed) <= 2 * self.length:
+            raise ValueError(f"{len(typed)} letters; give 1 to {2 * self.length}")
+        ids = [known.index(letter) + 1 for letter in typed]
+        return Reading((torch.tensor([ids]),), {"decoder": list(typed)}, text=typed)
+
+    @torch.no_grad()
+    def score(self, model: Transformer, batch: Batch) -> dict[str, float]:
+        """Shares of the second half's letters that are right, and of sequences that are right throughout."""
+        best = model(*batch.inputs).argmax(dim=-1)
+        asked = batch.targets != IGNORED
+        right = best == batch.targets
+        return {
+            "second half": right[asked].double().mean().item(),
+            "exact match": (right | ~asked).all(dim=1).double().mean().item(),
+        }
+
+    @torch.no_grad()
+    def samples(self, model: Transformer, seed: int) -> list[Sample]:
+        """Held-out letters, and what the model expects after each of them the second time."""
+        generator = torch.Generator().manual_seed(0)
+        batch = self.batch(generator, _SAMPLES, held_out=True).to(model.embedding.weight.device)
+        best = model(*batch.inputs).argmax(dim=-1)
+        made = []
+        for ids, written, wanted in zip(batch.inputs[0], best, batch.targets, strict=True):
+            asked = wanted != IGNORED
+            half = ids[: int(asked.sum()) + 1]
+            given, said, right = map(self._text, (half, written[asked], wanted[asked]))
+            made.append(Sample(given, said, right))
+        return made
+
+    def _half(self, rng: random.Random) -> list[int]:
+        return rng.sample(range(1, self.letters + 1), rng.randint(SHORTEST, self.length))
+
+    def _text(self, ids: list[int] | Tensor) -> str:
+        return "".join(self.outputs()[int(id_)] for id_ in ids)

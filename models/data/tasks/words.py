@@ -1,0 +1,72 @@
+"""Copy, reverse and sort: the answer has the question's letters, in another order."""
+
+from __future__ import annotations
+
+import random
+import string
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from models.data.tasks.algorithmic import SIZES, Algorithmic
+from models.data.tasks.options import option
+
+SHORTEST = 3
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Letters(Algorithmic):
+    """Random letters, 3 to `length` of them."""
+
+    length: int = option(8, "letters of the longest question", low=SHORTEST, high=31)
+    alphabet: ClassVar[str] = string.ascii_lowercase[:16]
+    training: ClassVar[dict[str, Any]] = {"steps": 1200, "batch_size": 32, "learning_rate": 3e-3}
+
+    @property
+    def longest(self) -> tuple[int, int]:
+        return self.length, self.length
+
+    def question(self, rng: random.Random) -> str:
+        return "".join(rng.choices(self.alphabet, k=rng.randint(SHORTEST, self.length)))
+
+
+@dataclass(frozen=True, kw_only=True)
+class Copy(_Letters):
+    """cab=cab"""
+
+    name = "copy"
+    title = "Copy letters"
+    see = "From each letter of the answer, a head looks at the letter of the question that comes next."
+
+    def answer(self, question: str) -> str:
+        return question
+
+
+@dataclass(frozen=True, kw_only=True)
+class Reverse(_Letters):
+    """cab=bac"""
+
+    name = "reverse"
+    title = "Reverse letters"
+    see = (
+        "From the answer back to the question a head draws the other diagonal, from top right to bottom left."
+    )
+
+    def answer(self, question: str) -> str:
+        return question[::-1]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Sort(_Letters):
+    """cab=abc"""
+
+    name = "sort"
+    title = "Sort letters"
+    see = "From each letter of the answer, a head looks for the same letter and the next greater one."
+    sizes: ClassVar[dict[str, Any]] = {
+        **SIZES,
+        "positions": "none",  # where a letter stands is no matter
+        "tied_embeddings": True,
+    }
+
+    def answer(self, question: str) -> str:
+        return "".join(sorted(question))

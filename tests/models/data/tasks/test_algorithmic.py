@@ -1,0 +1,208 @@
+"""Questions with one right answer: right, held out for good, asked where they should be, and learnt."""
+
+import math
+import re
+from collections import Counter
+from itertools import pairwise
+
+import pytest
+import torch
+
+from models import ModelConfig, Transformer
+from models.data.tasks import IGNORED, TASKS, generator_of, make_task
+from models.data.tasks.algorithmic import Algorithmic, is_held_out
+
+NAMES = ("copy", "reverse", "sort", "addition")
+
+
+def model_of(task, **sizes) -> Transformer:
+    config = {**task.sizes, "n_layers": 1, "d_model": 32, **sizes, **task.dictates()}
+    return Transformer(ModelConfig(kind=task.kind, **config), seed=0)
+
+
+def texts(task, batch) -> list[tuple[str, str]]:
+    """What is read and what is asked, blanks and IGNORED left out."""
+    names = task.outputs()
+    return [
+        (
+            "".join(names[i] for i in ids if i),
+            "".join(names[i] for i in targets if i != IGNORED),
+        )
+        for ids, targets in zip(batch.inputs[0].tolist(), batch.targets.tolist(), strict=True)
+    ]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_the_answer_is_asked_right_after_the_question(name: str):
+    task = make_task(name)
+    batch = task.batch(generator_of(0, 0), 50)
+    for at, (read, asked) in enumerate(texts(task, batch)):
+        question, _, given = read.partition("=")
+        assert given == asked[:-1]
+        assert asked == task.answer(question)
+        first = (batch.targets[at] != IGNORED).nonzero()[0].item()
+        assert first == len(question), "asked at the equals sign first"
+
+
+def test_answers_by_other_means():
+    task = make_task("reverse")
+    for read, asked in texts(task, task.batch(generator_of(1, 0), 40)):
+        assert list(asked) == list(reversed(read.split("=")[0]))
+    task = make_task("sort")
+    for read, asked in texts(task, task.batch(generator_of(1, 0), 40)):
+        assert Counter(read.split("=")[0]) == Counter(asked)
+        assert all(a <= b for a, b in pairwise(asked))
+    task = make_task("addition", {"digits": 2})
+    for read, asked in texts(task, task.batch(generator_of(1, 0), 40)):
+        a, b = re.fullmatch(r"(\d\d)\+(\d\d)=\d\d", read).groups()
+        digits = [int(a[1]) + int(b[1])]
+        tens = int(a[0]) + int(b[0]) + digits[0] // 10
+        assert asked == f"{digits[0] % 10}{tens % 10}{tens // 10}"
+
+
+@pytest.mark.parametrize("name", [*NAMES, "induction"])
+def test_held_out_questions_are_never_trained(name: str):
+    task = make_task(name)
+
+    def questions(held: bool) -> set[str]:
+        rows = texts(task, task.batch(generator_of(2, 0), 400, held_out=held))
+        return {read[: len(asked) + 1] if name == "induction" else read.split("=")[0] for read, asked in rows}
+
+    trained, held_out = questions(False), questions(True)
+    assert all(map(is_held_out, held_out)) and not any(map(is_held_out, trained))
+    assert not trained & held_out
+
+
+def test_one_question_in_ten_is_held_out():
+    share = sum(is_held_out(f"{i:05}") for i in range(20_000)) / 20_000
+    assert share == pytest.approx(0.1, abs=0.01)
+
+
+@pytest.mark.parametrize("name", [*NAMES, "induction"])
+def test_batches_are_the_same_for_a_seed(name: str):
+    one, two, other = (next(make_task(name).batches(seed, 16, start=3)) for seed in (5, 5, 6))
+    assert torch.equal(one.inputs[0], two.inputs[0]) and torch.equal(one.targets, two.targets)
+    assert one.inputs[0].shape != other.inputs[0].shape or not torch.equal(one.inputs[0], other.inputs[0])
+
+
+@pytest.mark.parametrize("name", [*NAMES, "induction"])
+def test_what_is_read_fits_the_longest_sequences(name: str):
+    """Options at their most, and a probe of at most 64 positions."""
+    kind = TASKS[name]
+    option = "digits" if name == "addition" else "length"
+    most = int(kind.__dataclass_fields__[option].metadata["high"])
+    task = make_task(name, {option: most})
+    model = model_of(task)
+    batch = task.batch(generator_of(0, 0), 8)
+    assert batch.inputs[0].shape[1] <= model.config.max_len
+    assert model(*task.probe().inputs).shape[1] == len(task.probe().tokens["decoder"]) <= 64
+    assert model(*batch.inputs).shape[-1] == len(task.outputs())
+
+
+def test_a_question_is_read_and_answered_by_the_model():
+    task = make_task("reverse")
+    model = model_of(task)
+    reading = task.read("c a b")
+    assert reading.tokens == {"decoder": ["c", "a", "b", "="]} and reading.text == "cab="
+    answered, answer = task.answered(model, reading)
+    assert len(answer) == 3 and answered.text == "cab=" + answer[:2]
+    logits = model(*answered.inputs)[0, 3:]
+    assert task.written(logits.argmax(dim=-1).tolist()) == answer, "each is the likeliest after those before"
+    begun, rest = task.answered(model, task.read("cab=d"))
+    assert begun.text.startswith("cab=d") and len(rest) == 3 and rest[0] == "d"
+
+
+def test_numbers_are_filled_with_zeros():
+    task = make_task("addition")
+    assert task.read("7+45").text == "007+045="
+    assert task.answer("007+045") == "2500"
+
+
+@pytest.mark.parametrize(
+    ("name", "typed", "sentence"),
+    [
+        ("copy", "", "a question of 0 characters; give 1 to 8"),
+        ("copy", "abcdefghi", "a question of 9 characters; give 1 to 8"),
+        ("copy", "äb", "'ä' is no character of 'copy'; use abcdefghijklmnop"),
+        ("copy", "ab=abc", "an answer of 3 characters to 'ab'; give at most 2"),
+        ("addition", "12", "'12' is no sum of two numbers of at most 3 digits; try"),
+        ("addition", "1234+1", "'1234+1' is no sum of two numbers of at most 3 digits; try"),
+        ("addition", "١+٢", "'١+٢' is no sum"),
+        ("induction", "a-b", "'-' is no letter of this task; use abc"),
+        ("induction", "", "0 letters; give 1 to"),
+    ],
+)
+def test_what_is_no_question_is_refused(name: str, typed: str, sentence: str):
+    with pytest.raises(ValueError, match=f"^{re.escape(sentence)}"):
+        make_task(name).read(typed)
+
+
+def test_induction_repeats_and_asks_for_what_can_be_known():
+    task = make_task("induction")
+    batch = task.batch(generator_of(0, 0), 100)
+    halves = set()
+    for read, asked in texts(task, batch):
+        n = len(asked) + 1
+        assert read == (read[:n] + read[:n])[:-1] and len(set(read[:n])) == n
+        assert asked == read[1:n]
+        halves.add(n)
+    assert halves == set(range(4, task.length + 1))
+    assert ((batch.targets != IGNORED).int().argmax(dim=1) >= 4).all()
+    probe = task.probe().tokens["decoder"]
+    assert probe[: len(probe) // 2] == probe[len(probe) // 2 :]
+    with pytest.raises(ValueError, match="letters=8 cannot give length=16 different ones; try letters=16"):
+        make_task("induction", {"letters": 8, "length": 16})
+
+
+def test_the_score_of_induction_is_over_the_second_half(monkeypatch: pytest.MonkeyPatch):
+    task = make_task("induction")
+    model, batch = model_of(task), task.batch(generator_of(0, 0), 6)
+    logits = torch.nn.functional.one_hot(batch.targets.clamp(min=0), len(task.outputs())).double()
+    wrong = (batch.targets[2] != IGNORED).nonzero()[0]
+    logits[2, wrong] = 0.0  # one position answers a blank
+    monkeypatch.setattr(model, "forward", lambda ids: logits)
+    asked = int((batch.targets != IGNORED).sum())
+    assert task.score(model, batch) == pytest.approx({"second half": 1 - 1 / asked, "exact match": 5 / 6})
+
+
+@pytest.mark.parametrize("name", [*NAMES, "induction"])
+def test_samples_are_answers_to_held_out_questions(name: str):
+    task = make_task(name)
+    samples = task.samples(model_of(task), seed=0)
+    assert len(samples) == 4
+    for sample in samples:
+        question = sample.given.removesuffix("=")
+        assert is_held_out(question)
+        assert len(sample.made) == len(sample.wanted)
+        assert sample.wanted == (task.answer(question) if name != "induction" else question[1:])
+
+
+@pytest.mark.parametrize("name", [*NAMES, "induction"])
+def test_a_short_run_beats_chance(name: str):
+    """The baseline is one that knows the alphabet alone: the logarithm of its size, in nats."""
+    task = make_task(name, {"length": 6, "letters": 8} if name == "induction" else {})
+    model = model_of(task, n_layers=2)
+    optimizer = torch.optim.AdamW(model.parameters(), lr=5e-3)
+    for _, batch in zip(range(60), task.batches(0, 32), strict=False):
+        optimizer.zero_grad()
+        task.losses(model, batch)["loss"].backward()
+        optimizer.step()
+    held_out = task.batch(generator_of(9, 0), 100, held_out=True)
+    chance = math.log(len(task.outputs()) - 2)
+    assert task.losses(model, held_out)["loss"].item() < chance - 0.2
+
+
+def test_a_task_of_ones_own_needs_a_question_and_an_answer():
+    class Shout(Algorithmic):
+        title, see, alphabet, longest = "Shout", "nothing", "aA", (3, 3)
+
+        def question(self, rng):
+            return "a" * rng.randint(1, 3)
+
+        def answer(self, question):
+            return question.upper()
+
+    task = Shout()
+    assert "Shout" not in TASKS
+    read, asked = texts(task, task.batch(generator_of(0, 0), 1))[0]
+    assert asked == read.split("=")[0].upper()
