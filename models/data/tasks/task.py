@@ -86,7 +86,7 @@ class Task(ABC):
         return " ".join(names[at] for at in ids)
 
     def rebuilt(self, logits: Tensor) -> Tensor | None:
-        """Logits [picture, position, channel] as pictures [picture, row, column] in 0..1, where they are such."""
+        """Logits [picture, position, channel] as pictures [picture, row, column] in 0..1, if such."""
         return None
 
     def learnt(self) -> dict[str, Any]:
