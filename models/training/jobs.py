@@ -9,9 +9,10 @@ from __future__ import annotations
 import re
 import shutil
 from dataclasses import replace
-from typing import TYPE_CHECKING, Protocol
+from typing import Protocol, runtime_checkable
 
 from models.training import limits, slots
+from models.training.config import RunConfig
 from models.training.disk import RunFolderError
 from models.training.folder import (
     CHECKPOINT,
@@ -28,9 +29,6 @@ from models.training.limits import JobRefused
 from models.training.local import LocalBackend
 from models.training.room import check_memory
 from models.training.status import Ask, Status
-
-if TYPE_CHECKING:
-    from models.training.config import RunConfig
 
 __all__ = [
     "Backend",
@@ -51,6 +49,7 @@ _RUN_ID = re.compile(r"[a-z0-9][a-z0-9-]{0,99}")
 _KEPT = (CHECKPOINT, METRICS, SAMPLES, PROBE)
 
 
+@runtime_checkable
 class Backend(Protocol):
     """Where runs train: this machine, or something that takes them elsewhere and writes the same folders."""
 

@@ -16,6 +16,7 @@ from models.training.processes import Identity, this_process
 from models.training.status import Ask, Status, ended_by, hanging, read_status, write_request, write_status
 
 ROOT = Path(__file__).parents[2]
+WORKER = [sys.executable, "-m", "models.training.worker"]
 KILL_SECONDS = 4.5
 """After a request, for a process that does not even cut itself short."""
 
@@ -81,7 +82,7 @@ class LocalBackend:
 
 
 def _start(folder: Path, parent: Identity | None) -> None:
-    command = [sys.executable, "-m", "models.training.worker", str(folder.resolve())]
+    command = [*WORKER, str(folder.resolve())]
     if parent is not None:
         command += ["--parent", str(parent)]
     # The server has one thread for its small forwards; training decides for itself.

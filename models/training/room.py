@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from models.training.config import RunConfig
+from models.training.config import RunConfig
 
 
 def check_memory(config: RunConfig) -> int:

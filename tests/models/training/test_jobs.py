@@ -1,0 +1,261 @@
+"""Jobs without their processes: what is written, refused and resolved. Processes: tests/processes."""
+
+import json
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import psutil
+import pytest
+
+from models.data.tasks import make_task
+from models.training import jobs, local, slots
+from models.training.checkpoints import Checkpoint, write_checkpoint
+from models.training.config import RunConfig, run_config
+from models.training.disk import RunFolderError
+from models.training.jobs import JobRefused
+from models.training.processes import Identity, this_process
+from models.training.status import Status, read_request, read_status, write_status
+
+Starts = list[tuple[str, Identity | None]]
+
+
+@pytest.fixture
+def root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    folder = tmp_path / "runs"
+    monkeypatch.setenv("ATTENTION_LAB_RUNS", str(folder))
+    return folder
+
+
+@pytest.fixture
+def starts(monkeypatch: pytest.MonkeyPatch) -> Starts:
+    """The processes that would be started: the run's id and the parent it watches."""
+    found: Starts = []
+    monkeypatch.setattr(local, "_start", lambda folder, parent: found.append((folder.name, parent)))
+    return found
+
+
+@pytest.fixture
+def config() -> RunConfig:
+    sizes = {"n_layers": 1, "n_heads": 2, "d_model": 16}
+    return run_config(make_task("reverse"), sizes=sizes, training={"steps": 50, "batch_size": 4})
+
+
+@pytest.fixture
+def ended(root: Path, starts: Starts, config: RunConfig) -> Callable[..., str]:
+    """Makes a run that has come to an end, and returns its id."""
+
+    def make(state: str, step: int = 20, **more: object) -> str:
+        run_id = jobs.submit(config, name="Backwards")
+        slots.leave(root, run_id)
+        write_status(root / run_id, Status(state=state, step=step, steps=50, seconds=3.0, **more))
+        return run_id
+
+    return make
+
+
+def test_submit_writes_the_folder_queues_it_and_starts_its_process(
+    root: Path, starts: Starts, config: RunConfig
+) -> None:
+    run_id = jobs.submit(config, name="Backwards", session="me")
+    assert jobs.run_folder(run_id).name == "Backwards"
+    assert jobs.run_folder(run_id).config() == config
+    found = jobs.status(run_id)
+    assert (found.state, found.step, found.steps, found.session) == ("queued", 0, 50, "me")
+    assert [ticket.run_id for ticket in slots.waiting(root)] == [run_id]
+    assert starts == [(run_id, this_process())]
+
+
+def test_a_run_that_keeps_going_has_no_parent(root: Path, starts: Starts, config: RunConfig) -> None:
+    run_id = jobs.submit(config, keep_going=True)
+    assert starts == [(run_id, None)]
+    assert jobs.status(run_id).keep_going
+
+
+def test_a_session_s_third_run_is_refused_and_leaves_nothing(
+    root: Path, starts: Starts, config: RunConfig
+) -> None:
+    for _ in range(2):
+        jobs.submit(config, session="me")
+    with pytest.raises(JobRefused, match="of yours train or wait already"):
+        jobs.submit(config, session="me")
+    assert len(list(root.glob("*/config.json"))) == 2
+    jobs.submit(config, session="you")
+
+
+def test_a_ninth_in_the_queue_is_refused(root: Path, starts: Starts, config: RunConfig) -> None:
+    for _ in range(8):
+        jobs.submit(config)
+    with pytest.raises(JobRefused, match="8 runs wait already"):
+        jobs.submit(config)
+    assert len(starts) == 8
+
+
+def test_a_process_that_cannot_start_fails_the_run(
+    root: Path, config: RunConfig, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(local, "WORKER", [str(root / "no python")])
+    with pytest.raises(OSError, match="No such file"):
+        jobs.submit(config)
+    (run_id,) = [path.parent.name for path in root.glob("*/config.json")]
+    found = jobs.status(run_id)
+    assert found.state == "failed"
+    assert found.sentence.startswith("no process could start: ")
+    assert slots.waiting(root) == []
+
+
+def test_resume_goes_on_where_it_was(root: Path, starts: Starts, ended: Callable[..., str]) -> None:
+    for state in ("paused", "stopped", "failed"):
+        run_id = ended(state)
+        (root / run_id / "request.json").write_text('{"ask": "stop"}')
+        starts.clear()
+        jobs.resume(run_id, session=f"who had it {state}")
+        found = jobs.status(run_id)
+        assert (found.state, found.step, found.seconds) == ("queued", 20, 3.0)
+        assert found.session == f"who had it {state}"
+        assert read_request(root / run_id) is None
+        assert starts == [(run_id, this_process())]
+
+
+def test_resume_refuses_what_is_live_or_done(root: Path, ended: Callable[..., str]) -> None:
+    me = this_process()
+    now = {"pid": me.pid, "started_at": me.started_at, "heartbeat": time.time()}
+    with pytest.raises(JobRefused, match="run 'Backwards' is running; pause it first"):
+        jobs.resume(ended("running", **now))
+    with pytest.raises(JobRefused, match="run 'Backwards' is stopping; wait until it has ended"):
+        jobs.resume(ended("stopping", **now))
+    with pytest.raises(JobRefused, match="'Backwards' has done its 50 steps; train it further instead"):
+        jobs.resume(ended("finished", 50))
+
+
+def test_resume_ends_a_process_that_hangs(root: Path, ended: Callable[..., str]) -> None:
+    process = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(60)"])
+    started_at = psutil.Process(process.pid).create_time()
+    run_id = ended("running", pid=process.pid, started_at=started_at, heartbeat=time.time() - 60)
+    assert "gave no sign" in jobs.status(run_id).sentence
+    jobs.resume(run_id)
+    assert process.wait(timeout=5) == -9
+    assert jobs.status(run_id).state == "queued"
+
+
+def test_pause_and_stop_ask_a_live_run(root: Path, ended: Callable[..., str]) -> None:
+    me = this_process()
+    run_id = ended("running", pid=me.pid, started_at=me.started_at, heartbeat=time.time())
+    running = read_status(root / run_id)
+    jobs.pause(run_id)
+    assert read_request(root / run_id) == "pause"
+    jobs.stop(run_id)
+    assert read_request(root / run_id) == "stop"
+    write_status(root / run_id, replace(running, state="stopped"))  # or it would be killed soon
+
+
+def test_pause_and_stop_leave_an_end_as_it_is(root: Path, ended: Callable[..., str]) -> None:
+    for state in ("finished", "failed", "stopped"):
+        run_id = ended(state)
+        jobs.pause(run_id)
+        jobs.stop(run_id)
+        assert jobs.status(run_id).state == state
+        assert read_request(root / run_id) is None
+    run_id = ended("paused")
+    jobs.pause(run_id)
+    assert jobs.status(run_id).state == "paused"
+    jobs.stop(run_id)
+    assert jobs.status(run_id).state == "stopped"
+
+
+def test_extend_goes_on_in_a_new_run(root: Path, starts: Starts, ended: Callable[..., str]) -> None:
+    run_id = ended("finished", 50)
+    old = root / run_id
+    write_checkpoint(old / "checkpoint.safetensors", Checkpoint(50, {}, {"step": 50}))
+    (old / "metrics.jsonl").write_text('{"step": 50}\n')
+    (old / "snapshots").mkdir()
+    (old / "snapshots" / "00000050.safetensors").write_bytes(b"patterns")
+    starts.clear()
+    further = jobs.run_folder(jobs.extend(run_id, 1200))
+    assert further.name == "Backwards to 1,200 steps"
+    assert further.config().training.steps == 1200
+    assert further.metrics() == [{"step": 50}]
+    assert further.snapshots() == [50]
+    assert (further.path / "checkpoint.safetensors").read_bytes() == (
+        old / "checkpoint.safetensors"
+    ).read_bytes()
+    assert (jobs.status(further.id).state, jobs.status(further.id).steps) == ("queued", 1200)
+    assert starts == [(further.id, this_process())]
+    assert jobs.status(run_id).state == "finished"
+
+
+def test_extend_refuses_what_cannot_go_further(root: Path, ended: Callable[..., str]) -> None:
+    run_id = ended("finished", 50)
+    with pytest.raises(JobRefused, match="'Backwards' has no checkpoint to go on from"):
+        jobs.extend(run_id, 100)
+    write_checkpoint(root / run_id / "checkpoint.safetensors", Checkpoint(50, {}, {"step": 50}))
+    with pytest.raises(JobRefused, match="steps=50 are done already: 'Backwards' has 50; give more"):
+        jobs.extend(run_id, 50)
+    with pytest.raises(ValueError, match="steps=20,000,000 is not within 1 to"):
+        jobs.extend(run_id, 20_000_000)
+    assert len(list(root.glob("*/config.json"))) == 1
+
+
+def test_delete_takes_only_what_has_ended(root: Path, starts: Starts, config: RunConfig) -> None:
+    run_id = jobs.submit(config)
+    with pytest.raises(JobRefused, match="is queued; stop it first"):
+        jobs.delete(run_id)
+    write_status(root / run_id, Status(state="stopped"))
+    jobs.delete(run_id)
+    assert not (root / run_id).exists()
+
+
+@pytest.mark.parametrize(
+    "run_id",
+    ["", ".", "..", "../runs", "a/b", "/etc", ".slots", "A", "a b", "ä", "a" * 101, "a\n", "none"],
+)
+def test_an_id_leads_nowhere_else(run_id: str, root: Path) -> None:
+    (root / ".slots").mkdir(parents=True)
+    with pytest.raises(RunFolderError, match="there is no run"):
+        jobs.status(run_id)
+
+
+def test_links_are_not_followed(root: Path, starts: Starts, config: RunConfig, tmp_path: Path) -> None:
+    run_id = jobs.submit(config)
+    (root / run_id).rename(tmp_path / "outside")
+    (root / run_id).symlink_to(tmp_path / "outside")
+    with pytest.raises(RunFolderError, match="there is no run"):
+        jobs.delete(run_id)
+    (root / run_id).unlink()
+    (tmp_path / "outside").rename(root / run_id)
+    (root / run_id / "log.txt").symlink_to("/etc/passwd")
+    with pytest.raises(RunFolderError, match=r"holds a link, 'log.txt'"):
+        jobs.status(run_id)
+
+
+def test_foreign_and_damaged_folders_hinder_nobody(root: Path, starts: Starts, config: RunConfig) -> None:
+    for name, content in (("no-json", "{"), ("future", '{"version": 99}'), ("list", "[]")):
+        (root / name).mkdir(parents=True)
+        (root / name / "config.json").write_text(content)
+        (root / name / "status.json").write_text(content)
+        assert jobs.status(name).state == "failed"
+    (root / "notes.txt").write_text("mine")
+    (root / "empty").mkdir()
+    assert jobs.status("empty").state == "stopped"
+    with pytest.raises(RunFolderError, match="holds no run"):
+        jobs.resume("empty")
+    with pytest.raises(RunFolderError, match="is of version 99"):
+        jobs.resume("future")
+    run_id = jobs.submit(config, session="me")
+    assert jobs.status(run_id).state == "queued"
+
+
+def test_looking_at_jobs_needs_no_torch() -> None:
+    code = "import sys, models.training.jobs; print('torch' in sys.modules)"
+    found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=local.ROOT)
+    assert found.stdout == "False\n"
+
+
+def test_status_is_json_that_others_may_read(root: Path, starts: Starts, config: RunConfig) -> None:
+    run_id = jobs.submit(config)
+    values = json.loads((root / run_id / "status.json").read_text())
+    assert values.keys() >= {"version", "state", "pid", "started_at", "heartbeat", "step", "steps"}
+    assert values.keys() >= {"device", "sentence", "seconds"}

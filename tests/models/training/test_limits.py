@@ -1,0 +1,78 @@
+"""What is refused, and what the refusal says to do."""
+
+import json
+import shutil
+import time
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+
+from models.training import limits, slots
+from models.training.limits import JobRefused
+from models.training.processes import this_process
+from models.training.status import Status, write_status
+
+
+class Usage(NamedTuple):
+    free: int
+
+
+def run(root: Path, run_id: str, state: str, session: str = "") -> None:
+    (root / run_id).mkdir()
+    (root / run_id / "config.json").write_text(json.dumps({"version": 1, "name": run_id.upper()}))
+    me = this_process()
+    status = Status(state=state, session=session, pid=me.pid, started_at=me.started_at, heartbeat=time.time())
+    write_status(root / run_id, status)
+
+
+def test_eight_may_wait(tmp_path: Path) -> None:
+    for index in range(8):
+        limits.check_queue(tmp_path)
+        run(tmp_path, f"run-{index}", "queued")
+        slots.enter(tmp_path, f"run-{index}", "cpu")
+    with pytest.raises(JobRefused, match="8 runs wait already, and at most 8 may; stop one, or wait"):
+        limits.check_queue(tmp_path)
+
+
+def test_a_session_may_have_two_live_runs(tmp_path: Path) -> None:
+    run(tmp_path, "a", "running", "me")
+    run(tmp_path, "b", "paused", "me")
+    run(tmp_path, "c", "running", "you")
+    (tmp_path / "foreign").mkdir()
+    (tmp_path / "foreign" / "config.json").write_text("no JSON")
+    limits.check_session(tmp_path, "me")
+    run(tmp_path, "d", "queued", "me")
+    with pytest.raises(JobRefused, match=r"('A' and 'D'|'D' and 'A') of yours train or wait already, and at"):
+        limits.check_session(tmp_path, "me")
+    limits.check_session(tmp_path, "you")
+    limits.check_session(tmp_path, "")
+
+
+def test_all_runs_together_have_a_budget(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ATTENTION_LAB_RUNS_GB", "1")
+    limits.check_disk(tmp_path, 10**6)
+    with pytest.raises(JobRefused) as refused:
+        limits.check_disk(tmp_path, 10**8)
+    assert str(refused.value) == (
+        "this run needs up to 1.23 GB, and all runs together have 0.0 MB of 1.00 GB; "
+        "choose a smaller model, or set ATTENTION_LAB_RUNS_GB higher"
+    )
+    for run_id, size in (("small", 10**6), ("large", 980 * 10**6)):
+        run(tmp_path, run_id, "finished")
+        with (tmp_path / run_id / "checkpoint.safetensors").open("wb") as file:
+            file.truncate(size)
+    with pytest.raises(JobRefused, match=r"delete some \(the largest is 'large' with 0.98 GB\), or choose"):
+        limits.check_disk(tmp_path, 10**6)
+
+
+def test_a_full_disk_takes_no_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(shutil, "disk_usage", lambda path: Usage(10**7))
+    with pytest.raises(JobRefused, match=r"needs up to 37.2 MB, but the disk has 10.0 MB left; choose a"):
+        limits.check_disk(tmp_path, 10**6)
+
+
+def test_a_wrong_budget_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ATTENTION_LAB_RUNS_GB", "much")
+    with pytest.raises(ValueError, match="ATTENTION_LAB_RUNS_GB='much' is no whole number from 1 up; try"):
+        limits.check_disk(tmp_path, 1)
