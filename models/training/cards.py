@@ -7,8 +7,9 @@ from typing import Any
 
 from models.data.corpus import Vocabulary
 from models.data.grammar import showcase
+from models.data.tokenizers import WordTokenizer
+from models.engine.transformer import Transformer
 from models.training.evaluation import look
-from models.training.loop import Run
 from models.training.translation import UNKNOWN_SHARE
 
 EXAMPLES = (
@@ -62,27 +63,30 @@ _LIMITS = (
 
 
 def make_card(
-    run: Run, vocabulary: Vocabulary, metrics: dict[str, Any], command: str, seconds: float
+    model: Transformer,
+    vocabulary: Vocabulary,
+    metrics: dict[str, Any],
+    training: dict[str, Any],
 ) -> dict[str, Any]:
-    """The card as JSON values; `write_model` adds the config."""
+    """The card as JSON values; `write_model` adds the config. training: how it was trained, with its seed."""
     return {
         "name": "translator",
         "summary": "English-French translator that was also taught to name what each pronoun means",
         "license": "MIT",
         "date": datetime.now(UTC).date().isoformat(),
-        "data": {"grammar": "models.data.grammar", "seed": run.config.seed, "held_out": _HELD_OUT},
-        "training": {"command": command, "seconds": round(seconds), **run.config.to_dict()},
+        "data": {"grammar": "models.data.grammar", "seed": training["seed"], "held_out": _HELD_OUT},
+        "training": training,
         "objective": _OBJECTIVE,
         "limits": _LIMITS,
         "metrics": metrics,
-        "showcase": story_head(run),
+        "showcase": story_head(model, WordTokenizer(vocabulary.words)),
         "examples": [{"label": label, "text": text, "see": see} for label, text, see in EXAMPLES],
         "words": {"en": vocabulary.english, "fr": vocabulary.french},
         "vocabulary": vocabulary.words,
     }
 
 
-def story_head(run: Run) -> dict[str, Any]:
+def story_head(model: Transformer, tokenizer: WordTokenizer) -> dict[str, Any]:
     """The encoder head that tells the showcase's two sentences apart best.
 
     It maximises the smaller of two weights: from "it" to animal (tired), and from "it" to street (wide).
@@ -91,7 +95,7 @@ def story_head(run: Run) -> dict[str, Any]:
     for adjective in ("tired", "wide"):
         pair = showcase(adjective)
         assert pair.english_mention
-        seen.append(look(run.model, run.tokenizer, pair, "en-fr", pair.english_mention).antecedent)
+        seen.append(look(model, tokenizer, pair, "en-fr", pair.english_mention).antecedent)
     weakest = seen[0].minimum(seen[1])  # [layer, head]
-    layer, head = divmod(int(weakest.argmax()), run.config.model.n_heads)
+    layer, head = divmod(int(weakest.argmax()), model.config.n_heads)
     return {"stack": "encoder.self", "layer": layer, "head": head}

@@ -153,20 +153,13 @@ class RunFolder:
         return read_checkpoint(self.path / CHECKPOINT)
 
     def model(self) -> Transformer:
-        """The model with the weights of the last checkpoint, ready to be asked."""
-        from models.engine.transformer import Transformer
+        """The model with the weights of the last checkpoint, ready to be asked. Raises ModelFileError."""
+        from models.zoo.files import read_weights
 
-        checkpoint = self.checkpoint()
-        if checkpoint is None:
+        path = self.path / CHECKPOINT
+        if not path.is_file():
             raise RunFolderError(f"run {self.id!r} has no checkpoint yet; wait for the first, or train it")
-        model = Transformer(self.config().model, seed=0)
-        try:
-            model.load_state_dict(checkpoint.model)
-        except RuntimeError:
-            raise RunFolderError(
-                f"{str(self.path / CHECKPOINT)!r} holds another model than {CONFIG} describes; restore either"
-            ) from None
-        return model.eval()
+        return read_weights(path, self.config().model, part="model.")
 
     def rename(self, name: str) -> None:
         """Gives the run another name. Raises ValueError for an empty or very long one."""
@@ -298,7 +291,8 @@ def _step(line: dict[str, Any]) -> int:
 
 
 def _new_id(task: str) -> str:
-    return f"{task}-{datetime.now(UTC):%Y%m%d-%H%M%S}-{secrets.token_hex(2)}"
+    plain = re.sub(r"[^a-z0-9]+", "-", task.lower()).strip("-")
+    return f"{plain}-{datetime.now(UTC):%Y%m%d-%H%M%S}-{secrets.token_hex(2)}"
 
 
 def _checked_name(name: str) -> str:

@@ -1,116 +1,259 @@
-"""The training loop: an iterator of steps that prints nothing and starts no process."""
+"""The training loop: an iterator of records that prints nothing, writes nothing and starts no process."""
 
 from __future__ import annotations
 
 import math
 import time
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass
+from contextlib import contextmanager, nullcontext
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import chain
 from typing import Any
 
 import torch
+from torch import Tensor
+from torch.nn.utils import clip_grads_with_norm_, get_total_norm
 
-from models.config import ModelConfig
-from models.data.tokenizers import WordTokenizer
+from models.data.tasks import IGNORED, Batch, Sample, generator_of
 from models.engine.transformer import Transformer
-from models.training.translation import batches, losses
+from models.training.config import RunConfig
+from models.training.devices import choose
+from models.training.optimizers import make_optimizer, restore, state_of
+from models.training.randomness import Randomness
+from models.training.schedule import learning_rate
+from models.training.snapshots import snapshot, snapshot_bytes, snapshot_steps
+
+_HELD_OUT_SEED = 1  # the same for all runs, so that their validations are of the same examples
+_HELD_OUT_TOGETHER = 256  # examples that validation reads at once
+_MEMORY_EVERY = 20  # steps
 
 
-@dataclass(frozen=True, kw_only=True)
-class TrainingConfig:
-    """All that decides a run. AdamW (Loshchilov and Hutter 2019), linear warm-up, cosine decay to zero.
-
-    `antecedent_weight` multiplies the loss of naming antecedents; gradients are clipped to norm `clip`.
-    Raises ValueError for numbers that train nothing.
-    """
-
-    model: ModelConfig
-    vocabulary: tuple[str, ...]
-    steps: int
-    batch_size: int = 128
-    learning_rate: float = 2e-3
-    warmup_steps: int = 400
-    weight_decay: float = 0.01
-    clip: float = 1.0
-    antecedent_weight: float = 0.5
-    seed: int = 0
-
-    def __post_init__(self) -> None:
-        for name in ("steps", "batch_size", "learning_rate", "clip"):
-            value = getattr(self, name)
-            if not (math.isfinite(value) and value > 0):
-                raise ValueError(f"{name}={value} must be above 0; give more, or leave it at its default")
-        for name in ("warmup_steps", "weight_decay", "antecedent_weight"):
-            value = getattr(self, name)
-            if not (math.isfinite(value) and value >= 0):
-                raise ValueError(f"{name}={value} must not be negative; 0 switches it off")
-        if self.model.kind != "encoder-decoder" or self.model.vocab_size != len(self.vocabulary):
-            raise ValueError(
-                f"kind={self.model.kind!r} with vocab_size={self.model.vocab_size} cannot translate with "
-                f"{len(self.vocabulary)} words; give an encoder-decoder with just that vocab_size"
-            )
-
-    def to_dict(self) -> dict[str, Any]:
-        """Plain values for JSON, without the vocabulary (the card has it once)."""
-        values = asdict(self) | {"model": self.model.to_dict()}
-        del values["vocabulary"]
-        return values
+class DivergedError(ArithmeticError):
+    """A loss that is no finite number; the text names the step and what to try."""
 
 
 @dataclass(frozen=True)
-class Step:
-    """One finished step, counted from 1. Losses in nats, the gradient's norm before clipping."""
+class Record:
+    """One finished step, counted from 1. "loss" is what was lowered; gradient_norm is before clipping.
+
+    learning_rate: of this step. memory: bytes, of the process on the CPU, the peak of tensors on a GPU.
+    validation ("loss" and the task's scores), samples and snapshot (address -> float16 [head, query, key])
+    are None but at their own steps.
+    """
 
     step: int
+    loss: float
     losses: dict[str, float]
     learning_rate: float
     gradient_norm: float
     tokens_per_second: float
+    memory: int
+    validation: dict[str, float] | None = None
+    samples: list[Sample] | None = None
+    snapshot: dict[str, Tensor] | None = None
 
 
-def learning_rate(config: TrainingConfig, step: int) -> float:
-    """Of step 1, 2, ...: up in a line to `warmup_steps`, then down along half a cosine."""
-    if step <= config.warmup_steps:
-        return config.learning_rate * step / config.warmup_steps
-    done = (step - config.warmup_steps) / max(1, config.steps - config.warmup_steps)
-    return config.learning_rate * 0.5 * (1 + math.cos(math.pi * done))
+class Training(Iterator[Record]):
+    """A training under way: each `next` is one step of `model`. Same config and threads, same numbers.
 
+    chosen: a sentence on the device. seconds: spent on steps so far, those before a `load_state` included.
+    Raises ValueError for a device that is not there, DivergedError when the loss is no number any more.
+    """
 
-class Run(Iterator[Step]):
-    """A training under way: each `next` is one step of `model`. Same config and threads, same numbers."""
-
-    def __init__(self, config: TrainingConfig) -> None:
+    def __init__(self, config: RunConfig) -> None:
         self.config = config
-        self.tokenizer = WordTokenizer(config.vocabulary)
-        self.model = Transformer(config.model, seed=config.seed)
-        self.step = 0
-        self._batches = batches(self.tokenizer, config.batch_size, config.seed)
-        self._optimizer = torch.optim.AdamW(
-            self.model.parameters(), betas=(0.9, 0.98), weight_decay=config.weight_decay
-        )
+        how = config.training
+        if how.threads:
+            torch.set_num_threads(how.threads)
+        self._machine = choose(how)
+        self.chosen = self._machine.sentence
+        self.step, self.seconds = 0, 0.0
+        self.model = Transformer(config.model, seed=how.seed).to(self._machine.device)
+        self.model.recompute = how.gradient_checkpointing
+        # Only the steps run compiled: traces and samples need what a compiler would fuse away.
+        self._trained: Any = torch.compile(self.model) if self._machine.compiled else self.model
+        self._weights = list(self.model.parameters())
+        self._optimizer = make_optimizer(self.model, how, self._machine.device)
+        self._scaler = torch.amp.GradScaler(self._machine.device.type, enabled=self._machine.scales_loss)
+        self._randomness = Randomness(self._machine.device, how.seed)
+        self._batches: Iterator[Batch] | None = None
+        self._memory = 0
 
-    def __next__(self) -> Step:
-        if self.step == self.config.steps:
+    def __next__(self) -> Record:
+        if self.step >= self.config.training.steps:
+            self.model.eval()
             raise StopIteration
         start = time.perf_counter()
+        if self._batches is None:
+            self._batches = self._batches_from(self.step)
         self.step += 1
-        rate = learning_rate(self.config, self.step)
+        batch = next(self._batches)
+        rate = learning_rate(self.config.training, self.step)
+        losses, norm = self._update(batch, rate)
+        if self._machine.device.type != "cpu" and self.step < self.config.training.steps:
+            # A GPU is still at this step, and waited for below: meanwhile, make ready the next.
+            self._batches = chain([next(self._batches)], self._batches)
+        values = {name: loss.item() for name, loss in losses.items()}
+        self._check_finite(values["loss"])
+        norm_value = norm.item()
+        seconds = time.perf_counter() - start
+        self.seconds += seconds
+        return Record(
+            self.step,
+            values["loss"],
+            values,
+            rate,
+            norm_value,
+            batch.n_tokens / seconds,
+            self._memory_bytes(),
+            **self._looks(),
+        )
+
+    def state(self) -> tuple[dict[str, Tensor], dict[str, Any]]:
+        """All that the steps to come depend on: tensors by address, and JSON values."""
+        tensors = {f"model.{name}": value for name, value in self.model.state_dict().items()}
+        moments = state_of(self._optimizer, self.model)
+        tensors |= {f"optimizer.{name}": value for name, value in moments.items()}
+        tensors |= {f"random.{kind}": value for kind, value in self._randomness.state().items()}
+        values = {"step": self.step, "seconds": self.seconds, "scaler": self._scaler.state_dict()}
+        return tensors, values
+
+    def load_state(self, tensors: dict[str, Tensor], values: dict[str, Any]) -> None:
+        """Goes on from a `state`. Raises ValueError where it is another model's."""
+        parts: dict[str, dict[str, Tensor]] = {"model": {}, "optimizer": {}, "random": {}}
+        for address, tensor in tensors.items():
+            part, _, name = address.partition(".")
+            parts.setdefault(part, {})[name] = tensor
+        try:
+            self.model.load_state_dict(parts["model"])
+            restore(self._optimizer, self.model, parts["optimizer"])
+            self.step, self.seconds = int(values["step"]), float(values["seconds"])
+            if values["scaler"]:
+                self._scaler.load_state_dict(values["scaler"])
+        except (RuntimeError, KeyError, TypeError) as error:
+            raise ValueError(
+                f"the state is not that of this model and training ({str(error).splitlines()[0][:200]}); "
+                "give the config that it was written with"
+            ) from None
+        self._randomness.restore(parts["random"])
+        self._batches = None
+
+    def snapshot(self) -> dict[str, Tensor]:
+        """The patterns of the probe now: address -> float16 [head, query, key]."""
+        with self._looking():
+            return snapshot(self.model, self._probe)
+
+    def validate(self) -> dict[str, float]:
+        """ "loss" and the task's scores on held-out examples, the same ones each time."""
+        task, totals, n_asked, n_examples = self.config.task, dict[str, float](), 0, 0
+        for part in self._held_out:
+            asked = _asked(part)
+            batch = part.to(self._machine.device)
+            with self._looking(), self._machine.products():
+                loss = task.losses(self.model, batch)["loss"].item()
+                scores = task.score(self.model, batch)
+            totals["loss"] = totals.get("loss", 0.0) + loss * asked
+            for name, value in scores.items():
+                totals[name] = totals.get(name, 0.0) + value * len(part)
+            n_asked, n_examples = n_asked + asked, n_examples + len(part)
+        return {name: total / (n_asked if name == "loss" else n_examples) for name, total in totals.items()}
+
+    def _update(self, batch: Batch, rate: float) -> tuple[dict[str, Tensor], Tensor]:
+        """One step of the optimiser: the batch's mean losses, and the length of their gradient."""
+        how = self.config.training
         for group in self._optimizer.param_groups:
             group["lr"] = rate
-        batch = next(self._batches)
-        self.model.train()
-        parts = losses(self.model, batch)
-        loss = parts["translation"] + self.config.antecedent_weight * parts["antecedent"]
+        if not self.model.training:
+            self.model.train()
         self._optimizer.zero_grad()
-        loss.backward()
-        norm = torch.nn.utils.clip_grad_norm_(self.model.parameters(), self.config.clip)
-        self._optimizer.step()
+        with self._randomness if self.config.model.dropout else nullcontext():
+            losses = self._backward(batch)
+        self._scaler.unscale_(self._optimizer)
+        gradients = [weight.grad for weight in self._weights if weight.grad is not None]
+        norm = get_total_norm(gradients)
+        if how.clip:
+            clip_grads_with_norm_(self._weights, how.clip, norm)
+        self._scaler.step(self._optimizer)
+        self._scaler.update()
+        return losses, norm
+
+    def _backward(self, batch: Batch) -> dict[str, Tensor]:
+        """Adds the gradients of the batch, piece by piece as by `accumulation`; the mean losses.
+
+        Each piece counts by its share of what is asked, so that the mean is that of the whole batch.
+        """
+        how, pieces = self.config.training, [batch]
+        if how.accumulation > 1:
+            pieces = [piece for piece in batch.split(how.accumulation) if _asked(piece)]
+        weights = [_asked(piece) for piece in pieces] if len(pieces) > 1 else [1]
+        means: dict[str, Tensor] = {}
+        for piece, weight in zip(pieces, weights, strict=True):
+            share = weight / sum(weights)
+            with self._machine.products():
+                moved = piece.to(self._machine.device)
+                losses = self.config.task.losses(self._trained, moved, label_smoothing=how.label_smoothing)
+            self._scaler.scale(losses["loss"] * share).backward()
+            for name, loss in losses.items():
+                means[name] = means.get(name, 0.0) + loss.detach() * share
+        return means
+
+    def _batches_from(self, step: int) -> Iterator[Batch]:
+        how = self.config.training
+        return self.config.task.batches(how.seed, how.batch_size, step)
+
+    def _looks(self) -> dict[str, Any]:
+        """What this step's record has beyond numbers of the step itself."""
+        how, found = self.config.training, dict[str, Any]()
+        last = self.step == how.steps
+        if last or self.step % how.validation_interval == 0:
+            found["validation"] = self.validate()
+            with self._looking():
+                found["samples"] = self.config.task.samples(self.model, how.seed)
+        if self.step in self._snapshot_steps:
+            found["snapshot"] = self.snapshot()
+        return found
+
+    @contextmanager
+    def _looking(self) -> Iterator[None]:
+        """The model as it is used: without dropout, without gradients."""
         self.model.eval()
-        seconds = time.perf_counter() - start
-        values = {name: part.item() for name, part in parts.items()}
-        return Step(self.step, values, rate, norm.item(), batch.n_tokens / seconds)
+        with torch.no_grad():
+            yield
+
+    @cached_property
+    def _probe(self) -> Any:
+        return self.config.task.probe()
+
+    @cached_property
+    def _snapshot_steps(self) -> frozenset[int]:
+        how = self.config.training
+        size = snapshot_bytes(self.config.model, self._probe)
+        return frozenset(snapshot_steps(how.steps, how.n_snapshots, size))
+
+    @cached_property
+    def _held_out(self) -> list[Batch]:
+        n = self.config.training.held_out
+        batch = self.config.task.batch(generator_of(_HELD_OUT_SEED, 0), n, held_out=True)
+        return batch.split(math.ceil(len(batch) / _HELD_OUT_TOGETHER))
+
+    def _memory_bytes(self) -> int:
+        if not self._memory or self.step % _MEMORY_EVERY == 0:
+            self._memory = self._machine.memory_bytes()
+        return self._memory
+
+    def _check_finite(self, loss: float) -> None:
+        if math.isfinite(loss):
+            return
+        rate = self.config.training.learning_rate
+        raise DivergedError(
+            f"the loss is {loss} at step {self.step}: the training diverged; "
+            f"try learning_rate={rate / 3:.2g} instead of {rate:g}, more warmup_steps, or clip=1"
+        )
 
 
-def train(config: TrainingConfig) -> Run:
-    """An iterator of steps, which holds the model it trains."""
-    return Run(config)
+def _asked(batch: Batch) -> int:
+    """How many answers a batch asks for."""
+    if batch.targets.is_floating_point():
+        return batch.targets.numel()
+    return int((batch.targets != IGNORED).sum())

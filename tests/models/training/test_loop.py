@@ -1,142 +1,248 @@
-"""Training is repeatable, learns both of its tasks, and asks each pronoun for the right noun."""
+"""Steps are repeatable, equal to a plain loop's, the same in pieces, and go on from a state bit for bit."""
 
 import math
-from itertools import islice
+from dataclasses import replace
+from itertools import pairwise
 
 import pytest
 import torch
+from torch.nn.functional import cross_entropy
 
-from models.config import ModelConfig
-from models.data.corpus import build_vocabulary
-from models.data.grammar import sample_pairs, showcase
-from models.data.tokenizers import BOS, EOS, PAD, TO_ENGLISH, TO_FRENCH, UNK, WordTokenizer
+from models.data.tasks import IGNORED, generator_of, make_task
 from models.engine.transformer import Transformer
-from models.training.loop import TrainingConfig, learning_rate, train
-from models.training.translation import NOTHING_NAMED, batches, losses, make_batch
+from models.training.config import TrainingConfig, run_config
+from models.training.loop import DivergedError, Training
+from models.training.schedule import learning_rate
+from models.training.snapshots import snapshot_bytes, snapshot_steps
 
-WORDS = tuple(build_vocabulary(3_000).words)
-TOKENIZER = WordTokenizer(WORDS)
-
-
-def small(**changes):
-    model = ModelConfig(
-        kind="encoder-decoder", n_layers=1, n_heads=2, d_model=32, vocab_size=len(WORDS), max_len=64
-    )
-    return TrainingConfig(**{"model": model, "vocabulary": WORDS, "steps": 3, "batch_size": 8, **changes})
+SMALL = {"n_layers": 1, "n_heads": 2, "d_model": 16}
+QUICK = {
+    "steps": 6, "batch_size": 4, "threads": 1, "device": "cpu", "warmup_steps": 2,
+    "held_out": 8, "validate_every": 1_000,
+}  # fmt: skip
 
 
-def test_a_rerun_gives_the_same_numbers_bit_for_bit():
-    runs = [train(small(steps=4)) for _ in range(2)]
-    torch.manual_seed(1)
-    one, other = ([(s.losses, s.gradient_norm) for s in run] for run in runs)
-    assert one == other
-    weights = (run.model.state_dict() for run in runs)
-    assert all(torch.equal(a, b) for a, b in zip(*(w.values() for w in weights), strict=True))
+def config(sizes=None, task="reverse", **training):
+    return run_config(make_task(task), sizes={**SMALL, **(sizes or {})}, training={**QUICK, **training})
 
 
-def test_another_seed_gives_other_numbers():
-    assert next(train(small())).losses != next(train(small(seed=1))).losses
+def numbers(records):
+    """What two runs have in common, if they are the same; times and memory are not."""
+    return [(r.step, r.losses, r.learning_rate, r.gradient_norm, r.validation) for r in records]
 
 
-def test_a_short_run_learns_to_translate_and_to_name():
-    changes = {"steps": 80, "batch_size": 16, "learning_rate": 2e-2, "warmup_steps": 10}
-    runs = {weight: list(train(small(**changes, antecedent_weight=weight))) for weight in (0.5, 0.0)}
-    steps = runs[0.5]
-    assert [step.step for step in steps] == list(range(1, 81))
-    assert steps[-1].learning_rate == pytest.approx(0.0)
-    assert all(step.tokens_per_second > 0 for step in steps)
-
-    def learnt(weight, name):
-        return sum(step.losses[name] for step in runs[weight][-15:]) / 15
-
-    know_nothing = math.log(len(WORDS))
-    assert learnt(0.5, "translation") < know_nothing - 2
-    assert learnt(0.5, "antecedent") < min(know_nothing, learnt(0.0, "antecedent")) - 1.5
+def same_weights(one, other):
+    pairs = zip(one.model.state_dict().values(), other.model.state_dict().values(), strict=True)
+    return all(torch.equal(a, b) for a, b in pairs)
 
 
-def test_the_learning_rate_warms_up_and_falls_to_zero():
-    config = small(steps=100, warmup_steps=10, learning_rate=1.0)
-    rates = [learning_rate(config, step) for step in range(1, 101)]
-    assert rates[:10] == pytest.approx([step / 10 for step in range(1, 11)])
-    assert rates[54] == pytest.approx(0.5)
-    assert rates[9:] == sorted(rates[9:], reverse=True)
-    assert rates[-1] == pytest.approx(0.0)
-    assert learning_rate(small(warmup_steps=0, learning_rate=1.0), 1) < 1.0
+@pytest.mark.parametrize("changes", [{}, {"sizes": {"dropout": 0.2}}, {"precision": "bfloat16"}])
+def test_a_rerun_gives_the_same_numbers_bit_for_bit(changes):
+    one = Training(config(**changes))
+    first = list(one)
+    torch.manual_seed(123)  # what else draws random numbers changes nothing
+    other = Training(config(**changes))
+    assert numbers(other) == numbers(first)
+    assert same_weights(one, other)
+    assert numbers(Training(config(**changes, seed=1))) != numbers(first)
 
 
-def test_a_batch_holds_the_words_and_asks_the_pronoun_for_its_noun():
-    pair = showcase("wide")
-    batch = make_batch(TOKENIZER, [(pair, "en-fr"), (pair, "fr-en")])
-    source = [TOKENIZER.id(word) for word in pair.english]
-    target = [TOKENIZER.id(word) for word in pair.french]
-    assert batch.source[0, : len(source) + 2].tolist() == [TO_FRENCH, *source, EOS]
-    assert batch.source[1, 0] == TO_ENGLISH
-    assert batch.target[0].tolist() == [BOS, *target]
-    assert batch.following[0].tolist() == [*target, EOS]
-    assert (batch.following[1] != PAD).sum() == len(source) + 1
-    for row, (pronoun, noun) in enumerate((("it", "street"), ("elle", "rue"))):
-        asked = (batch.named[row] != NOTHING_NAMED).nonzero().flatten().tolist()
-        assert asked == [batch.source[row].tolist().index(TOKENIZER.id(pronoun))]
-        assert batch.named[row, asked[0]] == TOKENIZER.id(noun)
+def test_a_run_leaves_global_random_numbers_alone():
+    torch.manual_seed(5)
+    wanted = torch.rand(3)
+    torch.manual_seed(5)
+    list(Training(config({"dropout": 0.5}, steps=2)))
+    assert torch.equal(torch.rand(3), wanted)
 
 
-def test_a_pronoun_without_antecedent_names_itself():
-    pair = next(p for p in sample_pairs(0, "training") if p.pattern == "there is")
-    batch = make_batch(TOKENIZER, [(pair, "fr-en")])
-    assert batch.source[0, 1] == batch.named[0, 1] == TOKENIZER.id("il")
+@pytest.mark.parametrize("optimizer", ["adam", "adamw"])
+def test_steps_are_those_of_a_plain_loop(optimizer):
+    run = config(steps=5, optimizer=optimizer, weight_decay=0.1, clip=0.5)
+    training = Training(run)
+    model = Transformer(run.model, seed=0)
+    kind = {"adam": torch.optim.Adam, "adamw": torch.optim.AdamW}[optimizer]
+    plain = kind(model.parameters(), betas=(0.9, 0.98), weight_decay=0.1)
+    for step, record in enumerate(training, start=1):
+        batch = run.task.batch(generator_of(0, step - 1), 4)
+        logits = model(*batch.inputs)
+        loss = cross_entropy(logits.flatten(0, 1), batch.targets.flatten(), ignore_index=IGNORED)
+        plain.zero_grad()
+        loss.backward()
+        norm = torch.nn.utils.clip_grad_norm_(model.parameters(), 0.5)
+        plain.param_groups[0]["lr"] = learning_rate(run.training, step)
+        plain.step()
+        assert record.step == step
+        assert record.loss == pytest.approx(loss.item(), rel=1e-5)
+        assert record.gradient_norm == pytest.approx(norm.item(), rel=1e-4)
+        assert record.tokens_per_second > 0
+        assert record.memory > 50 << 20
+    for ours, theirs in zip(training.model.parameters(), model.parameters(), strict=True):
+        torch.testing.assert_close(ours, theirs, rtol=1e-4, atol=1e-6)
 
 
-def test_batches_come_from_training_alone_in_both_directions():
-    seen = list(islice(batches(TOKENIZER, 32, seed=0), 6))
-    firsts = {first for batch in seen for first in batch.source[:, 0].tolist()}
-    assert firsts == {TO_FRENCH, TO_ENGLISH}
-    padding = [(batch.source == PAD).float().mean() for batch in seen]
-    assert max(padding) < 0.3
+@pytest.mark.parametrize("pieces", [2, 3, 4])
+def test_pieces_of_a_batch_have_the_gradient_of_the_whole(pieces):
+    whole, parted = Training(config()), Training(config(accumulation=pieces))
+    for one, other in zip(whole, parted, strict=True):
+        assert other.loss == pytest.approx(one.loss, rel=1e-5)
+        assert other.gradient_norm == pytest.approx(one.gradient_norm, rel=1e-4)
 
 
-def test_some_nouns_are_hidden_on_both_sides():
-    unknown = [batch for batch in islice(batches(TOKENIZER, 64, seed=0), 8) if (batch.source == UNK).any()]
-    assert unknown
-    for batch in unknown:
-        rows = (batch.source == UNK).sum(1), (batch.following == UNK).sum(1)
-        assert torch.equal(*rows)
-        assert max(rows[0]) == 1
-        assert set(batch.named[batch.named == UNK].tolist()) <= {UNK}
+def test_recomputed_layers_train_alike():
+    sizes = {"dropout": 0.1}
+    plain = Training(config(sizes))
+    recomputed = Training(config(sizes, gradient_checkpointing=True))
+    assert recomputed.model.recompute
+    for one, other in zip(plain, recomputed, strict=True):
+        assert other.loss == pytest.approx(one.loss, rel=1e-6)
+        assert other.gradient_norm == pytest.approx(one.gradient_norm, rel=1e-5)
 
 
-def test_the_losses_are_the_mean_cross_entropies_of_words_and_of_names():
-    pairs = [(pair, "en-fr") for pair in islice(sample_pairs(5, "training", pronouns=1.0), 4)]
-    batch = make_batch(TOKENIZER, [(pair, way) for pair, way in pairs if way in pair.directions])
-    model = Transformer(small().model, seed=0).eval()
-    found = losses(model, batch)
+@pytest.mark.parametrize("at", [1, 3, 5])
+def test_a_run_that_goes_on_from_a_state_ends_as_if_it_had_never_stopped(at):
+    whole = Training(config({"dropout": 0.3}))
+    records = list(whole)
+    first = Training(config({"dropout": 0.3}))
+    for _ in range(at):
+        next(first)
+    tensors, values = first.state()
+    tensors = {name: tensor.clone() for name, tensor in tensors.items()}
+    list(first)  # what it does afterwards is of no concern
+    second = Training(config({"dropout": 0.3}))
+    second.load_state(tensors, values)
+    assert second.step == at
+    assert numbers(second) == numbers(records[at:])
+    assert same_weights(second, whole)
+
+
+def test_a_state_of_another_model_is_refused():
+    tensors, values = Training(config()).state()
+    with pytest.raises(ValueError, match="not that of this model and training"):
+        Training(config({"d_model": 32})).load_state(tensors, values)
+    one = Training(config())
+    next(one)
+    tensors, values = one.state()
+    tensors["optimizer.embedding.weight|exp_avg"] = torch.zeros(2)
+    with pytest.raises(ValueError, match=r"optimiser's state has 'embedding\.weight'"):
+        Training(config()).load_state(tensors, values)
+
+
+def test_label_smoothing_is_the_formulas():
+    smoothed, plain = config(label_smoothing=0.1), config()
+    batch = plain.task.batch(generator_of(0, 0), 4)
     with torch.no_grad():
-        log_probs = model(batch.source, batch.target).log_softmax(-1)
-        named = model.unembed(model.encode(batch.source)).log_softmax(-1)
-    words = [
-        -log_probs[row, at, id_].item()
-        for row, ids in enumerate(batch.following.tolist())
-        for at, id_ in enumerate(ids)
-        if id_ != PAD
-    ]
-    names = [
-        -named[row, at, id_].item()
-        for row, ids in enumerate(batch.named.tolist())
-        for at, id_ in enumerate(ids)
-        if id_ != NOTHING_NAMED
-    ]
-    assert found["translation"].item() == pytest.approx(sum(words) / len(words), rel=1e-5)
-    assert found["antecedent"].item() == pytest.approx(sum(names) / len(names), rel=1e-5)
+        log_probs = Transformer(plain.model, seed=0)(*batch.inputs).double().log_softmax(-1)
+    asked = batch.targets != IGNORED
+    right = log_probs[asked].gather(1, batch.targets[asked][:, None]).squeeze(1)
+    wanted = -(0.9 * right + 0.1 * log_probs[asked].mean(dim=1)).mean().item()
+    assert next(Training(smoothed)).loss == pytest.approx(wanted, rel=1e-5)
+    assert next(Training(plain)).loss == pytest.approx(-right.mean().item(), rel=1e-5)
+
+
+def test_validation_is_the_mean_over_the_same_held_out_examples():
+    run = config(steps=2, validate_every=1, held_out=300, learning_rate=1e-9, warmup_steps=0)
+    training = Training(run)
+    batch = run.task.batch(generator_of(1, 0), 300, held_out=True)
+    with torch.no_grad():
+        logits = training.model(*batch.inputs).flatten(0, 1)
+    wanted = cross_entropy(logits, batch.targets.flatten(), ignore_index=IGNORED).item()
+    for record in training:
+        assert record.validation["loss"] == pytest.approx(wanted, rel=1e-5)
+        assert 0 <= record.validation["exact match"] <= 1
+        assert record.samples
+
+
+def test_records_are_rich_at_their_own_steps_only():
+    records = list(Training(config(steps=40, n_snapshots=5, validate_every=0)))
+    assert [r.step for r in records if r.validation] == list(range(2, 41, 2))
+    assert [0, *(r.step for r in records if r.snapshot)] == snapshot_steps(40, 5)
+    last = records[-1].snapshot["decoder.0.self.pattern"]
+    assert last.dtype == torch.float16
+    assert last.shape[0] == 2
+    assert torch.allclose(last.float().sum(-1), torch.ones(last.shape[:2]), atol=2e-3)
+
+
+def test_a_short_run_learns():
+    records = list(
+        Training(config({"d_model": 32}, task="copy", steps=100, batch_size=16, learning_rate=1e-2))
+    )
+    assert records[-1].validation["loss"] < 0.75 * math.log(16)
+
+
+def test_a_run_that_diverges_says_so():
+    training = Training(config())
+    with torch.no_grad():
+        training.model.embedding.weight.fill_(math.nan)
+    with pytest.raises(DivergedError, match=r"the loss is nan at step 1: .* try learning_rate=") as error:
+        next(training)
+    assert "instead of" in str(error.value)
 
 
 @pytest.mark.parametrize(
     ("changes", "text"),
     [
-        ({"steps": 0}, "steps=0 must be above 0"),
-        ({"learning_rate": float("nan")}, "learning_rate=nan must be above 0"),
-        ({"antecedent_weight": -1.0}, "antecedent_weight=-1.0 must not be negative; 0 switches it off"),
-        ({"vocabulary": WORDS[:-1]}, f"cannot translate with {len(WORDS) - 1} words"),
+        ({"device": "cuda"}, "device='cuda', but PyTorch finds no such GPU here; choose 'auto' or 'cpu'"),
+        ({"precision": "float16"}, "float16.* needs a GPU, .* choose 'bfloat16' or 'float32'"),
+    ],
+)
+@pytest.mark.skipif(torch.cuda.is_available(), reason="there is a GPU")
+def test_a_machine_that_is_not_there_is_said(changes, text):
+    with pytest.raises(ValueError, match=text):
+        Training(config(**changes))
+
+
+def test_a_sentence_says_where_the_run_trains(monkeypatch):
+    assert "trains on the CPU with 1 thread" in Training(config()).chosen
+    monkeypatch.setattr("models.training.devices.shutil.which", lambda name: None)
+    training = Training(config(compile=True))
+    assert "without torch.compile, as it needs a C++ compiler" in training.chosen
+    assert math.isfinite(next(training).loss)
+
+
+@pytest.mark.parametrize(("steps", "n"), [(1, 2), (5, 40), (100, 40), (2_000, 40), (100_000, 12), (9, 2)])
+def test_snapshot_steps_are_dense_at_the_start_and_hold_both_ends(steps, n):
+    chosen = snapshot_steps(steps, n)
+    assert chosen[0] == 0
+    assert chosen[-1] == steps
+    assert chosen == sorted(set(chosen))
+    assert len(chosen) == min(n, steps + 1)
+    gaps = [b - a for a, b in pairwise(chosen)]
+    assert gaps[:-1] == sorted(gaps[:-1]) or max(gaps) <= steps / 10
+
+
+def test_large_snapshots_are_fewer():
+    run = config()
+    assert len(snapshot_steps(1_000, 40, 1 << 20)) == 16
+    assert len(snapshot_steps(1_000, 40, 1 << 30)) == 2
+    probe = run.task.probe()
+    n = len(probe.tokens["decoder"])
+    assert snapshot_bytes(run.model, probe) == 2 * 1 * 2 * n * n
+    pattern = Training(run).snapshot()["decoder.0.self.pattern"]
+    assert pattern.numel() * pattern.element_size() == snapshot_bytes(run.model, probe)
+
+
+@pytest.mark.parametrize(
+    ("changes", "text"),
+    [
+        ({"steps": 0}, r"steps=0 is not within 1 to 1e\+07; try 1,000"),
+        ({"learning_rate": math.nan}, "learning_rate=nan is no number; try 0.001"),
+        ({"batch_size": 2.5}, "batch_size=2.5 is no whole number; try 32"),
+        ({"schedule": "linear"}, "schedule='linear' is unknown; choose one of cosine, constant, warm-up"),
+        ({"compile": 1}, "compile=1 is neither True nor False"),
+        ({"accumulation": 40}, "accumulation=40 cannot divide batch_size=32; try accumulation=32"),
     ],
 )
 def test_a_config_that_trains_nothing_is_refused(changes, text):
     with pytest.raises(ValueError, match=text):
-        small(**changes)
+        TrainingConfig(**changes)
+
+
+def test_configs_are_the_same_after_a_trip_through_json():
+    run = config({"dropout": 0.1}, precision="bfloat16")
+    again = type(run).from_dict(run.to_dict())
+    assert again == run
+    assert replace(again.training, steps=7) != run.training
+    with pytest.raises(ValueError, match="'step' is no field of TrainingConfig; did you mean steps"):
+        TrainingConfig.from_dict({"step": 3})
+    with pytest.raises(ValueError, match="'task' is missing"):
+        type(run).from_dict({"model": {}, "training": {}})

@@ -1,0 +1,147 @@
+"""A run as something to keep: weights and card as the zoo reads them, its numbers as a table, its config."""
+
+from __future__ import annotations
+
+import csv
+import io
+import platform
+import shlex
+from dataclasses import fields
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from models.data.corpus import build_vocabulary, held_out
+from models.data.tokenizers import WordTokenizer
+from models.engine.transformer import Transformer
+from models.training.cards import make_card
+from models.training.config import RunConfig, run_config
+from models.training.disk import write_json, write_whole, writing
+from models.training.evaluation import evaluate
+from models.training.folder import RunFolder
+from models.training.snapshots import snapshot
+from models.zoo.files import write_model
+
+METRICS_CSV, CONFIG_JSON = "metrics.csv", "config.json"
+_SENTENCES = 2_000
+
+
+def export_run(folder: RunFolder, out: Path, *, name: str = "") -> Path:
+    """Writes a run's last checkpoint as `<name>.safetensors` with card.json, metrics.csv and config.json.
+
+    The translator of the shipped grammar gets its own card, with its measures on held-out sentences.
+    Returns the weights' path. Raises ValueError for a run without a checkpoint, OSError for the disk.
+    """
+    config, model = folder.config(), folder.model()
+    name = name or folder.id
+    card = card_of(folder, config, model, name)
+    with writing(out):
+        weights = write_model(out, name, model, card)
+    write_whole(out / METRICS_CSV, metrics_table(folder.metrics()).encode())
+    write_json(out / CONFIG_JSON, folder.description())
+    return weights
+
+
+def card_of(folder: RunFolder, config: RunConfig, model: Transformer, name: str) -> dict[str, Any]:
+    """All that a reader needs to judge the model, to use it and to train it again."""
+    training = _training(folder, config)
+    vocabulary = build_vocabulary() if config.task.name == "translation" else None
+    if vocabulary and config.model.vocab_size == len(vocabulary.words) and not _file_of(config):
+        metrics = evaluate(model, WordTokenizer(vocabulary.words), held_out(_SENTENCES))
+        return make_card(model, vocabulary, metrics, training)
+    probe = config.task.probe()
+    validated = [line for line in folder.metrics() if "validation" in line]
+    return {
+        "name": name,
+        "summary": config.task.title,
+        "license": "MIT",
+        "date": datetime.now(UTC).date().isoformat(),
+        "task": {"name": config.task.name, "options": config.task.to_dict()},
+        "learnt": config.task.learnt(),
+        "training": training,
+        "parameters": sum(parameter.numel() for parameter in model.parameters()),
+        "metrics": validated[-1]["validation"] if validated else {},
+        "examples": [{"label": "probe", "text": probe.text, "see": config.task.see}],
+        "showcase": sharpest_head(config, model),
+    }
+
+
+def sharpest_head(config: RunConfig, model: Transformer) -> dict[str, Any]:
+    """The head whose strongest weights are the highest on the probe, on the mean over its queries.
+
+    Queries that see fewer than four keys are left out: their weights are high whatever the head does.
+    """
+    found = []
+    for address, pattern in snapshot(model, config.task.probe()).items():
+        stack, layer, attention, _ = address.split(".")
+        late = pattern[:, min(3, pattern.shape[1] - 1) :].float()  # [head, query, key]
+        for head, strength in enumerate(late.amax(dim=-1).mean(dim=-1).tolist()):
+            found.append((strength, f"{stack}.{attention}", int(layer), head))
+    _, stack, at, head = max(found)
+    return {"stack": stack, "layer": at, "head": head}
+
+
+def metrics_table(lines: list[dict[str, Any]]) -> str:
+    """The records as CSV, one step a line; losses and validations have a column each."""
+    flat = [dict(_flat(line)) for line in lines]
+    columns = list(dict.fromkeys(name for row in flat for name in row))
+    out = io.StringIO()
+    writer = csv.DictWriter(out, columns, restval="")
+    writer.writeheader()
+    writer.writerows(flat)
+    return out.getvalue()
+
+
+def command_of(config: RunConfig) -> str:
+    """The command that trains the same run again."""
+    task, usual = config.task, run_config(config.task)
+    derived = {"d_head": config.model.d_model // config.model.n_heads, "d_ff": 4 * config.model.d_model}
+    settings = [
+        (spec.name, getattr(task, spec.name))
+        for spec in fields(task)
+        if getattr(task, spec.name) != spec.default
+    ]
+    for ours, theirs in ((config.model, usual.model), (config.training, usual.training)):
+        for spec in fields(ours):
+            value = getattr(ours, spec.name)
+            follows = spec.name not in task.sizes and derived.get(spec.name) == value
+            if value != getattr(theirs, spec.name) and not follows:
+                settings.append((spec.name, value))
+    words = [word for name, value in settings for word in ("--set", f"{name}={value}")]
+    return shlex.join(["python", "-m", "models.training", "run", "--task", task.name, *words])
+
+
+def _training(folder: RunFolder, config: RunConfig) -> dict[str, Any]:
+    checkpoint = folder.checkpoint()
+    assert checkpoint is not None  # its weights were read
+    return {
+        "command": command_of(config),
+        "seconds": round(float(checkpoint.values.get("seconds", 0))),
+        "machine": machine(),
+        "step": checkpoint.step,
+        **config.training.to_dict(),
+    }
+
+
+def machine() -> str:
+    """What this computer is, without its name."""
+    parts = [f"{platform.system()} {platform.machine()}", f"{torch.get_num_threads()} threads"]
+    if torch.cuda.is_available():
+        parts.append(torch.cuda.get_device_name())
+    return ", ".join([*parts, f"PyTorch {torch.__version__}"])
+
+
+def _file_of(config: RunConfig) -> str:
+    return str(config.task.to_dict().get("file", ""))
+
+
+def _flat(line: dict[str, Any], prefix: str = "") -> list[tuple[str, Any]]:
+    found: list[tuple[str, Any]] = []
+    for name, value in line.items():
+        if isinstance(value, dict):
+            found += _flat(value, f"{prefix}{name}.")
+        else:
+            found.append((f"{prefix}{name}", value))
+    return found

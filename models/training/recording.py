@@ -1,0 +1,211 @@
+"""A run that is written down as it goes: `train_into` is what the command line and the worker both call."""
+
+from __future__ import annotations
+
+import json
+import math
+import time
+from collections.abc import Callable
+from contextlib import ExitStack, suppress
+from typing import IO, Any
+
+from safetensors.torch import save
+from torch import Tensor
+
+from models.data.tasks import Reading, Sample
+from models.training.checkpoints import Checkpoint, write_checkpoint
+from models.training.config import RunConfig, TrainingConfig
+from models.training.disk import RunFolderError, write_json, write_whole, writing
+from models.training.events import Events
+from models.training.folder import (
+    CHECKPOINT,
+    METRICS,
+    PICTURES,
+    PROBE,
+    SAMPLES,
+    SNAPSHOTS,
+    RunFolder,
+    cut_files,
+    cut_lines,
+    numbered,
+)
+from models.training.loop import Record, Training
+
+MOST_LINES = 3_500
+"""Of metrics.jsonl; those of validations come on top."""
+_MOST_EVENTS = 500
+_FLUSH_SECONDS = 0.5
+_CHECKPOINT_SHARE = 0.02  # of the time, that checkpoints may take at the most
+
+
+def train_into(
+    folder: RunFolder,
+    config: RunConfig,
+    *,
+    resume: bool = False,
+    should_stop: Callable[[], bool] = lambda: False,
+    on_start: Callable[[Training], None] = lambda training: None,
+    on_record: Callable[[Record], None] = lambda record: None,
+) -> bool:
+    """Trains, and writes everything to the run's folder; True at the end, False where it was stopped before.
+
+    should_stop: asked after each step; a checkpoint is left. resume: goes on from the last checkpoint, and
+    drops what was written after it. on_start: is given the training before its first step.
+
+    Raises CheckpointError where the disk refuses (the last checkpoint then stands), RunFolderError for a
+    damaged folder and one that holds a checkpoint already, and what `Training` raises.
+    """
+    checkpoint = folder.checkpoint()
+    if checkpoint and not resume:
+        raise RunFolderError(f"run {folder.id!r} was trained to step {checkpoint.step} already; resume it")
+    training = Training(config)
+    if checkpoint:
+        training.load_state(checkpoint.tensors, checkpoint.values)
+    on_start(training)
+    with Recorder(folder, config.training, training.step) as recorder:
+        if training.step == 0:
+            recorder.begin(config.task.probe(), training.snapshot())
+            recorder.checkpoint(training)
+        while True:
+            if should_stop():
+                recorder.checkpoint(training)
+                return training.step >= config.training.steps
+            record = next(training, None)
+            if record is None:
+                recorder.checkpoint(training)
+                return True
+            recorder.write(record, training.seconds)
+            on_record(record)
+            if recorder.checkpoint_is_due:
+                recorder.checkpoint(training)
+
+
+class Recorder:
+    """Writes a run's records, thinned and in batches, so that training hardly waits. A context.
+
+    step: the last that a checkpoint holds; what was written of later ones is dropped. Raises CheckpointError
+    where the disk refuses.
+    """
+
+    def __init__(self, folder: RunFolder, config: TrainingConfig, step: int) -> None:
+        self._path, self._config = folder.path, config
+        self._every = math.ceil(config.steps / MOST_LINES)
+        self._events_every = math.ceil(config.steps / _MOST_EVENTS)
+        self._checkpointed_step = step if step else -1
+        self._due = time.monotonic() + config.checkpoint_seconds
+        self._flushed = time.monotonic()
+        self._cut(step)
+        with ExitStack() as stack, writing(self._path / METRICS):
+            self._metrics: IO[str] = stack.enter_context(_append(self._path / METRICS))
+            self._samples: IO[str] = stack.enter_context(_append(self._path / SAMPLES))
+            self._events = stack.enter_context(Events(self._path, step + 1))
+            self._open = stack.pop_all()
+
+    def __enter__(self) -> Recorder:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, where: Any) -> None:
+        # What a full disk refused once, closing would try again: the first error says it.
+        with suppress(OSError) if error else writing(self._path / METRICS):
+            self._open.close()
+
+    def begin(self, probe: Reading, untrained: dict[str, Tensor]) -> None:
+        """The example that is watched, and its patterns in the untrained model."""
+        picture = None if probe.picture is None else probe.picture.tolist()
+        write_json(self._path / PROBE, {"tokens": probe.tokens, "text": probe.text, "picture": picture})
+        self._keep(SNAPSHOTS, 0, untrained)
+
+    def write(self, record: Record, seconds: float) -> None:
+        """One step; `seconds` were trained so far."""
+        notable = record.validation is not None or record.step == self._config.steps
+        if notable or record.step % self._every == 0:
+            line = _line(record, seconds)
+            with writing(self._path / METRICS):
+                self._metrics.write(line)
+        if notable or record.step % self._events_every == 0:
+            self._events.add(record.step, _scalars(record))
+        if record.samples:
+            self._write_samples(record.step, record.samples)
+        if record.snapshot is not None:
+            self._keep(SNAPSHOTS, record.step, record.snapshot)
+        if time.monotonic() - self._flushed > _FLUSH_SECONDS:
+            self._flush()
+
+    @property
+    def checkpoint_is_due(self) -> bool:
+        return time.monotonic() >= self._due
+
+    def checkpoint(self, training: Training) -> None:
+        """Writes the state, after all that led to it, unless that was the last thing written."""
+        if training.step == self._checkpointed_step:
+            return
+        start = time.monotonic()
+        self._flush()
+        tensors, values = training.state()
+        write_checkpoint(self._path / CHECKPOINT, Checkpoint(training.step, tensors, values))
+        self._checkpointed_step = training.step
+        now = time.monotonic()
+        self._due = now + max(self._config.checkpoint_seconds, (now - start) / _CHECKPOINT_SHARE)
+
+    def _write_samples(self, step: int, samples: list[Sample]) -> None:
+        words = [{"given": each.given, "made": each.made, "wanted": each.wanted} for each in samples]
+        with writing(self._path / SAMPLES):
+            self._samples.write(f"{json.dumps({'step': step, 'samples': words}, ensure_ascii=False)}\n")
+        for each in samples:
+            if each.originals is not None and each.pictures is not None:
+                self._keep(PICTURES, step, {"originals": each.originals, "pictures": each.pictures})
+
+    def _keep(self, folder: str, step: int, tensors: dict[str, Tensor]) -> None:
+        path = self._path / folder / numbered(step)
+        with writing(path):
+            path.parent.mkdir(exist_ok=True)
+        write_whole(path, save({name: each.detach().cpu().contiguous() for name, each in tensors.items()}))
+
+    def _flush(self) -> None:
+        with writing(self._path / METRICS):
+            self._metrics.flush()
+            self._samples.flush()
+        self._events.flush()
+        self._flushed = time.monotonic()
+
+    def _cut(self, step: int) -> None:
+        """Drops what was written after the step, and what a kill left half-written."""
+        with writing(self._path):
+            for path in self._path.rglob(".*.tmp"):
+                path.unlink(missing_ok=True)
+            for name in (SNAPSHOTS, PICTURES):
+                cut_files(self._path / name, step)
+        for name in (METRICS, SAMPLES):
+            cut_lines(self._path / name, step)
+
+
+def _append(path: Any) -> IO[str]:
+    return path.open("a", encoding="utf-8")
+
+
+def _line(record: Record, seconds: float) -> str:
+    values: dict[str, Any] = {
+        "step": record.step,
+        "loss": record.loss,
+        "losses": record.losses,
+        "learning_rate": record.learning_rate,
+        "gradient_norm": record.gradient_norm,
+        "tokens_per_second": round(record.tokens_per_second, 1),
+        "memory": record.memory,
+        "seconds": round(seconds, 3),
+    }
+    if record.validation is not None:
+        values["validation"] = record.validation
+    return f"{json.dumps(values)}\n"
+
+
+def _scalars(record: Record) -> dict[str, float]:
+    """What TensorBoard shows, training and validation losses in one group."""
+    validation = {f"validation/{name}": value for name, value in (record.validation or {}).items()}
+    return {
+        **{f"training/{name}": value for name, value in record.losses.items()},
+        **validation,
+        "learning rate": record.learning_rate,
+        "gradient norm": record.gradient_norm,
+        "tokens per second": record.tokens_per_second,
+    }

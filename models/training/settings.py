@@ -1,0 +1,62 @@
+"""`--set name=value`: finds what a name means among a task's options, the model's sizes and the training."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from dataclasses import MISSING, fields
+from typing import Any
+
+from models.config import ModelConfig
+from models.data.tasks import TASKS, make_task
+from models.training.config import RunConfig, TrainingConfig, nearest, run_config
+
+_WORDS = {"true": True, "false": False, "none": None, "null": None}
+
+
+def configured(task_name: str, settings: Iterable[str]) -> RunConfig:
+    """The run of a task with "name=value" settings. Raises ValueError, naming what was meant."""
+    if task_name not in TASKS:
+        raise ValueError(f"task={task_name!r} is unknown; {nearest(task_name, TASKS)}")
+    options: dict[str, Any] = {}
+    sizes: dict[str, Any] = {}
+    training: dict[str, Any] = {}
+    groups = [(options, _defaults(TASKS[task_name])), (sizes, _defaults(ModelConfig))]
+    groups.append((training, _defaults(TrainingConfig)))
+    for setting in settings:
+        name, equals, text = setting.partition("=")
+        name = name.strip().replace("-", "_")
+        if not equals:
+            raise ValueError(f"{setting!r} sets nothing; write it as name=value, such as n_heads=8")
+        found = next(((values, known) for values, known in groups if name in known), None)
+        if found is None:
+            known_names = [known_name for _, known in groups for known_name in known]
+            raise ValueError(f"{name!r} is nothing that can be set; {nearest(name, known_names)}")
+        found[0][name] = _value(text.strip(), found[1][name])
+    task = make_task(task_name, options)
+    dictated = [name for name in sizes if name in task.dictates()]
+    if dictated:
+        raise ValueError(
+            f"{dictated[0]} follows from task {task_name!r} and cannot be set; "
+            f"change the task's options: {', '.join(groups[0][1]) or 'it has none'}"
+        )
+    return run_config(task, sizes=sizes, training=training)
+
+
+def _defaults(kind: Any) -> dict[str, Any]:
+    return {spec.name: None if spec.default is MISSING else spec.default for spec in fields(kind)}
+
+
+def _value(text: str, default: Any) -> Any:
+    """A text as the kind of value that the default is, else as the number or word that it reads as."""
+    if isinstance(default, str):
+        return text
+    if text.lower() in _WORDS:
+        return _WORDS[text.lower()]
+    try:
+        value = json.loads(text.replace("_", ""))
+    except ValueError:
+        return text
+    if isinstance(default, int) and isinstance(value, float) and value.is_integer():
+        return int(value)  # 2e3 steps
+    return value

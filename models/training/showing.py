@@ -1,0 +1,77 @@
+"""What the command line prints of runs and tasks: tables, and one bar a run."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import fields
+from types import TracebackType
+
+from tqdm import tqdm
+
+from models.data.tasks import TASKS
+from models.training.config import RunConfig
+from models.training.folder import RunFolder
+from models.training.loop import Record
+from models.training.status import read_status
+
+
+class Bar:
+    """A progress bar over a run's steps, with its loss, its last validation and its speed."""
+
+    def __init__(self, config: RunConfig) -> None:
+        self._bar = tqdm(total=config.training.steps, unit="step", mininterval=0.5, dynamic_ncols=True)
+        self._validation: dict[str, str] = {}
+
+    def __enter__(self) -> Bar:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, where: TracebackType | None
+    ) -> None:
+        self._bar.close()
+
+    def show(self, record: Record) -> None:
+        """One step further; a run that goes on begins where it stopped."""
+        if self._bar.n == 0 and record.step > 1:
+            self._bar.n = self._bar.initial = record.step - 1
+        if record.validation:
+            self._validation = {f"held-out {name}": f"{v:.4g}" for name, v in record.validation.items()}
+        shown = {"loss": f"{record.loss:.4f}", "tokens/s": f"{record.tokens_per_second:,.0f}"}
+        self._bar.set_postfix(shown | self._validation, refresh=False)
+        self._bar.update()
+
+
+def aligned(rows: Sequence[Sequence[str]]) -> str:
+    """Rows of words in columns, the first row being their names."""
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    return "\n".join(
+        "  ".join(f"{word:<{width}}" for word, width in zip(row, widths, strict=True)).rstrip()
+        for row in rows
+    )
+
+
+def runs_table(runs: Sequence[RunFolder]) -> str:
+    """All runs with their state, newest first."""
+    rows = [("RUN", "TASK", "STATE", "STEP", "LOSS", "NAME")]
+    for run in runs:
+        try:
+            described, last = run.description(), (run.metrics() or [{}])[-1]
+            status = read_status(run.path)
+            step = f"{status.step or last.get('step', 0):,} of {described['training']['steps']:,}"
+            loss = f"{last['loss']:.4f}" if "loss" in last else ""
+            rows.append((run.id, described["task"]["name"], status.state, step, loss, run.name))
+        except (ValueError, KeyError, TypeError) as error:
+            rows.append((run.id, "", "damaged", "", "", str(error)))
+    return aligned(rows) if len(rows) > 1 else "no runs yet; `run --task reverse` starts one"
+
+
+def tasks_table() -> str:
+    """Every task with its options: name, default, what it is, what it may be."""
+    lines = []
+    for name, kind in TASKS.items():
+        lines += [f"{name}: {kind.title} ({kind.kind})", f"    {kind.see}"]
+        for spec in fields(kind):
+            rule = spec.metadata
+            may = f" [{', '.join(map(str, rule['choices']))}]" if rule.get("choices") else ""
+            lines.append(f"    {spec.name}={spec.default}  {rule.get('about', '')}{may}")
+    return "\n".join(lines)
