@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import streamlit as st
 
-from pages.shared import controls, explore
+from pages.shared import controls, explore, try_it
 from pages.shared.problems import say
 from pages.shared.stage.component import stage
 
@@ -26,6 +26,7 @@ def figure() -> None:
     current = explore.current()
     say([current.problem, *st.session_state.pop("link_problems", ())])
     explore.unknown_words(current.unknown)
+    try_it.tool(current.tool)
     if current.payload:
         stage.show(current.payload, key=KEY, on_act=on_act)
 
@@ -33,11 +34,7 @@ def figure() -> None:
 @st.fragment
 def lab() -> None:
     controls.keep()
-    st.text_input(
-        "Sentence: type your own. A real transformer reads it; see which words each word looks at.",
-        key="text",
-        placeholder="Type a sentence",
-    )
+    controls.text_input()
     above = st.container()
     main, side = st.columns([3.3, 1], gap="medium")
     parts = [(above, explore.examples), (side, controls.model_controls), (main, figure)]

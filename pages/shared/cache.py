@@ -10,13 +10,13 @@ import gc
 import threading
 from collections.abc import Callable, Hashable
 from concurrent.futures import ThreadPoolExecutor
-from functools import cache
 from typing import TYPE_CHECKING, Any, cast
 
 from cachetools import LRUCache
 
 if TYPE_CHECKING:
     from models.zoo.loaded import LoadedModel
+    from models.zoo.trained import TrainedModel
 
 PAYLOAD_BYTES = 32 << 20
 MODEL_BYTES = 48 << 20
@@ -95,9 +95,21 @@ def translator() -> LoadedModel:
     return cast("LoadedModel", cached(models, "translator", load))
 
 
-@cache
-def card() -> Any:
-    """The translator's card. Read without torch, so the page paints while torch is being imported."""
-    from models.zoo.cards import list_models
+def trained(model: str) -> TrainedModel:
+    """The model of a name in links: a shipped one, or a run with its last checkpoint's weights.
 
-    return next(card for card in list_models() if card.name == "translator")
+    Raises ValueError where there is none.
+    """
+    from pages.shared import catalogue
+
+    folder = catalogue.path_of(model)
+    if folder is None and catalogue.RUN.fullmatch(model):
+        raise ValueError(f"There is no {model} with a checkpoint here; choose another model.")
+
+    def load() -> tuple[TrainedModel, int]:
+        from models.zoo import load_model
+
+        loaded = cast("TrainedModel", load_model(folder or model))
+        return loaded, 4 * sum(weights.numel() for weights in loaded.model.parameters())
+
+    return cast("TrainedModel", cached(models, (model, catalogue.stamp_of(model)), load))

@@ -9,10 +9,11 @@ from typing import Any
 
 import streamlit as st
 
-from pages.shared import mask_choice, state
+from pages.shared import catalogue, mask_choice, state
 from pages.shared.link import read_link
 from pages.shared.state import Inputs, View
 
+MOST_PICTURES = 1_000_000
 NORM_NAMES = {"pre": "pre-norm", "post": "post-norm"}
 
 
@@ -25,12 +26,29 @@ def load_link() -> None:
     params = dict(st.query_params)
     inputs, problems = read_link(Inputs, params)
     view, more = read_link(View, params)
+    asked, lost = _without_lost_run(inputs if params else session.get("explored", {}))
     usual = {field.name: field.default for field in fields(Inputs)}
-    session.update(usual | (inputs if params else session.get("explored", {})))
+    usual["text"] = opening_text(asked.get("model", catalogue.TRANSLATOR))
+    session.update(usual | asked)
     session.view_link = view
-    session.link_problems = problems + more
+    session.link_problems = problems + more + lost
     session.pop("opened", None)
     session.pop("link_checked", None)
+
+
+def _without_lost_run(asked: dict[str, Any]) -> tuple[dict[str, Any], list[str]]:
+    """What was asked for without the run that is not here (any more), and a sentence if there was one."""
+    model = asked.get("model", catalogue.TRANSLATOR)
+    if not catalogue.is_trained(model) or catalogue.offer_of(model):
+        return asked, []
+    kept = {name: value for name, value in asked.items() if name not in ("model", "text")}
+    return kept, [f"{model!r} is no run with a checkpoint on this machine; the default is shown."]
+
+
+def opening_text(model: str) -> str:
+    """What a model is shown with before anybody has typed."""
+    offer = catalogue.offer_of(model) if catalogue.is_trained(model) else None
+    return state.SHOWCASE if offer is None else offer.text
 
 
 def inputs() -> Inputs:
@@ -44,7 +62,8 @@ def keep() -> None:
 
     Widgets that are drawn are left alone: what the server writes would undo what a person has moved since.
     """
-    _write_again({field.name for field in fields(Inputs)} - state.read_by(st.session_state.model))
+    drawn = state.read_by(st.session_state.model) - ({"text"} if _reads_pictures() else set())
+    _write_again({field.name for field in fields(Inputs)} - drawn)
 
 
 def _write_again(names: set[str]) -> None:
@@ -53,10 +72,21 @@ def _write_again(names: set[str]) -> None:
 
 
 def switch_model() -> None:
-    """Shows what the other model opens with; its widgets, drawn anew, get the values they had."""
+    """Shows what the other model opens with; its widgets, drawn anew, get the values they had.
+
+    The translator and the untrained model read the same text; every other one has its own.
+    """
+    session = st.session_state
+    texts, before = session.setdefault("texts", {}), session.explored
+    texts[_reader(before["model"])] = before["text"]
+    session.text = texts.get(_reader(session.model), opening_text(session.model))
     st.session_state.view_link = {}
     st.session_state.pop("opened", None)
     _write_again(state.read_by(st.session_state.model))
+
+
+def _reader(model: str) -> str:
+    return model if catalogue.is_trained(model) else catalogue.TRANSLATOR
 
 
 def reset() -> None:
@@ -86,16 +116,67 @@ def replace_word(unknown: dict[str, Any], word: str) -> None:
 
 def model_controls() -> None:
     """The column beside the stage."""
-    st.segmented_control(
+    model = st.session_state.model
+    st.selectbox(
         "Model",
-        ("translator", "untrained"),
+        catalogue.offered(model),
         key="model",
-        required=True,
+        format_func=catalogue.title_of,
         on_change=switch_model,
-        help="The translator was trained for this app; the untrained model reads any words.",
+        help="All but the untrained one, which reads any words, were trained for this app, or by you.",
     )
-    (_untrained if st.session_state.model == "untrained" else _translator)()
+    if model == catalogue.UNTRAINED:
+        _untrained()
+    elif model == catalogue.TRANSLATOR:
+        _translator()
+    else:
+        _trained(model)
     st.button("Reset", on_click=reset, help="Back to the first sentence and its head", width="stretch")
+
+
+def text_input() -> None:
+    """Where a person says what the model reads."""
+    model = st.session_state.model
+    offer = catalogue.offer_of(model) if catalogue.is_trained(model) else None
+    if offer is not None and offer.reads_pictures:
+        typed = st.session_state.text
+        st.session_state.picture = int(typed) if typed.isdecimal() and 0 < int(typed) < MOST_PICTURES else 1
+        st.number_input(
+            "Picture: choose one of those never seen in training, by its number.",
+            1, MOST_PICTURES, key="picture", on_change=_choose_picture,
+        )  # fmt: skip
+        return
+    if offer is not None:
+        draw = st.text_area if offer.has_lines else st.text_input
+        draw("Text: type your own. See which tokens each token looks at.", key="text")
+        return
+    st.text_input(
+        "Sentence: type your own. A real transformer reads it; see which words each word looks at.",
+        key="text",
+        placeholder="Type a sentence",
+    )
+
+
+def _choose_picture() -> None:
+    st.session_state.text = str(st.session_state.picture)
+
+
+def _reads_pictures() -> bool:
+    model = st.session_state.model
+    offer = catalogue.offer_of(model) if catalogue.is_trained(model) else None
+    return offer is not None and offer.reads_pictures
+
+
+def _trained(model: str) -> None:
+    offer = catalogue.offer_of(model)
+    if offer is None:
+        return
+    config = offer.config
+    st.caption(offer.summary)
+    st.caption(
+        f"{config.get('kind')}: {config.get('n_layers')} layers, {config.get('n_heads')} heads, "
+        f"d_model {config.get('d_model')}, positions {config.get('positions')}"
+    )
 
 
 def _translator() -> None:
@@ -171,8 +252,21 @@ def _untrained() -> None:
         mask_choice.argument("mask_arg", st.session_state.mask, own_padding=True)
 
 
-def swap_of(text: str) -> tuple[str, str]:
-    """(label, sentence) of the button that changes the word which decides whom "it" means."""
+def swap_of(inputs: Inputs) -> tuple[str, str]:
+    """(label, text) of the button that shows another text: for a translator, one word is changed that decides
+    whom "it" means; for others, the next example. ("", "") where there is none.
+    """
+    offer = catalogue.offer_of(inputs.model) if catalogue.is_trained(inputs.model) else None
+    if offer is None:
+        return _other_word(inputs.text)
+    if offer.reads_pictures:
+        return "next picture", str(int(inputs.text) + 1) if inputs.text.isdecimal() else "1"
+    texts = [example["text"] for example in offer.examples]
+    after = texts[(texts.index(inputs.text) + 1) % len(texts)] if inputs.text in texts else offer.text
+    return ("next example", after) if after != inputs.text else ("", "")
+
+
+def _other_word(text: str) -> tuple[str, str]:
     words = text.split()
     for old, new in (("tired", "wide"), ("wide", "tired")):
         if old in words:

@@ -7,7 +7,7 @@ from typing import Any
 
 import streamlit as st
 
-from pages.shared import cache, controls, payload, state
+from pages.shared import cache, catalogue, controls, payload, state
 from pages.shared.link import read_link
 from pages.shared.payload import Body, Opened
 from pages.shared.state import Inputs, View
@@ -34,22 +34,26 @@ def body_of(inputs: Inputs, opened: Opened) -> Body:
         body = payload.build(subject_of(inputs), opened)
         return body, body.size
 
-    return cache.cached(cache.payloads, (inputs, opened), make)
+    return cache.cached(cache.payloads, (inputs, opened, catalogue.stamp_of(inputs.model)), make)
 
 
 @dataclass(frozen=True)
 class Current:
-    """The stage's bytes, a sentence if the widgets ask for the impossible, and unknown words."""
+    """The stage's bytes, a sentence if the widgets ask for the impossible, unknown words, and the tool of
+    `try_it` that goes with the model.
+    """
 
     payload: bytes | None
     problem: str | None
     unknown: list[dict[str, Any]]
+    tool: str
 
 
 def current() -> Current:
     """What the widgets ask for, computed; the last inputs that were possible, where these are not."""
     asked, problem = controls.inputs(), None
-    for inputs in (asked, st.session_state.get("last_good", replace(Inputs(), model=asked.model)), Inputs()):
+    usual = replace(Inputs(), model=asked.model, text=controls.opening_text(asked.model))
+    for inputs in (asked, st.session_state.get("last_good", usual), Inputs()):
         try:
             body = _computed(inputs)
         except ValueError as error:
@@ -57,8 +61,9 @@ def current() -> Current:
             continue
         st.session_state.last_good = inputs
         st.session_state.last_target = "".join(part["text"] for part in body.translation)
-        return Current(payload.pack(body, own_header(inputs, body)), problem, [] if problem else body.unknown)
-    return Current(None, problem, [])
+        packed, unknown = payload.pack(body, own_header(inputs, body)), [] if problem else body.unknown
+        return Current(packed, problem, unknown, body.tool)
+    return Current(None, problem, [], "")
 
 
 def _computed(inputs: Inputs) -> Body:
@@ -84,9 +89,8 @@ def _check_link(body: Body) -> bool:
     if st.session_state.get("link_checked"):
         return False
     st.session_state.link_checked = True
-    linked, stacks = st.session_state.view_link, body.stacks
+    linked, stacks, n_steps = st.session_state.view_link, body.stacks, max(1, body.n_steps)
     stack = next((s for s in stacks if s.id == linked.get("stack")), stacks[0])
-    n_steps = min(stacks[-1].n_query, payload.MAX_STEPS)
     counts = {"layer": stack.n_layers, "head": stack.n_heads, "heads": stack.n_heads, "step": n_steps}
     counts |= {"query": stack.n_query, "key": stack.n_key}
     rules = {}
@@ -114,16 +118,18 @@ def _opened(inputs: Inputs) -> Opened:
 
 def story(inputs: Inputs) -> dict[str, Any]:
     """The view a model opens with: the translator on the head that tells the story, the untrained one on all
-    heads.
+    heads, others as their card says.
     """
-    if inputs.model == "untrained":
-        return {"view": "grid"}
-    return {"view": "lines", **cache.card().showcase}
+    if inputs.model == catalogue.TRANSLATOR:
+        return {"view": "lines", **catalogue.card().showcase}
+    offer = catalogue.offer_of(inputs.model)
+    return {"view": "grid"} if offer is None else offer.story
 
 
 def own_header(inputs: Inputs, body: Body) -> dict[str, Any]:
     """The part of the header that belongs to this session: its view, its link, its buttons."""
-    label, text = controls.swap_of(inputs.text)
+    label, text = controls.swap_of(inputs)
+    see = _see(inputs)
     return {
         "generation": _generation(inputs),
         "linked": st.session_state.view_link,
@@ -134,8 +140,7 @@ def own_header(inputs: Inputs, body: Body) -> dict[str, Any]:
         "link": state.write_link(inputs),
         "swap": {"label": label, "text": text},
         "caption": CAPTIONS,
-        "see": _see(inputs),
-    }
+    } | ({"see": see} if see else {})
 
 
 def _generation(inputs: Inputs) -> int:
@@ -149,26 +154,32 @@ def _generation(inputs: Inputs) -> int:
 
 def _see(inputs: Inputs) -> str | None:
     """What an example is there to show; true of what the model itself makes of it, in its own direction."""
-    if inputs.model != "translator" or inputs.direction != "en-fr" or inputs.target.strip():
+    offer = catalogue.offer_of(inputs.model)
+    if offer is None or inputs.direction != "en-fr" or inputs.target.strip():
         return None
-    return next((e["see"] for e in cache.card().examples if e["text"] == inputs.text), None)
+    return next((e["see"] for e in offer.examples if e["text"] == inputs.text), None)
 
 
 def examples() -> None:
-    """One click to a sentence of each kind, and the words the translator knows."""
-    names = {example["text"]: example["label"] for example in cache.card().examples}
+    """One click to a text of each kind, and the words the translator knows."""
+    model = st.session_state.model
+    offer = catalogue.offer_of(model) or catalogue.offer_of(catalogue.TRANSLATOR)
+    assert offer is not None
+    names = {example["text"]: example["label"] for example in offer.examples}
     st.session_state.example = st.session_state.text if st.session_state.text in names else None
     with st.container(horizontal=True, vertical_alignment="center"):
         st.pills(
             "Examples", list(names), key="example", on_change=_choose_example,
             format_func=lambda text: names[text], label_visibility="collapsed",
         )  # fmt: skip
+        if catalogue.is_trained(model):
+            return
         words = st.popover("Words", on_change="rerun", help="All that the translator knows")
         if words.open:
             with words:
                 for language, name in (("en", "English"), ("fr", "French")):
                     known = sorted(
-                        w for w in cache.card().card["words"][language] if any(map(str.isalpha, w))
+                        w for w in catalogue.card().card["words"][language] if any(map(str.isalpha, w))
                     )
                     st.caption(f"{len(known)} {name} words")
                     st.text(", ".join(known))
@@ -184,7 +195,8 @@ def unknown_words(unknown: list[dict[str, Any]]) -> None:
     if not unknown:
         return
     with st.container(horizontal=True, vertical_alignment="center"):
-        st.markdown("Not in the translator's vocabulary, read as `<unk>`:")
+        whose = "model" if catalogue.is_trained(st.session_state.model) else "translator"
+        st.markdown(f"Not in the {whose}'s vocabulary, read as `<unk>`:")
         for at, found in enumerate(unknown):
             st.text(f"“{found['word']}”" + (" →" if found["suggestions"] else ""))
             for word in found["suggestions"]:

@@ -24,7 +24,8 @@ EXACT_BYTES = 400_000
 THUMB_BYTES = 300_000
 MIN_THUMB, MAX_THUMB = 24, 128
 TOP_TOKENS = 10
-MAX_STEPS = 128
+MAX_STEPS = {"encoder": 128, "decoder": 512}
+STEP_ROWS = 64  # whose probabilities are held at once
 ARRAYS = ("q", "k", "v", "z", "bias", "scores", "pattern")
 MATRICES = ("bias", "scores", "pattern")
 KEPT = ("encoder.norm", "decoder.norm", "logits")
@@ -196,6 +197,8 @@ class Body:
     unknown: list[dict[str, Any]]
     translation: list[dict[str, Any]]
     stacks: tuple[Stack, ...]
+    n_steps: int = 0
+    tool: str = ""
 
     @property
     def size(self) -> int:
@@ -220,20 +223,22 @@ def build(subject: Subject, opened: Opened) -> Body:
     trace = subject.run(collector)
     stacks, exact, parts = collector.blocks()
     side = "decoder" if "decoder" in subject.tokens else "encoder"
-    antecedents = subject.antecedents(trace)
+    antecedents, steps = subject.antecedents(trace), steps_of(subject, trace["logits"])
     header = {
         "tokens": subject.tokens, "scale": subject.scale,
         "stacks": stacks, "exact": exact,
-        "steps": steps_of(subject, trace["logits"]), "stepSide": side,
-        "antecedents": antecedents, **subject.extras,
+        "steps": steps, "stepSide": side,
+        "antecedents": antecedents, **subject.extras, **subject.concluded(trace),
     }  # fmt: skip
     return Body(
         to_json(header),
         b"".join(parts),
-        _focus(antecedents),
+        _focus(antecedents) or subject.focus,
         subject.unknown,
         subject.extras.get("translation", []),
         subject.stacks,
+        len(steps),
+        subject.tool,
     )
 
 
@@ -246,14 +251,24 @@ def _focus(antecedents: list[dict[str, Any]] | None) -> dict[str, int]:
 
 
 def steps_of(subject: Subject, logits: Any) -> list[dict[str, Any]]:
-    """The most probable tokens at each position, by softmax of the trace's logits."""
-    probabilities = logits[:MAX_STEPS, : len(subject.names)].double().softmax(-1)
-    values, ids = probabilities.topk(min(TOP_TOKENS, len(subject.names)))
-    following = [*(token["text"] for token in subject.tokens.get("decoder", [])[1:]), "<eos>"]
-    return [
-        {
-            "top": [[subject.names[i], float(f"{v:.6g}")] for i, v in zip(row_ids, row, strict=True)],
-            "chosen": following[at] if "decoder" in subject.tokens else None,
-        }
-        for at, (row_ids, row) in enumerate(zip(ids.tolist(), values.tolist(), strict=True))
-    ]
+    """The most probable outputs at each position, by softmax of the trace's logits; none where they are no
+    choice between names.
+    """
+    count = len(subject.names)
+    if not count:
+        return []
+    side = "decoder" if "decoder" in subject.tokens else "encoder"
+    steps: list[dict[str, Any]] = []
+    for rows in logits[: MAX_STEPS[side], :count].split(STEP_ROWS):
+        values, ids = rows.double().softmax(-1).topk(min(TOP_TOKENS, count))
+        for row_ids, row in zip(ids.tolist(), values.tolist(), strict=True):
+            top = [[subject.names[i], float(f"{v:.6g}")] for i, v in zip(row_ids, row, strict=True)]
+            steps.append({"top": top, "chosen": _chosen(subject, side, len(steps), top)})
+    return steps
+
+
+def _chosen(subject: Subject, side: str, at: int, top: list[list[Any]]) -> str | None:
+    """What a decoder goes on with after its token `at`."""
+    if side == "encoder":
+        return None
+    return subject.following[at] if at < len(subject.following) else str(top[0][0])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, fields
 
-from pages.shared import mask_choice
+from pages.shared import catalogue, mask_choice
 from pages.shared.link import characters, one_of, param, whole
 
 SHOWCASE = "the animal did not cross the street because it was too tired"
@@ -39,7 +39,7 @@ _head_set.__doc__ = "head numbers separated by dots, such as 0.2.3"
 class Inputs:
     """What the server computes from: the model, its sizes and the text."""
 
-    model: str = param("translator", one_of(("translator", "untrained")))
+    model: str = param("translator", catalogue.read_name)
     text: str = param(SHOWCASE, characters(MAX_CHARACTERS))
     direction: str = param("en-fr", one_of(("en-fr", "fr-en")))
     target: str = param("", characters(MAX_CHARACTERS))
@@ -79,20 +79,23 @@ class View:
 
 def write_link(inputs: Inputs) -> dict[str, str]:
     """The query parameters that describe `inputs`: what differs from the defaults and matters to the model
-    chosen.
+    chosen; its text always where that opens with a text of its own.
     """
     mine = read_by(inputs.model)
+    always = {"text"} if catalogue.is_trained(inputs.model) else set()
     return {
         spec.name: str(getattr(inputs, spec.name))
         for spec in fields(inputs)
-        if spec.name in mine and getattr(inputs, spec.name) != spec.default
+        if spec.name in mine and (spec.name in always or getattr(inputs, spec.name) != spec.default)
     }
 
 
 def read_by(model: str) -> set[str]:
     """The names of the inputs that matter to a model."""
-    shared, trained = {"model", "text"}, {"direction", "target", "beam", "padding"}
-    return {spec.name for spec in fields(Inputs)} - trained if model == "untrained" else shared | trained
+    shared, translating = {"model", "text"}, {"direction", "target", "beam", "padding"}
+    if model == catalogue.UNTRAINED:
+        return {spec.name for spec in fields(Inputs)} - translating
+    return shared if catalogue.is_trained(model) else shared | translating
 
 
 def scale_of(attention_scale: str) -> bool | float:

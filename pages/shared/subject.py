@@ -1,7 +1,8 @@
 """What Explore looks at: a model, its tokens and the run that fills a trace.
 
-`Subject` is all that the payload and the take-away need to know; the two functions below make one from the
-page's inputs. Everything here runs on the inference thread, because it imports torch.
+`Subject` is all that the payload and the take-away need to know; the functions below make one from the
+page's inputs, of a model with a task the one in `trained`. Everything here runs on the inference thread,
+because it imports torch.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, cast
 
+from pages.shared import catalogue
 from pages.shared.cache import cached, models, results, translator
 from pages.shared.state import MAX_UNTRAINED_TOKENS, Inputs, scale_of
 
@@ -33,7 +35,12 @@ class Stack:
 
 @dataclass(frozen=True)
 class Subject:
-    """A model about to read one text."""
+    """A model about to read one text.
+
+    names: of the logits' columns. following: what comes after each of a decoder's tokens; where one is
+    missing, the model's likeliest. extras: for the stage as it is; concluded: the same, once there is a
+    trace. focus: the step and the query to look at first. tool: what `try_it` offers with the model.
+    """
 
     stacks: tuple[Stack, ...]
     tokens: dict[str, list[dict[str, Any]]]
@@ -41,9 +48,13 @@ class Subject:
     run: Callable[[Callable[[str, Any], Any] | None], Any]
     code: str
     names: tuple[str, ...]
+    following: tuple[str | None, ...] = ()
     extras: dict[str, Any] = field(default_factory=dict)
     unknown: list[dict[str, Any]] = field(default_factory=list)
     antecedents: Callable[[Any], list[dict[str, Any]] | None] = lambda trace: None
+    concluded: Callable[[Any], dict[str, Any]] = lambda trace: {}
+    focus: dict[str, int] = field(default_factory=dict)
+    tool: str = ""
 
 
 STACK_TITLES = {"encoder.self": "Encoder self", "decoder.self": "Decoder self", "decoder.cross": "Cross"}
@@ -59,7 +70,11 @@ def subject_of(inputs: Inputs) -> Subject:
     """The subject that `inputs` describe; ValueError with a sentence where they cannot be met."""
     if not inputs.text.strip():
         raise ValueError("The sentence is empty; type at least one word, or choose an example.")
-    return _untrained(inputs) if inputs.model == "untrained" else _translator(inputs)
+    if catalogue.is_trained(inputs.model):
+        from pages.shared.trained import trained_subject
+
+        return trained_subject(inputs)
+    return _untrained(inputs) if inputs.model == catalogue.UNTRAINED else _translator(inputs)
 
 
 def _untrained(inputs: Inputs) -> Subject:
@@ -134,7 +149,7 @@ def _translator(inputs: Inputs) -> Subject:
     counts = {"encoder": len(source.tokens) + inputs.padding, "decoder": len(written.tokens)}
     padding = f", padding={inputs.padding}" if inputs.padding else ""
     return Subject(
-        stacks=tuple(_stack(name, lm.config, counts) for name in STACK_SIDES),
+        stacks=tuple(stack_of(name, lm.config, counts) for name in STACK_SIDES),
         tokens={
             "encoder": _marked(source) + [{"text": "<pad>", "mark": "special"}] * inputs.padding,
             "decoder": _marked(written),
@@ -149,6 +164,7 @@ def _translator(inputs: Inputs) -> Subject:
             f"trace = lm.trace({inputs.text!r}, {target!r}, direction={inputs.direction!r}{padding})"
         ),
         names=tuple(lm.tokenizer.vocabulary),
+        following=(*written.tokens[1:], "<eos>"),
         extras={
             "translation": _sentence(target),
             "typed": bool(forced),
@@ -159,11 +175,14 @@ def _translator(inputs: Inputs) -> Subject:
     )
 
 
-def _stack(name: str, config: Any, counts: dict[str, int]) -> Stack:
+def stack_of(name: str, config: Any, counts: dict[str, int]) -> Stack:
+    """The stack of a model that reads so many tokens a side."""
+    from models.engine.positions import has_bias
+
     query, key = STACK_SIDES[name]
     return Stack(
         name, STACK_TITLES[name], config.n_layers, config.n_heads, config.head_size,
-        query, key, counts[query], counts[key],
+        query, key, counts[query], counts[key], has_bias(config.positions) and query == key,
     )  # fmt: skip
 
 

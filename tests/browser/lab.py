@@ -93,6 +93,11 @@ class Lab:
         self.page.evaluate("new Promise((done) => requestAnimationFrame(() => setTimeout(done, 100)))")
         assert len(self.sent) == before, "a frame was sent to the server"
 
+    def choose_model(self, title: str) -> None:
+        """Pick another model in the column beside the stage."""
+        self.page.get_by_test_id("stSelectbox").filter(has_text="Model").get_by_role("combobox").click()
+        self.page.get_by_role("option", name=title, exact=True).click()
+
     def type(self, text: str) -> None:
         self.sentence.fill(text)
         self.sentence.press("Enter")

@@ -80,7 +80,7 @@ def test_a_link_to_a_forced_target_in_the_cross_stack(lab: Lab, new_lab: NewLab)
 def test_a_link_made_by_editing_everything_on_the_page(lab: Lab, new_lab: NewLab) -> None:
     lab.open()
     with lab.redrawn():
-        lab.page.get_by_role("radio", name="untrained").click()
+        lab.choose_model("untrained")
     with lab.redrawn():
         lab.type("ein Satz, über den man reden kann & mehr?")
     lab.page.get_by_role("slider", name="Seed").press("ArrowRight")

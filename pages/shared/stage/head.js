@@ -87,7 +87,7 @@ class HeadView {
 
   /* Decoder rows after the chosen step have not happened yet. */
   hiddenFrom() {
-    return this.stage.stepMatters() ? this.stage.view.step : Infinity;
+    return this.stage.lastRow();
   }
 
   table() {

@@ -82,7 +82,7 @@ class LinesView {
   }
 
   lastQuery() {
-    return this.stage.stepMatters() ? this.stage.view.step : Infinity;
+    return this.stage.lastRow();
   }
 
   /* The cells of one head that are in focus and drawn: calls visit(query, key, weight). */

@@ -16,11 +16,16 @@ class OutputView {
     const { view } = this.stage;
     return el(
       "div",
-      { class: "steps", role: "group", "aria-label": "Steps" },
+      { class: header.pooled ? "steps absent" : "steps", role: "group", "aria-label": "Steps" },
       header.steps.slice(0, 128).map((step, at) =>
-        el("button", { type: "button", "aria-pressed": String(at === view.step), "data-step": at, text: shorten(step.chosen ?? header.tokens[header.stepSide][at].text, 18), onclick: () => this.choose(at) }),
+        el("button", { type: "button", "aria-pressed": String(at === view.step), "data-step": at, text: shorten(this.stepName(header, step, at), 18), onclick: () => this.choose(at) }),
       ),
     );
+  }
+
+  /* A decoder's step is known by what comes next, as far as that is written. */
+  stepName(header, step, at) {
+    return step.chosen ?? (header.stepSide === "decoder" ? "?" : header.tokens[header.stepSide][at].text);
   }
 
   choose(at) {
@@ -28,12 +33,15 @@ class OutputView {
     this.root.querySelector(`.steps button[data-step="${at}"]`)?.focus();
   }
 
+  titleOf({ stepSide }, token) {
+    return stepSide === "decoder" ? `Step ${this.stage.view.step + 1}: after “${token}” comes` : `Read at “${token}”`;
+  }
+
   bars(header) {
     const { view, theme } = this.stage;
     const step = header.steps[view.step];
     if (!step) return el("section");
-    const tokens = header.tokens[header.stepSide];
-    const title = header.stepSide === "decoder" ? `Step ${view.step + 1}: after “${tokens[view.step].text}” comes` : `Read at “${tokens[view.step].text}”`;
+    const title = header.pooled ?? this.titleOf(header, header.tokens[header.stepSide][view.step].text);
     const rows = step.top.map(([token, probability]) =>
       el("tr", { class: token === step.chosen ? "chosen" : null }, [
         el("th", { scope: "row", text: shorten(token, 20), title: token }),

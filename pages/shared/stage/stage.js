@@ -56,9 +56,11 @@ class Stage {
     this.stepBar = el("div", { class: "step" }, [el("span", { class: "choice-label", text: "step", "aria-hidden": "true" }), this.slider, this.stepText]);
     this.panel = el("div", { class: "panel" });
     this.translation = el("p", { class: "translation" });
+    this.pictures = new Pictures();
     this.root = el("div", { class: "stage" }, [
       el("div", { class: "story" }, [this.notice, el("div", { class: "actions" }, [this.swap, this.all, this.take, this.copy])]),
       this.translation,
+      this.pictures.root,
       el("div", { class: "bar" }, [this.viewChoice.root, this.stackChoice.root, this.stepBar]),
       el("div", { class: "bar" }, [this.layerChoice.root, this.headChoice.root, this.showChoice.root, this.rangeChoice.root, this.sortChoice.root]),
       this.panel,
@@ -83,6 +85,12 @@ class Stage {
     return this.stack.querySide === "decoder" && this.data.header.stepSide === "decoder";
   }
 
+  /* The last row that has happened: all of them at the last step that was sent, of a long text too. */
+  lastRow() {
+    const { view, data } = this;
+    return this.stepMatters() && view.step < data.header.steps.length - 1 ? view.step : Infinity;
+  }
+
   receive(bytes, send) {
     const atEnd = this.data && this.view.step === this.data.header.steps.length - 1;
     this.act = send;
@@ -96,7 +104,7 @@ class Stage {
       if ((header.linked.key ?? header.focus.key) === undefined) this.view.key = this.heaviest(this.view.query) ?? this.view.key;
     } else {
       if (this.focusToken !== header.focusToken && this.view.stack === "encoder.self") Object.assign(this.view, header.focus);
-      if (atEnd) this.view.step = null; // the last step of another text is its own
+      if (atEnd && header.focus.step === undefined) this.view.step = null; // the last step of another text is its own
     }
     this.viewToken = header.viewToken;
     this.focusToken = header.focusToken;
@@ -118,6 +126,7 @@ class Stage {
     const { data } = this;
     const stack = data.stack(view.stack);
     const within = (at, count) => Math.max(0, Math.min(count - 1, at ?? 0));
+    if (view.view === "output" && !data.header.steps.length) view.view = "grid";
     view.stack = stack.id;
     view.layer = within(view.layer, stack.layers);
     view.head = within(view.head, stack.heads);
@@ -204,7 +213,8 @@ class Stage {
   drawBars() {
     const { view, data, stack, theme } = this;
     const upTo = (count) => Array.from({ length: count }, (_, at) => ({ value: at, text: String(at) }));
-    this.viewChoice.update(VIEWS, [view.view]);
+    const nSteps = data.header.steps.length;
+    this.viewChoice.update(nSteps ? VIEWS : VIEWS.filter((v) => v.value !== "output"), [view.view]);
     this.stackChoice.update(data.stacks.map((s) => ({ value: s.id, text: s.title })), [stack.id]);
     this.layerChoice.update(upTo(stack.layers), [view.layer]);
     const chips = upTo(stack.heads).map((chip) => ({ ...chip, colour: theme.heads[chip.value % theme.heads.length], title: stack.labels[view.layer * stack.heads + chip.value] || undefined }));
@@ -219,7 +229,7 @@ class Stage {
     visible(this.sortChoice.root, view.view === "grid");
     visible(this.layerChoice.root, view.view !== "grid" && view.view !== "output");
     visible(this.headChoice.root, view.view !== "grid" && view.view !== "output");
-    visible(this.stepBar, this.stepMatters() && view.view !== "grid" || view.view === "output");
+    visible(this.stepBar, (this.stepMatters() && view.view !== "grid") || (view.view === "output" && nSteps > 1));
     this.drawStep();
   }
 
@@ -235,8 +245,10 @@ class Stage {
   drawNotice() {
     const { swap } = this.data.header;
     this.swap.textContent = swap.label;
+    this.swap.classList.toggle("absent", !swap.label);
     this.notice.replaceChildren(...caption(this));
     this.translation.replaceChildren(...translationOf(this.data.header));
+    this.pictures.draw(this.data.header.pictures || []);
   }
 
   copyLink() {
@@ -264,7 +276,7 @@ function caption(stage) {
   const { data, view, stack } = stage;
   const strong = (side, at, role) => el("strong", { class: role, text: `“${shorten(data.tokens(side)[at].text, 18)}”` });
   const words = (text) => document.createTextNode(text);
-  if (view.view === "output" || view.view === "grid") return [words(data.header.caption[view.view])];
+  if (view.view === "output" || view.view === "grid") return [words({ ...data.header.caption, ...data.header.captions }[view.view])];
   const row = stage.row(view.query);
   if (view.view === "lines" && view.pinned === "none")
     return [words(`Layer ${view.layer}, ${view.heads.length > 1 ? "heads" : "head"} ${view.heads.join(", ")}: hover a token to see where it looks.`)];
@@ -281,11 +293,12 @@ function caption(stage) {
   ];
 }
 
-/* The translation with its pronouns standing out, and what the example is there to show. */
+/* What the model wrote, a translation with its pronouns standing out, and what the example is there to show. */
 function translationOf({ translation, typed, see }) {
-  if (!translation) return [];
-  const parts = translation.map((part) => (part.strong ? el("strong", { text: part.text }) : document.createTextNode(part.text)));
-  return [document.createTextNode(typed ? "→ typed: " : "→ "), ...parts, ...(see ? [document.createTextNode(` · ${see}`)] : [])];
+  const words = (text) => document.createTextNode(text);
+  const parts = (translation || []).map((part) => (part.strong ? el("strong", { text: part.text }) : words(part.text)));
+  if (parts.length) parts.unshift(words(typed ? "→ typed: " : "→ "));
+  return see ? [...parts, words(parts.length ? ` · ${see}` : see)] : parts;
 }
 
 const URL_FIELDS = ["view", "stack", "layer", "head", "heads", "show", "range", "sort", "step", "query", "key", "pinned", "q0", "k0"];

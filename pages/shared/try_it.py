@@ -1,0 +1,78 @@
+"""What Explore offers with a trained model: to mask words, or to let it go on writing."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from pages.shared import cache, controls
+
+MASK = "[MASK]"
+MOST_WORDS = 60
+MOST_NEW = 100
+
+
+def tool(name: str) -> None:
+    """Draws the tool of `Subject.tool`; "" is none."""
+    if name == "mask":
+        _masks()
+    elif name == "continue":
+        _continuation()
+
+
+def _masks() -> None:
+    """The words of the text: a click masks one, another shows it again."""
+    words = st.session_state.text.split()[:MOST_WORDS]
+    hidden = _hidden()
+    st.session_state.masked = [at for at, word in enumerate(words) if word == MASK]
+    st.pills(
+        "Click a word to mask it; what the model would write there is in the Output view.",
+        range(len(words)),
+        selection_mode="multi",
+        key="masked",
+        format_func=lambda at: hidden.get(at, words[at]) if at < len(words) else "",
+        on_change=_mask,
+    )
+
+
+def _hidden() -> dict[int, str]:
+    """The words behind the masks of the text that is shown, by place; a typed [MASK] hides none."""
+    kept = st.session_state.get("hidden_words", {})
+    return kept.get("words", {}) if kept.get("text") == st.session_state.text else {}
+
+
+def _mask() -> None:
+    words, hidden = st.session_state.text.split(), _hidden()
+    chosen = set(st.session_state.masked)
+    hidden |= {at: word for at, word in enumerate(words) if at in chosen and word != MASK}
+    shown = [hidden.get(at, word) for at, word in enumerate(words)]
+    text = " ".join(MASK if at in chosen else word for at, word in enumerate(shown))
+    st.session_state.text = text
+    st.session_state.hidden_words = {"text": text, "words": hidden}
+
+
+def _continuation() -> None:
+    """Lets the model write on; what it wrote joins the text."""
+    left, middle, right = st.columns([2, 2, 1], vertical_alignment="bottom")
+    left.slider(
+        "Temperature", 0.0, 2.0, 0.8, 0.1, key="temperature",
+        help="Logits are divided by it before the softmax; 0: always the most probable next token",
+    )  # fmt: skip
+    middle.slider("Tokens to write", 1, MOST_NEW, 40, key="n_new", help="No more than the model can read")
+    right.button("Continue", on_click=_continue, width="stretch")
+
+
+def _continue() -> None:
+    session = st.session_state
+    session.n_drawn = session.get("n_drawn", -1) + 1
+
+    def write() -> str:
+        lm = cache.trained(session.model)
+        count = min(session.n_new, lm.config.max_len - 1)
+        return lm.generate(
+            session.text, max_new_tokens=count, temperature=session.temperature, seed=session.n_drawn
+        )
+
+    try:
+        controls.say(session.text + cache.on_worker(write))
+    except ValueError as error:
+        session.link_problems = [str(error)]
