@@ -1,0 +1,128 @@
+"""Film reviews whose verdict is known: by negation, and by which of two clauses has the last word."""
+
+from __future__ import annotations
+
+import hashlib
+import random
+import re
+from dataclasses import dataclass
+from functools import cache
+
+from models.data.sentiment import words
+from models.data.sentiment.words import ADJECTIVES, THINGS, VERBS, Opinion, Thing
+
+_SALT = "reviews"
+_HELD_OUT_SHARE = 10  # one pair of thing and opinion in ten
+_SLOT = re.compile(r"\{\w+\}")
+Key = tuple[Thing, Opinion]
+
+
+@dataclass(frozen=True)
+class Clause:
+    """One judgement; `positive` is what it says in the end, its negation counted."""
+
+    text: str
+    key: Key
+    negated: bool
+    positive: bool
+
+
+@dataclass(frozen=True)
+class Review:
+    """Words between spaces. `chief`: the clause that decides, `rival`: the other one, if any."""
+
+    text: str
+    chief: Clause
+    rival: Clause | None = None
+
+    @property
+    def positive(self) -> bool:
+        return self.chief.positive
+
+    @property
+    def contrast(self) -> bool:
+        """The other clause says the opposite."""
+        return self.rival is not None and self.rival.positive != self.chief.positive
+
+    @property
+    def negated(self) -> bool:
+        """Only who reads a negation can tell the verdict: every clause that gives it has one."""
+        alone = self.rival is None or self.contrast
+        return self.chief.negated and (alone or (self.rival is not None and self.rival.negated))
+
+
+def is_held_out(key: Key) -> bool:
+    """True for one pair of thing and opinion in ten, the same ones everywhere: they never meet in training,
+    negated or not.
+    """
+    digest = hashlib.sha256("|".join((_SALT, key[0].text, key[1].text)).encode()).digest()
+    return int.from_bytes(digest[:8], "big") % _HELD_OUT_SHARE == 0
+
+
+def sample_review(rng: random.Random, *, held_out: bool = False) -> Review:
+    """A review, as often positive as negative and as often negated as not.
+
+    Neither a negation nor a word that judges tells the verdict by itself. In a held-out review the pair that
+    decides is a held-out one, and any other pair is one of training's.
+    """
+    positive = rng.random() < 0.5
+    chief = _clause(rng, positive, held_out)
+    form = rng.random()
+    if form < 0.4:
+        text, rival = chief.text, None
+    elif form < 0.55:
+        rival = _clause(rng, positive, False)
+        text = rng.choice(words.AGREEING).format(chief=chief.text, same=rival.text)
+    else:
+        rival = _clause(rng, not positive, False)
+        text = rng.choice(words.CONTRASTING).format(chief=chief.text, other=rival.text)
+    return Review(_dressed(rng, text), chief, rival)
+
+
+@cache
+def vocabulary() -> tuple[str, ...]:
+    """Every word that a review can have, sorted."""
+    frames = (words.STATES, words.NEGATED_STATES, words.ACTIONS, words.NEGATED_ACTIONS)
+    sentences = (*(text for frame in frames for text in frame), *words.AGREEING, *words.CONTRASTING)
+    fillers = (*words.NEUTRAL, *words.WHEN, *words.WHERE, *words.VERY, *words.VERY_MUCH)
+    texts = [_SLOT.sub(" ", text.replace("{was}n't", "wasn't weren't")) for text in (*sentences, *fillers)]
+    texts += [f"{thing.text} {thing.verb}" for thing in THINGS]
+    texts += [f"{opinion.text} {opinion.base}" for opinion in (*ADJECTIVES, *VERBS)]
+    return tuple(sorted({word for text in (*texts, "a an .") for word in text.split()}))
+
+
+@cache
+def _keys(verbs: bool, positive: bool, held_out: bool) -> list[Key]:
+    opinions = [opinion for opinion in (VERBS if verbs else ADJECTIVES) if opinion.positive == positive]
+    keys = [(thing, opinion) for thing in THINGS for opinion in opinions]
+    return [key for key in keys if is_held_out(key) == held_out]
+
+
+def _clause(rng: random.Random, positive: bool, held_out: bool) -> Clause:
+    negated, verbs = rng.random() < 0.5, rng.random() < 0.25
+    thing, opinion = key = rng.choice(_keys(verbs, positive != negated, held_out))
+    frames: tuple[str, ...] = words.NEGATED_STATES if negated else words.STATES
+    if verbs:
+        frames = words.NEGATED_ACTIONS if negated else words.ACTIONS
+    text = rng.choice(frames).format(
+        thing=thing.text,
+        noun=thing.noun,
+        was=thing.verb,
+        a=("an" if opinion.text[0] in "aeiou" else "a") if thing.countable else "",
+        word=opinion.text,
+        base=opinion.base,
+        very=rng.choice(words.VERY_MUCH if verbs else words.VERY),
+    )
+    return Clause(" ".join(text.split()), key, negated, positive)
+
+
+def _dressed(rng: random.Random, text: str) -> str:
+    """With a full stop, mostly, and sometimes with a sentence before or after that judges nothing."""
+    beside, place = "", rng.random()
+    if place < 0.3:
+        beside = rng.choice(words.NEUTRAL).format(when=rng.choice(words.WHEN), where=rng.choice(words.WHERE))
+    if place < 0.15:
+        return " ".join(f"{beside} {text} .".split())
+    if place < 0.3:
+        return " ".join(f"{text} . {beside}".split())
+    return f"{text} ." if place < 0.8 else text

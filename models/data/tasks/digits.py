@@ -1,0 +1,45 @@
+"""The handwritten digits of 8 by 8 pixels that come with scikit-learn: no download."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from models.data.pictures import PictureSet, digits
+from models.data.tasks.options import option
+from models.data.tasks.pictures import Autoencoder, Classifier, Pictures
+
+
+@dataclass(frozen=True, kw_only=True)
+class Digits(Pictures):
+    """1,797 digits, 359 of them held out."""
+
+    parts: str = option("rows", "what becomes a position: rows, or patches", choices=("rows", "2x2", "4x4"))
+
+    @property
+    def pictures(self) -> PictureSet:
+        return digits()
+
+
+@dataclass(frozen=True, kw_only=True)
+class DigitsAutoencoder(Digits, Autoencoder):
+    """Read a handwritten digit of 8 by 8 pixels, and write it again."""
+
+    name = "digits-autoencoder"
+    title = "Digits: rebuild the picture"
+    see = (
+        "A part can copy itself through the residual stream, so no head need look elsewhere. Hide some "
+        "parts, and see which others a hidden one asks."
+    )
+    sizes = {"n_layers": 2, "n_heads": 8, "d_model": 32, "positions": "learned"}
+    training = {"steps": 1500, "batch_size": 64, "learning_rate": 3e-3}
+
+
+@dataclass(frozen=True, kw_only=True)
+class DigitsClassifier(Digits, Classifier):
+    """Read a handwritten digit of 8 by 8 pixels, and say which it is."""
+
+    name = "digits-classifier"
+    title = "Digits: say which it is"
+    see = "The answer is read at [CLS]: its row shows which parts of the picture each head looks at."
+    sizes = {"n_layers": 2, "n_heads": 4, "d_model": 64, "positions": "learned"}
+    training = {"steps": 1000, "batch_size": 64, "learning_rate": 2e-3}

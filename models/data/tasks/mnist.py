@@ -1,0 +1,51 @@
+"""MNIST (LeCun et al. 1998), or any pictures in its format: downloaded on request, or from files."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from models.data.pictures import PictureSet, idx_pair
+from models.data.tasks.options import option
+from models.data.tasks.pictures import Autoencoder, Classifier, Pictures
+
+_ENDINGS = (".gz", "-ubyte", ".idx")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Mnist(Pictures):
+    """Pictures of 28 by 28 pixels, or of another size where files are named; a fifth is held out."""
+
+    parts: str = option("rows", "what becomes a position: rows, or patches", choices=("rows", "4x4", "7x7"))
+    images: str = option("", "IDX file of pictures, plain or .gz; empty: the downloaded ones", file=_ENDINGS)
+    labels: str = option("", "IDX file of their labels; empty: the downloaded ones", file=_ENDINGS)
+
+    @property
+    def pictures(self) -> PictureSet:
+        return idx_pair(Path(self.images), Path(self.labels))
+
+
+@dataclass(frozen=True, kw_only=True)
+class MnistAutoencoder(Mnist, Autoencoder):
+    """Read a handwritten digit of 28 by 28 pixels, and write it again."""
+
+    name = "mnist-autoencoder"
+    title = "MNIST: rebuild the picture"
+    see = (
+        "A part can copy itself through the residual stream, so no head need look elsewhere. Hide some "
+        "parts, and see which others a hidden one asks."
+    )
+    sizes = {"n_layers": 2, "n_heads": 8, "d_model": 64, "positions": "learned"}
+    training = {"steps": 1000, "batch_size": 32, "learning_rate": 3e-3}
+
+
+@dataclass(frozen=True, kw_only=True)
+class MnistClassifier(Mnist, Classifier):
+    """Read a handwritten digit of 28 by 28 pixels, and say which it is."""
+
+    name = "mnist-classifier"
+    title = "MNIST: say which digit it is"
+    see = "The answer is read at [CLS]: its row shows which parts of the picture each head looks at."
+    shift: int = option(1, "training pictures are moved by up to so many pixels", low=0, high=4)
+    sizes = {"n_layers": 2, "n_heads": 4, "d_model": 64, "positions": "learned"}
+    training = {"steps": 1500, "batch_size": 64, "learning_rate": 2e-3}

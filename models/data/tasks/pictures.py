@@ -1,0 +1,195 @@
+"""Pictures as training tasks: rebuilding them, and naming what they show, over any set of pictures."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, cast
+
+import torch
+from torch import Tensor
+from torch.nn.functional import mse_loss
+
+from models.data.pictures import Parts, PictureSet
+from models.data.pictures.changes import BLANK, hidden, moved
+from models.data.pictures.parts import Cut
+from models.data.tasks.batch import Batch, Reading, Sample
+from models.data.tasks.options import option
+from models.data.tasks.task import Task, generator_of
+from models.engine.transformer import Transformer
+
+_SHOWN = 10  # pictures at a time
+_CLS = "[CLS]"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Pictures(Task):
+    """Pictures whose parts are the positions, and whose pixels are the channels.
+
+    parts: "rows", or the size of square patches as "4x4"; a subclass says which of them divide its pictures.
+    """
+
+    kind = "encoder-only"
+
+    parts: str
+
+    @property
+    @abstractmethod
+    def pictures(self) -> PictureSet:
+        """Those to train on and those held out. Raises ValueError where they cannot be had."""
+
+    @cached_property
+    def cut(self) -> Parts:
+        """How the pictures are cut into parts."""
+        return Parts(*self.pictures.size, cast(Cut, self.parts))
+
+    def draw(self, generator: torch.Generator, size: int, *, held_out: bool = False) -> tuple[Tensor, Tensor]:
+        """Pictures [picture, row, column] and labels: held-out ones each at most once, while they last."""
+        if not held_out:
+            at = torch.randint(len(self.pictures.training), (size,), generator=generator)
+            return self.pictures.training[at], self.pictures.training_labels[at]
+        n = len(self.pictures.held_out)
+        rounds = [torch.randperm(n, generator=generator) for _ in range(-(-size // n))]
+        at = torch.cat(rounds)[:size]
+        return self.pictures.held_out[at], self.pictures.held_out_labels[at]
+
+    def probe(self) -> Reading:
+        return self.read("1")
+
+    def read(self, text: str) -> Reading:
+        """The held-out picture with the number `text`, from 1."""
+        n = len(self.pictures.held_out)
+        if not text.strip().isdecimal() or not 1 <= int(text) <= n:
+            raise ValueError(f"{text.strip()[:40]!r} is the number of no picture; type one from 1 to {n:,}")
+        return self._reading(int(text))
+
+    @abstractmethod
+    def _reading(self, number: int) -> Reading: ...
+
+
+@dataclass(frozen=True, kw_only=True)
+class Autoencoder(Pictures):
+    """Write the picture that was read; with hidden parts, those too (He et al. 2021)."""
+
+    hidden: float = option(0.0, "share of the parts that only the others can tell", low=0, high=0.9)
+
+    def dictates(self) -> dict[str, Any]:
+        n_channels = self.cut.size
+        return {
+            "vocab_size": 1,
+            "pad_id": None,
+            "max_len": self.cut.count,
+            "input_channels": n_channels,
+            "n_outputs": n_channels,
+            "tied_embeddings": False,
+            "pooling": "none",
+        }
+
+    def batch(self, generator: torch.Generator, size: int, *, held_out: bool = False) -> Batch:
+        parts = self.cut.split(self.draw(generator, size, held_out=held_out)[0])
+        return Batch((hidden(parts, self.hidden, generator),), parts)
+
+    def losses(self, model: Transformer, batch: Batch, *, label_smoothing: float = 0.0) -> dict[str, Tensor]:
+        """The mean squared error of a pixel; there are no labels to smooth."""
+        return {"loss": mse_loss(model(*batch.inputs).float(), batch.targets)}
+
+    @torch.no_grad()
+    def score(self, model: Transformer, batch: Batch) -> dict[str, float]:
+        """Squared errors as shares of the pictures' variance about the mean picture: less is better, 0 best.
+
+        That of PCA with `d_model` numbers for a whole picture stands beside, as what is to be beaten.
+        """
+        originals, made = (self.cut.join(p.cpu().float()) for p in (batch.targets, model(*batch.inputs)))
+        variance = mse_loss(self.pictures.mean.expand_as(originals), originals)
+        rebuilt = self.pictures.pca(originals, model.config.d_model)
+        return {
+            "error (share of variance)": (mse_loss(made, originals) / variance).item(),
+            "error of PCA": (mse_loss(rebuilt, originals) / variance).item(),
+        }
+
+    @torch.no_grad()
+    def samples(self, model: Transformer, seed: int) -> list[Sample]:
+        """Ten held-out pictures, and what the model makes of them."""
+        batch = self.batch(generator_of(seed, 0), _SHOWN, held_out=True)
+        made = model(*(i.to(next(model.parameters()).device) for i in batch.inputs))
+        return [Sample(originals=self.cut.join(batch.targets), pictures=self.rebuilt(made))]
+
+    def rebuilt(self, logits: Tensor) -> Tensor:
+        """Logits [picture, position, channel] as pictures [picture, row, column] in 0..1."""
+        return self.cut.join(logits.detach().cpu().float()).clamp(0, 1)
+
+    def outputs(self) -> tuple[str, ...]:
+        return ()
+
+    def _reading(self, number: int) -> Reading:
+        parts = self.cut.split(self.pictures.held_out[number - 1 : number])
+        seen = hidden(parts, self.hidden, generator_of(0, number))
+        blank = (seen == BLANK).all(dim=2)[0].tolist()
+        labels = [f"{label}, hidden" if b else label for label, b in zip(self.cut.labels, blank, strict=True)]
+        picture = self.cut.join(seen)[0].clamp(min=0)
+        return Reading((seen,), {"encoder": labels}, str(number), picture)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Classifier(Pictures):
+    """Say what a picture shows, from the mean of all positions or from a [CLS] that stands before them."""
+
+    pool: str = option("cls", "where the answer is read: [CLS], or the mean", choices=("cls", "mean"))
+    shift: int = option(0, "training pictures are moved by up to so many pixels", low=0, high=4)
+
+    @cached_property
+    def classes(self) -> tuple[str, ...]:
+        """What a picture may show."""
+        return tuple(str(number) for number in range(self.pictures.n_classes))
+
+    def dictates(self) -> dict[str, Any]:
+        return {
+            "vocab_size": 1,
+            "pad_id": None,
+            "max_len": self.cut.count + (self.pool == "cls"),
+            "input_channels": self.cut.size,
+            "n_outputs": len(self.classes),
+            "tied_embeddings": False,
+            "pooling": "first" if self.pool == "cls" else "mean",
+        }
+
+    def batch(self, generator: torch.Generator, size: int, *, held_out: bool = False) -> Batch:
+        pictures, labels = self.draw(generator, size, held_out=held_out)
+        if self.shift and not held_out:
+            pictures = moved(pictures, self.shift, generator)
+        return Batch((self._framed(pictures),), labels[:, None])
+
+    @torch.no_grad()
+    def score(self, model: Transformer, batch: Batch) -> dict[str, float]:
+        right = model(*batch.inputs).argmax(dim=-1) == batch.targets
+        return {"accuracy": right.double().mean().item()}
+
+    @torch.no_grad()
+    def samples(self, model: Transformer, seed: int) -> list[Sample]:
+        """Ten held-out pictures, and what the model takes them for."""
+        pictures, labels = self.draw(generator_of(seed, 0), _SHOWN, held_out=True)
+        best = model(self._framed(pictures).to(next(model.parameters()).device)).argmax(dim=-1)[:, 0]
+        made, wanted = (" ".join(self.classes[at] for at in ids.tolist()) for ids in (best, labels))
+        return [Sample(made=made, wanted=wanted, originals=pictures)]
+
+    def outputs(self) -> tuple[str, ...]:
+        return self.classes
+
+    def learnt(self) -> dict[str, Any]:
+        return {"classes": list(self.classes)}
+
+    def restore(self, learnt: dict[str, Any]) -> None:
+        vars(self)["classes"] = tuple(learnt["classes"])  # where the cached property keeps it
+
+    def _framed(self, pictures: Tensor) -> Tensor:
+        """Parts, with a blank one for [CLS] before them where the answer is read there."""
+        parts = self.cut.split(pictures)
+        if self.pool == "mean":
+            return parts
+        return torch.cat((torch.full_like(parts[:, :1], BLANK), parts), dim=1)
+
+    def _reading(self, number: int) -> Reading:
+        picture = self.pictures.held_out[number - 1]
+        labels = [_CLS] * (self.pool == "cls") + self.cut.labels
+        return Reading((self._framed(picture[None]),), {"encoder": labels}, str(number), picture)

@@ -1,0 +1,45 @@
+"""A text file of any origin as text: bounded, decoded by its mark, and refused in words where it is none."""
+
+from __future__ import annotations
+
+import codecs
+from pathlib import Path
+
+MAX_BYTES = 200 << 20
+_MARKS = (  # a byte order mark says what the text is; that of UTF-32 begins like that of UTF-16
+    (codecs.BOM_UTF8, "utf-8-sig"),
+    (codecs.BOM_UTF32_LE, "utf-32"),
+    (codecs.BOM_UTF32_BE, "utf-32"),
+    (codecs.BOM_UTF16_LE, "utf-16"),
+    (codecs.BOM_UTF16_BE, "utf-16"),
+)
+
+
+def read_text(path: Path) -> str:
+    """The file's text with lines ended by "\\n": UTF-8, or what its byte order mark says.
+
+    Raises ValueError, with value, rule and remedy, for a file that is missing, empty, larger than 200 MiB or
+    no text.
+    """
+    try:
+        with path.open("rb") as file:
+            raw = file.read(MAX_BYTES + 1)
+    except OSError as error:
+        raise ValueError(
+            f"{path.name!r} cannot be read ({error.strerror}); choose a file that is there"
+        ) from None
+    if len(raw) > MAX_BYTES:
+        raise ValueError(f"{path.name!r} is larger than {MAX_BYTES >> 20} MiB; give a part of it")
+    encoding = next((name for mark, name in _MARKS if raw.startswith(mark)), "utf-8")
+    try:
+        text = raw.decode(encoding)
+    except UnicodeDecodeError as error:
+        raise ValueError(
+            f"{path.name!r} is no text in UTF-8 or with a byte order mark (byte {error.start:,} is none of "
+            "it); save it as UTF-8"
+        ) from None
+    if "\0" in text:
+        raise ValueError(f"{path.name!r} holds zero bytes, as no text does; choose a text file, in UTF-8")
+    if not text.strip():
+        raise ValueError(f"{path.name!r} is empty; choose a file with text in it")
+    return text.replace("\r\n", "\n").replace("\r", "\n")
