@@ -6,7 +6,7 @@ import random
 import zlib
 from abc import abstractmethod
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, ClassVar
 
@@ -73,9 +73,10 @@ class Algorithmic(Task):
         return self._batch(rows)
 
     def probe(self) -> Reading:
-        """The first held-out question, with its answer."""
+        """The first held-out question, with its answer; its text is what one types to have it answered."""
         question = self._held_out(1)[0]
-        return self.read(question + EQUALS + self.answer(question)[:-1])
+        reading = self.read(question + EQUALS + self.answer(question)[:-1])
+        return replace(reading, text=question + EQUALS)
 
     def read(self, text: str) -> Reading:
         """A question, with its "=" or without; what follows the "=" is read as it stands, wrong or right.
