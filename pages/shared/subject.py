@@ -68,12 +68,12 @@ PRONOUNS = ("ils", "elles", "il", "elle", "they", "it")
 
 def subject_of(inputs: Inputs) -> Subject:
     """The subject that `inputs` describe; ValueError with a sentence where they cannot be met."""
-    if not inputs.text.strip():
-        raise ValueError("The sentence is empty; type at least one word, or choose an example.")
     if catalogue.is_trained(inputs.model):
         from pages.shared.trained import trained_subject
 
         return trained_subject(inputs)
+    if not inputs.text.strip():
+        raise ValueError("The sentence is empty; type at least one word, or choose an example.")
     return _untrained(inputs) if inputs.model == catalogue.UNTRAINED else _translator(inputs)
 
 

@@ -80,8 +80,9 @@ class Shown:
 
     def figure(self, *, dark: bool) -> go.Figure:
         """The Plotly figure of the view that is on the stage."""
+        view = self.view.view if self.subject.names or self.view.view != "output" else "grid"
         make = {"grid": self._grid, "lines": self._lines, "numbers": self._numbers, "output": self._output}
-        return make.get(self.view.view, self._heatmap)(dark)
+        return make.get(view, self._heatmap)(dark)
 
     def _window(self, *, until_step: bool = False) -> tuple[slice, slice]:
         """The queries and keys of the figure; a decoder's rows after the step have not happened yet."""
