@@ -124,7 +124,8 @@ def checked(weights: Path, field: str, make: Callable[[], Made]) -> Made:
     try:
         return make()
     except (ValueError, TypeError, AttributeError, KeyError, IndexError) as error:
-        raise ModelFileError(f"the description of {str(weights)!r} has no valid {field}: {error}") from None
+        said = f"it lacks {error}" if isinstance(error, KeyError) else error
+        raise ModelFileError(f"the description of {str(weights)!r} has no valid {field}: {said}") from None
 
 
 def _check_sizes(weights: Path, n_tensors: int, config: ModelConfig) -> None:

@@ -1,0 +1,217 @@
+"""A model of any task, from its card or from its run, in use; what does not fit is refused in a sentence."""
+
+import json
+
+import pytest
+import torch
+from safetensors.torch import load_file, save_file
+
+from models import ModelConfig, Transformer, list_models, load_model
+from models.data.tasks import make_task
+from models.zoo import ModelFileError, load_translator
+from models.zoo.files import write_model
+from models.zoo.trained import TrainedModel
+
+SIZES = {"n_layers": 2, "n_heads": 2, "d_model": 16}
+
+
+def model_of(task, seed=3):
+    return Transformer(ModelConfig(**{"kind": task.kind, **SIZES, **task.dictates()}), seed=seed)
+
+
+def card_of(task):
+    return {"task": {"name": task.name, "options": task.to_dict()}, "learnt": task.learnt()}
+
+
+@pytest.fixture
+def reverse():
+    return make_task("reverse", {"length": 6})
+
+
+@pytest.fixture
+def folder(tmp_path, reverse):
+    write_model(tmp_path / "mine", "mine", model_of(reverse), card_of(reverse))
+    return tmp_path / "mine"
+
+
+@pytest.fixture
+def run(tmp_path, reverse):
+    path, model = tmp_path / "reverse-1", model_of(reverse)
+    path.mkdir()
+    config = {"version": 1, "task": card_of(reverse)["task"], "model": model.config.to_dict()}
+    (path / "config.json").write_text(json.dumps(config))
+    (path / "task.json").write_text("{}")
+    tensors = {f"model.{name}": value for name, value in model.state_dict().items()}
+    save_file({**tensors, "optimizer.0.step": torch.ones(1)}, path / "checkpoint.safetensors")
+    return path
+
+
+@pytest.mark.parametrize("source", ["folder", "run"])
+def test_a_model_comes_back_with_its_task(source, reverse, request):
+    path = request.getfixturevalue(source)
+    lm = load_model(path)
+    assert isinstance(lm, TrainedModel)
+    assert lm.name == path.name
+    assert lm.task == reverse
+    assert lm.outputs == reverse.outputs()
+    assert not lm.model.training
+    before = model_of(reverse).state_dict()
+    assert all(torch.equal(value, before[name]) for name, value in lm.model.state_dict().items())
+
+
+def test_a_trace_holds_the_answer_that_the_model_itself_writes(folder, reverse):
+    lm = load_model(folder)
+    ids = [lm.outputs.index(letter) for letter in "abca="]
+    model = model_of(reverse).eval()
+    for _ in range(4):
+        ids.append(int(model(torch.tensor([ids]))[0, -1].argmax()))
+    trace = lm.trace("abca")
+    assert trace.tokens == {"decoder": [lm.outputs[at] for at in ids[:-1]]}
+    torch.testing.assert_close(trace["logits"], model(torch.tensor([ids[:-1]]))[0].detach())
+    assert lm.answered("abca")[1] == "".join(lm.outputs[at] for at in ids[5:])
+    kept = lm.trace("abca", reduce=lambda address, tensor: tensor if address == "logits" else None)
+    assert list(kept.keys()) == ["logits"]
+
+
+def test_an_encoder_reads_and_writes_nothing():
+    task = make_task("digits-classifier")
+    lm = TrainedModel("digits", task, model_of(task), card_of(task))
+    reading, answer = lm.answered("7")
+    assert answer == ""
+    assert lm.outputs == tuple("0123456789")
+    trace = lm.trace("7")
+    assert trace["logits"].shape == (1, 10)
+    assert trace.tokens["encoder"] == reading.tokens["encoder"]
+    torch.testing.assert_close(trace["logits"], lm.model(*reading.inputs)[0].detach())
+    with pytest.raises(ValueError, match=r"kind='encoder-only' does not go on writing; ask a decoder-only"):
+        lm.generate("7")
+
+
+@pytest.fixture
+def induction():
+    task = make_task("induction", {"length": 8, "letters": 12})
+    return TrainedModel("induction", task, model_of(task), card_of(task))
+
+
+def test_temperature_zero_writes_the_likeliest_token_again_and_again(induction):
+    ids = induction.read("abc").inputs[0]
+    for _ in range(5):
+        best = induction.model(ids)[0, -1].argmax()
+        ids = torch.cat([ids, best.view(1, 1)], dim=1)
+    written = induction.generate("abc", max_new_tokens=5, temperature=0)
+    assert written == induction.task.written(ids[0, 3:].tolist())
+
+
+def test_what_is_drawn_depends_on_the_seed_alone(induction):
+    once, again, other = (induction.generate("abc", max_new_tokens=10, seed=seed) for seed in (1, 1, 2))
+    assert once == again != other
+    torch.manual_seed(5)
+    assert induction.generate("abc", max_new_tokens=10, seed=1) == once
+
+
+def test_of_a_long_prompt_the_end_is_read(induction):
+    text = "abcdefghabcdefgh"  # as many letters as it can read
+    assert induction.generate(text, max_new_tokens=6, seed=1) == induction.generate(
+        text[6:], max_new_tokens=6, seed=1
+    )
+    with pytest.raises(ValueError, match=r"temperature=-1\.0 must be a positive number"):
+        induction.generate("abc", temperature=-1.0)
+
+
+def test_shipped_models_say_their_task():
+    tasks = {model.name: model.task for model in list_models()}
+    assert tasks["translator"] == "translation"
+
+
+def test_a_card_with_another_task_is_no_translator(folder, run):
+    with pytest.raises(ModelFileError, match="is no translator of words; open it with load_model"):
+        load_translator(folder)
+    assert load_translator().name == "translator"
+
+
+def change(path, **changes):
+    path.write_text(json.dumps(json.loads(path.read_text()) | changes))
+
+
+@pytest.mark.parametrize(
+    ("changes", "text"),
+    [
+        ({"task": {"name": "juggle", "options": {}}}, "has no valid task: task='juggle' is unknown"),
+        ({"task": {"name": "reverse", "options": {"length": 99}}}, "has no valid task: length=99"),
+        ({"task": {"name": "reverse", "options": {"size": 9}}}, "has no valid task: 'size' is no option"),
+        ({"task": {"options": {}}}, "has no valid task: it lacks 'name'"),
+        ({"task": "reverse"}, "has no valid task"),
+        (
+            {"task": {"name": "reverse", "options": {"length": 5}}},
+            "max_len=11 is what task 'reverse' needs, but the model has max_len=13; choose the description",
+        ),
+        ({"task": {"name": "digits-classifier", "options": {}}}, "has no valid task: it lacks 'classes'"),
+    ],
+)
+def test_a_task_that_the_model_cannot_do_is_refused(folder, run, changes, text):
+    change(folder / "card.json", **changes)
+    change(run / "config.json", **changes)
+    for path in (folder, run):
+        with pytest.raises(ModelFileError, match=text):
+            load_model(path)
+
+
+def test_a_card_must_state_what_its_task_has_learnt(folder):
+    card = json.loads((folder / "card.json").read_text())
+    del card["learnt"]
+    (folder / "card.json").write_text(json.dumps(card))
+    with pytest.raises(ModelFileError, match="lacks learnt, which every card states; restore it"):
+        load_model(folder)
+
+
+@pytest.mark.parametrize(
+    ("changes", "text"),
+    [
+        ({"version": 2}, "is of version 2, but this program reads 1; use the program that wrote it"),
+        ({"version": None}, "is of version None"),
+        ({"model": 3}, "has no valid config: a config is a JSON object, not int"),
+        ({"model": {**SIZES, "kind": "decoder-only"}}, "has no valid config: vocab_size, max_len missing"),
+    ],
+)
+def test_a_run_with_another_config_is_refused(run, changes, text):
+    change(run / "config.json", **changes)
+    with pytest.raises(ModelFileError, match=text):
+        load_model(run)
+
+
+@pytest.mark.parametrize(
+    ("edit", "text"),
+    [
+        (lambda t: t.pop("model.decoder.norm.weight"), r"lacks decoder\.norm\.weight"),
+        (lambda t: t.update({"model.extra": torch.zeros(2)}), "has an unknown extra"),
+        (lambda t: t["model.embedding.weight"].fill_(torch.inf), "are not finite"),
+        (
+            lambda t: t.update({"model.embedding.weight": torch.zeros(2, 2)}),
+            r"\(2, 2\) instead of \(18, 16\)",
+        ),
+    ],
+)
+def test_a_checkpoint_with_another_models_weights_is_refused(run, edit, text):
+    tensors = load_file(run / "checkpoint.safetensors")
+    edit(tensors)
+    save_file(tensors, run / "checkpoint.safetensors")
+    with pytest.raises(ModelFileError, match=text):
+        load_model(run)
+
+
+@pytest.mark.parametrize("cut", [0, 9, 500, -1])
+def test_half_a_checkpoint_is_refused(run, cut):
+    path = run / "checkpoint.safetensors"
+    path.write_bytes(path.read_bytes()[:cut])
+    with pytest.raises(ModelFileError, match="is no whole safetensors file"):
+        load_model(run)
+
+
+@pytest.mark.parametrize("name", ["config.json", "task.json"])
+def test_a_run_without_one_of_its_files_is_refused(run, name):
+    (run / name).write_text("[")
+    with pytest.raises(ModelFileError, match=rf"{name}' is no JSON"):
+        load_model(run)
+    (run / name).unlink()
+    with pytest.raises(ModelFileError, match=rf"{name}' does not exist"):
+        load_model(run)
