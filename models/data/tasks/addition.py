@@ -27,7 +27,7 @@ class Addition(Algorithmic):
     digits: int = option(3, "digits of each number", low=1, high=12)
     alphabet: ClassVar[str] = "0123456789+"
     sizes: ClassVar[dict[str, Any]] = {**SIZES, "positions": "learned"}
-    training: ClassVar[dict[str, Any]] = {"steps": 2000, "batch_size": 128, "learning_rate": 3e-3}
+    training: ClassVar[dict[str, Any]] = {"steps": 1000, "batch_size": 64, "learning_rate": 3e-3}
 
     @property
     def longest(self) -> tuple[int, int]:

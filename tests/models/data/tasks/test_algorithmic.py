@@ -181,15 +181,15 @@ def test_samples_are_answers_to_held_out_questions(name: str):
 def test_a_short_run_beats_chance(name: str):
     """The baseline is one that knows the alphabet alone: the logarithm of its size, in nats."""
     task = make_task(name, {"length": 6, "letters": 8} if name == "induction" else {})
-    model = model_of(task, n_layers=2)
-    optimizer = torch.optim.AdamW(model.parameters(), lr=5e-3)
-    for _, batch in zip(range(60), task.batches(0, 32), strict=False):
+    model = model_of(task)
+    optimizer = torch.optim.AdamW(model.parameters(), lr=1e-2)
+    for _, batch in zip(range(50), task.batches(0, 16), strict=False):
         optimizer.zero_grad()
         task.losses(model, batch)["loss"].backward()
         optimizer.step()
     held_out = task.batch(generator_of(9, 0), 100, held_out=True)
     chance = math.log(len(task.outputs()) - 2)
-    assert task.losses(model, held_out)["loss"].item() < chance - 0.2
+    assert task.losses(model, held_out)["loss"].item() < chance - 0.1
 
 
 def test_a_task_of_ones_own_needs_a_question_and_an_answer():

@@ -1,0 +1,265 @@
+"""Tokens learnt from a text: its characters, byte pairs or word pieces; to JSON and back."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from functools import cached_property
+from itertools import chain
+from typing import Any, Literal, cast, get_args
+
+import numpy as np
+import torch
+from jaxtyping import Int
+from tokenizers import Tokenizer, models, normalizers, pre_tokenizers, trainers
+from torch import Tensor
+
+Kind = Literal["characters", "bpe", "wordpiece"]
+MAX_VOCABULARY = 50_000
+_MAX_TOKEN = 400  # characters; merging stops long before
+_MAX_ALPHABET = 2_000  # different characters that word pieces begin with
+_PIECE = 1 << 17  # characters tokenized at once
+_INSIDE = "##"  # in front of a piece that does not begin a word (Devlin et al. 2019)
+
+
+class TextTokenizer:
+    """Text to ids and back; `vocabulary` gives the ids by its order, and no text is its first `n_specials`.
+
+    Characters read what they do not know as `unknown_id`, word pieces too; byte pairs know everything. Byte
+    pairs write their bytes as GPT-2 does (Radford et al. 2019, 2.2), word pieces mark those inside a word.
+    Raises ValueError for a vocabulary that is none.
+    """
+
+    def __init__(
+        self,
+        kind: Kind,
+        vocabulary: Sequence[str],
+        *,
+        n_specials: int,
+        unknown_id: int | None = None,
+        merges: Sequence[tuple[str, str]] = (),
+    ) -> None:
+        self.kind, self.vocabulary, self.merges = kind, tuple(vocabulary), tuple(merges)
+        self.n_specials, self.unknown_id = n_specials, unknown_id
+        self._check()
+        self._ids = {token: id_ for id_, token in enumerate(self.vocabulary)}
+        if len(self._ids) != len(self.vocabulary):
+            twice = next(token for id_, token in enumerate(self.vocabulary) if self._ids[token] != id_)
+            raise ValueError(f"the vocabulary has {twice[:40]!r} more than once; keep one of them")
+        self._library = None if kind == "characters" else self._build()
+
+    @classmethod
+    def characters(cls, text: str, *, specials: Sequence[str] = ("<unk>",)) -> TextTokenizer:
+        """All characters of a text, by their code points. The last special reads unknown ones."""
+        vocabulary = [*specials, *sorted(set(text))]
+        return cls("characters", vocabulary, n_specials=len(specials), unknown_id=len(specials) - 1)
+
+    @classmethod
+    def bpe(cls, texts: Iterable[str], size: int, *, specials: Sequence[str] = ()) -> TextTokenizer:
+        """At most `size` tokens: all bytes, and the pairs that are merged (Sennrich et al. 2016)."""
+        least = 256 + len(specials)
+        if not least <= size <= MAX_VOCABULARY:
+            raise ValueError(
+                f"a vocabulary of {size} byte pairs; give {least} (all bytes) to {MAX_VOCABULARY:,}"
+            )
+        library = Tokenizer(models.BPE())
+        library.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
+        trainer = trainers.BpeTrainer(
+            vocab_size=size - len(specials), initial_alphabet=sorted(_BYTES.values()), show_progress=False
+        )
+        library.train_from_iterator(texts, trainer)
+        merged = library.get_vocab()
+        vocabulary = [*specials, *sorted(merged, key=merged.__getitem__)]
+        return cls("bpe", vocabulary, n_specials=len(specials), merges=_merges_of(library))
+
+    @classmethod
+    def wordpiece(
+        cls, texts: Sequence[str], size: int, *, specials: Sequence[str], unknown_id: int
+    ) -> TextTokenizer:
+        """At most `size` lower-case words and parts of words; `unknown_id` is one of the specials."""
+        if not len(specials) < size <= MAX_VOCABULARY:
+            raise ValueError(
+                f"a vocabulary of {size} word pieces; give {len(specials) + 1} to {MAX_VOCABULARY:,}"
+            )
+        library = Tokenizer(models.WordPiece(unk_token=specials[unknown_id]))
+        library.normalizer, library.pre_tokenizer = _word_rules()
+        seen = Counter(chain.from_iterable(library.normalizer.normalize_str(text) for text in texts))
+        letters = sorted(c for c, _ in seen.most_common(_MAX_ALPHABET) if not c.isspace())
+        # given in order, their ids and which of two equal pairs is merged are always the same
+        first = [*letters, *(_INSIDE + letter for letter in letters)]
+        trainer = trainers.WordPieceTrainer(
+            vocab_size=max(size - len(specials), len(first)), special_tokens=first, show_progress=False
+        )
+        library.train_from_iterator(texts, trainer)
+        pieces = library.get_vocab()
+        vocabulary = [*specials, *sorted(pieces, key=pieces.__getitem__)]
+        return cls("wordpiece", vocabulary, n_specials=len(specials), unknown_id=unknown_id)
+
+    @classmethod
+    def from_json(cls, values: dict[str, Any]) -> TextTokenizer:
+        """The tokenizer that `to_json` wrote. Raises ValueError for anything else."""
+        kinds = {"kind": str, "vocabulary": list, "n_specials": int, "unknown_id": int | None, "merges": list}
+        for name, kind in kinds.items():
+            if not isinstance(values, dict) or not isinstance(values.get(name), kind):
+                raise ValueError(f"a tokenizer without a valid {name!r}; give what to_json returned")
+        if values["kind"] not in get_args(Kind):
+            raise ValueError(f"kind={values['kind']!r} is unknown; choose one of {', '.join(get_args(Kind))}")
+        texts = chain(values["vocabulary"], *(p if isinstance(p, list) else [p] for p in values["merges"]))
+        if not all(isinstance(text, str) for text in texts) or any(len(p) != 2 for p in values["merges"]):
+            raise ValueError("a tokenizer's vocabulary and pairs are texts; give what to_json returned")
+        merges = [(first, second) for first, second in values["merges"]]
+        return cls(**{**{name: values[name] for name in kinds}, "merges": merges})
+
+    def to_json(self) -> dict[str, Any]:
+        return {
+            "kind": self.kind,
+            "vocabulary": list(self.vocabulary),
+            "n_specials": self.n_specials,
+            "unknown_id": self.unknown_id,
+            "merges": [list(pair) for pair in self.merges],
+        }
+
+    def __len__(self) -> int:
+        return len(self.vocabulary)
+
+    def id(self, token: str) -> int:
+        """The id of a token as the vocabulary writes it. Raises KeyError for no token."""
+        return self._ids[token]
+
+    def encode(self, text: str) -> list[int]:
+        """Text to ids, never those of special tokens but the unknown one's."""
+        if self._library is None:
+            unknown = cast(int, self.unknown_id)
+            ids = (self._ids.get(character, unknown) for character in text)
+            return [id_ if id_ >= self.n_specials else unknown for id_ in ids]
+        return list(self._library.encode(text, add_special_tokens=False).ids)
+
+    def tensor(self, text: str) -> Int[Tensor, "token"]:
+        """The ids of a long text, piece by piece; pieces end where a line does."""
+        if self.kind == "characters":
+            return torch.from_numpy(self._characters(text))
+        ids = [torch.tensor(self.encode(piece), dtype=torch.int32) for piece in _pieces(text)]
+        return torch.cat([torch.zeros(0, dtype=torch.int32), *ids])
+
+    def decode(self, ids: Iterable[int]) -> str:
+        """Ids to text, without special tokens but the unknown one's; bytes that are no text become U+FFFD."""
+        tokens = [self.vocabulary[i] for i in ids if i >= self.n_specials or i == self.unknown_id]
+        if self.kind == "characters":
+            return "".join(tokens)
+        if self.kind == "bpe":
+            return _bytes_of("".join(tokens)).decode(errors="replace")
+        return "".join(t.removeprefix(_INSIDE) if _is_inside(t) else " " + t for t in tokens).removeprefix(
+            " "
+        )
+
+    @cached_property
+    def labels(self) -> tuple[str, ...]:
+        """What a person reads for each id: a byte pair's text, or its bytes where they are no whole text."""
+        if self.kind != "bpe":
+            return self.vocabulary
+        names = [_label(token) for token in self.vocabulary[self.n_specials :]]
+        return (*self.vocabulary[: self.n_specials], *names)
+
+    @cached_property
+    def n_characters(self) -> Int[Tensor, "vocabulary"]:
+        """How many characters begin in each token: together, those of a text are its characters."""
+        counts = [0] * self.n_specials
+        for token in self.vocabulary[self.n_specials :]:
+            raw = _bytes_of(token) if self.kind == "bpe" else b""
+            begun = sum(byte & 0xC0 != 0x80 for byte in raw)  # all bytes but UTF-8's continuations
+            counts.append(begun if self.kind == "bpe" else len(token.removeprefix(_INSIDE)))
+        if self.unknown_id is not None:
+            counts[self.unknown_id] = 1
+        return torch.tensor(counts)
+
+    def _characters(self, text: str) -> np.ndarray:
+        known = {ord(token): id_ for token, id_ in self._ids.items() if id_ >= self.n_specials}
+        table = np.full(max(known, default=0) + 2, self.unknown_id, dtype=np.int32)
+        table[list(known)] = list(known.values())
+        ids = np.empty(len(text), dtype=np.int32)
+        for start in range(0, len(text), _PIECE):
+            points = np.frombuffer(text[start : start + _PIECE].encode("utf-32-le"), dtype=np.uint32)
+            ids[start : start + _PIECE] = table[np.minimum(points, len(table) - 1)]
+        return ids
+
+    def _check(self) -> None:
+        n, rest = len(self.vocabulary), self.vocabulary[self.n_specials :]
+        if not 1 <= n <= MAX_VOCABULARY or not 0 <= self.n_specials <= n:
+            raise ValueError(
+                f"a vocabulary of {n:,} tokens with {self.n_specials} special ones; "
+                f"give 1 to {MAX_VOCABULARY:,}, or choose bpe, which needs fewer"
+            )
+        if not all(0 < len(token) <= _MAX_TOKEN for token in self.vocabulary):
+            raise ValueError(
+                f"a vocabulary's tokens are texts of 1 to {_MAX_TOKEN} characters; train it again"
+            )
+        if self.kind != "bpe" and (self.unknown_id is None or not 0 <= self.unknown_id < self.n_specials):
+            raise ValueError(
+                f"unknown_id={self.unknown_id!r} is no special token; give 0 to {self.n_specials - 1}"
+            )
+        if self.kind == "characters" and any(len(token) != 1 for token in rest):
+            raise ValueError("a vocabulary of characters has longer tokens; choose bpe for those")
+        if self.kind == "bpe" and not set("".join(rest)) <= _BYTE_OF.keys():
+            raise ValueError("a vocabulary of byte pairs has other signs than bytes; train it again")
+
+    def _build(self) -> Tokenizer:
+        """The library's tokenizer: built from parts, so that nothing else of a file is ever read."""
+        own = {token: id_ for token, id_ in self._ids.items() if id_ >= self.n_specials}
+        try:
+            if self.kind == "bpe":
+                library = Tokenizer(models.BPE(vocab=own, merges=list(self.merges)))
+                library.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
+                return library
+            unknown_id = cast(int, self.unknown_id)
+            unknown = self.vocabulary[unknown_id]
+            library = Tokenizer(models.WordPiece(vocab=own | {unknown: unknown_id}, unk_token=unknown))
+            library.normalizer, library.pre_tokenizer = _word_rules()
+            return library
+        except Exception as error:  # the library raises nothing narrower
+            raise ValueError(f"no tokenizer of kind {self.kind!r}: {error}; train it again") from None
+
+
+def _word_rules() -> tuple[normalizers.Normalizer, pre_tokenizers.PreTokenizer]:
+    """Lower case, and each sign a word of its own (a typed apostrophe is a straight one)."""
+    rules = [normalizers.NFC(), normalizers.Lowercase(), normalizers.Replace("’", "'")]
+    return normalizers.Sequence(rules), pre_tokenizers.BertPreTokenizer()
+
+
+def _merges_of(library: Tokenizer) -> list[tuple[str, str]]:
+    return [(first, second) for first, second in json.loads(library.to_str())["model"]["merges"]]
+
+
+def _pieces(text: str) -> Iterator[str]:
+    start = 0
+    while start < len(text):
+        end = text.rfind("\n", start, start + _PIECE) + 1 or start + _PIECE
+        yield text[start:end]
+        start = end
+
+
+def _is_inside(token: str) -> bool:
+    return token.startswith(_INSIDE) and len(token) > len(_INSIDE)
+
+
+def _bytes_as_characters() -> dict[int, str]:
+    """GPT-2's table: printable bytes are themselves, the others the code points from 256 on."""
+    printable = [*range(ord("!"), ord("~") + 1), *range(ord("¡"), ord("¬") + 1), *range(ord("®"), 256)]
+    others = [byte for byte in range(256) if byte not in printable]
+    return {b: chr(b) for b in printable} | {b: chr(256 + at) for at, b in enumerate(others)}
+
+
+_BYTES = _bytes_as_characters()
+_BYTE_OF = {character: byte for byte, character in _BYTES.items()}
+
+
+def _bytes_of(token: str) -> bytes:
+    return bytes(_BYTE_OF[character] for character in token)
+
+
+def _label(token: str) -> str:
+    try:
+        return _bytes_of(token).decode()
+    except UnicodeDecodeError:
+        return re.sub("..", r"⟨\g<0>⟩", _bytes_of(token).hex().upper())

@@ -1,0 +1,146 @@
+"""Tokens learnt from a text: nothing is lost, nothing grows without bound, and JSON brings them back."""
+
+import json
+import re
+
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+from tokenizers import pre_tokenizers
+
+from models.data.corpus import held_out
+from models.data.text_tokenizers import _BYTES, MAX_VOCABULARY, TextTokenizer
+
+SENTENCES = [" ".join(pair.english) for pair, _ in held_out(300)]
+TEXT = "\n".join(SENTENCES)
+SPECIALS = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]")
+BPE = TextTokenizer.bpe([TEXT], 400, specials=("<pad>",))
+CHARACTERS = TextTokenizer.characters(TEXT)
+WORDPIECE = TextTokenizer.wordpiece(SENTENCES, 200, specials=SPECIALS, unknown_id=1)
+# a person's text has no half characters
+TEXTS = st.text(st.characters(exclude_categories=["Cs"]), max_size=60)
+
+
+@given(TEXTS)
+def test_byte_pairs_lose_nothing(text: str):
+    ids = BPE.encode(text)
+    assert BPE.decode(ids) == text
+    assert all(1 <= id_ < len(BPE) for id_ in ids), "never a special token"
+    assert sum(BPE.n_characters[ids].tolist()) == len(text)
+
+
+@given(st.text(st.sampled_from(sorted(set(TEXT))), max_size=60))
+def test_known_characters_lose_nothing(text: str):
+    ids = CHARACTERS.encode(text)
+    assert CHARACTERS.decode(ids) == text
+    assert [CHARACTERS.labels[id_] for id_ in ids] == list(text)
+    assert CHARACTERS.tensor(text).tolist() == ids
+
+
+@given(TEXTS)
+def test_any_characters_are_read(text: str):
+    """What is not known is <unk>, in a long text as in a short one."""
+    ids = CHARACTERS.encode(text)
+    assert [id_ == 0 for id_ in ids] == [character not in TEXT for character in text]
+    assert CHARACTERS.tensor(text).tolist() == ids
+    assert WORDPIECE.decode(WORDPIECE.encode(text)) is not None
+
+
+@given(st.lists(st.sampled_from(sorted(set(" ".join(SENTENCES).split()))), max_size=12))
+def test_known_words_lose_nothing_but_their_blanks(words: list[str]):
+    ids = WORDPIECE.encode(" ".join(words))
+    assert WORDPIECE.decode(ids).replace(" ", "") == "".join(words)
+    assert 1 not in ids
+
+
+def test_typed_specials_are_only_text():
+    assert BPE.decode(BPE.encode("<pad>")) == "<pad>" and 0 not in BPE.encode("<pad>")
+    assert not {0, 2, 3, 4} & set(WORDPIECE.encode("[PAD][CLS] [MASK]"))
+
+
+def test_pieces_of_words():
+    tokenizer = TextTokenizer.wordpiece(["low lower lowest"] * 9, 30, specials=SPECIALS, unknown_id=1)
+    ids = tokenizer.encode("Lower slow")
+    tokens = [tokenizer.vocabulary[id_] for id_ in ids]
+    assert tokens[:2] == ["lower", "s"] and all(token.startswith("##") for token in tokens[2:])
+    assert tokenizer.decode(ids) == "lower slow"
+    assert tokenizer.vocabulary[:5] == SPECIALS and len(tokenizer) <= 30
+
+
+def test_byte_names_are_those_of_the_library():
+    assert set(_BYTES.values()) == set(pre_tokenizers.ByteLevel.alphabet())
+    assert _BYTES[ord(" ")] == "Ġ" and _BYTES[ord("a")] == "a"
+
+
+def test_labels_are_readable():
+    assert " the" in BPE.labels
+    assert BPE.labels[BPE.encode("é")[0]] == "⟨C3⟩"
+    assert BPE.labels[0] == "<pad>"
+
+
+@pytest.mark.parametrize("tokenizer", [BPE, CHARACTERS, WORDPIECE], ids=lambda t: t.kind)
+def test_json_brings_a_tokenizer_back(tokenizer: TextTokenizer):
+    again = TextTokenizer.from_json(json.loads(json.dumps(tokenizer.to_json())))
+    assert again.vocabulary == tokenizer.vocabulary
+    for text in (*SENTENCES[:50], "Été? ☃ [MASK]"):
+        assert again.encode(text) == tokenizer.encode(text)
+
+
+@pytest.mark.parametrize("kind", ["bpe", "wordpiece"])
+def test_the_same_text_gives_the_same_tokens(kind: str):
+    make = {
+        "bpe": lambda: TextTokenizer.bpe([TEXT], 300),
+        "wordpiece": lambda: TextTokenizer.wordpiece(SENTENCES, 120, specials=SPECIALS, unknown_id=1),
+    }[kind]
+    assert make().to_json() == make().to_json()
+
+
+def test_a_long_text_is_tokenized_piece_by_piece(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr("models.data.text_tokenizers._PIECE", 100)
+    for tokenizer in (BPE, CHARACTERS):
+        ids = tokenizer.tensor(TEXT)
+        assert ids.dtype == torch.int32
+        assert tokenizer.decode(ids.tolist()) == TEXT
+    assert BPE.tensor("").tolist() == []
+
+
+@pytest.mark.parametrize(
+    ("changes", "sentence"),
+    [
+        ({"kind": "magic"}, "kind='magic' is unknown; choose one of characters, bpe, wordpiece"),
+        ({"vocabulary": []}, "a vocabulary of 0 tokens with 1 special ones"),
+        (
+            {"vocabulary": ["<unk>", *map(chr, range(200, 200 + MAX_VOCABULARY))]},
+            "a vocabulary of 50,001 tokens",
+        ),
+        ({"vocabulary": ["<unk>", "a", "a"]}, "the vocabulary has 'a' more than once; keep one of them"),
+        ({"vocabulary": ["<unk>", "ab"]}, "a vocabulary of characters has longer tokens"),
+        ({"vocabulary": ["<unk>", 7]}, "a tokenizer's vocabulary and pairs are texts"),
+        ({"vocabulary": ["<unk>", "a" * 401]}, "a vocabulary's tokens are texts of 1 to 400 characters"),
+        ({"unknown_id": 1}, "unknown_id=1 is no special token; give 0 to 0"),
+        (
+            {"kind": "bpe", "vocabulary": ["<unk>", "é☃"]},
+            "a vocabulary of byte pairs has other signs than bytes",
+        ),
+        ({"kind": "bpe", "merges": [["a", "z"]]}, "no tokenizer of kind 'bpe':"),
+        ({"merges": 3}, "a tokenizer without a valid 'merges'; give what to_json returned"),
+        ({"merges": [["a"]]}, "a tokenizer's vocabulary and pairs are texts"),
+        ({"merges": [["a", 3]]}, "a tokenizer's vocabulary and pairs are texts"),
+        ({"n_specials": "x"}, "a tokenizer without a valid 'n_specials'"),
+        ({"vocabulary": None}, "a tokenizer without a valid 'vocabulary'"),
+    ],
+)
+def test_what_is_no_tokenizer_is_refused(changes: dict, sentence: str):
+    values = TextTokenizer.characters("ab").to_json() | changes
+    with pytest.raises(ValueError, match=f"^{re.escape(sentence)}"):
+        TextTokenizer.from_json(values)
+
+
+@pytest.mark.parametrize("size", [10, MAX_VOCABULARY + 1])
+def test_a_vocabulary_has_a_size_that_it_can_have(size: int):
+    with pytest.raises(ValueError, match=f"a vocabulary of {size} byte pairs; give 256"):
+        TextTokenizer.bpe([TEXT], size)
+    if size > 10:
+        with pytest.raises(ValueError, match=f"a vocabulary of {size} word pieces; give 6 to 50,000"):
+            TextTokenizer.wordpiece(SENTENCES, size, specials=SPECIALS, unknown_id=1)
