@@ -51,7 +51,7 @@ class Component:
 
     def load(self) -> None:
         """Sends the code; once a page, outside fragments."""
-        with st.container(key="code"):
+        with st.container(key=f"code_{self._name}"):
             self._code(key=self._name)
 
     def show(self, payload: bytes, *, key: str, on_act: Callable[[], None]) -> None:

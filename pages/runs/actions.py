@@ -1,0 +1,97 @@
+"""What can be done with a run: rename, delete, keep, open elsewhere, train on."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+import streamlit as st
+
+from pages.runs import export, state
+from pages.shared.training import catalogue, runs, settings, words
+from pages.shared.training.runs import Run
+
+if TYPE_CHECKING:
+    from models.training.status import Status
+
+TRAIN, EXPLORE = "pages/train/page.py", "pages/explore.py"
+
+
+def draw(run: Run, status: Status) -> None:
+    """The buttons of a run; those that would change a shipped one are left out."""
+    has_model = run.shipped or (run.folder.path / "checkpoint.safetensors").is_file()
+    with st.container(horizontal=True, vertical_alignment="center", key="runs_actions"):
+        if has_model:
+            st.page_link(EXPLORE, label="Open in Explore", query_params={"model": run.model_link})
+        link = _settings_link(run)
+        if link:
+            st.page_link(TRAIN, label="Same again with…", query_params=link)
+        if status.live:
+            st.page_link(TRAIN, label="Watch", query_params={**link, "run": run.id})
+        elif not run.shipped and has_model:
+            _further(run, status, link)
+        if (run.folder.path / "checkpoint.safetensors").is_file():
+            _export(run)
+        if not run.shipped:
+            _rename(run)
+            _delete(run, status)
+
+
+def _settings_link(run: Run) -> dict[str, str]:
+    """The link that opens Train with the run's settings; {} for a task that is not known here."""
+    described = runs.described(run)
+    info = catalogue.tasks().get(str(described["task"].get("name")))
+    return settings.link_of_run(info, described) if info else {}
+
+
+def _further(run: Run, status: Status, link: dict[str, str]) -> None:
+    with st.popover("Train further…"):
+        more = st.number_input("Steps in all", status.step + 1, 10_000_000, 2 * max(1, status.step), step=100)
+        st.caption("A new run goes on from this one's last checkpoint; this one stays as it is.")
+        if st.button("Go on", type="primary", key="runs.further"):
+            further = _attempt(lambda: _extend(run.id, int(more)))
+            if further:
+                st.switch_page(TRAIN, query_params={**link, "steps": str(int(more)), "run": further})
+
+
+def _extend(run_id: str, steps: int) -> str:
+    from models.training import jobs
+
+    return jobs.extend(run_id, steps)
+
+
+def _export(run: Run) -> None:
+    st.download_button(
+        "Export", lambda: export.archive(run), f"{run.folder.path.name}.zip", "application/zip",
+        on_click="ignore", help="Weights with their card, metrics.csv and config.json",
+    )  # fmt: skip
+
+
+def _rename(run: Run) -> None:
+    def rename() -> None:
+        _attempt(lambda: run.folder.rename(st.session_state["runs.name"]))
+
+    with st.popover("Rename…"):
+        st.text_input("Name", run.folder.name, max_chars=80, key="runs.name")
+        st.button("Rename", on_click=rename, key="runs.rename")
+
+
+def _delete(run: Run, status: Status) -> None:
+    def delete() -> None:
+        from models.training import jobs
+
+        _attempt(lambda: jobs.delete(run.id))
+        state.choose([])
+
+    with st.popover("Delete…", disabled=status.live, help="Stop it first" if status.live else None):
+        st.markdown(f"Delete **{words.plain(run.folder.name)}** for good? Its model and its curves are lost.")
+        st.button("Delete for good", type="primary", on_click=delete, key="runs.delete")
+
+
+def _attempt(action: Callable[[], str | None]) -> str | None:
+    """Does it; where it is refused, the page says why."""
+    try:
+        return action()
+    except (ValueError, OSError) as error:
+        st.session_state.runs_problem = str(error)
+        return None

@@ -1,0 +1,37 @@
+"""A run as one file to keep: weights and card, metrics as a table, its config."""
+
+from __future__ import annotations
+
+import io
+import tempfile
+import zipfile
+from pathlib import Path
+
+from pages.shared.training.runs import Run
+
+MAX_BYTES = 512 << 20
+
+
+def archive(run: Run) -> bytes:
+    """The ZIP file of a run. Raises ValueError where it has no checkpoint, or is too large for a download."""
+    from models.training.export import export_run
+
+    with tempfile.TemporaryDirectory() as folder:
+        export_run(run.folder, Path(folder), name=_name(run))
+        files = sorted(path for path in Path(folder).iterdir() if path.is_file())
+        total = sum(path.stat().st_size for path in files)
+        if total > MAX_BYTES:
+            raise ValueError(
+                f"this run has {total >> 20} MB; at most {MAX_BYTES >> 20} are downloaded: use "
+                f"python -m models.training export {run.id} --out FOLDER"
+            )
+        out = io.BytesIO()
+        # Weights are random numbers to a compressor; it would only take time.
+        with zipfile.ZipFile(out, "w", zipfile.ZIP_STORED) as archive:
+            for path in files:
+                archive.write(path, f"{_name(run)}/{path.name}")
+        return out.getvalue()
+
+
+def _name(run: Run) -> str:
+    return run.folder.path.parent.name if run.shipped else run.id

@@ -1,0 +1,98 @@
+"""The list of all runs, kept up to date while one of them trains."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import streamlit as st
+
+from pages.runs import state
+from pages.shared.table.component import Row, message, table
+from pages.shared.training import catalogue, curves, runs, words
+from pages.shared.training.history import latest
+from pages.shared.training.runs import Run
+
+if TYPE_CHECKING:
+    from models.training.status import Status
+
+SECONDS = 2.0
+KEY = "runs.table"
+COLUMNS = ("run", "task", "status", "#step", "#loss, held out", "#score, held out", "#trained", "made")
+
+
+def draw(listed: Sequence[Run]) -> None:
+    """The table, read again every two seconds as long as a run is live."""
+    live = any(status_of(run).live for run in listed)
+    st.fragment(_table, run_every=SECONDS if live else None)(live)
+
+
+def _table(was_live: bool) -> None:
+    listed = runs.every()
+    chosen = state.chosen()
+    rows = [_row(run, chosen) for run in listed]
+    table.show(message("All runs", COLUMNS, rows, choose=True), key=KEY, on_act=_on_act)
+    if (
+        (was_live
+        and not any(status_of(run).live for run in listed))
+        or st.session_state.pop("runs_acted", False)
+    ):
+        st.rerun()
+
+
+def _on_act() -> None:
+    act = st.session_state[KEY]["act"]
+    if act.get("type") == "open":
+        state.choose([str(act.get("id"))])
+    else:
+        state.choose([str(run_id) for run_id in act.get("ids") or []])
+    st.session_state.runs_acted = True
+
+
+def status_of(run: Run) -> Status:
+    """How a run stands. A shipped one has no process and has finished."""
+    from models.training import jobs
+    from models.training.status import Status
+
+    if run.shipped:
+        steps = runs.described(run)["training"].get("steps")
+        count = steps if isinstance(steps, int) else 0
+        return Status(state="finished", step=count, steps=count)
+    try:
+        return jobs.status(run.id)
+    except (ValueError, OSError) as error:
+        return Status(state="failed", sentence=str(error))
+
+
+def _row(run: Run, chosen: Sequence[str]) -> Row:
+    described, status = runs.described(run), status_of(run)
+    entries = latest(run.folder.path / "metrics.jsonl")
+    name = str(described["task"].get("name", ""))
+    info = catalogue.tasks().get(name)
+    loss = curves.last(entries, curves.validated("loss"))
+    made = str(described.get("created", ""))[:16].replace("T", " ")
+    cells = [
+        run.folder.path.parent.name if run.shipped else run.folder.name,
+        info.title if info else name,
+        "shipped" if run.shipped else status.state,
+        f"{status.step:,}" if not status.live else f"{status.step:,} of {status.steps:,}",
+        "–" if loss is None else f"{loss:.4f}",
+        _score(entries),
+        words.duration(_seconds(entries, status)),
+        made,
+    ]
+    return Row(run.id, cells, chosen=run.id in chosen, opened=chosen == [run.id])
+
+
+def _score(entries: Sequence[curves.Entry]) -> str:
+    """The score that counts, with its name."""
+    for entry in reversed(entries):
+        names = curves.scores_of([entry])
+        if names:
+            value = curves.last([entry], curves.validated(names[0]))
+            return "–" if value is None else f"{names[0]} {words.score(names[0], value)}"
+    return "–"
+
+
+def _seconds(entries: Sequence[curves.Entry], status: Status) -> float:
+    return status.seconds or curves.last(entries, curves.of("seconds")) or 0.0

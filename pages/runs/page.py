@@ -1,0 +1,116 @@
+"""Runs: all that were trained, compared, scrubbed through, tried and taken away."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import streamlit as st
+
+from pages.runs import actions, compare, listing, scrubber, state, try_it
+from pages.shared.lab.board import board
+from pages.shared.problems import say
+from pages.shared.table.component import table
+from pages.shared.training import catalogue, runs, words
+from pages.shared.training.history import history_of
+from pages.shared.training.message import message
+from pages.shared.training.runs import Run
+from viz_core.boards import Board
+
+KEY = "runs.board"
+
+
+def page() -> None:
+    listed = runs.every()
+    state.enter(listed)
+    board.load()
+    table.load()
+    with st.container(horizontal=True, vertical_alignment="center", key="lab_heading"):
+        st.html("<h1>Runs</h1>")
+        st.markdown("Open one to scrub through its training; tick several to compare them.")
+    say([st.session_state.pop("runs_problem", None)])
+    if not listed:
+        st.markdown("No run yet: start one on [Train](/train).")
+        return
+    listing.draw(listed)
+    chosen = [run for run_id in state.chosen() if (run := runs.find(run_id))]
+    if len(chosen) == 1:
+        _one(chosen[0])
+    elif chosen:
+        _several(chosen)
+
+
+def _one(run: Run) -> None:
+    status = listing.status_of(run)
+    with st.container(horizontal=True, vertical_alignment="center", key="runs_heading"):
+        st.markdown(f"**{words.plain(_name(run))}**", width="content")
+        if status.sentence and status.state != "finished":
+            st.text(status.sentence, width="content")
+    actions.draw(run, status)
+    shown = scrubbed(run)
+    _board(shown, part=run.id, link={"runs": run.id}, at=_at(shown))
+    if "takeaway" in st.session_state:
+        _take_away(_name(run), run.id, shown, run)
+    try_it.draw(run)
+
+
+def _at(shown: Board) -> float | None:
+    """The step to begin with: the link's, else the last."""
+    if shown.scrub is None:
+        return None
+    step = st.session_state.get("runs_step")
+    return float(shown.scrub.values[-1] if step is None else step)
+
+
+def scrubbed(run: Run) -> Board:
+    """The run's board with its slider."""
+    described = runs.described(run)
+    name, steps = str(described["task"].get("name", "")), described["training"].get("steps")
+    info = catalogue.tasks().get(name)
+    entries = history_of(run.folder.path / "metrics.jsonl").entries()
+    count = steps if isinstance(steps, int) else 1
+    return scrubber.board_of(run, entries, steps=count, task=name, see=info.see if info else "")
+
+
+def _several(chosen: list[Run]) -> None:
+    ids = ".".join(run.id for run in chosen)
+    shown = compare.board_of(chosen)
+    _board(shown, part="compare", link={"runs": ids}, at=None)
+    st.markdown("**Settings that differ**")
+    table.show(compare.differences(chosen), key="runs.differences", on_act=_nothing)
+    if "takeaway" in st.session_state:
+        _take_away("Runs compared", "runs", shown, chosen[0])
+
+
+def _nothing() -> None:
+    """These rows cannot be chosen."""
+
+
+def _board(shown: Board, *, part: str, link: dict[str, str], at: float | None) -> None:
+    def on_act() -> None:
+        st.session_state.takeaway = st.session_state[KEY]["act"]
+
+    try:
+        board.show(message(shown, part=part, link=link, at=at), key=KEY, on_act=on_act)
+    except ValueError as error:  # too large for a message
+        say([str(error)])
+
+
+def _take_away(title: str, file_name: str, shown: Board, run: Run) -> None:
+    from pages.shared.lab import takeaway  # Plotly's figures are needed only now
+
+    act: Any = st.session_state.pop("takeaway")
+    frame = act.get("frame") if isinstance(act, dict) else 0
+    code = (
+        "from models.training.folder import RunFolder\n"
+        f"run = RunFolder({str(run.folder.path)!r})\n"
+        "patterns = {step: run.snapshot(step) for step in run.snapshots()}\n"
+        "records, model = run.metrics(), run.model()"
+    )
+    takeaway.dialog(title, file_name, shown, frame if isinstance(frame, int) else 0, code)
+
+
+def _name(run: Run) -> str:
+    return run.folder.path.parent.name if run.shipped else run.folder.name
+
+
+page()

@@ -1,0 +1,227 @@
+"""A trained model tried on the spot: it writes, answers, fills gaps, names classes, rebuilds pictures."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, cast
+
+import numpy as np
+import streamlit as st
+
+from pages.shared import cache
+from pages.shared.problems import say
+from pages.shared.table.component import Row, message, table
+from pages.shared.training import words
+from pages.shared.training.runs import Run
+
+if TYPE_CHECKING:
+    from models.zoo.trained import TrainedModel
+
+MOST_CHARACTERS = 2_000
+MOST_TOKENS = 300
+CANDIDATES = 8
+PIXEL = 10
+MASK = "[MASK]"
+
+
+@dataclass(frozen=True)
+class Kind:
+    """What can be tried with a model: the name of a function below, and the text to begin with."""
+
+    way: str
+    example: str
+
+
+def draw(run: Run) -> None:
+    """The box; a sentence where the model cannot be loaded or cannot read what was typed."""
+    try:
+        kind = _on_model(run, _kind)
+    except (ValueError, OSError) as error:
+        st.caption(f"There is no model to try yet: {error}")
+        return
+    if kind is None:
+        return
+    with st.container(border=True, key="runs_try"):
+        st.markdown("**Try it**")
+        try:
+            WAYS[kind.way](run, kind)
+        except (ValueError, OSError) as error:
+            say([str(error)])
+
+
+def _on_model(run: Run, ask: Callable[[TrainedModel], Any]) -> Any:
+    """Asks the run's model something, on the inference thread; the model is loaded once a checkpoint."""
+
+    def work() -> Any:
+        return ask(_model(run))
+
+    return cache.on_worker(work)
+
+
+def _model(run: Run) -> TrainedModel:
+    from models import load_model
+
+    path = run.folder.path
+    file = path / "checkpoint.safetensors"
+    stamp = file.stat().st_mtime_ns if file.is_file() else 0
+
+    def load() -> tuple[Any, int]:
+        model = load_model(path.parent.name if run.shipped else path)
+        size = sum(p.numel() * p.element_size() for p in model.model.parameters())
+        return model, size
+
+    return cast("TrainedModel", cache.cached(cache.models, ("run", run.id, stamp), load))
+
+
+def _kind(model: TrainedModel) -> Kind | None:
+    """What the model is good for; None where only Explore knows what to do with it."""
+    if not hasattr(model, "task"):
+        return None
+    probe = model.task.probe().text
+    config = model.config
+    if config.kind == "encoder-decoder":
+        return Kind("answer", probe)
+    if config.kind == "decoder-only":
+        answers = bool(model.answered(probe)[1])
+        return Kind("answer" if answers else "write", probe)
+    if not model.outputs:
+        return Kind("rebuild", "0")
+    return Kind("classify" if config.pooling != "none" else "fill", probe)
+
+
+def _typed(run: Run, kind: Kind, label: str) -> str:
+    text = st.text_input(label, kind.example, max_chars=MOST_CHARACTERS, key=f"runs.try.{run.id}")
+    return str(text)
+
+
+def _write(run: Run, kind: Kind) -> None:
+    """Goes on writing after a prompt."""
+    text = _typed(run, kind, "Prompt: the model goes on writing")
+    left, right = st.columns([3, 1], vertical_alignment="bottom")
+    heat = left.slider(
+        "Temperature", 0.0, 2.0, 0.8, 0.1, key="runs.temperature", help="0 always writes the likeliest"
+    )
+    if right.button("Another", width="stretch"):
+        st.session_state.runs_seed = st.session_state.get("runs_seed", 0) + 1
+    seed = st.session_state.get("runs_seed", 0)
+
+    def ask(model: TrainedModel) -> str:
+        room = min(MOST_TOKENS, max(1, model.config.max_len // 2))
+        written = ""
+        while len(written) < MOST_TOKENS:
+            more = model.generate(
+                text + written, temperature=heat, max_new_tokens=room, seed=seed + len(written)
+            )
+            if not more:
+                break
+            written += more
+        return written
+
+    st.code(text + _on_model(run, ask), language=None, wrap_lines=True)
+
+
+def _answer(run: Run, kind: Kind) -> None:
+    """Answers a question, greedily."""
+    text = _typed(run, kind, "Question: the model writes the answer")
+    answer = _on_model(run, lambda model: model.answered(text)[1])
+    st.code(f"{text}  →  {answer}", language=None, wrap_lines=True)
+
+
+def _fill(run: Run, kind: Kind) -> None:
+    """Masks the word that is pressed, and says what the model would put there."""
+    text = _typed(run, kind, f"Sentence: press a word to hide it, or type {MASK} yourself")
+    parts = text.split()
+    shown = {at: word for at, word in enumerate(parts) if word != MASK}
+    hidden = st.pills(
+        "Hide a word", list(shown), key=f"runs.hide.{run.id}", label_visibility="collapsed",
+        format_func=lambda at: words.plain(shown.get(at, "")),
+    )  # fmt: skip
+    if hidden in shown:
+        parts[hidden] = MASK
+    if MASK not in parts:
+        st.caption("Press a word to hide it from the model.")
+        return
+    found = _on_model(run, lambda model: candidates(model, " ".join(parts)))
+    _table("What the model would put there", ("candidate", "#probability"), found)
+
+
+def candidates(model: TrainedModel, text: str) -> list[tuple[str, float]]:
+    """The likeliest words for the first [MASK] of a text. Raises ValueError where the model reads none."""
+    import torch
+
+    reading = model.read(text)
+    tokens = reading.tokens["encoder"]
+    if MASK not in tokens:
+        raise ValueError(f"{text[:60]!r} has no {MASK} where the model reads; type it as a word of its own")
+    with torch.no_grad():
+        logits = model.model(*reading.inputs)[0, tokens.index(MASK)]
+    return _likeliest(logits, model.outputs)
+
+
+def _classify(run: Run, kind: Kind) -> None:
+    """The probability of every class."""
+    text = _typed(run, kind, "Text, or the number of a held-out picture")
+
+    def ask(model: TrainedModel) -> list[tuple[str, float]]:
+        import torch
+
+        with torch.no_grad():
+            logits = model.model(*model.read(text).inputs)[0, 0]
+        return _likeliest(logits, model.outputs)
+
+    _table("What the model takes it for", ("class", "#probability"), _on_model(run, ask))
+
+
+def _rebuild(run: Run, kind: Kind) -> None:
+    """A held-out picture, and the model's reconstruction."""
+    number = st.number_input("Held-out picture", 0, 999, 0, 1, key=f"runs.try.{run.id}")
+
+    def ask(model: TrainedModel) -> tuple[np.ndarray, np.ndarray]:
+        import torch
+
+        reading = model.read(str(number))
+        with torch.no_grad():
+            made = model.task.rebuilt(model.model(*reading.inputs))
+        if reading.picture is None or made is None:
+            raise ValueError("this model rebuilds no pictures; open it in Explore")
+        return reading.picture.numpy(), made[0].numpy()
+
+    original, made = _on_model(run, ask)
+    with st.container(horizontal=True):
+        for picture, caption in ((original, "original"), (made, "rebuilt")):
+            st.image(_enlarged(picture), caption=caption)
+    st.caption(f"Mean squared error {np.mean((original - made) ** 2):.4f}")
+
+
+def _enlarged(picture: np.ndarray) -> np.ndarray:
+    """Numbers in 0..1 as grey pixels that can be seen, [row, column] of bytes."""
+    grey = (255 * np.clip(picture, 0, 1)).astype(np.uint8)
+    times = max(1, 28 * PIXEL // max(grey.shape) // 2)
+    return np.asarray(grey.repeat(times, axis=0).repeat(times, axis=1))
+
+
+def _likeliest(logits: Any, names: tuple[str, ...]) -> list[tuple[str, float]]:
+    best = logits.double().softmax(-1).topk(min(CANDIDATES, len(names)))
+    return [(names[at], value) for value, at in zip(best.values.tolist(), best.indices.tolist(), strict=True)]
+
+
+def _table(caption: str, columns: tuple[str, str], found: list[tuple[str, float]]) -> None:
+    rows = [
+        Row(str(at), [name, f"{'█' * round(20 * value)} {value:.3f}"])
+        for at, (name, value) in enumerate(found)
+    ]
+    table.show(message(caption, columns, rows), key="runs.likely", on_act=_nothing)
+
+
+def _nothing() -> None:
+    """These rows cannot be chosen."""
+
+
+WAYS: dict[str, Callable[[Run, Kind], None]] = {
+    "write": _write,
+    "answer": _answer,
+    "fill": _fill,
+    "classify": _classify,
+    "rebuild": _rebuild,
+}

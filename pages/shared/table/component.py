@@ -1,0 +1,38 @@
+"""A table of texts in the browser: rows to choose, one to open. Its JavaScript is beside this file."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+from pages.shared.browser.component import Component
+
+HERE = Path(__file__).parent
+table = Component("attention_lab_table", [HERE / "table.js"], HERE / "table.css")
+
+
+@dataclass(frozen=True)
+class Row:
+    """A row: its name first. chosen: its box; opened: None where rows cannot be opened. marks: cells that
+    stand out, by their place.
+    """
+
+    id: str
+    cells: Sequence[str]
+    chosen: bool = False
+    opened: bool | None = None
+    marks: Sequence[int] = field(default=())
+
+
+def message(caption: str, columns: Sequence[str], rows: Sequence[Row], *, choose: bool = False) -> bytes:
+    """The bytes of a table. columns: their names; those that begin with "#" hold numbers."""
+    named = [{"name": name.removeprefix("#"), "numeric": name.startswith("#")} for name in columns]
+    plain: list[dict[str, Any]] = [asdict(row) for row in rows]
+    for row in plain:
+        if row["opened"] is None:
+            del row["opened"]
+    content = {"caption": caption, "columns": named, "rows": plain, "choose": choose}
+    return json.dumps(content, ensure_ascii=False).encode()

@@ -1,0 +1,69 @@
+/* A table of texts: rows that can be chosen, one that can be opened, cells that stand out. Written by pages/shared/table. */
+
+class Table {
+  constructor(host) {
+    this.caption = el("caption", {});
+    this.head = el("tr", {});
+    this.body = el("tbody", {});
+    this.table = el("table", { class: "texts" }, [this.caption, el("thead", {}, [this.head]), this.body]);
+    this.root = el("div", { class: "table-box", tabindex: "0", role: "region" }, [this.table]);
+    this.host = host;
+    host.append(el("style", { text: STYLE }), this.root);
+    this.stopListening = onThemeChange(() => themeOf(this.root));
+  }
+
+  receive(bytes, send) {
+    this.send = send;
+    const text = new TextDecoder().decode(bytes);
+    if (text === this.shown) return;
+    this.shown = text;
+    themeOf(this.root);
+    const { caption, columns, rows, choose } = JSON.parse(text);
+    this.caption.textContent = caption;
+    this.root.setAttribute("aria-label", caption);
+    const names = columns.map(({ name, numeric }) => el("th", { scope: "col", class: numeric ? "numeric" : null, text: name }));
+    this.head.replaceChildren(...(choose ? [el("td", {})] : []), ...names);
+    // Rows that stay keep their elements, and with them the keyboard's focus.
+    const old = new Map([...this.body.children].map((row) => [row.dataset.id, row]));
+    const now = rows.map((row) => this.row(row, columns, choose, old.get(row.id)));
+    if (now.length !== this.body.children.length || now.some((row, at) => row !== this.body.children[at])) this.body.replaceChildren(...now);
+    this.root.dataset.rows = rows.length;
+  }
+
+  row({ id, cells, chosen, opened, marks }, columns, choose, old) {
+    const signature = JSON.stringify([cells, marks, choose, opened !== undefined]);
+    let row = old;
+    if (!row) row = el("tr", { "data-id": id });
+    if (row.dataset.signature !== signature) {
+      row.dataset.signature = signature;
+      const box = el("input", { type: "checkbox", "aria-label": `Compare ${cells[0]}`, onchange: () => this.act("choose", id) });
+      const named = opened === undefined ? document.createTextNode(cells[0]) : el("button", { type: "button", class: "open", text: cells[0], onclick: () => this.act("open", id) });
+      const rest = cells.slice(1).map((text, at) => el("td", { text, class: `${columns[at + 1].numeric ? "numeric" : ""} ${marks?.includes(at + 1) ? "marked" : ""}` }));
+      row.replaceChildren(...(choose ? [el("td", {}, [box])] : []), el("th", { scope: "row" }, [named]), ...rest);
+    }
+    const box = row.querySelector("input");
+    if (box) box.checked = Boolean(chosen);
+    row.querySelector(".open")?.setAttribute("aria-pressed", String(Boolean(opened)));
+    row.classList.toggle("opened", Boolean(opened));
+    return row;
+  }
+
+  act(type, id) {
+    const ids = [...this.body.querySelectorAll("tr")].filter((row) => row.querySelector("input")?.checked).map((row) => row.dataset.id);
+    this.send({ type, id, ids });
+  }
+
+  leave() {
+    this.stopListening();
+    this.host.replaceChildren();
+  }
+}
+
+function mount({ parentElement, data, setTriggerValue }) {
+  const table = (parentElement.attentionLabTable ||= new Table(parentElement));
+  table.receive(data, (action) => setTriggerValue("act", action));
+  return () => {
+    table.leave();
+    parentElement.attentionLabTable = null;
+  };
+}

@@ -1,0 +1,81 @@
+"""What there is to train: every task with its options, as plain values that a page can hold without torch."""
+
+from __future__ import annotations
+
+import inspect
+from dataclasses import Field, dataclass, fields
+from typing import TYPE_CHECKING, Any, cast
+
+from pages.shared import cache
+
+if TYPE_CHECKING:
+    from models.data.tasks import Task
+
+GROUPS = {  # by how the tasks' names begin
+    "Algorithms": ("copy", "reverse", "sort", "addition", "induction"),
+    "Language": ("characters", "language", "masked", "translation", "long"),
+    "Classification": ("sentiment",),
+    "Pictures": ("digits", "mnist"),
+}
+OTHERS = "Your own"
+_BYTES = 50_000
+
+
+@dataclass(frozen=True)
+class Option:
+    """One option of a task; what it may be, as `models.data.tasks.option` says."""
+
+    name: str
+    default: Any
+    about: str
+    low: float | None
+    high: float | None
+    choices: tuple[Any, ...]
+    file: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class TaskInfo:
+    """A task as the page shows it."""
+
+    name: str
+    title: str
+    group: str
+    about: str
+    see: str
+    kind: str
+    options: tuple[Option, ...]
+    sizes: dict[str, Any]
+    training: dict[str, Any]
+
+    @property
+    def label(self) -> str:
+        return f"{self.group}: {self.title}"
+
+
+def tasks() -> dict[str, TaskInfo]:
+    """Every task by name, group by group. The first call imports torch, on the inference thread."""
+
+    def describe() -> tuple[dict[str, TaskInfo], int]:
+        from models.data.tasks import TASKS
+
+        found = [_described(name, kind) for name, kind in TASKS.items()]
+        order = [*GROUPS, OTHERS]
+        found.sort(key=lambda info: order.index(info.group))
+        return {info.name: info for info in found}, _BYTES
+
+    return cast(dict[str, TaskInfo], cache.cached(cache.results, "tasks", describe))
+
+
+def _described(name: str, kind: type[Task]) -> TaskInfo:
+    options = tuple(_option(spec) for spec in fields(kind))
+    about = inspect.cleandoc(kind.__doc__ or "").split("\n\n")[0].replace("\n", " ")
+    group = next((group for group, names in GROUPS.items() if name.startswith(names)), OTHERS)
+    sizes, training = dict(kind.sizes), dict(kind.training)
+    return TaskInfo(name, kind.title, group, about, kind.see, kind.kind, options, sizes, training)
+
+
+def _option(spec: Field[Any]) -> Option:
+    rule = spec.metadata
+    about, low, high = rule.get("about", spec.name), rule.get("low"), rule.get("high")
+    return Option(spec.name, spec.default, about, low, high, rule.get("choices", ()), rule.get("file", ()))

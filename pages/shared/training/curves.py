@@ -1,0 +1,106 @@
+"""The curves of a run: its records on a fixed number of points, so that a chart keeps its shape."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from viz_core.boards import Colour, Curves, Line
+
+POINTS = 200
+Entry = dict[str, Any]
+Read = Callable[[Entry], Any]
+
+
+def grid(steps: int, *, log: bool = False) -> np.ndarray:
+    """The steps [point] at which a chart of a run of so many steps has its points."""
+    last = max(2, steps)
+    return np.geomspace(1, last, POINTS) if log else np.linspace(0, last, POINTS)
+
+
+def series(entries: Sequence[Entry], read: Read, x: np.ndarray) -> np.ndarray:
+    """What `read` finds in the records, on the points x [point].
+
+    Means where records are dense, straight lines where they are not, NaN before the first and after the last.
+    """
+    found = [(entry["step"], value) for entry in entries if is_number(value := read(entry))]
+    if not found:
+        return np.full(len(x), np.nan)
+    steps, values = np.array(found, dtype=np.float64).T
+    bins = np.searchsorted((x[1:] + x[:-1]) / 2, steps)
+    counts = np.bincount(bins, minlength=len(x))
+    some = counts > 0
+    sums = [np.bincount(bins, weights=each, minlength=len(x))[some] for each in (steps, values)]
+    at, means = (each / counts[some] for each in sums)
+    inside = (x >= x[bins.min()]) & (x <= x[bins.max()])
+    return np.where(inside, np.interp(x, at, means), np.nan)
+
+
+def is_number(value: object) -> bool:
+    """Whether a record's entry is a number that can be drawn."""
+    return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
+
+
+def of(name: str) -> Read:
+    """Reads an entry of a record by its name."""
+    return lambda entry: entry.get(name)
+
+
+def validated(name: str) -> Read:
+    """Reads a score or loss of the validations."""
+
+    def read(entry: Entry) -> Any:
+        found = entry.get("validation")
+        return found.get(name) if isinstance(found, dict) else None
+
+    return read
+
+
+def scores_of(entries: Sequence[Entry]) -> list[str]:
+    """The names of the scores that were validated, the one that counts first."""
+    for entry in entries:
+        found = entry.get("validation")
+        if isinstance(found, dict) and found:
+            return [name for name in found if name != "loss"]
+    return []
+
+
+def last(entries: Sequence[Entry], read: Read) -> float | None:
+    """The latest number that `read` finds."""
+    return next((float(v) for entry in reversed(entries) if is_number(v := read(entry))), None)
+
+
+def loss_curves(entries: Sequence[Entry], x: np.ndarray, **more: Any) -> Curves:
+    """Training and held-out loss."""
+    return Curves(
+        title="loss",
+        x=x,
+        lines=[
+            Line(y=series(entries, of("loss"), x), name="training", colour="muted"),
+            Line(y=series(entries, validated("loss"), x), name="held out", colour="accent"),
+        ],
+        x_label="step",
+        **more,
+    )
+
+
+def score_curves(entries: Sequence[Entry], x: np.ndarray, **more: Any) -> Curves:
+    """All held-out scores, of which a record has one or a few."""
+    names = scores_of(entries)[:4]
+    colours: list[Colour] = ["value", "query", "key", "muted"]
+    lines = [
+        Line(y=series(entries, validated(name), x), name=name, colour=colour)
+        for name, colour in zip(names, colours, strict=False)
+    ]
+    title = names[0] if len(names) == 1 else "scores"
+    blank = Line(y=np.full(len(x), np.nan), name="score", colour="value")
+    return Curves(title=f"{title}, held out", x=x, lines=lines or [blank], x_label="step", **more)
+
+
+def rate_curve(entries: Sequence[Entry], x: np.ndarray) -> Curves:
+    """The learning rate."""
+    line = Line(y=series(entries, of("learning_rate"), x), name="learning rate", colour="key")
+    return Curves(title="learning rate", x=x, lines=[line], x_label="step")

@@ -1,0 +1,81 @@
+"""Runs by their id in a link: those of this machine, and the shipped ones, which nobody may change."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from models.training.folder import RunFolder
+
+SHIPPED = "zoo_"
+"""Begins the id of a shipped run; ids of other runs have no underscore."""
+
+_ID = re.compile(r"[a-z0-9][a-z0-9-]{0,99}")
+MOST = 200
+"""Runs that a page lists; older ones are on the disk and in the command line's list."""
+
+
+@dataclass(frozen=True)
+class Run:
+    """A run that a page shows."""
+
+    id: str
+    folder: RunFolder
+    shipped: bool = False
+
+    @property
+    def model_link(self) -> str:
+        """The value of `model` in a link to Explore."""
+        return self.folder.path.parent.name if self.shipped else f"run:{self.id}"
+
+
+def zoo() -> Path:
+    """Where shipped models are."""
+    from models.zoo import cards
+
+    return cards.SHIPPED
+
+
+def find(run_id: str) -> Run | None:
+    """The run of an id, which comes from outside: only folders right inside the runs' root are found."""
+    from models.training.folder import CONFIG, RunFolder, runs_root
+
+    shipped = run_id.startswith(SHIPPED)
+    name = run_id.removeprefix(SHIPPED)
+    if not _ID.fullmatch(name):
+        return None
+    path = zoo() / name / "run" if shipped else runs_root() / name
+    if path.is_symlink() or not (path / CONFIG).is_file():
+        return None
+    return Run(run_id, RunFolder(path), shipped)
+
+
+def every() -> list[Run]:
+    """All runs, newest first, then the shipped ones."""
+    from models.training.folder import list_runs
+
+    mine = [run for folder in list_runs()[:MOST] if (run := find(folder.id))]
+    shipped = [run for path in sorted(zoo().glob("*/run")) if (run := find(f"{SHIPPED}{path.parent.name}"))]
+    return mine + shipped
+
+
+def described(run: Run) -> dict[str, Any]:
+    """config.json with its three parts, each a dict whatever the file says; {} parts where it is damaged."""
+    try:
+        values = run.folder.description()
+    except ValueError:
+        values = {}
+    task, model, training = (_dict(values.get(name)) for name in ("task", "model", "training"))
+    return {
+        **values,
+        "task": {**task, "options": _dict(task.get("options"))},
+        "model": model,
+        "training": training,
+    }
+
+
+def _dict(value: object) -> dict[str, Any]:
+    return value if isinstance(value, dict) else {}

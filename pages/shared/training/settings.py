@@ -1,0 +1,138 @@
+"""A run's settings as links and widgets hold them: options of the task, sizes of the model, the training."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import Field, fields, make_dataclass
+from typing import TYPE_CHECKING, Any
+
+from models.config import POSITION_SCHEMES
+from models.training.config import CHOICES, LIMITS, TrainingConfig
+from pages.shared.link import Reader, characters, number, one_of, param, read_link, whole, written
+from pages.shared.training import uploads
+from pages.shared.training.catalogue import Option, TaskInfo
+
+if TYPE_CHECKING:
+    from models.training.config import RunConfig
+
+SIZES: dict[str, tuple[Any, Reader]] = {
+    "n_layers": (2, whole(1, 48)),
+    "n_heads": (4, whole(1, 64)),
+    "d_model": (64, whole(1, 4_096)),
+    "d_ff": (0, whole(0, 16_384)),
+    "max_len": (64, whole(1, 4_096)),
+    "positions": ("sinusoidal", one_of(tuple(POSITION_SCHEMES))),
+    "norm": ("pre", one_of(("pre", "post"))),
+    "activation": ("relu", one_of(("relu", "gelu", "gelu-tanh"))),
+    "dropout": (0.0, number(0, 0.95)),
+}
+"""Fields of ModelConfig that a person chooses; d_ff 0 is four times d_model."""
+
+_MOST_TEXT = 2_000
+Values = dict[str, Any]
+
+
+def size_names(info: TaskInfo) -> list[str]:
+    """The sizes that a person may choose for a task; the context only where the task leaves it open."""
+    return [name for name in SIZES if name != "max_len" or "max_len" in info.sizes]
+
+
+def training_names() -> list[str]:
+    """The fields of TrainingConfig, in their order."""
+    return [spec.name for spec in fields(TrainingConfig)]
+
+
+def inputs_of(info: TaskInfo) -> type[Any]:
+    """A dataclass of all settings of a task: its fields have the task's defaults, and readers for links."""
+    specs: list[tuple[str, type[Any], Any]] = []
+    for option in info.options:
+        specs.append((option.name, object, param(option.default, option_reader(option))))
+    for name in size_names(info):
+        default, read = SIZES[name]
+        specs.append((name, object, param(_like(default, info.sizes.get(name, default)), read)))
+    for spec in fields(TrainingConfig):
+        default = _like(spec.default, info.training.get(spec.name, spec.default))
+        specs.append((spec.name, object, param(default, _training_reader(spec))))
+    return make_dataclass("Settings", specs, frozen=True, kw_only=True)
+
+
+def defaults(info: TaskInfo) -> Values:
+    """What a first visit shows."""
+    return {spec.name: spec.default for spec in fields(inputs_of(info))}
+
+
+def from_link(info: TaskInfo, params: Mapping[str, str]) -> tuple[Values, list[str]]:
+    """All settings, those that the link gives among them, and a sentence for each that was refused."""
+    values, problems = read_link(inputs_of(info), params)
+    return defaults(info) | values, problems
+
+
+def to_link(info: TaskInfo, values: Mapping[str, Any]) -> dict[str, str]:
+    """The query parameters of these settings: the task, and what differs from its defaults."""
+    usual = defaults(info)
+    changed = {
+        name: written(value) for name, value in values.items() if name in usual and value != usual[name]
+    }
+    return {"task": info.name, **changed}
+
+
+def link_of_run(info: TaskInfo, described: Mapping[str, Any]) -> dict[str, str]:
+    """The link that opens Train with the settings of a run, from its config.json."""
+    files = {option.name for option in info.options if option.file}
+    options = dict(described["task"]["options"])
+    options |= {name: uploads.name_of(options.get(name)) for name in files}
+    sizes = dict(described["model"])
+    if sizes.get("d_ff") == 4 * sizes.get("d_model", 0):
+        sizes["d_ff"] = 0
+    usual, found = defaults(info), {**sizes, **options, **described["training"]}
+    known = {name: _like(usual[name], found.get(name, usual[name])) for name in usual}
+    return to_link(info, known)
+
+
+def run_config(info: TaskInfo, values: Mapping[str, Any]) -> RunConfig:
+    """The run that these settings describe. Raises ValueError, in words, for what trains nothing.
+
+    Reads the task's data.
+    """
+    from models.data.tasks import make_task
+    from models.training.config import run_config as made
+
+    options = {option.name: values[option.name] for option in info.options}
+    for option in info.options:
+        if option.file and options[option.name]:
+            options[option.name] = str(uploads.path_of(options[option.name]))
+    sizes = {name: values[name] for name in size_names(info)}
+    sizes["d_ff"] = sizes["d_ff"] or None
+    training = {name: values[name] for name in training_names()}
+    return made(make_task(info.name, options), sizes=sizes, training=training)
+
+
+def option_reader(option: Option) -> Reader:
+    """How a link's text becomes the value of a task's option."""
+    if option.file:
+        return uploads.read_name
+    if option.choices:
+        return one_of(tuple(option.choices))
+    if isinstance(option.default, bool):
+        return one_of((True, False))
+    low = -1e9 if option.low is None else option.low
+    high = 1e9 if option.high is None else option.high
+    if isinstance(option.default, int):
+        return whole(int(low), int(high))
+    return number(low, high) if isinstance(option.default, float) else characters(_MOST_TEXT)
+
+
+def _training_reader(spec: Field[Any]) -> Reader:
+    if spec.name in CHOICES:
+        return one_of(CHOICES[spec.name])
+    if isinstance(spec.default, bool):
+        return one_of((True, False))
+    low, high = LIMITS[spec.name]
+    return whole(int(low), int(high)) if isinstance(spec.default, int) else number(low, high)
+
+
+def _like(default: Any, value: Any) -> Any:
+    """A number as the widgets need it: whole or not, as the default is."""
+    if isinstance(default, float) and isinstance(value, int | float) and not isinstance(value, bool):
+        return float(value)
+    return value

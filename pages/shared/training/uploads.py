@@ -1,0 +1,85 @@
+"""Files that visitors hand in: kept once each under the hash of their content, bounded in number and bytes.
+
+A link names a file by that hash, so it can only ever name one that somebody handed in here.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+import tempfile
+from pathlib import Path
+
+MAX_BYTES = 200 << 20
+MAX_FILES = 50
+MAX_TOTAL = 1 << 30
+
+_NAME = re.compile(r"[0-9a-f]{64}\.[a-z0-9-]{1,12}")
+
+
+def folder() -> Path:
+    """Where they are; beside the runs, so that a run finds its data as long as it is there."""
+    from models.training.folder import runs_root
+
+    return runs_root() / "uploads"
+
+
+def read_name(raw: str) -> str:
+    """the name of a file that was handed in here"""
+    if raw == "":
+        return raw
+    if not _NAME.fullmatch(raw) or not (folder() / raw).is_file():
+        raise ValueError
+    return raw
+
+
+def path_of(name: str) -> Path:
+    """The file of a name. Raises ValueError where it is gone."""
+    if not _NAME.fullmatch(name) or not (folder() / name).is_file():
+        raise ValueError("the file that was handed in is no longer here; choose it again")
+    return folder() / name
+
+
+def name_of(path: object) -> str:
+    """The name of a file by its path, as a run's options hold it; "" for a file that was not handed in."""
+    name = Path(path).name if isinstance(path, str) else ""
+    is_one = (
+        bool(_NAME.fullmatch(name)) and Path(str(path)).parent == folder() and (folder() / name).is_file()
+    )
+    return name if is_one else ""
+
+
+def keep(content: bytes | memoryview, original: str) -> str:
+    """Keeps a file and returns its name. Raises ValueError where it is empty, too large, or one too many.
+
+    original: what the visitor called it; only its ending is used.
+    """
+    if not len(content):
+        raise ValueError(f"{original[:80]!r} is empty; choose a file with text in it")
+    if len(content) > MAX_BYTES:
+        raise ValueError(
+            f"{original[:80]!r} has {len(content) / 1e6:,.0f} MB; at most {MAX_BYTES >> 20} are read: cut it"
+        )
+    ending = re.sub(r"[^a-z0-9-]", "", Path(original).suffix.lower())[:12] or "txt"
+    name = f"{hashlib.sha256(content).hexdigest()}.{ending}"
+    target = folder()
+    if (target / name).is_file():
+        return name
+    _make_room(target, len(content))
+    target.mkdir(parents=True, exist_ok=True)
+    with tempfile.NamedTemporaryFile(dir=target, prefix=".", suffix=".tmp", delete=False) as file:
+        file.write(content)
+    os.replace(file.name, target / name)
+    return name
+
+
+def _make_room(target: Path, coming: int) -> None:
+    """Raises ValueError where there are as many files, or bytes, as are kept."""
+    files = [path for path in target.glob("*") if _NAME.fullmatch(path.name)] if target.is_dir() else []
+    total = sum(path.stat().st_size for path in files)
+    if len(files) >= MAX_FILES or total + coming > MAX_TOTAL:
+        raise ValueError(
+            f"{len(files)} files with {total / 1e6:,.0f} MB were handed in already; at most {MAX_FILES} and "
+            f"{MAX_TOTAL / 1e6:,.0f} MB are kept: remove some from the runs' folder {target.name!r}"
+        )

@@ -1,0 +1,60 @@
+"""Train: choose a task, a model and how it is trained; then watch its heads form."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from pages.shared.lab.board import board
+from pages.shared.problems import say
+from pages.shared.training import catalogue, runs
+from pages.train import form, start, state, watch
+from pages.train.presets import PRESETS
+
+
+def page() -> None:
+    state.enter()
+    board.load()
+    run = runs.find(state.watched())
+    if state.watched() and run is None:
+        say([f"The run {state.watched()[:100]!r} is not there any more; choose one on Runs."])
+        state.watch("")
+    if run is not None and not run.shipped:
+        _watch(run)
+    else:
+        _settings()
+
+
+def _watch(run: runs.Run) -> None:
+    with st.container(horizontal=True, vertical_alignment="center", key="lab_heading"):
+        st.html("<h1>Train</h1>")
+        st.text(run.folder.name)
+        st.button("New run", on_click=state.watch, args=("",))
+    say(st.session_state.pop("link_problems", ()))
+    watch.draw(run)
+    if "takeaway" in st.session_state:
+        st.session_state.pop("takeaway")
+        watch.take_away(run)
+
+
+def _settings() -> None:
+    tasks = catalogue.tasks()
+    info = state.task()
+    with st.container(horizontal=True, vertical_alignment="center", key="lab_heading"):
+        st.html("<h1>Train</h1>")
+        st.session_state["train.task"] = info.name
+        st.selectbox(
+            "Task", list(tasks), key="train.task", format_func=lambda name: tasks[name].label,
+            on_change=state.choose_task, label_visibility="collapsed", width=340,
+        )  # fmt: skip
+        st.markdown("for", width="content")
+        for label, preset in PRESETS.items():
+            st.button(label, on_click=lambda preset=preset: state.put(info, preset(info)))
+    st.text(f"{info.about} {info.see}")
+    places = st.container(), st.container()
+    with places[1]:
+        form.draw(info)
+    with places[0]:
+        start.draw(info, state.values(info))
+
+
+page()

@@ -1,0 +1,91 @@
+"""What a run would cost, and its start."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import streamlit as st
+
+from pages.shared.lab.board import board
+from pages.shared.problems import say
+from pages.shared.training import runs, settings, words
+from pages.shared.training.catalogue import TaskInfo
+from pages.shared.training.message import message
+from pages.shared.training.prepare import Prepared, prepared
+from pages.train import state
+from viz_core.boards import Board, Fact, Facts
+
+KEY = "train.before"
+
+
+def draw(info: TaskInfo, values: dict[str, Any]) -> None:
+    """Parameters, memory and time expected, and the button that starts; sentences where nothing can start."""
+    problems = [*st.session_state.pop("link_problems", ()), st.session_state.pop("train_problem", None)]
+    ready: Prepared | None = None
+    try:
+        with st.spinner("Reading the task's data…"):
+            ready = prepared(info, values)
+    except ValueError as error:
+        problems.append(str(error))
+    say(problems)
+    _row(info, values, ready)
+    _going_on()
+
+
+def _row(info: TaskInfo, values: dict[str, Any], ready: Prepared | None) -> None:
+    left, right = st.columns([5, 1], vertical_alignment="center", gap="medium")
+    with left:
+        shown = _board(ready, values)
+        board.show(
+            message(shown, part="before", link=settings.to_link(info, values)), key=KEY, on_act=_on_act
+        )
+    with right:
+        st.button(
+            "Start", type="primary", width="stretch", disabled=ready is None, on_click=_start, args=(ready,)
+        )
+
+
+def _on_act() -> None:
+    """There is nothing to take away before the start but the link, which the browser copies."""
+
+
+def _board(ready: Prepared | None, values: dict[str, Any]) -> Board:
+    seconds = words.duration(ready.seconds) if ready and ready.seconds is not None else "–"
+    facts = [
+        Fact(label="parameters", values=f"{ready.n_parameters:,}" if ready else "–"),
+        Fact(label="memory, about", values=words.size(ready.memory_bytes) if ready else "–"),
+        Fact(label="time, about", values=seconds),
+        Fact(label="examples", values=f"{values['steps'] * values['batch_size']:,}"),
+    ]
+    notice = f"This run **{ready.device}**." if ready else "These settings make no run; see above."
+    return Board(rows=[[Facts(facts=facts)]], notice=notice)
+
+
+def _start(ready: Prepared | None) -> None:
+    from models.training import jobs
+
+    if ready is None:
+        return
+    keep_going = bool(st.session_state.get("train.keep_going", False))
+    try:
+        state.watch(jobs.submit(ready.config, session=state.session(), keep_going=keep_going))
+    except (ValueError, OSError) as error:
+        st.session_state.train_problem = str(error)
+
+
+def _going_on() -> None:
+    """The runs that are live now, whoever started them: a reload or a restart loses none."""
+    from models.training import jobs
+
+    live = [run for run in runs.every() if not run.shipped and jobs.status(run.id).live][:4]
+    if not live:
+        return
+    with st.container(horizontal=True, vertical_alignment="center", key="train_live"):
+        st.markdown("**Going on now**", width="content")
+        for run in live:
+            st.button(
+                words.plain(run.folder.name),
+                key=f"train.watch.{run.id}",
+                on_click=state.watch,
+                args=(run.id,),
+            )

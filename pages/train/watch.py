@@ -1,0 +1,140 @@
+"""A run as it trains: read from its folder once a second, drawn by one component that stays where it is."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import streamlit as st
+
+from pages.shared.lab.board import board
+from pages.shared.problems import say
+from pages.shared.training import catalogue, figures, runs, words
+from pages.shared.training.history import history_of
+from pages.shared.training.message import message
+from pages.shared.training.runs import Run
+from pages.train import state
+from pages.train.board import board_of
+
+if TYPE_CHECKING:
+    from models.training.status import Status
+
+SECONDS = 1.0
+KEY = "train.live"
+RUNS, EXPLORE = "pages/runs/page.py", "pages/explore.py"
+STATES = {
+    "queued": "waits for its turn",
+    "running": "trains",
+    "paused": "is paused",
+    "stopping": "is ending",
+    "finished": "has finished",
+    "stopped": "was stopped",
+    "failed": "has failed",
+}
+
+
+def draw(run: Run) -> None:
+    """The run, for as long as it is live; then once more as it ended."""
+    from models.training import jobs
+
+    live = jobs.status(run.id).live
+    st.fragment(_live, run_every=SECONDS if live else None)(run.id, live)
+
+
+def _live(run_id: str, was_live: bool) -> None:
+    from models.training import jobs
+
+    run = runs.find(run_id)
+    if run is None:
+        st.rerun()
+    status = jobs.status(run_id)
+    _buttons(run, status)
+    say([st.session_state.pop("train_problem", None)])
+    entries = history_of(run.folder.path / "metrics.jsonl").entries()
+    described = runs.described(run)
+    steps = _whole(described["training"].get("steps"))
+    st.progress(min(1.0, status.step / steps), text=_progress(status, entries, steps))
+    notice = _notice(described["task"].get("name"), status)
+    shown = board_of(run, entries, steps=steps, notice=notice)
+    link = {"task": str(described["task"].get("name")), "run": run.id}
+    board.show(message(shown, part=run.id, link=link), key=KEY, on_act=_on_act)
+    _samples(run)
+    if status.live != was_live or "takeaway" in st.session_state:
+        st.rerun()  # the page as a whole: the clock stops with the run, and a dialog outlives its ticks
+
+
+def _on_act() -> None:
+    st.session_state.takeaway = st.session_state[KEY]["act"]
+
+
+def take_away(run: Run) -> None:
+    """The dialog with the board as it stands."""
+    from pages.shared.lab import takeaway  # Plotly's figures are needed only now
+
+    described = runs.described(run)
+    entries = history_of(run.folder.path / "metrics.jsonl").entries()
+    steps = _whole(described["training"].get("steps"))
+    shown = board_of(run, entries, steps=steps, notice=run.folder.name)
+    code = (
+        "from models.training.folder import RunFolder\n"
+        f"run = RunFolder({str(run.folder.path)!r})\n"
+        "records, model = run.metrics(), run.model()"
+    )
+    takeaway.dialog(run.folder.name, run.id, shown, 0, code)
+
+
+def _buttons(run: Run, status: Status) -> None:
+    with st.container(horizontal=True, vertical_alignment="center", key="train_buttons"):
+        if status.live:
+            asked = bool(status.asked)
+            st.button("Pause", on_click=_ask, args=("pause", run.id), disabled=asked, key="train.pause")
+            st.button("Stop", on_click=_ask, args=("stop", run.id), disabled=asked, key="train.stop")
+        elif status.state != "finished":
+            st.button("Resume", on_click=_ask, args=("resume", run.id), key="train.resume", type="primary")
+        st.page_link(RUNS, label="Scrub through its steps in Runs", query_params={"runs": run.id})
+        if (run.folder.path / "checkpoint.safetensors").is_file():
+            st.page_link(EXPLORE, label="Open in Explore", query_params={"model": run.model_link})
+
+
+def _ask(what: str, run_id: str) -> None:
+    from models.training import jobs
+
+    try:
+        if what == "resume":
+            jobs.resume(
+                run_id, session=state.session(), keep_going=st.session_state.get("train.keep_going", False)
+            )
+        else:
+            (jobs.pause if what == "pause" else jobs.stop)(run_id)
+    except (ValueError, OSError) as error:
+        st.session_state.train_problem = str(error)
+
+
+def _progress(status: Status, entries: list[dict[str, Any]], steps: int) -> str:
+    """Where the run is and how long it will take, in words without Markdown."""
+    where = f"step {status.step:,} of {steps:,}, {words.duration(status.seconds)} trained"
+    if status.state != "running" or not entries:
+        return f"{STATES[status.state]}: {where}"
+    rate = status.step / status.seconds if status.seconds > 0 else 0.0
+    left = (steps - status.step) / rate if rate else float("inf")
+    return f"{where}, about {words.duration(left)} left"
+
+
+def _notice(task: object, status: Status) -> str:
+    info = catalogue.tasks().get(str(task))
+    see = info.see if info else ""
+    if status.state in ("running", "finished") and see:
+        return see
+    return f"**This run {STATES[status.state]}.** {status.sentence}"
+
+
+def _samples(run: Run) -> None:
+    """What the model makes of held-out examples: text as text."""
+    found = history_of(run.folder.path / "samples.jsonl").entries()
+    text = figures.sample_text(found[-1].get("samples") or []) if found else ""
+    if text:
+        st.caption(f"What it makes at step {found[-1]['step']:,}")
+        st.code(text, language=None, wrap_lines=True)
+
+
+def _whole(value: object) -> int:
+    return value if isinstance(value, int) and value > 0 else 1

@@ -1,0 +1,60 @@
+from pathlib import Path
+
+import pytest
+
+from pages.shared.training import runs, words
+from tests.pages.shared.training.conftest import MakeRun
+
+
+def test_only_folders_right_inside_the_root_are_found(make_run: MakeRun, root: Path) -> None:
+    run = make_run()
+    assert runs.find(run.id) is not None
+    (root.parent / "secret").mkdir()
+    (root.parent / "secret" / "config.json").write_text("{}")
+    (root / "link").symlink_to(root.parent / "secret")
+    for asked in ("../secret", "link", "..", "", "a/b", run.id.upper(), f"{run.id}/.", "zoo_../secret"):
+        assert runs.find(asked) is None, asked
+
+
+def test_shipped_runs_are_listed_last_and_known_by_their_model(
+    make_run: MakeRun, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    mine = make_run()
+    shipped = tmp_path / "zoo" / "induction"
+    shipped.mkdir(parents=True)
+    mine.folder.path.rename(shipped / "run")
+    again = make_run()
+    monkeypatch.setattr(runs, "zoo", lambda: tmp_path / "zoo")
+    listed = runs.every()
+    assert [(run.id, run.shipped, run.model_link) for run in listed] == [
+        (again.id, False, f"run:{again.id}"),
+        ("zoo_induction", True, "induction"),
+    ]
+
+
+def test_a_damaged_config_still_has_its_parts(make_run: MakeRun) -> None:
+    run = make_run()
+    (run.folder.path / "config.json").write_text('{"version": 1, "task": "x", "model": [1]}')
+    assert runs.described(run) == {"version": 1, "task": {"options": {}}, "model": {}, "training": {}}
+    (run.folder.path / "config.json").write_text("{")
+    assert runs.described(run)["training"] == {}
+
+
+@pytest.mark.parametrize(
+    ("seconds", "said"),
+    [(8.4, "8 s"), (200, "3 min 20 s"), (3_000, "50 min"), (7_500, "2 h 5 min"), (float("inf"), "unknown")],
+)
+def test_times_in_words(seconds: float, said: str) -> None:
+    assert words.duration(seconds) == said
+
+
+def test_numbers_in_words() -> None:
+    assert [words.size(n) for n in (12, 2_048, 5 << 20, 3 << 30)] == [
+        "12 bytes",
+        "2.0 KB",
+        "5.0 MB",
+        "3.0 GB",
+    ]
+    assert words.score("exact match", 0.987) == "98.7 %"
+    assert words.score("bits per character", 2.5) == "2.500"
+    assert words.plain("a *b* [c](d) :red[e]") == r"a \*b\* \[c\]\(d\) \:red\[e\]"

@@ -1,0 +1,96 @@
+from pathlib import Path
+
+import pytest
+
+from models.data.tasks import make_task
+from models.training.config import run_config
+from pages.shared.training import catalogue, settings, uploads
+
+
+@pytest.fixture(scope="module")
+def induction() -> catalogue.TaskInfo:
+    return catalogue.tasks()["induction"]
+
+
+def test_every_task_is_listed_with_all_its_options(induction: catalogue.TaskInfo) -> None:
+    assert [option.name for option in induction.options] == ["length", "letters"]
+    assert induction.options[0].low == 4 and induction.options[0].about
+    assert induction.label.startswith("Algorithms: ")
+    for info in catalogue.tasks().values():
+        assert info.title and info.see and info.about, info.name
+        settings.defaults(info)
+
+
+def test_the_defaults_are_the_task_s_own_run(induction: catalogue.TaskInfo) -> None:
+    config = settings.run_config(induction, settings.defaults(induction))
+    assert config == run_config(make_task("induction"))
+    assert settings.to_link(induction, settings.defaults(induction)) == {"task": "induction"}
+
+
+def test_a_link_brings_back_the_settings_that_wrote_it(induction: catalogue.TaskInfo) -> None:
+    values = settings.defaults(induction) | {
+        "length": 12, "n_heads": 8, "learning_rate": 0.0005, "compile": True, "schedule": "warm-up",
+    }  # fmt: skip
+    link = settings.to_link(induction, values)
+    assert link == {
+        "task": "induction", "length": "12", "n_heads": "8", "learning_rate": "0.0005",
+        "compile": "True", "schedule": "warm-up",
+    }  # fmt: skip
+    assert settings.from_link(induction, link) == (values, [])
+
+
+def test_a_damaged_link_is_told_and_its_defaults_are_shown(induction: catalogue.TaskInfo) -> None:
+    values, problems = settings.from_link(
+        induction, {"length": "99", "precision": "<b>", "steps": "1e99", "dropout": "nan"}
+    )
+    assert values == settings.defaults(induction)
+    assert len(problems) == 4
+    assert "The link's length='99' is not a whole number from 4 to 32; its default is shown." in problems
+
+
+def test_the_link_of_a_run_is_the_same_run_again(induction: catalogue.TaskInfo) -> None:
+    config = run_config(
+        make_task("induction", {"length": 9}), sizes={"n_layers": 3, "d_ff": 100}, training={"steps": 7}
+    )
+    link = settings.link_of_run(induction, config.to_dict())
+    assert link == {"task": "induction", "length": "9", "n_layers": "3", "d_ff": "100", "steps": "7"}
+    values, problems = settings.from_link(induction, link)
+    assert problems == [] and settings.run_config(induction, values) == config
+
+
+def test_a_link_names_uploads_only_and_never_a_path(tmp_path: Path) -> None:
+    option = catalogue.Option("file", "", "a text", None, None, (), (".txt",))
+    read = settings.option_reader(option)
+    for raw in ("/etc/passwd", "../config.json", "0" * 64 + ".txt"):
+        with pytest.raises(ValueError):
+            read(raw)
+    name = uploads.keep(b"some text", "mine.TXT")
+    assert read(name) == name and read("") == ""
+
+
+def test_uploads_are_kept_once_by_their_content() -> None:
+    first = uploads.keep(b"some text", "mine.txt")
+    assert first == uploads.keep(b"some text", "../../yours.txt")
+    assert uploads.path_of(first).read_bytes() == b"some text"
+    assert uploads.name_of(str(uploads.path_of(first))) == first
+    assert uploads.name_of("/etc/passwd") == uploads.name_of(None) == ""
+
+
+def test_uploads_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(ValueError, match=r"'mine\.txt' is empty; choose a file with text in it"):
+        uploads.keep(b"", "mine.txt")
+    monkeypatch.setattr(uploads, "MAX_BYTES", 4)
+    with pytest.raises(ValueError, match="at most"):
+        uploads.keep(b"12345", "mine.txt")
+    monkeypatch.setattr(uploads, "MAX_FILES", 1)
+    kept = uploads.keep(b"1234", "mine.txt")
+    assert uploads.keep(b"1234", "again.txt") == kept
+    with pytest.raises(ValueError, match="1 files with 0 MB were handed in already; at most 1"):
+        uploads.keep(b"4321", "mine.txt")
+
+
+def test_an_upload_that_is_gone_is_told() -> None:
+    name = uploads.keep(b"some text", "mine.txt")
+    uploads.path_of(name).unlink()
+    with pytest.raises(ValueError, match="the file that was handed in is no longer here; choose it again"):
+        uploads.path_of(name)
