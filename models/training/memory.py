@@ -1,0 +1,239 @@
+"""What a run will take, asked before it starts: parameters, memory, time. Nothing large is built for it."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from typing import Any
+
+import torch
+
+from models.config import ModelConfig
+from models.data.tasks import Task, generator_of
+from models.engine.layers import Layer
+from models.engine.positions import POSITIONS
+from models.training.config import RunConfig
+from models.training.devices import Machine, choose
+
+PROCESS_BYTES = 330 << 20
+"""What Python with PyTorch holds before it has a model."""
+_FLOAT = 4
+_TIMED_TOKENS, _TIMED_WIDTH = 512, 256  # of the layer that is timed, so that an answer takes no time itself
+_UPDATE_SECONDS = 2e-9  # of the optimiser, per parameter
+_STEP_SECONDS = 1e-3  # of everything that does not grow with the model
+_THREADS_GAIN = 0.7  # what each further thread adds, next to the first
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """seconds: of the whole run on this machine, to a factor of two; None where nobody knows, on a GPU."""
+
+    n_parameters: int
+    memory_bytes: int
+    seconds: float | None
+
+
+def estimate(config: RunConfig) -> Estimate:
+    """What a run will take. Draws a few examples of its task for their lengths.
+
+    Raises ValueError for a device that is not there and for a task without its data.
+    """
+    machine = choose(config.training)
+    n_parameters = count_parameters(config.model)
+    seconds = _seconds(config, n_parameters) if machine.device.type == "cpu" else None
+    return Estimate(n_parameters, memory_bytes(config, machine), seconds)
+
+
+def memory_bytes(config: RunConfig, machine: Machine | None = None) -> int:
+    """Weights, gradients and the optimiser's two moments, and all that one pass keeps for its gradients."""
+    machine = machine or choose(config.training)
+    how = config.training
+    examples = -(-how.batch_size // how.accumulation)
+    kept = activation_bytes(config, examples, half=machine.precision != torch.float32)
+    process = PROCESS_BYTES if machine.device.type == "cpu" else 0
+    return process + 4 * _FLOAT * count_parameters(config.model) + kept
+
+
+def count_parameters(config: ModelConfig) -> int:
+    """The numbers that training changes, by what the config says of each part.
+
+    Building the model on "meta" would say the same, but takes PyTorch seconds the first time.
+    """
+    d, bias, heads = config.d_model, config.bias, config.n_heads * config.head_size
+    norm = d * (1 + bias)
+    attention = 4 * d * heads + bias * (3 * heads + d)
+    feed_forward = 2 * d * config.ff_size + bias * (config.ff_size + d)
+    total = d * (config.vocab_size if config.input_channels is None else config.input_channels + 1)
+    for stack in config.stacks:
+        crossing = stack == "decoder" and len(config.stacks) == 2
+        layer = (attention + norm) * (1 + crossing) + feed_forward + norm
+        total += config.n_layers * layer + norm * (config.norm == "pre") + _of_positions(config)
+    total += d * config.output_vocab_size * (config.target_vocab_size is not None)
+    return total + d * config.output_vocab_size * (not config.tied_embeddings)
+
+
+def _of_positions(config: ModelConfig) -> int:
+    """The parameters of one stack's positions."""
+    if config.positions in ("none", "sinusoidal", "rotary", "alibi"):
+        return 0
+    with torch.random.fork_rng(devices=[]):
+        scheme = POSITIONS[config.positions](replace(config, max_len=1))
+    found = sum(parameter.numel() for parameter in scheme.parameters())
+    return found * config.max_len if config.positions == "learned" else found
+
+
+def activation_bytes(config: RunConfig, examples: int, *, half: bool = False) -> int:
+    """What a forward pass over `examples` keeps for the backward pass, in bytes.
+
+    Per position and layer: the stream before and after each of two norms, q, k and v, the heads' answers
+    before and after they are put side by side, and the feed-forward network after its activation (before it,
+    too, but for relu). Dropout keeps what it dropped, and with it the scores are written out, three times;
+    Transformer-XL's bias is, once. Per position of the output: three times the logits.
+    """
+    model = config.model
+    lengths = _lengths(config.task)
+    heads = model.n_heads * model.head_size
+    n_ff = 1 + (model.activation != "relu") + 2 * bool(model.dropout)
+    per_layer = 0.0
+    for stack, length in zip(model.stacks, lengths, strict=True):
+        crossing = stack == "decoder" and len(model.stacks) == 2
+        numbers = (4 + 2 * crossing) * model.d_model + 5 * heads * (1 + crossing) + n_ff * model.ff_size
+        numbers += 2 * model.d_model * bool(model.dropout)
+        written_out = 3 * bool(model.dropout) + (model.positions == "transformer-xl")
+        scores = model.n_heads * (length + lengths[0] * crossing)
+        per_layer += length * (numbers + written_out * scores)
+    n_kept = 1 if config.training.gradient_checkpointing else model.n_layers
+    n_streams = 3 + model.n_layers * config.training.gradient_checkpointing  # embedding, last norm
+    stream = sum(lengths) * model.d_model * n_streams
+    n_out = model.output_vocab_size
+    outputs = 3 * n_out * (lengths[-1] if model.pooling == "none" else 1)
+    inner = per_layer * n_kept * (0.6 if half else 1.0)  # norms and sums stay float32 under autocast
+    return round(examples * _FLOAT * (inner + stream + outputs))
+
+
+def fitting_sizes(config: RunConfig, limit_bytes: int) -> dict[str, Any]:
+    """Changes of which each alone lets a run fit: field -> the value nearest to the present one.
+
+    Empty where no such change is enough.
+    """
+    found: dict[str, Any] = {}
+    for name, changed in _CHANGES.items():
+        value: Any = None
+        trial: RunConfig | None = config
+        while trial is not None and memory_bytes(trial) > limit_bytes:
+            value, trial = changed(trial)
+        if trial is not None and value is not None:
+            found[name] = value
+    return found
+
+
+def remedy(config: RunConfig, limit_bytes: int) -> str:
+    """The sizes that fit, in words, to end a sentence with."""
+    sizes = fitting_sizes(config, limit_bytes)
+    if not sizes:
+        return "no single change is enough: choose a much smaller model, and smaller batches"
+    return "try " + ", or ".join(f"{name}={value}" for name, value in sizes.items())
+
+
+_Change = tuple[Any, RunConfig | None]
+
+
+def _halved(name: str) -> Callable[[RunConfig], _Change]:
+    """A change of the model: half of one of its sizes."""
+
+    def change(config: RunConfig) -> _Change:
+        model, value = config.model, getattr(config.model, name) // 2
+        derived: dict[str, Any] = {}
+        if name == "d_model":
+            derived = {
+                "d_head": None,
+                "d_ff": None if model.d_ff == 4 * model.d_model else model.ff_size // 2,
+            }
+        try:
+            return value, replace(config, model=replace(model, **{name: value}, **derived))
+        except ValueError:
+            return None, None
+
+    return change
+
+
+def _smaller_batch(config: RunConfig) -> _Change:
+    value = config.training.batch_size // 2
+    if value < max(1, config.training.accumulation):
+        return None, None
+    return value, replace(config, training=replace(config.training, batch_size=value))
+
+
+def _more_pieces(config: RunConfig) -> _Change:
+    value = config.training.accumulation * 2
+    if value > config.training.batch_size:
+        return None, None
+    return value, replace(config, training=replace(config.training, accumulation=value))
+
+
+def _recomputed(config: RunConfig) -> _Change:
+    if config.training.gradient_checkpointing:
+        return None, None
+    return True, replace(config, training=replace(config.training, gradient_checkpointing=True))
+
+
+_CHANGES: dict[str, Callable[[RunConfig], _Change]] = {
+    "accumulation": _more_pieces,
+    "batch_size": _smaller_batch,
+    "gradient_checkpointing": _recomputed,
+    "d_model": _halved("d_model"),
+    "n_layers": _halved("n_layers"),
+}
+
+
+@lru_cache(maxsize=64)
+def _lengths(task: Task) -> tuple[int, ...]:
+    """Positions of each input of the task, as a few of its examples have them."""
+    batch = task.batch(generator_of(0, 0), 32)
+    return tuple(each.shape[1] for each in batch.inputs)
+
+
+def _seconds(config: RunConfig, n_parameters: int) -> float:
+    """Steps and validations, from the time that one layer of such a model takes here and now."""
+    model, how = config.model, config.training
+    positions = sum(_lengths(config.task))
+    work = _work_per_position(model, max(_lengths(config.task)))
+    threads = how.threads or torch.get_num_threads()
+    rate = _rate(min(model.d_model, _TIMED_WIDTH), model.activation) * (1 + _THREADS_GAIN * (threads - 1))
+    passes = 4 if how.gradient_checkpointing else 3  # forward; backward costs two
+    example = positions * work / rate
+    step = how.batch_size * example * passes / 3 + n_parameters * _UPDATE_SECONDS + _STEP_SECONDS
+    validations = how.steps // how.validation_interval
+    return how.steps * step + validations * how.held_out * example * 2 / 3
+
+
+def _layer_work(model: ModelConfig, length: int) -> float:
+    """Floating-point operations of one position in one layer, forward and backward."""
+    heads = model.n_heads * model.head_size
+    return 6.0 * (4 * model.d_model * heads + 2 * model.d_model * model.ff_size + 2 * heads * length)
+
+
+def _work_per_position(model: ModelConfig, length: int) -> float:
+    n_out = model.output_vocab_size
+    crossing = 1.3 if len(model.stacks) == 2 else 1.0  # half of the positions attend twice
+    return crossing * model.n_layers * _layer_work(model, length) + 6.0 * model.d_model * n_out
+
+
+@lru_cache(maxsize=16)
+def _rate(width: int, activation: Any) -> float:
+    """Operations a second of one thread in a layer of this width, forward and backward."""
+    config = ModelConfig(
+        kind="decoder-only", n_layers=1, n_heads=1, d_model=width, vocab_size=1, max_len=64,
+        activation=activation, pad_id=None,
+    )  # fmt: skip
+    layer = Layer(config)
+    x = torch.zeros(_TIMED_TOKENS // 64, 64, width)
+    best = float("inf")
+    for _ in range(3):
+        start = time.perf_counter()
+        layer(x, causal=True).sum().backward()
+        best = min(best, time.perf_counter() - start)
+    threads = 1 + _THREADS_GAIN * (torch.get_num_threads() - 1)
+    return _TIMED_TOKENS * _layer_work(config, 64) / best / threads

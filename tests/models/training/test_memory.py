@@ -1,0 +1,134 @@
+"""Estimates against models that are really built, and passes that are really run."""
+
+import time
+from dataclasses import replace
+
+import pytest
+import torch
+
+from models.config import ModelConfig
+from models.data.tasks import generator_of, make_task
+from models.engine.transformer import Transformer
+from models.training.config import run_config
+from models.training.loop import Training
+from models.training.memory import (
+    PROCESS_BYTES,
+    activation_bytes,
+    count_parameters,
+    estimate,
+    fitting_sizes,
+    memory_bytes,
+    remedy,
+)
+
+
+def config(sizes=None, **training):
+    return run_config(make_task("reverse"), sizes=sizes, training={"threads": 1, "batch_size": 64, **training})
+
+
+MODELS = [
+    {"kind": "decoder-only"},
+    {"kind": "encoder-only", "bias": False, "norm": "post", "tied_embeddings": False},
+    {"kind": "encoder-only", "input_channels": 7, "vocab_size": 1, "pad_id": None, "n_outputs": 5,
+     "tied_embeddings": False, "pooling": "mean"},
+    {"kind": "encoder-decoder", "target_vocab_size": 13, "d_head": 9, "d_ff": 21},
+    {"kind": "encoder-decoder", "positions": "t5"},
+    {"kind": "decoder-only", "positions": "transformer-xl"},
+    {"kind": "decoder-only", "positions": "learned", "activation": "gelu"},
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("fields", MODELS, ids=str)
+def test_parameters_are_those_of_the_model(fields):
+    sizes = {"n_layers": 3, "n_heads": 2, "d_model": 12, "vocab_size": 11, "max_len": 20}
+    model = ModelConfig(**{**sizes, **fields})
+    built = sum(parameter.numel() for parameter in Transformer(model, seed=0).parameters())
+    assert count_parameters(model) == built
+
+
+def kept_bytes(run, examples):
+    """What autograd really keeps: every storage once, weights left out."""
+    model = Transformer(run.model, seed=0).train()
+    batch = run.task.batch(generator_of(0, 0), examples)
+    weights = {weight.untyped_storage().data_ptr() for weight in model.parameters()}
+    kept = {}
+
+    def keep(tensor):
+        storage = tensor.untyped_storage()
+        if storage.data_ptr() not in weights:
+            kept[storage.data_ptr()] = (storage.nbytes(), tensor)
+        return tensor
+
+    with torch.autograd.graph.saved_tensors_hooks(keep, lambda tensor: tensor):
+        run.task.losses(model, batch)["loss"].item()
+    return sum(size for size, _ in kept.values())
+
+
+@pytest.mark.parametrize(
+    "sizes",
+    [
+        {},
+        {"n_layers": 4, "d_model": 128, "dropout": 0.1},
+        {"norm": "post", "activation": "gelu"},
+        {"positions": "alibi"},
+    ],
+    ids=str,
+)
+def test_activations_are_what_autograd_keeps(sizes):
+    run = config(sizes)
+    assert activation_bytes(run, 32) == pytest.approx(kept_bytes(run, 32), rel=0.25)
+
+
+def test_memory_grows_with_what_needs_it():
+    run = config({"d_model": 64})
+    plain = memory_bytes(run)
+    assert plain == PROCESS_BYTES + 16 * count_parameters(run.model) + activation_bytes(run, 64)
+    assert memory_bytes(config({"d_model": 128})) > plain
+    assert memory_bytes(config({"d_model": 64}, accumulation=4)) < plain
+    assert memory_bytes(config({"d_model": 64}, gradient_checkpointing=True)) < plain
+
+
+def test_the_process_of_a_small_run_takes_about_as_much_as_said():
+    run = config(steps=2, held_out=8)
+    assert list(Training(run))[-1].memory == pytest.approx(estimate(run).memory_bytes, rel=0.8)
+
+
+def test_an_estimate_comes_at_once_and_builds_nothing_large():
+    run = config({"n_layers": 48, "d_model": 4_096, "n_heads": 32, "vocab_size": 18})
+    estimate(run)
+    start = time.perf_counter()
+    found = estimate(replace(run, model=replace(run.model, n_layers=47)))
+    assert time.perf_counter() - start < 0.05
+    assert found.n_parameters > 9e9
+
+
+def test_the_time_of_a_short_run_is_about_as_said():
+    run = config({"d_model": 64}, steps=40, validate_every=10_000, held_out=8)
+    said = estimate(run).seconds
+    training = Training(run)
+    list(training)
+    assert said / 4 < training.seconds < said * 4
+
+
+def test_sizes_that_fit_are_the_nearest_ones():
+    run = config({"n_layers": 8, "d_model": 256, "n_heads": 8}, batch_size=512)
+    assert fitting_sizes(run, 1 << 50) == {}
+    limit = memory_bytes(run) - 1
+    assert fitting_sizes(run, limit) == {
+        "accumulation": 2,
+        "batch_size": 256,
+        "gradient_checkpointing": True,
+        "d_model": 128,
+        "n_layers": 4,
+    }
+    tight = PROCESS_BYTES + 120 * 2**20
+    found = fitting_sizes(run, tight)
+    for name in ("accumulation", "batch_size", "gradient_checkpointing"):
+        if name in found:
+            fitted = replace(run, training=replace(run.training, **{name: found[name]}))
+            assert memory_bytes(fitted) <= tight
+    assert found["batch_size"] * found["accumulation"] == 512
+    assert remedy(run, tight).startswith(f"try accumulation={found['accumulation']}, or batch_size=")
+    assert (
+        remedy(run, 1_000) == "no single change is enough: choose a much smaller model, and smaller batches"
+    )
