@@ -1,0 +1,237 @@
+"""Tasks on pictures: what is read and asked, losses and scores by plain formulas, and that models learn."""
+
+import re
+import struct
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from sklearn.decomposition import PCA
+
+from models import ModelConfig, Transformer
+from models.data.pictures import digits
+from models.data.tasks import TASKS, Task, generator_of, make_task
+from models.data.tasks.digits import DigitsAutoencoder, DigitsClassifier
+from models.data.tasks.mnist import MnistAutoencoder, MnistClassifier
+
+NAMES = ["digits-autoencoder", "digits-classifier"]
+
+
+def model_of(task: Task, **sizes) -> Transformer:
+    sizes = {"n_layers": 1, "n_heads": 2, "d_model": 16, **sizes}
+    return Transformer(ModelConfig(kind=task.kind, **sizes, **task.dictates()), seed=0).eval()
+
+
+def trained(task: Task, n_steps: int, **sizes) -> Transformer:
+    model = model_of(task, **sizes)
+    optimizer = torch.optim.AdamW(model.parameters(), lr=5e-3)
+    for _, batch in zip(range(n_steps), task.batches(0, 32), strict=False):
+        optimizer.zero_grad()
+        task.losses(model, batch)["loss"].backward()
+        optimizer.step()
+    return model.eval()
+
+
+@pytest.fixture(scope="module")
+def idx_files(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
+    """Twenty pictures of 28 by 28 pixels of noise, of classes 0 to 4, as MNIST's files are."""
+    folder, noise = tmp_path_factory.mktemp("idx"), np.random.default_rng(0)
+    images, labels = folder / "images", folder / "labels"
+    images.write_bytes(b"\0\0\x08\x03" + struct.pack(">III", 20, 28, 28) + noise.bytes(20 * 784))
+    labels.write_bytes(b"\0\0\x08\x01" + struct.pack(">I", 20) + bytes(i % 5 for i in range(20)))
+    return {"images": str(images), "labels": str(labels)}
+
+
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("options", [{}, {"parts": "2x2"}, {"parts": "4x4"}])
+def test_a_model_of_what_the_task_dictates_reads_its_batches_and_probe(name: str, options: dict):
+    task = make_task(name, options)
+    model, batch, probe = model_of(task), task.batch(generator_of(0, 0), 3), task.probe()
+    assert batch.n_tokens == 3 * model.config.max_len
+    assert task.losses(model, batch)["loss"].ndim == 0
+    assert probe.inputs[0].shape == (1, model.config.max_len, model.config.input_channels)
+    assert len(probe.tokens["encoder"]) == model.config.max_len == len(set(probe.tokens["encoder"]))
+    model(*probe.inputs)
+
+
+def test_what_is_asked_of_an_autoencoder_is_what_was_read():
+    batch = DigitsAutoencoder(parts="2x2").batch(generator_of(0, 0), 5)
+    assert torch.equal(batch.inputs[0], batch.targets)
+    assert batch.targets.shape == (5, 16, 4)
+    assert batch.targets.min() >= 0
+    assert batch.targets.max() <= 1
+
+
+def test_hidden_parts_are_asked_for_but_not_read():
+    task = DigitsAutoencoder(hidden=0.25)
+    batch = task.batch(generator_of(0, 0), 5)
+    blank = (batch.inputs[0] == -1).all(dim=2)
+    assert blank.sum(dim=1).tolist() == [2] * 5
+    assert torch.equal(batch.inputs[0][~blank], batch.targets[~blank])
+    assert batch.targets.min() >= 0
+    labels = task.probe().tokens["encoder"]
+    assert sum(label.endswith(", hidden") for label in labels) == 2
+    assert torch.equal(task.read("5").inputs[0], task.read("5").inputs[0])
+
+
+def test_loss_and_scores_of_an_autoencoder_by_hand():
+    task = DigitsAutoencoder(parts="4x4")
+    model, batch = model_of(task), task.batch(generator_of(1, 0), 6, held_out=True)
+    made, wanted = model(*batch.inputs).double().tolist(), batch.targets.double().tolist()
+    squares = [(made[i][p][c] - wanted[i][p][c]) ** 2 for i in range(6) for p in range(4) for c in range(16)]
+    loss = sum(squares) / len(squares)
+    assert task.losses(model, batch)["loss"].item() == pytest.approx(loss, rel=1e-5)
+
+    training = digits().training.double().flatten(1).numpy()
+    pictures = task.cut.join(batch.targets).double().flatten(1).numpy()
+    variance = ((pictures - training.mean(axis=0)) ** 2).mean()
+    reference = PCA(16, svd_solver="full").fit(training)
+    left = ((pictures - reference.inverse_transform(reference.transform(pictures))) ** 2).mean()
+    assert task.score(model, batch) == {
+        "error (share of variance)": pytest.approx(loss / variance, rel=1e-5),
+        "error of PCA": pytest.approx(left / variance, rel=1e-4),
+    }
+
+
+def test_the_error_of_a_perfect_model_is_none(monkeypatch: pytest.MonkeyPatch):
+    task = DigitsAutoencoder()
+    model, batch = model_of(task), task.batch(generator_of(1, 0), 6, held_out=True)
+    monkeypatch.setattr(model, "forward", lambda parts: parts)
+    assert task.score(model, batch)["error (share of variance)"] == 0.0
+
+
+def test_a_classifier_reads_a_blank_part_first_where_its_answer_is_read_there():
+    first, mean = (DigitsClassifier(pool=pool) for pool in ("cls", "mean"))
+    one, other = (task.batch(generator_of(0, 0), 4) for task in (first, mean))
+    assert torch.equal(one.inputs[0][:, 1:], other.inputs[0])
+    assert (one.inputs[0][:, 0] == -1).all()
+    assert torch.equal(one.targets, other.targets)
+    assert (first.dictates()["pooling"], mean.dictates()["pooling"]) == ("first", "mean")
+    assert first.probe().tokens["encoder"][:2] == ["[CLS]", "row 1"]
+    assert mean.probe().tokens["encoder"][0] == "row 1"
+
+
+def test_only_training_pictures_are_moved():
+    still, moving = DigitsClassifier(shift=0), DigitsClassifier(shift=1)
+    for held_out, same in ((True, True), (False, False)):
+        one, other = (task.batch(generator_of(0, 0), 20, held_out=held_out) for task in (still, moving))
+        assert torch.equal(one.inputs[0], other.inputs[0]) is same
+        assert torch.equal(one.targets, other.targets)
+
+
+def test_the_score_of_a_classifier_is_the_share_of_right_answers(monkeypatch: pytest.MonkeyPatch):
+    task = DigitsClassifier()
+    model, batch = model_of(task), task.batch(generator_of(0, 0), 8, held_out=True)
+    answers = batch.targets.clone()
+    answers[:2] = (answers[:2] + 1) % 10
+    logits = torch.nn.functional.one_hot(answers, 10).float()
+    monkeypatch.setattr(model, "forward", lambda parts: logits)
+    assert task.score(model, batch) == {"accuracy": 0.75}
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_held_out_pictures_come_once_each_and_never_in_training(name: str):
+    task = make_task(name)
+    held_out, labels = task.draw(generator_of(0, 0), 359, held_out=True)
+    assert len(set(map(tuple, held_out.flatten(1).tolist()))) == 359
+    assert labels.bincount().tolist() == digits().held_out_labels.bincount().tolist()
+    drawn, _ = task.draw(generator_of(0, 0), 3000)
+    assert not set(map(tuple, drawn.flatten(1).tolist())) & set(map(tuple, held_out.flatten(1).tolist()))
+    assert len(task.draw(generator_of(0, 0), 800, held_out=True)[0]) == 800
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_batches_are_the_same_for_a_seed(name: str):
+    one, other, third = (make_task(name).batch(generator_of(seed, 4), 5) for seed in (3, 3, 4))
+    assert torch.equal(one.inputs[0], other.inputs[0])
+    assert torch.equal(one.targets, other.targets)
+    assert not torch.equal(one.inputs[0], third.inputs[0])
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_number_reads_the_held_out_picture_of_that_number(name: str):
+    task = make_task(name)
+    reading = task.read(" 17 ")
+    assert reading.text == "17"
+    assert torch.equal(reading.picture, digits().held_out[16])
+    assert torch.equal(task.cut.join(reading.inputs[0][:, -8:])[0], digits().held_out[16])
+
+
+@pytest.mark.parametrize("text", ["", "0", "360", "seven", "-1", "1.5", "9" * 60])
+def test_what_is_no_number_of_a_picture_is_refused_in_words(text: str):
+    sentence = f"{text[:40]!r} is the number of no picture; type one from 1 to 359"
+    with pytest.raises(ValueError, match=f"^{re.escape(sentence)}$"):
+        DigitsAutoencoder().read(text)
+
+
+def test_samples_are_ten_pictures_with_what_became_of_them():
+    task = DigitsAutoencoder()
+    [sample] = task.samples(model_of(task), seed=3)
+    assert sample.originals.shape == sample.pictures.shape == (10, 8, 8)
+    assert sample.pictures.min() >= 0
+    assert sample.pictures.max() <= 1
+    task = DigitsClassifier()
+    [sample] = task.samples(model_of(task), seed=3)
+    assert len(sample.made.split()) == 10
+    found = [digits().held_out.flatten(1).tolist().index(p.flatten().tolist()) for p in sample.originals]
+    assert sample.wanted == " ".join(str(digits().held_out_labels[at].item()) for at in found)
+
+
+def test_logits_become_pictures_only_where_they_are_pictures():
+    task = DigitsAutoencoder(parts="2x2")
+    picture = digits().held_out[:2]
+    assert torch.equal(task.rebuilt(task.cut.split(picture)), picture)
+    assert torch.equal(task.rebuilt(task.cut.split(picture) + 2), torch.ones_like(picture))
+    assert DigitsClassifier().rebuilt(torch.zeros(1, 1, 10)) is None
+    assert task.outputs() == ()
+
+
+def test_the_classes_outlive_the_data():
+    task = DigitsClassifier()
+    assert task.outputs() == tuple("0123456789")
+    fresh = MnistClassifier(images="gone", labels="gone")
+    fresh.restore(task.learnt())
+    assert fresh.outputs() == task.outputs()
+
+
+def test_mnist_comes_from_files(idx_files: dict[str, str]):
+    task = MnistClassifier(**idx_files, parts="7x7", pool="mean")
+    dictated = task.dictates()
+    assert (dictated["max_len"], dictated["input_channels"], dictated["n_outputs"]) == (16, 49, 5)
+    assert len(task.pictures.held_out) == 4
+    rows = MnistAutoencoder(**idx_files)
+    assert rows.batch(generator_of(0, 0), 2).inputs[0].shape == (2, 28, 28)
+    assert rows.probe().picture.shape == (28, 28)
+
+
+def test_the_held_out_fifth_of_mnist_is_two_thousand(shared_data: Path):
+    folder = shared_data / "mnist"
+    files = {
+        "images": str(folder / "t10k-images-idx3-ubyte.gz"),
+        "labels": str(folder / "t10k-labels-idx1-ubyte.gz"),
+    }
+    found = MnistClassifier(**files).pictures
+    assert (len(found.training), len(found.held_out)) == (8000, 2000)
+
+
+def test_every_task_on_pictures_has_sizes_that_make_a_model(idx_files: dict[str, str]):
+    for name in (*NAMES, "mnist-autoencoder", "mnist-classifier"):
+        task = make_task(name, idx_files if name.startswith("mnist") else {})
+        assert TASKS[name].sizes["n_heads"] == (8 if name.endswith("autoencoder") else 4)
+        model_of(task, **task.sizes)(*task.probe().inputs)
+
+
+def test_an_autoencoder_soon_beats_the_mean_picture():
+    """The baseline is one that always writes the mean picture: an error of all the variance."""
+    task = DigitsAutoencoder()
+    model = trained(task, 60, d_model=32)
+    scores = task.score(model, task.batch(generator_of(1, 0), 300, held_out=True))
+    assert scores["error (share of variance)"] < 0.9
+
+
+def test_a_classifier_soon_beats_guessing():
+    """The baseline is one that guesses among ten digits: right once in ten."""
+    task = DigitsClassifier()
+    model = trained(task, 60, d_model=32)
+    assert task.score(model, task.batch(generator_of(1, 0), 300, held_out=True))["accuracy"] > 0.5
