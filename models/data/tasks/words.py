@@ -36,6 +36,7 @@ class Copy(_Letters):
     name = "copy"
     title = "Copy letters"
     see = "From each letter of the answer, a head looks at the letter of the question that comes next."
+    sizes: ClassVar[dict[str, Any]] = {**SIZES, "positions": "learned"}
 
     def answer(self, question: str) -> str:
         return question

@@ -1,0 +1,245 @@
+"""Named data of others, downloaded when asked for: whole and as its checksum says, or not at all."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import tempfile
+import urllib.error
+import urllib.request
+import zipfile
+from collections.abc import Callable
+from dataclasses import dataclass
+from http.client import HTTPException
+from pathlib import Path
+
+DATA = "ATTENTION_LAB_DATA"
+"""The environment variable that says where downloads are kept; else it is `data/` in the project."""
+
+Progress = Callable[[int, int], None]
+"""Called with the bytes that have come and all that will; what it raises ends the download, cleanly."""
+
+_CHUNK = 1 << 18
+_PATIENCE = 30  # seconds without a byte
+_AGENT = {"User-Agent": "attention-lab"}  # some servers refuse the library's own name
+
+
+class SourceError(ValueError):
+    """A source that is not here, or could not be had: a sentence with the remedy. `source` is its name."""
+
+    def __init__(self, sentence: str, source: str) -> None:
+        super().__init__(sentence)
+        self.source = source
+
+
+@dataclass(frozen=True)
+class Part:
+    """One file: where it comes from, what it is called here, its length in bytes and its checksum.
+
+    digest: "sha256:…" or "md5:…" of the file as it is kept. packed: where the address gives a zip archive,
+    that one's length; the file is its only member.
+    """
+
+    address: str
+    file: str
+    size: int
+    digest: str
+    packed: int = 0
+
+    @property
+    def to_come(self) -> int:
+        """Bytes over the network."""
+        return self.packed or self.size
+
+
+@dataclass(frozen=True)
+class Source:
+    """A title for people, and the files."""
+
+    title: str
+    parts: tuple[Part, ...]
+
+    @property
+    def to_come(self) -> int:
+        """Bytes over the network."""
+        return sum(part.to_come for part in self.parts)
+
+
+_MNIST = "https://ossci-datasets.s3.amazonaws.com/mnist/"
+
+
+def _mnist(file: str, size: int, md5: str) -> Part:
+    return Part(_MNIST + file, file, size, f"md5:{md5}")
+
+
+SOURCES = {
+    "tiny-shakespeare": Source(
+        "Tiny Shakespeare",
+        (
+            Part(
+                "https://raw.githubusercontent.com/karpathy/char-rnn/master/data/tinyshakespeare/input.txt",
+                "tiny-shakespeare.txt",
+                1_115_394,
+                "sha256:86c4e6aa9db7c042ec79f339dcb96d42b0075e16b8fc2e86bf0ca57e2dc565ed",
+            ),
+        ),
+    ),
+    "enwik8": Source(
+        "enwik8, the first 100 million bytes of a Wikipedia",
+        (
+            Part(
+                "http://mattmahoney.net/dc/enwik8.zip",
+                "enwik8",
+                100_000_000,
+                "md5:a1fa5ffddb56f4953e226637dabbb36a",
+                packed=36_445_475,
+            ),
+        ),
+    ),
+    "mnist": Source(
+        "MNIST, 70,000 handwritten digits",
+        (
+            _mnist("train-images-idx3-ubyte.gz", 9_912_422, "f68b3c2dcbeaaa9fbdd348bbdeb94873"),
+            _mnist("train-labels-idx1-ubyte.gz", 28_881, "d53e105ee54ea40749a09fcbcd1e9432"),
+            _mnist("t10k-images-idx3-ubyte.gz", 1_648_877, "9fb629c4189551a2d022fa330f9573f3"),
+            _mnist("t10k-labels-idx1-ubyte.gz", 4_542, "ec29112dd5afa0611ce80d1b7f02629c"),
+        ),
+    ),
+}
+
+
+def data_root() -> Path:
+    """The folder of downloads, whether it exists or not."""
+    chosen = os.environ.get(DATA)
+    return Path(chosen) if chosen else Path(__file__).resolve().parents[2] / "data"
+
+
+def find(name: str) -> list[Path] | None:
+    """The files of a source, in the order of its parts; None while one is missing or has another length."""
+    folder = data_root() / name
+    paths = [folder / part.file for part in source(name).parts]
+    whole = zip(paths, source(name).parts, strict=True)
+    return paths if all(path.is_file() and path.stat().st_size == part.size for path, part in whole) else None
+
+
+def needed(name: str) -> list[Path]:
+    """`find`, or a SourceError that says how to get the source."""
+    paths = find(name)
+    if paths is None:
+        size = source(name).to_come / 1e6
+        raise SourceError(
+            f"{source(name).title} is not here yet; download it ({size:.0f} MB) on the page Train, "
+            f"or with: python -m models.data.sources {name}; or name a file of your own",
+            name,
+        )
+    return paths
+
+
+def fetch(name: str, progress: Progress | None = None) -> list[Path]:
+    """Downloads what is missing of a source; returns its files.
+
+    Each file takes its name only when it is whole and its checksum right; what was begun is removed, however
+    it ends. Raises SourceError where there is no network, no space, or something else comes than expected.
+    """
+    wanted, done = source(name), 0
+    folder = data_root() / name
+    for part in wanted.parts:
+        path = folder / part.file
+        if not (path.is_file() and path.stat().st_size == part.size):
+            try:
+                folder.mkdir(parents=True, exist_ok=True)
+                _fetch_part(part, path, name, _shifted(progress, done, wanted.to_come))
+            except (urllib.error.URLError, TimeoutError, ConnectionError, HTTPException) as error:
+                reason = getattr(error, "reason", None) or error
+                raise SourceError(
+                    f"{part.address} could not be read ({reason}); try again, or download it by other means "
+                    f"and save it as {path}",
+                    name,
+                ) from None
+            except OSError as error:
+                raise SourceError(
+                    f"{path} cannot be written ({error.strerror or error}); make room or give leave, or set "
+                    f"{DATA} to another folder",
+                    name,
+                ) from None
+        done += part.to_come
+    return [folder / part.file for part in wanted.parts]
+
+
+def source(name: str) -> Source:
+    """Raises SourceError for an unknown name."""
+    if name not in SOURCES:
+        raise SourceError(f"source={name!r} is unknown; choose one of {', '.join(SOURCES)}", name)
+    return SOURCES[name]
+
+
+def _shifted(progress: Progress | None, done: int, total: int) -> Progress:
+    """The progress of one file as that of all."""
+    return lambda come, _: progress(done + come, total) if progress else None
+
+
+def _fetch_part(part: Part, path: Path, name: str, progress: Progress) -> None:
+    with tempfile.TemporaryDirectory(dir=path.parent, prefix=f".{part.file}.") as scratch:
+        come = Path(scratch) / "come"
+        _download(part, come, name, progress)
+        if part.packed:
+            come = _unpacked(part, come, name)
+        algorithm, digest = part.digest.split(":")
+        with come.open("rb") as file:
+            found = hashlib.file_digest(file, algorithm).hexdigest()
+        if found != digest:
+            raise SourceError(
+                f"{part.address} gave a file with {algorithm} {found}, not {digest}: it is damaged or "
+                "another one, and was not kept; try again, or name a file of your own",
+                name,
+            )
+        come.replace(path)
+
+
+def _download(part: Part, to: Path, name: str, progress: Progress) -> None:
+    """Never more bytes than expected, and an error for fewer."""
+    request = urllib.request.Request(part.address, headers=_AGENT)
+    come = 0
+    with urllib.request.urlopen(request, timeout=_PATIENCE) as answer, to.open("wb") as file:
+        while come <= part.to_come and (chunk := answer.read(_CHUNK)):
+            come += len(chunk)
+            file.write(chunk)
+            progress(min(come, part.to_come), part.to_come)
+    if come != part.to_come:
+        more = "more" if come > part.to_come else f"{come:,}"
+        raise SourceError(
+            f"{part.address} gave {more} bytes instead of {part.to_come:,}; nothing was kept; try again", name
+        )
+
+
+def _unpacked(part: Part, archive: Path, name: str) -> Path:
+    """The archive's only member, at most as long as it should be."""
+    to, room = archive.with_name("unpacked"), part.size + 1
+    try:
+        with zipfile.ZipFile(archive) as zipped, to.open("wb") as f:
+            member = zipped.open(zipped.infolist()[0])
+            while room > 0 and (chunk := member.read(min(_CHUNK, room))):
+                f.write(chunk)
+                room -= len(chunk)
+    except (zipfile.BadZipFile, IndexError, RuntimeError, NotImplementedError):
+        raise SourceError(f"{part.address} gave no zip archive; nothing was kept; try again", name) from None
+    return to
+
+
+def _main(names: list[str]) -> None:
+    """`python -m models.data.sources tiny-shakespeare` downloads, with a bar."""
+    from tqdm import tqdm
+
+    for name in names or list(SOURCES):
+        with tqdm(total=source(name).to_come, desc=name, unit="B", unit_scale=True) as bar:
+            paths = fetch(name, lambda come, _: bar.update(come - bar.n))
+        print(*paths, sep="\n")
+
+
+if __name__ == "__main__":
+    import sys
+
+    try:
+        _main(sys.argv[1:])
+    except SourceError as error:
+        sys.exit(f"error: {error}")

@@ -1,0 +1,143 @@
+"""Downloads from a server of the test's own: whole and right, or nothing at all and a sentence."""
+
+import hashlib
+import io
+import re
+import threading
+import zipfile
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+
+import pytest
+
+from models.data import sources
+from models.data.sources import Part, Source, SourceError, fetch, find, needed
+
+CONTENT = b"to be or not to be\n" * 40_000
+ARCHIVE = io.BytesIO()
+with zipfile.ZipFile(ARCHIVE, "w", zipfile.ZIP_DEFLATED) as _packed:
+    _packed.writestr("text", CONTENT)
+FILES = {"/text": CONTENT, "/zip": ARCHIVE.getvalue(), "/short": CONTENT[:-1], "/other": CONTENT[:-1] + b"?"}
+SHA = "sha256:" + hashlib.sha256(CONTENT).hexdigest()
+MD5 = "md5:" + hashlib.md5(CONTENT).hexdigest()
+
+
+class Handler(BaseHTTPRequestHandler):
+    def do_GET(self):
+        content = FILES.get(self.path)
+        self.send_response(200 if content else 404)
+        self.end_headers()
+        self.wfile.write(content or b"")
+
+    def log_message(self, *_):
+        pass
+
+
+@pytest.fixture(scope="module")
+def address():
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    yield f"http://127.0.0.1:{server.server_port}"
+    server.shutdown()
+    server.server_close()
+
+
+@pytest.fixture(autouse=True)
+def root(tmp_path, monkeypatch) -> Path:
+    monkeypatch.setenv("ATTENTION_LAB_DATA", str(tmp_path / "data"))
+    return tmp_path / "data"
+
+
+def offer(monkeypatch, *parts: Part) -> None:
+    monkeypatch.setitem(sources.SOURCES, "play", Source("A play", parts))
+
+
+def everything(root: Path) -> list[Path]:
+    return [path for path in root.rglob("*") if path.is_file()]
+
+
+def test_files_come_whole_with_progress(address, root, monkeypatch):
+    one = Part(f"{address}/text", "one.txt", len(CONTENT), SHA)
+    two = Part(f"{address}/zip", "two.txt", len(CONTENT), MD5, packed=len(FILES["/zip"]))
+    offer(monkeypatch, one, two)
+    assert find("play") is None
+    seen: list[tuple[int, int]] = []
+    paths = fetch("play", lambda come, total: seen.append((come, total)))
+    assert paths == find("play") == needed("play") == [root / "play/one.txt", root / "play/two.txt"]
+    assert all(path.read_bytes() == CONTENT for path in paths)
+    assert sorted(everything(root)) == paths, "nothing else stays"
+    total = len(CONTENT) + len(FILES["/zip"])
+    assert [come for come, _ in seen] == sorted(come for come, _ in seen)
+    assert {all_ for _, all_ in seen} == {total} and seen[-1][0] == total and len(seen) > 3
+    before = [path.stat().st_mtime_ns for path in paths]
+    fetch("play", lambda *_: pytest.fail("what is here is not downloaded again"))
+    assert before == [path.stat().st_mtime_ns for path in paths]
+
+
+@pytest.mark.parametrize(
+    ("path", "changes", "sentence"),
+    [
+        (
+            "/other",
+            {},
+            r"gave a file with sha256 [0-9a-f]{64}, not [0-9a-f]{64}: it is damaged or another one",
+        ),
+        ("/short", {}, "gave 759,999 bytes instead of 760,000; nothing was kept; try again"),
+        ("/text", {"size": 1000}, "gave more bytes instead of 1,000; nothing was kept"),
+        ("/text", {"packed": len(CONTENT)}, "gave no zip archive; nothing was kept; try again"),
+        ("/zip", {"packed": len(FILES["/zip"]), "size": 1000}, "gave a file with sha256"),
+        ("/none", {}, r"could not be read \(Not Found\); try again, or download it by other means"),
+    ],
+)
+def test_what_is_wrong_is_not_kept(address, root, monkeypatch, path, changes, sentence):
+    values = {"address": address + path, "file": "one.txt", "size": len(CONTENT), "digest": SHA} | changes
+    offer(monkeypatch, Part(**values))
+    with pytest.raises(SourceError, match=f"^{address}{path} {sentence}") as caught:
+        fetch("play")
+    assert caught.value.source == "play"
+    assert everything(root) == [] and find("play") is None
+
+
+def test_nobody_answers(root, monkeypatch):
+    offer(monkeypatch, Part("http://127.0.0.1:9/text", "one.txt", 5, SHA))
+    with pytest.raises(SourceError, match=r"could not be read \(.*refused.*\); try again"):
+        fetch("play")
+
+
+def test_a_download_can_be_ended(address, root, monkeypatch):
+    offer(monkeypatch, Part(f"{address}/text", "one.txt", len(CONTENT), SHA))
+
+    def stop(come: int, total: int) -> None:
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        fetch("play", stop)
+    assert everything(root) == []
+
+
+def test_a_folder_that_cannot_be_written(address, root, monkeypatch):
+    offer(monkeypatch, Part(f"{address}/text", "one.txt", len(CONTENT), SHA))
+    root.parent.joinpath("data").write_text("a file where the folder should be")
+    with pytest.raises(SourceError, match=r"cannot be written .*set ATTENTION_LAB_DATA to another folder"):
+        fetch("play")
+
+
+def test_a_cut_file_is_as_good_as_none(address, root, monkeypatch):
+    offer(monkeypatch, Part(f"{address}/text", "one.txt", len(CONTENT), SHA))
+    path = fetch("play")[0]
+    path.write_bytes(CONTENT[:100])
+    assert find("play") is None
+    with pytest.raises(SourceError, match=re.escape("A play is not here yet; download it (1 MB)")):
+        needed("play")
+    assert fetch("play")[0].read_bytes() == CONTENT
+
+
+def test_unknown_sources_are_refused():
+    with pytest.raises(SourceError, match="source='moon' is unknown; choose one of tiny-shakespeare, enwik8"):
+        fetch("moon")
+
+
+def test_the_known_sources_are_what_is_beside_this_clone(shared_data):
+    part = sources.SOURCES["tiny-shakespeare"].parts[0]
+    content = (shared_data / "tinyshakespeare" / "input.txt").read_bytes()
+    assert (len(content), "sha256:" + hashlib.sha256(content).hexdigest()) == (part.size, part.digest)
