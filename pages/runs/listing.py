@@ -32,10 +32,8 @@ def _table(was_live: bool) -> None:
     chosen = state.chosen()
     rows = [_row(run, chosen) for run in listed]
     table.show(message("All runs", COLUMNS, rows, choose=True), key=KEY, on_act=_on_act)
-    if (
-        (was_live
-        and not any(status_of(run).live for run in listed))
-        or st.session_state.pop("runs_acted", False)
+    if (was_live and not any(status_of(run).live for run in listed)) or st.session_state.pop(
+        "runs_acted", False
     ):
         st.rerun()
 

@@ -10,8 +10,7 @@ from pages.runs import actions, compare, listing, scrubber, state, try_it
 from pages.shared.lab.board import board
 from pages.shared.problems import say
 from pages.shared.table.component import table
-from pages.shared.training import catalogue, runs, words
-from pages.shared.training.history import history_of
+from pages.shared.training import runs, words
 from pages.shared.training.message import message
 from pages.shared.training.runs import Run
 from viz_core.boards import Board
@@ -46,7 +45,7 @@ def _one(run: Run) -> None:
         if status.sentence and status.state != "finished":
             st.text(status.sentence, width="content")
     actions.draw(run, status)
-    shown = scrubbed(run)
+    shown = scrubber.scrubbed(run)
     _board(shown, part=run.id, link={"runs": run.id}, at=_at(shown))
     if "takeaway" in st.session_state:
         _take_away(_name(run), run.id, shown, run)
@@ -59,16 +58,6 @@ def _at(shown: Board) -> float | None:
         return None
     step = st.session_state.get("runs_step")
     return float(shown.scrub.values[-1] if step is None else step)
-
-
-def scrubbed(run: Run) -> Board:
-    """The run's board with its slider."""
-    described = runs.described(run)
-    name, steps = str(described["task"].get("name", "")), described["training"].get("steps")
-    info = catalogue.tasks().get(name)
-    entries = history_of(run.folder.path / "metrics.jsonl").entries()
-    count = steps if isinstance(steps, int) else 1
-    return scrubber.board_of(run, entries, steps=count, task=name, see=info.see if info else "")
 
 
 def _several(chosen: list[Run]) -> None:

@@ -2,18 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
-from pages.shared.training import curves, figures, heads, words
+from pages.shared.training import catalogue, curves, figures, heads, runs, words
+from pages.shared.training.history import history_of
 from pages.shared.training.runs import Run
 from viz_core import induction_score
 from viz_core.boards import Board, Curves, Line, Matrix, Panel, Scrub
 
 INDUCTION = "induction"
 MOST_LINES = 16
+
+
+def scrubbed(run: Run) -> Board:
+    """The run's board with its slider."""
+    described = runs.described(run)
+    name, steps = str(described["task"].get("name", "")), described["training"].get("steps")
+    info = catalogue.tasks().get(name)
+    entries = history_of(run.folder.path / "metrics.jsonl").entries()
+    count = steps if isinstance(steps, int) else 1
+    return board_of(run, entries, steps=count, task=name, see=info.see if info else "")
 
 
 def board_of(run: Run, entries: Sequence[dict[str, Any]], *, steps: int, task: str, see: str) -> Board:
@@ -24,7 +35,11 @@ def board_of(run: Run, entries: Sequence[dict[str, Any]], *, steps: int, task: s
     single = len(shown) < 2
     at = None if single else np.maximum(frames, 1)  # a logarithmic axis has no 0
     more: dict[str, Any] = {"log_x": True, "at": at}
-    scores = induction_curves(rows, frames, x) if task == INDUCTION and not single else None
+    scores = (
+        induction_curves(rows, figures.probe_tokens(run), frames, x)
+        if task == INDUCTION and not single
+        else None
+    )
     top: list[Panel] = [curves.loss_curves(entries, x, **more)]
     top.append(scores or curves.score_curves(entries, x, **more))
     large = heads.large(rows, sharpest(rows))
@@ -38,20 +53,23 @@ def board_of(run: Run, entries: Sequence[dict[str, Any]], *, steps: int, task: s
     return Board(rows=[top, *rows], notice=notices, scrub=scrub)
 
 
-def induction_curves(rows: Sequence[Sequence[Panel]], frames: np.ndarray, x: np.ndarray) -> Curves | None:
+def induction_curves(
+    rows: Sequence[Sequence[Panel]], tokens: Mapping[str, Sequence[str]], frames: np.ndarray, x: np.ndarray
+) -> Curves | None:
     """The induction score of every head at every snapshot; None where the probe repeats nothing."""
     lines = []
+    read = next(iter(tokens.values()), [])
     for head, panel in enumerate(_thumbnails(rows)[:MOST_LINES]):
         try:
-            scores = induction_score(panel.values.astype(np.float32), panel.rows)  # [frame]
+            scores = induction_score(panel.values.astype(np.float32), read)  # [frame]
         except ValueError:
             return None
         y = np.interp(x, np.maximum(frames, 1), scores, right=np.nan)
         lines.append(Line(y=y, name=panel.title, colour=head, dashed=panel.title.startswith("L0")))
-    return Curves(
-        title="induction score of every head", x=x, lines=lines, x_label="step", log_x=True, y_range=(0, 1),
-        at=np.maximum(frames, 1),
-    ) if lines else None  # fmt: skip
+    if not lines:
+        return None
+    title, at = "induction score of every head", np.maximum(frames, 1)
+    return Curves(title=title, x=x, lines=lines, x_label="step", log_x=True, y_range=(0, 1), at=at)
 
 
 def sharpest(rows: Sequence[Sequence[Panel]]) -> str:

@@ -57,14 +57,15 @@ def prepared(info: TaskInfo, values: Mapping[str, Any]) -> Prepared:
 def _prepare(info: TaskInfo, values: Mapping[str, Any]) -> Prepared:
     import torch
 
-    from models.training import devices, memory
+    from models.training.devices import choose
+    from models.training.memory import estimate
 
     torch.set_num_threads(1)
     config = settings.run_config(info, values)
     training = config.training
     # The worker has all cores, whatever this thread may use.
-    machine = devices.choose(replace(training, threads=training.threads or os.cpu_count() or 1))
-    found = memory.estimate(config)
+    machine = choose(replace(training, threads=training.threads or os.cpu_count() or 1))
+    found = estimate(config)
     probe = config.task.probe()
     return Prepared(
         config, found.n_parameters, found.memory_bytes, found.seconds, machine.sentence, probe.text

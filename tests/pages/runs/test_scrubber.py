@@ -1,0 +1,78 @@
+import numpy as np
+import pytest
+
+from pages.runs import scrubber
+from pages.shared.lab import pack
+from pages.shared.training.history import history_of
+from pages.shared.training.message import message
+from tests.pages.shared.training.conftest import STEPS, TOKENS, MakeRun, patterns
+from viz_core import induction_score
+from viz_core.boards import Board, Curves, Matrix
+
+
+@pytest.fixture
+def board(make_run: MakeRun) -> Board:
+    return scrubber.scrubbed(make_run())
+
+
+def test_one_slider_moves_heads_and_marks_over_the_snapshots(board: Board) -> None:
+    assert board.scrub is not None
+    np.testing.assert_array_equal(board.scrub.values, STEPS)
+    assert board.scrub.words[-1] == "step 100"
+    loss, induction, large = board.rows[0]
+    assert isinstance(loss, Curves) and isinstance(induction, Curves) and isinstance(large, Matrix)
+    for curves in (loss, induction):
+        np.testing.assert_array_equal(curves.at, [1, 1, 10, 100])
+    heads = [panel for row in board.rows[1:] for panel in row]
+    assert [panel.values.shape for panel in heads] == [(4, 8, 8)] * 4
+    assert large.title == "L1 H1"  # the only head that changes
+
+
+def test_the_notice_tells_each_step_s_loss_and_score(board: Board) -> None:
+    assert board.notice[0].startswith("**Step 0:** random weights. ")
+    assert board.notice[2].startswith("**Step 10:** loss 0.100, second half 10.0 %. ")
+    assert board.notice[3].startswith("**Step 100:** loss 0.010, second half 100.0 %. ")
+
+
+def test_induction_scores_are_those_of_the_patterns(board: Board) -> None:
+    curves = board.rows[0][1]
+    assert isinstance(curves, Curves)
+    assert [line.name for line in curves.lines] == ["L0 H0", "L0 H1", "L1 H0", "L1 H1"]
+    expected = induction_score(patterns(100)["decoder.1.self.pattern"].astype(np.float32), TOKENS)
+    np.testing.assert_allclose([line.y[-1] for line in curves.lines[2:]], expected, atol=1e-6)
+    assert expected[1] == pytest.approx(1.0, abs=1e-3) and expected[0] < 0.3
+
+
+def test_other_tasks_show_their_score_instead(make_run: MakeRun) -> None:
+    board = scrubber.scrubbed(make_run("sort"))
+    assert [panel.title for panel in board.rows[0]] == ["loss", "second half, held out", "L1 H1"]
+
+
+def test_a_run_without_snapshots_has_curves_and_no_slider(make_run: MakeRun) -> None:
+    run = make_run()
+    for path in (run.folder.path / "snapshots").iterdir():
+        path.unlink()
+    board = scrubber.scrubbed(run)
+    assert board.scrub is None
+    assert [type(panel) for panel in board.rows[0]] == [Curves, Curves]
+
+
+def test_many_large_heads_still_fit_a_message(make_run: MakeRun, monkeypatch: pytest.MonkeyPatch) -> None:
+    pattern = np.full((12, 64, 64), 1 / 64, np.float16)
+    frame = {f"encoder.{layer}.self.pattern": pattern for layer in range(12)}
+    run = make_run()
+    monkeypatch.setattr(type(run.folder), "snapshots", lambda folder: list(range(40)))
+    monkeypatch.setattr("pages.shared.training.snapshots.patterns", lambda run, step: frame)
+    entries = history_of(run.folder.path / "metrics.jsonl").entries()
+    board = scrubber.board_of(run, entries, steps=100, task="sort", see="")
+    assert board.scrub is not None
+    steps = board.scrub.values
+    assert 2 <= len(steps) < 40 and (steps[0], steps[-1]) == (0, 39)
+    assert len(message(board, part="x", link={}, at=0.0)) < pack.MAX_BYTES + 200_000
+
+
+def test_the_same_board_gives_the_same_bytes(make_run: MakeRun) -> None:
+    run = make_run()
+    first, again = (message(scrubber.scrubbed(run), part=run.id, link={}, at=1.0) for _ in range(2))
+    assert first == again
+    assert message(scrubber.scrubbed(run), part=run.id, link={}, at=10.0) != first

@@ -1,0 +1,100 @@
+import json
+
+import pytest
+
+from models.data.tasks import make_task
+from models.training.config import run_config
+from models.training.status import Status
+from pages.shared.training import catalogue, prepare, settings
+from pages.shared.training.history import history_of
+from pages.train import board, watch
+from pages.train.presets import PRESETS
+from tests.pages.shared.training.conftest import MakeRun
+from viz_core.boards import Curves, Facts, Matrix
+
+
+@pytest.mark.parametrize("label", PRESETS)
+def test_a_preset_is_a_run_that_its_widgets_can_show(label: str) -> None:
+    for info in catalogue.tasks().values():
+        changes = PRESETS[label](info)
+        assert changes.keys() <= settings.defaults(info).keys(), info.name
+        link = settings.to_link(info, settings.defaults(info) | changes)
+        assert settings.from_link(info, link) == (settings.defaults(info) | changes, []), info.name
+
+
+def test_the_gpu_preset_is_the_size_of_nanogpt_s_characters() -> None:
+    info = catalogue.tasks()["sort"]
+    config = settings.run_config(info, settings.defaults(info) | PRESETS["GPU"](info))
+    assert (config.model.n_layers, config.model.n_heads, config.model.d_model) == (6, 6, 384)
+    assert (config.training.device, config.training.precision) == ("cuda", "bfloat16")
+
+
+def test_what_is_told_before_the_start_is_what_the_model_has() -> None:
+    from models.engine.transformer import Transformer
+
+    info = catalogue.tasks()["sort"]
+    found = prepare.prepared(info, settings.defaults(info))
+    model = Transformer(run_config(make_task("sort")).model, seed=0)
+    assert found.n_parameters == sum(parameter.numel() for parameter in model.parameters())
+    assert found.memory_bytes > 16 * found.n_parameters
+    assert found.seconds is None or found.seconds > 0
+    assert found.device.startswith("trains on ")
+
+
+def test_settings_that_make_no_run_are_told_in_a_sentence() -> None:
+    info = catalogue.tasks()["sort"]
+    with pytest.raises(ValueError, match=r"d_model=64 is not divisible by n_heads=7; try 63 or 70"):
+        prepare.prepared(info, settings.defaults(info) | {"n_heads": 7})
+
+
+def test_the_board_of_a_run_keeps_its_shape_as_the_run_goes_on(make_run: MakeRun) -> None:
+    run = make_run()
+    entries = history_of(run.folder.path / "metrics.jsonl").entries()
+    early, late = (board.board_of(run, entries[:n], steps=100, notice="") for n in (12, 100))
+    shapes = [
+        [
+            [getattr(panel, "x", panel.values if isinstance(panel, Matrix) else None) for panel in row]
+            for row in each.rows
+        ]
+        for each in (early, late)
+    ]
+    assert [[getattr(v, "shape", None) for v in row] for row in shapes[0]] == [
+        [getattr(v, "shape", None) for v in row] for row in shapes[1]
+    ]
+    numbers, top = late.rows[:2]
+    assert isinstance(numbers[0], Facts)
+    facts = {fact.label: fact.values for fact in numbers[0].facts}
+    assert (
+        facts["step"] == "100" and facts["score, held out"] == "100.0 %" and facts["heads of step"] == "100"
+    )
+    assert [type(panel) for panel in top] == [Curves, Curves, Curves, Matrix]
+    assert [panel.title for panel in late.rows[2]] == ["L0 H0", "L0 H1", "L1 H0", "L1 H1"]
+
+
+def test_a_run_that_has_not_begun_has_a_board_too(make_run: MakeRun) -> None:
+    run = make_run()
+    for path in run.folder.path.iterdir():
+        if path.name not in ("config.json", "task.json") and path.is_file():
+            path.unlink()
+    for path in (run.folder.path / "snapshots").iterdir():
+        path.unlink()
+    empty = board.board_of(run, [], steps=100, notice="waits")
+    facts = {fact.label: fact.values for fact in empty.rows[0][0].facts}
+    assert set(facts.values()) == {"–"}
+
+
+def test_progress_says_how_long_it_will_take() -> None:
+    entries = [{"step": 25}]
+    running = Status(state="running", step=25, steps=100, seconds=10.0)
+    assert watch._progress(running, entries, 100) == "step 25 of 100, 10 s trained, about 30 s left"
+    paused = Status(state="paused", step=25, steps=100, seconds=10.0)
+    assert watch._progress(paused, entries, 100) == "is paused: step 25 of 100, 10 s trained"
+
+
+def test_a_message_of_a_second_is_small(make_run: MakeRun) -> None:
+    from pages.shared.training.message import message
+
+    run = make_run()
+    entries = history_of(run.folder.path / "metrics.jsonl").entries()
+    sent = message(board.board_of(run, entries, steps=100, notice=""), part=run.id, link={})
+    assert len(sent) < 20_000, json.dumps(len(sent))
