@@ -64,15 +64,14 @@ def _continuation() -> None:
 def _continue() -> None:
     session = st.session_state
     session.n_drawn = session.get("n_drawn", -1) + 1
+    model, text, most = session.model, session.text, session.n_new
+    chance = {"temperature": session.temperature, "seed": session.n_drawn}
 
     def write() -> str:
-        lm = cache.trained(session.model)
-        count = min(session.n_new, lm.config.max_len - 1)
-        return lm.generate(
-            session.text, max_new_tokens=count, temperature=session.temperature, seed=session.n_drawn
-        )
+        lm = cache.trained(model)
+        return lm.generate(text, max_new_tokens=min(most, lm.config.max_len - 1), **chance)
 
     try:
-        controls.say(session.text + cache.on_worker(write))
+        controls.say(text + cache.on_worker(write))
     except ValueError as error:
         session.link_problems = [str(error)]
