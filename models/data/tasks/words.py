@@ -19,7 +19,7 @@ class _Letters(Algorithmic):
 
     length: int = option(8, "letters of the longest question", low=SHORTEST, high=31)
     alphabet: ClassVar[str] = string.ascii_lowercase[:16]
-    training: ClassVar[dict[str, Any]] = {"steps": 1200, "batch_size": 32, "learning_rate": 3e-3}
+    training: ClassVar[dict[str, Any]] = {"steps": 1000, "batch_size": 64, "learning_rate": 3e-3}
 
     @property
     def longest(self) -> tuple[int, int]:

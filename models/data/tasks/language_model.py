@@ -1,0 +1,191 @@
+"""Language models: what comes next in a text, character by character or byte pair by byte pair."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, ClassVar
+
+import torch
+from torch import Tensor
+from torch.nn.functional import cross_entropy
+
+from models.config import Kind
+from models.data.tasks.batch import Batch, Reading, Sample
+from models.data.tasks.options import option
+from models.data.tasks.task import Task
+from models.data.text_sources import GRAMMAR, TEXT_ENDINGS, TEXT_SOURCES, Texts, texts_of
+from models.data.text_tokenizers import MAX_VOCABULARY, TextTokenizer
+from models.engine.decoding import sample
+from models.engine.transformer import Transformer
+
+_PROBE = 48  # tokens
+_PROMPT = 12
+_WRITTEN = 160
+_LEARN_FROM = 20_000_000  # characters that byte pairs are counted in
+
+
+@dataclass(frozen=True, kw_only=True)
+class TextModel(Task):
+    """What every task has that reads one text from the left; a subclass with a name is one."""
+
+    kind: ClassVar[Kind] = "decoder-only"
+    source: str = option(GRAMMAR, "a text by name", choices=TEXT_SOURCES)
+    file: str = option("", "a text file instead", file=TEXT_ENDINGS)
+    tokens: str = option("characters", "what a token is", choices=("characters", "bpe"))
+    vocabulary: int = option(1000, "byte pairs, where tokens are those", low=256, high=MAX_VOCABULARY)
+    length: int = option(64, "tokens that are read at once", low=8, high=1024)
+    temperature: float = option(0.8, "of what it writes: low is sure, high is wild", low=0.05, high=5.0)
+
+    def dictates(self) -> dict[str, Any]:
+        return {"vocab_size": len(self.tokenizer), "max_len": self.length, "pad_id": None}
+
+    def batch(self, generator: torch.Generator, size: int, *, held_out: bool = False) -> Batch:
+        """Pieces of the text that begin anywhere in their part of it."""
+        ids = self._ids[held_out]
+        first = torch.randint(len(ids) - self.length, (size, 1), generator=generator)
+        pieces = ids[first + torch.arange(self.length + 1)].long()  # [piece, position]
+        return Batch((pieces[:, :-1],), pieces[:, 1:])
+
+    @torch.no_grad()
+    def score(self, model: Transformer, batch: Batch) -> dict[str, float]:
+        """Bits per character (lower is better): all nats over the characters that they pay for; and the
+        share of tokens that are likeliest where they stand.
+        """
+        logits = model(*batch.inputs).float()
+        nats = cross_entropy(logits.flatten(0, 1), batch.targets.flatten(), reduction="sum").double()
+        characters = self.tokenizer.n_characters.to(batch.targets.device)[batch.targets].sum()
+        right = (logits.argmax(dim=-1) == batch.targets).double().mean()
+        return {
+            "bits per character": nats.item() / math.log(2) / characters.item(),
+            "accuracy": right.item(),
+        }
+
+    def probe(self) -> Reading:
+        """Where the held-out text begins."""
+        return self.read(self._opening)
+
+    def read(self, text: str) -> Reading:
+        """Any text of at most `length` tokens, blanks and line ends as they are typed."""
+        ids = self._typed(text)
+        if len(ids) > self.length:
+            raise ValueError(
+                f"the text has {len(ids):,} tokens, but this model reads at most {self.length}; "
+                f"remove {len(ids) - self.length:,}"
+            )
+        unknown = dict.fromkeys(text) if self.tokenizer.unknown_id in ids else {}
+        lacks = tuple(c for c in unknown if self.tokenizer.encode(c) == [self.tokenizer.unknown_id])
+        labels = [self.tokenizer.labels[id_] for id_ in ids]
+        return Reading((torch.tensor([ids]),), {"decoder": labels}, text, unknown=lacks)
+
+    def outputs(self) -> tuple[str, ...]:
+        return self.tokenizer.labels
+
+    def written(self, ids: Sequence[int]) -> str:
+        return self.tokenizer.decode(ids)
+
+    def samples(self, model: Transformer, seed: int) -> list[Sample]:
+        """What the model writes after the first words of the held-out text."""
+        prompt = self.tokenizer.decode(self.tokenizer.encode(self._opening)[: min(_PROMPT, self.length // 2)])
+        return [Sample(prompt, self.write(model, prompt, seed=seed))]
+
+    @torch.no_grad()
+    def write(
+        self,
+        model: Transformer,
+        prompt: str,
+        *,
+        n_tokens: int = _WRITTEN,
+        temperature: float | None = None,
+        seed: int = 0,
+    ) -> str:
+        """What follows `prompt`: tokens drawn at `temperature` (None: the task's), as many as asked for.
+
+        Beyond `length` tokens, the model begins again with the last half of them. Raises ValueError for an
+        empty prompt and as `distribution` does.
+        """
+        device = model.embedding.weight.device
+        generator = torch.Generator(device).manual_seed(seed)
+        typed = self._typed(prompt)
+        ids = torch.tensor([typed], device=device)
+        while (missing := len(typed) + n_tokens - ids.shape[1]) > 0:
+            seen = ids if ids.shape[1] <= self.length // 2 else ids[:, -(self.length // 2) :]
+            new = min(missing, self.length - seen.shape[1])
+            heat = self.temperature if temperature is None else temperature
+            rows = sample(model, seen, generator=generator, temperature=heat, max_new_tokens=new)
+            ids = torch.cat([ids, rows[:, seen.shape[1] :]], dim=1)
+        return self.tokenizer.decode(ids[0, len(typed) :].tolist())
+
+    def learnt(self) -> dict[str, Any]:
+        """The tokenizer, and the words that are watched."""
+        return {"tokenizer": self.tokenizer.to_json(), "opening": self._opening}
+
+    def restore(self, learnt: dict[str, Any]) -> None:
+        """Raises ValueError for what is no tokenizer, or no text to watch."""
+        opening = learnt.get("opening")
+        if not isinstance(opening, str) or not opening or len(opening) > _PROBE * 400:
+            raise ValueError(f"opening={str(opening)[:40]!r} is no text to watch; give what learnt returned")
+        self.__dict__["tokenizer"] = TextTokenizer.from_json(learnt.get("tokenizer", {}))
+        self.__dict__["_opening"] = opening
+
+    @cached_property
+    def tokenizer(self) -> TextTokenizer:
+        """Characters are those of the whole text; byte pairs are counted in what is trained on."""
+        if self.tokens == "characters":
+            return TextTokenizer.characters("".join(self._texts))
+        lines = self._texts.training[:_LEARN_FROM].splitlines(keepends=True)
+        return TextTokenizer.bpe(lines, self.vocabulary)
+
+    @cached_property
+    def _texts(self) -> Texts:
+        return texts_of(self.source, self.file)
+
+    @cached_property
+    def _ids(self) -> dict[bool, Tensor]:
+        """The ids of both parts, by whether they are held out."""
+        ids = {held_out: self.tokenizer.tensor(self._texts[held_out]) for held_out in (False, True)}
+        shortest = min(map(len, ids.values()))
+        if shortest <= self.length:
+            raise ValueError(
+                f"length={self.length} does not fit the held-out tenth of the text, which has {shortest:,} "
+                f"tokens; take a longer text, or a length below {max(shortest, 9)}"
+            )
+        return ids
+
+    @cached_property
+    def _opening(self) -> str:
+        ids = self._ids[True][: min(_PROBE, self.length)].tolist()
+        return self.tokenizer.decode(ids).rstrip("\N{REPLACEMENT CHARACTER}")
+
+    def _typed(self, text: str) -> list[int]:
+        if not text:
+            raise ValueError("the text is empty; give at least one character")
+        return self.tokenizer.encode(text)
+
+
+@dataclass(frozen=True, kw_only=True)
+class LanguageModel(TextModel):
+    """The next character, or the next byte pair, of any text."""
+
+    name = "language-model"
+    title = "Language model"
+    see = (
+        "First a head learns to look at the token just before; later, others look back to where the word or "
+        "the line began."
+    )
+    sizes: ClassVar[dict[str, Any]] = {
+        "n_layers": 4,
+        "n_heads": 4,
+        "d_model": 128,
+        "positions": "learned",
+        "activation": "gelu",
+        "bias": False,
+    }
+    training: ClassVar[dict[str, Any]] = {
+        "steps": 600,
+        "batch_size": 12,
+        "learning_rate": 2e-3,
+        "warmup_steps": 50,
+    }

@@ -1,0 +1,46 @@
+"""The texts that language models read: the grammar's sentences, named downloads, or a file of one's own."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from itertools import islice
+from pathlib import Path
+from typing import NamedTuple
+
+from models.data.grammar import sample_pairs
+from models.data.sources import needed
+from models.data.text_files import read_text
+
+GRAMMAR = "grammar"
+TEXT_SOURCES = (GRAMMAR, "tiny-shakespeare", "enwik8")
+TEXT_ENDINGS = (".txt", ".text", ".md", ".csv", ".tsv", ".json", ".xml", ".html", ".tex", ".py", ".log")
+HELD_OUT_SHARE = 10  # the last tenth
+_SENTENCES = 5_000
+
+
+class Texts(NamedTuple):
+    """What is trained on, and what never is."""
+
+    training: str
+    held_out: str
+
+
+def texts_of(source: str, file: str) -> Texts:
+    """The text of `file`, where one is named, else that of `source`; its last tenth is held out.
+
+    Of the grammar, sentences whose nouns never meet in training are held out instead. Raises ValueError for a
+    source that is not here and a file that is no text.
+    """
+    if source == GRAMMAR and not file:
+        return Texts(*("\n".join(sentences(held_out)) for held_out in (False, True)))
+    text = read_text(Path(file).expanduser() if file else needed(source)[0])
+    start = len(text) - len(text) // HELD_OUT_SHARE
+    return Texts(text[:start], text[start:])
+
+
+@lru_cache(maxsize=2)
+def sentences(held_out: bool) -> list[str]:
+    """English sentences of the grammar; held out are a tenth as many."""
+    count = _SENTENCES // HELD_OUT_SHARE if held_out else _SENTENCES
+    pairs = sample_pairs(0, "held out" if held_out else "training")
+    return [" ".join(pair.english) for pair in islice(pairs, count)]
