@@ -107,7 +107,9 @@ def _file(info: TaskInfo, option: Option) -> None:
         except ValueError as error:
             st.session_state.train_problem = str(error)
 
-    endings = [ending.removeprefix(".") for ending in option.file]
+    # Not every format has an ending: train-images-idx3-ubyte.
+    named = all(ending.startswith(".") for ending in option.file)
+    endings = [ending.removeprefix(".") for ending in option.file] if named else None
     st.file_uploader(
         f"{_label(option.name)}: {option.about}",
         type=endings,

@@ -8,11 +8,11 @@ import streamlit as st
 
 from pages.shared.lab.board import board
 from pages.shared.problems import say
-from pages.shared.training import runs, settings, words
+from pages.shared.training import runs, settings, uploads, words
 from pages.shared.training.catalogue import TaskInfo
 from pages.shared.training.message import message
 from pages.shared.training.prepare import Prepared, prepared
-from pages.train import state
+from pages.train import download, state
 from viz_core.boards import Board, Fact, Facts
 
 KEY = "train.before"
@@ -22,14 +22,23 @@ def draw(info: TaskInfo, values: dict[str, Any]) -> None:
     """Parameters, memory and time expected, and the button that starts; sentences where nothing can start."""
     problems = [*st.session_state.pop("link_problems", ()), st.session_state.pop("train_problem", None)]
     ready: Prepared | None = None
+    missing = ""
     try:
         with st.spinner("Reading the task's data…"):
             ready = prepared(info, values)
     except ValueError as error:
-        problems.append(str(error))
+        problems.append(_told(error))
+        missing = getattr(error, "source", "")
     say(problems)
+    if missing:
+        download.offer(missing)
     _row(info, values, ready)
     _going_on()
+
+
+def _told(error: ValueError) -> str:
+    """The sentence, with the file that was handed in and not where this server keeps it."""
+    return str(error).replace(f"{uploads.folder()}/", "")
 
 
 def _row(info: TaskInfo, values: dict[str, Any], ready: Prepared | None) -> None:

@@ -1,0 +1,76 @@
+"""Data that a task needs and that is not here: a button that fetches it, and how far that is."""
+
+from __future__ import annotations
+
+import threading
+from dataclasses import dataclass
+
+import streamlit as st
+
+from pages.shared.training import words
+
+
+@dataclass
+class _Fetch:
+    """A download of this server, whoever asked for it."""
+
+    come: int = 0
+    total: int = 1
+    problem: str = ""
+    running: bool = True
+
+
+_fetches: dict[str, _Fetch] = {}
+_lock = threading.Lock()
+SECONDS = 0.5
+
+
+def offer(source: str) -> None:
+    """The button for a named source; its progress while it is coming."""
+    from models.data.sources import SOURCES
+
+    if source not in SOURCES:
+        return
+    fetch = _fetches.get(source)
+    running = fetch is not None and fetch.running
+    st.fragment(_progress, run_every=SECONDS if running else None)(source, running)
+
+
+def _progress(source: str, was_running: bool) -> None:
+    from models.data.sources import SOURCES
+
+    fetch = _fetches.get(source)
+    if fetch is None or not fetch.running:
+        if was_running:
+            st.rerun()  # the task can read it now, or the page says why not
+        label = f"Download {SOURCES[source].title} ({words.size(SOURCES[source].to_come)})"
+        if fetch is not None and fetch.problem:
+            st.text(fetch.problem)
+        st.button(label, on_click=start, args=(source,), key="train.download")
+        return
+    share = min(1.0, fetch.come / max(1, fetch.total))
+    st.progress(share, text=f"{words.size(fetch.come)} of {words.size(fetch.total)} have come")
+
+
+def start(source: str) -> None:
+    """Fetches a source on a thread of its own; once, however many ask."""
+    with _lock:
+        known = _fetches.get(source)
+        if known is not None and known.running:
+            return
+        fetch = _fetches[source] = _Fetch()
+    threading.Thread(target=_run, args=(source, fetch), name=f"download {source}", daemon=True).start()
+
+
+def _run(source: str, fetch: _Fetch) -> None:
+    from models.data import sources
+
+    def tell(come: int, total: int) -> None:
+        fetch.come, fetch.total = come, total
+
+    try:
+        sources.fetch(source, tell)
+    except (ValueError, OSError) as error:
+        fetch.problem = str(error)
+    finally:
+        fetch.running = False

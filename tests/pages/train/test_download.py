@@ -1,0 +1,50 @@
+import threading
+
+import pytest
+
+from models.data import sources
+from pages.train import download
+
+
+@pytest.fixture(autouse=True)
+def nothing_fetched(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(download, "_fetches", {})
+
+
+def wait() -> None:
+    for thread in threading.enumerate():
+        if thread.name.startswith("download "):
+            thread.join(5)
+
+
+def test_a_source_is_fetched_once_however_many_ask(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked, go = [], threading.Event()
+
+    def fetch(name: str, progress: sources.Progress) -> list:
+        asked.append(name)
+        progress(3, 10)
+        go.wait(5)
+        return []
+
+    monkeypatch.setattr(sources, "fetch", fetch)
+    for _ in range(3):
+        download.start("mnist")
+    known = download._fetches["mnist"]
+    go.set()
+    wait()
+    assert asked == ["mnist"]
+    assert (known.come, known.total, known.running, known.problem) == (3, 10, False, "")
+
+
+def test_a_download_that_fails_says_why_and_can_be_tried_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fetch(name: str, progress: sources.Progress) -> list:
+        raise sources.SourceError("the server does not answer; try again later", name)
+
+    monkeypatch.setattr(sources, "fetch", fetch)
+    download.start("mnist")
+    wait()
+    assert download._fetches["mnist"].problem == "the server does not answer; try again later"
+    monkeypatch.setattr(sources, "fetch", lambda name, progress: [])
+    download.start("mnist")
+    wait()
+    assert download._fetches["mnist"].problem == ""
