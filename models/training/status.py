@@ -121,8 +121,8 @@ def _last_words(status: Status) -> str:
     short = 0 < status.free < max(status.memory // 4, 256 << 20)
     if short:
         return (
-            f"the system ended the process for want of memory: it held {status.memory / 2**30:.1f} GB and "
-            f"{status.free / 2**30:.1f} GB were left" + (f"; {status.smaller}" if status.smaller else "")
+            f"the system ended the process for want of memory: it held {status.memory / 2**30:.1f} GiB and "
+            f"{status.free / 2**30:.1f} GiB were left" + (f"; {status.smaller}" if status.smaller else "")
         )
     return (
         f"the process ended without a word at step {status.step:,} (killed?); "

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import time
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from threading import Event, Lock, Thread
@@ -41,8 +42,7 @@ class Watch:
         self.signalled = False  # set by signal handlers, which may take no lock
         self._status = replace(status, pid=me.pid, started_at=me.started_at, asked="")
         self._process = psutil.Process()
-        self._training_since: float | None = None
-        self._seconds_before = status.seconds
+        self._clock: Callable[[], float] = lambda: status.seconds
         self._asked_at: float | None = None
         self._over = Event()
         self._lock = Lock()
@@ -71,13 +71,17 @@ class Watch:
 
     def starts(self, sentence: str) -> None:
         """The run has its slot."""
-        self.note(state="stopping" if self.asked else "running", sentence=sentence)
+        self._go_on(sentence)
 
-    def trains(self, step: int, seconds: float, **changes: Any) -> None:
-        """Steps begin after `step`, and the clock of training goes on from `seconds`."""
-        self.step, self._seconds_before = step, seconds
-        self._training_since = time.monotonic()
-        self.note(**changes)
+    def trains(self, step: int, clock: Callable[[], float], sentence: str, device: str) -> None:
+        """Steps begin after `step`; `clock` says how many seconds were spent on them so far."""
+        self.step, self._clock = step, clock
+        self._go_on(sentence, device=device)
+
+    def _go_on(self, sentence: str, **changes: Any) -> None:
+        """A request that came before this stays what is said."""
+        news = {} if self.asked else {"state": "running", "sentence": sentence}
+        self.note(**changes, **news)
 
     def finish(self, state: State, sentence: str = "") -> None:
         """The last word; nothing is written after it."""
@@ -88,12 +92,9 @@ class Watch:
     def note(self, **changes: Any) -> None:
         """Writes the status with these fields changed. A disk that refuses ends no run: the next may do."""
         with self._lock:
-            seconds = self._seconds_before
-            if self._training_since is not None:
-                seconds += time.monotonic() - self._training_since
             vital = {
                 "step": self.step,
-                "seconds": round(seconds, 1),
+                "seconds": round(self._clock(), 1),
                 "heartbeat": time.time(),
                 "memory": self._process.memory_info().rss,
                 "free": memory_left(),

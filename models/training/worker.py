@@ -11,7 +11,8 @@ import signal
 import sys
 import time
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -48,8 +49,7 @@ def main(arguments: list[str] | None = None) -> int:
 
 def _attend(folder: Path, parent: Identity | None) -> int:
     """The life of the process between its two locks: the run's, which it has, and a slot's."""
-    with Watch(folder, read_status(folder), parent=parent) as watch:
-        _heed_signals(watch)
+    with Watch(folder, read_status(folder), parent=parent) as watch, _heeding_signals(watch):
         try:
             slot = _wait_for_slot(watch)
         except Exception as error:
@@ -63,12 +63,19 @@ def _attend(folder: Path, parent: Identity | None) -> int:
         return 0 if work(watch).state != "failed" else 1
 
 
-def _heed_signals(watch: Watch) -> None:
+@contextmanager
+def _heeding_signals(watch: Watch) -> Iterator[None]:
+    """Inside, a signal to end (SIGTERM, Ctrl-C) is a request to pause."""
+
     def on_signal(number: int, frame: Any) -> None:
         watch.signalled = True
 
-    for number in (signal.SIGTERM, signal.SIGINT):
-        signal.signal(number, on_signal)
+    before = {number: signal.signal(number, on_signal) for number in (signal.SIGTERM, signal.SIGINT)}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
 
 
 def _wait_for_slot(watch: Watch) -> slots.Slot | None:
@@ -106,8 +113,7 @@ def train_here(folder: RunFolder, on_record: Callable[[Record], None] | None = N
                 read_status(folder.path), steps=steps, queued_at=now, session="", keep_going=True
             )
             (folder.path / REQUEST).unlink(missing_ok=True)
-            with Watch(folder.path, before) as watch:
-                _heed_signals(watch)
+            with Watch(folder.path, before) as watch, _heeding_signals(watch):
                 return work(watch, on_record)
     except Timeout:
         raise JobRefused(f"run {folder.name!r} trains in another process; stop it first") from None
@@ -122,7 +128,8 @@ def work(watch: Watch, on_record: Callable[[Record], None] | None = None) -> Sta
     try:
         state, sentence = _train(watch, on_record)
     except Exception as error:
-        traceback.print_exc()
+        with suppress(OSError), (watch.folder / LOG).open("a") as log:
+            traceback.print_exc(file=log)
         state, sentence = "failed", _reason(error, watch.status)
     watch.finish(state, sentence)
     return watch.status
@@ -136,15 +143,11 @@ def _train(watch: Watch, on_record: Callable[[Record], None] | None) -> tuple[St
     folder = RunFolder(watch.folder)
     config = folder.config()
     refuse_above(config, _memory_left(config.training.device))
+    watch.note(smaller=out_of_memory(config))
 
     def starts(training: Training) -> None:
-        watch.trains(
-            training.step,
-            training.seconds,
-            sentence=training.chosen,
-            device=next(training.model.parameters()).device.type,
-            smaller=out_of_memory(config),
-        )
+        device = next(training.model.parameters()).device.type
+        watch.trains(training.step, lambda: training.seconds, training.chosen, device)
 
     def note(record: Record) -> None:
         watch.step = record.step

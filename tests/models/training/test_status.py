@@ -66,7 +66,7 @@ def test_a_dead_process_has_failed() -> None:
 def test_a_process_killed_for_memory_is_told_smaller_sizes() -> None:
     starved = replace(RUNNING, memory=6 << 30, free=100 << 20, smaller="try batch_size=8")
     assert judged(starved, None, now=1001.0, alive=dead).sentence == (
-        "the system ended the process for want of memory: it held 6.0 GB and 0.1 GB were left; "
+        "the system ended the process for want of memory: it held 6.0 GiB and 0.1 GiB were left; "
         "try batch_size=8"
     )
 

@@ -1,0 +1,136 @@
+"""How a run's process begins and ends, in this process and without training."""
+
+import signal
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from filelock import FileLock
+
+from models.data.tasks import make_task
+from models.training import recording, worker
+from models.training.config import run_config
+from models.training.disk import CheckpointError
+from models.training.folder import RunFolder, create_run
+from models.training.limits import JobRefused
+from models.training.status import Status, read_status, write_request
+from models.training.worker import train_here
+
+
+@pytest.fixture
+def run(tmp_path: Path) -> RunFolder:
+    sizes = {"n_layers": 1, "n_heads": 2, "d_model": 16}
+    config = run_config(
+        make_task("reverse"), sizes=sizes, training={"steps": 6, "batch_size": 4, "held_out": 4}
+    )
+    return create_run(config, path=tmp_path / "run")
+
+
+def raising(error: Exception) -> Callable[..., bool]:
+    def train_into(*_: Any, **__: Any) -> bool:
+        raise error
+
+    return train_into
+
+
+def test_a_run_here_is_seen_as_any_other(run: RunFolder) -> None:
+    seen: list[tuple[int, str, str]] = []
+
+    def on_record(record: Any) -> None:
+        seen.append((record.step, read_status(run.path).state, read_status(run.path).device))
+
+    last = train_here(run, on_record)
+    assert seen == [(step, "running", "cpu") for step in range(1, 7)]
+    assert last == read_status(run.path)
+    assert (last.state, last.step, last.steps) == ("finished", 6, 6)
+    assert last.sentence.startswith("trains on the CPU")
+    checkpoint = run.checkpoint()
+    assert checkpoint is not None
+    assert checkpoint.step == 6
+
+
+def test_a_request_ends_it_after_its_step_and_it_goes_on(
+    run: RunFolder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def train_into(*_: Any, should_stop: Callable[[], bool], **__: Any) -> bool:
+        write_request(run.path, "pause")
+        while not should_stop():
+            pass
+        return False
+
+    with monkeypatch.context() as patch:
+        patch.setattr(recording, "train_into", train_into)
+        assert train_here(run).state == "paused"
+    assert train_here(run).state == "finished"
+
+
+def test_ctrl_c_pauses(run: RunFolder, monkeypatch: pytest.MonkeyPatch) -> None:
+    def train_into(*_: Any, should_stop: Callable[[], bool], **__: Any) -> bool:
+        signal.raise_signal(signal.SIGINT)
+        while not should_stop():
+            pass
+        return False
+
+    monkeypatch.setattr(recording, "train_into", train_into)
+    before = signal.getsignal(signal.SIGINT)
+    last = train_here(run)
+    assert signal.getsignal(signal.SIGINT) is before
+    assert (last.state, last.sentence) == (
+        "paused",
+        "the system asked the process to end; resume goes on from here",
+    )
+
+
+@pytest.mark.parametrize(
+    ("error", "sentence"),
+    [
+        (CheckpointError("the disk is full; free some space"), "the disk is full; free some space"),
+        (ValueError("d_model=7 is odd; try 8"), "d_model=7 is odd; try 8"),
+        (KeyError("x"), "KeyError: 'x'; log.txt in the run's folder says where"),
+    ],
+)
+def test_a_failure_is_a_sentence(
+    run: RunFolder, monkeypatch: pytest.MonkeyPatch, error: Exception, sentence: str
+) -> None:
+    monkeypatch.setattr(recording, "train_into", raising(error))
+    last = train_here(run)
+    assert (last.state, last.sentence) == ("failed", sentence)
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        MemoryError(),
+        torch.OutOfMemoryError("CUDA out of memory. Tried to allocate 9 GiB"),
+        RuntimeError("[enforce fail at alloc_cpu.cpp:117] DefaultCPUAllocator: can't allocate memory"),
+    ],
+)
+def test_want_of_memory_names_smaller_sizes(
+    run: RunFolder, monkeypatch: pytest.MonkeyPatch, error: Exception
+) -> None:
+    monkeypatch.setattr(recording, "train_into", raising(error))
+    last = train_here(run)
+    assert last.state == "failed"
+    assert last.sentence.startswith("out of memory at step 1; try ")
+
+
+def test_what_does_not_fit_is_refused(run: RunFolder, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(worker, "memory_left", lambda: 1 << 20)
+    last = train_here(run)
+    assert last.state == "failed"
+    assert "of memory, but 0.00 GiB are free; " in last.sentence
+
+
+def test_two_processes_never_train_one_run(
+    run: RunFolder, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(worker, "LAST_ONE_SECONDS", 0.0)
+    before = read_status(run.path)
+    with FileLock(run.path / ".lock"):
+        with pytest.raises(JobRefused, match="trains in another process; stop it first"):
+            train_here(run)
+        assert worker.main([str(run.path)]) == 1
+    assert capsys.readouterr().err == "another process trains this run; this one ends\n"
+    assert read_status(run.path) == before == Status(state="stopped", sentence=before.sentence)

@@ -1,0 +1,33 @@
+"""A worker whose tasks have steps that do not end: "sleeping" lets other threads run, "stuck" does not."""
+
+import re
+import sys
+import time
+
+import torch
+
+from models.data.tasks.batch import Batch
+from models.data.tasks.words import Reverse
+from models.training.worker import main
+
+
+class Sleeping(Reverse):
+    name = "sleeping"
+
+    def batch(self, generator: torch.Generator, size: int, *, held_out: bool = False) -> Batch:
+        if not held_out:
+            time.sleep(600)
+        return super().batch(generator, size, held_out=held_out)
+
+
+class Stuck(Reverse):
+    name = "stuck"
+
+    def batch(self, generator: torch.Generator, size: int, *, held_out: bool = False) -> Batch:
+        if not held_out:
+            re.match("(a+)+$", "a" * 60 + "b")  # holds the interpreter's lock for years
+        return super().batch(generator, size, held_out=held_out)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

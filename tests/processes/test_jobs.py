@@ -1,0 +1,205 @@
+"""Jobs in processes of their own: the queue, stopping, killing, and servers that go away."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import psutil
+import pytest
+import torch
+
+from models.data.tasks import make_task
+from models.training import jobs, local, slots
+from models.training.config import RunConfig, run_config
+from models.training.folder import create_run, list_runs
+from models.training.recording import train_into
+from models.training.status import read_status
+
+HERE = Path(__file__).parent
+SIZES = {"n_layers": 1, "n_heads": 2, "d_model": 16}
+START_SECONDS = 30.0
+STOP_SECONDS = 5.0
+
+
+def make(task: str = "reverse", **training: object) -> RunConfig:
+    values = {"steps": 1_000_000, "batch_size": 4, "held_out": 4, "n_snapshots": 4, "threads": 1, **training}
+    return run_config(make_task(task), sizes=SIZES, training=values)
+
+
+@pytest.fixture
+def root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    monkeypatch.setenv("ATTENTION_LAB_RUNS", str(tmp_path))
+    yield tmp_path
+    for run in list_runs(tmp_path):
+        process = read_status(run.path).process
+        if process is not None:
+            process.kill()
+
+
+@pytest.fixture
+def busy(root: Path) -> Iterator[slots.Slot]:
+    """The CPU's only slot is taken, so that everybody waits and nobody imports torch."""
+    (root / "held").mkdir()
+    slot = slots.take(root, "held", "cpu")
+    assert isinstance(slot, slots.Slot)
+    yield slot
+    slot.release()
+
+
+def until(condition: Callable[[], object], seconds: float) -> float:
+    """Seconds until it is true."""
+    start = time.monotonic()
+    while not condition():
+        assert time.monotonic() - start < seconds, f"not within {seconds} seconds"
+        time.sleep(0.02)
+    return time.monotonic() - start
+
+
+def in_state(run_id: str, *states: str) -> Callable[[], bool]:
+    return lambda: jobs.status(run_id).state in states
+
+
+def at_step(run_id: str, step: int) -> Callable[[], bool]:
+    return lambda: jobs.status(run_id).step >= step
+
+
+def test_two_jobs_train_one_after_the_other(root: Path) -> None:
+    first, second = jobs.submit(make()), jobs.submit(make())
+    until(at_step(first, 1), START_SECONDS)
+    until(lambda: jobs.status(second).sentence == "waits until the CPU is free, next in turn", 5)
+    assert jobs.status(second).state == "queued"
+    assert jobs.status(first).sentence.startswith("trains on the CPU with 1 thread")
+
+    jobs.pause(first)
+    until(in_state(first, "paused"), STOP_SECONDS)
+    until(at_step(second, 1), START_SECONDS)
+    paused = jobs.status(first)
+    checkpoint = jobs.run_folder(first).checkpoint()
+    assert checkpoint is not None
+    assert checkpoint.step == paused.step > 0
+
+    jobs.resume(first)
+    until(lambda: "next in turn" in jobs.status(first).sentence, 10)
+    assert jobs.status(first).seconds == paused.seconds
+    for run_id in (first, second):
+        jobs.stop(run_id)
+        until(in_state(run_id, "stopped"), STOP_SECONDS)
+    for run_id in (first, second):
+        process = jobs.status(run_id).process
+        assert process is not None
+        until(lambda: not process.alive, 5)  # noqa: B023 (called at once)
+
+
+def test_who_waits_is_paused_stopped_and_served_in_order(root: Path, busy: slots.Slot) -> None:
+    first, second, third = (jobs.submit(make(steps=1)) for _ in range(3))
+    until(lambda: jobs.status(first).sentence.endswith("next in turn"), 10)
+    until(lambda: jobs.status(second).sentence.endswith("1 before it"), 10)
+    until(lambda: jobs.status(third).sentence.endswith("2 before it"), 10)
+    jobs.pause(first)
+    jobs.stop(second)
+    until(in_state(first, "paused"), STOP_SECONDS)
+    until(in_state(second, "stopped"), STOP_SECONDS)
+    until(lambda: jobs.status(third).sentence.endswith("next in turn"), 5)
+    assert [ticket.run_id for ticket in slots.waiting(root)] == [third]
+    busy.release()
+    until(in_state(third, "finished"), START_SECONDS)
+
+
+def test_a_step_that_does_not_end_is_cut_short(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ATTENTION_LAB_CPU_JOBS", "2")
+    monkeypatch.setenv("PYTHONPATH", str(local.ROOT))
+    monkeypatch.setattr(local, "WORKER", [sys.executable, str(HERE / "slow_worker.py")])
+    run_ids = []
+    for task in ("sleeping", "stuck"):
+        run = create_run(make(), name=task)
+        description = run.path / "config.json"
+        description.write_text(description.read_text().replace('"name": "reverse"', f'"name": "{task}"'))
+        with slots.submitting(root):
+            jobs.backend().submit(run.id)
+        run_ids.append(run.id)
+    sleeping, stuck = run_ids
+    for run_id in run_ids:
+        until(lambda: (root / run_id / "checkpoint.safetensors").is_file(), START_SECONDS)  # noqa: B023
+    time.sleep(0.5)  # the step begins
+    jobs.pause(sleeping)
+    jobs.stop(stuck)
+    seconds = until(in_state(sleeping, "paused"), STOP_SECONDS)
+    seconds += until(in_state(stuck, "stopped"), STOP_SECONDS)
+    assert seconds < STOP_SECONDS
+    for run_id in run_ids:
+        found = jobs.status(run_id)
+        assert "in the middle of a step" in found.sentence
+        assert found.process is not None
+        assert not found.process.alive
+        assert jobs.run_folder(run_id).checkpoint().step == 0
+
+
+def test_a_killed_server_leaves_no_orphan_but_those_that_are_to_go_on(
+    root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    environment = {**os.environ, "ATTENTION_LAB_CPU_JOBS": "2", "PYTHONPATH": str(local.ROOT)}
+    server = subprocess.Popen(
+        [sys.executable, str(HERE / "server.py")], env=environment, stdout=subprocess.PIPE, text=True
+    )
+    assert server.stdout is not None
+    ends, goes_on = server.stdout.readline().split()
+    until(at_step(ends, 1), START_SECONDS)
+    until(at_step(goes_on, 1), START_SECONDS)
+    server.kill()  # and nobody collects it before the end of this test
+    until(in_state(ends, "paused"), STOP_SECONDS)
+    found = jobs.status(ends)
+    assert found.sentence == "the server stopped; resume goes on from here"
+    assert jobs.run_folder(ends).checkpoint().step == found.step
+    step = jobs.status(goes_on).step
+    until(at_step(goes_on, step + 1), 10)
+    assert jobs.status(goes_on).state == "running"
+    jobs.stop(goes_on)
+    until(in_state(goes_on, "stopped"), STOP_SECONDS)
+    server.wait()
+    server.stdout.close()
+
+
+def test_a_killed_run_ends_as_one_that_was_never_killed(root: Path) -> None:
+    config = make(steps=150, validate_every=75, checkpoint_seconds=0.1)
+    whole = create_run(config, path=root.parent / "whole")
+    n_threads = torch.get_num_threads()
+    try:
+        assert train_into(whole, config)
+    finally:
+        torch.set_num_threads(n_threads)
+    run_id = jobs.submit(config)
+    until(at_step(run_id, 30), START_SECONDS)
+    process = jobs.status(run_id).process
+    assert process is not None
+    os.kill(process.pid, signal.SIGKILL)
+    until(in_state(run_id, "failed"), 5)
+    assert "the process ended without a word at step" in jobs.status(run_id).sentence
+    jobs.resume(run_id)
+    until(in_state(run_id, "finished"), START_SECONDS)
+    ours, theirs = jobs.run_folder(run_id).checkpoint(), whole.checkpoint()
+    assert ours.tensors.keys() == theirs.tensors.keys()
+    assert all(torch.equal(tensor, theirs.tensors[name]) for name, tensor in ours.tensors.items())
+    losses = [[line["loss"] for line in run.metrics()] for run in (jobs.run_folder(run_id), whole)]
+    assert losses[0] == losses[1]
+
+
+def test_a_terminated_process_pauses(root: Path, busy: slots.Slot) -> None:
+    run_id = jobs.submit(make())
+    until(lambda: jobs.status(run_id).process is not None, 10)
+    process = jobs.status(run_id).process
+    assert process is not None
+    psutil.Process(process.pid).terminate()
+    until(in_state(run_id, "paused"), STOP_SECONDS)
+
+
+def test_what_cannot_be_trained_fails_with_a_sentence(root: Path, busy: slots.Slot) -> None:
+    run_id = jobs.submit(make())
+    (root / run_id / "metrics.jsonl").mkdir()
+    busy.release()
+    until(in_state(run_id, "failed"), START_SECONDS)
+    assert "metrics.jsonl" in jobs.status(run_id).sentence
+    assert "Traceback" in (root / run_id / "log.txt").read_text()
