@@ -79,9 +79,7 @@ class TrainedModel:
         Of a long prompt it reads as much of the end as leaves room for `max_new_tokens` (None: what room
         there is). Raises ValueError for other kinds of models, and as `read` and `distribution` do.
         """
-        if self.config.kind != "decoder-only":
-            raise ValueError(f"kind={self.config.kind!r} does not go on writing; ask a decoder-only model")
-        (ids,) = self.read(prompt).inputs
+        ids = self._prompt(prompt)
         if max_new_tokens is not None:
             ids = ids[:, -max(1, self.config.max_len - max_new_tokens) :]
         if temperature == 0:
@@ -97,6 +95,22 @@ class TrainedModel:
                 max_new_tokens=max_new_tokens,
             )
         return self.task.written(rows[0, ids.shape[1] :].tolist())
+
+    def fitted(self, text: str, more: str) -> str:
+        """`text` and `more` after it, cut in front where the model could not read it all.
+
+        Raises ValueError as `generate` does.
+        """
+        ids = torch.cat([self._prompt(text), self._prompt(more)], dim=1)[0]
+        if len(ids) <= self.config.max_len:
+            return text + more
+        return self.task.written(ids[-self.config.max_len :].tolist())
+
+    def _prompt(self, text: str) -> Tensor:
+        if self.config.kind != "decoder-only":
+            raise ValueError(f"kind={self.config.kind!r} does not go on writing; ask a decoder-only model")
+        (ids,) = self.read(text).inputs
+        return ids
 
 
 def read_trained(weights: Path, card: dict[str, Any]) -> TrainedModel:

@@ -35,9 +35,9 @@ class Offer:
         return self.config.get("input_channels") is not None
 
     @property
-    def has_lines(self) -> bool:
-        """Whether its texts have more than one line."""
-        return any("\n" in text for text in [self.text, *(example["text"] for example in self.examples)])
+    def reads_prose(self) -> bool:
+        """Whether its texts may have more than one line: a language model's, which are words with blanks."""
+        return self.config.get("kind") == "decoder-only" and " " in self.text.strip()
 
     @property
     def story(self) -> dict[str, Any]:

@@ -147,8 +147,11 @@ def text_input() -> None:
         )  # fmt: skip
         return
     if offer is not None:
-        draw = st.text_area if offer.has_lines else st.text_input
-        draw("Text: type your own. See which tokens each token looks at.", key="text")
+        label = "Text: type your own. See which tokens each token looks at."
+        if offer.reads_prose:
+            st.text_area(label, key="text", height=68)
+        else:
+            st.text_input(label, key="text")
         return
     st.text_input(
         "Sentence: type your own. A real transformer reads it; see which words each word looks at.",

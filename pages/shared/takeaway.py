@@ -65,7 +65,7 @@ class Shown:
         self.file_name = f"{self.address.replace('.', '-')}-head-{self.head}"
 
     def names(self, side: str) -> list[str]:
-        return [token["text"] for token in self.subject.tokens[side]]
+        return [token.get("raw", token["text"]) for token in self.subject.tokens[side]]
 
     def arrays(
         self, wanted: Callable[[str], bool], part: Callable[[Any], Any] = lambda tensor: tensor

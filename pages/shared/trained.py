@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
-from typing import Any
+from typing import Any, cast
 
 from models.data.tasks import Reading, Task
 from models.zoo.trained import TrainedModel
 from pages.shared import cache, catalogue
 from pages.shared.state import Inputs
 from pages.shared.subject import STACK_SIDES, Stack, Subject, stack_of
+from viz_core.labels import visible
 
 MAX_TOKENS = 1_024
+MAX_LABEL = 40
 MASK = "[MASK]"
 _SPECIAL = re.compile(r"\[[A-Z]+\]|<\w+>")
 _POOLED = {"mean": "The mean of all positions is read as", "first": "The first position is read as"}
@@ -33,7 +35,7 @@ def trained_subject(inputs: Inputs) -> Subject:
         scale=lm.config.scale,
         run=lambda reduce: lm.trace_of(reading, reduce=reduce),
         code=_code(inputs),
-        names=lm.outputs,
+        names=_names(lm, inputs),
         following=_following(reading, answer),
         extras=_extras(lm, answer),
         unknown=[{"word": word[:40], "suggestions": []} for word in dict.fromkeys(reading.unknown)][:3],
@@ -52,7 +54,25 @@ def _stacks(lm: TrainedModel, counts: dict[str, int]) -> tuple[Stack, ...]:
 
 
 def _marked(tokens: list[str]) -> list[dict[str, str]]:
-    return [{"text": t, "mark": "special"} if _SPECIAL.fullmatch(t) else {"text": t} for t in tokens]
+    """Tokens for the screen, their blanks visible; `raw` is what a file gets where that differs."""
+    marked = []
+    for token in tokens:
+        said = {"text": visible(token, max_length=MAX_LABEL)}
+        if said["text"] != token:
+            said["raw"] = token
+        marked.append(said | ({"mark": "special"} if _SPECIAL.fullmatch(token) else {}))
+    return marked
+
+
+def _names(lm: TrainedModel, inputs: Inputs) -> tuple[str, ...]:
+    """The outputs' names for the screen."""
+
+    def make() -> tuple[tuple[str, ...], int]:
+        names = tuple(visible(name, max_length=MAX_LABEL) for name in lm.outputs)
+        return names, 60 * len(names) + 100
+
+    key = ("names", inputs.model, catalogue.stamp_of(inputs.model))
+    return cast("tuple[str, ...]", cache.cached(cache.results, key, make))
 
 
 def _code(inputs: Inputs) -> str:
@@ -67,7 +87,7 @@ def _code(inputs: Inputs) -> str:
 
 def _following(reading: Reading, answer: str) -> tuple[str | None, ...]:
     """What stands after each token of a decoder; after an answer, the model's last word follows."""
-    following = reading.tokens.get("decoder", [])[1:]
+    following = [visible(token, max_length=MAX_LABEL) for token in reading.tokens.get("decoder", [])[1:]]
     return (*following,) if answer else (*following, None)
 
 

@@ -51,7 +51,7 @@ def _mask() -> None:
 
 
 def _continuation() -> None:
-    """Lets the model write on; what it wrote joins the text."""
+    """Lets the model write on; what it wrote joins the text, of which the end is kept that it can read."""
     left, middle, right = st.columns([2, 2, 1], vertical_alignment="bottom")
     left.slider(
         "Temperature", 0.0, 2.0, 0.8, 0.1, key="temperature",
@@ -69,9 +69,10 @@ def _continue() -> None:
 
     def write() -> str:
         lm = cache.trained(model)
-        return lm.generate(text, max_new_tokens=min(most, lm.config.max_len - 1), **chance)
+        more = lm.generate(text, max_new_tokens=min(most, lm.config.max_len - 1), **chance)
+        return lm.fitted(text, more)
 
     try:
-        controls.say(text + cache.on_worker(write))
+        controls.say(cache.on_worker(write))
     except ValueError as error:
         session.link_problems = [str(error)]

@@ -118,6 +118,12 @@ def test_of_a_long_prompt_the_end_is_read(induction):
         induction.generate("abc", temperature=-1.0)
 
 
+def test_what_is_written_joins_the_text_as_far_as_it_can_be_read(induction):
+    assert induction.fitted("abc", "de") == "abcde"
+    assert induction.fitted("a b c", "d") == "a b cd"  # as it was typed
+    assert induction.fitted("abcdefghabcd", "efghab") == "cdefghabcdefghab"
+
+
 def test_shipped_models_say_their_task():
     tasks = {model.name: model.task for model in list_models()}
     assert tasks["translator"] == "translation"
