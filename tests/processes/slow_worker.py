@@ -10,12 +10,14 @@ from models.data.tasks.batch import Batch
 from models.data.tasks.words import Reverse
 from models.training.worker import main
 
+STEP = 4  # examples of a step; whoever asks for another number only wants to see some
+
 
 class Sleeping(Reverse):
     name = "sleeping"
 
     def batch(self, generator: torch.Generator, size: int, *, held_out: bool = False) -> Batch:
-        if not held_out:
+        if size == STEP and not held_out:
             time.sleep(600)
         return super().batch(generator, size, held_out=held_out)
 
@@ -24,7 +26,7 @@ class Stuck(Reverse):
     name = "stuck"
 
     def batch(self, generator: torch.Generator, size: int, *, held_out: bool = False) -> Batch:
-        if not held_out:
+        if size == STEP and not held_out:
             re.match("(a+)+$", "a" * 60 + "b")  # holds the interpreter's lock for years
         return super().batch(generator, size, held_out=held_out)
 
