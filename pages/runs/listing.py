@@ -9,7 +9,7 @@ import streamlit as st
 
 from pages.runs import state
 from pages.shared.table.component import Row, message, table
-from pages.shared.training import catalogue, curves, runs, words
+from pages.shared.training import curves, runs, words
 from pages.shared.training.history import latest
 from pages.shared.training.runs import Run
 
@@ -65,13 +65,11 @@ def status_of(run: Run) -> Status:
 def _row(run: Run, chosen: Sequence[str]) -> Row:
     described, status = runs.described(run), status_of(run)
     entries = latest(run.folder.path / "metrics.jsonl")
-    name = str(described["task"].get("name", ""))
-    info = catalogue.tasks().get(name)
     loss = curves.last(entries, curves.validated("loss"))
     made = str(described.get("created", ""))[:16].replace("T", " ")
     cells = [
         run.folder.path.parent.name if run.shipped else run.folder.name,
-        info.title if info else name,
+        str(described["task"].get("name", "")),
         "shipped" if run.shipped else status.state,
         f"{status.step:,}" if not status.live else f"{status.step:,} of {status.steps:,}",
         "–" if loss is None else f"{loss:.4f}",

@@ -86,7 +86,7 @@ def _kind(model: TrainedModel) -> Kind | None:
         answers = bool(model.answered(probe)[1])
         return Kind("answer" if answers else "write", probe)
     if not model.outputs:
-        return Kind("rebuild", "0")
+        return Kind("rebuild", probe)
     return Kind("classify" if config.pooling != "none" else "fill", probe)
 
 
@@ -107,18 +107,23 @@ def _write(run: Run, kind: Kind) -> None:
     seed = st.session_state.get("runs_seed", 0)
 
     def ask(model: TrainedModel) -> str:
-        room = min(MOST_TOKENS, max(1, model.config.max_len // 2))
-        written = ""
-        while len(written) < MOST_TOKENS:
-            more = model.generate(
-                text + written, temperature=heat, max_new_tokens=room, seed=seed + len(written)
-            )
-            if not more:
-                break
-            written += more
-        return written
+        return go_on(model, text, temperature=heat, seed=seed)
 
     st.code(text + _on_model(run, ask), language=None, wrap_lines=True)
+
+
+def go_on(model: TrainedModel, text: str, *, temperature: float, seed: int) -> str:
+    """About 300 characters after `text`, each part from as much of the end as leaves room in the context."""
+    room = max(1, model.config.max_len // 2)
+    written = ""
+    for part in range(MOST_TOKENS):
+        # No token is shorter than a character, so these characters fit.
+        before = (text + written)[-(model.config.max_len - room) :]
+        more = model.generate(before, temperature=temperature, max_new_tokens=room, seed=seed + part)
+        written += more
+        if not more or len(written) >= MOST_TOKENS:
+            break
+    return written[:MOST_TOKENS]
 
 
 def _answer(run: Run, kind: Kind) -> None:
@@ -175,7 +180,8 @@ def _classify(run: Run, kind: Kind) -> None:
 
 def _rebuild(run: Run, kind: Kind) -> None:
     """A held-out picture, and the model's reconstruction."""
-    number = st.number_input("Held-out picture", 0, 999, 0, 1, key=f"runs.try.{run.id}")
+    first = int(kind.example) if kind.example.isdecimal() else 1
+    number = st.number_input("Held-out picture", 1, None, first, 1, key=f"runs.try.{run.id}")
 
     def ask(model: TrainedModel) -> tuple[np.ndarray, np.ndarray]:
         import torch

@@ -8,7 +8,7 @@ import streamlit as st
 
 from pages.shared.lab.board import board
 from pages.shared.problems import say
-from pages.shared.training import catalogue, figures, runs, words
+from pages.shared.training import catalogue, figures, runs, settings, words
 from pages.shared.training.history import history_of
 from pages.shared.training.message import message
 from pages.shared.training.runs import Run
@@ -55,7 +55,8 @@ def _live(run_id: str, was_live: bool) -> None:
     st.progress(min(1.0, status.step / steps), text=_progress(status, entries, steps))
     notice = _notice(described["task"].get("name"), status)
     shown = board_of(run, entries, steps=steps, notice=notice)
-    link = {"task": str(described["task"].get("name")), "run": run.id}
+    info = catalogue.tasks().get(str(described["task"].get("name")))
+    link = {**(settings.link_of_run(info, described) if info else {}), "run": run.id}
     board.show(message(shown, part=run.id, link=link), key=KEY, on_act=_on_act)
     _samples(run)
     if status.live != was_live or "takeaway" in st.session_state:

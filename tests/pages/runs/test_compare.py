@@ -52,7 +52,7 @@ def test_options_of_tasks_are_compared_too(make_run: MakeRun) -> None:
 def test_a_row_of_the_list_says_how_a_run_stands(make_run: MakeRun) -> None:
     run = make_run(name="<b>mine</b>")
     row = listing._row(run, [run.id])
-    assert row.cells[:2] == ["<b>mine</b>", "Repeated random letters"]
+    assert row.cells[:2] == ["<b>mine</b>", "induction"]
     assert row.cells[2] == "stopped"  # no process has worked there
     assert row.cells[4:6] == ["0.0200", "second half 100.0 %"]
     assert row.chosen and row.opened

@@ -1,0 +1,168 @@
+"""Runs in a real browser: the list, the scrubber, comparing, and what can be done with a run."""
+
+import zipfile
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+from playwright.sync_api import Browser, Page, expect
+
+from tests.browser.test_lab_pages import overflow
+from tests.browser.training import TINY, RunsPage, TrainPage
+
+NewPage = Callable[..., Page]
+
+
+@pytest.fixture(scope="module")
+def trained(browser: Browser, app_url: str) -> Iterator[list[str]]:
+    """The ids of two short runs, the second with a learning rate of its own."""
+    context = browser.new_context(base_url=app_url, viewport={"width": 1366, "height": 768})
+    train = TrainPage(context.new_page())
+    ids = [train.open(**TINY, **more).finish() for more in ({}, {"learning_rate": 0.02})]
+    yield ids
+    context.close()
+
+
+@pytest.fixture
+def runs(page: Page) -> RunsPage:
+    return RunsPage(page)
+
+
+def test_the_list_says_how_runs_ended(runs: RunsPage, trained: list[str]) -> None:
+    runs.open(trained[0])
+    cells = runs.cells_of(trained[0])
+    assert cells[1:4] == ["reverse", "finished", "60"]
+    assert cells[5].startswith("exact match ")
+    expect(runs.row(trained[0]).get_by_role("checkbox")).to_be_checked()
+
+
+def test_the_slider_moves_heads_and_marks_and_asks_the_server_nothing(
+    runs: RunsPage, trained: list[str]
+) -> None:
+    runs.open(trained[0])
+    last = int(runs.slider.get_attribute("max") or 0)
+    assert last >= 5
+    with runs.quiet():
+        seen = []
+        for frame in (0, last // 2, last):
+            runs.scrub(frame)
+            head = runs.thumbnail("L0 H0").locator("canvas").evaluate("(canvas) => canvas.toDataURL()")
+            mark = runs.panel("loss").locator(".upright").get_attribute("x1")
+            seen.append((head, mark, runs.notice))
+    assert len({head for head, _, _ in seen}) == len({mark for _, mark, _ in seen}) == 3
+    assert seen[0][2].startswith("Step 0: random weights.")
+    assert seen[2][2].startswith("Step 60: loss ")
+
+
+def test_play_goes_on_to_the_end(runs: RunsPage, trained: list[str]) -> None:
+    runs.open(trained[0], step=0)
+    expect(runs.board).to_have_attribute("data-frame", "0")
+    with runs.quiet():
+        runs.board.get_by_role("button", name="Play").click()
+        expect(runs.board).to_have_attribute("data-frame", runs.slider.get_attribute("max") or "")
+
+
+def test_a_link_opens_a_run_at_a_step(runs: RunsPage, trained: list[str], new_page: NewPage) -> None:
+    runs.open(trained[0])
+    runs.scrub(3)
+    link = runs.link()
+    assert link["runs"] == trained[0] and int(link["step"]) > 0
+    theirs = RunsPage(new_page()).open(link["runs"], step=link["step"])
+    expect(theirs.board).to_have_attribute("data-frame", "3")
+    assert theirs.shown() == runs.shown()
+
+
+def test_several_runs_are_compared_and_only_what_differs_is_told(runs: RunsPage, trained: list[str]) -> None:
+    runs.open(trained[0])
+    with runs.redrawn():
+        runs.row(trained[1]).get_by_role("checkbox").check()
+    runs.settle()
+    assert runs.panel("loss, held out").locator("path[stroke]").count() == 2
+    differences = runs.page.locator(".table-box[data-rows]").nth(1)
+    assert differences.locator("tbody tr").all_inner_texts() == ["learning_rate\t0.003\t0.02"]
+    assert sorted(runs.link()["runs"].split(".")) == sorted(trained)
+
+
+def test_a_run_is_renamed_as_it_is_typed(runs: RunsPage, trained: list[str]) -> None:
+    runs.open(trained[0])
+    name = "<b>mine</b> *and* :red[yours]"
+    runs.page.get_by_role("button", name="Rename…").click()
+    runs.page.get_by_role("textbox", name="Name").fill(name)
+    runs.page.get_by_role("textbox", name="Name").press("Enter")
+    runs.page.get_by_role("button", name="Rename", exact=True).click()
+    expect(runs.row(trained[0]).locator("th")).to_have_text(name)
+    expect(runs.page.locator(".st-key-runs_heading")).to_contain_text(name)
+
+
+def test_a_run_is_deleted_only_when_it_is_said_twice(runs: RunsPage, new_page: NewPage) -> None:
+    run_id = TrainPage(new_page()).open(**{**TINY, "steps": 5}).finish()
+    runs.open(run_id)
+    runs.page.get_by_role("button", name="Delete…").click()
+    sure = runs.page.get_by_role("button", name="Delete for good")
+    expect(sure).to_be_visible()
+    expect(runs.row(run_id)).to_have_count(1)
+    sure.click()
+    expect(runs.row(run_id)).to_have_count(0)
+
+
+def test_an_export_holds_weights_card_numbers_and_config(
+    runs: RunsPage, trained: list[str], tmp_path: Path
+) -> None:
+    runs.open(trained[1])
+    with zipfile.ZipFile(runs.download("Export", tmp_path)) as archive:
+        assert archive.testzip() is None
+        names = sorted(Path(name).name for name in archive.namelist())
+        [metrics] = [name for name in archive.namelist() if name.endswith("metrics.csv")]
+        lines = archive.read(metrics).decode().splitlines()
+    assert names == ["card.json", "config.json", "metrics.csv", f"{trained[1]}.safetensors"]
+    assert lines[0].startswith("step,loss") and lines[-1].startswith("60,")
+
+
+def test_a_model_is_tried_on_the_spot(runs: RunsPage, trained: list[str]) -> None:
+    runs.open(trained[1])
+    box = runs.page.locator(".st-key-runs_try")
+    box.get_by_role("textbox").fill("abc")
+    box.get_by_role("textbox").press("Enter")
+    expect(box.get_by_test_id("stCode")).to_contain_text("abc  →  ")
+    box.get_by_role("textbox").fill("a?c")
+    box.get_by_role("textbox").press("Enter")
+    expect(box).to_contain_text("'?' is no character")
+
+
+def test_a_run_is_set_up_again_and_trained_further(runs: RunsPage, trained: list[str]) -> None:
+    runs.open(trained[1])
+    runs.page.get_by_role("link", name="Same again with…").click()
+    train = TrainPage(runs.page)
+    expect(train.number("Learning rate")).to_have_value("0.02")
+    train.wait()
+    assert train.link()["learning_rate"] == "0.02" and train.link()["steps"] == "60"
+    runs.open(trained[1])
+    runs.page.get_by_role("button", name="Train further…").click()
+    runs.page.get_by_role("spinbutton", name="Steps in all").fill("70")
+    runs.page.get_by_role("spinbutton", name="Steps in all").press("Enter")
+    runs.page.get_by_role("button", name="Go on", exact=True).click()
+    expect(train.progress).to_contain_text("has finished: step 70 of 70", timeout=60_000)
+
+
+def test_a_run_opens_in_explore(runs: RunsPage, trained: list[str]) -> None:
+    runs.open(trained[1])
+    runs.page.get_by_role("link", name="Open in Explore").click()
+    runs.page.locator(".stage[data-generation]").wait_for()
+    assert f"model=run%3A{trained[1]}" in runs.page.url
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_runs_fit_the_screen_and_axe_finds_no_fault(
+    new_page: NewPage, trained: list[str], scheme: str
+) -> None:
+    runs = RunsPage(new_page(color_scheme=scheme))
+    faults = []
+    for chosen in ([trained[1]], trained):
+        runs.open(*chosen)
+        for width in (1920, 800, 1366):
+            runs.page.set_viewport_size({"width": width, "height": 768})
+            faults += [f"at {width} px: {fault}" for fault in overflow(runs)]
+        for violation in Axe().run(runs.page, options={"resultTypes": ["violations"]}).response["violations"]:
+            faults += [f"{violation['id']}: {node['html'][:200]}" for node in violation["nodes"]]
+    assert not faults, "\n".join(faults)

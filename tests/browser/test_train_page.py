@@ -1,0 +1,143 @@
+"""Train in a real browser: settings and what they cost, then a run from its start to its end."""
+
+from collections.abc import Callable
+
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+from playwright.sync_api import Page, expect
+
+from models.data.tasks import make_task
+from models.engine.transformer import Transformer
+from models.training.config import run_config
+from tests.browser.test_lab_pages import overflow
+from tests.browser.training import ENDLESS, TINY, TRAINING_SECONDS, TrainPage
+
+NewPage = Callable[..., Page]
+
+
+@pytest.fixture
+def train(page: Page) -> TrainPage:
+    return TrainPage(page)
+
+
+def parameters(**sizes: int) -> str:
+    model = Transformer(run_config(make_task("sort"), sizes=sizes).model, seed=0)
+    return f"{sum(parameter.numel() for parameter in model.parameters()):,}"
+
+
+def test_sizes_are_counted_before_the_start_and_go_into_the_link(train: TrainPage) -> None:
+    train.open(task="sort", n_layers=1)
+    assert train.facts()["parameters"] == parameters(n_layers=1)
+    with train.redrawn():
+        train.number("d_model").fill("32")
+        train.number("d_model").press("Enter")
+    train.settle()
+    assert train.facts()["parameters"] == parameters(n_layers=1, d_model=32)
+    assert train.link() == {"task": "sort", "n_layers": "1", "d_model": "32"}
+    expect(train.page.get_by_text("d_head = 32 / 4 = 8")).to_be_visible()
+
+
+def test_an_impossible_size_is_told_and_cannot_be_started(train: TrainPage) -> None:
+    train.open(task="sort", n_heads=7)
+    expect(train.problem).to_have_text(
+        "d_model=64 is not divisible by n_heads=7; try 63 or 70, or set d_head"
+    )
+    expect(train.button("Start")).to_be_disabled()
+
+
+def test_a_damaged_link_is_told(train: TrainPage) -> None:
+    train.open(task="<b>sort", steps="many")
+    expect(train.problem).to_contain_text("The link's task='<b>sort' is not one of")
+    train.open(task="sort", steps="-3", run="../../etc")
+    expect(train.problem).to_contain_text("The link's steps='-3' is not a whole number")
+
+
+def test_a_preset_sets_the_widgets(train: TrainPage) -> None:
+    train.open(task="sort")
+    with train.redrawn():
+        train.button("5 minutes").click()
+    train.settle()
+    expect(train.number("d_model")).to_have_value("128")
+    assert train.link() == {"task": "sort", "d_model": "128", "steps": "2400"}
+
+
+def test_a_run_is_watched_to_its_end_and_shown_again_after_a_reload(
+    train: TrainPage, new_page: NewPage
+) -> None:
+    train.open(**TINY)
+    run_id = train.finish()
+    facts = train.facts()
+    assert facts["step"] == "60" and facts["heads of step"] == "60"
+    assert facts["score, held out"].endswith(" %")
+    loss = train.panel("loss").locator("path[stroke]")
+    assert all("L" in (line.get_attribute("d") or "") for line in loss.all())
+    assert train.panel("L0 H1").count() == 2  # the thumbnail, and the head that is open
+    expect(train.page.get_by_test_id("stCode")).to_contain_text("wanted")
+    before = train.shown()
+    train.page.reload()
+    train.wait()
+    assert train.shown() == before
+    theirs = TrainPage(new_page()).open(run=run_id)
+    assert theirs.facts() == facts
+
+
+def test_a_head_opens_large_without_asking_the_server(train: TrainPage) -> None:
+    train.open(**TINY)
+    train.finish()
+    thumbnail = train.board.get_by_role("button", name="Show L0 H0 large")
+    with train.quiet():
+        thumbnail.click()
+        expect(thumbnail).to_have_attribute("aria-pressed", "true")
+        assert train.panel("L0 H0").count() == 2
+        thumbnail.press("Enter")
+        expect(thumbnail).to_have_attribute("aria-pressed", "false")
+
+
+def test_a_running_run_moves_without_rebuilding_and_is_paused_resumed_and_stopped(train: TrainPage) -> None:
+    train.open(**ENDLESS)
+    train.start()
+    expect(train.progress).to_contain_text("left", timeout=TRAINING_SECONDS)
+    svg = train.panel("loss").locator("svg").element_handle()
+    for _ in range(2):
+        with train.redrawn():
+            pass
+    assert svg.evaluate("(node) => node.isConnected")
+    for button, state in (("Pause", "is paused"), ("Resume", "left"), ("Stop", "was stopped")):
+        train.button(button).click()
+        expect(train.progress).to_contain_text(state, timeout=TRAINING_SECONDS)
+    train.settle()
+    assert not train.button("Stop").count()
+
+
+def test_a_live_run_is_offered_to_whoever_comes(train: TrainPage, new_page: NewPage) -> None:
+    train.open(**ENDLESS)
+    run_id = train.start()
+    theirs = TrainPage(new_page()).open(task="sort")
+    theirs.page.locator(".st-key-train_live").get_by_role("button", name=run_id).click()
+    expect(theirs.page.locator(".st-key-train_buttons")).to_be_visible()
+    assert theirs.link()["run"] == run_id
+    train.button("Stop").click()
+    expect(theirs.progress).to_contain_text("was stopped", timeout=TRAINING_SECONDS)
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_settings_fit_the_screen_and_axe_finds_no_fault(new_page: NewPage, scheme: str) -> None:
+    train = TrainPage(new_page(color_scheme=scheme)).open(task="sort", n_heads=7)
+    assert_sound(train)
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_a_finished_run_fits_the_screen_and_axe_finds_no_fault(new_page: NewPage, scheme: str) -> None:
+    train = TrainPage(new_page(color_scheme=scheme)).open(**TINY)
+    train.finish()
+    assert_sound(train)
+
+
+def assert_sound(train: TrainPage) -> None:
+    faults = []
+    for width in (1920, 800, 1366):
+        train.page.set_viewport_size({"width": width, "height": 768})
+        faults += [f"at {width} px: {fault}" for fault in overflow(train)]
+    for violation in Axe().run(train.page, options={"resultTypes": ["violations"]}).response["violations"]:
+        faults += [f"{violation['id']}: {node['html'][:200]}" for node in violation["nodes"]]
+    assert not faults, "\n".join(faults)

@@ -1,0 +1,90 @@
+"""Drives Train and Runs as a visitor does: starts runs, watches them, scrubs through them."""
+
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlencode
+
+from playwright.sync_api import Locator, Page, expect
+
+from tests.browser.board import BoardPage
+
+# One layer, so narrow and short that it has finished a few seconds after its process has started.
+TINY = {
+    "task": "reverse", "length": 4, "n_layers": 1, "n_heads": 2, "d_model": 16,
+    "steps": 60, "batch_size": 16, "held_out": 32, "n_snapshots": 8, "threads": 1,
+}  # fmt: skip
+ENDLESS = {**TINY, "steps": 1_000_000}
+TRAINING_SECONDS = 90_000
+
+
+class TrainPage(BoardPage):
+    """Train in one tab."""
+
+    def __init__(self, page: Page) -> None:
+        super().__init__(page, "train")
+
+    def wait(self) -> "TrainPage":
+        self.board.wait_for()
+        self.settle()
+        return self
+
+    def start(self) -> str:
+        """Press Start, wait until the run is watched; its id."""
+        expect(self.button("Start")).to_be_enabled()
+        self.button("Start").click()
+        expect(self.page.locator(".st-key-train_buttons")).to_be_visible()
+        self.page.wait_for_url("**run=*")
+        return self.link()["run"]
+
+    def finish(self) -> str:
+        """Start a run and wait for its end; its id."""
+        run_id = self.start()
+        expect(self.progress).to_contain_text("has finished", timeout=TRAINING_SECONDS)
+        self.settle()
+        return run_id
+
+    def button(self, name: str) -> Locator:
+        return self.page.get_by_role("button", name=name, exact=True)
+
+    @property
+    def progress(self) -> Locator:
+        return self.page.get_by_test_id("stProgress")
+
+    def number(self, label: str) -> Locator:
+        return self.page.get_by_role("spinbutton", name=label, exact=True)
+
+
+class RunsPage(BoardPage):
+    """Runs in one tab."""
+
+    def __init__(self, page: Page) -> None:
+        super().__init__(page, "runs")
+        self.table = page.locator(".table-box[data-rows]").first
+
+    def open(self, *ids: str, **params: Any) -> "RunsPage":
+        chosen = {"runs": ".".join(ids)} if ids else {}
+        self.page.goto(f"/runs?{urlencode({**chosen, **params})}")
+        return self.wait()
+
+    def wait(self) -> "RunsPage":
+        self.table.wait_for()
+        self.board.wait_for()
+        self.settle()
+        return self
+
+    def row(self, run_id: str) -> Locator:
+        return self.table.locator(f'tr[data-id="{run_id}"]')
+
+    def cells_of(self, run_id: str) -> list[str]:
+        return self.row(run_id).locator("th, td").all_inner_texts()[1:]
+
+    def thumbnail(self, head: str) -> Locator:
+        return self.board.get_by_role("button", name=f"Show {head} large")
+
+    def download(self, label: str, folder: Path) -> Path:
+        """Press a download button; the file that comes."""
+        with self.page.expect_download() as coming:
+            self.page.get_by_role("button", name=label, exact=True).click()
+        path = folder / coming.value.suggested_filename
+        coming.value.save_as(path)
+        return path

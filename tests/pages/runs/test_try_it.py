@@ -1,0 +1,45 @@
+import pytest
+import torch
+
+from models.data.tasks import make_task
+from models.engine.transformer import Transformer
+from models.training.config import run_config
+from models.zoo.trained import TrainedModel
+from pages.runs import try_it
+
+
+def untrained(name: str) -> TrainedModel:
+    task = make_task(name)
+    return TrainedModel(name, task, Transformer(run_config(task).model, seed=0), {})
+
+
+@pytest.mark.parametrize(
+    ("task", "way"),
+    [
+        ("sort", "answer"),
+        ("induction", "write"),
+        ("sentiment", "classify"),
+        ("digits-autoencoder", "rebuild"),
+    ],
+)
+def test_every_kind_of_model_has_something_to_try(task: str, way: str) -> None:
+    model = untrained(task)
+    kind = try_it._kind(model)
+    assert kind is not None and kind.way == way
+    model.read(kind.example)
+
+
+def test_a_model_goes_on_writing_past_its_context_and_stops() -> None:
+    model = untrained("induction")
+    text = model.task.probe().text
+    assert len(text) == model.config.max_len
+    written = try_it.go_on(model, text, temperature=1.0, seed=3)
+    assert model.config.max_len < len(written) <= try_it.MOST_TOKENS
+    assert written == try_it.go_on(model, text, temperature=1.0, seed=3)
+
+
+def test_the_likeliest_come_first_with_their_probabilities() -> None:
+    logits = torch.tensor([0.0, 2.0, 1.0])
+    found = try_it._likeliest(logits, ("a", "b", "c"))
+    assert [name for name, _ in found] == ["b", "c", "a"]
+    assert [value for _, value in found] == pytest.approx(sorted(logits.softmax(0).tolist(), reverse=True))
