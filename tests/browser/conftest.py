@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from urllib.parse import urlsplit
 
 import pytest
@@ -18,9 +19,15 @@ SEARCHES = {f"/{page}/_stcore/{name}" for page in NAMED_PAGES for name in ("heal
 
 
 @pytest.fixture(scope="session")
-def app_url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+def server_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Where the server of the session keeps its log, and its training runs in `runs`."""
+    return tmp_path_factory.mktemp("server")
+
+
+@pytest.fixture(scope="session")
+def app_url(server_folder: Path) -> Iterator[str]:
     """Address of a server of this clone's app that runs for the session."""
-    with serving_the_app(tmp_path_factory.mktemp("server") / "log.txt") as server:
+    with serving_the_app(server_folder / "log.txt") as server:
         yield server.url
 
 

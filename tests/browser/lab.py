@@ -75,6 +75,13 @@ class Lab:
         expect(self.page.get_by_test_id("stMainBlockContainer")).to_have_css("padding-top", "64px")
         return self
 
+    def trained(self, model: str, **params: Any) -> "Lab":
+        """Another model than the translator, and without its list of words."""
+        self.page.goto(f"/?{urlencode({'model': model, **params})}")
+        self.stage.wait_for()
+        expect(self.page.get_by_test_id("stMainBlockContainer")).to_have_css("padding-top", "64px")
+        return self
+
     def untrained(self, **params: Any) -> "Lab":
         return self.open(**{"model": "untrained", "text": TEXT, **params})
 

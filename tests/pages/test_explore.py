@@ -103,3 +103,20 @@ def test_reset_shows_the_first_visit(runs: Path) -> None:
     page = opened(model=write_run(runs, "reverse"), text="abc")
     next(button for button in page.button if button.label == "Reset").click().run()
     assert shown(page) == ("translator", SHOWCASE)
+
+
+def test_a_click_masks_a_word_and_another_shows_it_again(runs: Path) -> None:
+    sentences = runs / "sentences.txt"
+    sentences.write_text("The cat saw the dog.\nThe dog did not see the cat.\n" * 40)
+    model = write_run(runs, "masked", file=str(sentences), vocabulary=100)
+    page = opened(model=model, text="the cat saw the dog")
+    assert page.pills(key="masked").options == ["the", "cat", "saw", "the", "dog"]
+    page.pills(key="masked").select(1).run()
+    assert shown(page) == (model, "the [MASK] saw the dog")
+    assert page.pills(key="masked").value == [1]
+    assert page.pills(key="masked").options[1] == "cat"
+    page.pills(key="masked").select(4).run()
+    assert shown(page)[1] == "the [MASK] saw the [MASK]"
+    page.pills(key="masked").unselect(1).run()
+    assert shown(page)[1] == "the cat saw the [MASK]"
+    assert not page.exception

@@ -94,6 +94,35 @@ def test_a_pooled_answer_is_one_row_of_class_probabilities(runs: Path) -> None:
     assert found.tokens["encoder"][0]["mark"] == "special"
 
 
+def test_a_hidden_word_is_where_the_stage_looks(runs: Path) -> None:
+    sentences = runs / "sentences.txt"
+    sentences.write_text("The cat saw the dog.\nThe dog did not see the cat.\n" * 40)
+    found = subject(runs, "masked", "the [MASK] saw a zebra", file=str(sentences), vocabulary=100)
+    at = labels(found, "encoder").index("[MASK]")
+    assert labels(found, "encoder")[0] == "[CLS]"
+    assert found.focus == {"query": at, "step": at}
+    assert (found.tool, found.tokens["encoder"][at]["mark"]) == ("mask", "special")
+    body = build(found, Opened())
+    assert body.focus == found.focus
+    step = unpack(pack(body, {"generation": 1}))[0]["steps"][at]
+    best = found.run(None)["logits"][at].double().softmax(-1).max(0)
+    assert step["top"][0][0] == found.names[int(best.indices)]
+    assert step["top"][0][1] == pytest.approx(best.values.item(), rel=1e-4)
+    assert [word["word"] for word in found.unknown] == ["zebra"]
+
+
+def test_blanks_and_line_ends_of_a_language_model_can_be_seen(runs: Path) -> None:
+    text = runs / "text.txt"
+    text.write_text("To be, or not to be:\nthat is the question.\n" * 40)
+    found = subject(runs, "language-model", "to be\nor", file=str(text), length=16)
+    assert labels(found, "decoder") == ["t", "o", "␣", "b", "e", "⏎", "o", "r"]
+    assert [token.get("raw") for token in found.tokens["decoder"]][2::3] == [" ", "\n"]
+    chosen = [step["chosen"] for step in header_of(found)["steps"]]
+    assert chosen == ["o", "␣", "b", "e", "⏎", "o", "r", None]
+    assert {"␣", "⏎"} <= set(found.names)
+    assert found.tool == "continue"
+
+
 def test_the_picture_that_was_read_comes_with_what_was_rebuilt_and_no_output_view(runs: Path) -> None:
     found = subject(runs, "digits-autoencoder", "3")
     header = header_of(found)
