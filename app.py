@@ -17,5 +17,7 @@ pages = [
     st.Page("pages/heads/page.py", title="Heads", url_path="heads"),
     st.Page("pages/masks/page.py", title="Masks", url_path="masks"),
     st.Page("pages/positions/page.py", title="Positions", url_path="positions"),
+    st.Page("pages/train/page.py", title="Train", url_path="train"),
+    st.Page("pages/runs/page.py", title="Runs", url_path="runs"),
 ]
 st.navigation(pages, position="top").run()

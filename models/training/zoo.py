@@ -1,0 +1,84 @@
+"""Trains all that ships: `python -m models.training.zoo [name ...]`, which is what `make zoo` calls."""
+
+from __future__ import annotations
+
+import argparse
+import shlex
+import shutil
+import sys
+import tempfile
+from dataclasses import replace
+from pathlib import Path
+
+from models.data.tasks import make_task
+from models.training.config import RunConfig, run_config
+from models.training.export import card_of
+from models.training.folder import CHECKPOINT, EVENTS, LOCK, LOG, RunFolder, create_run
+from models.training.recipes import RECIPES, Recipe
+from models.training.showing import Bar
+from models.training.status import read_status, write_status
+from models.training.worker import train_here
+from models.zoo.cards import SHIPPED
+from models.zoo.files import write_model
+
+RUN = "run"
+"""The folder of a shipped model with its curves and snapshots, where it ships with them."""
+
+
+def config_of(recipe: Recipe) -> RunConfig:
+    """The whole config that a recipe stands for. Raises ValueError where its data are not there."""
+    task = make_task(recipe.task, recipe.options)
+    return run_config(task, sizes=recipe.sizes, training=recipe.training)
+
+
+def train(name: str, out: Path) -> Path:
+    """Trains one shipped model into `out`/`name`; returns the weights' path. Raises ValueError."""
+    recipe = RECIPES[name]
+    config = config_of(recipe)
+    with tempfile.TemporaryDirectory() as kept:
+        folder = create_run(config, name=name, path=Path(kept) / name)
+        with Bar(config) as bar:
+            status = train_here(folder, bar.show)
+        if status.state != "finished":
+            raise ValueError(f"{name} did not finish: {status.sentence}")
+        return _write(folder, config, recipe, name, out)
+
+
+def _write(folder: RunFolder, config: RunConfig, recipe: Recipe, name: str, out: Path) -> Path:
+    model = folder.model()
+    card = card_of(folder, config, model, name)
+    card["training"]["command"] = shlex.join(["python", "-m", "models.training.zoo", name])
+    examples = [{"label": label, "text": text, "see": see} for label, text, see in recipe.examples]
+    card |= {"summary": recipe.summary, "limits": recipe.limits, "examples": examples}
+    weights = write_model(out / name, name, model, card)
+    if recipe.keeps_run:
+        _keep_run(folder, out / name / RUN)
+    return weights
+
+
+def _keep_run(folder: RunFolder, kept: Path) -> None:
+    """The run without its checkpoint, for the weights lie beside it, and without what one machine reads."""
+    shutil.rmtree(kept, ignore_errors=True)
+    left_out = shutil.ignore_patterns(CHECKPOINT, f"{EVENTS}*", LOG, LOCK)
+    shutil.copytree(folder.path, kept, ignore=left_out)
+    status = read_status(folder.path)
+    write_status(kept, replace(status, pid=None, started_at=None, heartbeat=0.0, memory=0, free=0))
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(prog="python -m models.training.zoo", description=__doc__)
+    parser.add_argument("names", nargs="*", metavar="name", help=f"of {', '.join(RECIPES)}; default: all")
+    parser.add_argument("--out", type=Path, default=SHIPPED, help="folder with a folder for each model")
+    arguments = parser.parse_args()
+    unknown = set(arguments.names) - set(RECIPES)
+    if unknown:
+        parser.error(f"no model is named {', '.join(unknown)}; choose from {', '.join(RECIPES)}")
+    for name in arguments.names or RECIPES:
+        try:
+            print("wrote", train(name, arguments.out))
+        except ValueError as error:
+            sys.exit(f"error: {error}")
+
+
+if __name__ == "__main__":
+    main()
