@@ -23,7 +23,9 @@ from models.training.memory import (
 
 
 def config(sizes=None, **training):
-    return run_config(make_task("reverse"), sizes=sizes, training={"threads": 1, "batch_size": 64, **training})
+    return run_config(
+        make_task("reverse"), sizes=sizes, training={"threads": 1, "batch_size": 64, **training}
+    )
 
 
 MODELS = [

@@ -1,0 +1,185 @@
+"""A run's folder is read whatever its state: half-written, damaged, foreign, from the future, or gone."""
+
+import json
+import subprocess
+import sys
+
+import pytest
+import torch
+from safetensors.torch import save_file
+
+from models.data.tasks import make_task
+from models.training.checkpoints import Checkpoint, write_checkpoint
+from models.training.config import run_config
+from models.training.disk import CheckpointError, RunFolderError, write_whole
+from models.training.folder import RunFolder, create_run, cut_lines, find_run, list_runs, runs_root
+from models.zoo.cards import ModelFileError
+
+CONFIG = run_config(make_task("reverse"), sizes={"n_layers": 1, "d_model": 16, "n_heads": 2})
+
+
+@pytest.fixture
+def root(tmp_path, monkeypatch):
+    monkeypatch.setenv("ATTENTION_LAB_RUNS", str(tmp_path / "runs"))
+    return tmp_path / "runs"
+
+
+def test_a_run_is_read_as_it_was_made(root):
+    run = create_run(CONFIG, name="  my   first run ")
+    assert run.path.parent == root == runs_root()
+    assert run.id.startswith("reverse-")
+    assert run.name == "my first run"
+    assert run.config() == CONFIG
+    assert (run.status(), run.metrics(), run.samples(), run.probe()) == ({}, [], [], {})
+    assert (run.snapshots(), run.picture_steps(), run.checkpoint()) == ([], [], None)
+    assert 0 < run.size_bytes() < 5_000
+    with pytest.raises(RunFolderError, match="has no checkpoint yet; wait for the first"):
+        run.model()
+    with pytest.raises(RunFolderError, match="holds a run already; resume it"):
+        create_run(CONFIG, path=run.path)
+
+
+def test_runs_are_listed_newest_first_and_found_by_id_name_and_path(root):
+    assert list_runs() == []
+    first, second = create_run(CONFIG, name="one"), create_run(CONFIG, name="two")
+    assert [run.id for run in list_runs()] == [second.id, first.id]
+    (root / "no-run").mkdir()
+    (root / "a file").write_text("foreign")
+    assert len(list_runs()) == 2
+    for name in (first.id, "one", str(first.path)):
+        assert find_run(name).id == first.id
+    second.rename("one")
+    with pytest.raises(RunFolderError, match=f"2 runs are called 'one'; say which: {second.id}, {first.id}"):
+        find_run("one")
+    with pytest.raises(RunFolderError, match=f"there is no run 'three'; the latest are: {second.id}"):
+        find_run("three")
+    with pytest.raises(ValueError, match="'' is no name for a run"):
+        first.rename("   ")
+    with pytest.raises(ValueError, match="give one of 1 to 80 letters"):
+        first.rename("x" * 81)
+
+
+def test_half_written_and_foreign_lines_are_left_out(root):
+    run = create_run(CONFIG)
+    lines = [{"step": 1, "loss": 2.0}, {"step": 2, "loss": 1.0}, {"step": 3, "loss": 0.5}]
+    text = "".join(json.dumps(line) + "\n" for line in lines)
+    path = run.path / "metrics.jsonl"
+    path.write_text(f"not JSON\n[1, 2]\n\x00\xff\n{text}{{'step': 4, \"lo", encoding="latin-1")
+    assert run.metrics() == lines
+    assert run.metrics(after_step=1) == lines[1:]
+    cut_lines(path, 2)
+    assert path.read_text() == "".join(json.dumps(line) + "\n" for line in lines[:2])
+    for folder in ("snapshots", "pictures"):
+        (run.path / folder).mkdir()
+        (run.path / folder / "notes.txt").write_text("foreign")
+        (run.path / folder / "00000007.safetensors").write_bytes(b"damaged")
+    assert run.snapshots() == run.picture_steps() == [7]
+    with pytest.raises(RunFolderError, match=r"00000007\.safetensors' is damaged"):
+        run.snapshot(7)
+    with pytest.raises(RunFolderError, match="is not there; choose a step that was kept"):
+        run.pictures(8)
+
+
+@pytest.mark.parametrize(
+    ("content", "text"),
+    [
+        ("", "is damaged: it is no JSON"),
+        ("[1]", "holds a list, not a JSON object"),
+        ("{}", r"holds no run: config\.json is missing"),
+        ('{"version": 2}', "is of version 2, but this program reads up to 1; use the newer program"),
+        ('{"version": "x"}', "is of version 'x'"),
+        ('{"version": 1}', "describes no run: 'task' is missing"),
+        ('{"version": 1, "task": {"name": "flying"}, "model": {}, "training": {}}', "'flying' is unknown"),
+        ('{"version": 1, "task": {"name": "copy"}, "model": {"kind": 3}, "training": {}}', "missing"),
+    ],
+)
+def test_a_config_that_is_none_is_said(root, content, text):
+    run = create_run(CONFIG)
+    (run.path / "config.json").write_text(content)
+    with pytest.raises(RunFolderError, match=text):
+        run.config()
+    assert run.name  # it is listed under some name all the same
+    assert [each.id for each in list_runs()] == [run.id]
+
+
+def test_what_a_task_learnt_must_fit_the_task(root):
+    run = create_run(CONFIG)
+    (run.path / "task.json").write_text('{"vocabulary": []}')
+    with pytest.raises(RunFolderError, match=r"task\.json' does not fit task 'reverse'"):
+        run.task()
+
+
+@pytest.mark.parametrize("damage", ["cut", "other", "empty", "foreign"])
+def test_a_damaged_checkpoint_is_said(root, damage):
+    run = create_run(CONFIG)
+    path = run.path / "checkpoint.safetensors"
+    write_checkpoint(path, Checkpoint(3, {"model.a": torch.ones(4)}, {"seconds": 1.5}))
+    found = run.checkpoint()
+    assert (found.step, found.values) == (3, {"seconds": 1.5})
+    assert torch.equal(found.model["a"], torch.ones(4))
+    whole = path.read_bytes()
+    content = {"cut": whole[:-3], "other": b"PK\x03\x04" + whole, "empty": b""}
+    if damage == "foreign":
+        save_file({"weight": torch.ones(2)}, path)
+    else:
+        path.write_bytes(content[damage])
+    with pytest.raises(RunFolderError, match="is no whole checkpoint"):
+        run.checkpoint()
+
+
+def test_a_checkpoint_of_the_future_or_of_another_model_is_said(root):
+    run = create_run(CONFIG)
+    path = run.path / "checkpoint.safetensors"
+    save_file({"a": torch.ones(1)}, path, metadata={"version": "2", "step": "1", "values": "{}"})
+    with pytest.raises(RunFolderError, match="of version 2, but this program reads up to 1"):
+        run.checkpoint()
+    write_checkpoint(path, Checkpoint(3, {"model.a": torch.ones(4)}, {}))
+    with pytest.raises(ModelFileError, match="another model's"):
+        run.model()
+
+
+def test_deleting_takes_what_runs_write_and_leaves_the_rest(root):
+    run = create_run(CONFIG)
+    (run.path / "snapshots").mkdir()
+    (run.path / ".checkpoint.safetensors.x.tmp").write_text("left by a kill")
+    (run.path / "events.out.tfevents.1.host").write_text("")
+    (run.path / "thesis.tex").write_text("mine")
+    run.delete()
+    assert [path.name for path in run.path.iterdir()] == ["thesis.tex"]
+    assert list_runs() == []
+    other = create_run(CONFIG)
+    other.delete()
+    assert not other.path.exists()
+
+
+def test_files_are_whole_or_as_they_were(tmp_path, monkeypatch):
+    path = tmp_path / "file"
+    write_whole(path, b"old")
+
+    def refuse(number):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("models.training.disk.os.fsync", refuse)
+    with pytest.raises(CheckpointError, match=r"file could not be written to .*: the disk is full") as e:
+        write_whole(path, b"new", sync=True)
+    assert isinstance(e.value, OSError)
+    assert path.read_bytes() == b"old"
+    assert [each.name for each in tmp_path.iterdir()] == ["file"]
+    with pytest.raises(CheckpointError, match="the folder is gone"):
+        write_whole(tmp_path / "nowhere" / "file", b"")
+
+
+def test_reading_a_runs_json_needs_no_torch(root):
+    run = create_run(CONFIG)
+    code = (
+        "import sys; from models.training.folder import RunFolder; from models.training import config; "
+        f"run = RunFolder({str(run.path)!r}); run.description(), run.metrics(), run.probe(); "
+        "sys.exit('torch' in sys.modules)"
+    )
+    assert subprocess.run([sys.executable, "-c", code]).returncode == 0
+
+
+def test_a_run_knows_itself_by_its_folder(root):
+    run = create_run(CONFIG)
+    assert RunFolder(str(run.path)).id == run.id
+    assert repr(run) == f"RunFolder({str(run.path)!r})"
