@@ -119,7 +119,12 @@ def go_on(model: TrainedModel, text: str, *, temperature: float, seed: int) -> s
     for part in range(MOST_TOKENS):
         # No token is shorter than a character, so these characters fit.
         before = (text + written)[-(model.config.max_len - room) :]
-        more = model.generate(before, temperature=temperature, max_new_tokens=room, seed=seed + part)
+        try:
+            more = model.generate(before, temperature=temperature, max_new_tokens=room, seed=seed + part)
+        except ValueError:
+            if not written:
+                raise
+            break  # it wrote what it cannot read, as the blank after an answer
         written += more
         if not more or len(written) >= MOST_TOKENS:
             break

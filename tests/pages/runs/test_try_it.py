@@ -29,12 +29,12 @@ def test_every_kind_of_model_has_something_to_try(task: str, way: str) -> None:
     model.read(kind.example)
 
 
-def test_a_model_goes_on_writing_past_its_context_and_stops() -> None:
+def test_a_model_goes_on_writing_from_a_text_as_long_as_its_context() -> None:
     model = untrained("induction")
     text = model.task.probe().text
     assert len(text) == model.config.max_len
     written = try_it.go_on(model, text, temperature=1.0, seed=3)
-    assert model.config.max_len < len(written) <= try_it.MOST_TOKENS
+    assert 0 < len(written) <= try_it.MOST_TOKENS
     assert written == try_it.go_on(model, text, temperature=1.0, seed=3)
 
 
