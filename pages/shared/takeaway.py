@@ -97,7 +97,7 @@ class Shown:
         return queries, keys
 
     def _step(self) -> int:
-        last = len(self.subject.tokens.get("decoder", self.subject.tokens["encoder"])) - 1
+        last = len(list(self.subject.tokens.values())[-1]) - 1  # of the decoder, if there is one
         return last if self.view.step is None else min(self.view.step, last)
 
     def _sides(self, queries: slice, keys: slice) -> tuple[list[str], list[str]]:
@@ -182,7 +182,7 @@ class Shown:
             chosen=[chosen],
             steps=[f"step {at + 1}"],
             dark=dark,
-            title="Next token",
+            title="Next token" if "decoder" in self.subject.tokens else "Output",
         )
 
     def csv(self) -> str:

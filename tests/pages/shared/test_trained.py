@@ -1,8 +1,10 @@
 """Explore of models with a task: what is on the axes, what the stage gets, the lines that reproduce it."""
 
+import io
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 import torch
 from safetensors.torch import load_file, save_file
@@ -11,8 +13,9 @@ from models import load_model
 from models.data.tasks import make_task
 from pages.shared import catalogue
 from pages.shared.payload import Opened, build, pack, steps_of
-from pages.shared.state import STACKS, Inputs, write_link
+from pages.shared.state import STACKS, VIEWS, Inputs, write_link
 from pages.shared.subject import Subject, subject_of
+from pages.shared.takeaway import Shown
 from tests.pages.shared.runs import write_run
 from tests.pages.shared.test_payload import exact_arrays, unpack
 
@@ -184,3 +187,22 @@ def test_shipped_models_open_with_each_of_their_examples() -> None:
             assert showcase.get("layer", 0) < stack.n_layers
             assert showcase.get("head", 0) < stack.n_heads
             assert set(example) >= {"label", "text", "see"}
+
+
+@pytest.mark.parametrize(
+    ("task", "text"),
+    [("reverse", "abcd"), ("digits-classifier", "1"), ("digits-autoencoder", "1"), ("induction", "abcab")],
+)
+def test_every_view_can_be_taken_away(runs: Path, task: str, text: str) -> None:
+    inputs = Inputs(model=write_run(runs, task), text=text)
+    found = subject_of(inputs)
+    (stack,) = found.stacks
+    for view in VIEWS:
+        shown = Shown(inputs, {"view": view, "stack": stack.id, "layer": 1, "head": 2})
+        assert shown.figure(dark=False).data
+    table = pd.read_csv(io.StringIO(shown.csv()), keep_default_na=False)
+    pattern = found.run(None)[f"{shown.address}.pattern"][2]
+    np.testing.assert_allclose(table["weight"], pattern.numpy().ravel(), rtol=1e-6)
+    assert shown.code.endswith(
+        f'pattern = trace["{stack.id.split(".")[0]}.1.self.pattern"][2]  # [query, key]'
+    )
