@@ -97,7 +97,8 @@ class Shown:
         return queries, keys
 
     def _step(self) -> int:
-        last = len(list(self.subject.tokens.values())[-1]) - 1  # of the decoder, if there is one
+        tokens = self.subject.tokens
+        last = len(tokens["decoder" if "decoder" in tokens else "encoder"]) - 1
         return last if self.view.step is None else min(self.view.step, last)
 
     def _sides(self, queries: slice, keys: slice) -> tuple[list[str], list[str]]:
