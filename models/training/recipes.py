@@ -56,13 +56,13 @@ RECIPES: dict[str, Recipe] = {
     "digits-autoencoder": Recipe(
         task="digits-autoencoder",
         summary="Rebuilds 8 x 8 pictures of digits from their rows, some of them hidden",
-        examples=(("first", "0", "the picture and what it became"), ("another", "7", "another hand")),
+        examples=(("first", "1", "the picture and what it became"), ("another", "7", "another hand")),
         training=_TWO_CPU,
     ),
     "digits-classifier": Recipe(
         task="digits-classifier",
         summary="Says which digit an 8 x 8 picture shows",
-        examples=(("first", "0", "the rows that [CLS] looks at"), ("another", "7", "another digit")),
+        examples=(("first", "1", "the rows that [CLS] looks at"), ("another", "7", "another digit")),
         training=_TWO_CPU,
     ),
 }
