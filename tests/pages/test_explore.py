@@ -120,3 +120,18 @@ def test_a_click_masks_a_word_and_another_shows_it_again(runs: Path) -> None:
     page.pills(key="masked").unselect(1).run()
     assert shown(page)[1] == "the cat saw the [MASK]"
     assert not page.exception
+
+
+def test_a_language_model_reads_lines_and_keeps_the_end_of_what_it_wrote(runs: Path) -> None:
+    lines = runs / "text.txt"
+    lines.write_text("To be, or not to be:\nthat is the question.\n" * 40)
+    model = write_run(runs, "language-model", file=str(lines), length=16)
+    page = opened(model=model, text="to be\nor not")
+    assert page.text_area(key="text").value == "to be\nor not"
+    page.slider(key="temperature").set_value(0.0)
+    page.slider(key="n_new").set_value(8)
+    next(button for button in page.button if button.label == "Continue").click().run()
+    written = load_model(runs / "language-model").generate("to be\nor not", max_new_tokens=8, temperature=0)
+    assert len(written) == 8
+    assert page.text_area(key="text").value == ("to be\nor not" + written)[-16:]
+    assert not page.exception

@@ -19,6 +19,8 @@ const RANGES = [
   { value: "log", text: "log" },
 ];
 
+const LONG_SENTENCE = 90; // of what a task is there to show: it may take two lines
+
 class Stage {
   constructor(host) {
     this.host = host;
@@ -248,6 +250,7 @@ class Stage {
     this.swap.classList.toggle("absent", !swap.label);
     this.notice.replaceChildren(...caption(this));
     this.translation.replaceChildren(...translationOf(this.data.header));
+    this.translation.classList.toggle("wraps", (this.data.header.see || "").length > LONG_SENTENCE);
     this.pictures.draw(this.data.header.pictures || []);
   }
 
