@@ -14,6 +14,7 @@ from models.data.sentiment.words import ADJECTIVES, THINGS, VERBS, Opinion, Thin
 _SALT = "reviews"
 _HELD_OUT_SHARE = 10  # one pair of thing and opinion in ten
 _SLOT = re.compile(r"\{\w+\}")
+_WORD = re.compile(r"\w+|[^\w\s]")
 Key = tuple[Thing, Opinion]
 
 
@@ -81,14 +82,14 @@ def sample_review(rng: random.Random, *, held_out: bool = False) -> Review:
 
 @cache
 def vocabulary() -> tuple[str, ...]:
-    """Every word that a review can have, sorted."""
+    """Every word and sign that a review can have, sorted; "didn't" is made of three."""
     frames = (words.STATES, words.NEGATED_STATES, words.ACTIONS, words.NEGATED_ACTIONS)
     sentences = (*(text for frame in frames for text in frame), *words.AGREEING, *words.CONTRASTING)
     fillers = (*words.NEUTRAL, *words.WHEN, *words.WHERE, *words.VERY, *words.VERY_MUCH)
     texts = [_SLOT.sub(" ", text.replace("{was}n't", "wasn't weren't")) for text in (*sentences, *fillers)]
     texts += [f"{thing.text} {thing.verb}" for thing in THINGS]
     texts += [f"{opinion.text} {opinion.base}" for opinion in (*ADJECTIVES, *VERBS)]
-    return tuple(sorted({word for text in (*texts, "a an .") for word in text.split()}))
+    return tuple(sorted({word for text in (*texts, "a an .") for word in _WORD.findall(text)}))
 
 
 @cache

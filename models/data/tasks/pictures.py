@@ -15,6 +15,7 @@ from models.data.pictures import Parts, PictureSet
 from models.data.pictures.changes import BLANK, hidden, moved
 from models.data.pictures.parts import Cut
 from models.data.tasks.batch import Batch, Reading, Sample
+from models.data.tasks.draw import draw
 from models.data.tasks.options import option
 from models.data.tasks.task import Task, generator_of
 from models.engine.transformer import Transformer
@@ -46,13 +47,11 @@ class Pictures(Task):
 
     def draw(self, generator: torch.Generator, size: int, *, held_out: bool = False) -> tuple[Tensor, Tensor]:
         """Pictures [picture, row, column] and labels: held-out ones each at most once, while they last."""
-        if not held_out:
-            at = torch.randint(len(self.pictures.training), (size,), generator=generator)
-            return self.pictures.training[at], self.pictures.training_labels[at]
-        n = len(self.pictures.held_out)
-        rounds = [torch.randperm(n, generator=generator) for _ in range(-(-size // n))]
-        at = torch.cat(rounds)[:size]
-        return self.pictures.held_out[at], self.pictures.held_out_labels[at]
+        found = self.pictures
+        pictures = found.held_out if held_out else found.training
+        labels = found.held_out_labels if held_out else found.training_labels
+        at = draw(len(pictures), size, generator, once=held_out)
+        return pictures[at], labels[at]
 
     def probe(self) -> Reading:
         return self.read("1")

@@ -3,6 +3,8 @@
 import random
 from functools import cache
 
+from tokenizers.pre_tokenizers import BertPreTokenizer
+
 from models.data.sentiment import Review, is_held_out, sample_review, vocabulary
 from models.data.sentiment.words import ADJECTIVES, VERBS
 
@@ -83,5 +85,6 @@ def test_there_are_several_hundred_thousand_reviews():
 
 
 def test_every_word_is_in_the_vocabulary():
-    words = {word for review in sampled(held_out=False) for word in review.text.split()}
+    texts = " ".join(review.text for review in sampled(held_out=False))
+    words = {word for word, _ in BertPreTokenizer().pre_tokenize_str(texts)}
     assert words == set(vocabulary())

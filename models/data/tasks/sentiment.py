@@ -1,0 +1,169 @@
+"""Say whether a review praises or blames: on a corpus made here, or on any table of texts and labels."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from models.data.sentiment import Table, read_table, sample_review, vocabulary
+from models.data.tasks.algorithmic import padded, random_of
+from models.data.tasks.batch import Batch, Reading, Sample
+from models.data.tasks.draw import draw
+from models.data.tasks.options import option
+from models.data.tasks.task import Task, generator_of
+from models.data.text_tokenizers import TextTokenizer
+from models.engine.transformer import Transformer
+
+_SPECIALS = ("[PAD]", "[UNK]", "[CLS]")
+_PAD, _UNKNOWN, _CLS = range(3)
+_CLASSES = ("negative", "positive")
+_PROBE = "the plot was dull , but the acting was anything but boring ."
+_MOST_PROBED = 64  # positions
+_SHOWN, _SHOWN_CHARACTERS = 6, 300  # reviews at a time
+
+
+@dataclass(frozen=True, kw_only=True)
+class Sentiment(Task):
+    """Say whether a review praises or blames, negations and clauses that disagree included."""
+
+    name = "sentiment"
+    title = "Sentiment of reviews"
+    see = (
+        "The answer is read at [CLS]: its row shows where the verdict comes from. Watch the words that judge "
+        "look for their negation, and for but or although, which say what clause counts."
+    )
+    kind = "encoder-only"
+    sizes = {"n_layers": 2, "n_heads": 4, "d_model": 64, "positions": "rotary"}
+    training = {"steps": 1200, "batch_size": 64, "learning_rate": 3e-3}
+
+    file: str = option("", "CSV of texts and labels; empty: reviews made here", file=(".csv", ".tsv", ".txt"))
+    pool: str = option("cls", "where the answer is read: [CLS], or the mean", choices=("cls", "mean"))
+    longest: int = option(48, "positions; longer texts of a file are cut in training", low=40, high=512)
+    pieces: int = option(8000, "words and parts of words that are learnt from a file", low=100, high=50_000)
+
+    @cached_property
+    def table(self) -> Table | None:
+        """The person's texts. Raises ValueError as `read_table` does."""
+        return read_table(Path(self.file)) if self.file else None
+
+    @cached_property
+    def tokenizer(self) -> TextTokenizer:
+        """The corpus has all its words; a file's are learnt from what is trained on."""
+        if self.table is None:
+            return TextTokenizer(
+                "wordpiece",
+                (*_SPECIALS, *vocabulary()),
+                n_specials=len(_SPECIALS),
+                unknown_id=_UNKNOWN,
+            )
+        texts = [text for text, _ in self.table.training]
+        return TextTokenizer.wordpiece(texts, self.pieces, specials=_SPECIALS, unknown_id=_UNKNOWN)
+
+    @cached_property
+    def classes(self) -> tuple[str, ...]:
+        """The possible verdicts."""
+        return _CLASSES if self.table is None else self.table.classes
+
+    def dictates(self) -> dict[str, Any]:
+        return {
+            "vocab_size": len(self.tokenizer),
+            "pad_id": _PAD,
+            "max_len": self.longest,
+            "n_outputs": len(self.classes),
+            "tied_embeddings": False,
+            "pooling": "first" if self.pool == "cls" else "mean",
+        }
+
+    def batch(self, generator: torch.Generator, size: int, *, held_out: bool = False) -> Batch:
+        """The corpus' batches say in `extra` which reviews are negated, and which have a contrast."""
+        if self.table is not None:
+            texts, labels, marks = *self._rows(self.table, generator, size, held_out), {}
+        else:
+            rng = random_of(generator)
+            reviews = [sample_review(rng, held_out=held_out) for _ in range(size)]
+            texts, labels = [r.text for r in reviews], [int(r.positive) for r in reviews]
+            marks = {
+                name: torch.tensor([getattr(r, name) for r in reviews]) for name in ("negated", "contrast")
+            }
+        rows = [self._ids(text)[: self.longest] for text in texts]
+        return Batch((padded(rows, _PAD),), torch.tensor(labels)[:, None], marks)
+
+    @torch.no_grad()
+    def score(self, model: Transformer, batch: Batch) -> dict[str, float]:
+        """The share of right verdicts: of all, and of those that only a negation or a contrast tells.
+
+        Where a batch has none of these, all count for them.
+        """
+        right = (model(*batch.inputs).argmax(dim=-1) == batch.targets)[:, 0].double()
+        scores = {"accuracy": right.mean().item()}
+        for name, marked in batch.extra.items():
+            scores[f"accuracy, {name}"] = (right[marked] if marked.any() else right).mean().item()
+        return scores
+
+    @torch.no_grad()
+    def samples(self, model: Transformer, seed: int) -> list[Sample]:
+        """Held-out reviews with the model's verdict, and how sure it is."""
+        batch = self.batch(generator_of(seed, 0), _SHOWN, held_out=True)
+        logits = model(*(ids.to(next(model.parameters()).device) for ids in batch.inputs))
+        sure, best = logits[:, 0].float().softmax(dim=-1).max(dim=-1)
+        return [
+            Sample(
+                self.tokenizer.decode(id_ for id_ in ids if id_ >= _UNKNOWN)[:_SHOWN_CHARACTERS],
+                f"{self.classes[made]} ({probability:.0%})",
+                self.classes[wanted],
+            )
+            for ids, made, probability, wanted in zip(
+                batch.inputs[0].tolist(),
+                best.tolist(),
+                sure.tolist(),
+                batch.targets[:, 0].tolist(),
+                strict=True,
+            )
+        ]
+
+    def probe(self) -> Reading:
+        if self.table is None:
+            return self.read(_PROBE)
+        return self._reading(self.table.held_out[0][0], min(self.longest, _MOST_PROBED))
+
+    def read(self, text: str) -> Reading:
+        """Any text; capitals are read as small letters. Raises ValueError where it is empty or too long."""
+        n_tokens, room = len(self.tokenizer.encode(text)), self.longest - (self.pool == "cls")
+        if not n_tokens:
+            raise ValueError("the text is empty; type a sentence")
+        if n_tokens > room:
+            raise ValueError(f"the text has {n_tokens:,} words and signs; give at most {room}")
+        return self._reading(text, self.longest)
+
+    def outputs(self) -> tuple[str, ...]:
+        return self.classes
+
+    def learnt(self) -> dict[str, Any]:
+        return {"tokenizer": self.tokenizer.to_json(), "classes": list(self.classes)}
+
+    def restore(self, learnt: dict[str, Any]) -> None:
+        # where the cached properties keep them
+        vars(self)["tokenizer"] = TextTokenizer.from_json(learnt["tokenizer"])
+        vars(self)["classes"] = tuple(learnt["classes"])
+
+    def _rows(
+        self, table: Table, generator: torch.Generator, size: int, held_out: bool
+    ) -> tuple[list[str], list[int]]:
+        rows = table.held_out if held_out else table.training
+        chosen = [rows[at] for at in draw(len(rows), size, generator, once=held_out).tolist()]
+        return [text for text, _ in chosen], [label for _, label in chosen]
+
+    def _ids(self, text: str) -> list[int]:
+        return [_CLS] * (self.pool == "cls") + self.tokenizer.encode(text)
+
+    def _reading(self, text: str, most: int) -> Reading:
+        ids = self._ids(text)[:most]
+        labels = [self.tokenizer.labels[id_] for id_ in ids]
+        unknown = [word for word in text.split() if _UNKNOWN in self.tokenizer.encode(word)]
+        return Reading(
+            (torch.tensor([ids]),), {"encoder": labels}, text, unknown=tuple(dict.fromkeys(unknown))
+        )
