@@ -85,7 +85,10 @@ def path_of(model: str) -> Path | None:
 def stamp_of(model: str) -> int:
     """Another number whenever a run has another checkpoint; 0 for what never changes."""
     path = path_of(model)
-    return 0 if path is None else (path / CHECKPOINT).stat().st_mtime_ns
+    try:
+        return 0 if path is None else (path / CHECKPOINT).stat().st_mtime_ns
+    except OSError:  # deleted since
+        return 0
 
 
 def card(name: str = TRANSLATOR) -> ModelCard:
