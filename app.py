@@ -19,7 +19,5 @@ pages = [
     st.Page("pages/positions/page.py", title="Positions", url_path="positions"),
     st.Page("pages/train/page.py", title="Train", url_path="train"),
     st.Page("pages/runs/page.py", title="Runs", url_path="runs"),
-    st.Page("pages/train/page.py", title="Train", url_path="train"),
-    st.Page("pages/runs/page.py", title="Runs", url_path="runs"),
 ]
 st.navigation(pages, position="top").run()

@@ -41,7 +41,7 @@ def test_the_navigation_leads_to_these_pages(lab: Lab) -> None:
     links = lab.page.get_by_test_id("stTopNavLink").evaluate_all(
         "(links) => links.map((link) => link.pathname)"
     )
-    assert links == ["/", *(f"/{name}" for name in LAB_PAGES)]
+    assert links == ["/", *(f"/{name}" for name in (*LAB_PAGES, "train", "runs"))]
 
 
 @every_page
