@@ -7,10 +7,10 @@ from typing import Any
 
 from models.data.corpus import Vocabulary
 from models.data.grammar import showcase
+from models.data.parallel import UNKNOWN_SHARE
 from models.data.tokenizers import WordTokenizer
 from models.engine.transformer import Transformer
 from models.training.evaluation import look
-from models.training.translation import UNKNOWN_SHARE
 
 EXAMPLES = (
     (

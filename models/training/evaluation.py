@@ -12,12 +12,13 @@ from torch import Tensor
 
 from models.data.grammar import Mention, Pair, counterpart
 from models.data.grammar.simple import Direction
+from models.data.parallel import grammar_row, source_ids
 from models.data.pronouns import PRONOUNS
+from models.data.tasks.translation import make_batch
 from models.data.tokenizers import BOS, EOS, WordTokenizer
 from models.engine.decoding import greedy
 from models.engine.trace import Trace
 from models.engine.transformer import Transformer
-from models.training.translation import make_batch, source_ids
 
 Example = tuple[Pair, Direction]
 _BATCH = 200
@@ -40,10 +41,11 @@ def translations(
     written: dict[int, list[int]] = {}
     for start in range(0, len(order), _BATCH):
         chosen = order[start : start + _BATCH]
-        batch = make_batch(tokenizer, [examples[i] for i in chosen])
+        batch = make_batch([grammar_row(tokenizer, *examples[i]) for i in chosen])
+        source, target = batch.inputs
         prefix = torch.full((len(chosen), 1), BOS)
-        room = batch.target.shape[1] + 4
-        output = greedy(model, prefix, source=batch.source, eos_id=EOS, max_new_tokens=room)
+        room = target.shape[1] + 4
+        output = greedy(model, prefix, source=source, eos_id=EOS, max_new_tokens=room)
         for i, row in zip(chosen, output[:, 1:].tolist(), strict=True):
             written[i] = row[: row.index(EOS)] if EOS in row else row
     return [written[i] for i in range(len(examples))]

@@ -1,0 +1,47 @@
+"""Pairs of sentences for masked language models: the second follows the first, or comes from elsewhere."""
+
+from __future__ import annotations
+
+import re
+from itertools import pairwise
+from typing import NamedTuple
+
+from models.data.text_sources import GRAMMAR, sentences, texts_of
+
+_LINKS = ("because", "so that", "even though", "although")  # words that begin a second clause
+_MAX_SENTENCES = 200_000
+_END = re.compile(r"(?<=[.!?])\s+|\n+")
+
+
+class Passages(NamedTuple):
+    """Texts of one sentence each, and pairs (first, second) of which the second follows the first."""
+
+    singles: list[str]
+    pairs: list[tuple[str, str]]
+
+
+def passages_of(source: str, file: str, held_out: bool) -> Passages:
+    """Sentences of a part of the text; of the grammar's, which stand alone, a pair is two clauses of one.
+
+    Raises ValueError for a source that is not here, a file that is no text, and fewer than 2 sentences.
+    """
+    if source == GRAMMAR and not file:
+        singles = sentences(held_out)
+        return Passages(singles, [pair for pair in map(_clauses, singles) if pair])
+    text = texts_of(source, file)[held_out]
+    singles = [part for part in (part.strip() for part in _END.split(text)) if part][:_MAX_SENTENCES]
+    if len(singles) < 2:
+        raise ValueError(
+            f"{file or source!r} has {len(singles)} sentences in its {'held-out ' * held_out}part; "
+            "take a longer text, with full stops or line ends"
+        )
+    return Passages(singles, list(pairwise(singles)))
+
+
+def _clauses(sentence: str) -> tuple[str, str] | None:
+    """A sentence cut where its second clause begins; None where it has one only."""
+    for link in _LINKS:
+        first, found, second = sentence.partition(f" {link} ")
+        if found and first and second:
+            return first, f"{link} {second}"
+    return None

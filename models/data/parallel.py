@@ -1,0 +1,142 @@
+"""Pairs of sentences as rows of ids: the shipped grammar's, in both directions, or a table's of one's own."""
+
+from __future__ import annotations
+
+import csv
+import hashlib
+import io
+import random
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from itertools import islice
+from pathlib import Path
+from typing import NamedTuple
+
+from models.data.grammar import Pair, sample_pairs
+from models.data.grammar.simple import Direction
+from models.data.pronouns import PRONOUNS
+from models.data.text_files import read_text
+from models.data.tokenizers import EOS, SPECIALS, TO_ENGLISH, TO_FRENCH, UNK, WordTokenizer
+
+UNKNOWN_SHARE = 0.05
+NOTHING_NAMED = -100  # cross_entropy's ignore_index
+MAX_PAIRS = 1_000_000
+_HELD_OUT_SHARE = 10  # one pair in ten
+_POOL = 16  # batches drawn together and sorted by length, so that little is padding
+_NAMES = ({"source", "text", "from", "en", "english"}, {"target", "translation", "to"})
+
+
+class Row(NamedTuple):
+    """What the encoder reads, with <eos>; what is written, without; at each pronoun, the noun it means."""
+
+    source: list[int]
+    target: list[int]
+    named: list[int]
+
+
+def source_ids(tokenizer: WordTokenizer, words: Sequence[str], direction: Direction) -> list[int]:
+    """What the encoder reads: the language to write in, the words, <eos>."""
+    return [first_token(direction), *map(tokenizer.id, words), EOS]
+
+
+def first_token(direction: Direction) -> int:
+    return TO_FRENCH if direction == "en-fr" else TO_ENGLISH
+
+
+def grammar_row(tokenizer: WordTokenizer, pair: Pair, direction: Direction) -> Row:
+    """A pair of the grammar; a pronoun without an antecedent in its sentence names itself."""
+    source = source_ids(tokenizer, pair.source(direction), direction)
+    pronouns = {tokenizer.id(word) for word in PRONOUNS if word in tokenizer}
+    named = [id_ if id_ in pronouns else NOTHING_NAMED for id_ in source]
+    if mention := pair.mention(direction):
+        named[mention.pronoun + 1] = source[mention.antecedent + 1]
+    return Row(source, list(map(tokenizer.id, pair.target(direction))), named)
+
+
+def grammar_batches(tokenizer: WordTokenizer, size: int, seed: int, start: int = 0) -> Iterator[list[Row]]:
+    """Endless training batches from the one of step `start`, always the same for a seed; both directions,
+    like lengths together.
+    """
+    pairs = sample_pairs(seed, "training")
+    rng = random.Random(seed)
+    step = 0
+    while True:
+        drawn = [_maybe_unknown(pair, rng) for pair in islice(pairs, _POOL * size)]
+        pool = [(pair, rng.choice(pair.directions)) for pair in drawn]
+        pool.sort(key=lambda example: len(example[0].english) + len(example[0].french))
+        firsts = list(range(0, len(pool), size))
+        rng.shuffle(firsts)
+        for first in firsts:
+            if step >= start:
+                yield [grammar_row(tokenizer, *example) for example in pool[first : first + size]]
+            step += 1
+
+
+def _maybe_unknown(pair: Pair, rng: random.Random) -> Pair:
+    """Now and then hides one noun behind <unk> on both sides, so that unknown words do little harm."""
+    if pair.english_mention is None or pair.french_mention is None or rng.random() >= UNKNOWN_SHARE:
+        return pair
+    role = rng.choice(("antecedent", "rival"))
+    english, french = list(pair.english), list(pair.french)
+    english[getattr(pair.english_mention, role)] = SPECIALS[UNK]
+    french[getattr(pair.french_mention, role)] = SPECIALS[UNK]
+    return replace(pair, english=tuple(english), french=tuple(french))
+
+
+class Table(NamedTuple):
+    """(text, translation) pairs, split for good by the text."""
+
+    training: list[tuple[str, str]]
+    held_out: list[tuple[str, str]]
+
+
+def read_parallel(path: Path) -> Table:
+    """A text file of two columns, with tabs, commas or semicolons between; a first line of names is skipped.
+
+    Raises ValueError, with value, rule and remedy, for other numbers of columns, fewer than 20 or more than a
+    million pairs, and as `read_text` does.
+    """
+    pairs = _pairs(read_text(path), path.name)
+    if pairs and all(cell.lower() in names for cell, names in zip(pairs[0], _NAMES, strict=True)):
+        pairs = pairs[1:]
+    table = Table([], [])
+    for pair in dict.fromkeys(pairs):
+        table[_is_held_out(pair[0])].append(pair)
+    if not table.held_out and len(table.training) >= 20:
+        table.held_out.extend(table.training.pop() for _ in range(len(table.training) // _HELD_OUT_SHARE))
+    if not table.held_out or len(table.training) < 10:
+        raise ValueError(f"{path.name!r} has {len(dict.fromkeys(pairs))} different pairs; give 20 or more")
+    return table
+
+
+def _is_held_out(text: str) -> bool:
+    digest = hashlib.sha256(text.encode()).digest()
+    return int.from_bytes(digest[:8], "big") % _HELD_OUT_SHARE == 0
+
+
+def _pairs(text: str, name: str) -> list[tuple[str, str]]:
+    first = re.sub('"[^"]*"', "", text.lstrip().partition("\n")[0])  # a quoted comma is no border
+    between = next((mark for mark in "\t,;" if mark in first), "\t")
+    lines = io.StringIO(text, newline="")
+    reader = (
+        csv.reader(lines, delimiter=between, quoting=csv.QUOTE_NONE)  # there, a " is a part of the text
+        if between == "\t"
+        else csv.reader(lines, delimiter=between)
+    )
+    pairs = []
+    try:
+        for cells in reader:
+            row = [cell.strip() for cell in cells]
+            if any(row):
+                if len(row) != 2 or not all(row):
+                    raise ValueError(
+                        f"line {reader.line_num} of {name!r} has {sum(map(bool, row))} columns with text; "
+                        "each line is a text and its translation, with a tab or a comma between"
+                    )
+                pairs.append((row[0], row[1]))
+            if len(pairs) > MAX_PAIRS:
+                raise ValueError(f"{name!r} has more than {MAX_PAIRS:,} pairs; give a part of it")
+    except csv.Error as error:
+        raise ValueError(f"line {reader.line_num} of {name!r} is no line of a table ({error})") from None
+    return pairs

@@ -1,0 +1,231 @@
+"""Masked language models: words are hidden, and read from both sides (Devlin et al. 2019)."""
+
+from __future__ import annotations
+
+import random
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, ClassVar
+
+import torch
+from torch import Tensor
+from torch.nn.functional import cross_entropy
+
+from models.config import Kind
+from models.data.masked_sentences import passages_of
+from models.data.tasks.algorithmic import padded, random_of
+from models.data.tasks.batch import IGNORED, Batch, Reading, Sample
+from models.data.tasks.options import option
+from models.data.tasks.task import Task
+from models.data.text_sources import GRAMMAR, TEXT_ENDINGS, TEXT_SOURCES
+from models.data.text_tokenizers import MAX_VOCABULARY, TextTokenizer
+from models.engine.transformer import Transformer
+
+PAD, UNK, CLS, SEP, MASK, NEXT, OTHER = range(7)
+SPECIALS = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "[NEXT]", "[OTHER]")
+MASKED_SHARE = 0.15
+_TYPED = re.compile(r"(\[MASK\]|\[SEP\])", re.IGNORECASE)
+_SHOWN = "the animal did not cross the [MASK] because it was too tired"
+_LEARN_FROM = 50_000  # sentences that word pieces are counted in
+
+
+@dataclass(frozen=True, kw_only=True)
+class Masked(Task):
+    """[CLS] sentence [SEP], 15% of it to be told from the rest: of these, 80% are [MASK], 10% another word
+    at random, 10% themselves (Devlin et al. 2019, 3.1).
+
+    With `next_sentence`, [CLS] sentence [SEP] sentence [SEP]: at [CLS], the model says whether the second
+    follows the first, as it does in half of all examples, by one of two words of its vocabulary, [NEXT] or
+    [OTHER]. (The paper has an output layer of its own there; this needs none.)
+    """
+
+    name = "masked"
+    title = "Masked words"
+    see = "From [MASK], heads look to both sides: to the verb of a noun, to the noun that a pronoun means."
+    kind: ClassVar[Kind] = "encoder-only"
+    sizes: ClassVar[dict[str, Any]] = {
+        "n_layers": 2,
+        "n_heads": 4,
+        "d_model": 64,
+        "positions": "learned",
+        "activation": "gelu",
+    }
+    training: ClassVar[dict[str, Any]] = {"steps": 1000, "batch_size": 48, "learning_rate": 4e-3}
+    source: str = option(GRAMMAR, "a text by name", choices=TEXT_SOURCES)
+    file: str = option("", "a text file instead", file=TEXT_ENDINGS)
+    vocabulary: int = option(800, "words and parts of words", low=100, high=MAX_VOCABULARY)
+    length: int = option(32, "tokens that are read at once", low=8, high=512)
+    next_sentence: bool = option(False, "also ask whether a second sentence follows the first")
+
+    def dictates(self) -> dict[str, Any]:
+        return {"vocab_size": len(self.tokenizer), "max_len": self.length, "pad_id": PAD}
+
+    def batch(self, generator: torch.Generator, size: int, *, held_out: bool = False) -> Batch:
+        """Sentences of one part of the text with words hidden; `extra["next"]` is asked at [CLS]."""
+        rng = random_of(generator)
+        rows, follows = [], []
+        for _ in range(size):
+            ids, answer = self._example(rng, held_out)
+            rows.append(hide(ids, rng, len(self.tokenizer)))
+            follows.append(answer)
+        inputs, targets = (
+            padded(side, filler) for side, filler in zip(zip(*rows, strict=True), (PAD, IGNORED), strict=True)
+        )
+        return Batch((inputs,), targets, {"next": torch.tensor(follows)} if self.next_sentence else {})
+
+    def losses(self, model: Transformer, batch: Batch, *, label_smoothing: float = 0.0) -> dict[str, Tensor]:
+        """Cross-entropies in nats: "masked" per hidden word, "next sentence" per pair, "loss" their sum."""
+        logits = model(*batch.inputs).float()
+        masked = cross_entropy(
+            logits.flatten(0, 1),
+            batch.targets.flatten(),
+            ignore_index=IGNORED,
+            label_smoothing=label_smoothing,
+        )
+        if not self.next_sentence:
+            return {"loss": masked}
+        follows = cross_entropy(logits[:, 0], batch.extra["next"])
+        return {"loss": masked + follows, "masked": masked, "next sentence": follows}
+
+    @torch.no_grad()
+    def score(self, model: Transformer, batch: Batch) -> dict[str, float]:
+        """Shares of hidden words, and of pairs of sentences, that the model gets right."""
+        logits = model(*batch.inputs)
+        asked = batch.targets != IGNORED
+        right = (logits.argmax(dim=-1) == batch.targets)[asked].double().mean()
+        scores = {"hidden words": right.item()}
+        if self.next_sentence:
+            said = logits[:, 0, [NEXT, OTHER]].argmax(dim=-1) + NEXT
+            scores["next sentence"] = (said == batch.extra["next"]).double().mean().item()
+        return scores
+
+    def probe(self) -> Reading:
+        return self.read(self._shown)
+
+    def read(self, text: str) -> Reading:
+        """Words, among them [MASK] for hidden ones; a typed [SEP] ends a first sentence."""
+        ids = [CLS]
+        for part in _TYPED.split(text):
+            typed = part.upper()
+            ids += [SPECIALS.index(typed)] if typed in SPECIALS else self.tokenizer.encode(part)
+        if len(ids) == 1:
+            raise ValueError("the text is empty; give at least one word")
+        if len(ids) >= self.length:
+            raise ValueError(
+                f"the text has {len(ids) - 1:,} tokens, but this model reads at most {self.length - 2}; "
+                f"remove {len(ids) + 1 - self.length:,}"
+            )
+        ids.append(SEP)
+        words = dict.fromkeys(_TYPED.sub(" ", text).split())
+        unknown = tuple(word for word in words if UNK in self.tokenizer.encode(word))
+        return self._reading(ids, text, unknown)
+
+    def hidden(self, reading: Reading, position: int) -> Reading:
+        """The same with the token at `position` hidden. Raises ValueError where it is no word."""
+        ids = reading.inputs[0][0].tolist()
+        if not 0 <= position < len(ids) or ids[position] in (CLS, SEP):
+            raise ValueError(f"position={position} is no word; choose one from 1 to {len(ids) - 2}")
+        ids[position] = MASK
+        return self._reading(ids, self._text(ids), reading.unknown)
+
+    def outputs(self) -> tuple[str, ...]:
+        return self.tokenizer.labels
+
+    def written(self, ids: Sequence[int]) -> str:
+        return self.tokenizer.decode(ids)
+
+    def samples(self, model: Transformer, seed: int) -> list[Sample]:
+        """Held-out sentences with words hidden, and the words that the model puts there."""
+        batch = self.batch(torch.Generator().manual_seed(0), 4, held_out=True)
+        with torch.no_grad():
+            best = model(batch.inputs[0].to(model.embedding.weight.device)).argmax(dim=-1).cpu()
+        made = []
+        for ids, said, targets in zip(batch.inputs[0], best, batch.targets, strict=True):
+            asked = targets != IGNORED
+            rows = [torch.where(asked, shown, ids).tolist() for shown in (torch.tensor(MASK), said, targets)]
+            given, filled, right = map(self._text, rows)
+            made.append(Sample(given, filled, right))
+        return made
+
+    def learnt(self) -> dict[str, Any]:
+        """The tokenizer, and the sentence that is watched."""
+        return {"tokenizer": self.tokenizer.to_json(), "shown": self._shown}
+
+    def restore(self, learnt: dict[str, Any]) -> None:
+        """Raises ValueError for what is no tokenizer, or no sentence to watch."""
+        shown = learnt.get("shown")
+        tokenizer = TextTokenizer.from_json(learnt.get("tokenizer", {}))
+        if not isinstance(shown, str) or tokenizer.vocabulary[: len(SPECIALS)] != SPECIALS:
+            raise ValueError(f"shown={str(shown)[:40]!r} or the tokenizer is not as learnt returned it")
+        self.__dict__.update(tokenizer=tokenizer, _shown=shown)
+
+    @cached_property
+    def tokenizer(self) -> TextTokenizer:
+        """Word pieces of what is trained on."""
+        singles = passages_of(self.source, self.file, False).singles[:_LEARN_FROM]
+        return TextTokenizer.wordpiece(singles, self.vocabulary, specials=SPECIALS, unknown_id=UNK)
+
+    @cached_property
+    def _examples(self) -> dict[bool, list[tuple[list[int], list[int]]]]:
+        """The ids of pairs, or of sentences and nothing, by whether they are held out."""
+        encode = self.tokenizer.encode
+        examples = {}
+        for held_out in (False, True):
+            passages = passages_of(self.source, self.file, held_out)
+            pairs = passages.pairs if self.next_sentence else [(text, "") for text in passages.singles]
+            examples[held_out] = [(encode(first), encode(second)) for first, second in pairs]
+        return examples
+
+    @cached_property
+    def _shown(self) -> str:
+        if self.source == GRAMMAR and not self.file:
+            return _SHOWN
+        words = passages_of(self.source, self.file, True).singles[0].split()[: self.length // 4]
+        words[len(words) // 2] = SPECIALS[MASK]
+        return " ".join(words)
+
+    def _example(self, rng: random.Random, held_out: bool) -> tuple[list[int], int]:
+        """The ids of one example, cut where too long, and whether its second sentence follows."""
+        examples = self._examples[held_out]
+        first, second = rng.choice(examples)
+        if not self.next_sentence:
+            return [CLS, *first[: self.length - 2], SEP], NEXT
+        follows = rng.random() < 0.5
+        if not follows:
+            second = rng.choice(examples)[1]
+        room = self.length - 3
+        first = first[: max(room - len(second), room // 2)]
+        second = second[: room - len(first)]
+        return [CLS, *first, SEP, *second, SEP], NEXT if follows else OTHER
+
+    def _reading(self, ids: list[int], text: str, unknown: tuple[str, ...]) -> Reading:
+        labels = [self.tokenizer.labels[id_] for id_ in ids]
+        return Reading((torch.tensor([ids]),), {"encoder": labels}, text, unknown=unknown)
+
+    def _text(self, ids: list[int]) -> str:
+        """As one would type it: [MASK] and the [SEP] between sentences stay, what is added does not."""
+        parts: list[str] = []
+        run: list[int] = []
+        for id_ in [id_ for id_ in ids if id_ not in (PAD, CLS)][:-1]:
+            if id_ in (MASK, SEP):
+                parts += [self.tokenizer.decode(run), SPECIALS[id_]]
+                run = []
+            else:
+                run.append(id_)
+        return " ".join(part for part in (*parts, self.tokenizer.decode(run)) if part)
+
+
+def hide(ids: list[int], rng: random.Random, n_tokens: int) -> tuple[list[int], list[int]]:
+    """What is read, and what is asked at each position (IGNORED at most): 15% of the words, at least one."""
+    words = [at for at, id_ in enumerate(ids) if id_ >= len(SPECIALS) or id_ == UNK]
+    read, asked = list(ids), [IGNORED] * len(ids)
+    for at in rng.sample(words, min(len(words), max(1, round(MASKED_SHARE * len(words))))):
+        asked[at] = ids[at]
+        chance = rng.random()
+        if chance < 0.8:
+            read[at] = MASK
+        elif chance < 0.9:
+            read[at] = rng.randrange(len(SPECIALS), n_tokens)
+    return read, asked

@@ -1,0 +1,193 @@
+"""Hidden words: as many as the paper hides, asked where they are, read as typed, and learnt."""
+
+import json
+import random
+import re
+from collections import Counter
+
+import pytest
+import torch
+
+from models import ModelConfig, Transformer
+from models.data import text_sources
+from models.data.tasks import IGNORED, generator_of, make_task
+from models.data.tasks.masked import CLS, MASK, NEXT, OTHER, PAD, SEP, SPECIALS, UNK, hide
+
+TASK = make_task("masked", {"vocabulary": 2000})  # so many that known words are whole
+PAIRS = make_task("masked", {"next_sentence": True, "vocabulary": 2000})
+
+
+@pytest.fixture(scope="module", autouse=True)
+def few_sentences():
+    """A small part of the grammar is enough."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(text_sources, "_SENTENCES", 600)
+        text_sources.sentences.cache_clear()
+        yield
+    text_sources.sentences.cache_clear()
+
+
+def model_of(task) -> Transformer:
+    config = {**task.sizes, "d_model": 32, "n_layers": 1, **task.dictates()}
+    return Transformer(ModelConfig(kind=task.kind, **config), seed=0)
+
+
+def test_words_are_hidden_as_often_and_as_the_paper_says():
+    rng, n_tokens = random.Random(0), 1000
+    ids = [CLS, *range(100, 140), SEP]  # forty words, of which six
+    seen: Counter[str] = Counter()
+    for _ in range(3000):
+        read, asked = hide(ids, rng, n_tokens)
+        at = [position for position, target in enumerate(asked) if target != IGNORED]
+        assert len(at) == 6 and not {0, 41} & set(at)
+        assert all(asked[p] == ids[p] for p in at)
+        assert all(read[p] == ids[p] for p in range(42) if p not in at)
+        seen.update("mask" if read[p] == MASK else "same" if read[p] == ids[p] else "other" for p in at)
+        assert all(read[p] == MASK or read[p] >= len(SPECIALS) for p in at)
+    shares = {kind: count / 18_000 for kind, count in seen.items()}
+    assert shares == pytest.approx({"mask": 0.8, "other": 0.1, "same": 0.1}, abs=0.01)
+
+
+@pytest.mark.parametrize(("words", "hidden"), [(1, 1), (3, 1), (10, 2), (20, 3)])
+def test_at_least_one_word_is_hidden(words: int, hidden: int):
+    _, asked = hide([CLS, *[50] * words, SEP], random.Random(1), 100)
+    assert sum(target != IGNORED for target in asked) == hidden
+
+
+def test_batches_are_sentences_in_frames():
+    batch = TASK.batch(generator_of(0, 0), 40)
+    for ids, targets in zip(batch.inputs[0].tolist(), batch.targets.tolist(), strict=True):
+        end = ids.index(SEP)
+        assert ids[0] == CLS and set(ids[end + 1 :]) <= {PAD}
+        assert not {CLS, PAD, SEP} & set(ids[1:end])
+        assert any(target != IGNORED for target in targets[1:end])
+        assert all(target == IGNORED for target in (targets[0], *targets[end:]))
+    same = make_task("masked", {"vocabulary": 2000}).batch(generator_of(0, 0), 40)
+    assert torch.equal(batch.inputs[0], same.inputs[0]) and torch.equal(batch.targets, same.targets)
+
+
+def test_held_out_sentences_are_never_trained():
+    def sentences(held_out: bool) -> set[tuple[int, ...]]:
+        return {tuple(first) for first, _ in TASK._examples[held_out]}
+
+    assert len(sentences(True)) > 50 and not sentences(True) & sentences(False)
+
+
+def test_a_second_sentence_follows_in_half_of_all_examples():
+    batch = PAIRS.batch(generator_of(0, 0), 600)
+    follows = batch.extra["next"].tolist()
+    assert set(follows) == {NEXT, OTHER}
+    assert follows.count(NEXT) / 600 == pytest.approx(0.5, abs=0.06)
+    pairs = {(tuple(first), tuple(second)) for first, second in PAIRS._examples[False]}
+    for ids, targets, answer in zip(batch.inputs[0].tolist(), batch.targets.tolist(), follows, strict=True):
+        whole = [id_ if target == IGNORED else target for id_, target in zip(ids, targets, strict=True)]
+        middle = whole.index(SEP)
+        end = whole.index(SEP, middle + 1)
+        pair = (tuple(whole[1:middle]), tuple(whole[middle + 1 : end]))
+        if answer == NEXT and end < PAIRS.length - 1:
+            assert pair in pairs
+
+
+def test_losses_by_another_formula():
+    model = model_of(PAIRS).double()
+    batch = PAIRS.batch(generator_of(3, 0), 5)
+    rows = model(*batch.inputs).log_softmax(dim=-1).tolist()
+    terms = [
+        -rows[i][j][target]
+        for i, targets in enumerate(batch.targets.tolist())
+        for j, target in enumerate(targets)
+        if target != IGNORED
+    ]
+    follows = [-rows[i][0][answer] for i, answer in enumerate(batch.extra["next"].tolist())]
+    wanted = {"masked": sum(terms) / len(terms), "next sentence": sum(follows) / 5}
+    losses = {name: loss.item() for name, loss in PAIRS.losses(model, batch).items()}
+    assert losses == pytest.approx(wanted | {"loss": sum(wanted.values())}, rel=1e-5)
+
+
+def test_scores_of_one_who_knows(monkeypatch: pytest.MonkeyPatch):
+    batch = PAIRS.batch(generator_of(3, 0), 8)
+    logits = torch.nn.functional.one_hot(batch.targets.clamp(min=0), len(PAIRS.tokenizer)).double()
+    logits[:, 0, NEXT] = 1.0  # says that everything follows
+    model = model_of(PAIRS)
+    monkeypatch.setattr(model, "forward", lambda ids: logits)
+    share = batch.extra["next"].tolist().count(NEXT) / 8
+    assert PAIRS.score(model, batch) == {"hidden words": 1.0, "next sentence": share}
+
+
+def test_typed_masks_are_read():
+    reading = TASK.read("The animal [mask] the street [SEP] because it was too zzz")
+    ids = reading.inputs[0][0].tolist()
+    assert reading.tokens["encoder"][:5] == ["[CLS]", "the", "animal", "[MASK]", "the"]
+    assert ids[0] == CLS and ids[3] == MASK and ids.count(SEP) == 2 and ids[-1] == SEP
+    assert reading.unknown == (("zzz",) if UNK in ids else ())
+    hidden = TASK.hidden(reading, 2)
+    assert hidden.tokens["encoder"][2] == "[MASK]"
+    assert hidden.text.startswith("the [MASK] [MASK] the street [SEP] because")
+    assert TASK.read(hidden.text).inputs[0].tolist() == hidden.inputs[0].tolist()
+    assert "☃" in TASK.read("the ☃ slept").unknown
+    for position in (0, len(ids) - 1, 99):
+        with pytest.raises(ValueError, match=f"position={position} is no word; choose one from 1 to"):
+            TASK.hidden(reading, position)
+
+
+@pytest.mark.parametrize(
+    ("text", "sentence"),
+    [
+        (" ", "the text is empty; give at least one word"),
+        ("the " * 40, "the text has 40 tokens, but this model reads at most 30; remove 10"),
+    ],
+)
+def test_what_cannot_be_read_is_refused(text: str, sentence: str):
+    with pytest.raises(ValueError, match=sentence):
+        TASK.read(text)
+
+
+def test_reading_needs_the_data_no_more(tmp_path):
+    file = tmp_path / "book.txt"
+    file.write_text("One fish swims. Two fish swim!\nRed fish? Blue fish.\n" * 40)
+    task = make_task("masked", {"file": str(file), "length": 16})
+    learnt = json.loads(json.dumps(task.learnt()))
+    again = make_task("masked", {"file": str(file), "length": 16})
+    file.unlink()
+    again.restore(learnt)
+    assert again.dictates() == task.dictates() and again.outputs() == task.outputs()
+    assert again.probe().tokens == task.probe().tokens
+    assert "[MASK]" in again.probe().tokens["encoder"]
+    with pytest.raises(ValueError, match="is not as learnt returned it"):
+        again.restore(learnt | {"shown": 3})
+    with pytest.raises(ValueError, match="a tokenizer without a valid 'kind'"):
+        again.restore({"shown": "x"})
+
+
+def test_a_text_of_one_sentence_is_refused(tmp_path):
+    file = tmp_path / "line.txt"
+    file.write_text("one line without an end")
+    with pytest.raises(ValueError, match=re.escape("sentences in its part; take a longer text")):
+        make_task("masked", {"file": str(file)}).dictates()
+
+
+def test_samples_show_what_was_hidden():
+    samples = TASK.samples(model_of(TASK), seed=0)
+    assert len(samples) == 4
+    for sample in samples:
+        assert "[MASK]" in sample.given and "[MASK]" not in sample.wanted
+        assert len(TASK.read(sample.wanted).tokens["encoder"]) == len(
+            TASK.read(sample.given).tokens["encoder"]
+        )
+
+
+def test_a_short_run_beats_the_commonest_word(tmp_path):
+    file = tmp_path / "fish.txt"
+    lines = ["one red fish swims alone.", "two blue fish swim together.", "my old cat likes every fish."]
+    file.write_text("\n".join(lines * 60))
+    task = make_task("masked", {"file": str(file), "length": 16})
+    model = model_of(task)
+    optimizer = torch.optim.AdamW(model.parameters(), lr=1e-2)
+    for _, batch in zip(range(40), task.batches(0, 16), strict=False):
+        optimizer.zero_grad()
+        task.losses(model, batch)["loss"].backward()
+        optimizer.step()
+    held_out = task.batch(generator_of(9, 0), 100, held_out=True)
+    asked = held_out.targets[held_out.targets != IGNORED].tolist()
+    baseline = max(Counter(asked).values()) / len(asked)
+    assert task.score(model.eval(), held_out)["hidden words"] > baseline + 0.2

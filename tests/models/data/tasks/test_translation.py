@@ -1,0 +1,226 @@
+"""The translator's batches hold the words and ask each pronoun for the right noun."""
+
+import hashlib
+import json
+import math
+from itertools import islice
+
+import pytest
+import torch
+
+from models.config import ModelConfig
+from models.data.corpus import build_vocabulary, kept_vocabulary
+from models.data.grammar import sample_pairs, showcase
+from models.data.parallel import NOTHING_NAMED, grammar_batches, grammar_row, read_parallel
+from models.data.tasks import IGNORED, generator_of, make_task
+from models.data.tasks.translation import losses, make_batch
+from models.data.tokenizers import BOS, EOS, PAD, TO_ENGLISH, TO_FRENCH, UNK, WordTokenizer
+from models.engine.transformer import Transformer
+from models.zoo.cards import SHIPPED
+
+WORDS = tuple(build_vocabulary(3_000).words)
+TOKENIZER = WordTokenizer(WORDS)
+DIGEST = "826dc6d7281c45826e54c9352aa93dca9d3986925dd7be01377e5e6d2082ff06"
+SMALL = ModelConfig(
+    kind="encoder-decoder", n_layers=1, n_heads=2, d_model=32, vocab_size=len(WORDS), max_len=64
+)
+
+
+def batch_of(examples):
+    return make_batch([grammar_row(TOKENIZER, *example) for example in examples])
+
+
+def batches(size, start=0):
+    return map(make_batch, grammar_batches(TOKENIZER, size, seed=0, start=start))
+
+
+def test_a_batch_holds_the_words_and_asks_the_pronoun_for_its_noun():
+    pair = showcase("wide")
+    batch = batch_of([(pair, "en-fr"), (pair, "fr-en")])
+    source = [TOKENIZER.id(word) for word in pair.english]
+    target = [TOKENIZER.id(word) for word in pair.french]
+    assert batch.inputs[0][0, : len(source) + 2].tolist() == [TO_FRENCH, *source, EOS]
+    assert batch.inputs[0][1, 0] == TO_ENGLISH
+    assert batch.inputs[1][0, : len(target) + 1].tolist() == [BOS, *target]
+    assert batch.targets[0, : len(target) + 1].tolist() == [*target, EOS]
+    assert (batch.targets[1] != IGNORED).sum() == len(source) + 1
+    for row, (pronoun, noun) in enumerate((("it", "street"), ("elle", "rue"))):
+        asked = (batch.extra["named"][row] != NOTHING_NAMED).nonzero().flatten().tolist()
+        assert asked == [batch.inputs[0][row].tolist().index(TOKENIZER.id(pronoun))]
+        assert batch.extra["named"][row, asked[0]] == TOKENIZER.id(noun)
+
+
+def test_a_pronoun_without_antecedent_names_itself():
+    pair = next(p for p in sample_pairs(0, "training") if p.pattern == "there is")
+    batch = batch_of([(pair, "fr-en")])
+    assert batch.inputs[0][0, 1] == batch.extra["named"][0, 1] == TOKENIZER.id("il")
+
+
+def test_batches_come_from_training_alone_in_both_directions():
+    seen = list(islice(batches(32), 6))
+    firsts = {first for batch in seen for first in batch.inputs[0][:, 0].tolist()}
+    assert firsts == {TO_FRENCH, TO_ENGLISH}
+    padding = [(batch.inputs[0] == PAD).float().mean() for batch in seen]
+    assert max(padding) < 0.3
+
+
+def test_some_nouns_are_hidden_on_both_sides():
+    unknown = [batch for batch in islice(batches(64), 8) if (batch.inputs[0] == UNK).any()]
+    assert unknown
+    for batch in unknown:
+        rows = (batch.inputs[0] == UNK).sum(1), (batch.targets == UNK).sum(1)
+        assert torch.equal(*rows)
+        assert max(rows[0]) == 1
+        assert set(batch.extra["named"][batch.extra["named"] == UNK].tolist()) <= {UNK}
+
+
+def test_the_losses_are_the_mean_cross_entropies_of_words_and_of_names():
+    pairs = [(pair, "en-fr") for pair in islice(sample_pairs(5, "training", pronouns=1.0), 4)]
+    batch = batch_of([(pair, way) for pair, way in pairs if way in pair.directions])
+    model = Transformer(SMALL, seed=0).eval()
+    found = losses(model, batch)
+    with torch.no_grad():
+        log_probs = model(*batch.inputs).log_softmax(-1)
+        named = model.unembed(model.encode(batch.inputs[0])).log_softmax(-1)
+    words = [
+        -log_probs[row, at, id_].item()
+        for row, ids in enumerate(batch.targets.tolist())
+        for at, id_ in enumerate(ids)
+        if id_ != IGNORED
+    ]
+    names = [
+        -named[row, at, id_].item()
+        for row, ids in enumerate(batch.extra["named"].tolist())
+        for at, id_ in enumerate(ids)
+        if id_ != NOTHING_NAMED
+    ]
+    assert found["translation"].item() == pytest.approx(sum(words) / len(words), rel=1e-5)
+    assert found["antecedent"].item() == pytest.approx(sum(names) / len(names), rel=1e-5)
+
+
+def test_going_on_from_a_step_is_going_on():
+    """The tenth of a pool and the first of the next, without making those before."""
+    first = list(islice(grammar_batches(TOKENIZER, 4, 0), 19))
+    assert list(islice(grammar_batches(TOKENIZER, 4, 0, start=9), 10)) == first[9:]
+    task = make_task("translation")
+    batch = next(task.batches(0, 4, start=17))
+    assert torch.equal(batch.inputs[0], next(islice(task.batches(0, 4), 17, None)).inputs[0])
+
+
+def test_the_stream_is_the_one_that_the_shipped_translator_had():
+    """What the code that trained it made of seed 0, kept as a checksum."""
+    digest = hashlib.sha256()
+    for batch in islice(batches(8), 20):
+        parts = (batch.inputs[0], batch.inputs[1], batch.targets.where(batch.targets != IGNORED, PAD))
+        for part in (*parts, batch.extra["named"]):
+            digest.update(str(part.tolist()).encode())
+    assert digest.hexdigest() == DIGEST
+
+
+def test_the_kept_vocabulary_is_that_of_the_shipped_translator():
+    card = json.loads((SHIPPED / "translator" / "card.json").read_text())
+    assert kept_vocabulary().words == card["vocabulary"]
+    assert set(WORDS) <= set(kept_vocabulary().words)
+
+
+def test_held_out_pairs_are_held_out():
+    task = make_task("translation")
+    known = {tuple(ids) for ids in task.batch(generator_of(0, 0), 100).inputs[0].tolist()}
+    held_out = {tuple(ids) for ids in task.batch(generator_of(0, 0), 100, held_out=True).inputs[0].tolist()}
+    assert not known & held_out
+
+
+def test_a_text_is_read_in_its_language_and_answered():
+    task = make_task("translation")
+    model = Transformer(
+        ModelConfig(kind=task.kind, **{**task.sizes, "d_model": 16}, **task.dictates()), seed=0
+    )
+    english, french = task.read("the animal is tired"), task.read("l'animal est fatigué zzz")
+    assert english.tokens["encoder"] == ["<2fr>", "the", "animal", "is", "tired", "<eos>"]
+    assert french.tokens["encoder"][0] == "<2en>" and french.unknown == ("zzz",)
+    assert english.tokens["decoder"] == ["<bos>"]
+    answered, text = task.answered(model, english)
+    assert answered.tokens["decoder"][0] == "<bos>" and len(answered.tokens["decoder"]) > 1
+    assert model(*answered.inputs).shape[1] == len(answered.tokens["decoder"])
+    assert next(sample.given for sample in task.samples(model, 0)) == " ".join(showcase().english)
+    assert text == task.written(answered.inputs[1][0, 1:].tolist(), french=True)
+    assert task.probe().tokens["decoder"][1:3] == ["l'", "animal"]
+    for typed, sentence in (
+        (" ", "the text is empty"),
+        ("the " * 200, "has 202 tokens, but this model reads"),
+    ):
+        with pytest.raises(ValueError, match=sentence):
+            task.read(typed)
+
+
+@pytest.fixture
+def table(tmp_path):
+    path = tmp_path / "pairs.tsv"
+    path.write_text("source\ttarget\n" + "".join(f'{n} cats\t{n} "chats"\n' for n in range(300)))
+    return path
+
+
+def test_a_file_of_pairs_is_a_task(table):
+    task = make_task("translation", {"file": str(table), "vocabulary": 300})
+    assert len(task._table.training) + len(task._table.held_out) == 300
+    assert not set(task._table.training) & set(task._table.held_out)
+    batch = task.batch(generator_of(0, 0), 8)
+    for source, target in zip(batch.inputs[0].tolist(), batch.inputs[1].tolist(), strict=True):
+        n = task.written(source).split()[0]
+        assert task.written(target) == f'{n} "chats"'
+    model = Transformer(
+        ModelConfig(kind=task.kind, **{**task.sizes, "d_model": 16}, **task.dictates()), seed=0
+    )
+    assert set(task.losses(model, batch)) == {"loss"}
+    assert set(task.score(model, batch)) == {"whole sentences"}
+    assert len(task.samples(model, 0)) == 4
+    again = make_task("translation", {"file": str(table), "vocabulary": 300})
+    learnt = json.loads(json.dumps(task.learnt()))
+    table.unlink()
+    again.restore(learnt)
+    assert again.probe().tokens == task.probe().tokens and again.dictates() == task.dictates()
+
+
+@pytest.mark.parametrize(
+    ("content", "sentence"),
+    [
+        ("a,b\n" * 30, "has 1 different pairs; give 20 or more"),
+        ("a,b\nc,d,e\n", "line 2 of 'pairs.csv' has 3 columns with text; each line is a text and its"),
+        ("a,b\nc\n", "line 2 of 'pairs.csv' has 1 columns with text"),
+        ("a line\nwithout columns\n", "line 1 of 'pairs.csv' has 1 columns with text"),
+        ("", "is empty"),
+        ("a\0b", "zero bytes"),
+        ('a,"' + "b" * 200_000 + '"', "is no line of a table"),
+    ],
+)
+def test_what_is_no_table_of_pairs_is_refused(tmp_path, content, sentence):
+    path = tmp_path / "pairs.csv"
+    path.write_text(content)
+    with pytest.raises(ValueError, match=sentence):
+        make_task("translation", {"file": str(path)}).dictates()
+
+
+@pytest.mark.parametrize("coding", ["utf-8", "utf-16"])
+def test_tables_as_people_have_them_are_read(tmp_path, coding):
+    path = tmp_path / "pairs.csv"
+    path.write_bytes("".join(f'"cat, {n}";chat {n}\r\n' for n in range(40)).encode(coding))
+    pairs = [pair for part in read_parallel(path) for pair in part]
+    assert sorted(pairs) == sorted((f"cat, {n}", f"chat {n}") for n in range(40))
+
+
+def test_a_short_run_beats_a_guess_among_all_words():
+    task = make_task("translation")
+    model = Transformer(
+        ModelConfig(kind=task.kind, n_layers=1, n_heads=2, d_model=32, **task.dictates()), seed=0
+    )
+    optimizer = torch.optim.AdamW(model.parameters(), lr=2e-2)
+    for batch in islice(task.batches(0, 8), 30):
+        optimizer.zero_grad()
+        task.losses(model, batch)["loss"].backward()
+        optimizer.step()
+    held_out = task.batch(generator_of(0, 0), 50, held_out=True)
+    losses_ = task.losses(model.eval(), held_out)
+    assert losses_["translation"].item() < math.log(len(task.outputs())) - 1.0
+    assert losses_["loss"].item() == pytest.approx(
+        losses_["translation"].item() + 0.5 * losses_["antecedent"].item(), rel=1e-5
+    )
