@@ -6,6 +6,7 @@ import gzip
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from importlib.util import find_spec
+from itertools import chain
 from pathlib import Path
 
 import numpy as np
@@ -16,6 +17,7 @@ from torch import Tensor
 from models.data.pictures.idx import read_idx
 
 _SPLIT_SEED = 0
+_TOGETHER = 8_192  # pictures in double precision at once
 _HELD_OUT_SHARE = 5  # one picture in five
 
 
@@ -45,8 +47,9 @@ class PictureSet:
     @cached_property
     def _axes(self) -> Float[Tensor, "pixel axis"]:
         """Principal axes of the training pictures, that of the largest variance first."""
-        centred = (self.training - self.mean).flatten(1).double()
-        return torch.linalg.eigh(centred.T @ centred).eigenvectors.flip(1)
+        pieces = ((piece - self.mean).flatten(1).double() for piece in self.training.split(_TOGETHER))
+        scatter = torch.stack([piece.T @ piece for piece in pieces]).sum(dim=0)
+        return torch.linalg.eigh(scatter).eigenvectors.flip(1)
 
     def pca(
         self, pictures: Float[Tensor, "some row column"], n_components: int
@@ -57,13 +60,11 @@ class PictureSet:
         return (centred @ axes @ axes.T).unflatten(1, self.size) + self.mean
 
 
-def split(pictures: np.ndarray, labels: np.ndarray, white: int) -> PictureSet:
-    """A fifth, always the same, is held out. `white`: the number that becomes 1.0."""
+def split(pictures: Tensor, labels: Tensor) -> PictureSet:
+    """A fifth, always the same, is held out."""
     order = torch.randperm(len(labels), generator=torch.Generator().manual_seed(_SPLIT_SEED))
     held, trained = order[: len(order) // _HELD_OUT_SHARE], order[len(order) // _HELD_OUT_SHARE :]
-    values = torch.from_numpy(pictures.astype(np.float32) / np.float32(white))
-    shown = torch.from_numpy(labels.astype(np.int64))
-    return PictureSet(values[trained], shown[trained], values[held], shown[held])
+    return PictureSet(pictures[trained], labels[trained], pictures[held], labels[held])
 
 
 @lru_cache(maxsize=1)
@@ -78,19 +79,38 @@ def digits() -> PictureSet:
         raise ValueError("scikit-learn is not installed, and the digits are in it; install requirements.txt")
     with gzip.open(Path(package.origin).parent / "datasets" / "data" / "digits.csv.gz", "rt") as file:
         rows = np.loadtxt(file, delimiter=",")  # 64 pixels and the label
-    return split(rows[:, :-1].reshape(-1, 8, 8), rows[:, -1], white=16)
+    pictures = torch.from_numpy(rows[:, :-1].astype(np.float32) / 16).unflatten(1, (8, 8))
+    return split(pictures, torch.from_numpy(rows[:, -1].astype(np.int64)))
 
 
-def idx_pair(images: Path, labels: Path) -> PictureSet:
-    """The pictures of two IDX files. Raises ValueError as `read_idx` does, and for two that do not belong
-    together.
+Pair = tuple[Path, Path]
+
+
+def idx(training: Pair, held_out: Pair | None = None) -> PictureSet:
+    """What IDX files of pictures and of their labels hold; without a second pair, a fifth is held out.
+
+    Raises ValueError as `read_idx` does, and for files that do not belong together.
     """
-    return _idx_pair(images, labels, _stamp(images), _stamp(labels))
+    pairs = (training,) if held_out is None else (training, held_out)
+    return _idx(pairs, tuple(_stamp(path) for path in chain(*pairs)))
 
 
 @lru_cache(maxsize=2)
-def _idx_pair(images: Path, labels: Path, *stamps: object) -> PictureSet:
+def _idx(pairs: tuple[Pair, ...], stamps: tuple[object, ...]) -> PictureSet:
     """`stamps`: a file that has changed is read again."""
+    found = [_read_pair(*pair) for pair in pairs]
+    if len(found) == 1:
+        return split(*found[0])
+    (pictures, labels), (others, their_labels) = found
+    if pictures.shape[1:] != others.shape[1:]:
+        raise ValueError(
+            f"{pairs[0][0].name!r} has pictures of another size than {pairs[1][0].name!r}; "
+            "choose files that belong together"
+        )
+    return PictureSet(pictures, labels, others, their_labels)
+
+
+def _read_pair(images: Path, labels: Path) -> tuple[Tensor, Tensor]:
     pictures, shown = read_idx(images, 3), read_idx(labels, 1)
     if len(pictures) != len(shown):
         raise ValueError(
@@ -102,7 +122,7 @@ def _idx_pair(images: Path, labels: Path, *stamps: object) -> PictureSet:
             f"{images.name!r} has {len(shown)} pictures, too few to hold any out; "
             f"give {_HELD_OUT_SHARE} or more"
         )
-    return split(pictures, shown, white=255)
+    return torch.from_numpy(pictures / np.float32(255)), torch.from_numpy(shown.astype(np.int64))
 
 
 def _stamp(path: Path) -> tuple[int, int] | None:

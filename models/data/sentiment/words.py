@@ -35,7 +35,7 @@ THINGS = (
 )
 _GOOD = (
     "superb brilliant good great wonderful funny charming gripping moving clever fresh excellent beautiful "
-    "witty elegant touching convincing memorable delightful fascinating impressive vivid lively perfect"
+    "witty elegant touching convincing memorable delightful fascinating impressive vivid lively lovely"
 )
 _BAD = (
     "dull boring bad terrible awful weak tedious clumsy predictable shallow stale poor slow silly flat "

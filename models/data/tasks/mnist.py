@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from models.data.pictures import PictureSet, idx_pair
+from models.data.pictures import PictureSet, idx
+from models.data.sources import needed
 from models.data.tasks.options import option
 from models.data.tasks.pictures import Autoencoder, Classifier, Pictures
 
@@ -14,7 +15,10 @@ _ENDINGS = (".gz", "-ubyte", ".idx")
 
 @dataclass(frozen=True, kw_only=True)
 class Mnist(Pictures):
-    """Pictures of 28 by 28 pixels, or of another size where files are named; a fifth is held out."""
+    """Pictures of 28 by 28 pixels, or of another size where files are named.
+
+    Of named files a fifth is held out, of the downloaded ones the 10,000 that MNIST holds out itself.
+    """
 
     parts: str = option("rows", "what becomes a position: rows, or patches", choices=("rows", "4x4", "7x7"))
     images: str = option("", "IDX file of pictures, plain or .gz; empty: the downloaded ones", file=_ENDINGS)
@@ -22,7 +26,14 @@ class Mnist(Pictures):
 
     @property
     def pictures(self) -> PictureSet:
-        return idx_pair(Path(self.images), Path(self.labels))
+        if self.images and self.labels:
+            return idx((Path(self.images), Path(self.labels)))
+        if self.images or self.labels:
+            raise ValueError(
+                f"images={self.images!r} and labels={self.labels!r}: one is missing; name both, or neither"
+            )
+        images, labels, held_out_images, held_out_labels = needed("mnist")
+        return idx((images, labels), (held_out_images, held_out_labels))
 
 
 @dataclass(frozen=True, kw_only=True)

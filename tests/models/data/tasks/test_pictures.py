@@ -205,6 +205,16 @@ def test_mnist_comes_from_files(idx_files: dict[str, str]):
     assert rows.probe().picture.shape == (28, 28)
 
 
+def test_mnist_that_is_not_there_says_how_to_get_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv("ATTENTION_LAB_DATA", str(tmp_path))
+    with pytest.raises(ValueError, match=r"not here yet; download it .* or name a file of your own"):
+        MnistClassifier().dictates()
+    with pytest.raises(
+        ValueError, match=r"images='some' and labels='': one is missing; name both, or neither"
+    ):
+        MnistClassifier(images="some").dictates()
+
+
 def test_the_held_out_fifth_of_mnist_is_two_thousand(shared_data: Path):
     folder = shared_data / "mnist"
     files = {
