@@ -1,0 +1,183 @@
+"""Reading verdicts, from the corpus and from a table: scores by hand, what is refused, that models learn."""
+
+import csv
+import math
+import re
+from pathlib import Path
+
+import pytest
+import torch
+
+from models import ModelConfig, Transformer
+from models.data.tasks import Task, generator_of
+from models.data.tasks.sentiment import Sentiment
+
+
+def model_of(task: Task) -> Transformer:
+    sizes = {"n_layers": 1, "n_heads": 2, "d_model": 16}
+    return Transformer(ModelConfig(kind=task.kind, **sizes, **task.dictates()), seed=0).eval()
+
+
+@pytest.fixture(scope="module")
+def imdb(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """Two hundred reviews as the IMDb table has them; one word tells the verdict."""
+    path = tmp_path_factory.mktemp("imdb") / "IMDB Dataset.csv"
+    things = [f"{one} {other}" for one in ("plot", "cast", "song", "joke") for other in map(str, range(50))]
+    with path.open("w", newline="") as file:
+        writer = csv.writer(file)
+        writer.writerow(["review", "sentiment"])
+        for at, thing in enumerate(things):
+            word, verdict = ("Wonderful", "positive") if at % 2 else ("Dreadful", "negative")
+            writer.writerow([f"{word},<br /><br />this {thing}! Not a word more.", verdict])
+    return str(path)
+
+
+@pytest.mark.parametrize("pool", ["cls", "mean"])
+def test_a_model_of_what_the_task_dictates_reads_its_batches_and_probe(pool: str):
+    task = Sentiment(pool=pool)
+    model, batch, probe = model_of(task), task.batch(generator_of(0, 0), 4), task.probe()
+    assert model(*batch.inputs).shape == (4, 1, 2)
+    assert model.config.pooling == ("first" if pool == "cls" else "mean")
+    assert model(*probe.inputs).shape == (1, 1, 2)
+    expected = ["[CLS]"] * (pool == "cls") + probe.text.split()
+    assert probe.tokens == {"encoder": expected}
+    assert probe.unknown == ()
+
+
+def test_a_batch_is_reviews_and_their_verdicts():
+    """Read back, the words are there, and "not" turns round what a review of one clause says."""
+    task = Sentiment()
+    batch = task.batch(generator_of(0, 0), 200)
+    assert sorted(set(batch.targets.flatten().tolist())) == [0, 1]
+    texts = [task.tokenizer.decode(ids) for ids in batch.inputs[0].tolist()]
+    found = [re.fullmatch(r"the (\w+) (?:was|were) (not )?(good|bad|dull|superb) ?\.?", t) for t in texts]
+    plain = [(match, target) for match, target in zip(found, batch.targets[:, 0], strict=True) if match]
+    for match, target in plain:
+        assert (match[3] in ("good", "superb")) != bool(match[2]) == bool(target)
+    assert (batch.inputs[0][:, 0] == task.tokenizer.id("[CLS]")).all()
+    assert "[UNK]" not in " ".join(texts)
+    assert not {" ".join(t.split()) for t in texts} & {
+        task.tokenizer.decode(ids)
+        for ids in task.batch(generator_of(0, 0), 200, held_out=True).inputs[0].tolist()
+    }
+
+
+def test_batches_are_the_same_for_a_seed_and_fit_the_model():
+    task = Sentiment()
+    one, other, third = (task.batch(generator_of(seed, 4), 9) for seed in (3, 3, 4))
+    assert torch.equal(one.inputs[0], other.inputs[0])
+    assert torch.equal(one.targets, other.targets)
+    assert not torch.equal(one.targets, third.targets) or one.inputs[0].shape != third.inputs[0].shape
+    lengths = [task.batch(generator_of(0, step), 500).inputs[0].shape[1] for step in range(4)]
+    assert max(lengths) < task.longest
+
+
+def test_scores_are_shares_of_right_verdicts(monkeypatch: pytest.MonkeyPatch):
+    task = Sentiment()
+    model, batch = model_of(task), task.batch(generator_of(0, 0), 40, held_out=True)
+    negated = batch.extra["negated"]
+    answers = torch.where(negated, 1 - batch.targets[:, 0], batch.targets[:, 0])  # blind to negation
+    logits = torch.nn.functional.one_hot(answers, 2).float()[:, None]
+    monkeypatch.setattr(model, "forward", lambda ids: logits)
+    contrast = batch.extra["contrast"]
+    assert task.score(model, batch) == {
+        "accuracy": pytest.approx(1 - negated.sum().item() / 40),
+        "accuracy, negated": 0.0,
+        "accuracy, contrast": pytest.approx(1 - (negated & contrast).sum().item() / contrast.sum().item()),
+    }
+    batch.extra["negated"] = torch.zeros(40, dtype=torch.bool)
+    scores = task.score(model, batch)
+    assert scores["accuracy, negated"] == scores["accuracy"]
+
+
+def test_the_loss_is_the_cross_entropy_of_the_verdicts():
+    task = Sentiment()
+    model, batch = model_of(task), task.batch(generator_of(0, 0), 8)
+    rows = model(*batch.inputs)[:, 0].double().tolist()
+    wanted = batch.targets[:, 0].tolist()
+    terms = [math.log(sum(map(math.exp, row))) - row[at] for row, at in zip(rows, wanted, strict=True)]
+    assert task.losses(model, batch)["loss"].item() == pytest.approx(sum(terms) / 8, rel=1e-5)
+
+
+def test_typed_text_is_read_and_what_is_unknown_is_named():
+    reading = Sentiment().read("The plot wasn’t flabbergasting, although Zoe was.")
+    assert reading.tokens["encoder"] == [
+        *("[CLS]", "the", "plot", "wasn", "'", "t", "[UNK]", ",", "although", "[UNK]", "was", "."),
+    ]
+    assert reading.unknown == ("flabbergasting,", "Zoe")
+
+
+@pytest.mark.parametrize(
+    ("text", "sentence"),
+    [
+        (" \n", "the text is empty; type a sentence"),
+        ("good " * 48, "the text has 48 words and signs; give at most 47"),
+    ],
+)
+def test_what_cannot_be_read_is_refused_in_words(text: str, sentence: str):
+    with pytest.raises(ValueError, match=f"^{re.escape(sentence)}$"):
+        Sentiment().read(text)
+
+
+def test_samples_are_held_out_reviews_with_a_verdict_and_how_sure_it_is():
+    task = Sentiment()
+    samples = task.samples(model_of(task), seed=2)
+    assert len(samples) == 6
+    for sample in samples:
+        assert re.fullmatch(r"(negative|positive) \((5\d|[6-9]\d|100)%\)", sample.made)
+        assert sample.wanted in task.outputs()
+        assert "[CLS]" not in sample.given
+        assert "[PAD]" not in sample.given
+    assert samples == task.samples(model_of(task), seed=2)
+
+
+def test_a_table_brings_its_own_words_and_classes(imdb: str):
+    task = Sentiment(file=imdb, pieces=200, longest=40)
+    assert task.outputs() == ("negative", "positive")
+    batch = task.batch(generator_of(0, 0), 30)
+    assert batch.extra == {}
+    word_of = {0: "dreadful", 1: "wonderful"}
+    for ids, target in zip(batch.inputs[0].tolist(), batch.targets[:, 0].tolist(), strict=True):
+        assert word_of[target] in task.tokenizer.decode(ids)
+    assert set(task.score(model_of(task), batch)) == {"accuracy"}
+    held_out = task.batch(generator_of(0, 0), 20, held_out=True)
+    assert len({tuple(ids) for ids in held_out.inputs[0].tolist()}) == 20
+    assert task.probe().inputs[0].shape[1] <= 40
+
+
+def test_what_was_learnt_reads_without_the_table(imdb: str, tmp_path: Path):
+    task = Sentiment(file=imdb, pieces=150)
+    later = Sentiment(file=str(tmp_path / "gone.csv"), pieces=150)
+    later.restore(task.learnt())
+    assert later.outputs() == task.outputs()
+    text = "Dreadful, this joke 7!"
+    assert torch.equal(later.read(text).inputs[0], task.read(text).inputs[0])
+    with pytest.raises(ValueError, match=r"'gone.csv' cannot be read"):
+        later.batch(generator_of(0, 0), 1)
+
+
+def test_a_model_soon_tells_good_reviews_of_a_table_from_bad_ones(imdb: str):
+    """The baseline is one that always says the same: right for half of them."""
+    task = Sentiment(file=imdb, pieces=150, longest=40)
+    model = model_of(task)
+    optimizer = torch.optim.AdamW(model.parameters(), lr=1e-2)
+    for _, batch in zip(range(30), task.batches(0, 16), strict=False):
+        optimizer.zero_grad()
+        task.losses(model, batch)["loss"].backward()
+        optimizer.step()
+    assert task.score(model, task.batch(generator_of(1, 0), 20, held_out=True))["accuracy"] > 0.9
+
+
+def test_a_model_soon_learns_something_of_the_corpus():
+    """The baseline is a guess: ln 2 nats. Most is learnt later, and suddenly, as negations need two words."""
+    task = Sentiment(pool="mean")
+    sizes = {"n_layers": 1, "n_heads": 4, "d_model": 32, "positions": "rotary"}
+    model = Transformer(ModelConfig(kind=task.kind, **sizes, **task.dictates()), seed=0)
+    optimizer = torch.optim.AdamW(model.parameters(), lr=5e-3)
+    for _, batch in zip(range(160), task.batches(0, 32), strict=False):
+        optimizer.zero_grad()
+        task.losses(model, batch)["loss"].backward()
+        optimizer.step()
+    held_out = task.batch(generator_of(1, 0), 1000, held_out=True)
+    with torch.no_grad():
+        assert task.losses(model, held_out)["loss"].item() < math.log(2) - 0.005
