@@ -23,9 +23,9 @@ def page() -> None:
     state.enter(listed)
     board.load()
     table.load()
-    with st.container(horizontal=True, vertical_alignment="center", key="lab_heading"):
-        st.html("<h1>Runs</h1>")
-        st.markdown("Open one to scrub through its training; tick several to compare them.")
+    with st.container(horizontal=True, vertical_alignment="center", key="runs_heading"):
+        st.html("<h1>Runs</h1>", width="content")
+        st.markdown("Open one to scrub through its training; tick several to compare them.", width="content")
     say([st.session_state.pop("runs_problem", None)])
     if not listed:
         st.markdown("No run yet: start one on [Train](/train).")
@@ -40,7 +40,7 @@ def page() -> None:
 
 def _one(run: Run) -> None:
     status = listing.status_of(run)
-    with st.container(horizontal=True, vertical_alignment="center", key="runs_heading"):
+    with st.container(horizontal=True, vertical_alignment="center", key="runs_name"):
         st.markdown(f"**{words.plain(_name(run))}**", width="content")
         if status.sentence and status.state != "finished":
             st.text(status.sentence, width="content")

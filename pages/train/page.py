@@ -25,10 +25,6 @@ def page() -> None:
 
 
 def _watch(run: runs.Run) -> None:
-    with st.container(horizontal=True, vertical_alignment="center", key="lab_heading"):
-        st.html("<h1>Train</h1>")
-        st.text(run.folder.name)
-        st.button("New run", on_click=state.watch, args=("",))
     say(st.session_state.pop("link_problems", ()))
     watch.draw(run)
     if "takeaway" in st.session_state:
@@ -39,8 +35,9 @@ def _watch(run: runs.Run) -> None:
 def _settings() -> None:
     tasks = catalogue.tasks()
     info = state.task()
-    with st.container(horizontal=True, vertical_alignment="center", key="lab_heading"):
-        st.html("<h1>Train</h1>")
+    heading = st.container(horizontal=True, vertical_alignment="center", key="train_heading")
+    with heading:
+        st.html("<h1>Train</h1>", width="content")
         st.session_state["train.task"] = info.name
         st.selectbox(
             "Task", list(tasks), key="train.task", format_func=lambda name: tasks[name].label,
@@ -49,12 +46,12 @@ def _settings() -> None:
         st.markdown("for", width="content")
         for label, preset in PRESETS.items():
             st.button(label, on_click=lambda preset=preset: state.put(info, preset(info)))
-    st.text(f"{info.about} {info.see}")
+    st.text(f"{info.about} {info.see}".replace("`", ""))
     places = st.container(), st.container()
     with places[1]:
         form.draw(info)
     with places[0]:
-        start.draw(info, state.values(info))
+        start.draw(info, state.values(info), heading)
 
 
 page()

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
 from pages.shared.lab.board import board
 from pages.shared.problems import say
@@ -18,8 +19,8 @@ from viz_core.boards import Board, Fact, Facts
 KEY = "train.before"
 
 
-def draw(info: TaskInfo, values: dict[str, Any]) -> None:
-    """Parameters, memory and time expected, and the button that starts; sentences where nothing can start."""
+def draw(info: TaskInfo, values: dict[str, Any], heading: DeltaGenerator) -> None:
+    """Parameters, memory and time expected; sentences where nothing can start. The button is in `heading`."""
     problems = [*st.session_state.pop("link_problems", ()), st.session_state.pop("train_problem", None)]
     ready: Prepared | None = None
     missing = ""
@@ -32,26 +33,15 @@ def draw(info: TaskInfo, values: dict[str, Any]) -> None:
     say(problems)
     if missing:
         download.offer(missing)
-    _row(info, values, ready)
+    heading.button("Start", type="primary", disabled=ready is None, on_click=_start, args=(ready,))
+    link = settings.to_link(info, values)
+    board.show(message(_board(ready, values), part="before", link=link, keep=False), key=KEY, on_act=_on_act)
     _going_on()
 
 
 def _told(error: ValueError) -> str:
     """The sentence, with the file that was handed in and not where this server keeps it."""
     return str(error).replace(f"{uploads.folder()}/", "")
-
-
-def _row(info: TaskInfo, values: dict[str, Any], ready: Prepared | None) -> None:
-    left, right = st.columns([5, 1], vertical_alignment="center", gap="medium")
-    with left:
-        shown = _board(ready, values)
-        board.show(
-            message(shown, part="before", link=settings.to_link(info, values)), key=KEY, on_act=_on_act
-        )
-    with right:
-        st.button(
-            "Start", type="primary", width="stretch", disabled=ready is None, on_click=_start, args=(ready,)
-        )
 
 
 def _on_act() -> None:

@@ -22,13 +22,13 @@ SECONDS = 1.0
 KEY = "train.live"
 RUNS, EXPLORE = "pages/runs/page.py", "pages/explore.py"
 STATES = {
-    "queued": "waits for its turn",
-    "running": "trains",
-    "paused": "is paused",
-    "stopping": "is ending",
-    "finished": "has finished",
-    "stopped": "was stopped",
-    "failed": "has failed",
+    "queued": "Waiting for its turn",
+    "running": "Training",
+    "paused": "Paused",
+    "stopping": "Ending",
+    "finished": "Finished",
+    "stopped": "Stopped",
+    "failed": "Failed",
 }
 
 
@@ -44,10 +44,10 @@ def _live(run_id: str, was_live: bool) -> None:
     from models.training import jobs
 
     run = runs.find(run_id)
-    if run is None:
+    if run is None or st.session_state.pop("train_left", False):
         st.rerun()
     status = jobs.status(run_id)
-    _buttons(run, status)
+    _heading(run, status)
     say([st.session_state.pop("train_problem", None)])
     entries = history_of(run.folder.path / "metrics.jsonl").entries()
     described = runs.described(run)
@@ -83,17 +83,27 @@ def take_away(run: Run) -> None:
     takeaway.dialog(run.folder.name, run.id, shown, 0, code)
 
 
-def _buttons(run: Run, status: Status) -> None:
-    with st.container(horizontal=True, vertical_alignment="center", key="train_buttons"):
+def _heading(run: Run, status: Status) -> None:
+    """The run's name and what can be done with it now."""
+    with st.container(horizontal=True, vertical_alignment="center", key="train_heading"):
+        st.html("<h1>Train</h1>", width="content")
+        st.text(run.folder.name, width="content")
         if status.live:
             asked = bool(status.asked)
             st.button("Pause", on_click=_ask, args=("pause", run.id), disabled=asked, key="train.pause")
             st.button("Stop", on_click=_ask, args=("stop", run.id), disabled=asked, key="train.stop")
         elif status.state != "finished":
             st.button("Resume", on_click=_ask, args=("resume", run.id), key="train.resume", type="primary")
-        st.page_link(RUNS, label="Scrub through its steps in Runs", query_params={"runs": run.id})
+        st.page_link(RUNS, label="Scrub through it", query_params={"runs": run.id})
         if (run.folder.path / "checkpoint.safetensors").is_file():
             st.page_link(EXPLORE, label="Open in Explore", query_params={"model": run.model_link})
+        st.button("New run", on_click=_leave, key="train.new")
+
+
+def _leave() -> None:
+    """Back to the settings, in the page as a whole and not only in its live part."""
+    state.watch("")
+    st.session_state.train_left = True
 
 
 def _ask(what: str, run_id: str) -> None:
@@ -112,11 +122,10 @@ def _ask(what: str, run_id: str) -> None:
 
 def _progress(status: Status, entries: list[dict[str, Any]], steps: int) -> str:
     """Where the run is and how long it will take, in words without Markdown."""
-    where = f"step {status.step:,} of {steps:,}, {words.duration(status.seconds)} trained"
-    if status.state != "running" or not entries:
-        return f"{STATES[status.state]}: {where}"
-    rate = status.step / status.seconds if status.seconds > 0 else 0.0
-    left = (steps - status.step) / rate if rate else float("inf")
+    where = f"{STATES[status.state]}: step {status.step:,} of {steps:,} in {words.duration(status.seconds)}"
+    if status.state != "running" or not entries or not status.step or status.seconds <= 0:
+        return where
+    left = (steps - status.step) * status.seconds / status.step
     return f"{where}, about {words.duration(left)} left"
 
 
@@ -125,7 +134,8 @@ def _notice(task: object, status: Status) -> str:
     see = info.see if info else ""
     if status.state in ("running", "finished") and see:
         return see
-    return f"**This run {STATES[status.state]}.** {status.sentence}"
+    sentence = status.sentence[:1].upper() + status.sentence[1:]
+    return f"**{STATES[status.state]}.** {sentence}"
 
 
 def _samples(run: Run) -> None:

@@ -92,7 +92,7 @@ def test_a_run_is_renamed_as_it_is_typed(runs: RunsPage, trained: list[str]) -> 
     runs.page.get_by_role("textbox", name="Name").press("Enter")
     runs.page.get_by_role("button", name="Rename", exact=True).click()
     expect(runs.row(trained[0]).locator("th")).to_have_text(name)
-    expect(runs.page.locator(".st-key-runs_heading")).to_contain_text(name)
+    expect(runs.page.locator(".st-key-runs_name")).to_contain_text(name)
 
 
 def test_a_run_is_deleted_only_when_it_is_said_twice(runs: RunsPage, new_page: NewPage) -> None:
@@ -142,7 +142,7 @@ def test_a_run_is_set_up_again_and_trained_further(runs: RunsPage, trained: list
     runs.page.get_by_role("spinbutton", name="Steps in all").fill("70")
     runs.page.get_by_role("spinbutton", name="Steps in all").press("Enter")
     runs.page.get_by_role("button", name="Go on", exact=True).click()
-    expect(train.progress).to_contain_text("has finished: step 70 of 70", timeout=60_000)
+    expect(train.progress).to_contain_text("Finished: step 70 of 70", timeout=60_000)
 
 
 def test_a_run_opens_in_explore(runs: RunsPage, trained: list[str]) -> None:

@@ -102,7 +102,7 @@ def test_a_running_run_moves_without_rebuilding_and_is_paused_resumed_and_stoppe
         with train.redrawn():
             pass
     assert svg.evaluate("(node) => node.isConnected")
-    for button, state in (("Pause", "is paused"), ("Resume", "left"), ("Stop", "was stopped")):
+    for button, state in (("Pause", "Paused"), ("Resume", "left"), ("Stop", "Stopped")):
         train.button(button).click()
         expect(train.progress).to_contain_text(state, timeout=TRAINING_SECONDS)
     train.settle()
@@ -114,10 +114,10 @@ def test_a_live_run_is_offered_to_whoever_comes(train: TrainPage, new_page: NewP
     run_id = train.start()
     theirs = TrainPage(new_page()).open(task="sort")
     theirs.page.locator(".st-key-train_live").get_by_role("button", name=run_id).click()
-    expect(theirs.page.locator(".st-key-train_buttons")).to_be_visible()
+    expect(theirs.button("New run")).to_be_visible()
     assert theirs.link()["run"] == run_id
     train.button("Stop").click()
-    expect(theirs.progress).to_contain_text("was stopped", timeout=TRAINING_SECONDS)
+    expect(theirs.progress).to_contain_text("Stopped", timeout=TRAINING_SECONDS)
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])

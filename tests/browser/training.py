@@ -32,14 +32,14 @@ class TrainPage(BoardPage):
         """Press Start, wait until the run is watched; its id."""
         expect(self.button("Start")).to_be_enabled()
         self.button("Start").click()
-        expect(self.page.locator(".st-key-train_buttons")).to_be_visible()
+        expect(self.button("New run")).to_be_visible()
         self.page.wait_for_url("**run=*")
         return self.link()["run"]
 
     def finish(self) -> str:
         """Start a run and wait for its end; its id."""
         run_id = self.start()
-        expect(self.progress).to_contain_text("has finished", timeout=TRAINING_SECONDS)
+        expect(self.progress).to_contain_text("Finished", timeout=TRAINING_SECONDS)
         self.settle()
         return run_id
 

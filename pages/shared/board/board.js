@@ -40,6 +40,8 @@ class Board {
     const isNew = !before || before.part !== part || before.moves !== moves;
     if (scrub) this.frame = this.nearest(isNew ? scrub.at : this.value(before));
     else this.frame = 0;
+    this.take.classList.toggle("absent", this.header.keep === false);
+    this.status.classList.toggle("absent", this.header.keep === false);
     this.theme = themeOf(this.root);
     const signature = JSON.stringify([part, board.rows], (name, value) => (value instanceof Framed ? value.shape.slice(-2) : name === "colour" || name === "changed" ? undefined : value));
     if (signature !== this.signature) this.build(board);

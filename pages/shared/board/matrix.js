@@ -14,7 +14,8 @@ class MatrixPanel {
     this.body = this.isTable ? this.table() : this.canvas();
     this.root = el("figure", { class: `panel matrix ${spec.scale} ${spec.role || ""} ${spec.small ? "small" : ""}` }, [caption(spec), this.body]);
     // Pictures share a row by their columns, so that their cells come out alike.
-    if (!this.isTable && !spec.small) this.root.style.flex = `${this.nColumns} 1 ${Math.min(260, this.labelRoom + 8 * this.nColumns)}px`;
+    if (spec.large) this.root.style.flex = "1 1 300px";
+    else if (!this.isTable && !spec.small) this.root.style.flex = `${this.nColumns} 1 ${Math.min(260, this.labelRoom + 8 * this.nColumns)}px`;
     this.root.addEventListener("pointerleave", () => board.light({}));
   }
 
@@ -247,7 +248,7 @@ class MatrixPanel {
     this.left = this.labelRoom + edge(spec.row_heads);
     this.top = edge(spec.column_heads);
     const room = this.root.clientWidth - this.left - (spec.small ? 4 : 26);
-    const most = board.heightOf() * (spec.picture && !spec.large ? 0.56 : 1); // pictures come several to a page
+    const most = board.heightOf() * (spec.large ? 0.7 : spec.picture ? 0.56 : 1); // pictures come several to a page
     const cell = Math.min(room / nColumns, most / nRows, 20);
     const square = cell >= 3 || spec.small;
     this.width = square ? cell * nColumns : Math.min(room, 640);

@@ -9,13 +9,16 @@ from pages.shared.lab import pack
 from viz_core.boards import Board
 
 
-def message(board: Board, *, part: str, link: Mapping[str, str], at: float | None = None) -> bytes:
+def message(
+    board: Board, *, part: str, link: Mapping[str, str], at: float | None = None, keep: bool = True
+) -> bytes:
     """The bytes of a board. part: another one starts afresh in the browser. link: the page's address.
 
-    at: where the scrub starts. The same board gives the same bytes, which are not sent again.
+    at: where the scrub starts. keep: whether there is anything to take away. The same board gives the same
+    bytes, which are not sent again.
     """
     described, arrays = pack.pack_board(board)
     scrub = {"at": at, "usual": float(board.scrub.values[-1])} if board.scrub else None
-    header = {"board": described, "part": part, "scrub": scrub, "moves": at, "link": dict(link)}
+    header = {"board": described, "part": part, "scrub": scrub, "moves": at, "link": dict(link), "keep": keep}
     content = pack.pack(header, arrays)
     return pack.pack({**header, "generation": zlib.crc32(content)}, arrays)

@@ -86,9 +86,9 @@ def test_a_run_that_has_not_begun_has_a_board_too(make_run: MakeRun) -> None:
 def test_progress_says_how_long_it_will_take() -> None:
     entries = [{"step": 25}]
     running = Status(state="running", step=25, steps=100, seconds=10.0)
-    assert watch._progress(running, entries, 100) == "step 25 of 100, 10 s trained, about 30 s left"
+    assert watch._progress(running, entries, 100) == "Training: step 25 of 100 in 10 s, about 30 s left"
     paused = Status(state="paused", step=25, steps=100, seconds=10.0)
-    assert watch._progress(paused, entries, 100) == "is paused: step 25 of 100, 10 s trained"
+    assert watch._progress(paused, entries, 100) == "Paused: step 25 of 100 in 10 s"
 
 
 def test_a_message_of_a_second_is_small(make_run: MakeRun) -> None:
