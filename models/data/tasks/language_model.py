@@ -126,7 +126,7 @@ class TextModel(Task):
         """Raises ValueError for what is no tokenizer, or no text to watch."""
         opening = learnt.get("opening")
         if not isinstance(opening, str) or not opening or len(opening) > _PROBE * 400:
-            raise ValueError(f"opening={str(opening)[:40]!r} is no text to watch; give what learnt returned")
+            raise ValueError(f"opening={opening!r:.40} is no text to watch; give what learnt returned")
         self.__dict__["tokenizer"] = TextTokenizer.from_json(learnt.get("tokenizer", {}))
         self.__dict__["_opening"] = opening
 

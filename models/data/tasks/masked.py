@@ -158,7 +158,7 @@ class Masked(Task):
         shown = learnt.get("shown")
         tokenizer = TextTokenizer.from_json(learnt.get("tokenizer", {}))
         if not isinstance(shown, str) or tokenizer.vocabulary[: len(SPECIALS)] != SPECIALS:
-            raise ValueError(f"shown={str(shown)[:40]!r} or the tokenizer is not as learnt returned it")
+            raise ValueError(f"shown={shown!r:.40} or the tokenizer is not as learnt returned it")
         self.__dict__.update(tokenizer=tokenizer, _shown=shown)
 
     @cached_property

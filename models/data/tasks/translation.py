@@ -209,7 +209,7 @@ class Translation(Task):
             return
         shown = learnt.get("shown")
         if not isinstance(shown, list) or len(shown) != 2 or not all(isinstance(s, str) for s in shown):
-            raise ValueError(f"shown={str(shown)[:40]!r} is no pair of texts; give what learnt returned")
+            raise ValueError(f"shown={shown!r:.40} is no pair of texts; give what learnt returned")
         pieces = TextTokenizer.from_json(learnt.get("tokenizer", {}))
         self.__dict__.update(_pieces=pieces, _shown=(shown[0], shown[1]))
 

@@ -1,0 +1,86 @@
+"""Long texts at equal cost: what a model gains by choosing whom to look at, for the same number of looks."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any, ClassVar
+
+from models.data.tasks.language_model import TextModel
+from models.data.tasks.options import option
+from models.engine import masks
+
+_SUMMARY = 8  # of a block of fixed attention, one token in so many is seen by all later ones
+
+
+@dataclass(frozen=True, kw_only=True)
+class LongContext(TextModel):
+    """A language model on pieces of `length` tokens, in which a token sees as many others on average as when
+    every `window` tokens are read alone (that is "dense").
+
+    "transformer-xl" sees its segment and one as long before it, by relative positions (Dai et al. 2019, 3.2):
+    the mask gives the numbers that segment after segment with a memory would give, but gradients flow into
+    the memory, where the paper stops them. "fixed" and "strided" are the sparse transformer's (Child et al.
+    2019, 4.3). Cost is counted in pairs of query and key; the arithmetic here computes hidden pairs, too.
+    """
+
+    name = "long-context"
+    title = "Long context"
+    see = (
+        "Where the mask lets it, a head looks far back: into the memory of Transformer-XL, or to the last "
+        "tokens of earlier blocks, which gather what the block said."
+    )
+    sizes: ClassVar[dict[str, Any]] = {"n_layers": 2, "n_heads": 4, "d_model": 64, "activation": "gelu"}
+    training: ClassVar[dict[str, Any]] = {"steps": 250, "batch_size": 8, "learning_rate": 4e-3}
+    length: int = option(256, "tokens of a piece of text", low=32, high=1024)
+    attention: str = option(
+        "transformer-xl", "whom a token sees", choices=("dense", "transformer-xl", "fixed", "strided")
+    )
+    window: int = option(
+        64, "tokens that dense attention reads at once; sets the cost of all", low=8, high=512
+    )
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.window > self.length // 2:
+            raise ValueError(
+                f"window={self.window} leaves nothing to gain in length={self.length}; "
+                f"try window={max(8, self.length // 4)}"
+            )
+
+    def dictates(self) -> dict[str, Any]:
+        mask, argument = mask_of(self.attention, self.length, self.window)
+        relative = self.attention == "transformer-xl"
+        return {
+            **super().dictates(),
+            "mask": mask,
+            "mask_argument": argument,
+            "positions": "transformer-xl" if relative else "rotary",
+        }
+
+
+@lru_cache(maxsize=32)
+def mask_of(attention: str, length: int, window: int) -> tuple[str, str]:
+    """A mask of `masks.named` and its argument, the one whose cost is nearest to that of dense attention."""
+    dense = ("memory", f"{window}.0")
+    if attention == "dense":
+        return dense
+    wanted = pairs_per_token(*dense, length)
+    mask, argument = _PATTERNS[attention]
+    sizes = range(2, window + 1)
+    best = min(sizes, key=lambda size: abs(pairs_per_token(mask, argument(size), length) - wanted))
+    return mask, argument(best)
+
+
+@lru_cache(maxsize=4096)
+def pairs_per_token(mask: str, argument: str, length: int) -> float:
+    """How many keys a query sees, on average over a text of `length` tokens."""
+    return int(masks.named(mask, argument, length).sum()) / length
+
+
+_PATTERNS: dict[str, tuple[str, Callable[[int], str]]] = {
+    "transformer-xl": ("memory", lambda size: f"{size}.{size}"),
+    "fixed": ("fixed", lambda size: f"{size}.{max(1, size // _SUMMARY)}"),
+    "strided": ("strided", lambda size: str(size)),
+}
