@@ -45,7 +45,7 @@ def config(file: Path, steps: int, *, compiled: bool) -> RunConfig:
 
 
 def operations_per_token(run: RunConfig) -> float:
-    """Forward and backward: 6 a parameter, 12 a layer, channel and key (Chowdhery et al. 2022, appendix B)."""
+    """Forward and backward: 6 a parameter, 12 a layer, channel and key (Chowdhery et al. 2022, B)."""
     model = run.model
     positions = model.max_len * model.d_model * (model.positions == "learned")  # looked up, not multiplied
     attention = 12 * model.n_layers * model.n_heads * model.head_size * model.max_len

@@ -1,8 +1,8 @@
 """Trains models on tasks, from the command line.
 
 `run` trains, `resume` goes on, `list` shows all runs, `export` writes one to a folder, `tasks` says what
-there is to learn. `evaluate` scores a translator on held-out sentences; `positions` trains the suite of language
-models that differ only in how they know the order of words.
+there is to learn. `evaluate` scores a translator on held-out sentences; `positions` trains the suite of
+language models that differ only in how they know the order of words.
 """
 
 from __future__ import annotations

@@ -13,7 +13,8 @@ from typing import Any
 
 import torch
 
-from models.data.corpus import build_vocabulary, held_out
+from models.data.corpus import Vocabulary, held_out
+from models.data.tasks.translation import Translation
 from models.data.tokenizers import WordTokenizer
 from models.engine.transformer import Transformer
 from models.training.cards import make_card
@@ -47,8 +48,8 @@ def export_run(folder: RunFolder, out: Path, *, name: str = "") -> Path:
 def card_of(folder: RunFolder, config: RunConfig, model: Transformer, name: str) -> dict[str, Any]:
     """All that a reader needs to judge the model, to use it and to train it again."""
     training = _training(folder, config)
-    vocabulary = build_vocabulary() if config.task.name == "translation" else None
-    if vocabulary and config.model.vocab_size == len(vocabulary.words) and not _file_of(config):
+    if config.task.name == Translation.name and "words" in (learnt := config.task.learnt()):
+        vocabulary = Vocabulary(**learnt["words"])
         metrics = evaluate(model, WordTokenizer(vocabulary.words), held_out(_SENTENCES))
         return make_card(model, vocabulary, metrics, training)
     probe = config.task.probe()
@@ -131,10 +132,6 @@ def machine() -> str:
     if torch.cuda.is_available():
         parts.append(torch.cuda.get_device_name())
     return ", ".join([*parts, f"PyTorch {torch.__version__}"])
-
-
-def _file_of(config: RunConfig) -> str:
-    return str(config.task.to_dict().get("file", ""))
 
 
 def _flat(line: dict[str, Any], prefix: str = "") -> list[tuple[str, Any]]:

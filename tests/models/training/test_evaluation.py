@@ -1,6 +1,5 @@
 """The measures say what they claim, for a model that is right and for one that is not."""
 
-import pytest
 import torch
 
 from models.config import ModelConfig
@@ -9,8 +8,8 @@ from models.data.grammar import showcase
 from models.data.tokenizers import SPECIALS, WordTokenizer
 from models.engine.transformer import Transformer
 from models.training import evaluation
-from models.training.__main__ import main, table
 from models.training.evaluation import evaluate, look, translations
+from models.training.scoring import table
 
 EXAMPLES = held_out(40)
 TOKENIZER = WordTokenizer(
@@ -76,30 +75,3 @@ def test_the_table_prints_every_measure_beside_its_target():
     text = table(metrics)
     assert text.startswith("40 held-out sentences")
     assert all(target in text for target in (">= 99%", ">= 99.5%", ">= 40%"))
-
-
-def test_the_command_line_trains_writes_and_scores(tmp_path, capsys, monkeypatch):
-    from models.data import corpus
-    from models.zoo import load_model
-
-    monkeypatch.setattr(corpus, "_VOCABULARY_SENTENCES", 500)
-    monkeypatch.setattr("models.training.__main__.build_vocabulary", lambda: corpus.build_vocabulary(500))
-    sizes = {"steps": 2, "batch-size": 4, "layers": 1, "heads": 2, "d-model": 8, "sentences": 20}
-    small = [part for name, value in sizes.items() for part in (f"--{name}", str(value))]
-    monkeypatch.setattr("sys.argv", ["training", "run", "--out", str(tmp_path / "mine"), *small])
-    main()
-    loaded = load_model(tmp_path / "mine")
-    assert loaded.config.d_model == 8
-    assert loaded.card["training"]["steps"] == 2
-    assert "run --out" in loaded.card["training"]["command"]
-    monkeypatch.setattr("sys.argv", ["training", "evaluate", str(tmp_path / "mine"), "--sentences", "20"])
-    main()
-    printed = capsys.readouterr().out
-    assert printed.count("20 held-out sentences") == 2
-    assert loaded.card["metrics"]["sentences"] == 20
-
-
-def test_the_command_line_says_what_is_wrong_in_a_sentence(monkeypatch):
-    monkeypatch.setattr("sys.argv", ["training", "evaluate", "no-such-model"])
-    with pytest.raises(SystemExit, match="error: 'no-such-model' is no shipped model"):
-        main()

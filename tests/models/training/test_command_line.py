@@ -1,0 +1,165 @@
+"""The command line: what it runs, writes and prints, and what it says when something is wrong."""
+
+import csv
+import json
+from itertools import islice
+
+import pytest
+import torch
+
+from models.data.tasks import TASKS, make_task
+from models.training import export
+from models.training.__main__ import main
+from models.training.config import run_config
+from models.training.export import command_of, metrics_table
+from models.training.folder import find_run
+from models.training.loop import Training
+from models.training.settings import configured
+from models.training.watch import Watch
+from models.zoo import load_model
+
+SMALL = ["n_layers=1", "n_heads=2", "d_model=16", "batch_size=4", "threads=1", "held_out=8", "device=cpu"]
+
+
+@pytest.fixture
+def call(tmp_path, monkeypatch, capsys):
+    """Runs a command and returns what it printed."""
+    monkeypatch.setenv("ATTENTION_LAB_RUNS", str(tmp_path / "runs"))
+
+    def run(*words, settings=()):
+        sets = [part for setting in settings for part in ("--set", setting)]
+        monkeypatch.setattr("sys.argv", ["training", *map(str, words), *sets])
+        main()
+        return capsys.readouterr().out
+
+    return run
+
+
+def test_a_run_is_trained_listed_and_exported(call, tmp_path):
+    printed = call("run", "--task", "reverse", "--name", "mine", settings=[*SMALL, "steps=4"])
+    assert "trains on the CPU with 1 thread" in printed
+    assert "held out at step 4: loss " in printed
+    run = find_run("mine")
+    assert run.checkpoint().step == 4
+    listed = call("list").splitlines()
+    assert listed[0].split() == ["RUN", "TASK", "STATE", "STEP", "LOSS", "NAME"]
+    assert listed[1].split()[:6] == [run.id, "reverse", "finished", "4", "of", "4"]
+    assert (
+        call("export", "mine", "--out", tmp_path / "kept") == f"wrote {tmp_path}/kept/{run.id}.safetensors\n"
+    )
+    loaded = load_model(tmp_path / "kept")
+    assert loaded.task == run.task()
+    weights = run.model().state_dict()
+    assert all(torch.equal(weights[name], value) for name, value in loaded.model.state_dict().items())
+    card = loaded.card
+    assert card["metrics"] == run.metrics()[-1]["validation"]
+    assert card["training"]["steps"] == card["training"]["step"] == 4
+    assert card["showcase"]["stack"] == "decoder.self"
+    rows = list(csv.DictReader((tmp_path / "kept" / "metrics.csv").open()))
+    assert [float(row["loss"]) for row in rows] == [line["loss"] for line in run.metrics()]
+    assert float(rows[-1]["validation.exact match"]) == card["metrics"]["exact match"]
+    assert json.loads((tmp_path / "kept" / "config.json").read_text()) == run.description()
+
+
+def test_a_stopped_run_says_how_to_go_on(call, monkeypatch, tmp_path):
+    monkeypatch.setattr(Watch, "asked", property(lambda watch: "pause" if watch.step >= 2 else ""))
+    printed = call("run", "--task", "reverse", "--out", tmp_path / "here", settings=[*SMALL, "steps=5"])
+    assert f"paused at step 2; go on with: python -m models.training resume {tmp_path}/here" in printed
+    monkeypatch.setattr(Watch, "asked", property(lambda watch: ""))
+    assert "held out at step 5" in call("resume", tmp_path / "here")
+
+
+def test_tasks_are_printed_with_their_options(call):
+    printed = call("tasks")
+    assert all(f"{name}: {kind.title} ({kind.kind})" in printed for name, kind in TASKS.items())
+    assert "length=8  letters of the longest question" in printed
+
+
+def test_no_runs_is_said(call):
+    assert call("list") == "no runs yet; `run --task reverse` starts one\n"
+
+
+@pytest.mark.parametrize(
+    ("words", "settings", "text"),
+    [
+        (["run", "--task", "revers"], [], "task='revers' is unknown; did you mean reverse?"),
+        (
+            ["run", "--task", "reverse"],
+            ["n_head=3"],
+            "'n_head' is nothing that can be set; did you mean n_heads",
+        ),
+        (["run", "--task", "reverse"], ["steps"], "'steps' sets nothing; write it as name=value"),
+        (
+            ["run", "--task", "reverse"],
+            ["n_heads=3"],
+            "d_model=64 is not divisible by n_heads=3; try 63 or 66",
+        ),
+        (["run", "--task", "reverse"], ["vocab_size=9"], "vocab_size follows from task 'reverse' .* length"),
+        (
+            ["run", "--task", "reverse"],
+            ["length=999"],
+            "length=999 is not within 1 to|length=999 is not within",
+        ),
+        (["resume", "nothing"], [], "there is no run 'nothing'; the latest are: none"),
+        (["evaluate", "no-such-model"], [], "'no-such-model' is no shipped model"),
+    ],
+)
+def test_what_is_wrong_is_said_in_a_sentence(call, words, settings, text):
+    with pytest.raises(SystemExit, match=f"error: {text}"):
+        call(*words, settings=settings)
+
+
+def test_settings_find_their_place_and_their_kind():
+    run = configured(
+        "reverse",
+        ["length=6", "n-heads=2", "dropout=0.1", "steps=2e3", "compile=true", "d_ff=none", "bias=False"],
+    )
+    assert run.task == make_task("reverse", {"length": 6})
+    assert (run.model.n_heads, run.model.dropout, run.model.bias) == (2, 0.1, False)
+    assert run.model.d_ff == 4 * run.model.d_model
+    assert (run.training.steps, run.training.compile) == (2_000, True)
+
+
+@pytest.mark.parametrize("settings", [[], ["n_heads=2", "length=6", "learning_rate=0.01"], ["d_ff=100"]])
+def test_the_command_of_a_run_makes_the_same_run(settings):
+    run = configured("reverse", settings)
+    words = command_of(run).split()
+    assert words[:6] == ["python", "-m", "models.training", "run", "--task", "reverse"]
+    assert configured("reverse", words[7::2]) == run
+
+
+def test_a_table_has_a_column_for_everything():
+    lines = [{"step": 1, "losses": {"a": 1.5}}, {"step": 2, "losses": {"a": 1.0}, "validation": {"b": 0.5}}]
+    assert metrics_table(lines) == "step,losses.a,validation.b\r\n1,1.5,\r\n2,1.0,0.5\r\n"
+
+
+def test_a_translator_of_the_grammar_gets_its_own_card(call, tmp_path, monkeypatch):
+    monkeypatch.setattr(export, "_SENTENCES", 20)
+    call("run", "--task", "translation", "--out", tmp_path / "run", settings=[*SMALL, "steps=2"])
+    call("export", tmp_path / "run", "--out", tmp_path / "kept", "--name", "translator")
+    loaded = load_model(tmp_path / "kept")
+    assert loaded.config.d_model == 16
+    assert loaded.card["metrics"]["sentences"] == 20
+    assert loaded.translate("i am a student").text is not None
+    assert "--set steps=2" in loaded.card["training"]["command"]
+    assert call("evaluate", tmp_path / "kept", "--sentences", "20").startswith("20 held-out sentences")
+
+
+OLD = [
+    (7.911349773406982, 7.8361287117004395, 1.7255300283432007),
+    (7.920413970947266, 7.876867771148682, 1.6857194900512695),
+]
+"""Losses and gradient norms of the loop that trained the shipped translator, its first steps."""
+
+
+def test_the_shipped_translator_is_still_trained_alike():
+    card = load_model("translator").card
+    old = card["training"]
+    names = ("steps", "batch_size", "learning_rate", "warmup_steps", "weight_decay", "clip", "seed")
+    training = {name: old[name] for name in names} | {"threads": 1, "validate_every": 9_999}
+    options = {"antecedent_weight": old["antecedent_weight"]}
+    run = run_config(make_task("translation", options), training=training)
+    assert {name: run.model.to_dict()[name] for name in old["model"]} == old["model"]
+    for record, numbers in zip(islice(Training(run), len(OLD)), OLD, strict=True):
+        found = (record.losses["translation"], record.losses["antecedent"], record.gradient_norm)
+        assert found == pytest.approx(numbers, rel=1e-5)
