@@ -106,22 +106,17 @@ class Sentiment(Task):
 
     @torch.no_grad()
     def samples(self, model: Transformer, seed: int) -> list[Sample]:
-        """Held-out reviews with the model's verdict, and how sure it is."""
+        """Held-out reviews with the model's verdict."""
         batch = self.batch(generator_of(seed, 0), _SHOWN, held_out=True)
-        logits = model(*(ids.to(next(model.parameters()).device) for ids in batch.inputs))
-        sure, best = logits[:, 0].float().softmax(dim=-1).max(dim=-1)
+        best = model(*(ids.to(next(model.parameters()).device) for ids in batch.inputs)).argmax(dim=-1)
         return [
             Sample(
-                self.tokenizer.decode(id_ for id_ in ids if id_ >= _UNKNOWN)[:_SHOWN_CHARACTERS],
-                f"{self.classes[made]} ({probability:.0%})",
+                self.tokenizer.decode(ids)[:_SHOWN_CHARACTERS],
+                self.classes[made],
                 self.classes[wanted],
             )
-            for ids, made, probability, wanted in zip(
-                batch.inputs[0].tolist(),
-                best.tolist(),
-                sure.tolist(),
-                batch.targets[:, 0].tolist(),
-                strict=True,
+            for ids, made, wanted in zip(
+                batch.inputs[0].tolist(), best[:, 0].tolist(), batch.targets[:, 0].tolist(), strict=True
             )
         ]
 

@@ -119,12 +119,12 @@ def test_what_cannot_be_read_is_refused_in_words(text: str, sentence: str):
         Sentiment().read(text)
 
 
-def test_samples_are_held_out_reviews_with_a_verdict_and_how_sure_it_is():
+def test_samples_are_held_out_reviews_with_a_verdict():
     task = Sentiment()
     samples = task.samples(model_of(task), seed=2)
     assert len(samples) == 6
     for sample in samples:
-        assert re.fullmatch(r"(negative|positive) \((5\d|[6-9]\d|100)%\)", sample.made)
+        assert sample.made in task.outputs()
         assert sample.wanted in task.outputs()
         assert "[CLS]" not in sample.given
         assert "[PAD]" not in sample.given
