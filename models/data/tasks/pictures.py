@@ -15,7 +15,7 @@ from models.data.pictures import Parts, PictureSet
 from models.data.pictures.changes import BLANK, hidden, moved
 from models.data.pictures.parts import Cut
 from models.data.tasks.batch import Batch, Reading, Sample
-from models.data.tasks.draw import draw
+from models.data.tasks.examples import classes_of, draw
 from models.data.tasks.options import option
 from models.data.tasks.task import Task, generator_of
 from models.engine.transformer import Transformer
@@ -179,7 +179,8 @@ class Classifier(Pictures):
         return {"classes": list(self.classes)}
 
     def restore(self, learnt: dict[str, Any]) -> None:
-        vars(self)["classes"] = tuple(learnt["classes"])  # where the cached property keeps it
+        """Raises ValueError for what are no classes."""
+        vars(self)["classes"] = classes_of(learnt)  # where the cached property keeps them
 
     def _framed(self, pictures: Tensor) -> Tensor:
         """Parts, with a blank one for [CLS] before them where the answer is read there."""

@@ -12,7 +12,7 @@ import torch
 from models.data.sentiment import Table, read_table, sample_review, vocabulary
 from models.data.tasks.algorithmic import padded, random_of
 from models.data.tasks.batch import Batch, Reading, Sample
-from models.data.tasks.draw import draw
+from models.data.tasks.examples import classes_of, draw
 from models.data.tasks.options import option
 from models.data.tasks.task import Task, generator_of
 from models.data.text_tokenizers import TextTokenizer
@@ -22,7 +22,7 @@ _SPECIALS = ("[PAD]", "[UNK]", "[CLS]")
 _PAD, _UNKNOWN, _CLS = range(3)
 _CLASSES = ("negative", "positive")
 _PROBE = "the plot was dull , but the acting was anything but boring ."
-_MOST_PROBED = 64  # positions
+_MOST_PROBED, _WATCHED_CHARACTERS = 64, 1_000  # positions; more than they need
 _SHOWN, _SHOWN_CHARACTERS = 6, 300  # reviews at a time
 
 
@@ -121,9 +121,7 @@ class Sentiment(Task):
         ]
 
     def probe(self) -> Reading:
-        if self.table is None:
-            return self.read(_PROBE)
-        return self._reading(self.table.held_out[0][0], min(self.longest, _MOST_PROBED))
+        return self._reading(self._shown, min(self.longest, _MOST_PROBED))
 
     def read(self, text: str) -> Reading:
         """Any text; capitals are read as small letters. Raises ValueError where it is empty or too long."""
@@ -138,12 +136,24 @@ class Sentiment(Task):
         return self.classes
 
     def learnt(self) -> dict[str, Any]:
-        return {"tokenizer": self.tokenizer.to_json(), "classes": list(self.classes)}
+        return {
+            "tokenizer": self.tokenizer.to_json(),
+            "classes": list(self.classes),
+            "shown": self._shown,
+        }
 
     def restore(self, learnt: dict[str, Any]) -> None:
+        """Raises ValueError for what is no tokenizer, no classes, or no text to watch."""
+        tokenizer, shown = TextTokenizer.from_json(learnt.get("tokenizer", {})), learnt.get("shown")
+        if not isinstance(shown, str) or tokenizer.vocabulary[: len(_SPECIALS)] != _SPECIALS:
+            raise ValueError(f"shown={shown!r:.40} or the tokenizer is not as learnt returned it")
         # where the cached properties keep them
-        vars(self)["tokenizer"] = TextTokenizer.from_json(learnt["tokenizer"])
-        vars(self)["classes"] = tuple(learnt["classes"])
+        vars(self).update(tokenizer=tokenizer, classes=classes_of(learnt), _shown=shown)
+
+    @cached_property
+    def _shown(self) -> str:
+        """The text that is watched: of a table, one that is held out, as far as it can be."""
+        return _PROBE if self.table is None else self.table.held_out[0][0][:_WATCHED_CHARACTERS]
 
     def _rows(
         self, table: Table, generator: torch.Generator, size: int, held_out: bool

@@ -1,0 +1,29 @@
+"""What tasks with labelled examples share: which of them a batch has, and the names of their classes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+from jaxtyping import Int
+from torch import Tensor
+
+_MOST_CLASSES = 256
+
+
+def draw(n: int, size: int, generator: torch.Generator, *, once: bool) -> Int[Tensor, "size"]:
+    """`size` numbers below `n`: any, or each once before one comes again."""
+    if not once:
+        return torch.randint(n, (size,), generator=generator)
+    rounds = [torch.randperm(n, generator=generator) for _ in range(-(-size // n))]
+    return torch.cat(rounds)[:size]
+
+
+def classes_of(learnt: dict[str, Any]) -> tuple[str, ...]:
+    """The names under "classes". Raises ValueError for what is no list of names."""
+    names = learnt.get("classes")
+    if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
+        raise ValueError(f"classes={names!r:.40} are no names; give what learnt returned")
+    if not 1 <= len(names) <= _MOST_CLASSES:
+        raise ValueError(f"{len(names):,} classes, not 1 to {_MOST_CLASSES}; give what learnt returned")
+    return tuple(names)
