@@ -36,7 +36,7 @@ def trained_subject(inputs: Inputs) -> Subject:
         run=lambda reduce: lm.trace_of(reading, reduce=reduce),
         code=_code(inputs),
         names=_names(lm, inputs),
-        following=_following(reading, answer),
+        following=_following(lm, reading),
         extras=_extras(lm, answer),
         unknown=[{"word": word[:40], "suggestions": []} for word in dict.fromkeys(reading.unknown)][:3],
         concluded=lambda trace: _concluded(lm, reading, trace),
@@ -85,18 +85,22 @@ def _code(inputs: Inputs) -> str:
     return f"from models import load_model\n{load}trace = lm.trace({inputs.text!r})"
 
 
-def _following(reading: Reading, answer: str) -> tuple[str | None, ...]:
+def _answers(lm: TrainedModel) -> bool:
+    """Whether its task ends in an answer, which the model writes itself."""
+    return type(lm.task).answered is not Task.answered
+
+
+def _following(lm: TrainedModel, reading: Reading) -> tuple[str | None, ...]:
     """What stands after each token of a decoder; after an answer, the model's last word follows."""
     following = [visible(token, max_length=MAX_LABEL) for token in reading.tokens.get("decoder", [])[1:]]
-    return (*following,) if answer else (*following, None)
+    return (*following,) if _answers(lm) else (*following, None)
 
 
 def _tool(lm: TrainedModel) -> str:
     """Words can be masked where the model knows the mask, and a text be continued where it has no answer."""
     if MASK in lm.outputs:
         return "mask"
-    writes_on = lm.config.kind == "decoder-only" and type(lm.task).answered is Task.answered
-    return "continue" if writes_on else ""
+    return "continue" if lm.config.kind == "decoder-only" and not _answers(lm) else ""
 
 
 def _extras(lm: TrainedModel, answer: str) -> dict[str, Any]:

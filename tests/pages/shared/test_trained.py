@@ -97,6 +97,24 @@ def test_a_pooled_answer_is_one_row_of_class_probabilities(runs: Path) -> None:
     assert found.tokens["encoder"][0]["mark"] == "special"
 
 
+def test_a_translator_of_a_table_has_three_stacks_and_writes_its_own_target(runs: Path) -> None:
+    table = runs / "pairs.tsv"
+    table.write_text("".join(f"the cat {n}\tle chat {n}\n" for n in range(60)))
+    found = subject(runs, "translation", "the cat 7", file=str(table), vocabulary=300, length=32)
+    trace = load_model(next(runs.glob("translation"))).trace("the cat 7")
+    n_source, n_target = len(trace.tokens["encoder"]), len(trace.tokens["decoder"])
+    assert [(stack.id, stack.title, stack.n_query, stack.n_key) for stack in found.stacks] == [
+        ("encoder.self", "Encoder self", n_source, n_source),
+        ("decoder.self", "Decoder self", n_target, n_target),
+        ("decoder.cross", "Cross", n_target, n_source),
+    ]
+    pattern = found.run(None)["decoder.1.cross.pattern"]
+    assert pattern.shape == (4, n_target, n_source)
+    assert pattern.equal(trace["decoder.1.cross.pattern"])
+    steps = header_of(found)["steps"]
+    assert [step["chosen"] for step in steps] == [step["top"][0][0] for step in steps]  # greedy
+
+
 def test_a_hidden_word_is_where_the_stage_looks(runs: Path) -> None:
     sentences = runs / "sentences.txt"
     sentences.write_text("The cat saw the dog.\nThe dog did not see the cat.\n" * 40)
