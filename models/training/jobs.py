@@ -8,8 +8,13 @@ from __future__ import annotations
 
 import re
 import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import replace
+from pathlib import Path
 from typing import Protocol, runtime_checkable
+
+from filelock import Timeout
 
 from models.training import limits, slots
 from models.training.config import RunConfig
@@ -74,11 +79,12 @@ def submit(config: RunConfig, *, name: str = "", session: str = "", keep_going: 
     session: of a page's visitor, who may have two live runs at once. keep_going: train on when the server
     stops; otherwise the run pauses then. Raises JobRefused, with the remedy, where a limit is met.
     """
+    n_parameters = check_memory(config)
     root = runs_root()
-    with slots.submitting(root):
+    with _alone(root):
         limits.check_session(root, session)
         limits.check_queue(root)
-        limits.check_disk(root, check_memory(config))
+        limits.check_disk(root, n_parameters)
         run = create_run(config, name=name)
         backend().submit(run.id, session=session, keep_going=keep_going)
     return run.id
@@ -90,7 +96,7 @@ def resume(run_id: str, *, session: str = "", keep_going: bool = False) -> None:
     Raises JobRefused where it is live, has nothing left to do, or a limit is met.
     """
     run, root = run_folder(run_id), runs_root()
-    with slots.submitting(root):
+    with _alone(root):
         now = status(run_id)
         _check_ended(run, now, "pause it first" if now.state == "running" else "wait until it has ended")
         if now.state == "finished":
@@ -114,10 +120,11 @@ def extend(run_id: str, steps: int, *, session: str = "", keep_going: bool = Fal
         raise JobRefused(f"steps={steps:,} are done already: {run.name!r} has {now.step:,}; give more")
     config = run.config()
     config = replace(config, training=replace(config.training, steps=steps))
-    with slots.submitting(root):
+    n_parameters = check_memory(config)
+    with _alone(root):
         limits.check_session(root, session)
         limits.check_queue(root)
-        limits.check_disk(root, check_memory(config))
+        limits.check_disk(root, n_parameters)
         further = create_run(config, name=_further(run.name, steps))
         _copy(run, further)
         backend().submit(further.id, session=session, keep_going=keep_going)
@@ -142,7 +149,7 @@ def stop(run_id: str) -> None:
 def delete(run_id: str) -> None:
     """Removes a run that has ended. Raises JobRefused for a live one."""
     run = run_folder(run_id)
-    with slots.submitting(runs_root()):
+    with _alone(runs_root()):
         _check_ended(run, status(run_id), "stop it first")
         run.delete()
 
@@ -162,6 +169,25 @@ def run_folder(run_id: str) -> RunFolder:
     if links:
         raise RunFolderError(f"run {run_id!r} holds a link, {links[0]!r}, which no run does; remove it")
     return RunFolder(path)
+
+
+@contextmanager
+def _alone(root: Path) -> Iterator[None]:
+    """Inside, nobody else counts or starts runs. Raises JobRefused where that cannot be had."""
+    try:
+        lock = slots.submitting(root)
+        lock.acquire()
+    except Timeout:
+        raise JobRefused("other runs are being started just now; try again in a moment") from None
+    except OSError as error:
+        raise JobRefused(
+            f"runs cannot be kept in {str(root)!r} ({error.strerror}); make it writable, "
+            "or set ATTENTION_LAB_RUNS to a folder that is"
+        ) from None
+    try:
+        yield
+    finally:
+        lock.release()
 
 
 def _check_ended(run: RunFolder, now: Status, remedy: str) -> None:

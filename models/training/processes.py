@@ -10,6 +10,7 @@ import psutil
 
 _CLOCK_SECONDS = 2.0  # by which two readings of one start may differ, where the system's clock is set between
 
+_VMSTAT = Path("/proc/vmstat")
 _CGROUPS = (
     (Path("/sys/fs/cgroup/memory.max"), Path("/sys/fs/cgroup/memory.current")),
     (
@@ -69,3 +70,12 @@ def memory_left() -> int:
         except (OSError, ValueError):  # no such container, or one without a limit ("max")
             continue
     return max(left, 0)
+
+
+def n_starved() -> int:
+    """How many processes the system has ended for want of memory so far; 0 where it does not count."""
+    try:
+        counts = dict(line.split(" ", 1) for line in _VMSTAT.read_text().splitlines())
+        return int(counts.get("oom_kill", 0))
+    except (OSError, ValueError):
+        return 0

@@ -20,6 +20,9 @@ from models.training.status import read_status
 
 Kind = Literal["cpu", "gpu", "mps"]
 
+PATIENCE_SECONDS = 10.0
+"""So long may one submission wait for the others."""
+
 _FOLDER = ".slots"
 _TICKET = re.compile(r"(\d{20})-(cpu|gpu|mps)-([a-z0-9-]+)")
 
@@ -89,7 +92,7 @@ def submitting(root: Path) -> FileLock:
     """The lock under which limits are counted and a run enters the queue."""
     folder = root / _FOLDER
     folder.mkdir(parents=True, exist_ok=True)
-    return FileLock(folder / "submit.lock", timeout=10)
+    return FileLock(folder / "submit.lock", timeout=PATIENCE_SECONDS)
 
 
 def enter(root: Path, run_id: str, kind: Kind) -> None:

@@ -16,7 +16,7 @@ from typing import Any, Literal, get_args
 
 from models.training.disk import read_json, write_json
 from models.training.folder import REQUEST, STATUS
-from models.training.processes import Identity
+from models.training.processes import Identity, n_starved
 
 State = Literal["queued", "running", "paused", "stopping", "finished", "stopped", "failed"]
 Ask = Literal["pause", "stop"]
@@ -37,7 +37,8 @@ class Status:
 
     sentence: what was chosen, what it waits for, or why it ended. asked: what it was asked to do and has not
     done yet. smaller: sizes that need less memory, for the case that the system ends it without a word.
-    memory, free: bytes that the process holds, and that the machine had left beside it.
+    memory, free: bytes that the process holds, and that the machine had left beside it. n_starved: processes
+    that the system had ended for want of memory by then.
     """
 
     state: State
@@ -55,6 +56,7 @@ class Status:
     heartbeat: float = 0.0
     memory: int = 0
     free: int = 0
+    n_starved: int = 0
     smaller: str = ""
 
     @property
@@ -82,10 +84,23 @@ def read_status(folder: Path) -> Status:
             return Status(state="failed", sentence=f"{error}; resume goes on from the last checkpoint")
     if written is None:
         return Status(state="stopped", sentence="no process has worked here; resume starts one")
-    return judged(written, read_request(folder), now=time.time(), alive=lambda process: process.alive)
+    return judged(
+        written,
+        read_request(folder),
+        now=time.time(),
+        alive=lambda process: process.alive,
+        n_starved=n_starved(),
+    )
 
 
-def judged(status: Status, request: Ask | None, *, now: float, alive: Callable[[Identity], bool]) -> Status:
+def judged(
+    status: Status,
+    request: Ask | None,
+    *,
+    now: float,
+    alive: Callable[[Identity], bool],
+    n_starved: int = 0,
+) -> Status:
     """`status` as it is, or what became of a process that says no more."""
     if not status.live:
         return status
@@ -106,7 +121,7 @@ def judged(status: Status, request: Ask | None, *, now: float, alive: Callable[[
     asked = status.asked or request
     if asked:
         return replace(status, state=ended_by(asked), asked="", sentence=CUT_SHORT)
-    return replace(status, state="failed", sentence=_last_words(status))
+    return replace(status, state="failed", sentence=_last_words(status, n_starved))
 
 
 CUT_SHORT = "ended in the middle of a step that took too long; resume goes on from the last checkpoint"
@@ -117,13 +132,12 @@ def ended_by(asked: str) -> State:
     return "paused" if asked == "pause" else "stopped"
 
 
-def _last_words(status: Status) -> str:
-    short = 0 < status.free < max(status.memory // 4, 256 << 20)
-    if short:
-        return (
-            f"the system ended the process for want of memory: it held {status.memory / 2**30:.1f} GiB and "
-            f"{status.free / 2**30:.1f} GiB were left" + (f"; {status.smaller}" if status.smaller else "")
-        )
+def _last_words(status: Status, n_starved: int) -> str:
+    short = status.free < max(status.memory // 4, 256 << 20) or n_starved > status.n_starved
+    if status.memory and short:
+        held, free = (f"{n_bytes / 2**30:.1f} GiB" for n_bytes in (status.memory, status.free))
+        said = f"the process was killed, most likely for want of memory: it held {held}, and {free} were left"
+        return f"{said}; {status.smaller}" if status.smaller else said
     return (
         f"the process ended without a word at step {status.step:,} (killed?); "
         "resume goes on from the last checkpoint"
@@ -165,13 +179,19 @@ def _write(path: Path, values: dict[str, Any]) -> None:
     """Whole or not at all; on a full disk over the old file, padded: so much space it has already."""
     try:
         write_json(path, values)
-    except OSError:
-        content = json.dumps(values).encode()
-        with path.open("r+b") as file:
-            length = file.seek(0, os.SEEK_END)
-            file.seek(0)
-            file.write(content.ljust(length))
-            file.truncate()
+    except OSError as refusal:
+        try:
+            _overwrite(path, json.dumps(values).encode())
+        except OSError:
+            raise refusal from None
+
+
+def _overwrite(path: Path, content: bytes) -> None:
+    with path.open("r+b") as file:
+        length = file.seek(0, os.SEEK_END)
+        file.seek(0)
+        file.write(content.ljust(length))
+        file.truncate()
 
 
 def _written(folder: Path) -> Status | None:
@@ -190,7 +210,7 @@ def _written(folder: Path) -> Status | None:
 
 
 _NUMBERS = ("seconds", "queued_at", "heartbeat", "started_at")
-_COUNTS = ("step", "steps", "memory", "free", "pid")
+_COUNTS = ("step", "steps", "memory", "free", "n_starved", "pid")
 
 
 def _fits(name: str, value: Any) -> bool:

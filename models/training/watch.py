@@ -15,7 +15,7 @@ from typing import Any
 import psutil
 
 from models.training.folder import LOG
-from models.training.processes import Identity, memory_left, this_process
+from models.training.processes import Identity, memory_left, n_starved, this_process
 from models.training.status import CUT_SHORT, State, Status, ended_by, read_request, write_status
 
 MAX_LOG_BYTES = 1 << 20
@@ -98,6 +98,7 @@ class Watch:
                 "heartbeat": time.time(),
                 "memory": self._process.memory_info().rss,
                 "free": memory_left(),
+                "n_starved": n_starved(),
             }
             self._status = replace(self._status, **{**vital, **changes})
             with contextlib.suppress(OSError):

@@ -218,6 +218,26 @@ def test_an_id_leads_nowhere_else(run_id: str, root: Path) -> None:
         jobs.status(run_id)
 
 
+def test_a_folder_that_keeps_no_runs_says_so(
+    root: Path, config: RunConfig, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (root.parent / "file").write_text("no folder")
+    monkeypatch.setenv("ATTENTION_LAB_RUNS", str(root.parent / "file"))
+    with pytest.raises(
+        JobRefused, match=r"runs cannot be kept in '.*file' \(Not a directory\); make it writ"
+    ):
+        jobs.submit(config)
+
+
+def test_whoever_waits_too_long_for_the_others_is_told(
+    root: Path, config: RunConfig, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with slots.submitting(root):
+        monkeypatch.setattr(slots, "PATIENCE_SECONDS", 0.01)
+        with pytest.raises(JobRefused, match="other runs are being started just now; try again in a moment"):
+            jobs.submit(config)
+
+
 def test_links_are_not_followed(root: Path, starts: Starts, config: RunConfig, tmp_path: Path) -> None:
     run_id = jobs.submit(config)
     (root / run_id).rename(tmp_path / "outside")

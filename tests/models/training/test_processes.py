@@ -10,7 +10,7 @@ import psutil
 import pytest
 
 from models.training import processes
-from models.training.processes import Identity, memory_left, this_process
+from models.training.processes import Identity, memory_left, n_starved, this_process
 
 
 def test_this_process_is_alive() -> None:
@@ -64,3 +64,13 @@ def test_memory_left_is_the_container_s_where_that_is_less(
     assert memory_left() == 4000
     limit.write_text("500\n")
     assert memory_left() == 0
+
+
+def test_processes_that_starved_are_counted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    counts = tmp_path / "vmstat"
+    monkeypatch.setattr(processes, "_VMSTAT", counts)
+    assert n_starved() == 0
+    counts.write_text("nr_free_pages 12\noom_kill 7\n")
+    assert n_starved() == 7
+    counts.write_text("oom_kill\n")
+    assert n_starved() == 0

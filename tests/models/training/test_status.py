@@ -25,7 +25,15 @@ from models.training.status import (
 
 ME = this_process()
 RUNNING = Status(
-    state="running", step=7, steps=100, pid=ME.pid, started_at=ME.started_at, heartbeat=1000.0, seconds=3.5
+    state="running",
+    step=7,
+    steps=100,
+    pid=ME.pid,
+    started_at=ME.started_at,
+    heartbeat=1000.0,
+    seconds=3.5,
+    memory=1 << 30,
+    free=9 << 30,
 )
 
 
@@ -65,10 +73,14 @@ def test_a_dead_process_has_failed() -> None:
 
 def test_a_process_killed_for_memory_is_told_smaller_sizes() -> None:
     starved = replace(RUNNING, memory=6 << 30, free=100 << 20, smaller="try batch_size=8")
-    assert judged(starved, None, now=1001.0, alive=dead).sentence == (
-        "the system ended the process for want of memory: it held 6.0 GiB and 0.1 GiB were left; "
+    said = (
+        "the process was killed, most likely for want of memory: it held 6.0 GiB, and 0.1 GiB were left; "
         "try batch_size=8"
     )
+    assert judged(starved, None, now=1001.0, alive=dead).sentence == said
+    sudden = replace(RUNNING, n_starved=3)
+    assert "without a word" in judged(sudden, None, now=1001.0, alive=dead, n_starved=3).sentence
+    assert "want of memory" in judged(sudden, None, now=1001.0, alive=dead, n_starved=4).sentence
 
 
 def test_a_stale_sign_of_life_is_none() -> None:
