@@ -81,7 +81,7 @@ def _board(shown: Board, *, part: str, link: dict[str, str], at: float | None) -
     try:
         board.show(message(shown, part=part, link=link, at=at), key=KEY, on_act=on_act)
     except ValueError as error:  # too large for a message
-        say([str(error)])
+        st.text(str(error))
 
 
 def _take_away(title: str, file_name: str, shown: Board, run: Run) -> None:

@@ -10,7 +10,6 @@ import numpy as np
 import streamlit as st
 
 from pages.shared import cache
-from pages.shared.problems import say
 from pages.shared.table.component import Row, message, table
 from pages.shared.training import words
 from pages.shared.training.runs import Run
@@ -47,7 +46,7 @@ def draw(run: Run) -> None:
         try:
             WAYS[kind.way](run, kind)
         except (ValueError, OSError) as error:
-            say([str(error)])
+            st.text(str(error))
 
 
 def _on_model(run: Run, ask: Callable[[TrainedModel], Any]) -> Any:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import streamlit as st
 
 from pages.shared.lab.board import board
-from pages.shared.problems import say
 from pages.shared.training import catalogue, runs
 from pages.train import form, start, state, watch
 from pages.train.presets import PRESETS
@@ -16,7 +15,8 @@ def page() -> None:
     board.load()
     run = runs.find(state.watched())
     if state.watched() and run is None:
-        say([f"The run {state.watched()[:100]!r} is not there any more; choose one on Runs."])
+        gone = state.watched()[:100]
+        st.session_state.train_problem = f"The run {gone!r} is not there any more; choose one on Runs."
         state.watch("")
     if run is not None and not run.shipped:
         _watch(run)
@@ -25,7 +25,6 @@ def page() -> None:
 
 
 def _watch(run: runs.Run) -> None:
-    say(st.session_state.pop("link_problems", ()))
     watch.draw(run)
     if "takeaway" in st.session_state:
         st.session_state.pop("takeaway")

@@ -48,7 +48,7 @@ def _live(run_id: str, was_live: bool) -> None:
         st.rerun()
     status = jobs.status(run_id)
     _heading(run, status)
-    say([st.session_state.pop("train_problem", None)])
+    say([*st.session_state.pop("link_problems", ()), st.session_state.pop("train_problem", None)])
     entries = history_of(run.folder.path / "metrics.jsonl").entries()
     described = runs.described(run)
     steps = _whole(described["training"].get("steps"))
