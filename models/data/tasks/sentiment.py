@@ -34,11 +34,11 @@ class Sentiment(Task):
     title = "Sentiment of reviews"
     see = (
         "The answer is read at [CLS]: its row shows where the verdict comes from. Watch the words that judge "
-        "look for their negation, and for but or although, which say what clause counts."
+        "look for their negation, and for but or although, which say which clause counts."
     )
     kind = "encoder-only"
     sizes = {"n_layers": 2, "n_heads": 4, "d_model": 64, "positions": "rotary"}
-    training = {"steps": 1000, "batch_size": 64, "learning_rate": 3e-3}
+    training = {"steps": 1200, "batch_size": 64, "learning_rate": 3e-3}
 
     file: str = option("", "CSV of texts and labels; empty: reviews made here", file=(".csv", ".tsv", ".txt"))
     pool: str = option("cls", "where the answer is read: [CLS], or the mean", choices=("cls", "mean"))
