@@ -14,6 +14,7 @@ from models.data.text_files import read_text
 GRAMMAR = "grammar"
 TEXT_SOURCES = (GRAMMAR, "tiny-shakespeare", "enwik8")
 TEXT_ENDINGS = (".txt", ".text", ".md", ".csv", ".tsv", ".json", ".xml", ".html", ".tex", ".py", ".log")
+_BYTES = ("enwik8",)  # a byte is a character, as wherever bits per character of it are quoted
 HELD_OUT_SHARE = 10  # the last tenth
 _SENTENCES = 5_000
 
@@ -33,7 +34,12 @@ def texts_of(source: str, file: str) -> Texts:
     """
     if source == GRAMMAR and not file:
         return Texts(*("\n".join(sentences(held_out)) for held_out in (False, True)))
-    text = read_text(Path(file).expanduser() if file else needed(source)[0])
+    if file:
+        text = read_text(Path(file).expanduser())
+    elif source in _BYTES:
+        text = needed(source)[0].read_bytes().decode("latin-1")
+    else:
+        text = read_text(needed(source)[0])
     start = len(text) - len(text) // HELD_OUT_SHARE
     return Texts(text[:start], text[start:])
 

@@ -130,6 +130,15 @@ def test_troubles_with_texts_are_told(tmp_path, monkeypatch):
         make_task("language-model", {"file": str(short)}).batch(generator_of(0, 0), 2)
 
 
+def test_enwik8_is_read_byte_by_byte(tmp_path, monkeypatch):
+    path = tmp_path / "enwik8"
+    path.write_bytes("é☃".encode() * 200)
+    monkeypatch.setattr(text_sources, "needed", lambda name: [path])
+    task = make_task("language-model", {"source": "enwik8"})
+    assert len("".join(task._texts)) == 1000
+    assert len(task.outputs()) == 1 + len(set("é☃".encode()))
+
+
 def test_the_grammar_is_a_text_too(monkeypatch):
     monkeypatch.setattr(text_sources, "_SENTENCES", 200)
     text_sources.sentences.cache_clear()
