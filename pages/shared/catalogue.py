@@ -112,12 +112,13 @@ def offer_of(model: str) -> Offer | None:
 
 def _offer_of_run(run: RunFolder) -> Offer | None:
     try:
-        config, probe = run.description()["model"], run.probe()
-    except (ValueError, KeyError):
+        said, probe = run.description(), run.probe()
+        config, task = said["model"], str(said["task"]["name"])
+    except (ValueError, KeyError, TypeError):
         return None
     text = str(probe.get("text", ""))
     examples = [{"label": "watched in training", "text": text, "see": ""}] if text else []
-    return Offer(f"run: {run.name}", f"Your run {run.name}.", config, examples, {}, text)
+    return Offer(f"run: {run.name}", f"Trained here on the task “{task}”.", config, examples, {}, text)
 
 
 @cache

@@ -119,7 +119,7 @@ def _extras(lm: TrainedModel, answer: str) -> dict[str, Any]:
 
 
 def _concluded(lm: TrainedModel, reading: Reading, trace: Any) -> dict[str, Any]:
-    """The picture that was read, and what the model made of it."""
+    """The picture that was read, which position read each of its pixels, and what the model made of it."""
     if reading.picture is None:
         return {}
     pictures = [("read", reading.picture)]
@@ -127,7 +127,9 @@ def _concluded(lm: TrainedModel, reading: Reading, trace: Any) -> dict[str, Any]
     if rebuilt is not None:
         pictures.append(("rebuilt", rebuilt[0]))
     levels = [(title, (255 * picture.clamp(0, 1)).round().int().tolist()) for title, picture in pictures]
-    return {"pictures": [{"title": title, "levels": rows} for title, rows in levels]}
+    places = lm.task.places()
+    read_by = {} if places is None else {"places": places.tolist()}
+    return {"pictures": [{"title": title, "levels": rows} for title, rows in levels], **read_by}
 
 
 def _focus(reading: Reading) -> dict[str, int]:

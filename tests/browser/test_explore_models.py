@@ -85,13 +85,13 @@ def test_a_pooled_answer_has_class_probabilities_and_no_steps(lab: Lab, runs: Pa
     assert all(agrees(shown, p.item()) for (_, shown), p in zip(top(lab), best.values, strict=True))
     expect(lab.stage.locator(".steps")).to_be_hidden()
     expect(lab.stage.locator(".step")).to_be_hidden()
-    expect(lab.stage.locator(".pictures figure")).to_have_count(1)
+    expect(lab.stage.locator(".pictures figcaption")).to_have_text(["read", "where [CLS] looks"])
 
 
 def test_an_autoencoder_shows_both_pictures_and_no_output_view(lab: Lab, runs: Path) -> None:
     lab, lm = open_run(lab, runs, "digits-autoencoder", text="2")
     assert views(lab) == ["grid", "head", "lines", "numbers"]
-    expect(lab.stage.locator(".pictures figcaption")).to_have_text(["read", "rebuilt"])
+    expect(lab.stage.locator(".pictures figcaption")).to_have_text(["read", "rebuilt", "where row 1 looks"])
     picture = lm.read("2").picture
     assert picture is not None
     pixels = lab.pixels('.pictures canvas[aria-label="read"]')

@@ -63,6 +63,12 @@ class Pictures(Task):
             raise ValueError(f"{text.strip()[:40]!r} is the number of no picture; type one from 1 to {n:,}")
         return self._reading(int(text))
 
+    def places(self) -> Tensor:
+        """A [CLS] before the parts reads no pixel."""
+        first = self.dictates()["max_len"] - self.cut.count
+        at = torch.arange(first, first + self.cut.count).float()
+        return self.cut.join(at[None, :, None].expand(1, -1, self.cut.size))[0].long()
+
     @abstractmethod
     def _reading(self, number: int) -> Reading: ...
 

@@ -89,6 +89,10 @@ class Task(ABC):
         """Logits [picture, position, channel] as pictures [picture, row, column] in 0..1, if such."""
         return None
 
+    def places(self) -> Tensor | None:
+        """The position [row, column] that reads each pixel of a picture, where the task reads pictures."""
+        return None
+
     def learnt(self) -> dict[str, Any]:
         """JSON values that the task took from its data, as a vocabulary; kept with the model."""
         return {}

@@ -58,13 +58,17 @@ class Stage {
     this.stepBar = el("div", { class: "step" }, [el("span", { class: "choice-label", text: "step", "aria-hidden": "true" }), this.slider, this.stepText]);
     this.panel = el("div", { class: "panel" });
     this.translation = el("p", { class: "translation" });
-    this.pictures = new Pictures();
+    this.pictures = new Pictures(this);
     this.root = el("div", { class: "stage" }, [
       el("div", { class: "story" }, [this.notice, el("div", { class: "actions" }, [this.swap, this.all, this.take, this.copy])]),
       this.translation,
-      this.pictures.root,
-      el("div", { class: "bar" }, [this.viewChoice.root, this.stackChoice.root, this.stepBar]),
-      el("div", { class: "bar" }, [this.layerChoice.root, this.headChoice.root, this.showChoice.root, this.rangeChoice.root, this.sortChoice.root]),
+      el("div", { class: "controls" }, [
+        el("div", { class: "bars" }, [
+          el("div", { class: "bar" }, [this.viewChoice.root, this.stackChoice.root, this.stepBar]),
+          el("div", { class: "bar" }, [this.layerChoice.root, this.headChoice.root, this.showChoice.root, this.rangeChoice.root, this.sortChoice.root]),
+        ]),
+        this.pictures.root,
+      ]),
       this.panel,
     ]);
     this.host.append(el("style", { text: STYLE }), this.root);
@@ -251,7 +255,7 @@ class Stage {
     this.notice.replaceChildren(...caption(this));
     this.translation.replaceChildren(...translationOf(this.data.header));
     this.translation.classList.toggle("wraps", (this.data.header.see || "").length > LONG_SENTENCE);
-    this.pictures.draw(this.data.header.pictures || []);
+    this.pictures.draw();
   }
 
   copyLink() {

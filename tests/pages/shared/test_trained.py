@@ -157,6 +157,16 @@ def test_the_picture_that_was_read_comes_with_what_was_rebuilt_and_no_output_vie
     assert steps_of(found, torch.zeros(8, 8)) == []
 
 
+def test_each_pixel_says_which_position_reads_it(runs: Path) -> None:
+    rows = header_of(subject(runs, "digits-classifier", "1"))
+    assert rows["places"] == [[row] * 8 for row in range(1, 9)]  # [CLS] is position 0
+    patches = subject(runs, "digits-autoencoder", "1", parts="4x4")
+    names = labels(patches, "encoder")
+    places = header_of(patches)["places"]
+    for row, column in [(0, 0), (3, 4), (4, 3), (7, 7)]:
+        assert names[places[row][column]] == f"patch {row // 4 + 1},{column // 4 + 1}"
+
+
 def test_what_a_task_cannot_read_is_refused_in_its_words(runs: Path) -> None:
     model = write_run(runs, "digits-classifier")
     for text in ("0", "99999", "five", "", "-1"):
