@@ -43,7 +43,8 @@ class Board {
     this.take.classList.toggle("absent", this.header.keep === false);
     this.status.classList.toggle("absent", this.header.keep === false);
     this.theme = themeOf(this.root);
-    const signature = JSON.stringify([part, board.rows], (name, value) => (value instanceof Framed ? value.shape.slice(-2) : name === "colour" || name === "changed" ? undefined : value));
+    const moving = (name, value) => name === "colour" || name === "changed" || (name === "values" && typeof value === "string");
+    const signature = JSON.stringify([part, board.rows], (name, value) => (value instanceof Framed ? value.shape.slice(-2) : moving(name, value) ? undefined : value));
     if (signature !== this.signature) this.build(board);
     else this.each((panel, spec) => panel.update(spec));
     this.signature = signature;
