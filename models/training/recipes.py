@@ -27,9 +27,11 @@ class Recipe:
     keeps_run: bool = False
 
 
-_SHAKESPEARE = "It writes lines that look like Shakespeare's and mean little."
-_TWO_CPU = {"threads": 2}
-_LONG = {"source": "tiny-shakespeare"}
+_ALONE = {"threads": 1}  # the same numbers on any machine of this kind
+_TEXT = {"source": "tiny-shakespeare"}
+_LONG = {"steps": 1200, "batch_size": 8, "learning_rate": 4e-3, **_ALONE}
+_NONSENSE = "It writes lines that look like Shakespeare's and mean little."
+_SPEECH = "First Citizen:\nBefore we proceed any further, hear me speak.\n\nAll:\nSpeak, speak.\n"
 
 RECIPES: dict[str, Recipe] = {
     "induction": Recipe(
@@ -40,8 +42,32 @@ RECIPES: dict[str, Recipe] = {
             ("short", "abcdabcd", "each letter of the second half looks behind its first self"),
             ("broken", "kWmPzqkWmPzX", "a letter that never was has nowhere to look"),
         ),
-        training=_TWO_CPU,
+        training={"steps": 800, **_ALONE},
         keeps_run=True,
+    ),
+    "shakespeare": Recipe(
+        task="language-model",
+        summary="Writes Shakespeare letter by letter",
+        examples=(
+            ("speak", "First Citizen:\nBefore we proceed any", "which letters a head looks back to"),
+            ("romeo", "ROMEO:\nBut soft, what light through yonder", "the name in capitals, then a line"),
+            ("spaces", "To be, or not to be, that is the", "heads that look at the last space"),
+        ),
+        options=_TEXT,
+        training={"steps": 2000, "learning_rate": 3e-3, "warmup_steps": 100, **_ALONE},
+        limits=_NONSENSE,
+    ),
+    "masked": Recipe(
+        task="masked",
+        summary="Tells hidden words from those around them, as BERT does",
+        examples=(
+            ("cross", "the animal did not cross the [MASK] because it was too tired", "what is crossed?"),
+            ("pronoun", "the animal did not cross the street because [MASK] was too wide", "it, not they"),
+            ("number", "the [MASK] did not read the letters because they were too long", "who reads?"),
+        ),
+        options={"vocabulary": 2000},
+        training={"steps": 3000, "batch_size": 64, **_ALONE},
+        limits="It knows the sentences of its own grammar only.",
     ),
     "sentiment": Recipe(
         task="sentiment",
@@ -49,20 +75,38 @@ RECIPES: dict[str, Recipe] = {
         examples=(
             ("contrast", "the plot was dull , but the acting was superb .", "what follows but decides"),
             ("negation", "the story was not good .", "not turns good round"),
+            ("anything but", "the acting was anything but boring .", "two words that turn the third round"),
             ("although", "although the music was lovely , the ending was weak .", "the main clause decides"),
         ),
-        training=_TWO_CPU,
+        training=_ALONE,
+        limits="It knows the words and patterns of its own corpus only.",
     ),
     "digits-autoencoder": Recipe(
         task="digits-autoencoder",
-        summary="Rebuilds 8 x 8 pictures of digits from their rows, some of them hidden",
-        examples=(("first", "1", "the picture and what it became"), ("another", "7", "another hand")),
-        training=_TWO_CPU,
+        summary="Rebuilds 8 x 8 pictures of digits from their rows",
+        examples=(("first", "1", "the picture, and what it became"), ("another", "7", "another hand")),
+        training=_ALONE,
     ),
     "digits-classifier": Recipe(
         task="digits-classifier",
         summary="Says which digit an 8 x 8 picture shows",
         examples=(("first", "1", "the rows that [CLS] looks at"), ("another", "7", "another digit")),
-        training=_TWO_CPU,
+        training=_ALONE,
+    ),
+    "long-memory": Recipe(
+        task="long-context",
+        summary="Transformer-XL on letters of Shakespeare: a segment, and a memory of the one before",
+        examples=(("speech", _SPEECH, "heads that look beyond their segment, into the memory"),),
+        options={**_TEXT, "attention": "transformer-xl"},
+        training=_LONG,
+        limits=_NONSENSE,
+    ),
+    "sparse": Recipe(
+        task="long-context",
+        summary="Sparse attention on letters of Shakespeare: a block, and the last letters of earlier ones",
+        examples=(("speech", _SPEECH, "columns that all later blocks look at"),),
+        options={**_TEXT, "attention": "fixed"},
+        training=_LONG,
+        limits=_NONSENSE,
     ),
 }
