@@ -14,7 +14,7 @@ TINY = {
     "steps": 60, "batch_size": 16, "held_out": 32, "n_snapshots": 8, "threads": 1,
 }  # fmt: skip
 ENDLESS = {**TINY, "steps": 1_000_000}
-TRAINING_SECONDS = 90_000
+TRAINING_SECONDS = 120_000  # milliseconds; the first page of a server also waits for torch
 
 
 class TrainPage(BoardPage):
@@ -24,7 +24,7 @@ class TrainPage(BoardPage):
         super().__init__(page, "train")
 
     def wait(self) -> "TrainPage":
-        self.board.wait_for()
+        self.board.wait_for(timeout=TRAINING_SECONDS)
         self.settle()
         return self
 
@@ -67,8 +67,8 @@ class RunsPage(BoardPage):
         return self.wait()
 
     def wait(self) -> "RunsPage":
-        self.table.wait_for()
-        self.board.wait_for()
+        self.table.wait_for(timeout=TRAINING_SECONDS)
+        self.board.wait_for(timeout=TRAINING_SECONDS)
         self.settle()
         return self
 
