@@ -156,18 +156,18 @@ def _widget(
 ) -> None:
     """The widget for a setting, by the kind of its default."""
     key, default = state.key(info.name, name), settings.defaults(info)[name]
-    about = about[:1].upper() + about[1:] if about else None  # type: ignore[assignment]
+    tip = about[:1].upper() + about[1:] or None
     if choices:
-        st.selectbox(label, list(choices), key=key, help=about)
+        st.selectbox(label, list(choices), key=key, help=tip)
     elif isinstance(default, bool):
-        st.toggle(label, key=key, help=about)
+        st.toggle(label, key=key, help=tip)
     elif isinstance(default, int):
         low, high = _SIZE_LIMITS.get(name, (low, high))
-        st.number_input(label, _whole(low), _whole(high), step=1, key=key, help=about)
+        st.number_input(label, _whole(low), _whole(high), step=1, key=key, help=tip)
     elif isinstance(default, float):
-        st.number_input(label, _real(low), _real(high), step=None, format="%.6g", key=key, help=about)
+        st.number_input(label, _real(low), _real(high), step=None, format="%.6g", key=key, help=tip)
     else:
-        st.text_input(label, key=key, help=about, max_chars=2_000)
+        st.text_input(label, key=key, help=tip, max_chars=2_000)
 
 
 def _whole(bound: float | None) -> int | None:

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from pages.shared.training.catalogue import TaskInfo
-from pages.shared.training.settings import Values, size_names
+from pages.shared.training.settings import Values
 
 
 def laptop(info: TaskInfo) -> Values:
@@ -23,8 +23,8 @@ def minutes(info: TaskInfo) -> Values:
 def gpu(info: TaskInfo) -> Values:
     """nanoGPT's size for characters of Shakespeare, in bfloat16, at least 2,000 steps."""
     sizes: dict[str, Any] = {"n_layers": 6, "n_heads": 6, "d_model": 384, "dropout": 0.2}
-    if "max_len" in size_names(info):
-        sizes["max_len"] = 256
+    if info.group == "Language" and any(option.name == "length" for option in info.options):
+        sizes["length"] = 256
     training = {
         "steps": max(2_000, info.training.get("steps", 0)),
         "batch_size": 64,
