@@ -54,7 +54,7 @@ class TrainingConfig:
     batch_size: examples of one step, read in `accumulation` pieces that together give the same gradient.
     learning_rate: the highest. clip: the longest gradient, 0 for any. schedule: "warm-up" is that of Vaswani
     et al. 2017, 5.3, scaled to its peak; final_rate: the share of the peak where "cosine" ends.
-    threads: of the CPU, 0 for PyTorch's own choice. validate_every: steps, 0 for about 20 times a run.
+    threads: of the CPU, 0 for PyTorch's own choice. validate_every: steps, 0 for up to 20 times a run.
     held_out: examples that validation reads. checkpoint_seconds: between two checkpoints.
 
     Raises ValueError, with value, rule and remedy, for numbers that train nothing.
@@ -95,8 +95,17 @@ class TrainingConfig:
 
     @property
     def validation_interval(self) -> int:
-        """Steps between two validations."""
-        return self.validate_every or max(1, self.steps // 20)
+        """Steps between two validations.
+
+        Left to itself, about a twentieth of the run; more, but a quarter at the most, where validating would
+        take over a sixth of the time: it reads each held-out example twice, a step reads, and writes
+        gradients, for three times the price of reading.
+        """
+        if self.validate_every:
+            return self.validate_every
+        price = 2 / 3 * self.held_out / self.batch_size  # of a validation, in steps
+        affordable = min(math.ceil(6 * price), self.steps // 4)
+        return max(1, self.steps // 20, affordable)
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values, ready for JSON."""

@@ -33,7 +33,7 @@ from models.training.loop import Record, Training
 
 MOST_LINES = 3_500
 """Of metrics.jsonl; those of validations come on top."""
-_MOST_EVENTS = 500
+_MOST_EVENTS = 250
 _FLUSH_SECONDS = 0.5
 _CHECKPOINT_SHARE = 0.02  # of the time, that checkpoints may take at the most
 

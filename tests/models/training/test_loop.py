@@ -153,8 +153,8 @@ def test_validation_is_the_mean_over_the_same_held_out_examples():
 
 
 def test_records_are_rich_at_their_own_steps_only():
-    records = list(Training(config(steps=40, n_snapshots=5, validate_every=0)))
-    assert [r.step for r in records if r.validation] == list(range(2, 41, 2))
+    records = list(Training(config(steps=40, n_snapshots=5, validate_every=4)))
+    assert [r.step for r in records if r.validation] == list(range(4, 41, 4))
     assert [0, *(r.step for r in records if r.snapshot)] == snapshot_steps(40, 5)
     last = records[-1].snapshot["decoder.0.self.pattern"]
     assert last.dtype == torch.float16
@@ -197,6 +197,20 @@ def test_a_sentence_says_where_the_run_trains(monkeypatch):
     training = Training(config(compile=True))
     assert "without torch.compile, as it needs a C++ compiler" in training.chosen
     assert math.isfinite(next(training).loss)
+
+
+@pytest.mark.parametrize(
+    ("changes", "interval"),
+    [
+        ({"steps": 1_000}, 50),  # 20 times
+        ({"steps": 1_000, "validate_every": 7}, 7),
+        ({"steps": 600, "batch_size": 12}, 86),  # 14 steps' price each: a sixth of the time
+        ({"steps": 40, "batch_size": 4}, 10),  # dear, but four times at the least
+        ({"steps": 3, "batch_size": 4}, 1),
+    ],
+)
+def test_validations_are_as_many_as_the_time_allows(changes, interval):
+    assert TrainingConfig(**{"held_out": 256, "batch_size": 64, **changes}).validation_interval == interval
 
 
 @pytest.mark.parametrize(("steps", "n"), [(1, 2), (5, 40), (100, 40), (2_000, 40), (100_000, 12), (9, 2)])
