@@ -49,7 +49,8 @@ def main(arguments: list[str] | None = None) -> int:
 
 def _attend(folder: Path, parent: Identity | None) -> int:
     """The life of the process between its two locks: the run's, which it has, and a slot's."""
-    with Watch(folder, read_status(folder), parent=parent) as watch, _heeding_signals(watch):
+    watch = Watch(folder, read_status(folder), parent=parent)
+    with _heeding_signals(watch), watch:
         try:
             slot = _wait_for_slot(watch)
         except Exception as error:
@@ -113,7 +114,8 @@ def train_here(folder: RunFolder, on_record: Callable[[Record], None] | None = N
                 read_status(folder.path), steps=steps, queued_at=now, session="", keep_going=True
             )
             (folder.path / REQUEST).unlink(missing_ok=True)
-            with Watch(folder.path, before) as watch, _heeding_signals(watch):
+            watch = Watch(folder.path, before)
+            with _heeding_signals(watch), watch:
                 return work(watch, on_record)
     except Timeout:
         raise JobRefused(f"run {folder.name!r} trains in another process; stop it first") from None
@@ -189,4 +191,7 @@ def _is_out_of_memory(error: Exception) -> bool:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    code = main()
+    sys.stdout.flush()
+    sys.stderr.flush()
+    os._exit(code)  # all is written: taking PyTorch apart would only keep the slot from the next
