@@ -8,6 +8,7 @@ import pytest
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Browser, Page, expect
 
+from models.data.tasks import make_task
 from tests.browser.test_lab_pages import overflow
 from tests.browser.training import TINY, RunsPage, TrainPage
 
@@ -80,7 +81,9 @@ def test_several_runs_are_compared_and_only_what_differs_is_told(runs: RunsPage,
     runs.settle()
     assert runs.panel("loss, held out").locator("path[stroke]").count() == 2
     differences = runs.page.locator(".table-box[data-rows]").nth(1)
-    assert differences.locator("tbody tr").all_inner_texts() == ["learning_rate\t0.003\t0.02"]
+    assert differences.locator("tbody th").all_inner_texts() == ["learning_rate"]
+    rates = differences.locator("tbody td").all_inner_texts()
+    assert sorted(rates) == sorted(["0.02", f"{make_task('reverse').training['learning_rate']:g}"])
     assert sorted(runs.link()["runs"].split(".")) == sorted(trained)
 
 
