@@ -40,7 +40,7 @@ RECIPES: dict[str, Recipe] = {
         examples=(
             ("twice", "RtnuOIVwNfpRtnuOIVwNfp", "the diagonal in the second half: an induction head"),
             ("short", "abcdabcd", "each letter of the second half looks behind its first self"),
-            ("broken", "kWmPzqkWmPzX", "a letter that never was has nowhere to look"),
+            ("broken", "kBmPzqkBmPzU", "a letter that never was has nowhere to look"),
         ),
         training={"steps": 800, **_ALONE},
         keeps_run=True,
