@@ -1,0 +1,103 @@
+"""What ships is what its cards say, and is made by the recipes that stand beside it."""
+
+import json
+from pathlib import Path
+
+import pytest
+import torch
+
+from models import load_model
+from models.data.tasks import generator_of
+from models.training import zoo
+from models.training.config import TrainingConfig
+from models.training.folder import RunFolder
+from models.training.recipes import RECIPES
+from models.zoo.cards import CARD, SHIPPED, read_card
+from viz_core.measures import induction_score
+
+NAMES = sorted(RECIPES)
+TARGETS = {
+    "induction": ("second half", 0.99),
+    "sentiment": ("accuracy, negated", 0.98),
+    "digits-classifier": ("accuracy", 0.96),
+    "masked": ("hidden words", 0.6),
+}
+"""Of the held-out scores, the least that is promised; what is random or most frequent scores far below."""
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_card_states_what_another_needs_to_judge_and_repeat(name: str):
+    card = read_card(SHIPPED / name / CARD)
+    training = card["training"]
+    assert card["name"] == name and card["task"]["name"] == RECIPES[name].task
+    assert training["command"] == f"python -m models.training.zoo {name}"
+    assert training["seconds"] > 0 and training["machine"] and training["step"] == training["steps"]
+    how = {key: value for key, value in training.items() if key in TrainingConfig().to_dict()}
+    wanted = TrainingConfig(**{**zoo.make_task(RECIPES[name].task).training, **RECIPES[name].training})
+    assert TrainingConfig.from_dict(how) == wanted
+    assert card["metrics"]["loss"] >= 0 and len(card["metrics"]) > 1
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_example_can_be_traced(name: str):
+    lm = load_model(name)
+    assert lm.card["examples"]
+    for example in lm.card["examples"]:
+        trace = lm.trace(example["text"])
+        stack = lm.card["showcase"]["stack"]
+        pattern = trace[f"{stack.split('.')[0]}.{lm.card['showcase']['layer']}.self.pattern"]
+        rows = pattern.sum(dim=-1)
+        torch.testing.assert_close(rows, torch.ones_like(rows), rtol=0, atol=1e-5)
+        assert example["label"] and example["see"]
+
+
+@pytest.mark.parametrize("name", sorted(TARGETS))
+def test_scores_hold_on_examples_drawn_anew(name: str):
+    lm, (score, least) = load_model(name), TARGETS[name]
+    held_out = lm.task.batch(generator_of(77, 0), 300, held_out=True)
+    assert lm.task.score(lm.model, held_out)[score] >= least
+
+
+def test_the_autoencoder_beats_as_many_principal_components_as_it_is_wide():
+    lm = load_model("digits-autoencoder")
+    held_out = lm.task.batch(generator_of(77, 0), 300, held_out=True)
+    scores = lm.task.score(lm.model, held_out)
+    assert scores["error (share of variance)"] < 0.01
+    assert scores["error (share of variance)"] < scores["error of PCA"]
+
+
+def test_the_shipped_run_shows_an_induction_head_being_born():
+    run = RunFolder(SHIPPED / "induction" / zoo.RUN)
+    tokens, steps = run.probe()["tokens"]["decoder"], run.snapshots()
+    patterns = [run.snapshot(step)["decoder.1.self.pattern"].float().numpy() for step in steps]
+    scores = [induction_score(pattern, tokens) for pattern in patterns]
+    assert steps[0] == 0 and scores[0].max() < 0.1
+    assert scores[-1].max() >= 0.8
+    assert run.metrics()[-1]["step"] == steps[-1] == run.config().training.steps
+
+
+def test_all_that_ships_fits_in_sixteen_megabytes():
+    assert sum(path.stat().st_size for path in SHIPPED.rglob("*") if path.is_file()) < 16 << 20
+
+
+def test_a_recipe_is_trained_and_written_with_its_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    short = {"steps": 4, "batch_size": 4, "held_out": 8, "threads": 1}
+    recipe = zoo.RECIPES["induction"]
+    monkeypatch.setitem(zoo.RECIPES, "induction", zoo.replace(recipe, training=short))
+    zoo.train("induction", tmp_path)
+    lm = load_model(tmp_path / "induction")
+    assert lm.card["training"]["steps"] == 4 and lm.card["summary"] == recipe.summary
+    run = RunFolder(tmp_path / "induction" / zoo.RUN)
+    assert run.snapshots()[0] == 0 and run.checkpoint() is None
+    assert json.loads((run.path / "status.json").read_text())["state"] == "finished"
+    kept = sorted(path.name for path in run.path.iterdir())
+    assert kept == [
+        "config.json", "metrics.jsonl", "probe.json", "samples.jsonl", "snapshots", "status.json", "task.json",
+    ]  # fmt: skip
+
+
+def test_an_unknown_name_is_refused(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]):
+    monkeypatch.setattr("sys.argv", ["zoo", "parrot"])
+    with pytest.raises(SystemExit):
+        zoo.main()
+    assert "no model is named parrot; choose from induction" in capsys.readouterr().err
