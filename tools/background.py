@@ -28,9 +28,7 @@ def free_port() -> int:
 
 
 @contextlib.contextmanager
-def serving(
-    command: Sequence[str], port: int, folder: Path, log: Path, **settings: str
-) -> Iterator[Server]:
+def serving(command: Sequence[str], port: int, folder: Path, log: Path, **settings: str) -> Iterator[Server]:
     """Run `command` in `folder` until the block ends; enter the block when the Streamlit at `port` answers.
 
     `settings` are variables of its environment.

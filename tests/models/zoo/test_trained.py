@@ -151,7 +151,7 @@ def change(path, **changes):
             {"task": {"name": "reverse", "options": {"length": 5}}},
             "max_len=11 is what task 'reverse' needs, but the model has max_len=13; choose the description",
         ),
-        ({"task": {"name": "digits-classifier", "options": {}}}, "has no valid task: it lacks 'classes'"),
+        ({"task": {"name": "digits-classifier", "options": {}}}, "classes=None are no names"),
     ],
 )
 def test_a_task_that_the_model_cannot_do_is_refused(folder, run, changes, text):
