@@ -17,10 +17,11 @@ if TYPE_CHECKING:
 TRAIN, EXPLORE = "pages/train/page.py", "pages/explore.py"
 
 
-def draw(run: Run, status: Status) -> None:
-    """The buttons of a run; those that would change a shipped one are left out."""
+def draw(run: Run, status: Status, *, name: str) -> None:
+    """The name and the buttons of a run; those that would change a shipped one are left out."""
     has_model = run.shipped or (run.folder.path / "checkpoint.safetensors").is_file()
     with st.container(horizontal=True, vertical_alignment="center", key="runs_actions"):
+        st.markdown(f"**{words.plain(name)}**", width="content")
         if has_model:
             st.page_link(EXPLORE, label="Open in Explore", query_params={"model": run.model_link})
         link = _settings_link(run)

@@ -10,7 +10,7 @@ from pages.runs import actions, compare, listing, scrubber, state, try_it
 from pages.shared.lab.board import board
 from pages.shared.problems import say
 from pages.shared.table.component import table
-from pages.shared.training import runs, words
+from pages.shared.training import runs
 from pages.shared.training.message import message
 from pages.shared.training.runs import Run
 from viz_core.boards import Board
@@ -40,11 +40,9 @@ def page() -> None:
 
 def _one(run: Run) -> None:
     status = listing.status_of(run)
-    with st.container(horizontal=True, vertical_alignment="center", key="runs_name"):
-        st.markdown(f"**{words.plain(_name(run))}**", width="content")
-        if status.sentence and status.state != "finished":
-            st.text(status.sentence, width="content")
-    actions.draw(run, status)
+    actions.draw(run, status, name=_name(run))
+    if status.sentence and status.state != "finished":
+        st.text(status.sentence)
     shown = scrubber.scrubbed(run)
     _board(shown, part=run.id, link={"runs": run.id}, at=_at(shown))
     if "takeaway" in st.session_state:

@@ -42,7 +42,7 @@ def board_of(run: Run, entries: Sequence[dict[str, Any]], *, steps: int, task: s
     )
     top: list[Panel] = [curves.loss_curves(entries, x, **more)]
     top.append(scores or curves.score_curves(entries, x, **more))
-    large = heads.large(rows, sharpest(rows))
+    large = heads.large(rows, best(scores) if scores else sharpest(rows))
     if large is not None:
         top.append(large)
     made = _pictures(run) if not rows or single else []
@@ -70,6 +70,12 @@ def induction_curves(
         return None
     title, at = "induction score of every head", np.maximum(frames, 1)
     return Curves(title=title, x=x, lines=lines, x_label="step", log_x=True, y_range=(0, 1), at=at)
+
+
+def best(scores: Curves) -> str:
+    """The head with the highest score at the last snapshot."""
+    last = [line.y[np.isfinite(line.y)][-1] for line in scores.lines]
+    return scores.lines[int(np.argmax(last))].name
 
 
 def sharpest(rows: Sequence[Sequence[Panel]]) -> str:

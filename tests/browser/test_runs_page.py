@@ -95,7 +95,7 @@ def test_a_run_is_renamed_as_it_is_typed(runs: RunsPage, trained: list[str]) -> 
     runs.page.get_by_role("textbox", name="Name").press("Enter")
     runs.page.get_by_role("button", name="Rename", exact=True).click()
     expect(runs.row(trained[0]).locator("th")).to_have_text(name)
-    expect(runs.page.locator(".st-key-runs_name")).to_contain_text(name)
+    expect(runs.page.locator(".st-key-runs_actions")).to_contain_text(name)
 
 
 def test_a_run_is_deleted_only_when_it_is_said_twice(runs: RunsPage, new_page: NewPage) -> None:
