@@ -67,6 +67,11 @@ def at_step(run_id: str, step: int) -> Callable[[], bool]:
     return lambda: jobs.status(run_id).step >= step
 
 
+def checkpointed_step(run_id: str) -> int:
+    checkpoint = jobs.run_folder(run_id).checkpoint()
+    return 0 if checkpoint is None else checkpoint.step
+
+
 def test_two_jobs_train_one_after_the_other(root: Path) -> None:
     first, second = jobs.submit(make()), jobs.submit(make())
     until(at_step(first, 1), START_SECONDS)
@@ -164,7 +169,7 @@ def test_a_killed_server_leaves_no_orphan_but_those_that_are_to_go_on(
 
 
 def test_a_killed_run_ends_as_one_that_was_never_killed(root: Path) -> None:
-    config = make(steps=150, validate_every=75, checkpoint_seconds=0.1)
+    config = make(steps=300, validate_every=150, checkpoint_seconds=0.1)
     whole = create_run(config, path=root.parent / "whole")
     n_threads = torch.get_num_threads()
     try:
@@ -172,7 +177,8 @@ def test_a_killed_run_ends_as_one_that_was_never_killed(root: Path) -> None:
     finally:
         torch.set_num_threads(n_threads)
     run_id = jobs.submit(config)
-    until(at_step(run_id, 30), START_SECONDS)
+    # What it says of itself comes once a second, too late to be sure that it still trains.
+    until(lambda: checkpointed_step(run_id) > 0, START_SECONDS)
     process = jobs.status(run_id).process
     assert process is not None
     os.kill(process.pid, signal.SIGKILL)
