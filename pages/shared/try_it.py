@@ -57,7 +57,7 @@ def _continuation() -> None:
         "Temperature", 0.0, 2.0, 0.8, 0.1, key="temperature",
         help="Logits are divided by it before the softmax; 0: always the most probable next token",
     )  # fmt: skip
-    middle.slider("Tokens to write", 1, MOST_NEW, 40, key="n_new", help="No more than the model can read")
+    middle.slider("Tokens to write", 1, MOST_NEW, 40, key="n_new", help="At most half of what the model can read")
     right.button("Continue", on_click=_continue, width="stretch")
 
 
@@ -69,7 +69,8 @@ def _continue() -> None:
 
     def write() -> str:
         lm = cache.trained(model)
-        more = lm.generate(text, max_new_tokens=min(most, lm.config.max_len - 1), **chance)
+        at_once = max(1, lm.config.max_len // 2)  # the other half is what it goes on from
+        more = lm.generate(text, max_new_tokens=min(most, at_once), **chance)
         return lm.fitted(text, more)
 
     try:
