@@ -57,7 +57,9 @@ def _continuation() -> None:
         "Temperature", 0.0, 2.0, 0.8, 0.1, key="temperature",
         help="Logits are divided by it before the softmax; 0: always the most probable next token",
     )  # fmt: skip
-    middle.slider("Tokens to write", 1, MOST_NEW, 40, key="n_new", help="At most half of what the model can read")
+    middle.slider(
+        "Tokens to write", 1, MOST_NEW, 40, key="n_new", help="At most half of what the model can read"
+    )
     right.button("Continue", on_click=_continue, width="stretch")
 
 
