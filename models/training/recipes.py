@@ -14,6 +14,7 @@ _FEW = "It is small and was trained for minutes: a model to look into, not to wo
 class Recipe:
     """A task with its options, what differs from the task's own sizes and training, and words for the card.
 
+    showcase: the view that Explore opens with, of the head whose story the first example tells.
     keeps_run: the run's curves and snapshots ship, too, so that its heads can be watched as they form.
     """
 
@@ -24,9 +25,15 @@ class Recipe:
     sizes: dict[str, Any] = field(default_factory=dict)
     training: dict[str, Any] = field(default_factory=dict)
     limits: str = _FEW
+    showcase: dict[str, Any] = field(default_factory=dict)
     keeps_run: bool = False
 
 
+def _first(view: str, stack: str, layer: int, head: int, **more: Any) -> dict[str, Any]:
+    return {"view": view, "stack": f"{stack}.self", "layer": layer, "head": head, **more}
+
+
+_CLS = {"query": 0, "pinned": "query"}
 _ALONE = {"threads": 1}  # the same numbers on any machine of this kind
 _TEXT = {"source": "tiny-shakespeare"}
 _LONG = {"steps": 1200, "batch_size": 8, "learning_rate": 4e-3, **_ALONE}
@@ -38,10 +45,15 @@ RECIPES: dict[str, Recipe] = {
         task="induction",
         summary="Two layers that learnt to look up what came after a letter the first time",
         examples=(
-            ("twice", "RtnuOIVwNfpRtnuOIVwNfp", "the diagonal in the second half: an induction head"),
-            ("short", "abcdabcd", "each letter of the second half looks behind its first self"),
-            ("broken", "kBmPzqkBmPzU", "a letter that never was has nowhere to look"),
+            (
+                "twice",
+                "RtnuOIVwNfpRtnuOIVwNfp",
+                "lower diagonal: each letter looks at what followed its first self",
+            ),
+            ("short", "abcdabcd", "the second a looks at b, which followed the first"),
+            ("broken", "kBmPzqkBmPzU", "U is new: there is nothing to look up"),
         ),
+        showcase=_first("head", "decoder", 1, 0),
         training={"steps": 800, **_ALONE},
         keeps_run=True,
     ),
@@ -49,10 +61,15 @@ RECIPES: dict[str, Recipe] = {
         task="language-model",
         summary="Writes Shakespeare letter by letter",
         examples=(
-            ("speak", "First Citizen:\nBefore we proceed any", "which letters a head looks back to"),
-            ("romeo", "ROMEO:\nBut soft, what light through yonder", "the name in capitals, then a line"),
-            ("spaces", "To be, or not to be, that is the", "heads that look at the last space"),
+            ("speak", "First Citizen:\nBefore we proceed any", "itizen looks back at C: how its word began"),
+            (
+                "romeo",
+                "ROMEO:\nBut soft, what light through yonder",
+                "layer 2, head 0 looks at where the line began",
+            ),
+            ("spaces", "To be, or not to be, that is the", "layer 0, head 3 looks at the letter before"),
         ),
+        showcase=_first("head", "decoder", 1, 1),
         options=_TEXT,
         training={"steps": 2000, "learning_rate": 3e-3, "warmup_steps": 100, **_ALONE},
         limits=_NONSENSE,
@@ -61,10 +78,23 @@ RECIPES: dict[str, Recipe] = {
         task="masked",
         summary="Tells hidden words from those around them, as BERT does",
         examples=(
-            ("cross", "the animal did not cross the [MASK] because it was too tired", "what is crossed?"),
-            ("pronoun", "the animal did not cross the street because [MASK] was too wide", "it, not they"),
-            ("number", "the [MASK] did not read the letters because they were too long", "who reads?"),
+            (
+                "street",
+                "the animal did not cross the [MASK] because it was too tired",
+                "[MASK] asks the verb: what is crossed? Output has the guesses",
+            ),
+            (
+                "pronoun",
+                "the animal did not cross the street because [MASK] was too wide",
+                "what is too wide? [MASK] looks at street; Output says it",
+            ),
+            (
+                "who",
+                "the [MASK] did not read the letters because they were too long",
+                "layer 1, head 1 asks the verb: who reads?",
+            ),
         ),
+        showcase=_first("lines", "encoder", 0, 2),
         options={"vocabulary": 2000},
         training={"steps": 3000, "batch_size": 64, **_ALONE},
         limits="It knows the sentences of its own grammar only.",
@@ -73,30 +103,55 @@ RECIPES: dict[str, Recipe] = {
         task="sentiment",
         summary="Praise or blame: reads reviews, and what negation and contrast make of them",
         examples=(
-            ("contrast", "the plot was dull , but the acting was superb .", "what follows but decides"),
-            ("negation", "the story was not good .", "not turns good round"),
-            ("anything but", "the acting was anything but boring .", "two words that turn the third round"),
-            ("although", "although the music was lovely , the ending was weak .", "the main clause decides"),
+            (
+                "contrast",
+                "the plot was dull , but the acting was superb .",
+                "all look at superb: what follows but decides",
+            ),
+            ("negation", "the story was not good .", "all look at not: it turns good round"),
+            (
+                "anything but",
+                "the acting was anything but boring .",
+                "[CLS] looks at anything: anything but is a not",
+            ),
+            (
+                "although",
+                "although the music was lovely , the ending was weak .",
+                "[CLS] looks at weak: the main clause decides",
+            ),
         ),
+        showcase=_first("lines", "encoder", 1, 0),
         training=_ALONE,
         limits="It knows the words and patterns of its own corpus only.",
     ),
     "digits-autoencoder": Recipe(
         task="digits-autoencoder",
         summary="Rebuilds 8 x 8 pictures of digits from their rows",
-        examples=(("first", "1", "the picture, and what it became"), ("another", "7", "another hand")),
+        examples=(
+            ("a six", "1", "read and rebuilt; a row looks at nearly all rows alike"),
+            ("an eight", "7", "another digit, by the same heads"),
+        ),
+        showcase=_first("grid", "encoder", 0, 6),
         training=_ALONE,
     ),
     "digits-classifier": Recipe(
         task="digits-classifier",
         summary="Says which digit an 8 x 8 picture shows",
-        examples=(("first", "1", "the rows that [CLS] looks at"), ("another", "7", "another digit")),
+        examples=(
+            ("a nine", "6", "[CLS] looks at row 6: one stroke, on the right"),
+            ("a five", "3", "[CLS] looks at row 6 again: a five, too, has one stroke there"),
+            ("an eight", "7", "[CLS] looks at row 5, the waist of the eight"),
+        ),
+        showcase=_first("lines", "encoder", 1, 2, **_CLS),
         training=_ALONE,
     ),
     "long-memory": Recipe(
         task="long-context",
         summary="Transformer-XL on letters of Shakespeare: a segment, and a memory of the one before",
-        examples=(("speech", _SPEECH, "heads that look beyond their segment, into the memory"),),
+        examples=(
+            ("speech", _SPEECH, "a staircase: each segment of 23 letters sees itself and the 23 before"),
+        ),
+        showcase=_first("head", "decoder", 1, 2, range="log"),
         options={**_TEXT, "attention": "transformer-xl"},
         training=_LONG,
         limits=_NONSENSE,
@@ -104,7 +159,8 @@ RECIPES: dict[str, Recipe] = {
     "sparse": Recipe(
         task="long-context",
         summary="Sparse attention on letters of Shakespeare: a block, and the last letters of earlier ones",
-        examples=(("speech", _SPEECH, "columns that all later blocks look at"),),
+        examples=(("speech", _SPEECH, "a block sees itself, and of earlier ones the last letters: columns"),),
+        showcase=_first("head", "decoder", 0, 1, range="log"),
         options={**_TEXT, "attention": "fixed"},
         training=_LONG,
         limits=_NONSENSE,

@@ -50,6 +50,7 @@ def _write(folder: RunFolder, config: RunConfig, recipe: Recipe, name: str, out:
     card["training"]["command"] = shlex.join(["python", "-m", "models.training.zoo", name])
     examples = [{"label": label, "text": text, "see": see} for label, text, see in recipe.examples]
     card |= {"summary": recipe.summary, "limits": recipe.limits, "examples": examples}
+    card["showcase"] |= recipe.showcase
     weights = write_model(out / name, name, model, card)
     if recipe.keeps_run:
         _keep_run(folder, out / name / RUN)
