@@ -36,6 +36,11 @@ class Machine:
         """Whether gradients would get lost in float16's short range, were the loss not scaled."""
         return self.precision == torch.float16 and self.device.type == "cuda"
 
+    @property
+    def works_by_itself(self) -> bool:
+        """Whether a step goes on while Python does something else, as on a GPU."""
+        return self.device.type != "cpu"
+
     def memory_bytes(self) -> int:
         """The most that tensors took on the GPU so far; on the CPU, what the process holds now."""
         if self.device.type == "cuda":

@@ -8,7 +8,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import chain
 from typing import Any
 
 import torch
@@ -78,6 +77,7 @@ class Training(Iterator[Record]):
         self._scaler = torch.amp.GradScaler(self._machine.device.type, enabled=self._machine.scales_loss)
         self._randomness = Randomness(self._machine.device, how.seed)
         self._batches: Iterator[Batch] | None = None
+        self._ready: Batch | None = None
         self._memory = 0
 
     def __next__(self) -> Record:
@@ -85,15 +85,13 @@ class Training(Iterator[Record]):
             self.model.eval()
             raise StopIteration
         start = time.perf_counter()
-        if self._batches is None:
-            self._batches = self._batches_from(self.step)
+        batch = self._next_batch()
         self.step += 1
-        batch = next(self._batches)
         rate = learning_rate(self.config.training, self.step)
         losses, norm = self._update(batch, rate)
-        if self._machine.device.type != "cpu" and self.step < self.config.training.steps:
-            # A GPU is still at this step, and waited for below: meanwhile, make ready the next.
-            self._batches = chain([next(self._batches)], self._batches)
+        if self._machine.works_by_itself and self.step < self.config.training.steps:
+            # It is still at this step, and waited for below: meanwhile, make ready the next.
+            self._ready = self._next_batch()
         values = {name: loss.item() for name, loss in losses.items()}
         self._check_finite(values["loss"])
         norm_value = norm.item()
@@ -131,13 +129,13 @@ class Training(Iterator[Record]):
             self.step, self.seconds = int(values["step"]), float(values["seconds"])
             if values["scaler"]:
                 self._scaler.load_state_dict(values["scaler"])
-        except (RuntimeError, KeyError, TypeError) as error:
+        except (RuntimeError, KeyError, TypeError, ValueError) as error:
             raise ValueError(
                 f"the state is not that of this model and training ({str(error).splitlines()[0][:200]}); "
                 "give the config that it was written with"
             ) from None
         self._randomness.restore(parts["random"])
-        self._batches = None
+        self._batches = self._ready = None
 
     def snapshot(self) -> dict[str, Tensor]:
         """The patterns of the probe now: address -> float16 [head, query, key]."""
@@ -198,9 +196,15 @@ class Training(Iterator[Record]):
                 means[name] = means.get(name, 0.0) + loss.detach() * share
         return means
 
-    def _batches_from(self, step: int) -> Iterator[Batch]:
-        how = self.config.training
-        return self.config.task.batches(how.seed, how.batch_size, step)
+    def _next_batch(self) -> Batch:
+        """The one that was made ready, else the next."""
+        if self._ready is not None:
+            batch, self._ready = self._ready, None
+            return batch
+        if self._batches is None:
+            how = self.config.training
+            self._batches = self.config.task.batches(how.seed, how.batch_size, self.step)
+        return next(self._batches)
 
     def _looks(self) -> dict[str, Any]:
         """What this step's record has beyond numbers of the step itself."""

@@ -11,6 +11,7 @@ from torch.nn.functional import cross_entropy
 from models.data.tasks import IGNORED, generator_of, make_task
 from models.engine.transformer import Transformer
 from models.training.config import TrainingConfig, run_config
+from models.training.devices import Machine
 from models.training.loop import DivergedError, Training
 from models.training.schedule import learning_rate
 from models.training.snapshots import snapshot_bytes, snapshot_steps
@@ -260,3 +261,32 @@ def test_configs_are_the_same_after_a_trip_through_json():
         TrainingConfig.from_dict({"step": 3})
     with pytest.raises(ValueError, match="'task' is missing"):
         type(run).from_dict({"model": {}, "training": {}})
+
+
+@pytest.mark.parametrize("at", [0, 3])
+def test_batches_made_ready_ahead_are_the_same_ones(at, monkeypatch):
+    plain = Training(config())
+    wanted = numbers(plain)
+    monkeypatch.setattr(Machine, "works_by_itself", True)
+    first, second = Training(config()), Training(config())
+    found = [next(first) for _ in range(at)]
+    second.load_state(*first.state())
+    assert numbers([*found, *second]) == wanted
+    assert same_weights(plain, second)
+
+
+def test_going_ahead_does_not_grow_with_the_steps(monkeypatch):
+    monkeypatch.setattr(Machine, "works_by_itself", True)
+    training = Training(config())
+    next(training)
+    source = training._batches
+    list(training)
+    assert training._batches is source
+
+
+@pytest.mark.parametrize("changes", [{"step": "x"}, {"seconds": None}])
+def test_a_state_with_damaged_values_is_refused(changes):
+    training = Training(config())
+    tensors, values = training.state()
+    with pytest.raises(ValueError, match="the state is not that of this model and training"):
+        training.load_state(tensors, {**values, **changes})
