@@ -21,6 +21,8 @@ MAX_VOCABULARY = 50_000
 _MAX_TOKEN = 400  # characters; merging stops long before
 _MAX_ALPHABET = 2_000  # different characters that word pieces begin with
 _PIECE = 1 << 17  # characters tokenized at once
+_LONGEST_WORD = 100  # characters; learning from longer ones takes minutes, and WordPiece reads none of them
+_LONG = re.compile(rf"\S{{{_LONGEST_WORD}}}(?=\S)")
 _INSIDE = "##"  # in front of a piece that does not begin a word (Devlin et al. 2019)
 
 
@@ -67,7 +69,10 @@ class TextTokenizer:
         library = Tokenizer(models.BPE())
         library.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
         trainer = trainers.BpeTrainer(
-            vocab_size=size - len(specials), initial_alphabet=sorted(_BYTES.values()), show_progress=False
+            vocab_size=size - len(specials),
+            initial_alphabet=sorted(_BYTES.values()),
+            max_token_length=_LONGEST_WORD,
+            show_progress=False,
         )
         library.train_from_iterator(texts, trainer)
         merged = library.get_vocab()
@@ -92,7 +97,7 @@ class TextTokenizer:
         trainer = trainers.WordPieceTrainer(
             vocab_size=max(size - len(specials), len(first)), special_tokens=first, show_progress=False
         )
-        library.train_from_iterator(texts, trainer)
+        library.train_from_iterator((_LONG.sub(r"\g<0> ", text) for text in texts), trainer)
         pieces = library.get_vocab()
         vocabulary = [*specials, *sorted(pieces, key=pieces.__getitem__)]
         return cls("wordpiece", vocabulary, n_specials=len(specials), unknown_id=unknown_id)

@@ -28,6 +28,7 @@ SPECIALS = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "[NEXT]", "[OTHER]")
 MASKED_SHARE = 0.15
 _TYPED = re.compile(r"(\[MASK\]|\[SEP\])", re.IGNORECASE)
 _SHOWN = "the animal did not cross the [MASK] because it was too tired"
+_MOST_PROBED = 64  # tokens
 _LEARN_FROM = 50_000  # sentences that word pieces are counted in
 
 
@@ -183,6 +184,9 @@ class Masked(Task):
         if self.source == GRAMMAR and not self.file:
             return _SHOWN
         words = passages_of(self.source, self.file, True).singles[0].split()[: self.length // 4]
+        room = min(self.length, _MOST_PROBED) - 2
+        while len(words) > 1 and len(self.tokenizer.encode(" ".join(words))) > room:
+            words.pop()
         words[len(words) // 2] = SPECIALS[MASK]
         return " ".join(words)
 

@@ -36,6 +36,7 @@ from models.engine.decoding import greedy
 from models.engine.transformer import Transformer
 
 _SAMPLES = 4
+_MOST_PROBED = 64  # tokens a side
 
 
 def make_batch(rows: Sequence[Row]) -> Batch:
@@ -101,7 +102,7 @@ class Translation(Task):
         rng = random_of(generator)
         if self.file:
             pairs = rng.choices(self._table[held_out], k=size)
-            return make_batch([self._file_row(*pair) for pair in pairs])
+            return make_batch([self._file_row(*pair, self.length) for pair in pairs])
         seed = rng.randrange(1 << 62)
         drawn = islice(sample_pairs(seed, "held out" if held_out else "training"), size)
         return make_batch([grammar_row(self._words, pair, rng.choice(pair.directions)) for pair in drawn])
@@ -141,7 +142,8 @@ class Translation(Task):
             row = grammar_row(self._words, showcase(), "en-fr")
             return self._reading(" ".join(showcase().english), row.source, row.target)
         text, translation = self._shown
-        return self._reading(text, self._file_row(text, translation).source, self._encode(translation))
+        row = self._file_row(text, translation, min(self.length, _MOST_PROBED))
+        return self._reading(text, row.source, row.target)
 
     def read(self, text: str) -> Reading:
         """A text to translate; French if more of its words are. Nothing is written yet."""
@@ -182,8 +184,7 @@ class Translation(Task):
     def samples(self, model: Transformer, seed: int) -> list[Sample]:
         """Held-out sentences, and what the model makes of them."""
         if self.file:
-            pairs = self._table.held_out[:_SAMPLES]
-            return [Sample(text, self.answered(model, self.read(text))[1], right) for text, right in pairs]
+            return [self._sample(model, *pair) for pair in self._table.held_out[:_SAMPLES]]
         samples = []
         for pair in (showcase(), showcase("wide"), *islice(sample_pairs(1, "held out"), _SAMPLES - 2)):
             direction = pair.directions[0]
@@ -236,10 +237,14 @@ class Translation(Task):
         short = (pair for pair in self._table.held_out if max(map(len, map(self._encode, pair))) < 32)
         return next(short, min(self._table.held_out, key=lambda pair: max(map(len, pair))))
 
-    def _file_row(self, text: str, translation: str) -> Row:
-        """A pair, cut where it is too long."""
-        source = self._encode(text)[: self.length - 1]
-        target = self._encode(translation)[: self.length - 1]
+    def _sample(self, model: Transformer, text: str, translation: str) -> Sample:
+        """A text of the file, as much of it as the model reads, and what it makes of that."""
+        source = self._file_row(text, translation, self.length).source
+        return Sample(text, self.answered(model, self._reading(text, source, []))[1], translation)
+
+    def _file_row(self, text: str, translation: str, room: int) -> Row:
+        """A pair, cut where a side with its <bos> or <eos> has more than `room` tokens."""
+        source, target = (self._encode(side)[: room - 1] for side in (text, translation))
         return Row([*source, EOS], target, [NOTHING_NAMED] * (len(source) + 1))
 
     def _encode(self, text: str) -> list[int]:

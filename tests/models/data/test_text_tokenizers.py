@@ -144,3 +144,14 @@ def test_a_vocabulary_has_a_size_that_it_can_have(size: int):
     if size > 10:
         with pytest.raises(ValueError, match=f"a vocabulary of {size} word pieces; give 6 to 50,000"):
             TextTokenizer.wordpiece(SENTENCES, size, specials=SPECIALS, unknown_id=1)
+
+
+@pytest.mark.parametrize("sign", ["x", "-", "好"])
+def test_words_without_end_are_learnt_in_pieces(sign: str):
+    texts = ["a word, and " + sign * 20_000] * 3
+    for tokenizer in (
+        TextTokenizer.bpe(texts, 400),
+        TextTokenizer.wordpiece(texts, 300, specials=("[UNK]",), unknown_id=0),
+    ):
+        assert max(map(len, tokenizer.vocabulary)) <= 110
+        assert tokenizer.encode("a word")

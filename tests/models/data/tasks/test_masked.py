@@ -191,3 +191,17 @@ def test_a_short_run_beats_the_commonest_word(tmp_path):
     asked = held_out.targets[held_out.targets != IGNORED].tolist()
     baseline = max(Counter(asked).values()) / len(asked)
     assert task.score(model.eval(), held_out)["hidden words"] > baseline + 0.2
+
+
+@pytest.mark.parametrize("length", [8, 32, 512])
+def test_long_words_are_watched_as_far_as_they_fit(tmp_path, length):
+    file = tmp_path / "words.txt"
+    rng = random.Random(0)
+    file.write_text(
+        "".join(
+            " ".join("".join(rng.choices("abcdefghij", k=30)) for _ in range(200)) + ".\n" for _ in range(12)
+        )
+    )
+    task = make_task("masked", {"file": str(file), "vocabulary": 100, "length": length})
+    tokens = task.probe().tokens["encoder"]
+    assert "[MASK]" in tokens and len(tokens) <= min(64, length)

@@ -224,3 +224,17 @@ def test_a_short_run_beats_a_guess_among_all_words():
     assert losses_["loss"].item() == pytest.approx(
         losses_["translation"].item() + 0.5 * losses_["antecedent"].item(), rel=1e-5
     )
+
+
+def test_long_pairs_are_cut_wherever_they_are_read(tmp_path):
+    path = tmp_path / "long.tsv"
+    path.write_text("".join(f"{n} {'cat ' * 90}\t{n} {'chat ' * 95}\n" for n in range(40)))
+    task = make_task("translation", {"file": str(path), "vocabulary": 300, "length": 80})
+    sizes = {**task.sizes, "d_model": 16, "n_layers": 1, "positions": "learned"}
+    model = Transformer(ModelConfig(kind=task.kind, **{**sizes, **task.dictates()}), seed=0)
+    probe = task.probe()
+    assert {side: len(tokens) for side, tokens in probe.tokens.items()} == {"encoder": 64, "decoder": 64}
+    model(*probe.inputs)
+    assert [sample.given for sample in task.samples(model, 0)] == [
+        text for text, _ in task._table.held_out[:4]
+    ]
