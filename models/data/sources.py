@@ -8,6 +8,7 @@ import tempfile
 import urllib.error
 import urllib.request
 import zipfile
+import zlib
 from collections.abc import Callable
 from dataclasses import dataclass
 from http.client import HTTPException
@@ -221,7 +222,7 @@ def _unpacked(part: Part, archive: Path, name: str) -> Path:
             while room > 0 and (chunk := member.read(min(_CHUNK, room))):
                 f.write(chunk)
                 room -= len(chunk)
-    except (zipfile.BadZipFile, IndexError, RuntimeError, NotImplementedError):
+    except (zipfile.BadZipFile, zlib.error, EOFError, IndexError, RuntimeError, NotImplementedError):
         raise SourceError(f"{part.address} gave no zip archive; nothing was kept; try again", name) from None
     return to
 

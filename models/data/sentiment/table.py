@@ -97,5 +97,8 @@ def _columns(rows: list[tuple[int, list[str]]], name: str) -> tuple[int, int, li
         raise ValueError(
             f"{name!r} has the columns {shown!r}; call two of them text and label, or keep only these two"
         )
+    if text_at is not None or label_at is not None:  # one known name makes it a line of names
+        text_at = 1 - label_at if text_at is None and label_at is not None else text_at
+        return (0, 1, rows[1:]) if text_at == 0 else (1, 0, rows[1:])
     different = [len({row[at] for _, row in rows}) for at in (0, 1)]
     return (0, 1, rows) if different[1] <= different[0] else (1, 0, rows)

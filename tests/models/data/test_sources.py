@@ -17,7 +17,10 @@ CONTENT = b"to be or not to be\n" * 40_000
 ARCHIVE = io.BytesIO()
 with zipfile.ZipFile(ARCHIVE, "w", zipfile.ZIP_DEFLATED) as _packed:
     _packed.writestr("text", CONTENT)
+BROKEN = bytearray(ARCHIVE.getvalue())
+BROKEN[60:90] = bytes(30)  # within what is packed
 FILES = {"/text": CONTENT, "/zip": ARCHIVE.getvalue(), "/short": CONTENT[:-1], "/other": CONTENT[:-1] + b"?"}
+FILES["/broken"] = bytes(BROKEN)
 SHA = "sha256:" + hashlib.sha256(CONTENT).hexdigest()
 MD5 = "md5:" + hashlib.md5(CONTENT).hexdigest()
 
@@ -85,6 +88,7 @@ def test_files_come_whole_with_progress(address, root, monkeypatch):
         ("/short", {}, "gave 759,999 bytes instead of 760,000; nothing was kept; try again"),
         ("/text", {"size": 1000}, "gave more bytes instead of 1,000; nothing was kept"),
         ("/text", {"packed": len(CONTENT)}, "gave no zip archive; nothing was kept; try again"),
+        ("/broken", {"packed": len(FILES["/zip"])}, "gave no zip archive; nothing was kept; try again"),
         ("/zip", {"packed": len(FILES["/zip"]), "size": 1000}, "gave a file with sha256"),
         ("/none", {}, r"could not be read \(Not Found\); try again, or download it by other means"),
     ],

@@ -31,6 +31,8 @@ def everything(path: Path) -> set[tuple[str, str]]:
         imdb(),
         "\n".join(f'{label},"{text}"' for text, label in ROWS),
         "\n".join(f"{text}\t{label}" for text, label in ROWS) + "\n\n",
+        "review,stars\n" + "\n".join(f'"{text}",{label}' for text, label in ROWS),
+        "says,sentiment\n" + "\n".join(f'"{text}",{label}' for text, label in ROWS),
         "Label;id;Text\n" + "\n".join(f"{label};{i};{text}" for i, (text, label) in enumerate(ROWS)),
     ],
 )
