@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable
 from dataclasses import MISSING, fields
+from pathlib import Path
 from typing import Any
 
 from models.config import ModelConfig
@@ -33,7 +34,7 @@ def configured(task_name: str, settings: Iterable[str]) -> RunConfig:
             known_names = [known_name for _, known in groups for known_name in known]
             raise ValueError(f"{name!r} is nothing that can be set; {nearest(name, known_names)}")
         found[0][name] = _value(text.strip(), found[1][name])
-    task = make_task(task_name, options)
+    task = make_task(task_name, _with_whole_paths(task_name, options))
     dictated = [name for name in sizes if name in task.dictates()]
     if dictated:
         raise ValueError(
@@ -45,6 +46,13 @@ def configured(task_name: str, settings: Iterable[str]) -> RunConfig:
 
 def _defaults(kind: Any) -> dict[str, Any]:
     return {spec.name: None if spec.default is MISSING else spec.default for spec in fields(kind)}
+
+
+def _with_whole_paths(task_name: str, options: dict[str, Any]) -> dict[str, Any]:
+    """Files as they are found from every folder: a run may be resumed from another one, or by the page."""
+    files = [spec.name for spec in fields(TASKS[task_name]) if spec.metadata.get("file")]
+    found = {name: str(Path(options[name]).expanduser().absolute()) for name in files if options.get(name)}
+    return {**options, **found}
 
 
 def _value(text: str, default: Any) -> Any:

@@ -33,8 +33,11 @@ Made = TypeVar("Made")
 def write_model(folder: Path, name: str, model: Transformer, card: dict[str, Any]) -> Path:
     """Writes weights and card, each whole or not at all; returns the weights' path.
 
-    `card` must hold "vocabulary", or "task" and "learnt"; "config" is added.
+    `card` must hold "vocabulary", or "task" and "learnt"; "config" is added. Raises ValueError for a name
+    that leads out of the folder.
     """
+    if not name or Path(name).name != name or name.startswith("."):
+        raise ValueError(f"name={name!r} names no file; give one without folders or a dot in front")
     folder.mkdir(parents=True, exist_ok=True)
     weights = folder / f"{name}.safetensors"
     tensors = {key: value.contiguous() for key, value in model.state_dict().items()}

@@ -163,3 +163,12 @@ def test_the_shipped_translator_is_still_trained_alike():
     for record, numbers in zip(islice(Training(run), len(OLD)), OLD, strict=True):
         found = (record.losses["translation"], record.losses["antecedent"], record.gradient_norm)
         assert found == pytest.approx(numbers, rel=1e-5)
+
+
+def test_a_file_is_found_from_every_folder(tmp_path, monkeypatch):
+    (tmp_path / "my.txt").write_text("to be or not to be\n" * 100)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("HOME", str(tmp_path))
+    for typed in ("my.txt", "./my.txt", "~/my.txt", str(tmp_path / "my.txt")):
+        run = configured("language-model", [f"file={typed}"])
+        assert run.task.to_dict()["file"] == str(tmp_path / "my.txt")
