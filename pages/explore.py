@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
 from pages.shared import controls, explore, try_it
 from pages.shared.problems import say
@@ -22,11 +23,11 @@ def on_act() -> None:
         st.session_state.takeaway = act
 
 
-def figure() -> None:
+def figure(beside: DeltaGenerator) -> None:
     current = explore.current()
     say([current.problem, *st.session_state.pop("link_problems", ())])
     explore.unknown_words(current.unknown)
-    try_it.tool(current.tool)
+    try_it.tool(current.tool, beside)
     if current.payload:
         stage.show(current.payload, key=KEY, on_act=on_act)
 
@@ -37,7 +38,8 @@ def lab() -> None:
     controls.text_input()
     above = st.container()
     main, side = st.columns([3.3, 1], gap="medium")
-    parts = [(above, explore.examples), (side, controls.model_controls), (main, figure)]
+    model, beside = side.container(), side.container()
+    parts = [(above, explore.examples), (model, controls.model_controls), (main, lambda: figure(beside))]
     # The first run paints the page while the first figure is computed; later ones send the figure first.
     for place, draw in reversed(parts) if "shown" in st.session_state else parts:
         with place:

@@ -129,13 +129,16 @@ def story(inputs: Inputs) -> dict[str, Any]:
 def own_header(inputs: Inputs, body: Body) -> dict[str, Any]:
     """The part of the header that belongs to this session: its view, its link, its buttons."""
     label, text = controls.swap_of(inputs)
-    see = _see(inputs)
+    see, story_view = _see(inputs), story(inputs)
+    pinned = {"pinned": "none"} | {
+        name: story_view[name] for name in ("query", "pinned") if name in story_view
+    }
     return {
         "generation": _generation(inputs),
         "linked": st.session_state.view_link,
-        "defaults": {field.name: field.default for field in fields(View)} | story(inputs),
+        "defaults": {field.name: field.default for field in fields(View)} | story_view,
         "viewToken": f"{inputs.model}.{st.session_state.get('reset_count', 0)}",
-        "focus": body.focus | {"pinned": "query" if body.focus else "none"},
+        "focus": body.focus | {"pinned": "query"} if body.focus else pinned,
         "focusToken": f"{inputs.direction} {inputs.text}",
         "link": state.write_link(inputs),
         "swap": {"label": label, "text": text},

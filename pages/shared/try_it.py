@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
 from pages.shared import cache, controls
 
@@ -11,12 +12,13 @@ MOST_WORDS = 60
 MOST_NEW = 100
 
 
-def tool(name: str) -> None:
-    """Draws the tool of `Subject.tool`; "" is none."""
+def tool(name: str, beside: DeltaGenerator) -> None:
+    """Draws the tool of `Subject.tool`; "" is none. `beside`: the narrow column beside the figure."""
     if name == "mask":
         _masks()
     elif name == "continue":
-        _continuation()
+        with beside:
+            _continuation()
 
 
 def _masks() -> None:
@@ -52,15 +54,12 @@ def _mask() -> None:
 
 def _continuation() -> None:
     """Lets the model write on; what it wrote joins the text, of which the end is kept that it can read."""
-    left, middle, right = st.columns([2, 2, 1], vertical_alignment="bottom")
-    left.slider(
+    st.slider(
         "Temperature", 0.0, 2.0, 0.8, 0.1, key="temperature",
         help="Logits are divided by it before the softmax; 0: always the most probable next token",
     )  # fmt: skip
-    middle.slider(
-        "Tokens to write", 1, MOST_NEW, 40, key="n_new", help="At most half of what the model can read"
-    )
-    right.button("Continue", on_click=_continue, width="stretch")
+    st.slider("Tokens to write", 1, MOST_NEW, 40, key="n_new", help="At most half of what the model can read")
+    st.button("Continue", on_click=_continue, width="stretch")
 
 
 def _continue() -> None:
