@@ -19,8 +19,8 @@ class Recipe:
     """
 
     task: str
-    summary: str
-    examples: Examples
+    summary: str = ""
+    examples: Examples = ()
     options: dict[str, Any] = field(default_factory=dict)
     sizes: dict[str, Any] = field(default_factory=dict)
     training: dict[str, Any] = field(default_factory=dict)
@@ -41,6 +41,11 @@ _NONSENSE = "It writes lines that look like Shakespeare's and mean little."
 _SPEECH = "First Citizen:\nBefore we proceed any further, hear me speak.\n\nAll:\nSpeak, speak.\n"
 
 RECIPES: dict[str, Recipe] = {
+    "translator": Recipe(
+        task="translation",
+        options={"antecedent_weight": 0.5},
+        training={"steps": 5000, "batch_size": 128, "warmup_steps": 400, **_ALONE},
+    ),
     "induction": Recipe(
         task="induction",
         summary="Two layers that learnt to look up what came after a letter the first time",

@@ -14,13 +14,18 @@ from models.data.tasks import make_task
 from models.training.config import RunConfig, run_config
 from models.training.export import card_of
 from models.training.folder import CHECKPOINT, EVENTS, LOCK, LOG, RunFolder, create_run
+from models.training.positions import SuiteConfig
 from models.training.recipes import RECIPES, Recipe
+from models.training.scoring import train_positions
 from models.training.showing import Bar
 from models.training.status import read_status, write_status
 from models.training.worker import train_here
 from models.zoo.cards import SHIPPED
 from models.zoo.files import write_model
+from models.zoo.suite import SCHEMES
 
+POSITIONS = "positions"
+"""The suite of models that differ in their positions, which share one text and one recipe."""
 RUN = "run"
 """The folder of a shipped model with its curves and snapshots, where it ships with them."""
 
@@ -32,7 +37,11 @@ def config_of(recipe: Recipe) -> RunConfig:
 
 
 def train(name: str, out: Path) -> Path:
-    """Trains one shipped model into `out`/`name`; returns the weights' path. Raises ValueError."""
+    """Trains one shipped model into `out`/`name`; returns where it was written. Raises ValueError."""
+    if name == POSITIONS:
+        command = "python -m models.training.zoo positions"
+        train_positions(list(SCHEMES), SuiteConfig(), out / POSITIONS, command)
+        return out / POSITIONS
     recipe = RECIPES[name]
     config = config_of(recipe)
     with tempfile.TemporaryDirectory() as kept:
@@ -48,8 +57,9 @@ def _write(folder: RunFolder, config: RunConfig, recipe: Recipe, name: str, out:
     model = folder.model()
     card = card_of(folder, config, model, name)
     card["training"]["command"] = shlex.join(["python", "-m", "models.training.zoo", name])
-    examples = [{"label": label, "text": text, "see": see} for label, text, see in recipe.examples]
-    card |= {"summary": recipe.summary, "limits": recipe.limits, "examples": examples}
+    if recipe.summary:
+        examples = [{"label": label, "text": text, "see": see} for label, text, see in recipe.examples]
+        card |= {"summary": recipe.summary, "limits": recipe.limits, "examples": examples}
     card["showcase"] |= recipe.showcase
     weights = write_model(out / name, name, model, card)
     if recipe.keeps_run:
@@ -67,14 +77,15 @@ def _keep_run(folder: RunFolder, kept: Path) -> None:
 
 
 def main() -> None:
+    known = [*RECIPES, POSITIONS]
     parser = argparse.ArgumentParser(prog="python -m models.training.zoo", description=__doc__)
-    parser.add_argument("names", nargs="*", metavar="name", help=f"of {', '.join(RECIPES)}; default: all")
+    parser.add_argument("names", nargs="*", metavar="name", help=f"of {', '.join(known)}; default: all")
     parser.add_argument("--out", type=Path, default=SHIPPED, help="folder with a folder for each model")
     arguments = parser.parse_args()
-    unknown = set(arguments.names) - set(RECIPES)
+    unknown = set(arguments.names) - set(known)
     if unknown:
-        parser.error(f"no model is named {', '.join(unknown)}; choose from {', '.join(RECIPES)}")
-    for name in arguments.names or RECIPES:
+        parser.error(f"no model is named {', '.join(unknown)}; choose from {', '.join(known)}")
+    for name in arguments.names or known:
         try:
             print("wrote", train(name, arguments.out))
         except ValueError as error:

@@ -15,7 +15,7 @@ from models.training.recipes import RECIPES
 from models.zoo.cards import CARD, SHIPPED, read_card
 from viz_core.measures import induction_score
 
-NAMES = sorted(RECIPES)
+NAMES = sorted(name for name, recipe in RECIPES.items() if recipe.summary)
 TARGETS = {
     "induction": ("second half", 0.99),
     "sentiment": ("accuracy, negated", 0.98),
@@ -76,6 +76,24 @@ def test_the_shipped_run_shows_an_induction_head_being_born():
     assert run.metrics()[-1]["step"] == steps[-1] == run.config().training.steps
 
 
+def test_the_translator_s_recipe_is_its_card_s():
+    card, config = load_model("translator").card, zoo.config_of(RECIPES["translator"])
+    assert card["training"]["command"] == "python -m models.training.zoo translator"
+    assert {name: config.model.to_dict()[name] for name in card["training"]["model"]} == card["training"][
+        "model"
+    ]
+    ours = {**config.training.to_dict(), **config.task.to_dict()}
+    shared = ours.keys() & card["training"].keys()
+    assert {"steps", "batch_size", "learning_rate", "warmup_steps", "antecedent_weight", "seed"} <= shared
+    assert {name: ours[name] for name in shared} == {name: card["training"][name] for name in shared}
+
+
+def test_every_model_that_ships_has_a_recipe():
+    folders = {path.parent.name for path in SHIPPED.glob(f"*/{CARD}")}
+    assert folders == set(RECIPES)
+    assert {path.parent.name for path in SHIPPED.glob(f"{zoo.POSITIONS}/*/{CARD}")} == set(zoo.SCHEMES)
+
+
 def test_all_that_ships_fits_in_sixteen_megabytes():
     assert sum(path.stat().st_size for path in SHIPPED.rglob("*") if path.is_file()) < 16 << 20
 
@@ -99,4 +117,4 @@ def test_an_unknown_name_is_refused(monkeypatch: pytest.MonkeyPatch, capsys: pyt
     monkeypatch.setattr("sys.argv", ["zoo", "parrot"])
     with pytest.raises(SystemExit):
         zoo.main()
-    assert "no model is named parrot; choose from induction" in capsys.readouterr().err
+    assert "no model is named parrot; choose from translator, induction" in capsys.readouterr().err
