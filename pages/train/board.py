@@ -5,20 +5,26 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from pages.shared.training import curves, figures, heads, words
+from pages.shared.training import curves, figures, heads, runs, words
 from pages.shared.training.runs import Run
 from viz_core.boards import Board, Fact, Facts, Panel
 
 
-def board_of(run: Run, entries: Sequence[dict[str, Any]], *, steps: int, notice: str) -> Board:
-    """The board of a run after these records. Its shape stays while the run goes on."""
+def board_of(
+    run: Run, entries: Sequence[dict[str, Any]], *, steps: int, notice: str, live: bool = False
+) -> Board:
+    """The board of a run after these records. Its shape stays while the run goes on: a `live` one has empty
+    heads until the first snapshot.
+    """
     x = curves.grid(steps)
     steps_kept = run.folder.snapshots()
     rows, shown = figures.head_rows(run, steps_kept[-1:])
+    if live and not rows:
+        rows = figures.awaited_rows(run)
     top: list[Panel] = [
         curves.loss_curves(entries, x),
         curves.score_curves(entries, x),
-        curves.rate_curve(entries, x),
+        curves.rate_curve(entries, x, runs.described(run)["training"].get("learning_rate")),
     ]
     large = heads.large(rows, "")
     if large is not None:

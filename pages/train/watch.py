@@ -54,7 +54,7 @@ def _live(run_id: str, was_live: bool) -> None:
     steps = _whole(described["training"].get("steps"))
     st.progress(min(1.0, status.step / steps), text=_progress(status, entries, steps))
     notice = _notice(described["task"].get("name"), status)
-    shown = board_of(run, entries, steps=steps, notice=notice)
+    shown = board_of(run, entries, steps=steps, notice=notice, live=status.live)
     info = catalogue.tasks().get(str(described["task"].get("name")))
     link = {**(settings.link_of_run(info, described) if info else {}), "run": run.id}
     board.show(message(shown, part=run.id, link=link), key=KEY, on_act=_on_act)
@@ -122,6 +122,8 @@ def _ask(what: str, run_id: str) -> None:
 
 def _progress(status: Status, entries: list[dict[str, Any]], steps: int) -> str:
     """Where the run is and how long it will take, in words without Markdown."""
+    if status.state == "running" and not entries:
+        return f"Starting: {steps:,} steps to go"
     where = f"{STATES[status.state]}: step {status.step:,} of {steps:,} in {words.duration(status.seconds)}"
     if status.state != "running" or not entries or not status.step or status.seconds <= 0:
         return where

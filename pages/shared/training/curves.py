@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from pages.shared.training import words
 from viz_core.boards import Colour, Curves, Line
 
 POINTS = 200
@@ -88,7 +89,7 @@ def loss_curves(entries: Sequence[Entry], x: np.ndarray, **more: Any) -> Curves:
 
 
 def score_curves(entries: Sequence[Entry], x: np.ndarray, **more: Any) -> Curves:
-    """All held-out scores, of which a record has one or a few."""
+    """All held-out scores, of which a record has one or a few; shares are drawn from 0 to 1."""
     names = scores_of(entries)[:4]
     colours: list[Colour] = ["value", "query", "key", "muted"]
     lines = [
@@ -97,10 +98,14 @@ def score_curves(entries: Sequence[Entry], x: np.ndarray, **more: Any) -> Curves
     ]
     title = names[0] if len(names) == 1 else "scores"
     blank = Line(y=np.full(len(x), np.nan), name="score", colour="value")
-    return Curves(title=f"{title}, held out", x=x, lines=lines or [blank], x_label="step", **more)
+    y_range = (0, 1) if all(map(words.is_share, names)) else None
+    return Curves(
+        title=f"{title}, held out", x=x, lines=lines or [blank], x_label="step", y_range=y_range, **more
+    )
 
 
-def rate_curve(entries: Sequence[Entry], x: np.ndarray) -> Curves:
-    """The learning rate."""
+def rate_curve(entries: Sequence[Entry], x: np.ndarray, peak: object = None) -> Curves:
+    """The learning rate, drawn up to its `peak` where that is a number."""
     line = Line(y=series(entries, of("learning_rate"), x), name="learning rate", colour="key")
-    return Curves(title="learning rate", x=x, lines=[line], x_label="step")
+    y_range = (0, peak) if isinstance(peak, int | float) and 0 < peak < math.inf else None
+    return Curves(title="learning rate", x=x, lines=[line], x_label="step", y_range=y_range)

@@ -7,11 +7,13 @@ from typing import Any
 
 import numpy as np
 
-from pages.shared.training import heads, snapshots
+from pages.shared.training import heads, runs, snapshots
 from pages.shared.training.runs import Run
 from viz_core.boards import Matrix, Panel
 
 PICTURES = 10
+AWAITED = 16
+"""Positions of a head that is not there yet, where the probe is not, either."""
 
 
 def probe_tokens(run: Run) -> dict[str, list[str]]:
@@ -76,3 +78,24 @@ def head_rows(run: Run, steps: Sequence[int]) -> tuple[list[list[Panel]], list[i
     frames = [(step, found) for step in shown if (found := snapshots.patterns(run, step))]
     rows = heads.grid([found for _, found in frames], probe_tokens(run))
     return rows, [step for step, _ in frames]
+
+
+def awaited_rows(run: Run) -> list[list[Panel]]:
+    """Empty thumbnails where the heads of a run will be, so that nothing moves when the first ones come."""
+    model, tokens = runs.described(run)["model"], probe_tokens(run)
+    n_layers, n_heads, kind = (model.get(name) for name in ("n_layers", "n_heads", "kind"))
+    if not (isinstance(n_layers, int) and isinstance(n_heads, int)):
+        return []
+
+    def blank(side: str, seen: str) -> np.ndarray:
+        lengths = [len(tokens.get(each, ())) or AWAITED for each in (side, seen)]
+        return np.zeros((n_heads, *lengths), dtype=np.float16)  # [head, query, key]
+
+    stacks = {"encoder.self": "encoder", "decoder.self": "decoder", "decoder.cross": "encoder"}
+    has = {"encoder-only": ["encoder.self"], "decoder-only": ["decoder.self"]}.get(str(kind), list(stacks))
+    patterns = {
+        f"{side}.{layer}.{attention}.pattern": blank(side, stacks[f"{side}.{attention}"])
+        for side, attention in (stack.split(".") for stack in has)
+        for layer in range(n_layers)
+    }
+    return heads.grid([patterns], tokens)

@@ -1,4 +1,5 @@
 import json
+import shutil
 
 import pytest
 
@@ -81,6 +82,26 @@ def test_a_run_that_has_not_begun_has_a_board_too(make_run: MakeRun) -> None:
     empty = board.board_of(run, [], steps=100, notice="waits")
     facts = {fact.label: fact.values for fact in empty.rows[0][0].facts}
     assert set(facts.values()) == {"–"}
+
+
+def test_heads_have_their_places_before_the_first_snapshot(make_run: MakeRun) -> None:
+    run = make_run()
+    config = run.folder.config().model
+    later = board.board_of(run, [], steps=100, notice="")
+    shutil.rmtree(run.folder.path / "snapshots")
+    early = board.board_of(run, [], steps=100, notice="", live=True)
+    assert [panel.title for panel in early.rows[2]] == [
+        f"L{layer} H{head}" for layer in range(config.n_layers) for head in range(config.n_heads)
+    ]
+    assert early.rows[1][-1].values.shape == later.rows[1][-1].values.shape
+    assert not early.rows[1][-1].values.any()
+    assert len(board.board_of(run, [], steps=100, notice="").rows) == 2
+
+
+def test_shares_and_the_learning_rate_are_drawn_on_axes_that_stay(make_run: MakeRun) -> None:
+    _, scores, rate, _ = board.board_of(make_run(learning_rate=0.002), [], steps=100, notice="").rows[1]
+    assert scores.y_range == (0, 1)
+    assert rate.y_range == (0, 0.002)
 
 
 def test_progress_says_how_long_it_will_take() -> None:
