@@ -54,7 +54,7 @@ def test_every_example_can_be_traced(name: str):
 @pytest.mark.parametrize("name", sorted(TARGETS))
 def test_scores_hold_on_examples_drawn_anew(name: str):
     lm, (score, least) = load_model(name), TARGETS[name]
-    held_out = lm.task.batch(generator_of(77, 0), 300, held_out=True)
+    held_out = lm.task.batch(generator_of(77, 0), 150, held_out=True)
     assert lm.task.score(lm.model, held_out)[score] >= least
 
 
