@@ -14,7 +14,7 @@ import torch
 from torch import Tensor
 from torch.nn.utils import clip_grads_with_norm_, get_total_norm
 
-from models.data.tasks import IGNORED, Batch, Sample, generator_of
+from models.data.tasks import Batch, Sample, generator_of
 from models.engine.transformer import Transformer
 from models.training.config import RunConfig
 from models.training.devices import choose
@@ -26,6 +26,7 @@ from models.training.snapshots import snapshot, snapshot_bytes, snapshot_steps
 _HELD_OUT_SEED = 1  # the same for all runs, so that their validations are of the same examples
 _HELD_OUT_TOGETHER = 256  # examples that validation reads at once
 _MEMORY_EVERY = 20  # steps
+Terms = dict[str, tuple[float, int]]
 
 
 class DivergedError(ArithmeticError):
@@ -146,7 +147,7 @@ class Training(Iterator[Record]):
         """ "loss" and the task's scores on held-out examples, the same ones each time."""
         task, totals, n_asked, n_examples = self.config.task, dict[str, float](), 0, 0
         for part in self._held_out:
-            asked = _asked(part)
+            asked = part.n_asked
             batch = part.to(self._machine.device)
             with self._looking(), self._machine.products():
                 loss = task.losses(self.model, batch)["loss"].item()
@@ -179,21 +180,21 @@ class Training(Iterator[Record]):
     def _backward(self, batch: Batch) -> dict[str, Tensor]:
         """Adds the gradients of the batch, piece by piece as by `accumulation`; the mean losses.
 
-        Each piece counts by its share of what is asked, so that the mean is that of the whole batch.
+        Each term of a piece's loss counts by its share of what is asked: the mean is that of the whole.
         """
-        how, pieces = self.config.training, [batch]
-        if how.accumulation > 1:
-            pieces = [piece for piece in batch.split(how.accumulation) if _asked(piece)]
-        weights = [_asked(piece) for piece in pieces] if len(pieces) > 1 else [1]
+        how, task = self.config.training, self.config.task
+        pieces = batch.split(how.accumulation) if how.accumulation > 1 else [batch]
+        whole = task.terms(batch) if len(pieces) > 1 else {}
         means: dict[str, Tensor] = {}
-        for piece, weight in zip(pieces, weights, strict=True):
-            share = weight / sum(weights)
+        for piece in pieces:
             with self._machine.products():
                 moved = piece.to(self._machine.device)
-                losses = self.config.task.losses(self._trained, moved, label_smoothing=how.label_smoothing)
-            self._scaler.scale(losses["loss"] * share).backward()
+                losses = task.losses(self._trained, moved, label_smoothing=how.label_smoothing)
+            if whole:
+                losses = _shares(losses, task.terms(piece), whole)
+            self._scaler.scale(losses["loss"]).backward()
             for name, loss in losses.items():
-                means[name] = means.get(name, 0.0) + loss.detach() * share
+                means[name] = means.get(name, 0.0) + loss.detach()
         return means
 
     def _next_batch(self) -> Batch:
@@ -256,8 +257,10 @@ class Training(Iterator[Record]):
         )
 
 
-def _asked(batch: Batch) -> int:
-    """How many answers a batch asks for."""
-    if batch.targets.is_floating_point():
-        return batch.targets.numel()
-    return int((batch.targets != IGNORED).sum())
+def _shares(losses: dict[str, Tensor], piece: Terms, whole: Terms) -> dict[str, Tensor]:
+    """What a piece's losses add to those of the whole batch, and to their weighted sum, "loss"."""
+    zero = losses["loss"].new_zeros(
+        ()
+    )  # for terms that the piece does not ask: the mean of none is no number
+    shares = {name: losses[name] * (n / whole[name][1]) if n else zero for name, (_, n) in piece.items()}
+    return {"loss": sum((piece[name][0] * share for name, share in shares.items()), start=zero), **shares}

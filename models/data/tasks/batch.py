@@ -32,6 +32,13 @@ class Batch:
         """Positions that are read or written, padding included: what the arithmetic costs."""
         return sum(ids.shape[0] * ids.shape[1] for ids in self.inputs)
 
+    @property
+    def n_asked(self) -> int:
+        """How many answers the targets ask for."""
+        if self.targets.is_floating_point():
+            return self.targets.numel()
+        return int((self.targets != IGNORED).sum())
+
     def to(self, device: torch.device | str) -> Batch:
         """The same on another device."""
         extra = {name: value.to(device) for name, value in self.extra.items()}

@@ -90,6 +90,11 @@ class Masked(Task):
         follows = cross_entropy(logits[:, 0], batch.extra["next"])
         return {"loss": masked + follows, "masked": masked, "next sentence": follows}
 
+    def terms(self, batch: Batch) -> dict[str, tuple[float, int]]:
+        if not self.next_sentence:
+            return super().terms(batch)
+        return {"masked": (1.0, batch.n_asked), "next sentence": (1.0, len(batch))}
+
     @torch.no_grad()
     def score(self, model: Transformer, batch: Batch) -> dict[str, float]:
         """Shares of hidden words, and of pairs of sentences, that the model gets right."""

@@ -117,6 +117,12 @@ class Task(ABC):
         )
         return {"loss": loss}
 
+    def terms(self, batch: Batch) -> dict[str, tuple[float, int]]:
+        """What "loss" is the sum of: for each name of `losses`, its weight, and how many answers it is the
+        mean of. So the loss of a batch that is read in pieces is that of the whole.
+        """
+        return {"loss": (1.0, batch.n_asked)}
+
     @torch.no_grad()
     def score(self, model: Transformer, batch: Batch) -> dict[str, float]:
         """Held-out scores, the one that counts first; here the share of examples that are right throughout.

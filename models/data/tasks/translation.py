@@ -122,6 +122,12 @@ class Translation(Task):
             return {"loss": parts["translation"]}
         return {"loss": parts["translation"] + self.antecedent_weight * parts["antecedent"], **parts}
 
+    def terms(self, batch: Batch) -> dict[str, tuple[float, int]]:
+        if self.file:
+            return super().terms(batch)
+        n_named = int((batch.extra["named"] != NOTHING_NAMED).sum())
+        return {"translation": (1.0, batch.n_asked), "antecedent": (self.antecedent_weight, n_named)}
+
     @torch.no_grad()
     def score(self, model: Transformer, batch: Batch) -> dict[str, float]:
         """Shares of sentences that are right throughout, and of pronouns whose noun is named."""
