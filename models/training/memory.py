@@ -9,6 +9,7 @@ from functools import lru_cache
 from typing import Any
 
 import torch
+from cachetools import LRUCache, cached
 
 from models.config import ModelConfig
 from models.data.tasks import Task, generator_of
@@ -188,7 +189,7 @@ _CHANGES: dict[str, Callable[[RunConfig], _Change]] = {
 }
 
 
-@lru_cache(maxsize=64)
+@cached(LRUCache(64), key=lambda task: (task.name, str(task.to_dict())))  # keeps no task, nor its data
 def _lengths(task: Task) -> tuple[int, ...]:
     """Positions of each input of the task, as a few of its examples have them."""
     batch = task.batch(generator_of(0, 0), 32)

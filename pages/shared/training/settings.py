@@ -13,6 +13,7 @@ from pages.shared.training import uploads
 from pages.shared.training.catalogue import Option, TaskInfo
 
 if TYPE_CHECKING:
+    from models.data.tasks import Task
     from models.training.config import RunConfig
 
 SIZES: dict[str, tuple[Any, Reader]] = {
@@ -89,22 +90,28 @@ def link_of_run(info: TaskInfo, described: Mapping[str, Any]) -> dict[str, str]:
     return to_link(info, known)
 
 
-def run_config(info: TaskInfo, values: Mapping[str, Any]) -> RunConfig:
-    """The run that these settings describe. Raises ValueError, in words, for what trains nothing.
-
-    Reads the task's data.
-    """
+def task_of(info: TaskInfo, values: Mapping[str, Any]) -> Task:
+    """The task with the options among these settings. Raises ValueError for what makes none."""
     from models.data.tasks import make_task
-    from models.training.config import run_config as made
 
     options = {option.name: values[option.name] for option in info.options}
     for option in info.options:
         if option.file and options[option.name]:
             options[option.name] = str(uploads.path_of(options[option.name]))
+    return make_task(info.name, options)
+
+
+def run_config(info: TaskInfo, values: Mapping[str, Any], task: Task | None = None) -> RunConfig:
+    """The run that these settings describe. Raises ValueError, in words, for what trains nothing.
+
+    task: that of these settings, where it is at hand; left out, it is made, and its data read.
+    """
+    from models.training.config import run_config as made
+
     sizes = {name: values[name] for name in size_names(info)}
     sizes["d_ff"] = sizes["d_ff"] or None
     training = {name: values[name] for name in training_names()}
-    return made(make_task(info.name, options), sizes=sizes, training=training)
+    return made(task or task_of(info, values), sizes=sizes, training=training)
 
 
 def option_reader(option: Option) -> Reader:
