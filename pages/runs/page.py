@@ -41,8 +41,8 @@ def page() -> None:
 def _one(run: Run) -> None:
     status = listing.status_of(run)
     actions.draw(run, status, name=_name(run))
-    if status.sentence and status.state != "finished":
-        st.text(status.sentence)
+    if status.sentence and status.state in ("queued", "failed"):
+        st.text(status.sentence[:1].upper() + status.sentence[1:])
     shown = scrubber.scrubbed(run)
     _board(shown, part=run.id, link={"runs": run.id}, at=_at(shown))
     if "takeaway" in st.session_state:

@@ -40,8 +40,9 @@ def draw(info: TaskInfo, values: dict[str, Any], heading: DeltaGenerator) -> Non
 
 
 def _told(error: ValueError) -> str:
-    """The sentence, with the file that was handed in and not where this server keeps it."""
-    return str(error).replace(f"{uploads.folder()}/", "")
+    """The sentence, of the file that was handed in and not of the name by which this server keeps it."""
+    said = uploads.without_names(str(error).replace(f"{uploads.folder()}/", ""))
+    return said[:1].upper() + said[1:] if said.startswith(uploads.THE_FILE) else said
 
 
 def _on_act() -> None:

@@ -15,6 +15,7 @@ MAX_BYTES = 200 << 20
 MAX_FILES = 50
 MAX_TOTAL = 1 << 30
 
+THE_FILE = "your file"
 _NAME = re.compile(r"[0-9a-f]{64}\.[a-z0-9-]{1,12}")
 
 
@@ -39,6 +40,11 @@ def path_of(name: str) -> Path:
     if not _NAME.fullmatch(name) or not (folder() / name).is_file():
         raise ValueError("the file that was handed in is no longer here; choose it again")
     return folder() / name
+
+
+def without_names(sentence: str) -> str:
+    """A sentence in which files are called what their owners know them by: theirs, and not their hashes."""
+    return re.sub(rf"(['\"]?){_NAME.pattern}\1", THE_FILE, sentence)
 
 
 def name_of(path: object) -> str:
