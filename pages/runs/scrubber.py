@@ -97,15 +97,16 @@ def _notice(entries: Sequence[dict[str, Any]], step: int, see: str) -> str:
     if step == 0:
         return f"**Step 0:** random weights. {see}"
     past = [entry for entry in entries if entry["step"] <= step]
-    said = [f"**Step {step:,}:**"]
+    said = []
     loss = curves.last(past, curves.of("loss"))
     if loss is not None:
-        said.append(f"loss {loss:.3f},")
+        said.append(f"loss {loss:.3f}")
     for name in curves.scores_of(past)[:1]:
         value = curves.last(past, curves.validated(name))
         if value is not None:
-            said.append(f"{name} {words.score(name, value)}.")
-    return f"{' '.join(said).removesuffix(',')} {see}"
+            said.append(f"{name} {words.score(name, value)}")
+    numbers = f" {', '.join(said)}." if said else ""
+    return f"**Step {step:,}:**{numbers} {see}"
 
 
 def _pictures(run: Run) -> list[list[Panel]]:
