@@ -173,7 +173,7 @@ def examples() -> None:
     with st.container(horizontal=True, vertical_alignment="center"):
         st.pills(
             "Examples", list(names), key="example", on_change=_choose_example,
-            format_func=lambda text: names[text], label_visibility="collapsed",
+            format_func=lambda text: names[text], label_visibility="collapsed", wrap=True,
         )  # fmt: skip
         if catalogue.is_trained(model):
             return

@@ -30,6 +30,7 @@ def _masks() -> None:
         "Click a word to mask it; what the model would write there is in the Output view.",
         range(len(words)),
         selection_mode="multi",
+        wrap=True,
         key="masked",
         format_func=lambda at: hidden.get(at, words[at]) if at < len(words) else "",
         on_change=_mask,
