@@ -68,6 +68,7 @@ class Sort(_Letters):
         "positions": "none",  # where a letter stands is no matter
         "tied_embeddings": True,
     }
+    training: ClassVar[dict[str, Any]] = {"steps": 1500, "batch_size": 64, "learning_rate": 3e-3}
 
     def answer(self, question: str) -> str:
         return "".join(sorted(question))
