@@ -113,6 +113,20 @@ def test_a_text_goes_on_at_a_click(lab: Lab, runs: Path) -> None:
     expect(lab.page.get_by_role("textbox", name="Text")).to_have_value("abc" + written)
 
 
+def test_a_click_masks_a_word_and_its_candidates_are_the_model_s(lab: Lab) -> None:
+    text = "the animal did not cross the street because it was too tired"
+    lab.trained("masked", text=text, view="output")
+    with lab.redrawn():
+        lab.page.get_by_role("toolbar", name="Click a word").get_by_role("button", name="street").click()
+    masked = text.replace("street", "[MASK]")
+    expect(lab.page.get_by_role("textbox", name="Text")).to_have_value(masked)
+    lm = load_model("masked")
+    at = lm.read(masked).tokens["encoder"].index("[MASK]")
+    lab.page.get_by_role("group", name="Steps").get_by_role("button", name="[MASK]").click()
+    best = lm.trace(masked)["logits"][at].argmax()
+    assert top(lab)[0][0] == lm.outputs[int(best)]
+
+
 def test_models_keep_their_texts_when_one_goes_back_and_forth(lab: Lab, runs: Path) -> None:
     lab, _ = open_run(lab, runs, "reverse", text="abcd")
     with lab.redrawn():

@@ -6,6 +6,7 @@ import pytest
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Page, expect
 
+from models import ModelConfig
 from models.data.tasks import make_task
 from models.engine.transformer import Transformer
 from models.training.config import run_config
@@ -142,3 +143,27 @@ def assert_sound(train: TrainPage) -> None:
     for violation in Axe().run(train.page, options={"resultTypes": ["violations"]}).response["violations"]:
         faults += [f"{violation['id']}: {node['html'][:200]}" for node in violation["nodes"]]
     assert not faults, "\n".join(faults)
+
+
+def test_a_text_that_is_handed_in_is_read(train: TrainPage) -> None:
+    text = "to be or not to be, that is the question\n" * 40
+    train.open(task="language-model", n_layers=1)
+    with train.redrawn():
+        file = {"name": "hamlet.txt", "mimeType": "text/plain", "buffer": text.encode()}
+        train.page.locator("input[type=file]").first.set_input_files(file)
+    train.settle()
+    expect(train.page.get_by_text("Reads the file")).to_be_visible()
+    letters = len(set(text)) + 1  # and one for letters never seen
+    sizes = {"n_layers": 1, "vocab_size": letters}
+    config = run_config(make_task("language-model"), sizes={"n_layers": 1}).model.to_dict() | sizes
+    model = Transformer(ModelConfig.from_dict(config), seed=0)
+    counted = sum(parameter.numel() for parameter in model.parameters())
+    assert train.facts()["parameters"] == f"{counted:,}"
+
+
+def test_a_table_with_the_wrong_columns_is_refused_in_a_sentence(train: TrainPage) -> None:
+    train.open(task="sentiment")
+    file = {"name": "bad.csv", "mimeType": "text/csv", "buffer": b"a,b,c\n1,2,3\n4,5,6\n"}
+    train.page.locator("input[type=file]").first.set_input_files(file)
+    expect(train.problem).to_contain_text("column")
+    expect(train.button("Start")).to_be_disabled()
