@@ -25,7 +25,7 @@ PATIENCE_SECONDS = 3.0
 """A step that goes on longer after a request is cut short, so that a run stops within five seconds."""
 
 SERVER_GONE = "the server stopped; resume goes on from here"
-SIGNALLED = "the system asked the process to end; resume goes on from here"
+SIGNALLED = "the process was asked to end (Ctrl-C, or the system); resume goes on from here"
 
 
 class Watch:

@@ -25,7 +25,7 @@ _SAMPLES = 4
 
 @dataclass(frozen=True, kw_only=True)
 class Induction(Task):
-    """Different letters in random order, 4 to `length` of them, then the same again (Olsson et al. 2022).
+    """Letters in random order, four or more and all different, then the same again (Olsson et al. 2022).
 
     Asked is the second half from its second letter on: nothing before can be known. As the halves differ in
     length, no fixed distance helps: a head has to look for its own letter, and read what came after it.

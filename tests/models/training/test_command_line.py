@@ -69,6 +69,13 @@ def test_a_stopped_run_says_how_to_go_on(call, monkeypatch, tmp_path):
     assert "held out at step 5" in call("resume", tmp_path / "here")
 
 
+@pytest.mark.skipif(torch.cuda.is_available(), reason="needs a machine without a GPU of NVIDIA's")
+def test_a_run_that_this_machine_cannot_train_leaves_no_folder(call):
+    with pytest.raises(SystemExit, match="device='cuda', but PyTorch finds no such GPU here"):
+        call("run", "--task", "reverse", settings=["device=cuda"])
+    assert call("list").startswith("no runs")
+
+
 def test_tasks_are_printed_with_their_options(call):
     printed = call("tasks")
     assert all(f"{name}: {kind.title} ({kind.kind})" in printed for name, kind in TASKS.items())

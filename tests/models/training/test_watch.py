@@ -79,7 +79,7 @@ def test_a_signal_pauses(tmp_path: Path) -> None:
     with Watch(tmp_path, QUEUED) as watch:
         watch.signalled = True
         until(lambda: watch.asked == "pause")
-        assert "asked the process to end" in watch.status.sentence
+        assert "was asked to end" in watch.status.sentence
 
 
 def test_what_does_not_end_is_cut_short(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -79,7 +79,7 @@ def test_ctrl_c_pauses(run: RunFolder, monkeypatch: pytest.MonkeyPatch) -> None:
     assert signal.getsignal(signal.SIGINT) is before
     assert (last.state, last.sentence) == (
         "paused",
-        "the system asked the process to end; resume goes on from here",
+        "the process was asked to end (Ctrl-C, or the system); resume goes on from here",
     )
 
 
