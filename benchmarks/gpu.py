@@ -19,10 +19,10 @@ import torch
 from benchmarks.setting import print_table
 from benchmarks.training import SHAKESPEARE
 from models.data.tasks import make_task
+from models.engine.size import count_parameters
 from models.training.config import RunConfig, run_config
 from models.training.export import command_of
 from models.training.loop import Record, Training
-from models.training.memory import count_parameters
 
 TARGET_LOSS, TARGET_SECONDS = 1.47, 60.0
 WARM_UP = 10  # steps that compile and settle
@@ -49,7 +49,7 @@ def operations_per_token(run: RunConfig) -> float:
     model = run.model
     positions = model.max_len * model.d_model * (model.positions == "learned")  # looked up, not multiplied
     attention = 12 * model.n_layers * model.n_heads * model.head_size * model.max_len
-    return 6 * (count_parameters(model) - positions) + attention
+    return 6 * (count_parameters(model).total - positions) + attention
 
 
 def peak() -> float | None:

@@ -13,14 +13,13 @@ from cachetools import LRUCache, cached
 
 from models.config import ModelConfig
 from models.data.tasks import Task, generator_of
+from models.engine import size
 from models.engine.layers import Layer
-from models.engine.positions import POSITIONS
 from models.training.config import RunConfig
 from models.training.devices import Machine, choose
 
 PROCESS_BYTES = 330 << 20
 """What Python with PyTorch holds before it has a model."""
-_FLOAT = 4
 _TIMED_TOKENS, _TIMED_WIDTH = 512, 256  # of the layer that is timed, so that an answer takes no time itself
 _UPDATE_SECONDS = 2e-9  # of the optimiser, per parameter
 _STEP_SECONDS = 1e-3  # of everything that does not grow with the model
@@ -42,7 +41,7 @@ def estimate(config: RunConfig) -> Estimate:
     Raises ValueError for a device that is not there and for a task without its data.
     """
     machine = choose(config.training)
-    n_parameters = count_parameters(config.model)
+    n_parameters = size.count_parameters(config.model).total
     seconds = _seconds(config, n_parameters) if machine.device.type == "cpu" else None
     return Estimate(n_parameters, memory_bytes(config, machine), seconds)
 
@@ -54,64 +53,18 @@ def memory_bytes(config: RunConfig, machine: Machine | None = None) -> int:
     examples = -(-how.batch_size // how.accumulation)
     kept = activation_bytes(config, examples, half=machine.precision != torch.float32)
     process = PROCESS_BYTES if machine.device.type == "cpu" else 0
-    return process + 4 * _FLOAT * count_parameters(config.model) + kept
-
-
-def count_parameters(config: ModelConfig) -> int:
-    """The numbers that training changes, by what the config says of each part.
-
-    Building the model on "meta" would say the same, but takes PyTorch seconds the first time.
-    """
-    d, bias, heads = config.d_model, config.bias, config.n_heads * config.head_size
-    norm = d * (1 + bias)
-    attention = 4 * d * heads + bias * (3 * heads + d)
-    feed_forward = 2 * d * config.ff_size + bias * (config.ff_size + d)
-    total = d * (config.vocab_size if config.input_channels is None else config.input_channels + 1)
-    for stack in config.stacks:
-        crossing = stack == "decoder" and len(config.stacks) == 2
-        layer = (attention + norm) * (1 + crossing) + feed_forward + norm
-        total += config.n_layers * layer + norm * (config.norm == "pre") + _of_positions(config)
-    total += d * config.output_vocab_size * (config.target_vocab_size is not None)
-    return total + d * config.output_vocab_size * (not config.tied_embeddings)
-
-
-def _of_positions(config: ModelConfig) -> int:
-    """The parameters of one stack's positions."""
-    if config.positions in ("none", "sinusoidal", "rotary", "alibi"):
-        return 0
-    with torch.random.fork_rng(devices=[]):
-        scheme = POSITIONS[config.positions](replace(config, max_len=1))
-    found = sum(parameter.numel() for parameter in scheme.parameters())
-    return found * config.max_len if config.positions == "learned" else found
+    return process + 4 * size.FLOAT_BYTES * size.count_parameters(config.model).total + kept
 
 
 def activation_bytes(config: RunConfig, examples: int, *, half: bool = False) -> int:
-    """What a forward pass over `examples` keeps for the backward pass, in bytes.
-
-    Per position and layer: the stream before and after each of two norms, q, k and v, the heads' answers
-    before and after they are put side by side, and the feed-forward network after its activation (before it,
-    too, but for relu). Dropout keeps what it dropped, and with it the scores are written out, three times;
-    Transformer-XL's bias is, once. Per position of the output: three times the logits.
-    """
-    model = config.model
-    lengths = _lengths(config.task)
-    heads = model.n_heads * model.head_size
-    n_ff = 1 + (model.activation != "relu") + 2 * bool(model.dropout)
-    per_layer = 0.0
-    for stack, length in zip(model.stacks, lengths, strict=True):
-        crossing = stack == "decoder" and len(model.stacks) == 2
-        numbers = (4 + 2 * crossing) * model.d_model + 5 * heads * (1 + crossing) + n_ff * model.ff_size
-        numbers += 2 * model.d_model * bool(model.dropout)
-        written_out = 3 * bool(model.dropout) + (model.positions == "transformer-xl")
-        scores = model.n_heads * (length + lengths[0] * crossing)
-        per_layer += length * (numbers + written_out * scores)
-    n_kept = 1 if config.training.gradient_checkpointing else model.n_layers
-    n_streams = 3 + model.n_layers * config.training.gradient_checkpointing  # embedding, last norm
-    stream = sum(lengths) * model.d_model * n_streams
-    n_out = model.output_vocab_size
-    outputs = 3 * n_out * (lengths[-1] if model.pooling == "none" else 1)
-    inner = per_layer * n_kept * (0.6 if half else 1.0)  # norms and sums stay float32 under autocast
-    return round(examples * _FLOAT * (inner + stream + outputs))
+    """What a forward pass over `examples` of a run's task keeps for the backward pass, in bytes."""
+    return size.activation_bytes(
+        config.model,
+        _lengths(config.task),
+        examples,
+        recompute=config.training.gradient_checkpointing,
+        half=half,
+    )
 
 
 def fitting_sizes(config: RunConfig, limit_bytes: int) -> dict[str, Any]:
@@ -150,7 +103,7 @@ def _halved(name: str) -> Callable[[RunConfig], _Change]:
         if name == "d_model":
             derived = {
                 "d_head": None,
-                "d_ff": None if model.d_ff == 4 * model.d_model else model.ff_size // 2,
+                "d_ff": None if model.ff_size in (0, 4 * model.d_model) else model.ff_size // 2,
             }
         try:
             return value, replace(config, model=replace(model, **{name: value}, **derived))

@@ -15,11 +15,11 @@ def check_memory(config: RunConfig) -> int:
 
     What a GPU has left is not known before PyTorch runs there: the run's own process looks once more.
     """
-    from models.training.memory import count_parameters
+    from models.engine.size import count_parameters
 
     if kind_for(config.training.device) == "cpu":
         refuse_above(config, memory_left())
-    return count_parameters(config.model)
+    return count_parameters(config.model).total
 
 
 def refuse_above(config: RunConfig, free: int) -> None:

@@ -126,14 +126,15 @@ def _output(read: Reading) -> list[Panel]:
 
 
 def _parameters(read: Reading) -> Facts:
-    from models.lessons.heads import cost, size
+    from models.engine import size
+    from models.lessons.heads import cost
 
     config = read.config
     counted = {
         "d_head": config.head_size,
         "parameters: attention": size.attention_parameters(config),
         "+ feed-forward": size.feed_forward_parameters(config),
-        "+ norms": size.norm_parameters(config),
+        "+ norms": 2 * size.norm_parameters(config),
         "= the layer, sum(p.numel())": cost.count(read.layer),
     }
     return Facts(facts=[Fact(label=label, values=f"{count:,}") for label, count in counted.items()])

@@ -1,0 +1,119 @@
+"""How large a model is, by formula: the numbers it has, and those that a forward pass keeps."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import torch
+
+from models.config import ModelConfig
+from models.engine.positions import POSITIONS
+
+FLOAT_BYTES = 4
+
+
+class Parameters(NamedTuple):
+    """The parameters of a model by what they are for; `output` is 0 where it shares the embedding."""
+
+    embedding: int
+    positions: int
+    attention: int
+    feed_forward: int
+    norms: int
+    output: int
+
+    @property
+    def total(self) -> int:
+        return sum(self)
+
+
+def count_parameters(config: ModelConfig) -> Parameters:
+    """The numbers that training changes, by what the config says of each part.
+
+    Building the model on "meta" would say the same, but takes PyTorch seconds the first time.
+    """
+    d, n_stacks = config.d_model, len(config.stacks)
+    n_layers = n_stacks * config.n_layers
+    n_crossing = config.n_layers * (n_stacks == 2)  # the decoder's layers then attend twice
+    n_sublayers = n_layers * (1 + config.feed_forward) + n_crossing
+    embedding = d * (config.vocab_size if config.input_channels is None else config.input_channels + 1)
+    embedding += d * config.output_vocab_size * (config.target_vocab_size is not None)
+    last_norms = norm_parameters(config) * n_stacks * (config.norm == "pre")
+    return Parameters(
+        embedding=embedding,
+        positions=n_stacks * position_parameters(config),
+        attention=(n_layers + n_crossing) * attention_parameters(config),
+        feed_forward=n_layers * feed_forward_parameters(config),
+        norms=n_sublayers * norm_parameters(config) + last_norms,
+        output=d * config.output_vocab_size * (not config.tied_embeddings),
+    )
+
+
+def attention_parameters(config: ModelConfig) -> int:
+    """W_Q, W_K, W_V [d_model, n_heads * d_head], W_O [n_heads * d_head, d_model], and their biases."""
+    width = config.n_heads * config.head_size
+    return 4 * config.d_model * width + config.bias * (3 * width + config.d_model)
+
+
+def feed_forward_parameters(config: ModelConfig) -> int:
+    """[d_model, d_ff] and [d_ff, d_model], and their biases; 0 where the network is left out."""
+    if not config.feed_forward:
+        return 0
+    return 2 * config.d_model * config.ff_size + config.bias * (config.ff_size + config.d_model)
+
+
+def norm_parameters(config: ModelConfig) -> int:
+    """One norm: a gain for every channel, and a bias; 0 without norm."""
+    return config.d_model * (1 + config.bias) * (config.norm != "none")
+
+
+def position_parameters(config: ModelConfig) -> int:
+    """The parameters of one stack's positions."""
+    width = config.n_heads * config.head_size
+    match config.positions:
+        case "none" | "sinusoidal" | "rotary" | "alibi":
+            return 0
+        case "learned":
+            return config.max_len * config.d_model
+        case "transformer-xl":
+            return 2 * width + config.n_layers * config.d_model * width
+    with torch.random.fork_rng(devices=[]):
+        scheme = POSITIONS[config.positions](config)
+    return sum(parameter.numel() for parameter in scheme.parameters())
+
+
+def activation_bytes(
+    config: ModelConfig,
+    lengths: Sequence[int],
+    n_examples: int,
+    *,
+    recompute: bool = False,
+    half: bool = False,
+) -> int:
+    """What a forward pass keeps for the backward pass, in bytes; `lengths` in positions, one a stack.
+
+    Per position and layer: the stream before and after each norm, q, k and v, the heads' answers
+    before and after they are put side by side, and the feed-forward network after its activation (before it,
+    too, but for relu). Dropout keeps what it dropped, and with it the scores are written out, three times;
+    Transformer-XL's bias is, once. Per position of the output: three times the logits. `recompute` keeps one
+    layer at a time, and the stream at each; `half` is autocast, where norms and sums stay float32.
+    """
+    heads = config.n_heads * config.head_size
+    n_ff = 1 + (config.activation != "relu") + 2 * bool(config.dropout)
+    per_layer = 0.0
+    for stack, length in zip(config.stacks, lengths, strict=True):
+        crossing = stack == "decoder" and len(config.stacks) == 2
+        n_sublayers = 1 + crossing + config.feed_forward
+        numbers = n_sublayers * (1 + (config.norm != "none")) * config.d_model
+        numbers += 5 * heads * (1 + crossing) + n_ff * config.ff_size
+        numbers += 2 * config.d_model * bool(config.dropout)
+        written_out = 3 * bool(config.dropout) + (config.positions == "transformer-xl")
+        scores = config.n_heads * (length + lengths[0] * crossing)
+        per_layer += length * (numbers + written_out * scores)
+    n_kept = 1 if recompute else config.n_layers
+    n_streams = 3 + config.n_layers * recompute  # embedding, last norm
+    stream = sum(lengths) * config.d_model * n_streams
+    outputs = 3 * config.output_vocab_size * (lengths[-1] if config.pooling == "none" else 1)
+    inner = per_layer * n_kept * (0.6 if half else 1.0)
+    return round(n_examples * FLOAT_BYTES * (inner + stream + outputs))

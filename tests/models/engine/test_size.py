@@ -1,0 +1,59 @@
+"""Sizes by formula are those of models that are really built."""
+
+import pytest
+
+from models.config import ModelConfig
+from models.engine import size
+from models.engine.layers import Stack
+from models.engine.transformer import Transformer
+
+MODELS = [
+    {"kind": "decoder-only"},
+    {"kind": "encoder-only", "bias": False, "norm": "post", "tied_embeddings": False},
+    {"kind": "encoder-only", "input_channels": 7, "vocab_size": 1, "pad_id": None, "n_outputs": 5,
+     "tied_embeddings": False, "pooling": "mean"},
+    {"kind": "encoder-decoder", "target_vocab_size": 13, "d_head": 9, "d_ff": 21},
+    {"kind": "encoder-decoder", "norm": "post", "bias": False},
+    {"kind": "encoder-decoder", "positions": "t5"},
+    {"kind": "decoder-only", "positions": "transformer-xl"},
+    {"kind": "encoder-decoder", "positions": "transformer-xl", "d_head": 5},
+    {"kind": "decoder-only", "positions": "learned", "activation": "gelu"},
+    {"kind": "decoder-only", "norm": "none", "residual": False},
+    {"kind": "encoder-decoder", "feed_forward": False},
+]  # fmt: skip
+
+
+def count(*modules) -> int:
+    return sum(p.numel() for module in modules if module is not None for p in module.parameters())
+
+
+@pytest.mark.parametrize("fields", MODELS, ids=str)
+def test_parameters_are_those_of_the_model(fields):
+    sizes = {"n_layers": 3, "n_heads": 2, "d_model": 12, "vocab_size": 11, "max_len": 20}
+    config = ModelConfig(**{**sizes, **fields})
+    model, counted = Transformer(config, seed=0), size.count_parameters(config)
+    stacks: list[Stack] = [stack for stack in (model.encoder, model.decoder) if stack is not None]
+    layers = [layer for stack in stacks for layer in stack.layers]
+    assert counted.total == count(model)
+    assert counted.embedding == count(model.embedding, model.target_embedding)
+    assert counted.positions == count(*(stack.positions for stack in stacks))
+    attention = [a for layer in layers for a in (layer.self_attention, layer.cross_attention)]
+    assert counted.attention == count(*attention)
+    assert counted.feed_forward == count(*(layer.feed_forward for layer in layers))
+    norms = [n for layer in layers for n in (layer.self_norm, layer.cross_norm, layer.ff_norm)]
+    assert counted.norms == count(*norms, *(stack.norm for stack in stacks))
+    assert counted.output == count(model.output)
+
+
+@pytest.mark.parametrize(
+    "fields", [{}, {"bias": False}, {"norm": "post"}, {"d_head": 7, "d_ff": 5}, {"norm": "none"}]
+)
+@pytest.mark.parametrize(("n_heads", "d_model"), [(1, 8), (4, 16), (3, 24)])
+def test_a_layers_parts(n_heads: int, d_model: int, fields: dict):
+    config = ModelConfig(
+        kind="encoder-only", n_layers=2, n_heads=n_heads, d_model=d_model, vocab_size=9, max_len=5, **fields
+    )
+    layer = Transformer(config, seed=0).encoder.layers[1]
+    assert size.attention_parameters(config) == count(layer.self_attention)
+    assert size.feed_forward_parameters(config) == count(layer.feed_forward)
+    assert size.norm_parameters(config) == count(layer.self_norm) == count(layer.ff_norm)
