@@ -9,7 +9,7 @@ from typing import Any, Literal, get_args, no_type_check
 
 Kind = Literal["encoder-only", "decoder-only", "encoder-decoder"]
 Activation = Literal["relu", "gelu", "gelu-tanh"]
-Norm = Literal["pre", "post"]
+Norm = Literal["pre", "post", "none"]
 Pooling = Literal["none", "mean", "first"]
 
 POSITION_SCHEMES: list[str] = ["none", "sinusoidal", "learned", "rotary", "alibi", "t5", "transformer-xl"]
@@ -24,6 +24,8 @@ class ModelConfig:
     Sizes count elements; n_layers is per stack, max_len is in positions. `d_head`, `d_ff` left out become
     d_model // n_heads and 4 * d_model (Vaswani et al. 2017, 3.2.2 and 3.3), so that after construction
     they are always whole numbers. `attention_scale` True is 1 / sqrt(d_head) (equation 1), False is 1.
+    `residual` False gives up x + f(x) for f(x) in every sublayer; `feed_forward` False leaves the network and
+    its norm out of every layer, and d_ff without effect.
 
     Raises ValueError, with value, rule and remedy, for every combination that makes no model.
     """
@@ -50,6 +52,8 @@ class ModelConfig:
     pooling: Pooling = "none"
     mask: str = "none"
     mask_argument: str = ""
+    residual: bool = True
+    feed_forward: bool = True
 
     def __post_init__(self) -> None:
         for name in ("n_layers", "n_heads", "d_model", "vocab_size", "max_len"):
@@ -78,9 +82,9 @@ class ModelConfig:
 
     @property
     def ff_size(self) -> int:
-        """`d_ff`, as the whole number it is after construction."""
+        """Width of the feed-forward network's hidden layer: `d_ff`, or 0 where there is no such network."""
         assert self.d_ff is not None
-        return self.d_ff
+        return self.d_ff if self.feed_forward else 0
 
     @property
     def output_vocab_size(self) -> int:
@@ -139,7 +143,7 @@ class ModelConfig:
                 f"d_head={self.head_size} is odd, but rotary positions turn channels in pairs; "
                 f"try d_head={self.head_size + 1}, or other positions"
             )
-        for name in ("bias", "tied_embeddings"):
+        for name in ("bias", "tied_embeddings", "residual", "feed_forward"):
             if not isinstance(getattr(self, name), bool):
                 raise ValueError(f"{name}={getattr(self, name)!r} is neither True nor False; choose one")
 

@@ -48,18 +48,19 @@ class Layer(nn.Module):
     """Self-attention, with `cross` also attention to the encoder's memory, then the feed-forward network.
 
     Each adds to the residual stream: x + f(norm(x)) with pre-norm (Xiong et al. 2020), norm(x + f(x)) with
-    post-norm (Vaswani et al. 2017, 3.1).
+    post-norm (Vaswani et al. 2017, 3.1), x + f(x) without norm; without `residual`, each "x +" is left out.
     """
 
     def __init__(self, config: ModelConfig, *, cross: bool = False) -> None:
         super().__init__()
         self.pre_norm = config.norm == "pre"
+        self.residual = config.residual
         self.self_attention = MultiHeadAttention(config)
         self.self_norm = layer_norm(config)
         self.cross_attention = MultiHeadAttention(config) if cross else None
         self.cross_norm = layer_norm(config) if cross else None
-        self.feed_forward = FeedForward(config)
-        self.ff_norm = layer_norm(config)
+        self.feed_forward = FeedForward(config) if config.feed_forward else None
+        self.ff_norm = layer_norm(config) if config.feed_forward else None
         self.dropout = nn.Dropout(config.dropout)
 
     def forward(
@@ -91,8 +92,9 @@ class Layer(nn.Module):
             )
             x = self._after(x, out, self.cross_norm)
             record(trace, "resid_cross", x)
-        out = self.feed_forward(self._before(x, self.ff_norm), trace=within(trace, "ff"))
-        x = self._after(x, out, self.ff_norm)
+        if self.feed_forward is not None and self.ff_norm is not None:
+            out = self.feed_forward(self._before(x, self.ff_norm), trace=within(trace, "ff"))
+            x = self._after(x, out, self.ff_norm)
         record(trace, "resid_post", x)
         return x
 
@@ -100,7 +102,8 @@ class Layer(nn.Module):
         return norm(x) if self.pre_norm else x
 
     def _after(self, x: Stream, out: Stream, norm: nn.Module) -> Stream:
-        x = x + self.dropout(out)
+        out = self.dropout(out)
+        x = x + out if self.residual else out
         return x if self.pre_norm else norm(x)
 
 
@@ -149,6 +152,8 @@ class Stack(nn.Module):
         return out
 
 
-def layer_norm(config: ModelConfig) -> nn.LayerNorm:
-    """Layer normalisation over channels, biased as the rest of the model is."""
+def layer_norm(config: ModelConfig) -> nn.Module:
+    """Layer normalisation over channels, biased as the rest of the model is; nothing where norm is "none"."""
+    if config.norm == "none":
+        return nn.Identity()
     return nn.LayerNorm(config.d_model, bias=config.bias)

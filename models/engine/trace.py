@@ -46,14 +46,26 @@ GLOSSARY: tuple[Entry, ...] = (
     ),
     Entry("{stack}.{layer}.resid_pre", "[query, d_model]", "residual stream entering the layer"),
     *_attention("self", ", turned if positions are rotary", (_BIAS,)),
-    Entry("{stack}.{layer}.resid_self", "[query, d_model]", "resid_pre + self.out (post-norm: normalised)"),
+    Entry(
+        "{stack}.{layer}.resid_self",
+        "[query, d_model]",
+        "resid_pre + self.out (without residual: self.out; post-norm: normalised)",
+    ),
     *_attention("cross"),
-    Entry("{stack}.{layer}.resid_cross", "[query, d_model]", "resid_self + cross.out (post-norm: likewise)"),
+    Entry("{stack}.{layer}.resid_cross", "[query, d_model]", "resid_self + cross.out (likewise)"),
     Entry("{stack}.{layer}.ff.pre", "[query, d_ff]", "feed-forward, before the activation"),
     Entry("{stack}.{layer}.ff.post", "[query, d_ff]", "feed-forward, after the activation"),
     Entry("{stack}.{layer}.ff.out", "[query, d_model]", "what the feed-forward network adds"),
-    Entry("{stack}.{layer}.resid_post", "[query, d_model]", "the stream + ff.out (post-norm: normalised)"),
-    Entry("{stack}.norm", "[query, d_model]", "normalised output (post-norm: the last resid_post itself)"),
+    Entry(
+        "{stack}.{layer}.resid_post",
+        "[query, d_model]",
+        "the stream + ff.out, if there is a feed-forward (likewise)",
+    ),
+    Entry(
+        "{stack}.norm",
+        "[query, d_model]",
+        "normalised output (but for pre-norm: the last resid_post itself)",
+    ),
     Entry("logits", "[query, vocab]", "one score per word of the output vocabulary (pooled: one row)"),
 )
 """All that a trace can hold, in the order it is computed; only an encoder-decoder's decoder has cross."""
@@ -67,6 +79,7 @@ def addresses(config: ModelConfig) -> list[str]:
         per_stack = [e.address for e in GLOSSARY if e.address.startswith("{stack}")]
         per_layer = [a for a in per_stack if "{layer}" in a and (has_cross or "cross" not in a)]
         per_layer = [a for a in per_layer if biased or a != _BIAS.address]
+        per_layer = [a for a in per_layer if config.feed_forward or ".ff." not in a]
         found.append(f"{stack}.embed")
         found += [a.format(stack=stack, layer=layer) for layer in range(config.n_layers) for a in per_layer]
         found.append(f"{stack}.norm")

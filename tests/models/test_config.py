@@ -34,6 +34,17 @@ def test_d_head_is_free_to_differ():
     assert (config.d_head, config.d_ff, config.scale) == (5, 7, 1 / math.sqrt(5))
 
 
+def test_a_config_written_before_the_sublayers_could_be_left_out_means_what_it_did():
+    said = ModelConfig(**GOOD).to_dict()
+    before = {name: value for name, value in said.items() if name not in ("residual", "feed_forward")}
+    assert ModelConfig.from_dict(before) == ModelConfig(**GOOD)
+
+
+def test_without_feed_forward_its_width_is_nought_and_comes_back():
+    without = ModelConfig(**GOOD, d_ff=24, feed_forward=False)
+    assert (without.ff_size, dataclasses.replace(without, feed_forward=True).ff_size) == (0, 24)
+
+
 @pytest.mark.parametrize(
     ("given_scale", "scale"), [(True, 1 / math.sqrt(8)), (False, 1.0), (0.3, 0.3), (2, 2.0)]
 )
@@ -57,11 +68,13 @@ def test_frozen():
     n_heads=st.integers(1, 32),
     d_head=st.integers(1, 64),
     activation=st.sampled_from(["relu", "gelu", "gelu-tanh"]),
-    norm=st.sampled_from(["pre", "post"]),
+    norm=st.sampled_from(["pre", "post", "none"]),
     positions=st.sampled_from(["none", "sinusoidal", "learned"]),
     dropout=st.floats(0, 1, exclude_max=True),
     attention_scale=st.booleans() | st.floats(0.01, 100),
     bias=st.booleans(),
+    residual=st.booleans(),
+    feed_forward=st.booleans(),
     tied_embeddings=st.booleans(),
     pad_id=st.none() | st.integers(0, 99),
 )
@@ -88,8 +101,8 @@ REFUSED = [
         "kind='decoder' is unknown; choose one of encoder-only, decoder-only, encoder-decoder",
     ),
     ({"activation": "GELU"}, "activation='GELU' is unknown; choose one of relu, gelu, gelu-tanh"),
-    ({"norm": "none"}, "norm='none' is unknown; choose one of pre, post"),
-    ({"norm": []}, "norm=[] is unknown; choose one of pre, post"),
+    ({"norm": "off"}, "norm='off' is unknown; choose one of pre, post, none"),
+    ({"norm": []}, "norm=[] is unknown; choose one of pre, post, none"),
     (
         {"positions": "rope"},
         "positions='rope' is unknown; choose one of none, sinusoidal, learned, rotary, alibi, t5, "
@@ -100,6 +113,8 @@ REFUSED = [
         "d_head=5 is odd, but rotary positions turn channels in pairs; try d_head=6, or other positions",
     ),
     ({"bias": 1}, "bias=1 is neither True nor False; choose one"),
+    ({"residual": 0}, "residual=0 is neither True nor False; choose one"),
+    ({"feed_forward": "no"}, "feed_forward='no' is neither True nor False; choose one"),
     ({"tied_embeddings": None}, "tied_embeddings=None is neither True nor False; choose one"),
     ({"dropout": 1.0}, "dropout=1.0 is outside 0 <= dropout < 1; try 0.1, or 0.0 to switch it off"),
     ({"dropout": -0.1}, "dropout=-0.1 is outside 0 <= dropout < 1; try 0.1, or 0.0 to switch it off"),

@@ -97,15 +97,20 @@ def _layer(
     seen: Allowed | None = None,
 ) -> Matrix:
     def add(x: Matrix, name: str, sublayer) -> Matrix:
-        if config.norm == "pre":
-            return _sum(x, sublayer(weights.norm(f"{at}.{name}_norm", x)))
-        return weights.norm(f"{at}.{name}_norm", _sum(x, sublayer(x)))
+        def norm(vectors: Matrix) -> Matrix:
+            return weights.norm(f"{at}.{name}_norm", vectors)
+
+        written = sublayer(norm(x) if config.norm == "pre" else x)
+        total = _sum(x, written) if config.residual else written
+        return norm(total) if config.norm == "post" else total
 
     own, score = f"{at}.self_attention.", plain_score(weights, config, at)
     x = add(x, "self", lambda h: plain_attention(weights, config, own, h, h, allowed, score))
     if memory is not None and seen is not None:
         cross = f"{at}.cross_attention."
         x = add(x, "cross", lambda h: plain_attention(weights, config, cross, h, memory, seen))
+    if not config.feed_forward:
+        return x
     return add(x, "ff", lambda h: _feed_forward(weights, config, f"{at}.feed_forward", h))
 
 

@@ -31,6 +31,21 @@ def test_logits_in_parts_equal_logits_at_once(
     assert cache.length == 5
 
 
+@pytest.mark.parametrize("kind", ["decoder-only", "encoder-decoder"])
+@pytest.mark.parametrize(
+    "fields",
+    [{"norm": "none"}, {"residual": False}, {"feed_forward": False}, {"norm": "none", "residual": False}],
+    ids=str,
+)
+def test_layers_with_parts_left_out_too(make: Make, kind: str, fields: dict):
+    model = make(kind, **fields)
+    given = (model.encode(SOURCE), SOURCE) if kind == "encoder-decoder" else ()
+    cache = model.new_cache()
+    in_parts = [model.decode(new, *given, cache=cache) for new in TARGET.split([2, 1, 2], dim=1)]
+    whole = model.decode(TARGET, *given)
+    torch.testing.assert_close(torch.cat(in_parts, dim=1), whole, rtol=0, atol=1e-12)
+
+
 def test_self_attention_projects_new_tokens_and_cross_attention_projects_once(make: Make):
     model = make("encoder-decoder")
     seen: dict[str, list[int]] = {"self_attention": [], "cross_attention": []}

@@ -19,6 +19,15 @@ Make = Callable[..., Transformer]
 KINDS = ["encoder-only", "decoder-only", "encoder-decoder"]
 SOURCE, TARGET = torch.tensor([[3, 1, 4, 10, 5, 9, 0]]), torch.tensor([[2, 6, 5, 0]])
 NAMES = ("bias", "tied_embeddings", "attention_scale", "d_head", "activation")
+SUBLAYERS: list[dict[str, Any]] = [
+    {"norm": "none"},
+    {"norm": "none", "residual": False},
+    {"norm": "pre", "residual": False},
+    {"norm": "post", "residual": False},
+    {"norm": "pre", "feed_forward": False},
+    {"norm": "post", "feed_forward": False},
+    {"norm": "none", "residual": False, "feed_forward": False},
+]
 CHOICES = [
     (True, True, True, None, "relu"),
     (False, False, False, 6, "gelu"),
@@ -51,6 +60,29 @@ def test_a_traced_forward_gives_the_same_logits_and_gradients(
             loss = F.cross_entropy(logits[0], torch.arange(logits.shape[1]))
             results.append([logits, *torch.autograd.grad(loss, list(model.parameters()))])
         torch.testing.assert_close(results[1], results[0], rtol=0, atol=1e-10)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("fields", SUBLAYERS, ids=str)
+def test_what_is_left_out_of_a_layer_is_not_traced_and_changes_nothing_else(
+    make: Make, kind: str, fields: dict[str, Any]
+):
+    """Traced = untraced, the glossary lists what is there, and the sums are those of the config."""
+    model = make(kind, **fields)
+    results = []
+    for trace in (None, Trace()):
+        logits = model(*inputs(model), trace=trace)
+        loss = F.cross_entropy(logits[0], torch.arange(logits.shape[1]))
+        results.append([logits, *torch.autograd.grad(loss, list(model.parameters()))])
+    torch.testing.assert_close(results[1], results[0], rtol=0, atol=1e-10)
+    assert list(trace) == addresses(model.config)
+    at, layer = f"{model.config.stacks[-1]}.1", getattr(model, model.config.stacks[-1]).layers[1]
+    attended = trace[f"{at}.self.out"] + trace[f"{at}.resid_pre"] * model.config.residual
+    expected = layer.self_norm(attended) if model.config.norm == "post" else attended
+    torch.testing.assert_close(trace[f"{at}.resid_self"], expected, rtol=0, atol=1e-12)
+    if not model.config.feed_forward:
+        before = "resid_cross" if f"{at}.resid_cross" in trace else "resid_self"
+        assert torch.equal(trace[f"{at}.resid_post"], trace[f"{at}.{before}"])
 
 
 @pytest.mark.parametrize("kind", KINDS)

@@ -40,6 +40,18 @@ def test_equals_plain_loops(make: Make, kind: str, norm: str, fields: dict[str, 
     torch.testing.assert_close(model.float()(*inputs(model))[0], expected.float(), rtol=1e-5, atol=1e-5)
 
 
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("norm", ["pre", "post", "none"])
+@pytest.mark.parametrize(("residual", "feed_forward"), [(False, True), (True, False), (False, False)])
+def test_layers_with_parts_left_out_equal_plain_loops(
+    make: Make, kind: str, norm: str, residual: bool, feed_forward: bool
+):
+    model = make(kind, norm=norm, residual=residual, feed_forward=feed_forward)
+    target = TARGET if kind == "encoder-decoder" else None
+    expected = torch.tensor(plain_logits(model, SOURCE, target), dtype=torch.float64)
+    torch.testing.assert_close(model(*inputs(model))[0], expected, rtol=0, atol=1e-10)
+
+
 @pytest.mark.parametrize("tied", [True, False])
 def test_two_vocabularies_equal_plain_loops(make: Make, tied: bool):
     model = make("encoder-decoder", target_vocab_size=7, tied_embeddings=tied)
