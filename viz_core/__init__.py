@@ -16,6 +16,7 @@ from viz_core.boards import (
     Plane,
     Scrub,
     Sign,
+    Table,
 )
 from viz_core.computation import computation_figure
 from viz_core.curves import top_tokens
@@ -41,6 +42,7 @@ __all__ = [
     "Plane",
     "Scrub",
     "Sign",
+    "Table",
     "attention_heatmap",
     "attention_lines",
     "board_figure",

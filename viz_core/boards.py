@@ -178,7 +178,7 @@ class Layers:
 class Node:
     """A box of a diagram, at a column (left to right) and a row (top to bottom); halves are allowed.
 
-    note: a second, smaller line under the label.
+    note: a second, smaller line under the label. frame: where pressing the box moves the board's scrub.
     """
 
     id: str
@@ -188,15 +188,22 @@ class Node:
     colour: Colour | None = None
     changed: bool = False
     note: str = ""
+    frame: int | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
 class Diagram:
-    """Boxes and arrows; what changed against the step before is marked. edges: (from id, to id)."""
+    """Boxes and arrows; what changed against the step before is marked. edges: (from id, to id).
+
+    levels: [*frame, node], how far a box stands out: 0 not there yet, 1 faint, 2 plain, 3 lit; an edge is as
+    its lower end. row_height: pixels from row to row.
+    """
 
     nodes: Sequence[Node]
     edges: Sequence[tuple[str, str]]
     title: str = ""
+    levels: np.ndarray | None = None
+    row_height: int = 56
 
     def __post_init__(self) -> None:
         known = [node.id for node in self.nodes]
@@ -206,6 +213,31 @@ class Diagram:
                     raise ValueError(f"edge {edge} ends at {end!r}, which is no node; name one of {known}")
         if len(set(known)) < len(known):
             raise ValueError(f"nodes {known} have an id twice; give each its own")
+        if self.levels is not None:
+            _check_frames("levels", self.levels, "node")
+            _check_length("levels", range(self.levels.shape[-1]), len(self.nodes), needed=True)
+        if self.row_height < 26:
+            raise ValueError(f"row_height={self.row_height} leaves no room for a word; give at least 26")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Table:
+    """Words and finished numbers in rows; the first column names the row.
+
+    rows: a text for each column. marked: bool [*frame, row], the rows that stand out.
+    """
+
+    columns: Sequence[str]
+    rows: Sequence[Sequence[str]]
+    title: str = ""
+    marked: np.ndarray | None = None
+
+    def __post_init__(self) -> None:
+        for row in self.rows:
+            _check_length(f"row {list(row)[:1]}", row, len(self.columns), needed=True)
+        if self.marked is not None:
+            _check_frames("marked", self.marked, "row")
+            _check_length("marked", range(self.marked.shape[-1]), len(self.rows), needed=True)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -234,20 +266,23 @@ class Sign:
     text: str
 
 
-Panel = Matrix | Curves | Bars | Plane | Layers | Diagram | Facts | Sign
+Panel = Matrix | Curves | Bars | Plane | Layers | Diagram | Table | Facts | Sign
 
 
 @dataclass(frozen=True, kw_only=True)
 class Scrub:
     """A control that chooses the frame: input `field` of the page takes one of `values` [frame].
 
-    words: what is written beside it at each frame; by default the value itself.
+    words: what is written beside it at each frame; by default the value itself. speed: frames a second when
+    it is played. plays: it begins to play by itself once a person has changed what the frames show.
     """
 
     field: str
     label: str
     values: np.ndarray
     words: Sequence[str] = ()
+    speed: int | float = 12
+    plays: bool = False
 
     def __post_init__(self) -> None:
         check_axes("values", self.values, "frame")
@@ -280,7 +315,7 @@ def has_frames(panel: Panel) -> bool:
 
 def _framed(panels: Sequence[Panel]) -> list[tuple[str, np.ndarray, int]]:
     """Every array that may have frames: (name, array, axes it has without them)."""
-    axes = {"values": 2, "vectors": 2, "lit": 2, "marked": 2}
+    axes = {"values": 2, "vectors": 2, "lit": 2, "marked": 2, "levels": 1}
     found: list[tuple[str, np.ndarray, int]] = []
     for panel in panels:
         if isinstance(panel, Facts):
@@ -290,6 +325,8 @@ def _framed(panels: Sequence[Panel]) -> list[tuple[str, np.ndarray, int]]:
             found += [("at", panel.at, 0)] if panel.at is not None else []
         elif isinstance(panel, Bars):
             found.append((panel.title or "values", panel.values, 1))
+        elif isinstance(panel, Table):
+            found += [("marked", panel.marked, 1)] if panel.marked is not None else []
         else:
             for spec in fields(panel):
                 array = getattr(panel, spec.name)

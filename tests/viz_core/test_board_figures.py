@@ -19,6 +19,7 @@ from viz_core import (
     Plane,
     Scrub,
     Sign,
+    Table,
     board_figure,
     theme,
 )
@@ -183,6 +184,30 @@ def test_changed_boxes_stand_out_and_arrows_join_their_sides():
     assert (plain.text, changed.text.startswith("<b>W</b>"), "new" in changed.text) == ("x", True, True)
     assert arrow.showarrow and arrow.ax < 0 and arrow.ay == 0
     assert arrow.x == pytest.approx(fig.layout.shapes[1].x0)
+
+
+def test_boxes_and_arrows_stand_out_as_far_as_their_levels_say():
+    nodes = [Node(id=name, label=name, column=at, row=0) for at, name in enumerate("abcd")]
+    diagram = Diagram(nodes=nodes, edges=[("a", "c"), ("b", "c"), ("c", "d")], levels=np.array([0, 1, 2, 3]))
+    layout = draw(diagram).layout
+    assert [shape.opacity for shape in layout.shapes] == [0, 0.38, 1, 1]
+    arrows = [note for note in layout.annotations if note.showarrow]
+    assert [arrow.opacity for arrow in arrows] == [0, 0.38, 1]
+    assert layout.annotations[-1].text == "<b>d</b>" and layout.annotations[-2].text == "c"
+    assert layout.shapes[3].line.width > layout.shapes[2].line.width
+
+
+def test_the_levels_of_boxes_and_the_marks_of_a_table_follow_the_frame():
+    nodes = [Node(id="a", label="a", column=0, row=0)]
+    diagram = Diagram(nodes=nodes, edges=[], levels=np.array([[0], [2], [3]]))
+    marked = np.array([[True, False], [False, True], [False, False]])
+    table = Table(columns=["model", "count"], rows=[["<base>", "65"], ["big", "213"]], marked=marked)
+    fig = board_figure(Board(rows=[[diagram, table]], notice="", scrub=SCRUB), frames=True)
+    assert [frame.layout.shapes[0].opacity for frame in fig.frames] == [0, 1, 1]
+    fills = [frame.data[0].cells.fill.color[0] for frame in fig.frames]
+    assert fills[0][0] == fills[1][1] != fills[0][1] == fills[2][0]
+    (cells,) = (trace.cells for trace in fig.data if trace.type == "table")
+    assert [list(column) for column in cells["values"]] == [["&lt;base&gt;", "big"], ["65", "213"]]
 
 
 def test_facts_and_signs_are_written():

@@ -17,10 +17,12 @@ from viz_core.boards import (
     Plane,
     Scrub,
     Sign,
+    Table,
     has_frames,
 )
 
 SCRUB = Scrub(field="t", label="temperature", values=np.array([0.5, 1.0, 2.0]))
+X_BOX = Node(id="x", label="x", column=0, row=0)
 X = np.arange(4.0)
 
 
@@ -74,6 +76,24 @@ X = np.arange(4.0)
             r"nodes \['x', 'x'\] have an id twice; give each its own",
         ),
         (
+            lambda: Diagram(
+                nodes=[Node(id="x", label="x", column=0, row=0)], edges=[], levels=np.ones((3, 2))
+            ),
+            "levels has 2 entries where there are 1; give one each",
+        ),
+        (
+            lambda: Diagram(nodes=[], edges=[], row_height=20),
+            "row_height=20 leaves no room for a word; give at least 26",
+        ),
+        (
+            lambda: Table(columns=["model", "count"], rows=[["base"]]),
+            r"row \['base'\] has 1 entries where there are 2; give one each",
+        ),
+        (
+            lambda: Table(columns=["model"], rows=[["base"]], marked=np.ones(2, bool)),
+            "marked has 2 entries where there are 1; give one each",
+        ),
+        (
             lambda: Scrub(field="t", label="t", values=X, words=["low", "high"]),
             "words has 2 entries where there are 4; give one each",
         ),
@@ -96,6 +116,8 @@ def test_what_does_not_fit_is_named(make, message):
         (Plane(vectors=np.ones((2, 1, 2)), names=["q"], colours=["query"]), "vectors"),
         (Layers(tokens=["a"], links=np.eye(1, dtype=bool), lit=np.ones((2, 3, 1), bool)), "lit"),
         (Facts(facts=[Fact(label="entropy", values=np.ones(2))]), "entropy"),
+        (Diagram(nodes=[X_BOX], edges=[], levels=np.ones((2, 1), int)), "levels"),
+        (Table(columns=["model"], rows=[["base"]], marked=np.ones((2, 1), bool)), "marked"),
     ],
 )
 def test_every_array_has_a_frame_for_each_value_of_the_scrub(panel, name):
@@ -119,7 +141,8 @@ def test_what_no_frame_changes_has_no_frames():
         Matrix(values=np.eye(2), marked=np.eye(2, dtype=bool)),
         Curves(x=X, lines=[Line(y=X, name="mean")]),
         Facts(facts=[Fact(label="answer", values="yes"), Fact(label="count", values=np.array(3.0))]),
-        Diagram(nodes=[], edges=[]),
+        Diagram(nodes=[X_BOX], edges=[], levels=np.ones(1, int)),
+        Table(columns=["model"], rows=[["base"]], marked=np.ones(1, bool)),
         Sign(text="="),
     ]
     assert not any(has_frames(panel) for panel in still)

@@ -25,6 +25,7 @@ from viz_core.boards import (
     Plane,
     Scrub,
     Sign,
+    Table,
     has_frames,
 )
 from viz_core.labels import escape
@@ -33,7 +34,15 @@ FRAME_BYTES = 4 << 20
 _GAP, _ROW_GAP = 30, 26
 _MARGIN, _TITLE, _SLIDER = 24, 40, 90
 _SCRUB_LINE = 26
-_MOVING = ("x", "y", "z", "text", "customdata", "marker")  # what differs from frame to frame in a trace
+_MOVING = (
+    "x",
+    "y",
+    "z",
+    "text",
+    "customdata",
+    "marker",
+    "cells",
+)  # what differs from frame to frame in a trace
 
 
 def board_figure(
@@ -179,6 +188,8 @@ def _room(panel: Panel, cell: int) -> Room:
             return structure.layers_room(panel)
         case Diagram():
             return structure.diagram_room(panel)
+        case Table():
+            return words.table_room(panel)
         case Facts():
             return words.facts_room(panel)
         case Sign():
@@ -198,7 +209,9 @@ def _draw(panel: Panel, place: Place, frame: int) -> Drawing:
         case Layers():
             return structure.draw_layers(panel, place, frame)
         case Diagram():
-            return structure.draw_diagram(panel, place)
+            return structure.draw_diagram(panel, place, frame)
+        case Table():
+            return words.draw_table(panel, place, frame)
         case Facts():
             return words.draw_facts(panel, place, frame)
         case Sign():
@@ -213,8 +226,10 @@ def _add_frames(fig: go.Figure, sheet: _Sheet, scrub: Scrub, frame: int) -> None
     def made(at: int) -> go.Frame:
         drawing = sheet.drawing(at)
         data = [_moved(drawing.traces[number]) for number in moving]
-        texts = [{"text": note["text"]} for note in drawing.notes]
-        return go.Frame(name=str(at), data=data, traces=moving, layout={"annotations": texts})
+        notes = [_only(note, "text", "opacity") for note in drawing.notes]
+        shapes = [_only(shape, "fillcolor", "line", "opacity") for shape in drawing.shapes]
+        layout = {"annotations": notes, "shapes": shapes}
+        return go.Frame(name=str(at), data=data, traces=moving, layout=layout)
 
     most = FRAME_BYTES // len(made(frame).to_json())
     kept = _spread(len(scrub.values), max(2, most), frame)
@@ -224,7 +239,11 @@ def _add_frames(fig: go.Figure, sheet: _Sheet, scrub: Scrub, frame: int) -> None
 
 
 def _moved(trace: Trace) -> Trace:
-    return {name: trace[name] for name in ("type", *_MOVING) if name in trace}
+    return _only(trace, "type", *_MOVING)
+
+
+def _only(values: dict[str, Any], *names: str) -> dict[str, Any]:
+    return {name: values[name] for name in names if name in values}
 
 
 def _slider(scrub: Scrub, kept: list[int], frame: int) -> dict[str, Any]:

@@ -62,11 +62,17 @@ class Place:
 
     def axes(self, x: dict[str, Any], y: dict[str, Any]) -> dict[str, Any]:
         plain = {"automargin": False, "zeroline": False, "tickfont": {"size": SMALL}}
-        (left, bottom), (right, top) = self._at(0, self.height), self._at(self.width, 0)
+        domain = self.domain
         return {
-            f"xaxis{self.number}": {**plain, "domain": [left, right], "anchor": self.on["yaxis"], **x},
-            f"yaxis{self.number}": {**plain, "domain": [bottom, top], "anchor": self.on["xaxis"], **y},
+            f"xaxis{self.number}": {**plain, "domain": domain["x"], "anchor": self.on["yaxis"], **x},
+            f"yaxis{self.number}": {**plain, "domain": domain["y"], "anchor": self.on["xaxis"], **y},
         }
+
+    @property
+    def domain(self) -> dict[str, list[int | float]]:
+        """Where the body lies, for traces without axes."""
+        (left, bottom), (right, top) = self._at(0, self.height), self._at(self.width, 0)
+        return {"x": [left, right], "y": [bottom, top]}
 
     def note(self, text: str, x: int | float, y: int | float, **style: Any) -> dict[str, Any]:
         """An annotation at pixels right of and below the body's upper left corner."""

@@ -27,6 +27,7 @@ _FLOOR = 60  # pixels from layer to layer
 _TOKEN = 46
 _BOX, _NOTED_BOX, _BOX_STEP = 34, 46, 58  # height of a box, of one with a note, and from row to row
 _ARROW = 40
+_OPACITY = (0.0, 0.38, 1.0, 1.0)  # of a diagram's levels
 
 
 def layers_room(panel: Layers) -> Room:
@@ -106,10 +107,11 @@ def diagram_room(panel: Diagram) -> Room:
     columns, rows = (max(at) + 1 for at in zip(*((n.column, n.row) for n in panel.nodes), strict=True))
     above = 8 + CAPTION * bool(panel.title)
     width = columns * (_box_width(panel) + _ARROW)
-    return Room(width=width, height=max(90, rows * _BOX_STEP), above=above, below=8)
+    step = max(panel.row_height + 2, _box_height(panel) + 6)
+    return Room(width=width, height=max(90, rows * step), above=above, below=8)
 
 
-def draw_diagram(panel: Diagram, place: Place) -> Drawing:
+def draw_diagram(panel: Diagram, place: Place, frame: int) -> Drawing:
     columns = max(node.column for node in panel.nodes) + 1
     rows = max(node.row for node in panel.nodes) + 1
     wide, tall = _box_width(panel), _box_height(panel)
@@ -117,26 +119,38 @@ def draw_diagram(panel: Diagram, place: Place) -> Drawing:
         node.id: ((node.column + 0.5) * place.width / columns, (node.row + 0.5) * place.height / rows)
         for node in panel.nodes
     }
+    levels = _levels(panel, frame)
     drawing = Drawing(notes=place.caption(panel.title, 8))
     for start, end in panel.edges:
-        drawing.notes.append(_arrow(centre[start], centre[end], (wide, tall), place))
+        seen = _OPACITY[min(levels[start], levels[end])]
+        drawing.notes.append(_arrow(centre[start], centre[end], (wide, tall), place) | {"opacity": seen})
     for node in panel.nodes:
         x, y = centre[node.id]
+        strong, seen = node.changed or levels[node.id] == 3, _OPACITY[levels[node.id]]
         colour = place.palette["ink"] if node.colour is None else place.colour(node.colour)
         accent = theme.with_alpha(place.palette["accent"], 0.14)
         drawing.shapes.append(
             place.box(
                 x - wide / 2, y - tall / 2, x + wide / 2, y + tall / 2,
-                line={"color": colour, "width": 3 if node.changed else 1.5},
-                fillcolor=accent if node.changed else place.palette["background"],
+                line={"color": colour, "width": 3 if strong else 1.5},
+                fillcolor=accent if strong else place.palette["background"],
+                opacity=seen,
             )
         )  # fmt: skip
-        label = f"<b>{word(node.label, 40)}</b>" if node.changed else word(node.label, 40)
+        label = f"<b>{word(node.label, 40)}</b>" if strong else word(node.label, 40)
         if node.note:
             label += f'<br><span style="font-size:{SMALL}px">{word(node.note, 40)}</span>'
-        font = {"size": MEDIUM, "color": colour}
-        drawing.notes.append(place.note(label, x, y, xanchor="center", yanchor="middle", font=font))
+        style = {"font": {"size": MEDIUM, "color": colour}, "opacity": seen}
+        drawing.notes.append(place.note(label, x, y, xanchor="center", yanchor="middle", **style))
     return drawing
+
+
+def _levels(panel: Diagram, frame: int) -> dict[str, int]:
+    """How far each node stands out in a frame."""
+    if panel.levels is None:
+        return {node.id: 2 for node in panel.nodes}
+    at = at_frame(panel.levels, frame, 1).tolist()
+    return {node.id: int(level) for node, level in zip(panel.nodes, at, strict=True)}
 
 
 def _box_width(panel: Diagram) -> int | float:

@@ -1,4 +1,4 @@
-"""The words and single numbers of a board: facts, signs, the sentence to notice."""
+"""The words and single numbers of a board: facts, tables, signs, the sentence to notice."""
 
 from __future__ import annotations
 
@@ -6,12 +6,24 @@ import textwrap
 
 import numpy as np
 
+from viz_core import theme
 from viz_core._axes import text_width
-from viz_core.board_figures.sheet import CAPTION, SMALL, WIDTH, Drawing, Place, Room, at_frame, word, written
-from viz_core.boards import Fact, Facts, Scrub, Sign
+from viz_core.board_figures.sheet import (
+    CAPTION,
+    MEDIUM,
+    SMALL,
+    WIDTH,
+    Drawing,
+    Place,
+    Room,
+    at_frame,
+    word,
+    written,
+)
+from viz_core.boards import Fact, Facts, Scrub, Sign, Table
 from viz_core.labels import escape
 
-_FACT_LINE = 54
+_FACT_LINE, _TABLE_LINE = 54, 28
 _LARGE, _SIGN = 22, 22
 NOTICE_LINE, NOTICE_SIZE = 22, 16
 
@@ -63,6 +75,41 @@ def _lines(panel: Facts) -> list[list[tuple[float, Fact]]]:
         lines[-1].append((left, fact))
         left += _width(fact)
     return lines
+
+
+def table_room(panel: Table) -> Room:
+    height = _TABLE_LINE * (len(panel.rows) + 1) + 8
+    return Room(width=sum(_column_widths(panel)), height=height, above=CAPTION * bool(panel.title))
+
+
+def draw_table(panel: Table, place: Place, frame: int) -> Drawing:
+    p, n_rows = place.palette, len(panel.rows)
+    marked = at_frame(panel.marked, frame, 1) if panel.marked is not None else [False] * n_rows
+    fills = [theme.with_alpha(p["accent"], 0.16) if mark else p["background"] for mark in marked]
+    look = {"align": "left", "height": _TABLE_LINE, "line": {"color": p["grid"], "width": 1}}
+    table = dict(
+        type="table",
+        columnwidth=_column_widths(panel),
+        header={
+            **look,
+            "values": [f"<b>{word(name, 60)}</b>" for name in panel.columns],
+            "fill": {"color": p["background"]},
+            "font": {"size": MEDIUM, "color": p["muted"]},
+        },
+        cells={
+            **look,
+            "values": [[word(row[at], 60) for row in panel.rows] for at in range(len(panel.columns))],
+            "fill": {"color": [fills]},
+            "font": {"size": MEDIUM, "color": p["ink"]},
+        },
+        domain=place.domain,
+    )
+    return Drawing([table], notes=place.caption(panel.title, 4))
+
+
+def _column_widths(panel: Table) -> list[int | float]:
+    columns = zip(panel.columns, *panel.rows, strict=True)
+    return [max(text_width(word(text, 60), MEDIUM) for text in column) * 1.1 + 24 for column in columns]
 
 
 def sign_room(panel: Sign) -> Room:

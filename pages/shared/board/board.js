@@ -2,10 +2,9 @@
 
 const PANELS = {
   Matrix: MatrixPanel, Curves: CurvesPanel, Bars: BarsPanel, Plane: PlanePanel, Layers: LayersPanel,
-  Diagram: DiagramPanel, Facts: FactsPanel, Sign: SignPanel,
+  Diagram: DiagramPanel, Table: TablePanel, Facts: FactsPanel, Sign: SignPanel,
 };
 const GAP = 18;
-const FRAMES_A_SECOND = 12;
 
 class Board {
   constructor(host) {
@@ -16,7 +15,11 @@ class Board {
     this.label = el("span", { class: "choice-label" });
     this.words = el("output", {});
     this.play = el("button", { type: "button", class: "play", text: "▶", "aria-label": "Play", onclick: () => this.toggle() });
-    this.bar = el("div", { class: "scrub" }, [this.play, this.label, this.slider, this.words]);
+    const step = (by, name, sign) => el("button", { type: "button", class: "play", text: sign, "aria-label": name, onclick: () => this.step(by) });
+    this.bar = el("div", { class: "scrub" }, [
+      el("div", { class: "actions" }, [step(-1, "Step back", "◂"), this.play, step(1, "Step forward", "▸")]),
+      this.label, this.slider, this.words,
+    ]);
     this.rows = el("div", { class: "rows" });
     this.status = el("p", { class: "status muted", text: HINT });
     this.root = el("div", { class: "board" }, [
@@ -36,7 +39,7 @@ class Board {
     this.act = send;
     const before = this.header;
     this.header = readMessage(bytes);
-    const { board, scrub, moves, part } = this.header;
+    const { board, scrub, moves, part, generation } = this.header;
     const isNew = !before || before.part !== part || before.moves !== moves;
     if (scrub) this.frame = this.nearest(isNew ? scrub.at : this.value(before));
     else this.frame = 0;
@@ -49,6 +52,8 @@ class Board {
     else this.each((panel, spec) => panel.update(spec));
     this.signature = signature;
     this.layOut();
+    const still = window.matchMedia("(prefers-reduced-motion: reduce)").matches;
+    if (board.scrub?.plays && before?.part === part && before.generation !== generation && !still) this.start(0);
   }
 
   value(header) {
@@ -122,11 +127,21 @@ class Board {
 
   toggle() {
     if (this.playing) return this.stop();
-    const last = +this.slider.max;
-    if (this.frame === last) this.show(0);
+    this.start(this.frame === +this.slider.max ? 0 : this.frame);
+  }
+
+  start(frame) {
+    this.stop();
+    this.show(frame);
     this.play.textContent = "❚❚";
     this.play.setAttribute("aria-label", "Pause");
-    this.playing = setInterval(() => (this.frame < last ? this.show(this.frame + 1) : this.stop()), 1000 / FRAMES_A_SECOND);
+    const next = () => (this.frame < +this.slider.max ? this.show(this.frame + 1) : this.stop());
+    this.playing = setInterval(next, 1000 / this.header.board.scrub.speed);
+  }
+
+  step(by) {
+    this.stop();
+    this.show(Math.max(0, Math.min(+this.slider.max, this.frame + by)));
   }
 
   stop() {

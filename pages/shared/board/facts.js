@@ -1,4 +1,4 @@
-/* Numbers side by side, and the signs of an equation. */
+/* Numbers side by side, words in rows, and the signs of an equation. */
 
 class FactsPanel {
   constructor(board, spec) {
@@ -25,6 +25,25 @@ class FactsPanel {
 /* Whole numbers in groups of three. */
 function written(value, digits) {
   return digits === 0 && Number.isFinite(value) ? value.toLocaleString("en", { maximumFractionDigits: 0 }).replace("-", "−") : number(value, digits);
+}
+
+class TablePanel {
+  constructor(board, spec) {
+    this.spec = spec;
+    const head = el("tr", {}, spec.columns.map((name) => el("th", { scope: "col", text: name })));
+    this.lines = spec.rows.map((row) => el("tr", {}, row.map((text, at) => el(at ? "td" : "th", at ? { text } : { scope: "row", text }))));
+    const table = el("table", { "aria-label": spec.title || "table" }, [el("thead", {}, [head]), el("tbody", {}, this.lines)]);
+    this.root = el("figure", { class: "panel words" }, [caption(spec), table]);
+  }
+
+  update(spec) {
+    this.spec = spec;
+  }
+
+  draw(frame) {
+    const marked = this.spec.marked?.frame(frame, 1);
+    this.lines.forEach((line, at) => line.classList.toggle("marked", Boolean(marked?.[at])));
+  }
 }
 
 class SignPanel {

@@ -57,43 +57,72 @@ class LayersPanel extends Chart {
 class DiagramPanel extends Chart {
   constructor(board, spec) {
     super(board, spec, "diagram");
+    if (spec.nodes.some((node) => node.frame !== null)) this.picture.setAttribute("role", "group"); // a picture holds no buttons
   }
 
   prepare(width) {
     const { spec, board } = this;
     const columns = Math.max(...spec.nodes.map((node) => node.column)) + 1;
     const rows = Math.max(...spec.nodes.map((node) => node.row)) + 1;
-    const height = Math.max(90, 56 * rows);
+    const height = Math.max(90, spec.row_height * rows);
     this.picture.setAttribute("height", height);
     const step = width / columns;
-    const wide = Math.min(150, step - 22);
-    const tall = spec.nodes.some((node) => node.note) ? 44 : 34;
+    const wide = Math.min(150, step - Math.min(22, 0.25 * step));
+    const tall = Math.min(spec.nodes.some((node) => node.note) ? 44 : 34, spec.row_height - 4);
     const centre = (node) => [(node.column + 0.5) * step, ((node.row + 0.5) * height) / rows];
-    const byId = Object.fromEntries(spec.nodes.map((node) => [node.id, node]));
+    const byId = Object.fromEntries(spec.nodes.map((node, at) => [node.id, { node, at }]));
     const tip = `tip${(DiagramPanel.count = (DiagramPanel.count ?? 0) + 1)}`;
     const marker = { id: tip, viewBox: "0 0 8 8", refX: 7, refY: 4, markerWidth: 7, markerHeight: 7, orient: "auto" };
     this.picture.append(svg("defs", {}, [svg("marker", marker, [svg("path", { class: "tip", d: "M0 0L8 4L0 8Z" })])]));
-    for (const [from, to] of spec.edges) {
-      const [x1, y1] = centre(byId[from]);
-      const [x2, y2] = centre(byId[to]);
+    this.edges = spec.edges.map(([from, to]) => {
+      const [x1, y1] = centre(byId[from].node);
+      const [x2, y2] = centre(byId[to].node);
       const level = Math.abs(x2 - x1) > 1;
       const ends = level ? [x1 + (Math.sign(x2 - x1) * wide) / 2, y1, x2 - (Math.sign(x2 - x1) * wide) / 2, y2] : [x1, y1 + (Math.sign(y2 - y1) * tall) / 2, x2, y2 - (Math.sign(y2 - y1) * tall) / 2];
-      this.picture.append(svg("line", { class: "edge", x1: ends[0], y1: ends[1], x2: ends[2], y2: ends[3], "marker-end": `url(#${tip})` }));
-    }
-    for (const node of spec.nodes) {
+      const line = svg("line", { class: "edge", x1: ends[0], y1: ends[1], x2: ends[2], y2: ends[3], "marker-end": `url(#${tip})` });
+      return { line, from: byId[from].at, to: byId[to].at };
+    });
+    this.boxes = spec.nodes.map((node) => {
       const [x, y] = centre(node);
       const colour = node.colour === null ? board.theme.ink : board.colour(node.colour);
-      this.picture.append(
-        svg("rect", { class: node.changed ? "box changed" : "box", x: x - wide / 2, y: y - tall / 2, width: wide, height: tall, rx: 7, stroke: colour }),
-        this.words("box-label", node.label, x, node.note ? y - 8 : y, colour, wide / 7.5),
-        node.note ? this.words("box-note", node.note, x, y + 10, colour, wide / 6.2) : "",
-      );
-    }
+      const apart = tall < 40 ? 6 : 8;
+      const box = svg("g", {}, [
+        svg("rect", { class: node.changed ? "box changed" : "box", x: x - wide / 2, y: y - tall / 2, width: wide, height: tall, rx: Math.min(7, tall / 4), stroke: colour }),
+        this.words("box-label", node.label, x, node.note ? y - apart : y, colour, wide / 7.5),
+        node.note ? this.words("box-note", node.note, x, y + apart + 2, colour, wide / 6.2) : null,
+        svg("title", { text: [node.label, node.note].filter(Boolean).join(": ") }),
+      ]);
+      if (node.frame !== null) this.makeButton(box, node);
+      return box;
+    });
+    this.picture.append(...this.edges.map(({ line }) => line), ...this.boxes);
+  }
+
+  makeButton(box, node) {
+    const go = () => {
+      this.board.stop();
+      this.board.show(node.frame);
+    };
+    for (const [name, value] of Object.entries({ role: "button", tabindex: 0, class: "press", "aria-label": `Show ${node.label}` })) box.setAttribute(name, value);
+    box.addEventListener("click", go);
+    box.addEventListener("keydown", (event) => {
+      if (!["Enter", " "].includes(event.key)) return;
+      event.preventDefault();
+      go();
+    });
   }
 
   words(className, text, x, y, fill, letters) {
     return svg("text", { class: className, x, y, fill, "text-anchor": "middle", "dominant-baseline": "central", text: shorten(text, Math.floor(letters)) });
   }
 
-  move() {}
+  move(frame) {
+    const levels = this.spec.levels?.frame(frame, 1);
+    if (!levels) return;
+    this.boxes.forEach((box, at) => {
+      box.dataset.level = levels[at];
+      if (this.spec.nodes[at].frame !== null) box.setAttribute("aria-pressed", String(levels[at] === 3));
+    });
+    for (const { line, from, to } of this.edges) line.dataset.level = Math.min(levels[from], levels[to]);
+  }
 }

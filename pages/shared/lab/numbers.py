@@ -12,10 +12,10 @@ import numpy as np
 
 from pages.shared.handout import cells
 from viz_core.board_figures.sheet import at_frame
-from viz_core.boards import Bars, Board, Curves, Diagram, Facts, Layers, Matrix, Panel, Plane, Sign
+from viz_core.boards import Bars, Board, Curves, Diagram, Facts, Layers, Matrix, Panel, Plane, Sign, Table
 
 MOST_ROWS = 200_000
-_HEAD = ("panel", "row_position", "row", "column_position", "column", "x", "value", "low", "high")
+_HEAD = ("panel", "row_position", "row", "column_position", "column", "x", "value", "low", "high", "text")
 _WORDS = ("title", "name", "label", "unit", "row_axis", "column_axis", "x_label", "y_label")
 _NAMES = ("rows", "columns", "labels", "names", "tokens", "words")
 Row = tuple[Any, ...]
@@ -35,7 +35,8 @@ def table(board: Board, frame: int) -> str:
             raise ValueError(
                 f"The figure has more than {MOST_ROWS:,} numbers; the NPZ file holds all of them."
             )
-        writer.writerow([cells([entry])[0] if isinstance(entry, str) else entry for entry in row])
+        named = [cells([entry])[0] if isinstance(entry, str) else entry for entry in row]
+        writer.writerow(named + [None] * (len(_HEAD) - len(row)))
     return out.getvalue()
 
 
@@ -95,6 +96,10 @@ def _rows_of(panel: Panel, frame: int) -> Iterator[Row]:
                 y, low, high = (len(panel.x) * [None] if b is None else at_frame(b, frame, 1) for b in bounds)
                 for x, *numbers in zip(panel.x, y, low, high, strict=True):
                     yield at, line.name, None, None, x, *numbers
+        case Table():
+            for at, row in enumerate(panel.rows):
+                for column, text in enumerate(row):
+                    yield at, row[0], column, panel.columns[column], None, None, None, None, text
         case Facts():
             for at, fact in enumerate(panel.facts):
                 if isinstance(fact.values, np.ndarray):

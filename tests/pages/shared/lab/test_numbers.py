@@ -21,6 +21,7 @@ from viz_core import (
     Plane,
     Scrub,
     Sign,
+    Table,
 )
 
 RNG = np.random.default_rng(0)
@@ -48,6 +49,7 @@ BOARD = Board(
             Layers(tokens=["a", "b"], links=np.tri(2, dtype=bool), lit=LIT),
             Facts(facts=[Fact(label="entropy", values=X, unit="nats"), Fact(label="verdict", values="=yes")]),
             Diagram(nodes=[Node(id="x", label="x", column=0, row=0)], edges=[]),
+            Table(columns=["model", "count"], rows=[["=base", "65"], ["big", "213"]], title="presets"),
         ],
     ],
     notice="",
@@ -72,6 +74,15 @@ def test_a_matrix_has_a_line_a_cell_with_all_its_digits(table):
     unnamed = of(table, "2")
     np.testing.assert_array_equal(unnamed["value"], [0.1, np.nan])
     assert unnamed["row"].isna().all()
+
+
+def test_a_table_has_a_line_a_cell_named_by_its_row_and_column(table):
+    (name,) = {panel for panel in table["panel"] if "presets" in panel}
+    cells = of(table, name)
+    assert cells["row"].tolist() == ["'=base", "'=base", "big", "big"]
+    assert cells["column"].tolist() == 2 * ["model", "count"]
+    assert cells["value"].isna().all()
+    assert cells["text"].tolist() == ["'=base", "65", "big", "213"]
 
 
 def test_words_are_no_formulas_and_numbers_among_them_stay(table):
@@ -102,7 +113,7 @@ def test_arrows_layers_facts_and_the_scrub_are_there(table):
     assert fact[["row", "column", "value"]].to_numpy().tolist() == [["entropy", "nats", 100.0]]
     scrub = of(table, "scrub")
     assert scrub[["row", "value"]].to_numpy().tolist() == [["temperature", 2.0]]
-    assert set(table["panel"]) == {"scrub", "1 scores", "2", "3", "4 weights", "5", "6", "7"}
+    assert set(table["panel"]) == {"scrub", "1 scores", "2", "3", "4 weights", "5", "6", "7", "8 presets"}
 
 
 def test_a_table_is_bounded():
