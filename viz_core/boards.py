@@ -30,6 +30,7 @@ class Matrix:
     row_axis, column_axis: what rows and columns are; panels of a board that share an axis light up together.
     edit: name of the page's input that the cells write: numbers, or with scale "mask" cells that flip.
     words: what the cells of scale "mask" say for 0 and for 1; by default 0 and 1, where they flip nothing.
+    texts: [row][column], words that small matrices write into their cells instead of numbers.
     row_heads, column_heads: a head number per row or column (-1: none), its colour drawn along the edge.
     picture: colours without numbers, as large matrices are drawn, however small it is.
     small: a thumbnail; its names are told, not written, and a press shows it in the board's `large` matrix.
@@ -49,6 +50,7 @@ class Matrix:
     digits: int = 2
     edit: str | None = None
     words: tuple[str, str] | tuple[()] = ()
+    texts: Sequence[Sequence[str]] = ()
     row_heads: Sequence[int] = ()
     column_heads: Sequence[int] = ()
     marked: np.ndarray | None = None
@@ -61,6 +63,9 @@ class Matrix:
         n_rows, n_columns = self.values.shape[-2:]
         for name, count in (("rows", n_rows), ("columns", n_columns)):
             _check_length(name, getattr(self, name), count)
+        _check_length("texts", self.texts, n_rows)
+        for row in self.texts:
+            _check_length("a row of texts", row, n_columns, needed=True)
         _check_length("row_heads", self.row_heads, n_rows)
         _check_length("column_heads", self.column_heads, n_columns)
         if self.marked is not None and self.marked.shape[-2:] != (n_rows, n_columns):

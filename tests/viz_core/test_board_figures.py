@@ -163,6 +163,12 @@ def test_arrows_start_at_the_origin_and_the_circle_has_radius_1():
     assert x.range == y.range and x.range[1] > 0.8
 
 
+def test_cells_may_hold_words_coloured_by_their_numbers():
+    values = np.array([[0.25, 1.0]])
+    (cells,) = draw(Matrix(values=values, texts=[["<b>", "cat"]], scale="weights")).data
+    assert cells.text.tolist() == [["&lt;b&gt;", "cat"]] and cells.z.tolist() == values.tolist()
+
+
 def test_a_link_is_lit_when_both_its_ends_are():
     lit = np.array([[True, False], [False, True]])  # [layer, token]
     links, bright, nodes = draw(Layers(tokens=["a", "b"], links=np.tri(2, dtype=bool), lit=lit)).data

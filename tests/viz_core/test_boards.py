@@ -56,6 +56,10 @@ X = np.arange(4.0)
         ),
         (lambda: Curves(x=X, lines=[], at=np.ones((2, 2))), r"at has shape \(2, 2\), but must be \[frame\]"),
         (
+            lambda: Matrix(values=np.eye(2), texts=["ab", "c"]),
+            "a row of texts has 1 entries where there are 2; give one each",
+        ),
+        (
             lambda: Bars(values=np.ones(3), labels=["a"]),
             "labels has 1 entries where there are 3; give one each",
         ),

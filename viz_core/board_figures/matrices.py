@@ -96,19 +96,24 @@ def _above(panel: Matrix, cell: int) -> int | float:
 
 
 def _font(panel: Matrix, cell: int | float) -> int | float:
-    """The size at which the longest number fits a cell."""
+    """The size at which the longest number fits a cell; words are cut instead."""
+    if panel.texts:
+        return SMALL
     low, high = extent(panel.values)
     letters = max(2, *(len(written(number, panel.digits)) for number in (low, high)))
     return min(16, (cell - 6) / (0.58 * letters))
 
 
 def _texts(values: np.ndarray, panel: Matrix, cell: int | float) -> np.ndarray | None:
-    """The number in each cell, or None where they do not fit."""
+    """The number or word in each cell, or None where they do not fit."""
     if panel.scale == "mask" and _is_small(panel):
         off, on = panel.words or (("", "") if panel.edit else ("0", "1"))
         return np.where(values != 0, word(on), word(off))
     if not _is_small(panel) or _font(panel, cell) < 9:
         return None
+    if panel.texts:
+        longest = max(1, int(cell / (0.62 * SMALL)))
+        return np.array([[word(text, longest) for text in row] for row in panel.texts])
     return np.array([[brief(float(value), panel.digits) for value in row] for row in values])
 
 

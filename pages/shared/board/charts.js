@@ -90,7 +90,7 @@ class Chart {
       parts.push(svg("line", { class: "gridline", x1: box.left, x2: box.right, y1: at, y2: at }));
       parts.push(svg("text", { class: "tick", x: box.left - 7, y: at, "text-anchor": "end", "dominant-baseline": "middle", text: tickText(value) }));
     }
-    for (const [place, words] of xTicks) parts.push(svg("text", { class: "tick", x: place, y: box.bottom + 16, "text-anchor": "middle", text: words }));
+    for (const [place, words, line = 0] of xTicks) parts.push(svg("text", { class: "tick", x: place, y: box.bottom + 16 + 15 * line, "text-anchor": "middle", text: words }));
     parts.push(svg("line", { class: "axis-line", x1: box.left, x2: box.right, y1: box.bottom, y2: box.bottom }));
     parts.push(svg("text", { class: "axis-name", x: (box.left + box.right) / 2, y: box.bottom + 36, "text-anchor": "middle", text: spec.x_label }));
     const middle = (box.top + box.bottom) / 2;
@@ -218,8 +218,9 @@ class BarsPanel extends Chart {
     this.y = new Axis([Math.min(0, low), spec.reach ?? (Math.max(0, high) || 1)], box.bottom, box.top);
     const step = (box.right - box.left) / spec.labels.length;
     const room = Math.max(...spec.labels.map((label) => label.length)) * 8;
-    const every = Math.max(1, Math.ceil(room / step));
-    const ticks = spec.labels.map((label, at) => [box.left + (at + 0.5) * step, shorten(label, 12), at]).filter(([, , at]) => at % every === 0);
+    const lines = room > step && room <= 2 * step && !spec.x_label ? 2 : 1; // every other name a line lower, where nothing else stands
+    const every = Math.max(1, Math.ceil(room / step / lines));
+    const ticks = spec.labels.map((label, at) => [box.left + (at + 0.5) * step, shorten(label, 12), at % lines, at]).filter(([, , , at]) => at % every === 0);
     this.drawAxes(null, this.y, box, ticks);
     const wide = Math.max(1, step * (spec.labels.length > 40 ? 0.96 : 0.78));
     const colour = board.colour(spec.colour);

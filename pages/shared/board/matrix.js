@@ -109,9 +109,14 @@ class MatrixPanel {
         (inner ?? cell).textContent = value ? on : off;
       } else if (inner) {
         if (inner !== focused) inner.value = plainNumber(value);
-      } else if (this.written) cell.textContent = shortNumber(value, spec.digits);
+      } else if (spec.texts.length) cell.textContent = shorten(this.textOf(at), this.letters);
+      else if (this.written) cell.textContent = shortNumber(value, spec.digits);
       else cell.textContent = "";
     }
+  }
+
+  textOf(at) {
+    return this.spec.texts[Math.floor(at / this.nColumns)]?.[at % this.nColumns];
   }
 
   /* The size of a cell in pixels, chosen by the board for all matrices of a row. */
@@ -120,7 +125,8 @@ class MatrixPanel {
     const { spec } = this;
     const [low, high] = extent(spec.values.values);
     const letters = Math.max(shortNumber(low, spec.digits).length, shortNumber(high, spec.digits).length, 2);
-    const font = Math.min(16, (cell - 6) / (0.58 * letters));
+    const font = spec.texts.length ? 12 : Math.min(16, (cell - 6) / (0.58 * letters));
+    this.letters = Math.max(1, Math.floor((cell - 4) / (0.58 * font)));
     this.written = spec.edit || spec.scale === "mask" || font >= 9;
     const longest = Math.max(0, ...spec.columns.map((name) => Math.min(16, [...name].length)));
     this.root.classList.toggle("upright-names", 7.4 * longest > cell + 6);
@@ -144,7 +150,8 @@ class MatrixPanel {
     const { spec } = this;
     const place = (axis, names, at) => `${axis} ${names[at] ?? this.board.nameOf(axis, at)}`.trim();
     const where = [place(spec.row_axis, spec.rows, i), place(spec.column_axis, spec.columns, j)].join(", ");
-    return `${spec.title ? `${spec.title}: ` : ""}${where} = ${number(value, 4)}`;
+    const text = this.textOf(i * this.nColumns + j);
+    return `${spec.title ? `${spec.title}: ` : ""}${where}${text === undefined ? "" : `: ${text}`} = ${number(value, 4)}`;
   }
 
   light(lit) {
