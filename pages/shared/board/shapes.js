@@ -67,7 +67,8 @@ class DiagramPanel extends Chart {
     const height = Math.max(90, spec.row_height * rows);
     this.picture.setAttribute("height", height);
     const step = width / columns;
-    const wide = Math.min(150, step - Math.min(22, 0.25 * step));
+    const arrow = spec.edges.length ? Math.min(22, 0.25 * step) : 6;
+    const wide = Math.min(150, step - arrow);
     const tall = Math.min(spec.nodes.some((node) => node.note) ? 44 : 34, spec.row_height - 4);
     const centre = (node) => [(node.column + 0.5) * step, ((node.row + 0.5) * height) / rows];
     const byId = Object.fromEntries(spec.nodes.map((node, at) => [node.id, { node, at }]));
@@ -88,7 +89,7 @@ class DiagramPanel extends Chart {
       const apart = tall < 40 ? 6 : 8;
       const box = svg("g", {}, [
         svg("rect", { class: node.changed ? "box changed" : "box", x: x - wide / 2, y: y - tall / 2, width: wide, height: tall, rx: Math.min(7, tall / 4), stroke: colour }),
-        this.words("box-label", node.label, x, node.note ? y - apart : y, colour, wide / 7.5),
+        this.words("box-label", node.label, x, node.note ? y - apart : y, colour, wide / 7),
         node.note ? this.words("box-note", node.note, x, y + apart + 2, colour, wide / 6.2) : null,
         svg("title", { text: [node.label, node.note].filter(Boolean).join(": ") }),
       ]);
