@@ -137,6 +137,15 @@ def test_play_walks_to_the_last_frame_without_the_server(worked: BoardPage) -> N
     assert worked.board.get_attribute("data-frame") == stopped != str(last)
 
 
+def test_steps_go_one_frame_on_and_back_and_stop_at_the_ends(worked: BoardPage) -> None:
+    back, on = (worked.board.get_by_role("button", name=name) for name in ("Step back", "Step forward"))
+    worked.scrub(1)
+    with worked.quiet():
+        for button, frame in ((on, 2), (back, 1), (back, 0), (back, 0)):
+            button.click()
+            expect(worked.board).to_have_attribute("data-frame", str(frame))
+
+
 def test_a_picture_tells_the_number_pointed_at(page: Page) -> None:
     """Channel 1 of the paper's table is cos(position)."""
     lab = BoardPage(page, "positions").open(part="waves")
