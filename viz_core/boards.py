@@ -33,6 +33,7 @@ class Matrix:
     texts: [row][column], words that small matrices write into their cells instead of numbers.
     row_heads, column_heads: a head number per row or column (-1: none), its colour drawn along the edge.
     picture: colours without numbers, as large matrices are drawn, however small it is.
+    named: a picture in which every row and column has room for its name.
     small: a thumbnail; its names are told, not written, and a press shows it in the board's `large` matrix.
     large: shows the thumbnail that was pressed last; before that, what it holds itself.
     marked: [*frame, row, column], True where a cell is to stand out.
@@ -55,6 +56,7 @@ class Matrix:
     column_heads: Sequence[int] = ()
     marked: np.ndarray | None = None
     picture: bool = False
+    named: bool = False
     small: bool = False
     large: bool = False
 

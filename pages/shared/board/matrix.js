@@ -261,11 +261,12 @@ class MatrixPanel {
     this.width = square ? cell * nColumns : Math.min(room, 640);
     this.height = square ? cell * nRows : Math.min(most, Math.max(120, 4 * nRows));
     // Few rows are as high as a line of text, so that names have room and pictures of the same rows match.
-    if (nRows <= MOST_ROWS && !spec.small) this.height = Math.max(this.height, Math.min(most, 15 * nRows));
+    if (nRows <= MOST_ROWS && !spec.small) this.height = Math.max(this.height, Math.min(spec.named ? Infinity : most, 15 * nRows));
     const image = imageOf(nColumns, nRows, (at) => this.level(values[at]), this.colours);
     const wide = this.width / nColumns;
     const widest = this.nameRoom;
-    const upright = widest > wide && wide >= 13; // names stand where they do not fit side by side
+    const line = spec.named ? 11 : 13;
+    const upright = widest > wide && wide >= line; // names stand where they do not fit side by side
     const foot = spec.columns.length && !spec.small ? (upright ? Math.min(8, widest / 8) * 7 + 8 : 20) : 0;
     const context = fitCanvas(this.view, this.left + this.width, this.top + this.height + foot);
     context.imageSmoothingEnabled = false;
@@ -280,7 +281,7 @@ class MatrixPanel {
     const high = this.height / nRows;
     everyNth(spec.rows, high, 14, (name, at) => context.fillText(shorten(name, 11), this.labelRoom - 6, this.top + (at + 0.5) * high));
     if (!upright) context.textAlign = "center";
-    everyNth(spec.columns, wide, upright ? 13 : Math.min(60, widest), (name, at) => {
+    everyNth(spec.columns, wide, upright ? line : Math.min(60, widest), (name, at) => {
       context.save();
       context.translate(this.left + (at + 0.5) * wide, this.top + this.height + (upright ? 5 : 11));
       if (upright) context.rotate(-Math.PI / 2);
