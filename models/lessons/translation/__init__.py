@@ -1,0 +1,1 @@
+"""The translator at work: stacks, three attentions, search, sampling, teacher forcing."""

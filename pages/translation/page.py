@@ -1,0 +1,38 @@
+"""Encoder and decoder: the translator at work, and ways to choose and to train its words."""
+
+from __future__ import annotations
+
+from pages.shared.lab import page
+from pages.shared.lab.lesson import LabPage, Part
+from pages.translation import flow, subject, three
+from pages.translation.inputs import Inputs
+
+PAGE = LabPage(
+    name="translation",
+    title="Encoder and decoder",
+    inputs=Inputs,
+    parts=(
+        Part(
+            name="flow",
+            label="The translator at work",
+            fields=(*subject.FIELDS, "moment"),
+            lesson=flow.lesson,
+            controls=subject.controls,
+            tries=flow.TRIES,
+            questions=flow.questions,
+            scrub="moment",
+        ),
+        Part(
+            name="three",
+            label="Three attentions",
+            fields=(*subject.FIELDS, "head"),
+            lesson=three.lesson,
+            controls=subject.controls,
+            tries=three.TRIES,
+            questions=three.questions,
+            scrub="head",
+        ),
+    ),
+)
+
+page.run(PAGE)
