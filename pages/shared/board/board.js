@@ -17,7 +17,7 @@ class Board {
     this.play = el("button", { type: "button", class: "play", text: "▶", "aria-label": "Play", onclick: () => this.toggle() });
     const step = (by, name, sign) => el("button", { type: "button", class: "play", text: sign, "aria-label": name, onclick: () => this.step(by) });
     this.bar = el("div", { class: "scrub" }, [
-      el("div", { class: "actions" }, [step(-1, "Step back", "❘◀"), this.play, step(1, "Step forward", "▶❘")]),
+      el("div", { class: "steps" }, [step(-1, "Step back", "❘◀"), this.play, step(1, "Step forward", "▶❘")]),
       this.label, this.slider, this.words,
     ]);
     this.rows = el("div", { class: "rows" });
