@@ -73,7 +73,7 @@ class DiagramPanel extends Chart {
     const centre = (node) => [(node.column + 0.5) * step, ((node.row + 0.5) * height) / rows];
     const byId = Object.fromEntries(spec.nodes.map((node, at) => [node.id, { node, at }]));
     const tip = `tip${(DiagramPanel.count = (DiagramPanel.count ?? 0) + 1)}`;
-    const marker = { id: tip, viewBox: "0 0 8 8", refX: 7, refY: 4, markerWidth: 7, markerHeight: 7, orient: "auto" };
+    const marker = { id: tip, viewBox: "0 0 8 8", refX: 7, refY: 4, markerUnits: "userSpaceOnUse", markerWidth: 10, markerHeight: 10, orient: "auto" };
     this.picture.append(svg("defs", {}, [svg("marker", marker, [svg("path", { class: "tip", d: "M0 0L8 4L0 8Z" })])]));
     this.edges = spec.edges.map(([from, to]) => {
       const [x1, y1] = centre(byId[from].node);
