@@ -1,0 +1,47 @@
+"""What the page on the objective computes from, for all of its parts, and its colours."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from pages.shared.link import characters, number, one_of, param, table, whole
+from viz_core.boards import Colour
+
+STEPS = (10, 30, 60, 120)
+RATES = (0.001, 0.003, 0.01, 0.03, 0.1, 0.3)
+SMOOTHINGS = (0, 0.1, 0.2, 0.4)
+WIDTHS = (64, 128, 256, 512, 1_024)
+TOTALS = (10_000, 20_000, 50_000, 100_000)
+NORMS = {"post": "Post-norm", "pre": "Pre-norm"}
+DESCENTS = (0.1, 0.3, 1, 3)
+WORDS = ("a", "am", "I", "thanks", "student", "<eos>")
+"""Those of the lesson, here so that a first visit need not wait for torch."""
+MODEL: Colour = "accent"
+OTHER: Colour = 7
+TARGET: Colour = "muted"
+
+
+@dataclass(frozen=True)
+class Inputs:
+    """The controls of the page."""
+
+    step: int = param(max(STEPS), whole(0, max(STEPS)))
+    steps: int = param(30, one_of(STEPS))
+    rate: float = param(0.01, one_of(RATES))
+    smoothing: float = param(0, one_of(SMOOTHINGS))
+    seed: int = param(0, whole(0, 999))
+    eps: float = param(0.1, number(0, 0.5))
+    word: int = param(2, whole(0, len(WORDS) - 1))
+    q: tuple[tuple[float, ...], ...] = param(
+        ((0.01, 0.02, 0.93, 0.01, 0.02, 0.01),), table((1, 1), (6, 6), limit=1e6)
+    )
+    text: str = param("To be, or not to be, that is the question", characters(500))
+    logits: tuple[tuple[float, ...], ...] = param(
+        ((0.5, 2.0, 0.0, -0.5, 1.0, 0.0),), table((1, 1), (6, 6), limit=50)
+    )
+    descent: float = param(1, one_of(DESCENTS))
+    walked: int = param(0, whole(0, 60))
+    d_model: int = param(512, one_of(WIDTHS))
+    warmup: int = param(4_000, whole(500, 16_000))
+    total: int = param(20_000, one_of(TOTALS))
+    norm: str = param("post", one_of(tuple(NORMS)))
