@@ -1,0 +1,101 @@
+"""What one layer costs: the terms of table 1 (Vaswani et al. 2017), real operations, and milliseconds."""
+
+import time
+from collections.abc import Callable, Sequence
+from functools import lru_cache
+
+import torch
+from torch import Tensor, nn
+
+from models.lessons.heads import cost
+
+MOST_MS = 10.0  # a length that would take longer is not measured
+
+
+def self_attention(n: int, d: int) -> int:
+    """Every position with every other, d channels each."""
+    return n * n * d
+
+
+def recurrent(n: int, d: int) -> int:
+    """At each of n positions a [d, d] matrix."""
+    return n * d * d
+
+
+def convolution(n: int, d: int, k: int) -> int:
+    """At each of n positions a [d, d] matrix for each of k places of the kernel."""
+    return k * n * d * d
+
+
+def restricted(n: int, d: int, r: int) -> int:
+    """Every position with r others, d channels each."""
+    return r * n * d
+
+
+def attention_flops(n: int, d: int) -> int:
+    """4 n^2 d for scores and mixing, and what the table leaves out: 8 n d^2 for W_Q, W_K, W_V and W_O."""
+    return cost.flops(1, d, d, n)
+
+
+def recurrent_flops(n: int, d: int) -> int:
+    """Two [d, d] matrices a position, one for the word and one for the state."""
+    return 2 * 2 * recurrent(n, d)
+
+
+def convolution_flops(n: int, d: int, k: int) -> int:
+    """k [d, d] matrices a position; a multiplication and an addition count as two."""
+    return 2 * convolution(n, d, k)
+
+
+@lru_cache(maxsize=64)
+def measure(name: str, lengths: tuple[int, ...], d: int, k: int = 1) -> list[float]:
+    """Milliseconds of a layer over one text of each of these ascending lengths, here and now; k of a kernel.
+
+    Remembered: who asks again gets the same numbers. NaN for lengths that would take too long.
+    """
+    return _milliseconds(layer(name, d, k), [texts(name, n, d) for n in lengths])
+
+
+def layer(name: str, d: int, k: int = 1) -> Callable[[Tensor], object]:
+    """A tanh recurrence, a convolution over time, or the engine's attention with one head; no biases."""
+    if name == "self-attention":
+        attention = cost.random_layer(1, d)
+        return lambda x: attention(x, x)
+    generator = torch.Generator().manual_seed(0)
+    with torch.device("meta"):  # nothing is drawn, and global randomness left alone
+        made = (
+            nn.RNN(d, d, bias=False, batch_first=True)
+            if name == "recurrent"
+            else nn.Conv1d(d, d, k, padding=k - 1, bias=False)
+        )
+    made.to_empty(device="cpu")
+    with torch.no_grad():
+        for weight in made.parameters():
+            weight.normal_(0, d**-0.5, generator=generator)
+    return made
+
+
+def texts(name: str, n: int, d: int) -> Tensor:
+    """Random numbers as the layer wants them: [1, n, d], of a convolution [1, d, n]."""
+    x = torch.randn(1, n, d, generator=torch.Generator().manual_seed(n))
+    return x.transpose(1, 2).contiguous() if name == "convolution" else x
+
+
+@torch.no_grad()
+def _milliseconds(run: Callable[[Tensor], object], each: Sequence[Tensor]) -> list[float]:
+    """The faster of two passes over each text; no longer texts once one would take MOST_MS."""
+    run(each[0])  # a first run prepares
+    times: list[float] = []
+    for text in each:
+        # Twice the length is at most four times the work.
+        if times and not 4 * times[-1] < MOST_MS:
+            times.append(float("nan"))
+            continue
+        times.append(min(_once(run, text) for _ in range(2)))
+    return times
+
+
+def _once(run: Callable[[Tensor], object], text: Tensor) -> float:
+    start = time.perf_counter()
+    run(text)
+    return (time.perf_counter() - start) * 1000
