@@ -53,7 +53,7 @@ class Transformer(nn.Module):
             self.decoder = Stack(config, causal=True, cross=has_memory) if has_decoder else None
             tied = config.tied_embeddings
             self.output = None if tied else nn.Linear(config.d_model, config.output_vocab_size, bias=False)
-        self._initialise(generator)
+        self.initialise(generator)
 
     @property
     def recompute(self) -> bool:
@@ -210,7 +210,8 @@ class Transformer(nn.Module):
             raise ValueError("trace given with a cache, but a trace shows whole sequences; leave cache out")
 
     @torch.no_grad()
-    def _initialise(self, generator: torch.Generator) -> None:
+    def initialise(self, generator: torch.Generator) -> None:
+        """Draws the weights of linear maps and embeddings anew and zeroes biases, as a new model has them."""
         for module in self.modules():
             if isinstance(module, nn.Linear):
                 nn.init.xavier_uniform_(module.weight, generator=generator)

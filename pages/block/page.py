@@ -1,0 +1,38 @@
+"""Inside the block: through one layer, gradients at depth, which axis a norm takes, the stream read early."""
+
+from __future__ import annotations
+
+from pages.block import depth, flow
+from pages.block.inputs import Inputs
+from pages.shared.lab import page
+from pages.shared.lab.lesson import LabPage, Part
+
+PAGE = LabPage(
+    name="block",
+    title="Inside the block",
+    inputs=Inputs,
+    parts=(
+        Part(
+            name="flow",
+            label="Through the block",
+            fields=flow.FIELDS,
+            lesson=flow.lesson,
+            controls=flow.controls,
+            tries=flow.TRIES,
+            questions=flow.questions,
+            scrub="point",
+        ),
+        Part(
+            name="depth",
+            label="Depth and gradients",
+            fields=depth.FIELDS,
+            lesson=depth.lesson,
+            controls=depth.controls,
+            tries=depth.TRIES,
+            questions=depth.questions,
+            scrub="depth",
+        ),
+    ),
+)
+
+page.run(PAGE)
