@@ -49,7 +49,7 @@ def lesson(inputs: Inputs) -> Lesson:
             ],
             notice=_notices(cross, square, inputs.word),
             scrub=Scrub(
-                field="walked", label="steps of descent", values=steps, plays=True,
+                field="walked", label="steps of descent", values=steps,
                 words=[_steps(step) for step in steps.tolist()],
             ),
         ),

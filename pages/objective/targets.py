@@ -51,10 +51,11 @@ def lesson(inputs: Inputs) -> Lesson:
                 words=[f"{step} of {setup.steps}" for step in run.steps],
             ),
         ),
-        formula=r"L = \frac{1}{T}\sum_{t=1}^{T} H(y_t, p_t) = -\frac{1}{T}\sum_{t=1}^{T}\sum_{w} "
-        r"y_{t,w}\ln p_{t,w} \qquad \new{\theta \leftarrow \theta - \eta\,\hat m / (\sqrt{\hat v}+\epsilon)}",
+        formula=r"\begin{gathered}L = \frac{1}{T}\sum_{t=1}^{T} H(y_t, p_t) = "
+        r"-\frac{1}{T}\sum_{t=1}^{T}\sum_{w} y_{t,w}\ln p_{t,w} \\ "
+        r"\new{\theta \leftarrow \theta - \eta\,\hat m / (\sqrt{\hat v}+\epsilon)}\end{gathered}",
         sizes=rf"T = {len(toy.TARGETS)},\; \eta = {setup.learning_rate:g},\; "
-        rf"{sum(w.numel() for w in toy.model(seed=0).parameters()):,}\text{{ weights }}\theta",
+        rf"{run.n_weights:,}\text{{ weights }}\theta",
         shapes=(
             Shape("y", "position, word", tuple(wanted.shape)),
             Shape("p", "step, position, word", tuple(run.probabilities.shape)),

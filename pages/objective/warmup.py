@@ -32,8 +32,8 @@ def lesson(inputs: Inputs) -> Lesson:
     from models.lessons.objective import adam, schedule, training, trial
 
     warmups, steps = schedule.WARMUPS, schedule.grid(inputs.total)
-    rates = schedule.paper(inputs.d_model, warmups[:, None], steps)  # [warm-up, step]
-    cosines = schedule.cosine(inputs.d_model, warmups[:, None], steps, inputs.total)
+    rates = schedule.paper(inputs.d_model, warmups, steps)  # [warm-up, step]
+    cosines = schedule.cosine(inputs.d_model, warmups, steps, inputs.total)
     peaks = schedule.peak(inputs.d_model, warmups)
     tried = _trial(inputs.norm, inputs.seed)
     return Lesson(
@@ -53,9 +53,9 @@ def lesson(inputs: Inputs) -> Lesson:
             ),
         ),
         formula=r"\mathrm{lrate} = d_{model}^{-1/2}\cdot\min\!\left(\mathrm{step}^{-1/2},\; "
-        r"\mathrm{step}\cdot\mathrm{warmup}^{-3/2}\right)",
-        sizes=rf"d_{{model}} = {inputs.d_model},\; d_{{model}}^{{-1/2}} = {inputs.d_model**-0.5:.4f},\; "
-        r"\text{peak } (d_{model}\cdot\mathrm{warmup})^{-1/2}",
+        r"\mathrm{step}\cdot\mathrm{warmup}^{-3/2}\right)"
+        r"\;\leq\; (d_{model}\cdot\mathrm{warmup})^{-1/2}",
+        sizes=rf"d_{{model}} = {inputs.d_model},\; d_{{model}}^{{-1/2}} = {inputs.d_model**-0.5:.4f}",
         shapes=(
             Shape(r"\mathrm{lrate}", "warm-up, step", tuple(rates.shape)),
             Shape(r"\hat m,\;\hat v", "weight", (2_000,)),
@@ -175,14 +175,14 @@ def questions() -> tuple[Question, ...]:
     sizes = schedule.noise_directions((0.9, 0.98), NOISE_STEPS, seed=0)
     post, pre = _trial("post", 0), _trial("pre", 0)
     lost = [(one.without.loss[-1] - one.with_warmup.loss[-1]).item() for one in (post, pre)]
-    rates = schedule.paper(512, four[1:], torch.tensor([4_000.0, 16_000.0], dtype=torch.float64))
+    later = schedule.paper(512, four[1:], torch.tensor([16_000.0], dtype=torch.float64)).item()
     return (
         Question(
             "Four times as many steps of warm-up. What becomes of the peak?",
             ("A quarter", "Half", "The same"),
             int(np.abs(np.array([0.25, 0.5, 1.0]) - ratio).argmin()),
             f"From {peaks[0]:.6f} to {peaks[1]:.6f}: (d_model · warm-up)^−1/2. And after it, the rate takes "
-            f"four times as many steps to halve: {rates[1]:.6f} at step 16,000.",
+            f"four times as many steps to halve: {later:.6f} at step 16,000.",
         ),
         Question(
             "How far does Adam's very first step move a weight whose gradient is only noise?",

@@ -11,21 +11,22 @@ from torch import Tensor
 
 N_STEPS = 60
 Logits = Float[Tensor, "*row word"]
+Targets = Float[Tensor, "*_ word"]
 Loss = Callable[[Tensor, Tensor], Tensor]
 """From logits and targets to a number a row; a gradient, to one a logit."""
 
 
-def cross_entropy(z: Logits, y: Logits) -> Float[Tensor, "*row"]:
+def cross_entropy(z: Logits, y: Targets) -> Float[Tensor, "*row"]:
     """H(y, softmax(z)) in nats, for targets y that sum to 1."""
     return -(y * z.log_softmax(dim=-1)).sum(dim=-1)
 
 
-def squared_error(z: Logits, y: Logits) -> Float[Tensor, "*row"]:
+def squared_error(z: Logits, y: Targets) -> Float[Tensor, "*row"]:
     """sum over words of (softmax(z) - y)^2."""
     return (z.softmax(dim=-1) - y).square().sum(dim=-1)
 
 
-def of_cross_entropy(z: Logits, y: Logits) -> Logits:
+def of_cross_entropy(z: Logits, y: Targets) -> Logits:
     """p - y with p = softmax(z): the slope of the softmax cancels against that of the logarithm.
 
     Bridle 1990, "Training stochastic model recognition algorithms"; Goodfellow et al. 2016, 6.2.2.
@@ -33,14 +34,14 @@ def of_cross_entropy(z: Logits, y: Logits) -> Logits:
     return z.softmax(dim=-1) - y
 
 
-def of_squared_error(z: Logits, y: Logits) -> Logits:
+def of_squared_error(z: Logits, y: Targets) -> Logits:
     """2 p_i ((p - y)_i - sum_j p_j (p - y)_j): the softmax's slope stays, and is 0 where p is 0 or 1."""
     p = z.softmax(dim=-1)
     error = p - y
     return 2 * p * (error - (p * error).sum(dim=-1, keepdim=True))
 
 
-def by_autograd(loss: Loss, z: Logits, y: Logits) -> Logits:
+def by_autograd(loss: Loss, z: Logits, y: Targets) -> Logits:
     """PyTorch's own gradient of a loss with respect to z; rows do not know each other."""
     z = z.detach().clone().requires_grad_()
     (gradient,) = torch.autograd.grad(loss(z, y).sum(), z)

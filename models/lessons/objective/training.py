@@ -51,6 +51,7 @@ class Run:
     probabilities: Float[Tensor, "record position word"]
     loss: Float[Tensor, " record"]
     """Mean over positions, in nats, against the smoothed targets."""
+    n_weights: int
     seconds: float
 
 
@@ -73,7 +74,7 @@ def train(setup: Setup) -> Run:
             rate = setup.learning_rate * min(1.0, (step + 1) / max(1, setup.warmup))
             weights -= rate * adam.direction(gradients)
     seconds = time.perf_counter() - began
-    return Run(recorded, torch.stack(probabilities), torch.stack(losses), seconds)
+    return Run(recorded, torch.stack(probabilities), torch.stack(losses), len(weights), seconds)
 
 
 def records(steps: int) -> list[int]:
