@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pages.block import depth, flow
+from pages.block import depth, flow, norms
 from pages.block.inputs import Inputs
 from pages.shared.lab import page
 from pages.shared.lab.lesson import LabPage, Part
@@ -31,6 +31,16 @@ PAGE = LabPage(
             tries=depth.TRIES,
             questions=depth.questions,
             scrub="depth",
+        ),
+        Part(
+            name="norms",
+            label="Layer or batch",
+            fields=norms.FIELDS,
+            lesson=norms.lesson,
+            controls=norms.controls,
+            tries=norms.TRIES,
+            questions=norms.questions,
+            scrub="shift",
         ),
     ),
 )
