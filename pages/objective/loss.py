@@ -118,7 +118,7 @@ def _sums(sums: Terms) -> Panel:
 def _curves(sums: Terms) -> Panel:
     return Curves(
         x=EPS, at=EPS, title="what smoothing does to them", x_label="label smoothing ε", y_label="nats",
-        y_range=(0, max(2.0, 1.05 * np.nanmax(np.where(np.isfinite(sums.cross), sums.cross, 0)))),
+        y_range=(0, max(2.0, 1.05 * sums.cross.nan_to_num(posinf=0).max().item())),
         lines=[
             Line(y=sums.cross.numpy(), name="H(p, q)", colour=OTHER),
             Line(y=sums.entropy.numpy(), name="H(p)", colour=TARGET, dashed=True),

@@ -23,7 +23,7 @@ class Terms:
 
 
 def targets(
-    words: Int[Tensor, "*position"], n_words: int, smoothing: float | Float[Tensor, "*position"] = 0.0
+    words: Int[Tensor, "*position"], n_words: int, smoothing: int | float | Float[Tensor, "*position"] = 0.0
 ) -> Float[Tensor, "*position word"]:
     """(1 - eps) one-hot + eps / n: label smoothing with a uniform prior (Szegedy et al. 2016, section 7).
 

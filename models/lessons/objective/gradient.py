@@ -62,7 +62,7 @@ class Walk:
 
 
 def walk(
-    start: Float[Tensor, " word"], y: Float[Tensor, " word"], loss: Loss, gradient: Loss, rate: float
+    start: Float[Tensor, " word"], y: Float[Tensor, " word"], loss: Loss, gradient: Loss, rate: int | float
 ) -> Walk:
     """z, then z - rate * gradient(z, y), 60 times."""
     steps = [start]

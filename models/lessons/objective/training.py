@@ -27,8 +27,8 @@ class Setup:
     """
 
     steps: int = 30
-    learning_rate: float = 0.01
-    smoothing: float = 0.0
+    learning_rate: int | float = 0.01
+    smoothing: int | float = 0.0
     seed: int = 0
     warmup: int = 0
     n_layers: int = 1
