@@ -46,7 +46,7 @@ def lesson(inputs: Inputs) -> Lesson:
                 [
                     _operations(found, lengths, passes),
                     _training(inputs, found, lengths),
-                    _decoding(inputs, found, lengths),
+                    _inference(inputs, found, lengths),
                 ],
                 [_facts(found, lengths, passes)],
             ],
@@ -153,19 +153,19 @@ def _training(inputs: Inputs, found: Asked, lengths: list[int]) -> Bars:
     return Bars(
         title=f"training, {_sequences(inputs.batch)}, GB",
         values=np.array(held, float) / 1e9,
-        labels=("weights", "gradients", "Adam", "kept"),
+        labels=("weights", "gradients", "Adam", "activations"),
         reach=_above(np.array(held, float)) / 1e9,
     )
 
 
-def _decoding(inputs: Inputs, found: Asked, lengths: list[int]) -> Bars:
+def _inference(inputs: Inputs, found: Asked, lengths: list[int]) -> Bars:
     from models.engine.size import FLOAT_BYTES, count_parameters
     from models.lessons.design import flops
 
     weights = FLOAT_BYTES * count_parameters(found.config).total
     held = np.array([(weights, flops.cache_bytes(found.config, inputs.batch, t)) for t in lengths], float)
     return Bars(
-        title=f"decoding, {_sequences(inputs.batch)}, GB",
+        title=f"inference, {_sequences(inputs.batch)}, GB",
         values=held / 1e9,
         labels=("weights", "k, v cache"),
         reach=_above(held) / 1e9,
@@ -245,7 +245,7 @@ def questions() -> tuple[Question, ...]:
             "; ".join(f"{name} {n / 1e6:.1f} million" for name, n in zip(parts, sizes, strict=True)) + ".",
         ),
         Question(
-            "GPT-2 small, twice as wide: d_model and d_ff double. How many parameters have its layers?",
+            "GPT-2 small, twice as wide: d_model and d_ff double. How many parameters do its layers have?",
             tuple(times.values()),
             list(times).index(grown),
             f"N grows × {grown}, all parameters × {wider.total / now.total:.1f}: both sides of a layer's "

@@ -192,10 +192,9 @@ def _notices(plain: list[Setting], mine: list[Setting]) -> list[str]:
         matrix, four = memory.matrix_bytes(one.n_sequences, one.t), memory.four_copies(one)
         before, after = memory.peak_bytes(one), memory.peak_bytes(switched)
         notices.append(
-            f"t = {one.t:,}: one attention matrix takes **{matrix / 1e6:,.4g} MB**. Scores, pattern and the "
-            f"gradients of both, in every head of every layer, would be **{four / 1e9:,.3g} GB**. PyTorch "
-            f"keeps only the patterns and peaks at {before / 1e9:,.3g} GB; with your switches at "
-            f"**{after / 1e9:,.3g} GB**."
+            f"t = {one.t:,}: one attention matrix takes **{matrix / 1e6:,.4g} MB**; scores, pattern and both "
+            f"gradients in all heads and layers **{four / 1e9:,.3g} GB**. PyTorch keeps the patterns alone, at "
+            f"most {before / 1e9:,.3g} GB; with your switches **{after / 1e9:,.3g} GB**."
         )
     return notices
 

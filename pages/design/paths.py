@@ -109,7 +109,7 @@ def _table(inputs: Inputs, networks: dict[str, Network], found: dict[str, int], 
         paths.path_of_recurrent(FAR), paths.path_of_self_attention(FAR), paths.path_of_window(FAR, k),
         paths.path_of_dilated(FAR, k), paths.path_of_window(FAR, r),
     )  # fmt: skip
-    orders = (("n", "n"), ("1", "1"), ("1", "n / k"), ("1", "log n to base k"), ("1", "n / r"))
+    orders = (("n", "n"), ("1", "1"), ("1", "n / k"), ("1", "logₖ n"), ("1", "n / r"))
     rows = [
         (
             name,

@@ -66,7 +66,7 @@ def layer(name: str, d: int, k: int = 1) -> Callable[[Tensor], object]:
         made = (
             nn.RNN(d, d, bias=False, batch_first=True)
             if name == "recurrent"
-            else nn.Conv1d(d, d, k, padding=k - 1, bias=False)
+            else nn.Sequential(nn.ConstantPad1d((k - 1, 0), 0.0), nn.Conv1d(d, d, k, bias=False))
         )
     made.to_empty(device="cpu")
     with torch.no_grad():
