@@ -17,6 +17,10 @@ pages = [
     st.Page("pages/heads/page.py", title="Heads", url_path="heads"),
     st.Page("pages/masks/page.py", title="Masks", url_path="masks"),
     st.Page("pages/positions/page.py", title="Positions", url_path="positions"),
+    st.Page("pages/block/page.py", title="Block", url_path="block"),
+    st.Page("pages/translation/page.py", title="Translation", url_path="translation"),
+    st.Page("pages/objective/page.py", title="Objective", url_path="objective"),
+    st.Page("pages/design/page.py", title="Design", url_path="design"),
     st.Page("pages/train/page.py", title="Train", url_path="train"),
     st.Page("pages/runs/page.py", title="Runs", url_path="runs"),
 ]

@@ -21,6 +21,7 @@ SCRUBS = {
     "heads": ("cut", "contributions", "cost", "recut"),
     "masks": ("reach", "cost", "late"),
     "positions": ("waves", "shift", "learned", "rotary", "biases", "schemes"),
+    "objective": ("targets", "loss", "gradient", "warmup"),
 }
 
 
@@ -64,6 +65,12 @@ CONTROLS = (
     Control("positions", "schemes", "radiogroup", "layer"),
     Control("positions", "order", "slider", "seed of the weights"),
     Control("positions", "length", "slider", "held-out text"),
+    Control("objective", "targets", "spinbutton", "Seed of the weights"),
+    Control("objective", "loss", "textbox", "q, thanks"),
+    Control("objective", "letters", "textbox", "Text"),
+    Control("objective", "gradient", "radiogroup", "Step size η"),
+    Control("objective", "gradient", "textbox", "z, thanks"),
+    Control("objective", "warmup", "slider", "d_model"),
 )
 
 
