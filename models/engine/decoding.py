@@ -98,6 +98,8 @@ def distribution(
     """
     _check_sampling(logits.shape[-1], temperature, top_k, top_p)
     probabilities = (logits / temperature).softmax(dim=-1)
+    if top_k is None and top_p is None:
+        return probabilities
     likeliest, token = probabilities.sort(dim=-1, descending=True, stable=True)
     if top_k is not None:
         likeliest[..., top_k:] = 0.0

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pages.shared.lab import page
 from pages.shared.lab.lesson import LabPage, Part
-from pages.translation import flow, subject, three
+from pages.translation import beam, flow, forcing, sampling, subject, three
 from pages.translation.inputs import Inputs
 
 PAGE = LabPage(
@@ -31,6 +31,36 @@ PAGE = LabPage(
             tries=three.TRIES,
             questions=three.questions,
             scrub="head",
+        ),
+        Part(
+            name="beam",
+            label="Greedy or beam",
+            fields=beam.FIELDS,
+            lesson=beam.lesson,
+            controls=beam.controls,
+            tries=beam.TRIES,
+            questions=beam.questions,
+            scrub="step",
+        ),
+        Part(
+            name="sampling",
+            label="Sampling",
+            fields=sampling.FIELDS,
+            lesson=sampling.lesson,
+            controls=sampling.controls,
+            tries=sampling.TRIES,
+            questions=sampling.questions,
+            scrub="temperature",
+        ),
+        Part(
+            name="forcing",
+            label="Teacher forcing",
+            fields=forcing.FIELDS,
+            lesson=forcing.lesson,
+            controls=forcing.controls,
+            tries=forcing.TRIES,
+            questions=forcing.questions,
+            scrub="at",
         ),
     ),
 )

@@ -48,3 +48,9 @@ def numbered(tokens: list[str]) -> list[str]:
         f"{token} {tokens[: at + 1].count(token)}" if tokens.count(token) > 1 else token
         for at, token in enumerate(tokens)
     ]
+
+
+def rounded(number: float) -> str:
+    """Two digits, with a true minus sign, and none before a 0."""
+    text = f"{number:.2f}"
+    return "0.00" if text == "-0.00" else text.replace("-", "−")

@@ -15,9 +15,9 @@ if TYPE_CHECKING:
     from models.lessons.translation.reading import Reading
 
 SEE = (
-    "One equation, three uses. They differ in **where $Q$, $K$ and $V$ come from**, and in what is hidden: the "
-    "encoder looks at the whole source; the decoder at what it has written, **never ahead** (left blank), and "
-    "from there into the memory, by a pattern that is **not square**. **Drag to another head.**"
+    "One equation, three uses. They differ in **where $Q$, $K$ and $V$ come from**, and in what is hidden: "
+    "the encoder looks at the whole source; the decoder at what it has written, **never ahead** (left "
+    "blank), and from there into the memory, by a pattern that is **not square**. **Drag to another head.**"
 )
 TRIES = (
     Try("layer 0, head 0", {"head": 0}),
@@ -78,8 +78,9 @@ def _patterns(read: Reading) -> list[Matrix]:
     names["memory"] = names["source"]
     return [
         Matrix(
-            title=use.name, values=np.where(may, patterns, -np.inf), scale="weights", picture=True, named=True,
+            title=use.name, values=np.where(may, patterns, -np.inf), scale="weights", picture=True,
             rows=names[use.queries], row_axis="query", columns=names[use.keys], column_axis="key",
+            named=True,
         )
         for use, (patterns, may) in zip(three.USES, _computed(read), strict=True)
     ]  # fmt: skip
@@ -111,14 +112,11 @@ def _notices(read: Reading, heads: list[tuple[int, int]]) -> list[str]:
     source, target = numbered(read.source), numbered(read.read)
     told = []
     for at, (layer, head) in enumerate(heads):
-        kept = np.tril(np.ones(decoder.shape[1:]), -1).astype(bool)
-        sharpest = cross[at].max(axis=1)
-        query = int(sharpest.argmax())
-        key = int(cross[at, query].argmax())
+        query, key = divmod(int(cross[at].argmax()), len(source))
         told.append(
-            f"Layer {layer}, head {head}: in the encoder **{_ahead(encoder[at]):.2f}** of the weight goes to later "
-            f"words, in the decoder **0**, and {decoder[at][kept].sum() / len(target):.2f} to earlier ones; "
-            f"cross-attention is sharpest from “{target[query]}” to “{source[key]}”: **{sharpest[query]:.2f}**."
+            f"Layer {layer}, head {head}: **{_ahead(encoder[at]):.2f}** of the weight goes to later words in "
+            f"the encoder, **{_ahead(decoder[at]):.0f}** in the decoder. Cross-attention is sharpest from "
+            f"“{target[query]}” to “{source[key]}”: **{cross[at, query, key]:.2f}**."
         )
     return told
 
@@ -138,21 +136,22 @@ def questions() -> tuple[Question, ...]:
     first = patterns[1][0][:, 0, 0]
     return (
         Question(
-            f"The source has {n} tokens, the decoder reads {t}. What shape has the cross-attention's pattern?",
+            f"The source has {n} tokens, the decoder reads {t}. Which shape has cross-attention's pattern?",
             shapes,
             shapes.index(f"{rows} × {columns}"),
-            "Queries are rows: one for each token of the decoder; keys are columns: one for each vector of memory.",
+            "Queries are rows, one for each token of the decoder; keys are columns, one for each vector of "
+            "memory.",
         ),
         Question(
             "In masked self-attention, how much weight does “<bos>” put on itself, in every head?",
-            ("1", f"1/{t}", "it depends on the head"),
-            0 if bool((first == 1).all()) else 2,
-            f"{first.min():.0f} in all {len(first)} heads: nothing else is left to look at, and weights add up to 1.",
+            (f"1/{t}", "1", "it depends on the head"),
+            1 if bool((first == 1).all()) else 2,
+            f"{first.min():.0f} in all {len(first)} heads: it may look at nothing else; weights add up to 1.",
         ),
         Question(
             "Where do the values of cross-attention come from?",
             origins,
             0 if columns == n else 1,
-            f"Keys and values are made of the same {n} vectors of memory; only the queries are the decoder's.",
+            f"Keys and values are made of the {n} vectors of memory; only the queries are the decoder's.",
         ),
     )

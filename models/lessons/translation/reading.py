@@ -10,7 +10,7 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from models.data.tokenizers import BOS, EOS
+from models.data.tokenizers import BOS, EOS, Unknown
 from models.engine.trace import Trace
 from models.engine.transformer import Transformer
 from models.zoo.loaded import LoadedModel
@@ -96,7 +96,16 @@ def understood(translator: LoadedModel, text: str, direction: str, most_words: i
     return encoded.ids
 
 
-def check_known(unknown: list, n_words: int) -> None:
+def one_word(translator: LoadedModel, text: str) -> int:
+    """The id of a word. Raises ValueError where the text is not one word that the translator knows."""
+    encoded = translator.tokenizer.encode(text)
+    if len(encoded.ids) != 1:
+        raise ValueError(f"“{text}” is {len(encoded.ids)} words; put exactly one in the place, like elle.")
+    check_known(encoded.unknown, len(translator.tokenizer))
+    return encoded.ids[0]
+
+
+def check_known(unknown: list[Unknown], n_words: int) -> None:
     """Raises ValueError that names the first unknown word and the nearest known ones."""
     if unknown:
         first = unknown[0]
