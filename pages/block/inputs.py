@@ -17,8 +17,8 @@ STATISTICS = {"batch": "of this batch (training)", "running": "running (evaluati
 MOST_SENTENCES, MOST_TOKENS = 3, 4
 MOST_SHIFT = 4.0
 READERS = {"shakespeare": "Shakespeare, 4 layers", "masked": "hidden words, 2 layers"}
-LENS_TEXT = "First Citizen:\nSpeak, s"
-LENS_MASKED = "the animal did not cross the [MASK] because it was too tired"
+PROMPT = "What light through yond"
+HIDDEN = "the animal did not cross the [MASK] because it was too tired"
 MAX_POSITIONS = 24
 
 
@@ -40,5 +40,6 @@ class Inputs:
     statistics: str = param("batch", one_of(tuple(STATISTICS)))
     shift: float = param(0.0, number(0, MOST_SHIFT))
     reader: str = param("shakespeare", one_of(tuple(READERS)))
-    prompt: str = param("", characters(200))
-    at: int = param(10, whole(0, MAX_POSITIONS - 1))
+    prompt: str = param(PROMPT, characters(200))
+    hidden: str = param(HIDDEN, characters(200))
+    at: int = param(13, whole(0, MAX_POSITIONS - 1))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pages.block import depth, flow, norms
+from pages.block import depth, flow, lens, norms
 from pages.block.inputs import Inputs
 from pages.shared.lab import page
 from pages.shared.lab.lesson import LabPage, Part
@@ -41,6 +41,16 @@ PAGE = LabPage(
             tries=norms.TRIES,
             questions=norms.questions,
             scrub="shift",
+        ),
+        Part(
+            name="lens",
+            label="Logit lens",
+            fields=lens.FIELDS,
+            lesson=lens.lesson,
+            controls=lens.controls,
+            tries=lens.TRIES,
+            questions=lens.questions,
+            scrub="at",
         ),
     ),
 )
