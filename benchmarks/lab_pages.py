@@ -21,6 +21,7 @@ SCRUBS = {
     "heads": ("cut", "contributions", "cost", "recut"),
     "masks": ("reach", "cost", "late"),
     "positions": ("waves", "shift", "learned", "rotary", "biases", "schemes"),
+    "block": ("flow", "depth", "norms", "lens"),
     "objective": ("targets", "loss", "gradient", "warmup"),
 }
 
@@ -65,6 +66,13 @@ CONTROLS = (
     Control("positions", "schemes", "radiogroup", "layer"),
     Control("positions", "order", "slider", "seed of the weights"),
     Control("positions", "length", "slider", "held-out text"),
+    Control("block", "flow", "spinbutton", "Seed"),
+    Control("block", "flow", "radiogroup", "Activation"),
+    Control("block", "depth", "spinbutton", "Seed"),
+    Control("block", "depth", "radiogroup", "Activation"),
+    Control("block", "norms", "spinbutton", "Seed"),
+    Control("block", "norms", "slider", "Tokens"),
+    Control("block", "lens", "textbox", "Text"),
     Control("objective", "targets", "spinbutton", "Seed of the weights"),
     Control("objective", "loss", "textbox", "q, thanks"),
     Control("objective", "letters", "textbox", "Text"),
