@@ -9,7 +9,7 @@ from playwright.sync_api import Locator, Page, expect
 
 from tests.browser.lab import SECONDS, read_number
 
-LAB_PAGES = ("attention", "softmax", "heads", "masks", "positions")
+LAB_PAGES = ("attention", "softmax", "heads", "masks", "positions", "block", "objective", "design")
 SHOWN = """
 (board) => {
   const told = {
@@ -46,6 +46,9 @@ class BoardPage:
         """Until the page is there and nothing on it moves any more."""
         self.board.wait_for()
         expect(self.page.get_by_text("Predict, then reveal")).to_be_visible()
+        # Streamlit loads the code of its buttons late: without them there seem to be no parts.
+        for buttons in (self.part_chooser, self.experiments):
+            expect(buttons.first).to_be_visible()
         self.settle()
         return self
 

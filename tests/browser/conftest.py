@@ -68,8 +68,7 @@ def new_page(browser: Browser, app_url: str, problems: list[str]) -> Iterator[Ca
     contexts = []
 
     def open_page(**options: object) -> Page:
-        options = {"base_url": app_url, "viewport": {"width": 1366, "height": 768}, **options}
-        contexts.append(browser.new_context(**options))
+        contexts.append(browser.new_context(**{**usual_options(app_url), **options}))
         page = contexts[-1].new_page()
         watch(page, app_url, problems)
         return page
@@ -77,6 +76,12 @@ def new_page(browser: Browser, app_url: str, problems: list[str]) -> Iterator[Ca
     yield open_page
     for context in contexts:
         context.close()
+
+
+def usual_options(app_url: str) -> dict[str, object]:
+    """Of a visitor's context. With less motion, no board begins to play by itself."""
+    viewport = {"width": 1366, "height": 768}
+    return {"base_url": app_url, "viewport": viewport, "reduced_motion": "reduce"}
 
 
 def watch(page: Page, app_url: str, problems: list[str]) -> None:

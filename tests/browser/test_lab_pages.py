@@ -1,13 +1,14 @@
 """What holds for every part of every lab page: how it opens, fits, is worked, and is left."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from urllib.parse import urlsplit
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
-from playwright.sync_api import Locator, Page, expect
+from playwright.sync_api import Browser, Locator, Page, expect
 
 from tests.browser.board import LAB_PAGES, BoardPage
+from tests.browser.conftest import usual_options, watch
 from tests.browser.lab import Lab
 
 SCREEN = {"width": 1366, "height": 768}
@@ -33,7 +34,18 @@ MISSED = """
 (wanted) => wanted.filter((node) => !("reached" in node.dataset)).map((node) => node.outerHTML.slice(0, 150))
 """
 NewPage = Callable[..., Page]
-every_page = pytest.mark.parametrize("name", LAB_PAGES)
+
+
+@pytest.fixture(scope="module", params=LAB_PAGES)
+def visited(request: pytest.FixtureRequest, browser: Browser, app_url: str) -> Iterator[BoardPage]:
+    """Each page in turn, opened once for all tests: opening it costs seconds."""
+    problems: list[str] = []
+    context = browser.new_context(**usual_options(app_url))
+    page = context.new_page()
+    watch(page, app_url, problems)
+    yield BoardPage(page, request.param).open()
+    context.close()
+    assert not problems, "\n".join(problems)
 
 
 def test_the_navigation_leads_to_these_pages(lab: Lab) -> None:
@@ -44,10 +56,9 @@ def test_the_navigation_leads_to_these_pages(lab: Lab) -> None:
     assert links == ["/", *(f"/{name}" for name in (*LAB_PAGES, "train", "runs"))]
 
 
-@every_page
-def test_parts_fit_the_screen(name: str, page: Page) -> None:
+def test_parts_fit_the_screen(visited: BoardPage) -> None:
     """At most two screens high, and as wide as the window, whatever its width."""
-    lab = BoardPage(page, name).open()
+    lab, page = visited, visited.page
     faults = []
     for part in lab.each_part():
         for width in WIDTHS:
@@ -67,65 +78,68 @@ def overflow(lab: BoardPage) -> list[str]:
     return [*found, f"the page by {most} px"] if most > 0 else found
 
 
-@every_page
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_axe_finds_no_fault(name: str, scheme: str, new_page: NewPage) -> None:
-    lab = BoardPage(new_page(color_scheme=scheme), name).open()
+def test_axe_finds_no_fault(visited: BoardPage) -> None:
+    """In light, and in dark whatever depends on colours."""
     faults = []
-    for part in lab.each_part():
-        for violation in Axe().run(lab.page, options={"resultTypes": ["violations"]}).response["violations"]:
-            faults += [
-                f"{part}: {violation['id']}: {node['html'][:200]} {node['failureSummary'][:300]}"
-                for node in violation["nodes"]
-            ]
+    for part in visited.each_part():
+        faults += [f"{part}: {fault}" for fault in violations(visited.page)]
+    visited.page.emulate_media(color_scheme="dark")
+    expect(visited.page.get_by_test_id("stApp")).to_have_css("color-scheme", "dark")
+    for part in visited.each_part():
+        faults += [f"{part}, dark: {fault}" for fault in violations(visited.page, "color-contrast")]
+    visited.page.emulate_media(color_scheme="light")
     assert not faults, "\n".join(faults)
 
 
-@every_page
-def test_experiments_change_the_board_and_reset_undoes_them(name: str, page: Page) -> None:
-    lab = BoardPage(page, name).open()
-    for part in lab.each_part():
-        first, address = lab.shown(), lab.link()
-        labels = lab.experiments.all_inner_texts()
+def violations(page: Page, *rules: str) -> list[str]:
+    """What axe finds; with `rules`, by these alone."""
+    options = {"resultTypes": ["violations"]} | ({"runOnly": list(rules)} if rules else {})
+    return [
+        f"{violation['id']}: {node['html'][:200]} {node['failureSummary'][:300]}"
+        for violation in Axe().run(page, options=options).response["violations"]
+        for node in violation["nodes"]
+    ]
+
+
+def test_experiments_change_the_board_and_reset_undoes_them(visited: BoardPage) -> None:
+    for part in visited.each_part():
+        first, address = visited.shown(), visited.link()
+        labels = visited.experiments.all_inner_texts()
         assert len(labels) >= 2, part
         for label in labels:
-            before = lab.shown()
-            lab.attempt(label)
+            before = visited.shown()
+            visited.attempt(label)
             # An experiment may also be to ask for the impossible: then the page says so.
-            assert lab.shown() != before or lab.problem.count(), f"{part}: {label!r} changes nothing"
-        lab.reset()
-        assert (lab.shown(), lab.link()) == (first, address), part
+            assert visited.shown() != before or visited.problem.count(), f"{part}: {label!r} changes nothing"
+        visited.reset()
+        assert (visited.shown(), visited.link()) == (first, address), part
 
 
-@every_page
-def test_a_link_shows_another_visitor_the_same(name: str, new_page: NewPage) -> None:
-    mine, theirs = (BoardPage(new_page(), name) for _ in range(2))
-    mine.open()
-    for part in mine.each_part():
-        mine.attempt(mine.experiments.last.inner_text())
-        link = mine.link()
+def test_a_link_shows_another_visitor_the_same(visited: BoardPage, page: Page) -> None:
+    theirs = BoardPage(page, visited.name)
+    for part in visited.each_part():
+        visited.attempt(visited.experiments.last.inner_text())
+        link = visited.link()
         theirs.open(**link)
-        assert theirs.shown() == mine.shown(), f"{part}: {link}"
+        assert theirs.shown() == visited.shown(), f"{part}: {link}"
         assert theirs.link() == link, part
+        visited.reset()
 
 
-@every_page
-def test_moving_the_slider_asks_the_server_nothing(name: str, page: Page) -> None:
-    lab = BoardPage(page, name).open()
-    for part in lab.each_part():
-        if not lab.slider.is_visible():
+def test_moving_the_slider_asks_the_server_nothing(visited: BoardPage) -> None:
+    for part in visited.each_part():
+        if not visited.slider.is_visible():
             continue
-        with lab.quiet():
-            lab.scrub(int(lab.slider.get_attribute("max") or 0))
-            at_the_end = lab.shown()
-            lab.scrub(0)
-            assert lab.shown() != at_the_end, part
-            lab.link()
+        with visited.quiet():
+            visited.scrub(int(visited.slider.get_attribute("max") or 0))
+            at_the_end = visited.shown()
+            visited.scrub(0)
+            assert visited.shown() != at_the_end, part
+            visited.link()
 
 
-@every_page
-def test_every_question_reveals_an_answer(name: str, page: Page) -> None:
-    lab = BoardPage(page, name).open()
+def test_every_question_reveals_an_answer(visited: BoardPage) -> None:
+    lab, page = visited, visited.page
     for part in lab.each_part():
         asked = page.locator(".st-key-lab_questions").get_by_test_id("stColumn")
         expect(asked.last).to_be_visible()
@@ -141,9 +155,8 @@ def test_every_question_reveals_an_answer(name: str, page: Page) -> None:
             expect(question.get_by_test_id("stMarkdown").last).to_contain_text("Right.")
 
 
-@every_page
-def test_every_part_can_be_taken_away(name: str, page: Page) -> None:
-    lab = BoardPage(page, name).open()
+def test_every_part_can_be_taken_away(visited: BoardPage) -> None:
+    lab, page = visited, visited.page
     for _ in lab.each_part():
         lab.board.get_by_role("button", name="take away").click()
         dialog = page.get_by_role("dialog")
@@ -154,10 +167,9 @@ def test_every_part_can_be_taken_away(name: str, page: Page) -> None:
         lab.settle()
 
 
-@every_page
-def test_the_keyboard_reaches_and_works_everything(name: str, page: Page) -> None:
+def test_the_keyboard_reaches_and_works_everything(visited: BoardPage) -> None:
     """From the heading on with Tab alone; then a part is chosen with Enter, and the slider is moved."""
-    lab = BoardPage(page, name).open()
+    lab, page = visited, visited.page
     for part in lab.part_chooser.all():
         part.focus()
         if part.get_attribute("aria-checked") == "false":
