@@ -107,7 +107,7 @@ def _notice(read: Reader) -> str:
 
 
 def controls() -> None:
-    st.text_area("Text", key=key("objective", "text"), height=120)
+    st.text_input("Text", key=key("objective", "text"))
     st.caption("The first letter is given: before it the model has read nothing.")
 
 
