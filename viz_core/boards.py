@@ -124,7 +124,10 @@ class Curves:
 
 @dataclass(frozen=True, kw_only=True)
 class Bars:
-    """Upright bars: a softmax over tokens, a histogram. values: [*frame, bar]; labels: a name per bar."""
+    """Upright bars: a softmax over tokens, a histogram. values: [*frame, bar]; labels: a name per bar.
+
+    reach, low: the upper and the lower end of the axis; by default it holds 0 and all values.
+    """
 
     values: np.ndarray
     labels: Sequence[str]
@@ -133,6 +136,7 @@ class Bars:
     y_label: str = ""
     colour: Colour = "accent"
     reach: int | float | None = None
+    low: int | float | None = None
     digits: int = 2
     axis: str = ""
 

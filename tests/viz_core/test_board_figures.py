@@ -163,6 +163,14 @@ def test_arrows_start_at_the_origin_and_the_circle_has_radius_1():
     assert x.range == y.range and x.range[1] > 0.8
 
 
+def test_bars_may_share_the_ends_of_their_axes():
+    first, second = (
+        Bars(values=np.array([-at, at]), labels=["a", "b"], low=-1, reach=1) for at in (0.2, 0.9)
+    )
+    layout = draw(first, second).layout
+    assert layout.yaxis.range == layout.yaxis2.range and layout.yaxis.range[0] == -1
+
+
 def test_cells_may_hold_words_coloured_by_their_numbers():
     values = np.array([[0.25, 1.0]])
     (cells,) = draw(Matrix(values=values, texts=[["<b>", "cat"]], scale="weights")).data

@@ -209,7 +209,7 @@ def draw_bars(panel: Bars, place: Place, frame: int) -> Drawing:
         **place.on,
     )
     x = {"tickvals": list(shown), "ticktext": [names[i] for i in shown], "range": [-0.5, len(names) - 0.5]}
-    ends = [min(0.0, low), top * (1.08 if written_on else 1)]
+    ends = [min(0.0, low) if panel.low is None else panel.low, top * (1.08 if written_on else 1)]
     axes = place.axes(
         {"title": _name(panel.x_label), "showgrid": False, "tickangle": 0, **x},
         {"title": _name(panel.y_label), "range": ends, "zeroline": True},

@@ -215,7 +215,7 @@ class BarsPanel extends Chart {
     const { spec, board } = this;
     const box = (this.area = this.box(width, height));
     const [low, high] = extent(spec.values.values);
-    this.y = new Axis([Math.min(0, low), spec.reach ?? (Math.max(0, high) || 1)], box.bottom, box.top);
+    this.y = new Axis([spec.low ?? Math.min(0, low), spec.reach ?? (Math.max(0, high) || 1)], box.bottom, box.top);
     const step = (box.right - box.left) / spec.labels.length;
     const room = Math.max(...spec.labels.map((label) => label.length)) * 8;
     const lines = room > step && room <= 2 * step && !spec.x_label ? 2 : 1; // every other name a line lower, where nothing else stands
