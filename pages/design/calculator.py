@@ -57,10 +57,9 @@ def lesson(inputs: Inputs) -> Lesson:
             ),
         ),
         formula=(
-            r"\begin{gathered}\text{a layer: } 4\,d_{model}\,h\,d_{head} + 2\,d_{model}\,d_{ff}\;"
-            r"(+\text{ biases, norms}),\quad N\approx 12\,n_{layers}\,d_{model}^2\\"
-            r"\text{forward, a token: } 2N + 4\,n_{layers}\,t\,h\,d_{head} + 2\,d_{model}\,|V|,"
-            r"\qquad\text{training: three times that}\end{gathered}"
+            r"\begin{gathered}\text{matrices of a layer: } 4\,d_{model}\,h\,d_{head} + 2\,d_{model}\,d_{ff}\\"
+            r"\text{forward, a token: } 2N + 4\,n_{layers}\,t\,h\,d_{head} + 2\,d_{model}\,|V|\\"
+            r"N\approx 12\,n_{layers}\,d_{model}^2,\quad\text{training} = 3\times\text{forward}\end{gathered}"
         ),
         sizes=(
             rf"n_{{layers}}={config.n_layers},\; h={h},\; d_{{head}}={d_head},\; d_{{model}}={d},\; "

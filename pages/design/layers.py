@@ -63,10 +63,10 @@ def lesson(inputs: Inputs) -> Lesson:
 
 
 def controls() -> None:
-    st.segmented_control("Channels d", D_LAYER, key=key("design", "d_layer"), required=True)
+    st.select_slider("Channels d", D_LAYER, key=key("design", "d_layer"))
     st.segmented_control("Kernel k", WIDTHS, key=key("design", "kernel"), required=True)
-    st.segmented_control(
-        "Neighbours r", NEIGHBOURS, key=key("design", "neighbours"), required=True,
+    st.select_slider(
+        "Neighbours r", NEIGHBOURS, key=key("design", "neighbours"),
         help="Restricted self-attention looks at r positions",
     )  # fmt: skip
     st.caption("Restricted attention is not timed: PyTorch's own computes all pairs and hides some.")

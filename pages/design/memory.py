@@ -193,8 +193,8 @@ def _notices(plain: list[Setting], mine: list[Setting]) -> list[str]:
         before, after = memory.peak_bytes(one), memory.peak_bytes(switched)
         notices.append(
             f"t = {one.t:,}: one attention matrix takes **{matrix / 1e6:,.4g} MB**; scores, pattern and both "
-            f"gradients in all heads and layers **{four / 1e9:,.3g} GB**. PyTorch keeps the patterns alone, at "
-            f"most {before / 1e9:,.3g} GB; with your switches **{after / 1e9:,.3g} GB**."
+            f"gradients in all heads and layers **{four / 1e9:,.3g} GB**. PyTorch keeps the patterns alone "
+            f"and peaks at {before / 1e9:,.3g} GB; with your switches **{after / 1e9:,.3g} GB**."
         )
     return notices
 

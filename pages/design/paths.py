@@ -51,9 +51,9 @@ def lesson(inputs: Inputs) -> Lesson:
             scrub=Scrub(field="step", label="steps", values=steps, speed=1.2, plays=True),
         ),
         formula=(
-            r"\begin{gathered}\text{longest path: recurrent } n,\quad\text{self-attention } 1,\quad"
-            r"\text{convolution }\Big\lceil\tfrac{n-1}{k-1}\Big\rceil,\\ \text{dilated }\lceil\log_k n\rceil,"
-            r"\quad\text{self-attention to the last } r:\;\Big\lceil\tfrac{n-1}{r-1}\Big\rceil\end{gathered}"
+            r"\begin{gathered}\text{longest path: recurrent } n,\quad\text{self-attention } 1\\"
+            r"\text{convolution }\Big\lceil\tfrac{n-1}{k-1}\Big\rceil,\quad"
+            r"\text{dilated }\lceil\log_k n\rceil,\quad\text{to the last } r\;\Big\lceil\tfrac{n-1}{r-1}\Big\rceil\end{gathered}"
         ),
         sizes=rf"n={n},\; k={k},\; r={r}",
         shapes=(
@@ -71,7 +71,7 @@ def lesson(inputs: Inputs) -> Lesson:
 
 
 def controls() -> None:
-    st.segmented_control("Words n", WORDS, key=key("design", "words"), required=True)
+    st.select_slider("Words n", WORDS, key=key("design", "words"))
     st.segmented_control("Kernel k", WIDTHS, key=key("design", "kernel"), required=True)
     st.segmented_control(
         "Window r", WIDTHS, key=key("design", "window"), required=True,

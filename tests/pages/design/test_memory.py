@@ -41,7 +41,7 @@ def test_a_switch_does_what_its_bar_says(name: str):
     np.testing.assert_allclose(by_name["plain"], 100)
     curves = {line.name: line.y for line in panel(board, "peak over the length").lines}
     np.testing.assert_allclose(100 * curves["your switches"] / curves["plain"], by_name[name])
-    said = re.search(r"at most ([\d.,]+) GB; with your switches \*\*([\d.,]+) GB", board.notice[AT]).groups()
+    said = re.search(r"peaks at ([\d.,]+) GB; with your switches \*\*([\d.,]+) GB", board.notice[AT]).groups()
     before, after = (float(number.replace(",", "")) for number in said)
     assert 100 * after / before == pytest.approx(by_name[name][AT], rel=0.01)
 

@@ -66,19 +66,24 @@ def test_the_recurrent_layer_is_the_plain_one():
         torch.testing.assert_close(found[at], h, rtol=1e-4, atol=1e-5)
 
 
-def test_times_are_the_faster_of_two_and_end_in_time(monkeypatch: pytest.MonkeyPatch):
-    """A clock that each pass moves by 1 ms a token, the first of two by 1 ms more."""
-    now, calls = [0.0], []
+@pytest.mark.parametrize(
+    ("ms_a_token", "times", "calls"),
+    [(2.0, [2.0, 4.0, None, None], [1, 1, 1, 2, 2]), (0.1, [0.1, 0.2, 0.4], [1] * 6 + [2] * 5 + [4] * 5)],
+)
+def test_times_are_the_fastest_and_end_in_time(
+    ms_a_token: float, times: list, calls: list, monkeypatch: pytest.MonkeyPatch
+):
+    """A clock that each pass moves by so much a token, and a quarter more every other time."""
+    now, made = [0.0], []
     monkeypatch.setattr(layer_cost.time, "perf_counter", lambda: now[0])
 
     def run(x: torch.Tensor) -> None:
-        calls.append(x.shape[1])
-        now[0] += 1e-3 * (x.shape[1] + calls.count(x.shape[1]) % 2)
+        made.append(x.shape[1])
+        now[0] += 1e-3 * ms_a_token * x.shape[1] * (1 + len(made) % 2 / 4)
 
-    times = layer_cost._milliseconds(run, [torch.zeros(1, n, 1) for n in (1, 2, 4, 8)])
-    assert times[:2] == pytest.approx([1.0, 2.0])
-    assert times[2] == pytest.approx(4.0) and math.isnan(times[3])
-    assert calls == [1, 1, 1, 2, 2, 4, 4]
+    found = layer_cost._milliseconds(run, [torch.zeros(1, 2**at, 1) for at in range(len(times))])
+    assert [None if math.isnan(ms) else round(ms, 9) for ms in found] == times
+    assert made == calls
 
 
 def test_who_asks_again_gets_the_same_numbers():
