@@ -53,7 +53,8 @@ def lesson(inputs: Inputs) -> Lesson:
         formula=(
             r"\begin{gathered}\text{longest path: recurrent } n,\quad\text{self-attention } 1\\"
             r"\text{convolution }\Big\lceil\tfrac{n-1}{k-1}\Big\rceil,\quad"
-            r"\text{dilated }\lceil\log_k n\rceil,\quad\text{to the last } r\;\Big\lceil\tfrac{n-1}{r-1}\Big\rceil\end{gathered}"
+            r"\text{dilated }\lceil\log_k n\rceil,\quad"
+            r"\text{to the last } r\;\Big\lceil\tfrac{n-1}{r-1}\Big\rceil\end{gathered}"
         ),
         sizes=rf"n={n},\; k={k},\; r={r}",
         shapes=(
