@@ -18,8 +18,8 @@ Q = torch.tensor([0.01, 0.02, 0.93, 0.01, 0.02, 0.01], dtype=torch.float64)
 
 
 @pytest.fixture
-def lab(new_page: Callable[..., Page]) -> BoardPage:
-    return BoardPage(new_page(reduced_motion="reduce"), "objective")
+def lab(page: Page) -> BoardPage:
+    return BoardPage(page, "objective")
 
 
 def fact(lab: BoardPage, label: str) -> float:
@@ -47,9 +47,11 @@ def cells(lab: BoardPage) -> list[list[str]]:
 
 
 def test_another_seed_and_smoothing_train_anew_and_play(new_page: Callable[..., Page]):
-    lab = BoardPage(new_page(), "objective").open(seed=5, step=0)
+    lab = BoardPage(new_page(reduced_motion="no-preference"), "objective").open(seed=5, step=0)
     lab.attempt("smooth the labels, ε = 0.1")
-    expect(lab.board).to_have_attribute("data-frame", "30")  # it has played to the end by itself
+    expect(lab.board.get_by_role("button", name="Pause")).to_be_visible()
+    expect(lab.board).to_have_attribute("data-frame", "30")
+    expect(lab.board.get_by_role("button", name="Play")).to_be_visible()
     run = train(Setup(smoothing=0.1, seed=5))
     assert fact(lab, "H(y, p): the loss") == pytest.approx(run.loss[-1].item(), abs=6e-4)
     assert "cannot fall below 0.421" in lab.notice
