@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pages.translation.subject import numbered
-from viz_core.boards import Bars, Diagram, Matrix, Node
+from viz_core.boards import Bars, Colour, Diagram, Matrix, Node
 
 if TYPE_CHECKING:
     from models.lessons.translation.flow import Moment
@@ -63,20 +63,21 @@ def sentences(read: Reading, moments: list[Moment]) -> Diagram:
 
 def stacks(moments: list[Moment]) -> Diagram:
     """Encoder on the left, decoder on the right, upwards as in figure 1 of the paper."""
-    passed = {moment.step is None: [] for moment in moments}
+    passed: dict[bool, list[tuple[str, int | None]]] = {True: [], False: []}
     for moment in moments:
         column = passed[moment.step is None]
         if (moment.stage, moment.layer) not in column:
             column.append((moment.stage, moment.layer))
-    nodes, edges = [], []
+    nodes: list[Node] = []
+    edges: list[tuple[str, str]] = []
     top = len(passed[False]) - 1
     for is_encoder, column in passed.items():
         ids = [_id(is_encoder, *stage) for stage in column]
         for at, (stage, layer) in enumerate(column):
             label = LABELS[stage] if layer is None else f"{layer}: {LABELS[stage]}"
-            colour = "accent" if stage in ("memory", "word") else None
-            place = {"column": 0 if is_encoder else 1, "row": top - at}
-            nodes.append(Node(id=ids[at], label=label, **place, colour=colour))
+            colour: Colour | None = "accent" if stage in ("memory", "word") else None
+            side = 0 if is_encoder else 1
+            nodes.append(Node(id=ids[at], label=label, column=side, row=top - at, colour=colour))
         edges += pairwise(ids)
     edges += [(_id(True, "memory", None), node.id) for node in nodes if node.id.startswith("d.cross")]
     levels = np.array([[_level(node.id, moment, passed) for node in nodes] for moment in moments])

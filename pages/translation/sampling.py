@@ -2,28 +2,26 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from typing import TYPE_CHECKING
 
 import numpy as np
 import streamlit as st
 
-from pages.shared import cache
 from pages.shared.lab.lesson import Lesson, Question, Shape, Try
 from pages.shared.lab.session import key
-from pages.translation import subject
+from pages.translation import drawn, subject
 from pages.translation.inputs import INCOMPLETE, MAX_STEPS, TOP_K, TOP_P, Inputs
 from pages.translation.subject import reading_of
-from viz_core.boards import Bars, Board, Fact, Facts, Scrub, Table
+from viz_core.boards import Bars, Board, Colour, Fact, Facts, Scrub
 
 if TYPE_CHECKING:
+    from torch import Tensor
+
     from models.lessons.translation.reading import Reading
     from models.lessons.translation.sampling import Spread
 
 FIELDS = (*subject.PHRASE_FIELDS, "word", "temperature", "top_k", "top_p", "seed")
 TEMPERATURES = np.round(10 ** np.linspace(-1, 0.6, 33), 3)
-DRAWN_AT = (0.5, 1.0, 2.0)
-N_DRAWN = 10
 N_WORDS = 8
 SEE = (
     "One step of the decoder, after the words that greedy wrote before it. **Temperature** divides the "
@@ -49,7 +47,7 @@ def lesson(inputs: Inputs) -> Lesson:
     return Lesson(
         see=SEE,
         board=Board(
-            rows=[_bars(read, step, spread), [_facts(spread)], [_drawn(read, inputs)]],
+            rows=[_bars(read, step, spread), [_facts(spread)], [drawn.table(inputs)]],
             notice=_notices(read, step, spread),
             scrub=Scrub(field="temperature", label="temperature", values=TEMPERATURES, speed=6),
         ),
@@ -62,7 +60,7 @@ def lesson(inputs: Inputs) -> Lesson:
         shapes=(
             Shape("z", "vocab", (len(read.vocabulary),)),
             Shape("p,\\;p'", "temperature, vocab", tuple(spread.cut.shape)),
-            Shape(r"\text{sentences}", "temperature, sentence", (len(DRAWN_AT), N_DRAWN)),
+            Shape(r"\text{sentences}", "temperature, sentence", (len(drawn.TEMPERATURES), drawn.N_DRAWN)),
         ),
         code=(distribution, sampling.spread, sampling.entropy, sampling.sentences),
     )
@@ -102,19 +100,19 @@ def _step() -> None:
 def _spread(read: Reading, step: int, inputs: Inputs) -> Spread:
     from models.lessons.translation import sampling
 
-    top_p = None if inputs.top_p == 1 else inputs.top_p
-    return sampling.spread(read.logits[step], TEMPERATURES.tolist(), inputs.top_k or None, top_p)
+    return sampling.spread(read.logits[step], TEMPERATURES.tolist(), *drawn.cut(inputs))
 
 
 def _bars(read: Reading, step: int, spread: Spread) -> list[Bars]:
     likeliest = read.logits[step].topk(N_WORDS).indices  # the order is the same at every temperature
     names = [read.vocabulary[id_] for id_ in likeliest.tolist()]
+    shown: tuple[tuple[str, Tensor, Colour], ...] = (
+        (f"softmax(logits / T): the {N_WORDS} likeliest words", spread.whole, "muted"),
+        ("what is drawn from, after the cut", spread.cut, "accent"),
+    )
     return [
         Bars(title=title, values=p[:, likeliest].numpy(), labels=names, reach=1.1, axis="word", colour=colour)
-        for title, p, colour in (
-            (f"softmax(logits / T): the {N_WORDS} likeliest words", spread.whole, "muted"),
-            ("what is drawn from, after the cut", spread.cut, "accent"),
-        )
+        for title, p, colour in shown
     ]
 
 
@@ -131,47 +129,6 @@ def _facts(spread: Spread) -> Facts:
             Fact(label="as uncertain as … equal words", values=after.exp().numpy(), digits=1),
         )
     )
-
-
-def _drawn(read: Reading, inputs: Inputs) -> Table:
-    """Sentences drawn whole: how many of each at three temperatures."""
-    counts = _counts(inputs)
-    order = sorted({s for c in counts for s in c}, key=lambda s: [-c[s] for c in counts])
-    rows = [(sentence, *(str(c[sentence] or "·") for c in counts)) for sentence in order[:6]]
-    if order[6:]:
-        rest = [sum(c[s] for s in order[6:]) for c in counts]
-        rows.append((f"{len(order) - 6} others", *map(str, rest)))
-    return Table(
-        title=f"{N_DRAWN} whole sentences drawn at each of three temperatures (greedy: {read.text})",
-        columns=("sentence", *(f"T = {t:g}" for t in DRAWN_AT)), rows=rows,
-    )  # fmt: skip
-
-
-def _counts(inputs: Inputs) -> list[Counter[str]]:
-    """How often each sentence was drawn, by temperature; remembered for another step's look."""
-    read = reading_of(inputs.phrase, inputs.phrase_direction)
-
-    def make() -> tuple[list[Counter[str]], int]:
-        import torch
-
-        from models.lessons.translation import reading, sampling
-
-        drawn = sampling.sentences(
-            read.model,
-            read.source_ids,
-            [t for t in DRAWN_AT for _ in range(N_DRAWN)],
-            torch.Generator().manual_seed(inputs.seed),
-            top_k=inputs.top_k or None,
-            top_p=None if inputs.top_p == 1 else inputs.top_p,
-            most=reading.MOST_STEPS,
-        )
-        texts = [" ".join(read.vocabulary[id_] for id_ in ids) for ids in drawn]
-        groups = [texts[at : at + N_DRAWN] for at in range(0, len(texts), N_DRAWN)]
-        return [Counter(group) for group in groups], 100 * len(texts)
-
-    what = ("drawn", inputs.phrase, inputs.phrase_direction, inputs.top_k, inputs.top_p, inputs.seed)
-    counts: list[Counter[str]] = cache.cached(cache.results, what, make)
-    return counts
 
 
 def _notices(read: Reading, step: int, spread: Spread) -> list[str]:

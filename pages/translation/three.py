@@ -9,7 +9,7 @@ import numpy as np
 from pages.shared.lab.lesson import Lesson, Question, Shape, Try
 from pages.translation.inputs import SENTENCE, Inputs
 from pages.translation.subject import numbered, reading_of
-from viz_core.boards import Board, Diagram, Matrix, Node, Scrub
+from viz_core.boards import Board, Colour, Diagram, Matrix, Node, Scrub
 
 if TYPE_CHECKING:
     from models.lessons.translation.reading import Reading
@@ -91,18 +91,18 @@ def _sources(n: int, t: int, h: int, d_head: int) -> Diagram:
     from models.lessons.translation import three
 
     lengths = {"source": n, "target": t, "memory": n}
+    roles: tuple[tuple[str, Colour], ...] = (("Q", "query"), ("K", "key"), ("V", "value"))
     nodes, edges = [], []
     for at, use in enumerate(three.USES):
-        for place, (letter, role, stream) in enumerate(
-            (("Q", "query", use.queries), ("K", "key", use.keys), ("V", "value", use.keys))
-        ):
+        for place, (letter, role) in enumerate(roles):
+            stream = use.queries if role == "query" else use.keys
             above, below, column = f"{at}{letter} from", f"{at}{letter}", 3 * at + place
             size, whole = f"[{h}, {lengths[stream]}, {d_head}]", f"[{lengths[stream]}, {h * d_head}]"
             nodes.append(Node(id=above, label=stream, note=whole, column=column, row=0))
             nodes.append(Node(id=below, label=letter, note=size, column=column, row=1, colour=role))
             edges.append((above, below))
     return Diagram(
-        title="where Q, K and V come from: in the encoder · in the decoder · in between",
+        title="where Q, K and V come from: encoder · decoder · cross-attention",
         nodes=nodes, edges=edges, row_height=62,
     )  # fmt: skip
 
