@@ -54,8 +54,8 @@ def lesson(inputs: Inputs) -> Lesson:
             ),
         ),
         formula=r"\begin{gathered}p = \mathrm{softmax}(z) \qquad \nabla_z H(y, p) = \new{p - y} \\ "
-        r"\nabla_z \textstyle\sum_w (p_w - y_w)^2 = 2\,J^{\top}(p - y), \quad J_{ij} = p_i(1[i=j] - p_j)"
-        r"\end{gathered}",
+        r"\nabla_z \textstyle\sum_w (p_w - y_w)^2 = 2\,J^{\top}(p - y) \\ "
+        r"J_{ij} = p_i(1[i=j] - p_j)\end{gathered}",
         sizes=rf"\eta = {inputs.descent:g},\; y_{{\text{{{WORDS[inputs.word]}}}}} = {y[inputs.word]:.4g}",
         shapes=(
             Shape("z", "step, word", tuple(cross.logits.shape)),
@@ -89,7 +89,7 @@ def _state(cross: Walk, square: Walk, y: np.ndarray) -> Panel:
 def _bars(walk: Walk, title: str, colour: Colour) -> Panel:
     return Bars(
         values=walk.gradient.numpy(), labels=WORDS, title=title, y_label="slope of the loss", colour=colour,
-        axis="word", reach=1,
+        axis="word", low=-1, reach=1,
     )  # fmt: skip
 
 
@@ -116,7 +116,7 @@ def _facts(cross: Walk, square: Walk) -> Panel:
 def _notices(cross: Walk, square: Walk, word: int) -> list[str]:
     said = f"**{WORDS[word]}**"
     return [
-        f"p({said}) after {_steps(step)}: **{a:.3f}** by cross-entropy, **{b:.3f}** by "
+        f"p({said}) after {_steps(step)}: **{_short(a)}** by cross-entropy, **{_short(b)}** by "
         f"squared error; lengths of their gradients **{_short(x)}** and **{_short(y)}**."
         for step, (a, b, x, y) in enumerate(
             zip(
@@ -132,7 +132,7 @@ def _steps(count: int) -> str:
 
 
 def _short(value: float) -> str:
-    return f"{value:.3f}" if value >= 0.001 else f"{value:.1e}"
+    return f"{value:.3f}" if value >= 0.001 else f"{value:.5f}" if value >= 1e-5 else "< 0.00001"
 
 
 def controls() -> None:
