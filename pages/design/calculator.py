@@ -114,7 +114,7 @@ def _table(found: Asked, counted: Parameters) -> Table:
         published = found.published.published
         rows.append((f"published: {found.published.source}", f"{published:,}", ""))
     marked = np.array([name == "total" for name, *_ in rows])
-    return Table(title=found.name, columns=("", "parameters", "share"), rows=rows, marked=marked)
+    return Table(title=found.name, columns=("part", "parameters", "share"), rows=rows, marked=marked)
 
 
 def _percent(share: float) -> str:

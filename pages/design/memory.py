@@ -174,7 +174,7 @@ def _measured(inputs: Inputs) -> Table:
             f"measured here: {small.n_sequences} sequences of {small.t} tokens, {small.n_layers} layers of "
             f"{small.n_heads} heads with {small.d_head} channels, kB"
         ),
-        columns=("", "kept: formula", "measured", "ratio", "peak: formula", "measured", "ratio"),
+        columns=("saving", "kept: formula", "measured", "ratio", "peak: formula", "measured", "ratio"),
         rows=rows,
         marked=np.array([name == "your switches" for name in settings]),
     )
