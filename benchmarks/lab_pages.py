@@ -23,6 +23,7 @@ SCRUBS = {
     "positions": ("waves", "shift", "learned", "rotary", "biases", "schemes"),
     "block": ("flow", "depth", "norms", "lens"),
     "objective": ("targets", "loss", "gradient", "warmup"),
+    "design": ("paths", "layers", "calculator", "memory"),
 }
 
 
@@ -79,6 +80,11 @@ CONTROLS = (
     Control("objective", "gradient", "radiogroup", "Step size η"),
     Control("objective", "gradient", "textbox", "z, thanks"),
     Control("objective", "warmup", "slider", "d_model"),
+    Control("design", "paths", "slider", "Words n"),
+    Control("design", "layers", "slider", "Channels d"),
+    Control("design", "layers", "radiogroup", "Kernel k"),
+    Control("design", "calculator", "spinbutton", "n_layers"),
+    Control("design", "memory", "switch", "Checkpointing"),
 )
 
 
