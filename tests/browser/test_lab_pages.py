@@ -1,6 +1,6 @@
 """What holds for every part of every lab page: how it opens, fits, is worked, and is left."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from urllib.parse import urlsplit
 
 import pytest
@@ -33,7 +33,12 @@ NOTE_FOCUS = """
 MISSED = """
 (wanted) => wanted.filter((node) => !("reached" in node.dataset)).map((node) => node.outerHTML.slice(0, 150))
 """
-NewPage = Callable[..., Page]
+# KaTeX writes what it does not know in this red, and a formula that it cannot read as an error.
+MISREAD = """
+(page) =>
+  [...page.querySelectorAll(".katex-error, .katex :is([style*='#cc0000'], [style*='rgb(204, 0, 0)'])")]
+    .map((node) => `${node.textContent} is not LaTeX`)
+"""
 
 
 @pytest.fixture(scope="module", params=LAB_PAGES)
@@ -57,7 +62,7 @@ def test_the_navigation_leads_to_these_pages(lab: Lab) -> None:
 
 
 def test_parts_fit_the_screen(visited: BoardPage) -> None:
-    """At most two screens high, and as wide as the window, whatever its width."""
+    """At most two screens high, and as wide as the window, whatever its width; formulas can be read."""
     lab, page = visited, visited.page
     faults = []
     for part in lab.each_part():
@@ -67,6 +72,8 @@ def test_parts_fit_the_screen(visited: BoardPage) -> None:
         height = page.get_by_test_id("stMain").evaluate("(main) => main.scrollHeight")
         if height > 2 * SCREEN["height"]:
             faults.append(f"{part}: {height} px high")
+        expect(page.locator(".st-key-lab_formula .katex").first).to_be_visible()
+        faults += [f"{part}: {fault}" for fault in page.get_by_test_id("stMain").evaluate(MISREAD)]
     assert not faults, "\n".join(faults)
 
 
