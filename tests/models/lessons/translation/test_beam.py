@@ -1,6 +1,7 @@
 """The search's steps against a search written out plainly, and what the page says of it."""
 
 import math
+from itertools import pairwise
 
 import pytest
 import torch
@@ -46,7 +47,7 @@ def test_every_step_keeps_what_a_plain_search_keeps(incomplete: Reading, width: 
 def test_a_step_runs_the_open_sentences(incomplete: Reading):
     tree = beam.search(incomplete.model, incomplete.source_ids, 2, 0.0, 20)
     steps = beam.steps(tree)
-    for before, step in zip(steps, steps[1:], strict=False):
+    for before, step in pairwise(steps):
         assert step.runs == sum(not node.finished for node in before.kept)
         assert len(step.kept) + len(step.pruned) == 2 * step.runs
     assert [step.runs for step in steps] == [1, *[2] * 10, 1]
