@@ -89,7 +89,7 @@ def _state(cross: Walk, square: Walk, y: np.ndarray) -> Panel:
 def _bars(walk: Walk, title: str, colour: Colour) -> Panel:
     return Bars(
         values=walk.gradient.numpy(), labels=WORDS, title=title, y_label="slope of the loss", colour=colour,
-        axis="word", low=-1, reach=1,
+        axis="word", low=-1.2, reach=1.2,
     )  # fmt: skip
 
 
