@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pages.shared.link import characters, number, one_of, param, table, whole
 from viz_core.boards import Colour
 
-STEPS = (10, 30, 60, 120)
+STEPS = (10, 20, 40, 100)
 RATES = (0.001, 0.003, 0.01, 0.03, 0.1, 0.3)
 SMOOTHINGS = (0, 0.1, 0.2, 0.4)
 WIDTHS = (64, 128, 256, 512, 1_024)
@@ -26,7 +26,7 @@ class Inputs:
     """The controls of the page."""
 
     step: int = param(max(STEPS), whole(0, max(STEPS)))
-    steps: int = param(30, one_of(STEPS))
+    steps: int = param(20, one_of(STEPS))
     rate: float = param(0.01, one_of(RATES))
     smoothing: float = param(0, one_of(SMOOTHINGS))
     seed: int = param(0, whole(0, 999))

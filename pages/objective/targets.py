@@ -19,9 +19,9 @@ if TYPE_CHECKING:
     from models.lessons.objective.training import Run, Setup
 
 TRIES = (
-    Try("ten steps only", {"steps": 10, "step": 120}),
-    Try("smooth the labels, ε = 0.1", {"smoothing": 0.1, "step": 120}),
-    Try("too large a rate, 0.3", {"rate": 0.3, "step": 120}),
+    Try("ten steps only", {"steps": 10, "step": 100}),
+    Try("smooth the labels, ε = 0.1", {"smoothing": 0.1, "step": 100}),
+    Try("too large a rate, 0.3", {"rate": 0.3, "step": 100}),
 )
 
 

@@ -31,7 +31,7 @@ def test_the_toy_is_trained_and_its_steps_are_shown_without_the_server(lab: Boar
     run = train(Setup())
     expect(lab.page.get_by_test_id("stMain")).to_contain_text("trained on this server when first asked")
     with lab.quiet():
-        for frame in (30, 5, 0):
+        for frame in (20, 5, 0):
             lab.scrub(frame)
             shown = torch.tensor([[float(cell.replace("≈", "")) for cell in row] for row in cells(lab)])
             torch.testing.assert_close(shown, run.probabilities[frame], atol=6e-3, rtol=0)
@@ -50,7 +50,7 @@ def test_another_seed_and_smoothing_train_anew_and_play(new_page: Callable[..., 
     lab = BoardPage(new_page(reduced_motion="no-preference"), "objective").open(seed=5, step=0)
     lab.attempt("smooth the labels, ε = 0.1")
     expect(lab.board.get_by_role("button", name="Pause")).to_be_visible()
-    expect(lab.board).to_have_attribute("data-frame", "30")
+    expect(lab.board).to_have_attribute("data-frame", "20")
     expect(lab.board.get_by_role("button", name="Play")).to_be_visible()
     run = train(Setup(smoothing=0.1, seed=5))
     assert fact(lab, "H(y, p): the loss") == pytest.approx(run.loss[-1].item(), abs=6e-4)

@@ -26,7 +26,7 @@ class Setup:
     Raises ValueError for what cannot be trained.
     """
 
-    steps: int = 30
+    steps: int = 20
     learning_rate: int | float = 0.01
     smoothing: int | float = 0.0
     seed: int = 0
@@ -36,7 +36,7 @@ class Setup:
 
     def __post_init__(self) -> None:
         if not 1 <= self.steps <= MOST_STEPS:
-            raise ValueError(f"steps={self.steps} is outside 1 <= steps <= {MOST_STEPS}; try 30")
+            raise ValueError(f"steps={self.steps} is outside 1 <= steps <= {MOST_STEPS}; try 20")
         if not 0 < self.learning_rate <= 1:
             raise ValueError(f"learning_rate={self.learning_rate} is outside 0 < rate <= 1; try 0.01")
         if not 0 <= self.smoothing < 1:

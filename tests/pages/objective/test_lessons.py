@@ -109,19 +109,19 @@ def test_targets_and_distributions_are_those_of_a_training_run(lessons):
     assert shown["H(y, p): the loss"] == pytest.approx(by_hand, abs=1e-5)
     assert shown["+ KL(y ‖ p)"] == pytest.approx(by_hand, abs=1e-5)
     assert shown["perplexity, e^loss"] == pytest.approx(np.exp(by_hand), abs=1e-4)
-    for at in (0, 10, 30):
+    for at in (0, 10, 20):
         assert numbers(lesson.board.notice[at]) == pytest.approx([at, by_hand[at]], abs=6e-4)
     assert "**I am a student <eos>** and **thanks <eos>**" in lesson.board.notice[-1]
 
 
 def test_smoothed_training_stays_above_the_entropy_of_its_targets():
-    lesson = targets.lesson(Inputs(smoothing=0.1, steps=60))
+    lesson = targets.lesson(Inputs(smoothing=0.1, steps=40))
     shown = facts(lesson)
     assert (shown["H(y, p): the loss"] >= shown["= H(y): of the targets"] - 1e-6).all()
     total = shown["= H(y): of the targets"] + shown["+ KL(y ‖ p)"]
     assert shown["H(y, p): the loss"] == pytest.approx(total, abs=1e-5)
     assert "cannot fall below 0.421" in lesson.board.notice[0]
-    assert lesson.board.scrub.values[-1] == 60
+    assert lesson.board.scrub.values[-1] == 40
 
 
 def test_the_experiments_of_the_first_part_go_as_they_say():

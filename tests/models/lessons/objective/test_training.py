@@ -68,8 +68,8 @@ def test_flat_weights_are_the_models_own():
 def test_the_run_is_the_same_each_time_and_reads_as_the_sentences():
     run, again = train(Setup()), train(Setup())
     assert torch.equal(run.probabilities, again.probabilities)
-    assert run.steps == list(range(31))
-    assert run.probabilities.shape == (31, 7, 6)
+    assert run.steps == list(range(21))
+    assert run.probabilities.shape == (21, 7, 6)
     assert run.loss[-1] < 0.05
     assert written(run)[-1] == [["I", "am", "a", "student", "<eos>"], ["thanks", "<eos>"]]
     assert written(run)[0] != written(run)[-1]
@@ -114,7 +114,7 @@ def test_long_runs_are_thinned_evenly():
 @pytest.mark.parametrize(
     ("wrong", "told"),
     [
-        ({"steps": 0}, "steps=0 is outside 1 <= steps <= 200; try 30"),
+        ({"steps": 0}, "steps=0 is outside 1 <= steps <= 200; try 20"),
         ({"learning_rate": 0.0}, "learning_rate=0.0 is outside 0 < rate <= 1; try 0.01"),
         ({"smoothing": 1.0}, "smoothing=1.0 is outside 0 <= eps < 1; try 0.1"),
     ],
