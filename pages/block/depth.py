@@ -18,9 +18,9 @@ if TYPE_CHECKING:
 
 FIELDS = (*switches.FIELDS, "depth")
 SEE = (
-    "Stacks of 1 to 48 layers with **random weights**, as they are before the first step of training: one "
-    "pass forward, one backward. **Drag the slider to a depth.** Left, what the stream carries after each "
-    "layer; right, the gradients that come back: of the stream and of each layer's last matrix."
+    "Stacks of 1 to 48 layers with **random weights**, as they are before the first step of training: one pass "
+    "forward, one backward. **Drag the slider to a depth.** Left, what the stream carries after each layer; "
+    "right, the gradients that come back, of which Xiong et al. (2020) prove how they depend on the norm."
 )
 TRIES = (
     Try("no norm, no residual", {"residual": False, "norm": "none", "depth": 48}),
@@ -47,10 +47,10 @@ def lesson(inputs: Inputs) -> Lesson:
         ),
         formula=(
             r"\begin{gathered}\Big\lVert\frac{\partial\mathcal{L}}{\partial W_2^{(L)}}\Big\rVert\text{: }"
-            r"O\!\left(d\sqrt{\ln d}\right)\text{ post-norm},\quad"
-            r"O\!\left(d\sqrt{\tfrac{\ln d}{L}}\right)\text{ pre-norm (Xiong et al. 2020)}\\"
-            r"\text{weights: Xavier, variance }\tfrac{2}{\mathrm{fan_{in}}+\mathrm{fan_{out}}}"
-            r"\text{; biases 0, gains 1}\end{gathered}"
+            r"O\!\left(d\sqrt{\ln d}\right)\text{ post-norm}\\"
+            r"O\!\left(d\sqrt{\tfrac{\ln d}{L}}\right)\text{ pre-norm (theorem 1)}\\"
+            r"\mathrm{Var}\,w=\tfrac{2}{\mathrm{fan_{in}}+\mathrm{fan_{out}}}"
+            r"\text{ (Xavier), biases 0, gains 1}\end{gathered}"
         ),
         sizes=rf"n={n},\; d_{{model}}={d},\; d_{{ff}}={width},\; h={depth.N_HEADS}",
         shapes=(
@@ -99,7 +99,7 @@ def _rows(signals: Signals, chosen: Switches) -> list[list[Curves]]:
         ("length of the stream's vectors", "after layer", layers, [("length", signals.lengths.numpy())]),
         ("norm of the gradient", "layer", layers, [("of the stream", signals.stream.numpy()),
          (f"of {matrix}", of_weights)]),
-        ("how much tokens differ", "after layer", layers, [("share", signals.apart.numpy())]),
+        ("how much tokens differ, as a share of their size", "after layer", layers, [("share", signals.apart.numpy())]),
         (f"gradient of the last layer's {matrix}", "layers in the stack", np.array(DEPTHS),
          [("measured", last), ("as 1/√L", last[0] / np.sqrt(DEPTHS))]),
     )  # fmt: skip

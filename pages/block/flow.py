@@ -137,7 +137,8 @@ def _statistics(block: Block, walked: Walk) -> Matrix:
     return Matrix(
         title="each token's channels at this point",
         values=np.stack([token_statistics(point.x).T.numpy() for point in walked.points]), scale="plain",
-        rows=("mean", "deviation", "length"), columns=drawing.numbered(block.tokens), column_axis="token",
+        digits=1, rows=("mean", "deviation", "length"), columns=drawing.numbered(block.tokens),
+        column_axis="token",
     )  # fmt: skip
 
 
@@ -169,8 +170,7 @@ def _formula(config: ModelConfig) -> str:
     below = [r"\mathrm{LN}(x)=\gamma\,\frac{x-\mu}{\sqrt{\sigma^2+\epsilon}}+\beta"] * (config.norm != "none")
     if config.feed_forward:
         below.append(rf"\mathrm{{FFN}}(x)=h\,W_2+b_2,\; h=\mathrm{{{config.activation}}}(x\,W_1+b_1)")
-    rows = [r",\qquad ".join(lines), r",\qquad ".join(below)]
-    return r"\begin{gathered}" + r"\\".join(row for row in rows if row) + r"\end{gathered}"
+    return r"\begin{gathered}" + r"\\".join([*lines, *below]) + r"\end{gathered}"
 
 
 def questions() -> tuple[Question, ...]:

@@ -52,8 +52,8 @@ def lesson(inputs: Inputs) -> Lesson:
             ),
         ),
         formula=(
-            r"p_l=\mathrm{softmax}\!\left(\mathrm{LN}_{\text{last}}(x_l)\,W_U\right),\qquad"
-            r"\mathrm{KL}(p_L\,\Vert\,p_l)=\sum_w p_L(w)\,\ln\frac{p_L(w)}{p_l(w)}"
+            r"\begin{gathered}p_l=\mathrm{softmax}\!\left(\mathrm{LN}_{\text{last}}(x_l)\,W_U\right)\\"
+            r"\mathrm{KL}(p_L\,\Vert\,p_l)=\sum_w p_L(w)\,\ln\frac{p_L(w)}{p_l(w)}\end{gathered}"
         ),
         sizes=rf"L={levels - 1},\; n={n},\; d_{{model}}={d_model},\; \text{{words}}={n_words}",
         shapes=(

@@ -62,8 +62,9 @@ def lesson(inputs: Inputs) -> Lesson:
             ),
         ),
         formula=(
-            r"y=\frac{x-\new{\mu}}{\sqrt{\new{\sigma}^2+\epsilon}}\qquad\text{layer norm: }\new{\mu_{b,t}}="
-            r"\frac1C\sum_c x_{b,t,c}\qquad\text{batch norm: }\new{\mu_c}=\frac1{B\,T}\sum_{b,t}x_{b,t,c}"
+            r"\begin{gathered}y=\frac{x-\new{\mu}}{\sqrt{\new{\sigma}^2+\epsilon}}\\"
+            r"\text{layer: }\new{\mu_{b,t}}=\frac1C\sum_c x_{b,t,c},\quad"
+            r"\text{batch: }\new{\mu_c}=\frac1{B\,T}\sum_{b,t}x_{b,t,c}\end{gathered}"
         ),
         sizes=rf"B={b},\; T={t},\; C={c},\; \epsilon=10^{{-5}}",
         shapes=(
@@ -76,9 +77,8 @@ def lesson(inputs: Inputs) -> Lesson:
 
 
 def controls() -> None:
-    left, right = st.columns(2)
-    left.slider("Sentences", 1, MOST_SENTENCES, key=key("block", "sentences"), help="The batch size")
-    right.slider("Tokens", 1, MOST_TOKENS, key=key("block", "tokens"), help="In each sentence")
+    st.slider("Sentences", 1, MOST_SENTENCES, key=key("block", "sentences"), help="The batch size")
+    st.slider("Tokens", 1, MOST_TOKENS, key=key("block", "tokens"), help="In each sentence")
     st.radio(
         "Batch norm's statistics", list(STATISTICS), key=key("block", "statistics"),
         format_func=STATISTICS.__getitem__,
@@ -108,7 +108,7 @@ def _matrix(title: str, x: Tensor, marked: np.ndarray) -> Matrix:
     """[frame, sentence, token, channel] as a row for each token."""
     _, b, t, c = x.shape
     return Matrix(
-        title=title, values=x.flatten(1, 2).numpy(), marked=marked, digits=2,
+        title=title, values=x.flatten(1, 2).numpy(), marked=marked, digits=1,
         rows=[f"s{i + 1} t{j + 1}" for i in range(b) for j in range(t)], row_axis="sentence, token",
         columns=[f"c{j}" for j in range(c)], column_axis="channel",
     )  # fmt: skip

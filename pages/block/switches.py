@@ -22,6 +22,5 @@ def switches() -> None:
         format_func=lambda times: f"{times} × d_model" if times else "none",
         help="d_ff, the width of its hidden layer; none leaves the network out",
     )
-    left, right = st.columns(2, vertical_alignment="bottom")
-    left.segmented_control("Activation", ACTIVATIONS, key=key("block", "activation"), required=True)
-    right.number_input("Seed", 0, 99, key=key("block", "seed"), help="Other random weights")
+    st.segmented_control("Activation", ACTIVATIONS, key=key("block", "activation"), required=True)
+    st.number_input("Seed", 0, 99, key=key("block", "seed"), help="Other random weights")
