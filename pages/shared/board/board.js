@@ -87,7 +87,8 @@ class Board {
       const needs = row.map((panel) => panel.needs ?? { fixed: panel instanceof SignPanel ? 11 * panel.root.textContent.length : 260, columns: 0 });
       const columns = needs.reduce((sum, need) => sum + need.columns, 0);
       const free = width - needs.reduce((sum, need) => sum + need.fixed + GAP, 0);
-      const least = columns >= 24 ? 24 : 32; // a row that is too wide for readable numbers breaks in two
+      // A row that is too wide for readable numbers breaks in two; a matrix of words can be narrower than that.
+      const least = row.some((panel) => panel.spec?.texts?.length) ? 14 : columns >= 24 ? 24 : 32;
       const cell = Math.max(least, Math.min(54, Math.floor(free / Math.max(1, columns)) - 2));
       for (const panel of row) panel.fit?.(cell);
     }
