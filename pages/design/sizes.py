@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
 from models.config import ModelConfig
 from models.lessons.design.presets import PRESETS, Preset, preset
@@ -72,10 +73,14 @@ def controls() -> None:
         format_func=lambda name: PRESETS[name].label, help="Sets all sizes below; then change them",
     )  # fmt: skip
     left, right = st.columns(2, gap="small")
-    for at, (name, most) in enumerate(LIMITS.items()):
-        side = right if at % 2 else left
-        label = {"batch": "sequences"}.get(name, name)
-        side.number_input(label, 1, most, key=session.key(key, name), step=1)
+    _number(left, "n_layers")
+    _number(right, "n_heads")
+    _number(left, "d_model")
+    _number(right, "d_ff")
+    _number(st.container(), "vocab_size")  # long numbers
+    left, right = st.columns(2, gap="small")
+    _number(left, "max_len")
+    _number(right, "batch", "sequences")
     st.selectbox("kind", KINDS, key=session.key(key, "kind"))
     st.selectbox("positions", POSITIONS, key=session.key(key, "positions"))
     left, right = st.columns(2, gap="small")
@@ -83,3 +88,7 @@ def controls() -> None:
     right.selectbox("activation", ACTIVATIONS, key=session.key(key, "activation"))
     st.toggle("tied embeddings", key=session.key(key, "tied"))
     st.toggle("biases", key=session.key(key, "bias"))
+
+
+def _number(place: DeltaGenerator, name: str, label: str = "") -> None:
+    place.number_input(label or name, 1, LIMITS[name], key=session.key("design", name), step=1)
