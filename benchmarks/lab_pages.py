@@ -22,6 +22,7 @@ SCRUBS = {
     "masks": ("reach", "cost", "late"),
     "positions": ("waves", "shift", "learned", "rotary", "biases", "schemes"),
     "block": ("flow", "depth", "norms", "lens"),
+    "translation": ("flow", "three", "beam", "sampling", "forcing"),
     "objective": ("targets", "loss", "gradient", "warmup"),
     "design": ("paths", "layers", "calculator", "memory"),
 }
@@ -29,18 +30,28 @@ SCRUBS = {
 
 @dataclass(frozen=True, eq=False)
 class Control:
-    """What a person changes on a part of a page: its role and its accessible name."""
+    """What a person changes on a part of a page: its role and its accessible name; `texts`: what is typed
+    into a textbox that takes no numbers, one after another.
+    """
 
     page: str
     part: str
     role: str
     name: str
     link: dict[str, str | int] = field(default_factory=dict)
+    texts: tuple[str, ...] = ()
 
     def url(self, setting: Setting) -> str:
         return address(setting, self.page, self.part, **self.link)
 
 
+NOUNS = ("dog", "cat", "fox", "goat", "rabbit", "horse", "donkey", "duck", "mouse", "bird", "wolf", "otter")
+SENTENCES = tuple(
+    f"the {noun} did not {verb} because it was too {how}"
+    for how in ("tired", "ill", "young")
+    for verb in ("cross the street", "cross the river")
+    for noun in NOUNS
+)
 CONTROLS = (
     Control("attention", "steps", "radiogroup", "Step"),
     Control("attention", "steps", "textbox", "animal, living"),
@@ -74,6 +85,12 @@ CONTROLS = (
     Control("block", "norms", "spinbutton", "Seed"),
     Control("block", "norms", "slider", "Tokens"),
     Control("block", "lens", "textbox", "Text"),
+    Control("translation", "flow", "textbox", "Sentence", texts=SENTENCES),
+    Control("translation", "three", "textbox", "Sentence", texts=SENTENCES[::-1]),
+    Control("translation", "beam", "slider", "Beam width"),
+    Control("translation", "beam", "slider", "Length penalty α"),
+    Control("translation", "sampling", "slider", "Seed"),
+    Control("translation", "forcing", "textbox", "Word put there", texts=NOUNS),
     Control("objective", "targets", "spinbutton", "Seed of the weights"),
     Control("objective", "loss", "textbox", "q, thanks"),
     Control("objective", "letters", "textbox", "Text"),
@@ -147,7 +164,8 @@ def changes(page: Page, control: Control) -> Iterator[str]:
                 target.focus()
                 yield "ArrowUp"
             case "textbox":
-                target.fill(f"{turn % 90 / 10:g}")
+                texts = control.texts or [f"{at / 10:g}" for at in range(90)]
+                target.fill(texts[turn % len(texts)])
                 yield "Enter"
             case "radiogroup":
                 target.get_by_role("radio", checked=False).first.focus()

@@ -28,12 +28,14 @@ SEE = (
     "the top two, run the model twice”. Boxes: words, with the sum of log-probabilities up to there; lit: "
     "the best so far; faint: pruned, or leading nowhere. The first source **lacks a noun**: there is doubt."
 )
-SOUP = {"phrase": "the soup is too", "phrase_direction": "en-fr"}
+DOUBT = {"phrase": INCOMPLETE, "phrase_direction": "fr-en", "length_penalty": 0.0, "step": 20}
+WHOLE = {"phrase": SENTENCE, "phrase_direction": "en-fr", "length_penalty": 0.0, "step": 20}
+SOUP = {"phrase": "the soup is too", "phrase_direction": "en-fr", "length_penalty": 1.0, "step": 20}
 TRIES = (
-    Try("width 1 is greedy", {"width": 1, "step": 20}),
-    Try("width 4", {"width": 4, "step": 20}),
-    Try("a whole sentence", {"phrase": SENTENCE, "phrase_direction": "en-fr", "width": 4, "step": 20}),
-    Try("a length penalty", {**SOUP, "width": 3, "length_penalty": 1.0, "step": 20}),
+    Try("width 1 is greedy", {**DOUBT, "width": 1}),
+    Try("width 4", {**DOUBT, "width": 4}),
+    Try("a whole sentence", {**WHOLE, "width": 4}),
+    Try("a length penalty", {**SOUP, "width": 3}),
 )
 
 

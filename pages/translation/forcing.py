@@ -28,7 +28,7 @@ SEE = (
     "word that is read is replaced. **Drag to replace another.**"
 )
 TRIES = (
-    Try("“elle” for “il”", {"text": SENTENCE, "direction": "en-fr", "put": "elle", "at": 11}),
+    Try("the same word: “il”", {"text": SENTENCE, "direction": "en-fr", "put": "il", "at": 11}),
     Try("“a” for “n'”", {"text": SENTENCE, "direction": "en-fr", "put": "a", "at": 3}),
     Try("“la” for “parce”", {"text": SENTENCE, "direction": "en-fr", "put": "la", "at": 9}),
 )

@@ -29,10 +29,11 @@ SEE = (
     "that together reach p; the rest is cut, and what is kept is made to add up to 1. **Drag the slider.**"
 )
 TRIES = (
-    Try("cold: 0.3", {"temperature": 0.316}),
-    Try("hot: 3", {"temperature": 3.162}),
-    Try("hot, but top-k 3", {"temperature": 3.162, "top_k": 3}),
-    Try("top-p 0.75", {"temperature": 1.0, "top_p": 0.75}),
+    Try("cold: 0.3", {"temperature": 0.316, "top_k": 0, "top_p": 1.0}),
+    Try("hot: 3", {"temperature": 3.162, "top_k": 0, "top_p": 1.0}),
+    Try("hot, but top-k 3", {"temperature": 3.162, "top_k": 3, "top_p": 1.0}),
+    Try("hot, but top-p 0.75", {"temperature": 3.162, "top_k": 0, "top_p": 0.75}),
+    Try("top-p 0.75", {"temperature": 1.0, "top_k": 0, "top_p": 0.75}),
 )
 
 

@@ -71,7 +71,7 @@ def test_sentences_come_with_their_probabilities(translator):
         ({"width": 1}, r"The beam ends with the greedy sentence, log p = \*\*−2.22\*\*"),
         ({"phrase": SENTENCE, "phrase_direction": "en-fr"}, r"\*\*0.999\*\*. That is more than ½"),
         (
-            {**beam.SOUP, "width": 3, "length_penalty": 1.0},
+            {**beam.SOUP, "width": 3},
             r"−3.13 of 9 words comes before −3.12 of 8: the \*\*length penalty\*\*",
         ),
     ],

@@ -1,0 +1,130 @@
+"""The page on encoder and decoder in a real browser: what it shows is what the engine computes."""
+
+import re
+
+import pytest
+import torch
+from playwright.sync_api import Page, expect
+
+from models import load_model
+from pages.translation.inputs import INCOMPLETE, SENTENCE
+from tests.browser.board import BoardPage
+from tests.browser.lab import agrees
+
+FIRST, PER_STEP = 6, 10  # frames of the encoder, frames of a decoder's step
+FLOW = "the source, and what is written so far (press a word to see how it came)"
+
+
+@pytest.fixture
+def translation(page: Page) -> BoardPage:
+    return BoardPage(page, "translation")
+
+
+def boxes(lab: BoardPage, title: str) -> list[tuple[str, int]]:
+    """The boxes of a diagram that can be seen: their words, and how far they stand out."""
+    found = lab.panel(title).locator("g[data-level]")
+    read = "(boxes) => boxes.map((box) => [box.querySelector('text').textContent, +box.dataset.level])"
+    return [(label, level) for label, level in found.evaluate_all(read) if level]
+
+
+def test_a_pressed_word_shows_the_models_numbers_for_it(translation: BoardPage):
+    translation.open()
+    lm = load_model("translator")
+    trace = lm.trace(SENTENCE)
+    with translation.quiet():
+        translation.panel(FLOW).get_by_role("button", name="Show pas").press("Enter")
+        expect(translation.board).to_have_attribute("data-frame", str(FIRST + PER_STEP * 4 + 9))
+        translation.board.get_by_role("button", name="Step back").click()
+        assert "Softmax gives “pas” " in translation.notice
+        p = trace["logits"][4].softmax(dim=-1).max()
+        assert f"{p:.3f}" in translation.notice
+        words = boxes(translation, FLOW)[len(trace.tokens["encoder"]) :]
+    assert [word for word, _ in words] == trace.tokens["decoder"][:5]
+    translation.scrub(FIRST + PER_STEP * 7 + 8)
+    rows = translation.cells("cross-attention of this step: each head's weights over the source")
+    expected = torch.cat([trace[f"decoder.{layer}.cross.pattern"][:, 7] for layer in range(2)])
+    for shown, weights in zip(rows, expected.tolist(), strict=True):
+        for cell, weight in zip(shown, weights, strict=True):
+            assert weight < 0.005 if cell == "≈0" else agrees(cell, weight)
+    heads = translation.panel("linear: logits").locator("thead th").all_inner_texts()
+    ids = [lm.tokenizer.id(word) for word in heads]
+    for cell, logit in zip(
+        translation.cells("linear: logits")[0], trace["logits"][7, ids].tolist(), strict=True
+    ):
+        assert agrees(cell, logit)
+
+
+def test_an_unknown_word_is_refused_and_the_figure_stays(translation: BoardPage):
+    translation.open()
+    before = translation.shown()
+    with translation.redrawn():
+        field = translation.page.get_by_role("textbox", name="Sentence")
+        field.fill("thanks a lot")
+        field.press("Enter")
+    expect(translation.problem).to_contain_text("The translator's 1,564 words do not include “thanks”")
+    assert translation.shown() == before
+
+
+def test_another_sentence_is_translated(translation: BoardPage):
+    translation.open()
+    translation.attempt("tired becomes wide")
+    translation.scrub(int(translation.slider.get_attribute("max") or 0))
+    assert translation.notice.endswith("l'animal n'a pas traversé la rue parce qu'elle était trop large”.")
+
+
+def test_masked_attention_is_blank_ahead(translation: BoardPage):
+    translation.open(part="three", head=5)
+    canvas = translation.panel("decoder self-attention, masked").locator("canvas")
+    size = canvas.bounding_box()
+    assert size
+    canvas.hover(position={"x": size["width"] - 30, "y": 8})
+    status = translation.board.locator(".status")
+    expect(status).to_contain_text("query <bos>")
+    assert status.inner_text().endswith("= −∞")
+    cross = load_model("translator").trace(SENTENCE)["decoder.1.cross.pattern"][1]
+    assert translation.notice.startswith("Layer 1, head 1:")
+    assert translation.notice.endswith(f"{cross.max():.2f}.")
+
+
+def test_a_wider_beam_keeps_more_and_finds_the_same(translation: BoardPage):
+    translation.open(part="beam")
+    tree = load_model("translator").translate(INCOMPLETE, direction="fr-en", beam_width=4).tree
+    translation.attempt("width 4")
+    with translation.quiet():
+        translation.scrub(8)
+        shown = boxes(translation, "the tree: each word, and the log-probability of its sentence up to there")
+    assert ("lake", 2) in shown or ("lake", 3) in shown
+    kept = sum(node.kept and node.step <= 8 for node in tree.nodes)
+    pruned = sum(not node.kept and node.step == 8 for node in tree.nodes)
+    assert len(shown) == kept + min(4, pruned)
+    translation.scrub(int(translation.slider.get_attribute("max") or 0))
+    assert "3.6 times as likely" in translation.notice
+
+
+def test_temperature_and_top_k(translation: BoardPage):
+    translation.open(part="sampling")
+    logits = load_model("translator").trace(INCOMPLETE, direction="fr-en")["logits"][7]
+    translation.attempt("hot, but top-k 3")
+    p = (logits / 3.162).softmax(dim=-1).topk(8).values
+    shown = translation.bars("what is drawn from, after the cut")
+    for number, expected in zip(shown, [*(p[:3] / p[:3].sum()).tolist(), *[0.0] * 5], strict=True):
+        assert agrees(number, expected)
+    assert translation.facts()["words kept"] == "3"
+    with translation.quiet():
+        translation.scrub(0)
+        cold = (logits / 0.1).softmax(dim=-1).max().item()
+        assert agrees(translation.bars("softmax(logits / T): the 8 likeliest words")[0], cold)
+
+
+def test_a_word_is_put_in_the_place_of_another(translation: BoardPage):
+    translation.open(part="forcing")
+    with translation.redrawn():
+        field = translation.page.get_by_role("textbox", name="Word put there")
+        field.fill("a")
+        field.press("Enter")
+    translation.settle()
+    with translation.quiet():
+        translation.scrub(2)
+    assert re.search(r"“a” is read for “n'”.*“l' animal a traversé la rue", translation.notice)
+    assert translation.facts()["passes, alone"] == "13"
+    assert translation.link() == {"part": "forcing", "put": "a", "at": "3"}
