@@ -18,9 +18,10 @@ if TYPE_CHECKING:
 
 FIELDS = (*switches.FIELDS, "depth")
 SEE = (
-    "Stacks of 1 to 48 layers with **random weights**, as they are before the first step of training: one pass "
-    "forward, one backward. **Drag the slider to a depth.** Left, what the stream carries after each layer; "
-    "right, the gradients that come back, of which Xiong et al. (2020) prove how they depend on the norm."
+    "Stacks of 1 to 48 layers with **random weights**, as they are before the first step of training: one "
+    "pass forward, one backward. **Drag the slider to a depth.** Left, what the stream carries after each "
+    "layer; right, the gradients that come back, of which Xiong et al. (2020) prove how they depend on the "
+    "norm."
 )
 TRIES = (
     Try("no norm, no residual", {"residual": False, "norm": "none", "depth": 48}),
@@ -99,8 +100,9 @@ def _rows(signals: Signals, chosen: Switches) -> list[list[Curves]]:
         ("length of the stream's vectors", "after layer", layers, [("length", signals.lengths.numpy())]),
         ("norm of the gradient", "layer", layers, [("of the stream", signals.stream.numpy()),
          (f"of {matrix}", of_weights)]),
-        ("how much tokens differ, as a share of their size", "after layer", layers, [("share", signals.apart.numpy())]),
-        (f"gradient of the last layer's {matrix}", "layers in the stack", np.array(DEPTHS),
+        ("how much tokens differ, as a share of their size", "after layer", layers, [("share",
+        signals.apart.numpy())]), (f"gradient of the last layer's {matrix}", "layers in the stack",
+        np.array(DEPTHS),
          [("measured", last), ("as 1/√L", last[0] / np.sqrt(DEPTHS))]),
     )  # fmt: skip
     panels = [_curves(*picture) for picture in pictures]
