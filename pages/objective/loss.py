@@ -21,8 +21,7 @@ if TYPE_CHECKING:
 
 EPS = np.arange(51) / 100
 TRIES = (
-    Try("one-hot target: ε = 0", {"eps": 0.0}),
-    Try("sure, and wrong", {"eps": 0.0, "q": ((0.01, 0.95, 0.01, 0.01, 0.01, 0.01),)}),
+    Try("one-hot target; sure, and wrong", {"eps": 0.0, "q": ((0.01, 0.95, 0.01, 0.01, 0.01, 0.01),)}),
     Try("never say “am”: q = 0", {"eps": 0.1, "q": ((0.02, 0.0, 0.93, 0.01, 0.02, 0.02),)}),
     Try("a fair die", {"q": ((1.0,) * 6,)}),
 )

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
 import numpy as np
 import streamlit as st
 
-from pages.objective.inputs import MODEL, NORMS, OTHER, TARGET, TOTALS, WIDTHS, Inputs
-from pages.shared import cache
+from pages.objective import early
+from pages.objective.inputs import MODEL, NORMS, TARGET, TOTALS, WIDTHS, Inputs
 from pages.shared.lab.lesson import Lesson, Question, Shape, Try
 from pages.shared.lab.session import key
 from viz_core.boards import Board, Curves, Fact, Facts, Line, Panel, Scrub
@@ -16,15 +16,12 @@ from viz_core.boards import Board, Curves, Fact, Facts, Line, Panel, Scrub
 if TYPE_CHECKING:
     from torch import Tensor
 
-    from models.config import Norm
     from models.lessons.objective.trial import Trial
 
-NOISE_STEPS = 60
 TRIES = (
     Try("1,000 steps of warm-up", {"warmup": 1_000}),
     Try("a big model: d_model = 1,024", {"d_model": 1_024}),
     Try("pre-norm: is it needed?", {"norm": "pre"}),
-    Try("another seed", {"norm": "post", "seed": 3}),
 )
 
 
@@ -35,7 +32,7 @@ def lesson(inputs: Inputs) -> Lesson:
     rates = schedule.paper(inputs.d_model, warmups, steps)  # [warm-up, step]
     cosines = schedule.cosine(inputs.d_model, warmups, steps, inputs.total)
     peaks = schedule.peak(inputs.d_model, warmups)
-    tried = _trial(inputs.norm, inputs.seed)
+    tried = early.tried(inputs.norm, inputs.seed)
     return Lesson(
         see="Above, the paper's learning rate: up in a line, then down as one over the root of the step; "
         "**drag the slider**. Below, why it begins small: what Adam does at first, and the toy of the first "
@@ -44,7 +41,7 @@ def lesson(inputs: Inputs) -> Lesson:
             rows=[
                 _schedules(1_000 * rates, 1_000 * cosines, steps),
                 [_facts(inputs, 1_000 * peaks, 1_000 * rates)],
-                [_directions(inputs.seed), _losses(tried)],
+                [early.directions(inputs.seed), early.losses(tried)],
             ],
             notice=_notices(peaks, tried),
             scrub=Scrub(
@@ -55,7 +52,8 @@ def lesson(inputs: Inputs) -> Lesson:
         formula=r"\mathrm{lrate} = d_{model}^{-1/2}\cdot\min\!\left(\mathrm{step}^{-1/2},\; "
         r"\mathrm{step}\cdot\mathrm{warmup}^{-3/2}\right)"
         r"\;\leq\; (d_{model}\cdot\mathrm{warmup})^{-1/2}",
-        sizes=rf"d_{{model}} = {inputs.d_model},\; d_{{model}}^{{-1/2}} = {inputs.d_model**-0.5:.4f}",
+        sizes=rf"d_{{model}} = {inputs.d_model},\; d_{{model}}^{{-1/2}} = {inputs.d_model**-0.5:.4f},\; "
+        rf"\beta = {adam.BETAS}",
         shapes=(
             Shape(r"\mathrm{lrate}", "warm-up, step", tuple(rates.shape)),
             Shape(r"\hat m,\;\hat v", "weight", (2_000,)),
@@ -66,17 +64,6 @@ def lesson(inputs: Inputs) -> Lesson:
             trial.trial, training.train,
         ),
     )  # fmt: skip
-
-
-def _trial(norm: str, seed: int) -> Trial:
-    """Both runs, remembered: no other control of this part changes them."""
-
-    def make() -> tuple[Trial, int]:
-        from models.lessons.objective.trial import trial
-
-        return trial(cast("Norm", norm), seed=seed), 20_000
-
-    return cast("Trial", cache.cached(cache.results, ("objective", "trial", norm, seed), make))
 
 
 def _schedules(rates: Tensor, cosines: Tensor, steps: Tensor) -> list[Panel]:
@@ -110,36 +97,6 @@ def _facts(inputs: Inputs, peaks: Tensor, rates: Tensor) -> Panel:
     )  # fmt: skip
 
 
-def _directions(seed: int) -> Panel:
-    from models.lessons.objective import schedule, trial
-
-    sizes = schedule.noise_directions((0.9, 0.98), NOISE_STEPS, seed=seed)
-    warmed = schedule.ramp(trial.WARMUP, NOISE_STEPS) * sizes
-    return Curves(
-        x=np.arange(1, NOISE_STEPS + 1), title="size of Adam's step where gradients are noise alone",
-        x_label="step", y_label="learning rates", y_range=(0, 1.05),
-        lines=[
-            Line(y=sizes.numpy(), name="full rate at once", colour=OTHER),
-            Line(y=warmed.numpy(), name=f"{trial.WARMUP} steps of warm-up", colour=MODEL),
-        ],
-    )  # fmt: skip
-
-
-def _losses(tried: Trial) -> Panel:
-    from models.lessons.objective.trial import RATE, WARMUP
-
-    runs = (tried.without, tried.with_warmup)
-    top = max(run.loss.max().item() for run in runs)
-    return Curves(
-        x=np.array(tried.without.steps), title=f"loss of the toy, rate {RATE}", x_label="training step",
-        y_label="nats", y_range=(0, 1.05 * top),
-        lines=[
-            Line(y=tried.without.loss.numpy(), name="full rate at once", colour=OTHER),
-            Line(y=tried.with_warmup.loss.numpy(), name=f"{WARMUP} steps of warm-up", colour=MODEL),
-        ],
-    )  # fmt: skip
-
-
 def _notices(peaks: Tensor, tried: Trial) -> list[str]:
     from models.lessons.objective.schedule import WARMUPS
 
@@ -167,13 +124,13 @@ def controls() -> None:
 def questions() -> tuple[Question, ...]:
     import torch
 
-    from models.lessons.objective import schedule
+    from models.lessons.objective import adam, schedule
 
     four = torch.tensor([1_000.0, 4_000.0], dtype=torch.float64)
     peaks = schedule.peak(512, four)
     ratio = (peaks[1] / peaks[0]).item()
-    sizes = schedule.noise_directions((0.9, 0.98), NOISE_STEPS, seed=0)
-    post, pre = _trial("post", 0), _trial("pre", 0)
+    sizes = schedule.noise_directions(adam.BETAS, early.NOISE_STEPS, seed=0)
+    post, pre = early.tried("post", 0), early.tried("pre", 0)
     lost = [(one.without.loss[-1] - one.with_warmup.loss[-1]).item() for one in (post, pre)]
     later = schedule.paper(512, four[1:], torch.tensor([16_000.0], dtype=torch.float64)).item()
     return (
@@ -188,8 +145,8 @@ def questions() -> tuple[Question, ...]:
             "How far does Adam's very first step move a weight whose gradient is only noise?",
             ("By the whole learning rate", f"By {sizes[-1]:.2f} of it, as later", "Not at all"),
             0 if sizes[0] > 0.99 else 1,
-            f"|m̂/√v̂| = {sizes[0]:.2f}: m̂ and √v̂ know one and the same gradient. At step {NOISE_STEPS} it "
-            f"is {sizes[-1]:.2f}, as noise cancels in the mean.",
+            f"|m̂/√v̂| = {sizes[0]:.2f}: m̂ and √v̂ know one and the same gradient. At step "
+            f"{early.NOISE_STEPS} it is {sizes[-1]:.2f}, as noise cancels in the mean.",
         ),
         Question(
             "The toy's norms are put before the sub-layers (pre-norm). How much does warm-up gain?",
