@@ -100,9 +100,9 @@ def _rows(signals: Signals, chosen: Switches) -> list[list[Curves]]:
         ("length of the stream's vectors", "after layer", layers, [("length", signals.lengths.numpy())]),
         ("norm of the gradient", "layer", layers, [("of the stream", signals.stream.numpy()),
          (f"of {matrix}", of_weights)]),
-        ("how much tokens differ, as a share of their size", "after layer", layers, [("share",
-        signals.apart.numpy())]), (f"gradient of the last layer's {matrix}", "layers in the stack",
-        np.array(DEPTHS),
+        ("how much tokens differ, as a share of their size", "after layer", layers,
+         [("share", signals.apart.numpy())]),
+        (f"gradient of the last layer's {matrix}", "layers in the stack", np.array(DEPTHS),
          [("measured", last), ("as 1/√L", last[0] / np.sqrt(DEPTHS))]),
     )  # fmt: skip
     panels = [_curves(*picture) for picture in pictures]
