@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 FRAMES = 8
 SEE = (
     "A model of these sizes, counted by formula: its **parameters**, beside the published count; the "
-    "**operations** of a forward pass, × and + counted as two; and **memory** in float32. Pick a published "
-    "model, or change any size. **Drag the slider to longer sequences.**"
+    "**operations** of a forward pass, × and + counted as two; and **memory** in float32, activations to "
+    "about a quarter. Pick a published model, or change any size. **Drag the slider to longer sequences.**"
 )
 TRIES = (
     Try("GPT-2 XL", inputs_of("gpt2-xl")),

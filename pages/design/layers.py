@@ -134,15 +134,20 @@ def _real_facts(d: int, k: int) -> Facts:
         "convolution": [layer_cost.convolution_flops(n, d, k) for n in LENGTHS],
     }
     labels = {
-        "self-attention": "4 n² d + 8 n d², with W_Q, W_K, W_V, W_O", "recurrent": "4 n d², two matrices",
-        "convolution": "2 k n d²",
+        "self-attention": "self-attention, 4 n² d + 8 n d²", "recurrent": "recurrent, 4 n d²",
+        "convolution": "convolution, 2 k n d²",
     }  # fmt: skip
+    share = [8 * n * d * d / of for n, of in zip(LENGTHS, real["self-attention"], strict=True)]
+    weights = Fact(
+        label="of self-attention's, for W_Q, W_K, W_V, W_O", values=100 * np.array(share), digits=0, unit="%"
+    )
     return Facts(
         title="operations of the layers that are timed, × and + counted as two, million",
         facts=[
             Fact(label=labels[name], values=np.array(values, float) / 1e6, digits=2, colour=COLOURS[name])
             for name, values in real.items()
-        ],
+        ]
+        + [weights],
     )
 
 

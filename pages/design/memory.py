@@ -44,9 +44,10 @@ def lesson(inputs: Inputs) -> Lesson:
             scrub=Scrub(field="t", label="tokens t", values=np.array(LONG), words=[f"{t:,}" for t in LONG]),
         ),
         formula=(
-            r"\text{kept, a layer: }\underbrace{5\,b\,t\,d}_{x,\,\q{q},\,\k{k},\,\v{v},\,z}"
-            r"+\underbrace{b\,h\,t^2}_{\text{pattern}}\;\text{numbers};\qquad\text{at the peak }"
-            r"\underbrace{2\,b\,h\,t^2}_{\text{gradients of pattern, scores}}\text{ more}"
+            r"\begin{gathered}\text{kept, a layer: }\underbrace{5\,b\,t\,d}_{x,\,\q{q},\,\k{k},\,\v{v},\,z}"
+            r"+\underbrace{b\,h\,t^2}_{\text{pattern}}\;\text{numbers}\\"
+            r"\text{at the peak }\underbrace{2\,b\,h\,t^2}_{\text{gradients of pattern, scores}}"
+            r"\text{ more}\end{gathered}"
         ),
         sizes=(
             rf"b={b},\; t={t},\; h={h},\; d={d},\; {b}\cdot{t}\cdot{t}\cdot 4\,\mathrm{{B}}="
@@ -72,7 +73,11 @@ def controls() -> None:
     left.selectbox("Layers", LAYERS, key=key("design", "layers"))
     right.selectbox("Pieces", PIECES, key=key("design", "pieces"), help="Gradient accumulation: 1 is off")
     st.toggle("Half precision", key=key("design", "half"), help="bfloat16 instead of float32")
-    st.toggle("Checkpointing", key=key("design", "checkpointing"), help="Keep only each layer's input")
+    st.toggle(
+        "Checkpointing",
+        key=key("design", "checkpointing"),
+        help="Keep only each layer's input; costs one more forward pass",
+    )
     st.toggle("Fused attention", key=key("design", "fused"), help="F.scaled_dot_product_attention")
     st.caption("Heads have 64 channels. Weights and their gradients are left out.")
 
@@ -193,8 +198,8 @@ def _notices(plain: list[Setting], mine: list[Setting]) -> list[str]:
         before, after = memory.peak_bytes(one), memory.peak_bytes(switched)
         notices.append(
             f"t = {one.t:,}: one attention matrix takes **{matrix / 1e6:,.4g} MB**; scores, pattern and both "
-            f"gradients in all heads and layers **{four / 1e9:,.3g} GB**. PyTorch keeps the patterns alone "
-            f"and peaks at {before / 1e9:,.3g} GB; with your switches **{after / 1e9:,.3g} GB**."
+            f"gradients in all heads and layers **{four / 1e9:,.3g} GB**. Of the four, PyTorch keeps the "
+            f"pattern alone and peaks at {before / 1e9:,.3g} GB; with your switches **{after / 1e9:,.3g} GB**."
         )
     return notices
 

@@ -1,12 +1,11 @@
 """Measuring what a training step holds in memory, on any device, by watching every operation."""
 
 import weakref
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 from torch import Tensor
 from torch.utils._python_dispatch import TorchDispatchMode
-from torch.utils._pytree import tree_leaves
 
 
 class Held(NamedTuple):
@@ -36,11 +35,13 @@ class Meter(TorchDispatchMode):
     def __torch_dispatch__(
         self, operation: Any, types: Any, args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None
     ) -> Any:
-        before = {id_of(tensor) for tensor in tree_leaves((args, kwargs)) if isinstance(tensor, Tensor)}
         made = operation(*args, **(kwargs or {}))
-        for tensor in tree_leaves(made):
-            if isinstance(tensor, Tensor) and id_of(tensor) not in before | self._known:
-                self._count(tensor)
+        new = [tensor for tensor in tensors(made) if id_of(tensor) not in self._known]
+        if new:
+            given = {id_of(tensor) for tensor in tensors((*args, *(kwargs or {}).values()))}
+            for tensor in new:
+                if id_of(tensor) not in given | self._known:  # two results may share a storage
+                    self._count(tensor)
         return made
 
     def _count(self, tensor: Tensor) -> None:
@@ -53,6 +54,15 @@ class Meter(TorchDispatchMode):
     def _forget(self, key: int, size: int) -> None:
         self._known.discard(key)
         self.now -= size
+
+
+def tensors(values: object) -> Iterator[Tensor]:
+    """All tensors among an operation's arguments or results; much faster than PyTorch's own search."""
+    if isinstance(values, Tensor):
+        yield values
+    elif isinstance(values, list | tuple):
+        for value in values:
+            yield from tensors(value)
 
 
 def id_of(tensor: Tensor) -> int:

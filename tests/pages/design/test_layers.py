@@ -24,10 +24,16 @@ def test_the_terms_of_table_1():
 def test_the_operations_that_are_timed():
     found = facts(layers.lesson(Inputs(d_layer=32)).board)
     np.testing.assert_allclose(
-        found["4 n² d + 8 n d², with W_Q, W_K, W_V, W_O"], (4 * N**2 * 32 + 8 * N * 32**2) / 1e6
+        found["self-attention, 4 n² d + 8 n d²"], (4 * N**2 * 32 + 8 * N * 32**2) / 1e6
     )
-    np.testing.assert_allclose(found["4 n d², two matrices"], 4 * N * 32**2 / 1e6)
-    np.testing.assert_allclose(found["2 k n d²"], 2 * 3 * N * 32**2 / 1e6)
+    np.testing.assert_allclose(found["recurrent, 4 n d²"], 4 * N * 32**2 / 1e6)
+    np.testing.assert_allclose(found["convolution, 2 k n d²"], 2 * 3 * N * 32**2 / 1e6)
+
+
+def test_the_share_of_the_weights_is_what_the_last_question_asks():
+    share = facts(layers.lesson(Inputs(d_layer=256)).board)["of self-attention's, for W_Q, W_K, W_V, W_O"]
+    np.testing.assert_allclose(share, 100 * 2 * 256 / (N + 2 * 256))
+    assert f"{share[LENGTHS.index(32)]:.0f}% of" in layers.questions()[2].because
 
 
 def test_the_upright_stands_where_n_is_d_and_every_curve_keeps_its_points():

@@ -68,7 +68,7 @@ def test_the_recurrent_layer_is_the_plain_one():
 
 @pytest.mark.parametrize(
     ("ms_a_token", "times", "calls"),
-    [(2.0, [2.0, 4.0, None, None], [1, 1, 1, 2, 2]), (0.1, [0.1, 0.2, 0.4], [1] * 6 + [2] * 5 + [4] * 5)],
+    [(1.2, [1.2, 2.4, None, None], [1, 1, 1, 2, 2]), (0.1, [0.1, 0.2, 0.4], [1] * 6 + [2] * 5 + [4] * 5)],
 )
 def test_times_are_the_fastest_and_end_in_time(
     ms_a_token: float, times: list, calls: list, monkeypatch: pytest.MonkeyPatch
