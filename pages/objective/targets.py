@@ -47,7 +47,7 @@ def lesson(inputs: Inputs) -> Lesson:
             ],
             notice=_notices(run, setup, floor),
             scrub=Scrub(
-                field="step", label="training step", values=np.array(run.steps), plays=True, speed=12,
+                field="step", label="training step", values=np.array(run.steps), plays=True, speed=8,
                 words=[f"{step} of {setup.steps}" for step in run.steps],
             ),
         ),
