@@ -46,7 +46,7 @@ class Board {
     this.take.classList.toggle("absent", this.header.keep === false);
     this.status.classList.toggle("absent", this.header.keep === false);
     this.theme = themeOf(this.root);
-    const moving = (name, value) => ["colour", "changed", "texts"].includes(name) || (name === "values" && typeof value === "string");
+    const moving = (name, value) => ["colour", "changed", "note", "texts"].includes(name) || (name === "values" && typeof value === "string");
     const signature = JSON.stringify([part, board.rows], (name, value) => (value instanceof Framed ? value.shape.slice(-2) : moving(name, value) ? undefined : value));
     if (signature !== this.signature) this.build(board);
     else this.each((panel, spec) => panel.update(spec));
