@@ -8,16 +8,16 @@ from typing import TYPE_CHECKING
 import numpy as np
 import streamlit as st
 
+from pages.design import memory_board as board
 from pages.design.inputs import HEADS, LAYERS, LONG, PIECES, SEQUENCES, Inputs
 from pages.shared.lab.lesson import Lesson, Question, Shape, Try
 from pages.shared.lab.session import key
-from viz_core.boards import Bars, Board, Colour, Curves, Fact, Facts, Line, Scrub, Table
+from viz_core.boards import Board, Scrub
 
 if TYPE_CHECKING:
     from models.lessons.design.memory import Setting
 
 FIELDS = ("t", "sequences", "heads", "layers", "half", "pieces", "checkpointing", "fused")
-CARDS = {"24 GB": 24.0, "80 GB": 80.0}
 SEE = (
     "Training attention alone, layer upon layer: what must stay in memory from the forward pass to the "
     "backward pass, and the peak of both. Each head of each layer has a matrix of t × t weights a sequence. "
@@ -31,16 +31,19 @@ TRIES = (
 
 
 def lesson(inputs: Inputs) -> Lesson:
-    from models.lessons.design import memory, metering
+    from models.lessons.design import memory, metering, training_step
 
     plain, mine = _settings(inputs)
-    mine[0].at_once  # noqa: B018  (refuses pieces that are not equal)
     h, t, b, d = inputs.heads, inputs.t, inputs.sequences, inputs.heads * plain[0].d_head
     return Lesson(
         see=SEE,
         board=Board(
-            rows=[[_facts(plain, mine)], [_bars(plain, mine), _curves(plain, mine)], [_measured(inputs)]],
-            notice=_notices(plain, mine),
+            rows=[
+                [board.facts(plain, mine)],
+                [board.bars(plain, mine), board.curves(plain, mine)],
+                [board.measured(_switched(memory.SMALL, inputs))],
+            ],
+            notice=board.notices(plain, mine),
             scrub=Scrub(field="t", label="tokens t", values=np.array(LONG), words=[f"{t:,}" for t in LONG]),
         ),
         formula=(
@@ -61,7 +64,8 @@ def lesson(inputs: Inputs) -> Lesson:
         ),
         code=(
             memory.matrix_bytes, memory.four_copies, memory.layer_bytes, memory.kept_bytes, memory.peak_bytes,
-            memory.attend, memory.Recomputed, memory.loss, memory.measure, metering.held, metering.Meter,
+            training_step.attend, training_step.Recomputed, training_step.loss, training_step.measure,
+            metering.held, metering.Meter,
         ),
     )  # fmt: skip
 
@@ -100,118 +104,14 @@ def _switched(setting: Setting, inputs: Inputs) -> Setting:
     )
 
 
-def _facts(plain: list[Setting], mine: list[Setting]) -> Facts:
-    from models.lessons.design import memory
-
-    one = np.array([memory.matrix_bytes(each.n_sequences, each.t) for each in plain]) / 1e6
-    everything = np.array([memory.four_copies(each) for each in plain]) / 1e9
-    kept = np.array([memory.kept_bytes(each) for each in plain]) / 1e9
-    peak = np.array([memory.peak_bytes(each) for each in mine]) / 1e9
-    return Facts(
-        facts=(
-            Fact(label="one attention matrix", values=one, digits=0, unit="MB"),
-            Fact(label="four copies of it", values=4 * one, digits=0, unit="MB"),
-            Fact(label="× heads × layers", values=everything, digits=1, unit="GB"),
-            Fact(label="PyTorch keeps, plain", values=kept, digits=1, unit="GB"),
-            Fact(label="peak, with your switches", values=peak, unit="GB", colour="accent"),
-        )
-    )
-
-
-def _bars(plain: list[Setting], mine: list[Setting]) -> Bars:
-    from models.lessons.design import memory
-
-    each = [[*memory.one_by_one(one).values(), switched] for one, switched in zip(plain, mine, strict=True)]
-    peaks = np.array([[memory.peak_bytes(setting) for setting in settings] for settings in each])
-    return Bars(
-        title="peak, % of plain: each saving alone, and your switches",
-        values=100 * peaks / peaks[:, :1],
-        labels=("plain", "half", "4 pieces", "checkpoint", "fused", "yours"),
-        digits=1,
-        reach=115,
-    )
-
-
-def _curves(plain: list[Setting], mine: list[Setting]) -> Curves:
-    from models.lessons.design import memory
-
-    x = np.array(LONG, float)
-    lines = {
-        "four copies": [memory.four_copies(each) for each in plain],
-        "plain": [memory.peak_bytes(each) for each in plain],
-        "your switches": [memory.peak_bytes(each) for each in mine],
-    }
-    colours: dict[str, Colour] = {"four copies": 1, "plain": 2, "your switches": "accent"}
-    return Curves(
-        title="peak over the length", x=x, at=x, x_label="tokens t", y_label="GB", log_x=True, log_y=True,
-        lines=[
-            *(Line(y=np.array(y) / 1e9, name=name, colour=colours[name]) for name, y in lines.items()),
-            *(
-                Line(y=np.full(len(x), size), name=name, colour="muted", dashed=True)
-                for name, size in CARDS.items()
-            ),
-        ],
-    )  # fmt: skip
-
-
-def _measured(inputs: Inputs) -> Table:
-    """The formulas against a stack that is trained one step here."""
-    from models.lessons.design import memory
-
-    small = memory.SMALL
-    settings = memory.one_by_one(small) | {"your switches": _switched(small, inputs)}
-    rows = []
-    for name, setting in settings.items():
-        held, kept, peak = memory.measure(setting), memory.kept_bytes(setting), memory.peak_bytes(setting)
-        rows.append(
-            (
-                name,
-                _kb(kept),
-                _kb(held.kept),
-                f"{held.kept / kept:.3f}",
-                _kb(peak),
-                _kb(held.peak),
-                f"{held.peak / peak:.3f}",
-            )
-        )
-    return Table(
-        title=(
-            f"measured here: {small.n_sequences} sequences of {small.t} tokens, {small.n_layers} layers of "
-            f"{small.n_heads} heads with {small.d_head} channels, kB"
-        ),
-        columns=("saving", "kept: formula", "measured", "ratio", "peak: formula", "measured", "ratio"),
-        rows=rows,
-        marked=np.array([name == "your switches" for name in settings]),
-    )
-
-
-def _kb(size: int) -> str:
-    return f"{size / 1e3:,.0f}"
-
-
-def _notices(plain: list[Setting], mine: list[Setting]) -> list[str]:
-    from models.lessons.design import memory
-
-    notices = []
-    for one, switched in zip(plain, mine, strict=True):
-        matrix, four = memory.matrix_bytes(one.n_sequences, one.t), memory.four_copies(one)
-        before, after = memory.peak_bytes(one), memory.peak_bytes(switched)
-        notices.append(
-            f"t = {one.t:,}: one attention matrix takes **{matrix / 1e6:,.4g} MB**; scores, pattern and both "
-            f"gradients in all heads and layers **{four / 1e9:,.3g} GB**. Of the four, PyTorch keeps the "
-            f"pattern alone and peaks at {before / 1e9:,.3g} GB; with your switches **{after / 1e9:,.3g} GB**."
-        )
-    return notices
-
-
 def questions() -> tuple[Question, ...]:
-    from models.lessons.design import memory
+    from models.lessons.design import memory, training_step
 
     twice = memory.matrix_bytes(16, 2_000) // memory.matrix_bytes(16, 1_000)
     small = memory.SMALL
     others = 5 * small.n_layers * memory.stream_bytes(small)
     matrices = small.n_layers * small.n_heads * memory.matrix_bytes(small.n_sequences, small.t)
-    kept = round((memory.measure(small).kept - others) / matrices)
+    kept = round((training_step.measure(small).kept - others) / matrices)
     long = memory.one_by_one(memory.Setting(16, 4_000, 8, 6))
     names = ("half precision", "fused attention", "checkpointing")
     peaks = {name: memory.peak_bytes(long[name]) / 1e9 for name in names}

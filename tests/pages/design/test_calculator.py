@@ -9,7 +9,7 @@ import pytest
 from models import Transformer
 from models.lessons.design import flops
 from models.lessons.design.presets import PRESETS
-from pages.design import calculator, sizes
+from pages.design import calculator, calculator_board, sizes
 from pages.design.inputs import Inputs
 from tests.pages.design.conftest import facts, panel, rows, table
 
@@ -51,9 +51,9 @@ def test_a_changed_model_is_counted_as_it_is_and_compared_with_nothing():
 
 
 def test_lengths_go_up_to_max_len():
-    assert calculator._lengths(1_024) == [4, 8, 16, 32, 64, 128, 256, 512, 1_024]
-    assert calculator._lengths(100) == [1, 2, 4, 8, 16, 32, 64, 100]
-    assert calculator._lengths(1) == [1]
+    assert calculator_board.lengths_to(1_024) == [4, 8, 16, 32, 64, 128, 256, 512, 1_024]
+    assert calculator_board.lengths_to(100) == [1, 2, 4, 8, 16, 32, 64, 100]
+    assert calculator_board.lengths_to(1) == [1]
     assert calculator.lesson(Inputs(max_len=1)).board.scrub.words == ["1"]
 
 

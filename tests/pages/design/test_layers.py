@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from models.lessons.design import layer_cost
-from pages.design import layers
+from pages.design import layers, layers_board
 from pages.design.inputs import D_LAYER, LENGTHS, Inputs
 from tests.pages.design.conftest import facts, panel
 
@@ -63,14 +63,14 @@ def test_times_are_those_measured():
 @pytest.mark.parametrize("d", [D_LAYER[0], D_LAYER[-1]])
 def test_the_notice_gives_n_over_d(d: int, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(layer_cost, "measure", lambda name, lengths, d, k=1: [float("nan")] * len(lengths))
-    for n, notice in zip(LENGTHS, layers._notices(*_counted(d), d), strict=True):
+    for n, notice in zip(LENGTHS, layers_board.notices(*_counted(d), d), strict=True):
         assert float(re.search(r"\*\*(.*) ×\*\*", notice).group(1)) == pytest.approx(n / d, rel=0.01)
         assert "not measured here" in notice
 
 
 def _counted(d: int):
     nothing = {name: [float("nan")] * len(LENGTHS) for name in layers.MEASURED}
-    return layers._counted(d, 3, 32), nothing
+    return layers_board.counted(d, 3, 32), nothing
 
 
 def test_questions():

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from models.lessons.design import memory as lesson
+from models.lessons.design import training_step
 from pages.design import memory
 from pages.design.inputs import LONG, Inputs
 from tests.pages.design.conftest import facts, panel, rows
@@ -48,7 +49,7 @@ def test_a_switch_does_what_its_bar_says(name: str):
 
 def test_the_measured_table_is_measured():
     found = rows(memory.lesson(Inputs(half=True)).board)
-    plain = lesson.measure(lesson.SMALL)
+    plain = training_step.measure(lesson.SMALL)
     assert found["plain"][1] == f"{plain.kept / 1e3:,.0f}"
     assert found["plain"][4] == f"{plain.peak / 1e3:,.0f}"
     assert found["your switches"] == found["half precision"]

@@ -6,7 +6,7 @@ import pytest
 import torch
 from torch.utils.checkpoint import checkpoint
 
-from models.lessons.design import memory
+from models.lessons.design import memory, training_step
 from models.lessons.design.memory import Setting
 from models.lessons.design.metering import Meter, held
 
@@ -33,7 +33,7 @@ def test_the_lessons_numbers():
 
 @pytest.mark.parametrize("setting", SETTINGS, ids=str)
 def test_what_is_kept_is_exactly_as_counted_and_the_peak_nearly(setting: Setting):
-    found = memory.measure(setting)
+    found = training_step.measure(setting)
     assert found.kept == memory.kept_bytes(setting)
     assert 0.89 * memory.peak_bytes(setting) < found.peak <= 1.001 * memory.peak_bytes(setting)
 
@@ -41,7 +41,7 @@ def test_what_is_kept_is_exactly_as_counted_and_the_peak_nearly(setting: Setting
 @pytest.mark.parametrize("setting", [s for s in SETTINGS if not s.checkpointing], ids=str)
 def test_autograds_hooks_see_the_same_tensors_kept(setting: Setting):
     """Every storage once, weights left out."""
-    layers = memory.stack(setting)
+    layers = training_step.stack(setting)
     weights = {w.untyped_storage().data_ptr() for layer in layers for w in layer.parameters()}
     kept: dict[int, torch.Tensor] = {}
 
@@ -53,7 +53,7 @@ def test_autograds_hooks_see_the_same_tensors_kept(setting: Setting):
 
     x = data(setting).to(layers[0].q_proj.weight.dtype)[: setting.at_once]
     with torch.autograd.graph.saved_tensors_hooks(keep, lambda tensor: tensor):
-        memory.loss(layers, x, setting)
+        training_step.loss(layers, x, setting)
     found = sum(tensor.untyped_storage().nbytes() for tensor in kept.values())
     assert memory.kept_bytes(setting) == pytest.approx(found, abs=64)  # fused attention's seed
 
@@ -75,8 +75,8 @@ def test_what_each_saving_saves():
     assert fused[1] == 2 * fused[0]  # linear in t: no matrix [t, t] at all
 
 
-def gradients(setting: Setting, run=memory.loss) -> list[torch.Tensor]:
-    layers = memory.stack(setting)
+def gradients(setting: Setting, run=training_step.loss) -> list[torch.Tensor]:
+    layers = training_step.stack(setting)
     for piece in data(setting).split(setting.at_once):
         run(layers, piece, setting).backward()
     return [weight.grad for layer in layers for weight in layer.parameters()]
@@ -85,7 +85,7 @@ def gradients(setting: Setting, run=memory.loss) -> list[torch.Tensor]:
 def with_pytorchs_checkpoint(layers, x, setting: Setting) -> torch.Tensor:
     x = x.clone()
     for layer in layers:
-        x = checkpoint(memory.attend, layer, x, setting.fused, use_reentrant=False)
+        x = checkpoint(training_step.attend, layer, x, setting.fused, use_reentrant=False)
     return x.sum()
 
 
@@ -104,9 +104,9 @@ def test_recomputing_is_pytorchs_checkpointing(fused: bool):
     setting = replace(PLAIN, checkpointing=True, fused=fused)
     for mine, theirs in zip(gradients(setting), gradients(setting, with_pytorchs_checkpoint), strict=True):
         torch.testing.assert_close(mine, theirs)
-    layers, x = memory.stack(setting), data(setting)
+    layers, x = training_step.stack(setting), data(setting)
     theirs = held([lambda: with_pytorchs_checkpoint(layers, x, setting)])
-    mine = memory.measure(setting)
+    mine = training_step.measure(setting)
     assert mine.kept == theirs.kept
     # PyTorch stops before the layer's output, which no gradient needs.
     assert 0 <= mine.peak - theirs.peak <= memory.stream_bytes(setting)
