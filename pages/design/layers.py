@@ -61,7 +61,7 @@ def lesson(inputs: Inputs) -> Lesson:
         ),
         code=(
             layer_cost.self_attention, layer_cost.recurrent, layer_cost.convolution, layer_cost.restricted,
-            layer_cost.attention_flops, layer_cost.layer, layer_cost.measure, layer_cost._milliseconds,
+            layer_cost.attention_flops, layer_cost.layer, layer_cost.measure, layer_cost.milliseconds,
         ),
     )  # fmt: skip
 

@@ -22,13 +22,13 @@ def counted(d: int, k: int, r: int) -> dict[str, np.ndarray]:
     }
 
 
-def operations(counted: dict[str, np.ndarray], d: int) -> Curves:
-    lines = {name: values / 1e6 for name, values in counted.items()}
+def operations(table: dict[str, np.ndarray], d: int) -> Curves:
+    lines = {name: values / 1e6 for name, values in table.items()}
     return _curves("operations of table 1", "million", lines, d)
 
 
-def times(times: dict[str, list[float]], d: int) -> Curves:
-    return _curves("time, one thread", "ms, measured here", {n: np.array(t) for n, t in times.items()}, d)
+def times(measured: dict[str, list[float]], d: int) -> Curves:
+    return _curves("time, one thread", "ms, measured here", {n: np.array(t) for n, t in measured.items()}, d)
 
 
 def _curves(title: str, unit: str, lines: dict[str, np.ndarray], d: int) -> Curves:
@@ -49,7 +49,7 @@ def _curves(title: str, unit: str, lines: dict[str, np.ndarray], d: int) -> Curv
     )  # fmt: skip
 
 
-def table_facts(counted: dict[str, np.ndarray]) -> Facts:
+def table_facts(table: dict[str, np.ndarray]) -> Facts:
     names = {
         "self-attention": "self-attention, n² d", "recurrent": "recurrent, n d²",
         "convolution": "convolution, k n d²", "restricted": "restricted, r n d",
@@ -57,7 +57,7 @@ def table_facts(counted: dict[str, np.ndarray]) -> Facts:
     return Facts(
         title="table 1, million",
         facts=[
-            Fact(label=label, values=counted[name] / 1e6, digits=2, colour=COLOURS[name])
+            Fact(label=label, values=table[name] / 1e6, digits=2, colour=COLOURS[name])
             for name, label in names.items()
         ],
     )
@@ -89,19 +89,19 @@ def real_facts(d: int, k: int) -> Facts:
     )
 
 
-def notices(counted: dict[str, np.ndarray], times: dict[str, list[float]], d: int) -> list[str]:
-    notices = []
+def notices(table: dict[str, np.ndarray], measured: dict[str, list[float]], d: int) -> list[str]:
+    said = []
     for at, n in enumerate(LENGTHS):
-        ratio = counted["self-attention"][at] / counted["recurrent"][at]
-        attention, recurrent = times["self-attention"][at], times["recurrent"][at]
+        ratio = table["self-attention"][at] / table["recurrent"][at]
+        attention, recurrent = measured["self-attention"][at], measured["recurrent"][at]
         clock = (
             f"Measured: {attention:.2f} against {recurrent:.2f} ms; recurrence, whose {n:,} steps wait for "
             f"each other, takes {recurrent / attention:.1f} × as long."
             if np.isfinite(attention + recurrent)
             else "So long a text is not measured here: it would take too long."
         )
-        notices.append(
+        said.append(
             f"With n = {n:,} and d = {d}, table 1 gives self-attention n / d = **{ratio:.3g} ×** the "
             f"operations of recurrence. {clock}"
         )
-    return notices
+    return said

@@ -77,22 +77,9 @@ def measured(mine: Setting) -> Table:
     settings = memory.one_by_one(small) | {"your switches": mine}
     rows = []
     for name, setting in settings.items():
-        held, kept, peak = (
-            training_step.measure(setting),
-            memory.kept_bytes(setting),
-            memory.peak_bytes(setting),
-        )
-        rows.append(
-            (
-                name,
-                _kb(kept),
-                _kb(held.kept),
-                f"{held.kept / kept:.3f}",
-                _kb(peak),
-                _kb(held.peak),
-                f"{held.peak / peak:.3f}",
-            )
-        )
+        kept, peak = memory.kept_bytes(setting), memory.peak_bytes(setting)
+        held = training_step.measure(setting)
+        rows.append((name, *_compared(kept, held.kept), *_compared(peak, held.peak)))
     return Table(
         title=(
             f"measured here: {small.n_sequences} sequences of {small.t} tokens, {small.n_layers} layers of "
@@ -104,21 +91,22 @@ def measured(mine: Setting) -> Table:
     )
 
 
-def _kb(size: int) -> str:
-    return f"{size / 1e3:,.0f}"
+def _compared(counted: int, measured: int) -> tuple[str, str, str]:
+    """Both in kB, and how they compare."""
+    return f"{counted / 1e3:,.0f}", f"{measured / 1e3:,.0f}", f"{measured / counted:.3f}"
 
 
 def notices(plain: list[Setting], mine: list[Setting]) -> list[str]:
     from models.lessons.design import memory
 
-    notices = []
+    said = []
     for one, switched in zip(plain, mine, strict=True):
         matrix, four = memory.matrix_bytes(one.n_sequences, one.t), memory.four_copies(one)
         before, after = memory.peak_bytes(one), memory.peak_bytes(switched)
-        notices.append(
+        said.append(
             f"t = {one.t:,}: one attention matrix takes **{matrix / 1e6:,.4g} MB**; scores, pattern and both "
             f"gradients in all heads and layers **{four / 1e9:,.3g} GB**. Of the four, PyTorch keeps "
             f"the pattern alone and peaks at {before / 1e9:,.3g} GB; with your switches "
             f"**{after / 1e9:,.3g} GB**."
         )
-    return notices
+    return said

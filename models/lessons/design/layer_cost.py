@@ -53,7 +53,7 @@ def measure(name: str, lengths: tuple[int, ...], d: int, k: int = 1) -> list[flo
 
     Remembered: who asks again gets the same numbers. NaN for lengths that would take too long.
     """
-    return _milliseconds(layer(name, d, k), [texts(name, n, d) for n in lengths])
+    return milliseconds(layer(name, d, k), [texts(name, n, d) for n in lengths])
 
 
 def layer(name: str, d: int, k: int = 1) -> Callable[[Tensor], object]:
@@ -82,7 +82,7 @@ def texts(name: str, n: int, d: int) -> Tensor:
 
 
 @torch.no_grad()
-def _milliseconds(run: Callable[[Tensor], object], each: Sequence[Tensor]) -> list[float]:
+def milliseconds(run: Callable[[Tensor], object], each: Sequence[Tensor]) -> list[float]:
     """The fastest of two passes over each text, of five short ones; none once one would take MOST_MS."""
     run(each[0])  # a first run prepares
     times: list[float] = []

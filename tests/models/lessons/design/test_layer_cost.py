@@ -81,7 +81,7 @@ def test_times_are_the_fastest_and_end_in_time(
         made.append(x.shape[1])
         now[0] += 1e-3 * ms_a_token * x.shape[1] * (1 + len(made) % 2 / 4)
 
-    found = layer_cost._milliseconds(run, [torch.zeros(1, 2**at, 1) for at in range(len(times))])
+    found = layer_cost.milliseconds(run, [torch.zeros(1, 2**at, 1) for at in range(len(times))])
     assert [None if math.isnan(ms) else round(ms, 9) for ms in found] == times
     assert made == calls
 
