@@ -32,6 +32,7 @@ SMALLEST, ROUNDING = 1e-30, 1e-14
 
 
 def lesson(inputs: Inputs) -> Lesson:
+    from models import Transformer
     from models.engine.layers import Layer
     from models.lessons.block import depth
 
@@ -62,7 +63,7 @@ def lesson(inputs: Inputs) -> Lesson:
         ),
         code=(
             depth.measure, depth.config_of, depth.last_matrix, depth.apart, depth.sentence,
-            Layer._before, Layer._after,
+            Transformer.initialise, Layer._before, Layer._after,
         ),
     )  # fmt: skip
 
@@ -150,7 +151,8 @@ def _notice(signals: Signals, chosen: Switches, at: int) -> str:
         left = told(differ) if differ > ROUNDING else "0, but for rounding,"
         return (
             f"After {layers} tokens differ by **{left}** of their size: attention averages them, and "
-            "without residual nothing brings back what each was. Lengths are kept by the norm alone."
+            "without residual nothing brings back what each was (Dong et al. 2021). The norm alone keeps "
+            "lengths."
         )
     measured = f"The last layer's matrix gets **{share:.2f}** of the gradient that it gets in a stack of one"
     if chosen.norm == "pre":

@@ -71,7 +71,7 @@ def lesson(inputs: Inputs) -> Lesson:
                 else ()
             ),
         ),
-        code=(flow.walk, Layer.forward, Layer._before, Layer._after, FeedForward.forward),
+        code=(flow.walk, flow.sublayer, Layer.forward, Layer._before, Layer._after, FeedForward.forward),
     )  # fmt: skip
 
 

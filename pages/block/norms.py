@@ -142,14 +142,16 @@ def _notice(inputs: Inputs, changes: dict[str, np.ndarray], mean: float, at: int
             "there. A decoder that writes word by word is just this case; layer norm does not notice."
         )
     if inputs.sentences == 1:
+        here = f"averages the **{numbers}** numbers of each channel here"
+        remembered = f"takes averages over **{N_BATCHES}** batches of training"
         return (
-            f"Sentence 1 is alone: no companions to move. Batch norm's channels are averaged over {numbers} "
-            "numbers" + (" here." if inputs.statistics == "batch" else " in training, and not at all here.")
+            "Sentence 1 is alone: nobody to move. Batch norm "
+            f"{here if inputs.statistics == 'batch' else remembered}."
         )
     if shift == 0:
         return (
-            f"Layer norm averages 6 numbers of one token, batch norm {numbers} numbers of one channel. Move "
-            "the other sentences, and look at the rows of sentence 1."
+            f"Layer norm averages **6** numbers of one token, batch norm **{numbers}** numbers of one "
+            "channel. Move the other sentences, and look at the rows of sentence 1."
         )
     if inputs.statistics == "running":
         return (

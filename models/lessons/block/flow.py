@@ -70,7 +70,7 @@ def walk(layer: Layer, x: Vectors) -> Walk:
     def attend(h: Vectors) -> Vectors:
         return layer.self_attention(h[None], h[None])[0]
 
-    _sublayer(layer, "attention", attend, layer.self_norm, points)
+    sublayer(layer, "attention", attend, layer.self_norm, points)
     if layer.feed_forward is None or layer.ff_norm is None:
         return Walk(points, None)
     network = layer.feed_forward
@@ -78,11 +78,11 @@ def walk(layer: Layer, x: Vectors) -> Walk:
     def feed(h: Vectors) -> Vectors:
         return network(h[None], trace=within(trace, "ff"))[0]
 
-    _sublayer(layer, "feed-forward", feed, layer.ff_norm, points)
+    sublayer(layer, "feed-forward", feed, layer.ff_norm, points)
     return Walk(points, trace["ff.post"])
 
 
-def _sublayer(
+def sublayer(
     layer: Layer, kind: str, compute: Callable[[Vectors], Vectors], norm: nn.Module, points: list[Point]
 ) -> None:
     """x + f(norm(x)), norm(x + f(x)), or what is left of them without norm or residual."""
