@@ -60,8 +60,8 @@ def lesson(inputs: Inputs) -> Lesson:
             ),
         ),
         formula=(
-            r"\mathrm{score}(y)=\log p(y\mid x)=\sum_{t}\log p(y_t\mid y_{<t},x),\qquad"
-            r"\hat y=\arg\max_{y}\,\frac{\mathrm{score}(y)}{|y|^{\alpha}}"
+            r"\begin{gathered}\log p(y\mid x)=\textstyle\sum_{t}\log p(y_t\mid y_{<t},x)\\"
+            r"\hat y=\arg\max_{y}\,\log p(y\mid x)\,/\,|y|^{\alpha}\end{gathered}"
         ),
         sizes=rf"\text{{width}}={inputs.width},\; \alpha={inputs.length_penalty:g},\; |y|={tree.best.step}",
         shapes=(

@@ -51,7 +51,7 @@ def lesson(inputs: Inputs) -> Lesson:
             notice=_notices(read, moments),
             scrub=Scrub(
                 field="moment", label="moment", values=np.arange(len(moments)),
-                words=[_told(moment) for moment in moments], speed=3, plays=True,
+                words=[_told(moment) for moment in moments], speed=4, plays=True,
             ),
         ),
         formula=(

@@ -80,7 +80,12 @@ def stacks(moments: list[Moment]) -> Diagram:
             nodes.append(Node(id=ids[at], label=label, column=side, row=top - at, colour=colour))
         edges += pairwise(ids)
     edges += [(_id(True, "memory", None), node.id) for node in nodes if node.id.startswith("d.cross")]
-    levels = np.array([[_level(node.id, moment, passed) for node in nodes] for moment in moments])
+    rows = {  # the same at every step
+        (is_encoder, *part): [_level(node.id, is_encoder, part, passed) for node in nodes]
+        for is_encoder, column in passed.items()
+        for part in column
+    }
+    levels = np.array([rows[moment.step is None, moment.stage, moment.layer] for moment in moments])
     return Diagram(
         title="encoder, and decoder with its layers 0 and 1", nodes=nodes, edges=edges, levels=levels,
         row_height=27,
@@ -91,16 +96,22 @@ def _id(is_encoder: bool, stage: str, layer: int | None) -> str:
     return f"{'e' if is_encoder else 'd'}.{stage}.{layer}"
 
 
-def _level(node: str, moment: Moment, passed: dict[bool, list[tuple[str, int | None]]]) -> int:
-    in_encoder = moment.step is None
-    if node == _id(in_encoder, moment.stage, moment.layer):
+def _level(
+    node: str,
+    in_encoder: bool,
+    part: tuple[str, int | None],
+    passed: dict[bool, list[tuple[str, int | None]]],
+) -> int:
+    """How far a box stands out while the data is in this part of the encoder or of the decoder."""
+    now = _id(in_encoder, *part)
+    if node == now:
         return LIT
     if node == _id(True, "memory", None):
-        return LIT if moment.stage == "cross" else FAINT if in_encoder else PLAIN
+        return LIT if part[0] == "cross" else FAINT if in_encoder else PLAIN
     if not node.startswith("e" if in_encoder else "d"):
         return FAINT
-    ids = [_id(in_encoder, *stage) for stage in passed[in_encoder]]
-    return PLAIN if ids.index(node) < ids.index(_id(in_encoder, moment.stage, moment.layer)) else FAINT
+    ids = [_id(in_encoder, *each) for each in passed[in_encoder]]
+    return PLAIN if ids.index(node) < ids.index(now) else FAINT
 
 
 def cross(read: Reading, moments: list[Moment]) -> Matrix:
@@ -142,6 +153,12 @@ def words(read: Reading, moments: list[Moment], shown: list[int]) -> tuple[Matri
         if moment.stage in ("softmax", "word"):
             chances[at] = probabilities[moment.step]
     names = [read.vocabulary[id_] for id_ in shown]
-    table = Matrix(title="linear: logits", values=scores, columns=names, rows=("logit",), digits=1)
+    table = Matrix(
+        title="linear: logits (0 until they are computed)",
+        values=scores,
+        columns=names,
+        rows=("logit",),
+        digits=1,
+    )
     bars = Bars(title="softmax: probabilities of the next word", values=chances, labels=names, reach=1.1)
     return table, bars

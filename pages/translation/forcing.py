@@ -67,9 +67,9 @@ def lesson(inputs: Inputs) -> Lesson:
             ),
         ),
         formula=(
-            r"\begin{gathered}\text{forced: } \hat y_t=\arg\max_w p(w\mid y^{*}_{<t},x),\quad"
-            r"\ell_t=-\ln p(y^{*}_t\mid y^{*}_{<t},x)\\"
-            r"\text{alone: } \hat y_t=\arg\max_w p(w\mid \hat y_{<t},x)\end{gathered}"
+            r"\begin{gathered}\text{forced: } \hat y_t=\arg\max_w p(w\mid y^{*}_{<t},x)\\"
+            r"\text{alone: } \hat y_t=\arg\max_w p(w\mid \hat y_{<t},x)\\"
+            r"\text{loss: } -\ln p(y^{*}_t\mid y^{*}_{<t},x)\end{gathered}"
         ),
         sizes=rf"n={n},\; |V|={len(read.vocabulary):,}",
         shapes=(

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from models.lessons.translation.sampling import Spread
 
 FIELDS = (*subject.PHRASE_FIELDS, "word", "temperature", "top_k", "top_p", "seed")
-TEMPERATURES = np.round(10 ** np.linspace(-1, 0.6, 33), 3)
+TEMPERATURES = np.round(10 ** np.linspace(-1, 0.6, 33), 2)
 N_WORDS = 8
 SEE = (
     "One step of the decoder, after the words that greedy wrote before it. **Temperature** divides the "
@@ -29,10 +29,10 @@ SEE = (
     "that together reach p; the rest is cut, and what is kept is made to add up to 1. **Drag the slider.**"
 )
 TRIES = (
-    Try("cold: 0.3", {"temperature": 0.316, "top_k": 0, "top_p": 1.0}),
-    Try("hot: 3", {"temperature": 3.162, "top_k": 0, "top_p": 1.0}),
-    Try("hot, but top-k 3", {"temperature": 3.162, "top_k": 3, "top_p": 1.0}),
-    Try("hot, but top-p 0.75", {"temperature": 3.162, "top_k": 0, "top_p": 0.75}),
+    Try("cold: 0.3", {"temperature": 0.32, "top_k": 0, "top_p": 1.0}),
+    Try("hot: 3", {"temperature": 3.16, "top_k": 0, "top_p": 1.0}),
+    Try("hot, but top-k 3", {"temperature": 3.16, "top_k": 3, "top_p": 1.0}),
+    Try("hot, but top-p 0.75", {"temperature": 3.16, "top_k": 0, "top_p": 0.75}),
     Try("top-p 0.75", {"temperature": 1.0, "top_k": 0, "top_p": 0.75}),
 )
 
@@ -53,9 +53,9 @@ def lesson(inputs: Inputs) -> Lesson:
             scrub=Scrub(field="temperature", label="temperature", values=TEMPERATURES, speed=6),
         ),
         formula=(
-            r"p_i=\frac{e^{z_i/T}}{\sum_j e^{z_j/T}},\qquad "
-            r"p'_i=\begin{cases}p_i/\sum_{j\in K}p_j & i\in K\\0 & \text{else}\end{cases},\qquad "
-            r"H=-\sum_i p_i\ln p_i"
+            r"\begin{gathered}p_i=\frac{e^{z_i/T}}{\sum_j e^{z_j/T}},\qquad H=-\textstyle\sum_i p_i\ln p_i\\"
+            r"p'_i=p_i\,/\textstyle\sum_{j\in K}p_j\text{ for the kept words } K\text{, else } 0"
+            r"\end{gathered}"
         ),
         sizes=rf"k=\text{{{k}}},\; p={p:g},\; |V|={len(read.vocabulary):,}",
         shapes=(
@@ -155,10 +155,10 @@ def questions() -> tuple[Question, ...]:
 
     read = reading_of(INCOMPLETE, "fr-en")
     step = Inputs().word - 1
-    logits, temperatures = read.logits[step], [0.1, 1.0, 3.162]
+    logits, temperatures = read.logits[step], [0.1, 1.0, 3.16]
     cold, usual, hot = sampling.spread(logits, temperatures, None, None).whole.amax(dim=-1).tolist()
-    three = sampling.spread(logits, [1.0, 3.162], 3, None)
-    nucleus = sampling.spread(logits, [1.0, 3.162], None, 0.75).n_kept.tolist()
+    three = sampling.spread(logits, [1.0, 3.16], 3, None)
+    nucleus = sampling.spread(logits, [1.0, 3.16], None, 0.75).n_kept.tolist()
     order = bool((logits.topk(5).indices == (logits / 3).topk(5).indices).all())
     counts = ("more", "fewer", "as many")
     return (

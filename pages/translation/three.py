@@ -44,8 +44,10 @@ def lesson(inputs: Inputs) -> Lesson:
             ),
         ),
         formula=(
-            r"\mathrm{pattern}=\mathrm{softmax}\!\left(\frac{\q{Q}\,\k{K}^{\top}}{\sqrt{d_{head}}}\right),\quad"
-            r"\q{Q}=A\,\q{W_Q},\;\k{K}=B\,\k{W_K},\;\v{V}=B\,\v{W_V}"
+            r"\begin{gathered}\mathrm{pattern}=\mathrm{softmax}\!\left(\frac{\q{Q}\,\k{K}^{\top}}"
+            r"{\sqrt{d_{head}}}\right)\\"
+            r"\q{Q}=X_{\text{asks}}\,\q{W_Q},\;\k{K}=X_{\text{is seen}}\,\k{W_K},\;"
+            r"\v{V}=X_{\text{is seen}}\,\v{W_V}\end{gathered}"
         ),
         sizes=rf"n={n}\ \text{{source}},\; t={t}\ \text{{target}},\; d_{{head}}={d_head}",
         shapes=(

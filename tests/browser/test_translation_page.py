@@ -12,6 +12,7 @@ from tests.browser.board import BoardPage
 from tests.browser.lab import agrees
 
 FIRST, PER_STEP = 6, 10  # frames of the encoder, frames of a decoder's step
+LOGITS = "linear: logits (0 until they are computed)"
 FLOW = "the source, and what is written so far (press a word to see how it came)"
 
 
@@ -46,11 +47,9 @@ def test_a_pressed_word_shows_the_models_numbers_for_it(translation: BoardPage):
     for shown, weights in zip(rows, expected.tolist(), strict=True):
         for cell, weight in zip(shown, weights, strict=True):
             assert weight < 0.005 if cell == "≈0" else agrees(cell, weight)
-    heads = translation.panel("linear: logits").locator("thead th").all_inner_texts()
+    heads = translation.panel(LOGITS).locator("thead th").all_inner_texts()
     ids = [lm.tokenizer.id(word) for word in heads]
-    for cell, logit in zip(
-        translation.cells("linear: logits")[0], trace["logits"][7, ids].tolist(), strict=True
-    ):
+    for cell, logit in zip(translation.cells(LOGITS)[0], trace["logits"][7, ids].tolist(), strict=True):
         assert agrees(cell, logit)
 
 
@@ -105,7 +104,7 @@ def test_temperature_and_top_k(translation: BoardPage):
     translation.open(part="sampling")
     logits = load_model("translator").trace(INCOMPLETE, direction="fr-en")["logits"][7]
     translation.attempt("hot, but top-k 3")
-    p = (logits / 3.162).softmax(dim=-1).topk(8).values
+    p = (logits / 3.16).softmax(dim=-1).topk(8).values
     shown = translation.bars("what is drawn from, after the cut")
     for number, expected in zip(shown, [*(p[:3] / p[:3].sum()).tolist(), *[0.0] * 5], strict=True):
         assert agrees(number, expected)

@@ -1,7 +1,7 @@
 """What a beam search did, step by step, read from the tree that it leaves.
 
 At every step each hypothesis that is still open proposes its likeliest words; the best `width` of all of them
-are kept (Sutskever et al. 2014, 3.2; Graves 2012 for the transducer). Width 1 is greedy decoding.
+are kept (Sutskever et al. 2014, 3.2). Width 1 is greedy decoding.
 """
 
 from typing import NamedTuple

@@ -1,4 +1,4 @@
-"""Drawing words by chance: temperature, top-k (Fan et al. 2018, 5.2), top-p (Holtzman et al. 2020, 3.1)."""
+"""Drawing words by chance: temperature, top-k (Fan et al. 2018), top-p (Holtzman et al. 2020, 3.1)."""
 
 from typing import NamedTuple
 
