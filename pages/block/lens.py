@@ -123,7 +123,7 @@ def _bars(read: Read) -> list[list[Bars]]:
     ranks = lens.rank_of(read.logits, final).float()
     lost, spread = lens.divergence(read.logits), lens.entropy(read.logits)
     pictures = {
-        "probability of the final answer": (lens.probability_of(read.logits, final), "", 2, 1.0),
+        "probability of the final answer": (lens.probability_of(read.logits, final), "", 2, 1.1),
         "its rank (1 = likeliest)": (ranks, "", 0, _room(ranks)),
         "KL from the final distribution": (lost, "nats", 2, _room(lost)),
         "entropy": (spread, "nats", 2, _room(spread)),
