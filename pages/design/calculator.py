@@ -16,7 +16,6 @@ SEE = (
     "about a quarter. Pick a published model, or change any size. **Drag the slider to longer sequences.**"
 )
 TRIES = (
-    Try("GPT-2 XL", inputs_of("gpt2-xl")),
     Try("BERT large", inputs_of("bert-large")),
     Try("the paper's base", inputs_of("base")),
     Try("GPT-2 small, twice as wide", inputs_of("gpt2") | {"d_model": 1_536, "d_ff": 6_144}),
