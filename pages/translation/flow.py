@@ -138,6 +138,8 @@ def _choosing(read: Reading, moment: Moment, step: int) -> str:
         return f"Softmax gives “{word}” **{p[0]:.3f}** and “{second}” {p[1]:.3f}; all words together 1."
     if word == "<eos>":
         return f"“<eos>” ends it: {step + 1} steps for “**{read.text}**”."
+    if step + 1 == len(read.written):
+        return f"“**{word}**” is written; it has not ended after {step + 1} words, but this page stops here."
     return f"“**{word}**” is written, and is what the next step reads."
 
 

@@ -160,7 +160,7 @@ def questions() -> tuple[Question, ...]:
     elle, a = (_compared(read, word) for word in ("elle", "a"))
     changed = _changed(elle, 10)
     words = [elle.predicted[10][at] for at in changed]
-    options = ("all after it", "“fatigué” alone", "none")
+    options = ("“fatigué” alone", "all after it", "none")
     before = min(min(_changed(elle, edit), default=edit + 1) - edit for edit in range(len(elle.read)))
     has_not = "pas" in a.free[2]
     ways = ("they do, by rounding", "the mask hides what follows", "the encoder is done")
@@ -168,14 +168,14 @@ def questions() -> tuple[Question, ...]:
         Question(
             "“elle” is fed for “il”. Which later predictions change under teacher forcing?",
             options,
-            1 if words == ["fatiguée"] else 0,
+            0 if words == ["fatiguée"] else 1,
             f"{', '.join(words)}, at a loss of {float(elle.after.loss[10].max()):.1f} nats: the adjective "
             "agrees with the subject that was fed; all else is fed as before.",
         ),
         Question(
             "“a” instead of “n'” after “l' animal”, and the decoder goes on alone. What becomes of “not”?",
-            ("it is written later", "it is lost", "it is written twice"),
-            0 if has_not else 1,
+            ("it is written later", "it is written twice", "it is lost"),
+            0 if has_not else 2,
             f"It writes “{' '.join(a.free[2][:-1])}”: after one wrong word, it goes another way.",
         ),
         Question(

@@ -82,6 +82,11 @@ def test_notices_say_the_numbers(board, traced):
     assert "l'animal n'a pas traversé la rue parce qu'il était trop fatigué" in board.notice[-1]
 
 
+def test_a_sentence_without_an_end_says_so():
+    said = flow.lesson(Inputs(text="the beautiful table could")).board.notice[-1]
+    assert said.endswith("it has not ended after 20 words, but this page stops here.")
+
+
 def test_every_experiment_can_be_shown():
     for experiment in flow.TRIES:
         assert flow.lesson(Inputs(**experiment.set)).board.notice[-1].startswith("**Step")
