@@ -9,7 +9,10 @@ from playwright.sync_api import Locator, Page, expect
 
 from tests.browser.lab import SECONDS, read_number
 
-LAB_PAGES = ("attention", "softmax", "heads", "masks", "positions", "block", "translation", "objective", "design")
+LAB_PAGES = (
+    "attention", "softmax", "heads", "masks", "positions",
+    "block", "translation", "objective", "design",
+)  # fmt: skip
 SHOWN = """
 (board) => {
   const told = {
