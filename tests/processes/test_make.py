@@ -12,7 +12,7 @@ import pytest
 
 from tools.background import free_port, serving
 
-ROOT = Path(__file__).resolve().parents[1]
+ROOT = Path(__file__).resolve().parents[2]
 
 
 @pytest.fixture(autouse=True)
