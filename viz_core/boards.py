@@ -25,6 +25,7 @@ class Matrix:
     """Numbers in cells, coloured by size: attention as [query, key], vectors as [position, channel].
 
     values: [*frame, row, column]; -inf is drawn as masked, NaN and inf as what they are.
+    nan_is_empty: NaN stands for what is not computed yet, and leaves its cell empty.
     scale: "weights" colours 0..1; "signed" colours -reach..reach; "mask" knows only 0 and 1; "plain" has no
     colour and serves as a table. reach: the number of the strongest colour; by default the largest |value|.
     row_axis, column_axis: what rows and columns are; panels of a board that share an axis light up together.
@@ -55,6 +56,7 @@ class Matrix:
     row_heads: Sequence[int] = ()
     column_heads: Sequence[int] = ()
     marked: np.ndarray | None = None
+    nan_is_empty: bool = False
     picture: bool = False
     named: bool = False
     small: bool = False
@@ -127,6 +129,7 @@ class Bars:
     """Upright bars: a softmax over tokens, a histogram. values: [*frame, bar]; labels: a name per bar.
 
     reach, low: the upper and the lower end of the axis; by default it holds 0 and all values.
+    nan_is_empty: NaN stands for what is not computed yet, and has neither bar nor number.
     """
 
     values: np.ndarray
@@ -137,6 +140,7 @@ class Bars:
     colour: Colour = "accent"
     reach: int | float | None = None
     low: int | float | None = None
+    nan_is_empty: bool = False
     digits: int = 2
     axis: str = ""
 

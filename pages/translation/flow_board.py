@@ -115,12 +115,12 @@ def _level(
 
 
 def cross(read: Reading, moments: list[Moment]) -> Matrix:
-    """Every head's cross-attention at the present step; 0 until its layer is reached."""
+    """Every head's cross-attention at the present step; empty until its layer is reached."""
     from models.lessons.translation.flow import crossed
 
     n_layers, n_heads = read.model.config.n_layers, read.model.config.n_heads
     steps = [crossed(read.trace, n_layers, step).numpy() for step in range(len(read.written))]
-    values = np.zeros((len(moments), n_layers, n_heads, len(read.source)), dtype=np.float32)
+    values = np.full((len(moments), n_layers, n_heads, len(read.source)), np.nan, dtype=np.float32)
     for at, moment in enumerate(moments):
         if moment.step is not None:
             reached = _layers_reached(moment, n_layers)
@@ -130,7 +130,7 @@ def cross(read: Reading, moments: list[Moment]) -> Matrix:
         values=values.reshape(len(moments), n_layers * n_heads, -1), scale="weights",
         rows=[f"layer {layer}, head {head}" for layer in range(n_layers) for head in range(n_heads)],
         row_heads=list(range(n_heads)) * n_layers,
-        columns=numbered(read.source), column_axis="key",
+        columns=numbered(read.source), column_axis="key", nan_is_empty=True,
     )  # fmt: skip
 
 
@@ -142,11 +142,11 @@ def _layers_reached(moment: Moment, n_layers: int) -> int:
 
 
 def words(read: Reading, moments: list[Moment], shown: list[int]) -> tuple[Matrix, Bars]:
-    """Logits and probabilities of the same words at every step; 0 until they are computed."""
+    """Logits and probabilities of the same words at every step; empty until they are computed."""
     logits = read.logits[:, shown].numpy()
     probabilities = read.logits.softmax(dim=-1)[:, shown].numpy()
-    scores = np.zeros((len(moments), 1, len(shown)), dtype=np.float32)
-    chances = np.zeros((len(moments), len(shown)), dtype=np.float32)
+    scores = np.full((len(moments), 1, len(shown)), np.nan, dtype=np.float32)
+    chances = np.full((len(moments), len(shown)), np.nan, dtype=np.float32)
     for at, moment in enumerate(moments):
         if moment.stage in ("linear", "softmax", "word"):
             scores[at, 0] = logits[moment.step]
@@ -154,11 +154,15 @@ def words(read: Reading, moments: list[Moment], shown: list[int]) -> tuple[Matri
             chances[at] = probabilities[moment.step]
     names = [read.vocabulary[id_] for id_ in shown]
     table = Matrix(
-        title="linear: logits (0 until they are computed)",
+        title="linear: logits",
         values=scores,
         columns=names,
         rows=("logit",),
         digits=1,
+        nan_is_empty=True,
     )
-    bars = Bars(title="softmax: probabilities of the next word", values=chances, labels=names, reach=1.1)
+    bars = Bars(
+        title="softmax: probabilities of the next word", values=chances, labels=names, reach=1.1,
+        nan_is_empty=True,
+    )  # fmt: skip
     return table, bars

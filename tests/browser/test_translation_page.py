@@ -12,7 +12,7 @@ from tests.browser.board import BoardPage
 from tests.browser.lab import agrees
 
 FIRST, PER_STEP = 6, 10  # frames of the encoder, frames of a decoder's step
-LOGITS = "linear: logits (0 until they are computed)"
+LOGITS = "linear: logits"
 FLOW = "the source, and what is written so far (press a word to see how it came)"
 
 
@@ -51,6 +51,8 @@ def test_a_pressed_word_shows_the_models_numbers_for_it(translation: BoardPage):
     ids = [lm.tokenizer.id(word) for word in heads]
     for cell, logit in zip(translation.cells(LOGITS)[0], trace["logits"][7, ids].tolist(), strict=True):
         assert agrees(cell, logit)
+    translation.scrub(FIRST + PER_STEP * 7)  # the step has only begun
+    assert set(translation.cells(LOGITS)[0]) == {""}
 
 
 def test_an_unknown_word_is_refused_and_the_figure_stays(translation: BoardPage):

@@ -163,6 +163,16 @@ def test_arrows_start_at_the_origin_and_the_circle_has_radius_1():
     assert x.range == y.range and x.range[1] > 0.8
 
 
+def test_what_is_not_computed_yet_is_left_empty():
+    values = np.array([[np.nan, 1.0]])
+    cells, blank = draw(Matrix(values=values, nan_is_empty=True)).data
+    assert blank.text.tolist() == [["", ""]] and cells.text.tolist() == [["", "1.00"]]
+    _, blank = draw(Matrix(values=values)).data
+    assert blank.text.tolist() == [["NaN", ""]]
+    _, numbers = draw(Bars(values=values[0], labels=["a", "b"], nan_is_empty=True)).data
+    assert list(numbers.text) == ["", "1.00"]
+
+
 def test_bars_may_share_the_ends_of_their_axes():
     first, second = (
         Bars(values=np.array([-at, at]), labels=["a", "b"], low=-1, reach=1) for at in (0.2, 0.9)

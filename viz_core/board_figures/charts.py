@@ -172,6 +172,14 @@ def bars_room(panel: Bars) -> Room:
     return Room(width=_LEAST, height=_HEIGHT, above=8 + CAPTION * bool(panel.title), stretch=_MOST, **_AXES)
 
 
+def _numbers(values: np.ndarray, panel: Bars) -> list[str]:
+    """What stands over the bars."""
+    return [
+        "" if np.isnan(value) and panel.nan_is_empty else brief(value, panel.digits)
+        for value in values.astype(float).tolist()
+    ]
+
+
 def draw_bars(panel: Bars, place: Place, frame: int) -> Drawing:
     values = at_frame(panel.values, frame, 1)
     low, high = extent(panel.values)
@@ -200,7 +208,7 @@ def draw_bars(panel: Bars, place: Place, frame: int) -> Drawing:
         x=at,
         y=np.clip(drawn, 0, top),
         mode="text",
-        text=[brief(float(value), panel.digits) for value in values] if written_on else None,
+        text=_numbers(values, panel) if written_on else None,
         textposition="top center",
         textfont={"size": SMALL},
         cliponaxis=False,

@@ -114,7 +114,8 @@ def _texts(values: np.ndarray, panel: Matrix, cell: int | float) -> np.ndarray |
     if panel.texts:
         longest = max(1, int(cell / (0.62 * SMALL)))
         return np.array([[word(text, longest) for text in row] for row in panel.texts])
-    return np.array([[brief(float(value), panel.digits) for value in row] for row in values])
+    written_out = np.array([[brief(float(value), panel.digits) for value in row] for row in values])
+    return np.where(np.isnan(values) & panel.nan_is_empty, "", written_out)
 
 
 def _cells(

@@ -246,7 +246,7 @@ class BarsPanel extends Chart {
       bar.setAttribute("height", Math.abs(zero - top));
       if (!text) return;
       text.setAttribute("y", Math.max(this.area.top + 10, Math.min(zero, top) - 5));
-      text.textContent = shortNumber(value, this.spec.digits);
+      text.textContent = this.spec.nan_is_empty && Number.isNaN(value) ? "" : shortNumber(value, this.spec.digits);
     });
   }
 

@@ -110,9 +110,13 @@ class MatrixPanel {
       } else if (inner) {
         if (inner !== focused) inner.value = plainNumber(value);
       } else if (spec.texts.length) cell.textContent = shorten(this.textOf(at), this.letters);
-      else if (this.written) cell.textContent = shortNumber(value, spec.digits);
+      else if (this.written && !this.isMissing(value)) cell.textContent = shortNumber(value, spec.digits);
       else cell.textContent = "";
     }
+  }
+
+  isMissing(value) {
+    return this.spec.nan_is_empty && Number.isNaN(value);
   }
 
   textOf(at) {
@@ -151,7 +155,7 @@ class MatrixPanel {
     const place = (axis, names, at) => `${axis} ${names[at] ?? this.board.nameOf(axis, at)}`.trim();
     const where = [place(spec.row_axis, spec.rows, i), place(spec.column_axis, spec.columns, j)].join(", ");
     const text = this.textOf(i * this.nColumns + j);
-    return `${spec.title ? `${spec.title}: ` : ""}${where}${text === undefined ? "" : `: ${text}`} = ${number(value, 4)}`;
+    return `${spec.title ? `${spec.title}: ` : ""}${where}${text === undefined ? "" : `: ${text}`} = ${this.isMissing(value) ? "not computed yet" : number(value, 4)}`;
   }
 
   light(lit) {
