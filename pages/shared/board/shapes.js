@@ -54,6 +54,8 @@ class LayersPanel extends Chart {
   }
 }
 
+const SMALLEST = 0.72;
+
 class DiagramPanel extends Chart {
   constructor(board, spec) {
     super(board, spec, "diagram");
@@ -89,8 +91,8 @@ class DiagramPanel extends Chart {
       const apart = tall < 40 ? 6 : 8;
       const box = svg("g", {}, [
         svg("rect", { class: node.changed ? "box changed" : "box", x: x - wide / 2, y: y - tall / 2, width: wide, height: tall, rx: Math.min(7, tall / 4), stroke: colour }),
-        this.words("box-label", node.label, x, node.note ? y - apart : y, colour, wide / 7),
-        node.note ? this.words("box-note", node.note, x, y + apart + 2, colour, wide / 6.2) : null,
+        this.words("box-label", node.label, x, node.note ? y - apart : y, colour, 14, wide),
+        node.note ? this.words("box-note", node.note, x, y + apart + 2, colour, 12, wide) : null,
         svg("title", { text: [node.label, node.note].filter(Boolean).join(": ") }),
       ]);
       if (node.frame !== null) this.makeButton(box, node);
@@ -113,8 +115,12 @@ class DiagramPanel extends Chart {
     });
   }
 
-  words(className, text, x, y, fill, letters) {
-    return svg("text", { class: className, x, y, fill, "text-anchor": "middle", "dominant-baseline": "central", text: shorten(text, Math.floor(letters)) });
+  /* Text in a box: smaller where it is too long, down to SMALLEST of its size, and cut where that is not enough. */
+  words(className, text, x, y, fill, size, wide) {
+    const letters = (2 * wide) / size; // a letter is about half as wide as high
+    const scale = Math.max(SMALLEST, Math.min(1, letters / text.length));
+    const place = { class: className, x, y, fill, "font-size": size * scale, "text-anchor": "middle", "dominant-baseline": "central" };
+    return svg("text", { ...place, text: shorten(text, Math.floor(letters / scale + 1e-9)) });
   }
 
   move(frame) {
