@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pages.heads.inputs import Inputs
-from pages.heads.subject import numbered, reading_of
+from pages.heads.subject import reading_of
 from pages.shared.lab.lesson import Lesson, Question, Shape, Try
+from pages.shared.lab.words import numbered
 from viz_core.boards import Board, Fact, Facts, Matrix, Panel, Scrub
 
 if TYPE_CHECKING:

@@ -9,9 +9,10 @@ import numpy as np
 import streamlit as st
 
 from pages.heads.inputs import Inputs
-from pages.heads.subject import numbered, reading_of, sentence_and_model
+from pages.heads.subject import reading_of, sentence_and_model
 from pages.shared.lab.lesson import Lesson, Question, Shape, Try
 from pages.shared.lab.session import key
+from pages.shared.lab.words import numbered
 from viz_core.boards import Board, Fact, Facts, Matrix, Scrub
 from viz_core.measures import entropy
 

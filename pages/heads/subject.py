@@ -75,11 +75,3 @@ def controls() -> None:
 def sentence_and_model() -> None:
     st.text_input("Sentence", key=key("heads", "text"))
     st.selectbox("Model", list(MODELS), key=key("heads", "model"), format_func=MODELS.__getitem__)
-
-
-def numbered(tokens: list[str]) -> list[str]:
-    """Tokens as names of rows and columns; a word that stands twice gets its number."""
-    return [
-        f"{token} {tokens[: at + 1].count(token)}" if tokens.count(token) > 1 else token
-        for at, token in enumerate(tokens)
-    ]

@@ -9,6 +9,7 @@ import streamlit as st
 from pages.positions.inputs import SENTENCE
 from pages.shared import cache
 from pages.shared.lab.session import key
+from pages.shared.lab.words import numbered
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -57,14 +58,6 @@ def read(text: str = SENTENCE) -> tuple[Tensor, list[str]]:
     lm = trained("none")
     ids = lm.read(text)
     return ids, numbered(lm.words(ids))
-
-
-def numbered(words: list[str]) -> list[str]:
-    """Names for rows and columns; a word that stands twice gets its number."""
-    return [
-        f"{word} {words[: at + 1].count(word)}" if words.count(word) > 1 else word
-        for at, word in enumerate(words)
-    ]
 
 
 def sentence() -> None:

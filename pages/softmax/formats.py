@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pages.shared.lab.lesson import Lesson, Question, Shape, Try
+from pages.shared.lab.words import short
 from pages.softmax.inputs import Inputs
-from pages.softmax.look import short
 from viz_core.boards import Board, Colour, Curves, Line, Matrix, Panel, Scrub
 
 if TYPE_CHECKING:

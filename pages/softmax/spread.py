@@ -10,8 +10,9 @@ import streamlit as st
 
 from pages.shared.lab import session
 from pages.shared.lab.lesson import Lesson, Question, Shape, Try
+from pages.shared.lab.words import short
 from pages.softmax.inputs import N_LOGITS, Inputs
-from pages.softmax.look import AS_IT_IS, SCALED, short
+from pages.softmax.look import AS_IT_IS, SCALED
 from viz_core.boards import Bars, Board, Colour, Curves, Fact, Facts, Line, Panel, Scrub
 
 if TYPE_CHECKING:

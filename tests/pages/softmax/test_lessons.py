@@ -1,6 +1,5 @@
 """What the page on softmax says: its sentences against its boards, its answers, its bounds."""
 
-import math
 from dataclasses import replace
 
 import numpy as np
@@ -11,7 +10,6 @@ from models import load_model
 from pages.shared.lab.pack import pack_board
 from pages.softmax import dot_products, formats, spread, temperature
 from pages.softmax.inputs import Inputs
-from pages.softmax.look import short
 from viz_core.boards import Bars, Curves, Facts, Matrix
 
 PARTS = (spread, dot_products, temperature, formats)
@@ -172,12 +170,3 @@ def test_the_table_of_formats_marks_what_is_wrong(lessons):
         assert name in lessons[formats].board.notice[at]
     assert not table.marked[frame(lessons[formats], 0)].any()
     assert "works in every format" in lessons[formats].board.notice[frame(lessons[formats], 0)]
-
-
-@pytest.mark.parametrize(
-    ("value", "text"),
-    [(0.31622, "0.316"), (2.1e-7, "2.1 × 10⁻⁷"), (0.0, "0"), (1.0, "1"), (5.5e34, "5.5 × 10³⁴"),
-     (math.inf, "∞"), (math.nan, "NaN"), (-2.5, "-2.5")],
-)  # fmt: skip
-def test_numbers_are_written_short(value, text):
-    assert short(value) == text

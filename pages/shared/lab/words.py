@@ -1,0 +1,27 @@
+"""Names and numbers in words, for every page."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+
+def numbered(names: Sequence[str]) -> list[str]:
+    """Names for rows, columns and boxes; one that stands twice gets its number: the 1, cat, the 2."""
+    return [
+        f"{name} {names[: at + 1].count(name)}" if names.count(name) > 1 else name
+        for at, name in enumerate(names)
+    ]
+
+
+def short(value: float) -> str:
+    """Three digits, and powers of ten where there would be many zeros: 0.31, 2,480, 2.1 × 10⁻⁷, ∞."""
+    if not math.isfinite(value):
+        return "∞" if value > 0 else "NaN"
+    if value == 0 or 1e-3 <= abs(value) < 1e5:
+        return f"{value:.3g}" if abs(value) < 999.5 else f"{value:,.0f}"
+    digits, power = f"{value:.1e}".split("e")
+    return f"{digits} × 10{str(int(power)).translate(_RAISED)}"
+
+
+_RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
