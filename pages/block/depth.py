@@ -10,6 +10,7 @@ from pages.block import switches
 from pages.block.inputs import DEPTHS, Inputs
 from pages.shared import cache
 from pages.shared.lab.lesson import Lesson, Question, Shape, Try
+from pages.shared.lab.words import short
 from viz_core.boards import Board, Colour, Curves, Line, Scrub
 
 if TYPE_CHECKING:
@@ -143,12 +144,16 @@ def _notice(signals: Signals, chosen: Switches, at: int) -> str:
     back = (signals.stream[at, 0] / signals.stream[at, depth]).item()
     share, differ = last[at] / last[0], signals.apart[at, depth].item()
     layers = f"{depth} layer{'s' * (depth > 1)}"
-    passed = f"Through {layers} the vectors become **{told(longer)}** × as long, the gradient coming back"
+    passed = f"Through {layers} the vectors become **{short(longer)}** × as long, the gradient coming back"
     if chosen.norm == "none":
-        how = "shrinks what passes" if not chosen.residual else "adds in proportion to what is there"
-        return f"{passed} **{told(back)}** × as large: each layer {how}, so the factors multiply."
+        how = (
+            "each layer adds in proportion to what is there, and scores grow as its square"
+            if chosen.residual
+            else "each layer shrinks what passes, so the factors multiply"
+        )
+        return f"{passed} **{short(back)}** × as large: {how}."
     if not chosen.residual:
-        left = told(differ) if differ > ROUNDING else "0, but for rounding,"
+        left = short(differ) if differ > ROUNDING else "0, but for rounding,"
         return (
             f"After {layers} tokens differ by **{left}** of their size: attention averages them, and "
             "without residual nothing brings back what each was (Dong et al. 2021). The norm alone keeps "
@@ -156,16 +161,11 @@ def _notice(signals: Signals, chosen: Switches, at: int) -> str:
         )
     measured = f"The last layer's matrix gets **{share:.2f}** of the gradient that it gets in a stack of one"
     if chosen.norm == "pre":
-        return f"{measured}; 1/√{depth} is {depth**-0.5:.2f}. {passed} **{told(back)}** × as large."
+        return f"{measured}; 1/√{depth} is {depth**-0.5:.2f}. {passed} **{short(back)}** × as large."
     return (
         f"{measured}: it does not shrink with depth (here {layers}), which Xiong et al. give as the reason "
-        f"for warm-up. Tokens still differ by **{told(differ)}** of their size."
+        f"for warm-up. Tokens differ by **{short(differ)}** of their size."
     )
-
-
-def told(factor: float) -> str:
-    """A number of any size in few characters."""
-    return f"{factor:.3g}" if 1e-3 <= factor < 1e4 else f"{factor:.0e}"
 
 
 def questions() -> tuple[Question, ...]:
@@ -185,7 +185,7 @@ def questions() -> tuple[Question, ...]:
             "48 layers, no residual, no norm: how much of the gradient at the top arrives at the bottom?",
             tuple(choices),
             list(choices.values()).index(nearest),
-            f"{told(reached)} of it. Each layer multiplies it by a number below 1, 48 times over.",
+            f"{short(reached)} of it. Each layer multiplies it by a number below 1, 48 times over.",
         ),
         Question(
             "In which stack of 48 does the last layer get a gradient as large as in a stack of one?",
@@ -198,7 +198,7 @@ def questions() -> tuple[Question, ...]:
             "With residual, 48 layers: in which stack can one still tell the tokens apart at the end?",
             ("post-norm", "both", "pre-norm"),
             2 if apart > 0.1 > alike else 1,
-            f"They differ by {told(apart)} of their size with pre-norm, by {told(alike)} with post-norm: "
+            f"They differ by {short(apart)} of their size with pre-norm, by {short(alike)} with post-norm: "
             "there the norm shrinks the stream's share at every layer, and what attention averages takes "
             "its place.",
         ),

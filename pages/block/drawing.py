@@ -6,11 +6,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from pages.shared.lab.words import numbered
 from viz_core.boards import Diagram, Node
 
 if TYPE_CHECKING:
     from models import ModelConfig
-    from models.lessons.block.flow import Block, Walk
+    from models.lessons.block.flow import Walk
 
 LABELS = {
     "stream": "x enters", "norm": "norm", "attention": "attention", "add": "add",
@@ -21,19 +22,7 @@ STREAM, BRANCH = 1, 0
 
 def names(walked: Walk) -> list[str]:
     """A name for each point: attention, add 1, norm 2."""
-    kinds = [point.kind for point in walked.points]
-    return [
-        LABELS[kind] + (f" {kinds[: at + 1].count(kind)}" if kinds.count(kind) > 1 else "")
-        for at, kind in enumerate(kinds)
-    ]
-
-
-def numbered(tokens: list[str]) -> list[str]:
-    """Tokens as names of rows; a word that stands twice gets its number."""
-    return [
-        f"{token} {tokens[: at + 1].count(token)}" if tokens.count(token) > 1 else token
-        for at, token in enumerate(tokens)
-    ]
+    return numbered([LABELS[point.kind] for point in walked.points])
 
 
 def diagram(walked: Walk, config: ModelConfig) -> Diagram:
@@ -43,7 +32,8 @@ def diagram(walked: Walk, config: ModelConfig) -> Diagram:
     n, rows = len(walked.points), _rows(walked, config)
     nodes = [
         Node(
-            id=str(at), label=name, column=at, row=rows[at], frame=at, note=f"L = {mean_length(point.x):.1f}",
+            id=str(at), label=name, note=f"‖x‖ = {mean_length(point.x):.1f}", column=at, row=rows[at],
+            frame=at,
         )
         for at, (name, point) in enumerate(zip(names(walked), walked.points, strict=True))
     ]  # fmt: skip
@@ -74,7 +64,7 @@ def _edges(walked: Walk, rows: list[int]) -> list[tuple[int, int]]:
     return edges
 
 
-def notices(block: Block, walked: Walk, config: ModelConfig) -> list[str]:
+def notices(walked: Walk, config: ModelConfig) -> list[str]:
     """One sentence a point, with its numbers."""
     return [_notice(walked, at, config) for at in range(len(walked.points))]
 
@@ -107,14 +97,15 @@ def _notice(walked: Walk, at: int, config: ModelConfig) -> str:
             f"The sum keeps what was there ({kept:.1f} long) and adds {before:.1f}: now **{length:.1f}**. A "
             "gradient passes an add unchanged, whatever the branch does to it."
         )
+    alone = "" if config.residual else " Without residual, this **replaces** what came in."
     if kind == "attention":
         return (
             f"Attention writes vectors **{length:.1f}** long, the only place where tokens exchange "
-            f"anything; it read vectors {before:.1f} long."
+            f"anything; it read vectors {before:.1f} long.{alone}"
         )
     zeros = share_of_zeros(walked.hidden) if walked.hidden is not None else 0.0
     return (
         f"The feed-forward treats each token alone: {x.shape[1]} → {config.ff_size} → {x.shape[1]} channels; "
         f"{config.activation} leaves **{zeros:.0%}** of the hidden layer at 0, and what is written is "
-        f"**{length:.1f}** long."
+        f"**{length:.1f}** long.{alone}"
     )

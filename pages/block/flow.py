@@ -12,6 +12,7 @@ from pages.block.inputs import MAX_WORDS, SUBJECTS, Inputs
 from pages.shared import cache
 from pages.shared.lab.lesson import Lesson, Question, Shape, Try
 from pages.shared.lab.session import key
+from pages.shared.lab.words import numbered
 from viz_core.boards import Board, Fact, Facts, Matrix, Scrub
 
 if TYPE_CHECKING:
@@ -23,7 +24,7 @@ D_MODEL, N_HEADS = 32, 4
 SEE = (
     "One layer, and the sentence's vectors on their way through it. **Press a box, or drag the slider:** "
     "below stands the tensor at that point, a row a token, with each row's mean, deviation and length; "
-    "beside it, the feed-forward's hidden layer. $L$ in a box is the mean length of the vectors there."
+    "beside it, the feed-forward's hidden layer. $\\lVert x\\rVert$ in a box is the vectors' mean length."
 )
 RANDOM = {"subject": "random", **switches.USUAL}
 TRIES = (
@@ -48,7 +49,7 @@ def lesson(inputs: Inputs) -> Lesson:
                 [_tensor(block, walked), *_hidden(block, walked, config)],
                 [_statistics(block, walked), _facts(walked, config)],
             ],
-            notice=drawing.notices(block, walked, config),
+            notice=drawing.notices(walked, config),
             scrub=Scrub(
                 field="point", label="point", speed=1.2, values=np.arange(len(walked.points)),
                 words=drawing.names(walked),
@@ -82,7 +83,8 @@ def controls() -> None:
         switches.switches()
     else:
         st.caption(
-            "Trained with pre-norm, residual connections and a relu of 4 × d_model; weights belong to these."
+            "Trained with pre-norm, residual connections, relu and d_ff = 4 × d_model: its weights fit no "
+            "other switches."
         )
 
 
@@ -114,7 +116,7 @@ def _tensor(block: Block, walked: Walk) -> Matrix:
     """[frame, token, channel]."""
     return Matrix(
         title="the tensor at this point", values=np.stack([point.x.numpy() for point in walked.points]),
-        rows=drawing.numbered(block.tokens), row_axis="token", column_axis="channel", picture=True,
+        rows=numbered(block.tokens), row_axis="token", column_axis="channel", picture=True,
     )  # fmt: skip
 
 
@@ -124,7 +126,7 @@ def _hidden(block: Block, walked: Walk, config: ModelConfig) -> list[Matrix]:
     return [
         Matrix(
             title=f"the feed-forward's hidden layer, after {config.activation}",
-            values=walked.hidden.numpy(), rows=drawing.numbered(block.tokens), row_axis="token",
+            values=walked.hidden.numpy(), rows=numbered(block.tokens), row_axis="token",
             column_axis="hidden unit", picture=True,
         )
     ]  # fmt: skip
@@ -137,7 +139,7 @@ def _statistics(block: Block, walked: Walk) -> Matrix:
     return Matrix(
         title="each token's channels at this point",
         values=np.stack([token_statistics(point.x).T.numpy() for point in walked.points]), scale="plain",
-        digits=1, rows=("mean", "deviation", "length"), columns=drawing.numbered(block.tokens),
+        digits=1, rows=("mean", "deviation", "length"), columns=numbered(block.tokens),
         column_axis="token",
     )  # fmt: skip
 

@@ -156,8 +156,9 @@ def _notices(read: Read, tied: bool) -> list[str]:
         same = ", the token it is: in and out share one matrix" if tied and first == token else ""
         notices.append(
             f"At “{token}” the final answer “{final}” (**{sure[at]:.2f}**) leads from "
-            f"**{f'layer {since[at]}' if since[at] else 'the embedding'}** on; after layer 1, the KL from "
-            f"the end is **{after_one[at]:.2f}** nats. The embedding alone says “{first}”{same}."
+            f"**{f'layer {since[at]}' if since[at] else 'the embedding'}** on; after layer 1, the KL "
+            f"divergence from the end is **{after_one[at]:.2f}** nats. The embedding alone says “{first}”"
+            f"{same}."
         )
     return notices
 

@@ -139,7 +139,7 @@ def _notice(inputs: Inputs, changes: dict[str, np.ndarray], mean: float, at: int
     if numbers == 1 and inputs.statistics == "batch":
         return (
             "One token is its channel's own mean: batch norm leaves **0** in every channel, whatever was "
-            "there. A decoder that writes word by word is just this case; layer norm does not notice."
+            "there. A decoder that writes one word at a time would need running statistics; layer norm none."
         )
     if inputs.sentences == 1:
         here = f"averages the **{numbers}** numbers of each channel here"

@@ -12,6 +12,7 @@ from torch import Tensor, nn
 
 from models.engine.layers import Layer
 from models.engine.trace import Trace, within
+from models.lessons.translation.reading import check_known
 from models.zoo.loaded import LoadedModel
 from models.zoo.untrained import UntrainedModel
 
@@ -52,7 +53,8 @@ def of_untrained(model: UntrainedModel, text: str) -> Block:
 
 
 def of_translator(translator: LoadedModel, text: str, number: int) -> Block:
-    """A layer of the trained encoder. Raises ValueError for a text it cannot read."""
+    """A layer of the trained encoder. Raises ValueError for a text with a word that it does not know."""
+    check_known(translator.encode_source(text).unknown, len(translator.tokenizer))
     trace = translator.trace(text, target="")
     assert translator.model.encoder is not None
     layer = cast(Layer, translator.model.encoder.layers[number])

@@ -13,7 +13,7 @@ def panel(board: Board, title: str) -> Any:
 
 def bold(notice: str) -> list[float]:
     """The numbers that a notice stresses."""
-    return [float(n.replace(",", "")) for n in re.findall(r"\*\*(-?[\d.,]+(?:e[-+]?\d+)?)%?\*\*", notice)]
+    return [float(n.replace(",", "")) for n in re.findall(r"\*\*(-?[\d.,]+)%?\*\*", notice)]
 
 
 def right(questions: Any) -> list[str]:

@@ -82,9 +82,20 @@ def test_a_gradient_passes_an_add_unchanged():
     torch.testing.assert_close(whole - through, upstream)
 
 
+def test_without_residual_a_branch_replaces_what_came_in():
+    for residual, count in ((True, 0), (False, 2)):
+        notices = flow.lesson(Inputs(residual=residual)).board.notice
+        assert sum("**replaces** what came in" in notice for notice in notices) == count
+
+
 def test_a_trained_layer_says_that_its_gains_are_trained():
     notices = flow.lesson(Inputs(subject="layer0", norm="post")).board.notice  # the switch is not for it
     assert len(notices) == 7 and "gains are trained" in notices[1]
+
+
+def test_the_translator_reads_words_that_it_knows():
+    with pytest.raises(ValueError, match="do not include “zebra”"):
+        flow.lesson(Inputs(subject="layer0", text="the zebra was tired"))
 
 
 @pytest.mark.parametrize(
