@@ -16,10 +16,11 @@ if TYPE_CHECKING:
     from models.lessons.objective.gradient import Walk
 
 WRONG = ((0.0, 8.0, 0.0, 0.0, 0.0, 0.0),)
+SURE = {"logits": WRONG, "word": 2, "descent": 1, "smoothing": 0, "walked": 0}
 TRIES = (
-    Try("sure, and wrong", {"logits": WRONG, "walked": 0}),
-    Try("20 steps later", {"logits": WRONG, "walked": 20}),
-    Try("smooth labels, ε = 0.1", {"smoothing": 0.1, "walked": 60}),
+    Try("sure, and wrong", SURE),
+    Try("20 steps later", SURE | {"walked": 20}),
+    Try("smooth labels, ε = 0.1", SURE | {"smoothing": 0.1, "walked": 60}),
 )
 
 
@@ -171,7 +172,7 @@ def questions() -> tuple[Question, ...]:
             "What do the six bars of p − y add up to?",
             ("1", "0", "The loss"),
             1 if abs(total) < 1e-9 else 0,
-            f"{abs(total):.0e}: p and y both sum to 1. What one logit gains, the others lose.",
+            f"{abs(total):.1f}: p and y both sum to 1. What one logit gains, the others lose.",
         ),
         Question(
             "With ε = 0.1, where does descent come to rest?",

@@ -57,9 +57,11 @@ def lesson(inputs: Inputs) -> Lesson:
 def _bars(read: Reader) -> Panel:
     from models.lessons.objective.entropy import bits
 
+    surprises = bits(read.nats)
     return Bars(
-        values=bits(read.nats).numpy(), labels=[visible(letter) for letter in read.letters],
+        values=surprises.numpy(), labels=[visible(letter) for letter in read.letters],
         title="surprise at each letter", x_label="letter that came", y_label="bits", colour=MODEL, digits=1,
+        reach=1.15 * surprises.max().item(),
     )  # fmt: skip
 
 
@@ -101,7 +103,7 @@ def _notice(read: Reader) -> str:
     worst = int(read.nats.argmax())
     return (
         f"**{read.bits_per_letter:.2f}** bits per letter: as hard as to guess among "
-        f"**{read.perplexity:.1f}** equally likely letters, the perplexity. The greatest surprise was "
+        f"**{read.perplexity:,.1f}** equally likely letters, the perplexity. The greatest surprise was "
         f"“{visible(read.letters[worst])}”, letter {worst + 2}."
     )
 

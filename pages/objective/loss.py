@@ -21,8 +21,11 @@ if TYPE_CHECKING:
 
 EPS = np.arange(51) / 100
 TRIES = (
-    Try("one-hot target; sure, and wrong", {"eps": 0.0, "q": ((0.01, 0.95, 0.01, 0.01, 0.01, 0.01),)}),
-    Try("never say “am”: q = 0", {"eps": 0.1, "q": ((0.02, 0.0, 0.93, 0.01, 0.02, 0.02),)}),
+    Try(
+        "one-hot target; sure, and wrong",
+        {"eps": 0.0, "word": 2, "q": ((0.01, 0.95, 0.01, 0.01, 0.01, 0.01),)},
+    ),
+    Try("never say “am”: q = 0", {"eps": 0.1, "word": 2, "q": ((0.02, 0.0, 0.93, 0.01, 0.02, 0.02),)}),
     Try("a fair die", {"q": ((1.0,) * 6,)}),
 )
 
@@ -44,8 +47,8 @@ def lesson(inputs: Inputs) -> Lesson:
         board=Board(
             rows=[
                 [_answer(inputs), _both(p, q)],
-                [_table(parts), _sums(sums)],
-                [_curves(sums)],
+                [_table(parts)],
+                [_curves(sums), _sums(sums)],
             ],
             notice=_notices(sums),
             scrub=Scrub(
@@ -128,7 +131,7 @@ def _curves(sums: Terms) -> Panel:
 
 def _notices(sums: Terms) -> list[str]:
     least = int(sums.divergence.argmin())
-    best = f"KL is least, **{sums.divergence[least]:.3f}**, at ε = {EPS[least]:.2f}."
+    best = f"On this slider KL is least, **{sums.divergence[least]:.3f}**, at ε = {EPS[least]:.2f}."
     notices = []
     for eps, h, kl, cross in zip(EPS, sums.entropy, sums.divergence, sums.cross, strict=True):
         if cross.isinf():
@@ -182,6 +185,6 @@ def questions() -> tuple[Question, ...]:
             ("0 and infinite", "0 and 0.1", "Infinite for both"),
             0 if one_hot == 0 and math.isinf(smoothed) else 2,
             "For one-hot targets nothing is better. With ε = 0.1 each other word has 0.017 in p, at a price "
-            "of −ln 0 each: smoothing forbids to be certain.",
+            "of −ln 0 each: smoothing forbids certainty.",
         ),
     )

@@ -18,10 +18,11 @@ if TYPE_CHECKING:
 
     from models.lessons.objective.training import Run, Setup
 
+USUAL = {"steps": 20, "rate": 0.01, "smoothing": 0, "step": max(STEPS)}
 TRIES = (
-    Try("ten steps only", {"steps": 10, "step": 100}),
-    Try("smooth the labels, ε = 0.1", {"smoothing": 0.1, "step": 100}),
-    Try("too large a rate, 0.3", {"rate": 0.3, "step": 100}),
+    Try("ten steps only", USUAL | {"steps": 10}),
+    Try("smooth the labels, ε = 0.1", USUAL | {"smoothing": 0.1}),
+    Try("too large a rate, 0.3", USUAL | {"rate": 0.3}),
 )
 
 
@@ -153,8 +154,8 @@ def questions() -> tuple[Question, ...]:
             f"A guess of 1/6 for each of six words has loss ln 6 = {math.log(n):.2f}. The untrained model?",
             ("Less", "Exactly as much", "More"),
             0 if mean < math.log(n) - 0.01 else 2 if mean > math.log(n) + 0.01 else 1,
-            f"{mean:.2f} nats, the mean of eight seeds: random weights do not know nothing, they prefer some "
-            "words at random, and are wrong more surely than a guess.",
+            f"{mean:.2f} nats, the mean of eight seeds: random weights prefer some words, for no reason, and "
+            "to be sure of a wrong one costs more than to spread the guess.",
         ),
         Question(
             "With ε = 0.1, what probability does the best possible model give the right word?",

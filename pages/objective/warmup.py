@@ -18,10 +18,11 @@ if TYPE_CHECKING:
 
     from models.lessons.objective.trial import Trial
 
+USUAL = {"warmup": 4_000, "d_model": 512, "norm": "post"}
 TRIES = (
-    Try("1,000 steps of warm-up", {"warmup": 1_000}),
-    Try("a big model: d_model = 1,024", {"d_model": 1_024}),
-    Try("pre-norm: is it needed?", {"norm": "pre"}),
+    Try("1,000 steps of warm-up", USUAL | {"warmup": 1_000}),
+    Try("a big model: d_model = 1,024", USUAL | {"d_model": 1_024}),
+    Try("pre-norm: is it needed?", USUAL | {"norm": "pre"}),
 )
 
 
@@ -36,22 +37,23 @@ def lesson(inputs: Inputs) -> Lesson:
     return Lesson(
         see="Above, the paper's learning rate: up in a line, then down as one over the root of the step; "
         "**drag the slider**. Below, why it begins small: what Adam does at first, and the toy of the first "
-        f"part, two layers deep, with **{NORMS[inputs.norm].lower()}**, trained here with and without.",
+        f"part, two layers deep, with **{NORMS[inputs.norm].lower()}**, trained here without a warm-up and "
+        f"with one of {trial.WARMUP} steps.",
         board=Board(
             rows=[
                 _schedules(1_000 * rates, 1_000 * cosines, steps),
                 [_facts(inputs, 1_000 * peaks, 1_000 * rates)],
                 [early.directions(inputs.seed), early.losses(tried)],
             ],
-            notice=_notices(peaks, tried),
+            notice=_notices(inputs.total, 1_000 * peaks, 1_000 * rates, tried),
             scrub=Scrub(
                 field="warmup", label="warm-up steps", values=warmups.numpy().astype(int),
                 words=[f"{w:,.0f}{' (the paper)' if w == 4_000 else ''}" for w in warmups.tolist()],
             ),
         ),
-        formula=r"\mathrm{lrate} = d_{model}^{-1/2}\cdot\min\!\left(\mathrm{step}^{-1/2},\; "
-        r"\mathrm{step}\cdot\mathrm{warmup}^{-3/2}\right)"
-        r"\;\leq\; (d_{model}\cdot\mathrm{warmup})^{-1/2}",
+        formula=r"\begin{gathered}\mathrm{lrate} = d_{model}^{-1/2}\cdot\min\!\left("
+        r"\mathrm{step}^{-1/2},\; \mathrm{step}\cdot\mathrm{warmup}^{-3/2}\right) \\ "
+        r"\mathrm{peak} = (d_{model}\cdot\mathrm{warmup})^{-1/2}\end{gathered}",
         sizes=rf"d_{{model}} = {inputs.d_model},\; d_{{model}}^{{-1/2}} = {inputs.d_model**-0.5:.4f},\; "
         rf"\beta = {adam.BETAS}",
         shapes=(
@@ -97,14 +99,18 @@ def _facts(inputs: Inputs, peaks: Tensor, rates: Tensor) -> Panel:
     )  # fmt: skip
 
 
-def _notices(peaks: Tensor, tried: Trial) -> list[str]:
+def _notices(total: int, peaks: Tensor, rates: Tensor, tried: Trial) -> list[str]:
     from models.lessons.objective.schedule import WARMUPS
 
     ends = [run.loss[-1].item() for run in tried]
     return [
-        f"Peak **{1_000 * peak:.3f} × 10⁻³** at step **{warmup:,.0f}**. Without warm-up the toy's loss "
-        f"ends at **{ends[1]:.3f}**, with it at **{ends[0]:.3f}** nats."
-        for warmup, peak in zip(WARMUPS.tolist(), peaks.tolist(), strict=True)
+        (
+            f"Peak **{peak:.3f} × 10⁻³** at step **{warmup:,.0f}**."
+            if warmup <= total
+            else f"At step **{total:,}**, the last, the rate is **{last:.3f} × 10⁻³** and still rising."
+        )
+        + f" Without warm-up the toy's loss ends at **{ends[1]:.3f}**, with it at **{ends[0]:.3f}** nats."
+        for warmup, peak, last in zip(WARMUPS.tolist(), peaks.tolist(), rates[:, -1].tolist(), strict=True)
     ]
 
 
@@ -115,7 +121,7 @@ def controls() -> None:
     )
     st.segmented_control(
         "Norm of the toy", list(NORMS), key=key("objective", "norm"), required=True,
-        format_func=NORMS.__getitem__,
+        format_func=str.capitalize,
     )  # fmt: skip
     st.number_input("Seed", 0, 999, key=key("objective", "seed"), help="Of the toy's weights and the noise")
     st.caption("Norm and seed train the toy anew.")

@@ -216,6 +216,17 @@ def test_the_schedule_peaks_where_it_is_marked(lessons):
 
 
 def test_a_longer_warm_up_than_the_run_stands_at_its_end():
-    curves = panel(warmup.lesson(Inputs(total=10_000)), Curves, "learning rate")
+    lesson = warmup.lesson(Inputs(total=10_000))
+    curves = panel(lesson, Curves, "learning rate")
     assert curves.at[-1] == curves.x[-1] == 10_000
     assert curves.lines[0].y[-1].argmax() == len(curves.x) - 1
+    last = 1_000 * 512**-0.5 * 10_000 * 16_000**-1.5
+    assert lesson.board.notice[-1].startswith(
+        f"At step **10,000**, the last, the rate is **{last:.3f} × 10⁻³** and still rising."
+    )
+
+
+def test_an_experiment_changes_one_thing_whatever_was_tried_before():
+    for part in (targets, gradient, warmup):
+        fields = [experiment.set.keys() for experiment in part.TRIES]
+        assert fields[0] == fields[1] == fields[2]
