@@ -6,6 +6,8 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
+from models.lessons.objective.adam import Adam
+
 Steps = Float[Tensor, " step"]
 Warmups = Float[Tensor, "warmup *_"]
 Rates = Float[Tensor, "warmup step"]
@@ -48,10 +50,9 @@ def noise_directions(betas: tuple[float, float], n_steps: int, *, n_weights: int
     """Mean size of Adam's direction, m-hat / sqrt(v-hat), where gradients are nothing but normal noise.
 
     1 at step 1, where both means know one gradient; in the end near sqrt((1 - beta1) / (1 + beta1)) times
-    the sqrt(2 / pi) of a normal number's mean size, as m averages what cancels (Liu et al. 2020, section 3).
+    the sqrt(2 / pi) of a normal number's mean size, as m averages what cancels (Ma and Yarats 2021: why
+    Adam needs a warm-up).
     """
-    from models.lessons.objective.adam import Adam
-
     generator = torch.Generator().manual_seed(seed)
     adam = Adam(torch.zeros(n_weights), betas)
     sizes = [adam.direction(torch.randn(n_weights, generator=generator)).abs().mean() for _ in range(n_steps)]
