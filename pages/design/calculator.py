@@ -13,7 +13,7 @@ from viz_core.boards import Board, Scrub
 SEE = (
     "A model of these sizes, counted by formula: its **parameters**, beside the published count; the "
     "**operations** of a forward pass, × and + counted as two; and **memory** in float32, activations to "
-    "about a quarter. Pick a published model, or change any size. **Drag the slider to longer sequences.**"
+    "within a quarter. Pick a published model, or change any size. **Drag the slider to longer sequences.**"
 )
 TRIES = (
     Try("BERT large", inputs_of("bert-large")),

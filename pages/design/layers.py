@@ -47,13 +47,13 @@ def lesson(inputs: Inputs) -> Lesson:
             ),
         ),
         formula=(
-            r"\begin{gathered}\text{self-attention } n^2 d,\quad\text{recurrent } n\,d^2,\quad"
+            r"\begin{gathered}\text{self-attention } n^2 d,\quad\text{recurrent } n\,d^2\\"
             r"\text{convolution } k\,n\,d^2,\quad\text{restricted } r\,n\,d\\"
             r"\frac{\text{self-attention}}{\text{recurrent}}=\frac{n^2 d}{n\,d^2}=\frac{n}{d}\end{gathered}"
         ),
         sizes=rf"d={d},\; k={k},\; r={r}",
         shapes=(
-            Shape("x", "text, n, d", (1, inputs.length, d)),
+            Shape(rf"x\;(n={inputs.length})", "text, n, d", (1, inputs.length, d)),
             Shape(r"W_Q, W_K, W_V, W_O", "d, d", (d, d)),
             Shape(r"\mathrm{pattern}", "text, head, query, key", (1, 1, inputs.length, inputs.length)),
             Shape(r"\text{recurrent: } W_x, W_h", "d, d", (d, d)),
@@ -92,13 +92,13 @@ def questions() -> tuple[Question, ...]:
             "Twice as many tokens, d as before: the operations of self-attention, and of recurrence?",
             times,
             {(2, 2): 0, (4, 2): 1, (2, 4): 2}[grown],
-            f"× {grown[0]} and × {grown[1]}: n² d has n twice, n d² once.",
+            "n² d has n twice, n d² once.",
         ),
         Question(
             "d = 256: at which length does table 1 count as much for self-attention as for recurrence?",
             lengths,
             lengths.index(str(same)),
-            f"At n = {same}: both are {c.recurrent(same, 256) / 1e6:.1f} million. n² d = n d² where n = d.",
+            f"There both are {c.recurrent(same, 256) / 1e6:.1f} million. n² d = n d² where n = d.",
         ),
         Question(
             "n = 32, d = 256. Of all operations that attention takes, how many are for W_Q, W_K, W_V, W_O?",

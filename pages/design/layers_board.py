@@ -90,6 +90,8 @@ def real_facts(d: int, k: int) -> Facts:
 
 
 def notices(table: dict[str, np.ndarray], measured: dict[str, list[float]], d: int) -> list[str]:
+    from models.lessons.design.layer_cost import MOST_MS
+
     said = []
     for at, n in enumerate(LENGTHS):
         ratio = table["self-attention"][at] / table["recurrent"][at]
@@ -98,7 +100,7 @@ def notices(table: dict[str, np.ndarray], measured: dict[str, list[float]], d: i
             f"Measured: {attention:.2f} against {recurrent:.2f} ms; recurrence, whose {n:,} steps wait for "
             f"each other, takes {recurrent / attention:.1f} × as long."
             if np.isfinite(attention + recurrent)
-            else "So long a text is not measured here: it would take too long."
+            else f"So long a text is not measured here: a pass of one of them would take over {MOST_MS:g} ms."
         )
         said.append(
             f"With n = {n:,} and d = {d}, table 1 gives self-attention n / d = **{ratio:.3g} ×** the "

@@ -20,13 +20,21 @@ if TYPE_CHECKING:
 FIELDS = ("t", "sequences", "heads", "layers", "half", "pieces", "checkpointing", "fused")
 SEE = (
     "Training attention alone, layer upon layer: what must stay in memory from the forward pass to the "
-    "backward pass, and the peak of both. Each head of each layer has a matrix of t × t weights a sequence. "
-    "The table holds a small stack whose memory is **measured here**. **Drag the slider to longer texts.**"
+    "backward pass, and the peak of both. Each head of each layer has a matrix of t × t weights for every "
+    "sequence. The table holds a small stack whose memory is **measured here**. **Drag the slider to longer "
+    "texts.**"
 )
+PLAIN = {
+    "t": 1_000, "sequences": 16, "heads": 8, "layers": 6, "half": False, "pieces": 1, "checkpointing": False,
+    "fused": False,
+}  # fmt: skip
 TRIES = (
-    Try("checkpointing", {"checkpointing": True, "fused": False, "half": False, "pieces": 1}),
-    Try("fused attention", {"fused": True, "checkpointing": False, "half": False, "pieces": 1}),
-    Try("everything at once", {"fused": True, "checkpointing": True, "half": True, "pieces": 8, "t": 8_000}),
+    Try("checkpointing", PLAIN | {"checkpointing": True}),
+    Try("fused attention", PLAIN | {"fused": True}),
+    Try(
+        "everything at once",
+        PLAIN | {"fused": True, "checkpointing": True, "half": True, "pieces": 8, "t": 8_000},
+    ),
 )
 
 
@@ -53,11 +61,11 @@ def lesson(inputs: Inputs) -> Lesson:
             r"\text{ more}\end{gathered}"
         ),
         sizes=(
-            rf"b={b},\; t={t},\; h={h},\; d={d},\; {b}\cdot{t}\cdot{t}\cdot 4\,\mathrm{{B}}="
+            rf"b={b},\; h={h},\; d={d}.\;\text{{ With }} t={t}:\; {b}\cdot{t}\cdot{t}\cdot 4\,\mathrm{{B}}="
             rf"{memory.matrix_bytes(b, t) / 1e6:g}\,\mathrm{{MB}}"
         ),
         shapes=(
-            Shape("x", "sequence, position, d", (b, t, d)),
+            Shape(rf"x\;(t={t})", "sequence, position, d", (b, t, d)),
             Shape(r"\q{q},\;\k{k},\;\v{v},\;z", "sequence, head, position, d_head", (b, h, t, d // h)),
             Shape(r"\mathrm{scores},\;\mathrm{pattern}", "sequence, head, query, key", (b, h, t, t)),
             Shape(r"\text{fused: log of the softmax's sum}", "sequence, head, query", (b, h, t)),
@@ -121,7 +129,7 @@ def questions() -> tuple[Question, ...]:
             "A text of 2,000 tokens instead of 1,000: how much memory does an attention matrix take?",
             ("× 2", "× 4", "× 8"),
             (2, 4, 8).index(twice),
-            f"× {twice}: for 16 sequences {memory.matrix_bytes(16, 1_000) / 1e6:.0f} MB and then "
+            f"For 16 sequences {memory.matrix_bytes(16, 1_000) / 1e6:.0f} MB and then "
             f"{memory.matrix_bytes(16, 2_000) / 1e6:.0f} MB. Queries double, and so do keys.",
         ),
         Question(

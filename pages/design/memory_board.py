@@ -12,7 +12,7 @@ from viz_core.boards import Bars, Colour, Curves, Fact, Facts, Line, Table
 if TYPE_CHECKING:
     from models.lessons.design.memory import Setting
 
-CARDS = {"24 GB": 24.0, "80 GB": 80.0}
+CARDS: dict[str, tuple[float, Colour]] = {"24 GB": (24.0, "muted"), "80 GB": (80.0, 3)}
 
 
 def facts(plain: list[Setting], mine: list[Setting]) -> Facts:
@@ -62,8 +62,8 @@ def curves(plain: list[Setting], mine: list[Setting]) -> Curves:
         lines=[
             *(Line(y=np.array(y) / 1e9, name=name, colour=colours[name]) for name, y in lines.items()),
             *(
-                Line(y=np.full(len(x), size), name=name, colour="muted", dashed=True)
-                for name, size in CARDS.items()
+                Line(y=np.full(len(x), size), name=name, colour=colour, dashed=True)
+                for name, (size, colour) in CARDS.items()
             ),
         ],
     )  # fmt: skip
@@ -104,9 +104,14 @@ def notices(plain: list[Setting], mine: list[Setting]) -> list[str]:
         matrix, four = memory.matrix_bytes(one.n_sequences, one.t), memory.four_copies(one)
         before, after = memory.peak_bytes(one), memory.peak_bytes(switched)
         said.append(
-            f"t = {one.t:,}: one attention matrix takes **{matrix / 1e6:,.4g} MB**; scores, pattern and both "
-            f"gradients in all heads and layers **{four / 1e9:,.3g} GB**. Of the four, PyTorch keeps "
-            f"the pattern alone and peaks at {before / 1e9:,.3g} GB; with your switches "
-            f"**{after / 1e9:,.3g} GB**."
+            f"t = {one.t:,}: one attention matrix takes **{_short(matrix / 1e6)} MB**; scores, pattern and "
+            f"both gradients in all heads and layers **{_short(four / 1e9)} GB**. Of the four, PyTorch keeps "
+            f"the pattern alone and peaks at {_short(before / 1e9)} GB; with your switches "
+            f"**{_short(after / 1e9)} GB**."
         )
     return said
+
+
+def _short(size: float) -> str:
+    """Three digits, or all before the point."""
+    return f"{size:,.0f}" if size >= 100 else f"{size:.3g}"

@@ -23,9 +23,9 @@ SEE = (
     "output needs to see word 1. **Press play, or step by step.**"
 )
 TRIES = (
-    Try("twelve words", {"words": 12, "step": 1}),
-    Try("the narrowest kernel", {"kernel": 2, "step": 3}),
-    Try("the widest window", {"window": 5, "step": 2}),
+    Try("twelve words", {"words": 12, "kernel": 3, "window": 3, "step": 1}),
+    Try("the narrowest kernel", {"words": 8, "kernel": 2, "window": 3, "step": 3}),
+    Try("the widest window", {"words": 8, "kernel": 3, "window": 5, "step": 2}),
 )
 
 
@@ -53,7 +53,7 @@ def lesson(inputs: Inputs) -> Lesson:
         formula=(
             r"\begin{gathered}\text{longest path: recurrent } n,\quad\text{self-attention } 1\\"
             r"\text{convolution }\Big\lceil\tfrac{n-1}{k-1}\Big\rceil,\quad"
-            r"\text{dilated }\lceil\log_k n\rceil,\quad"
+            r"\text{dilated }\lceil\log_k n\rceil\\"
             r"\text{to the last } r\;\Big\lceil\tfrac{n-1}{r-1}\Big\rceil\end{gathered}"
         ),
         sizes=rf"n={n},\; k={k},\; r={r}",
@@ -158,7 +158,7 @@ def questions() -> tuple[Question, ...]:
             "Eight words, recurrent: after how many steps has the last output heard of word 1?",
             ("1", "3", "8"),
             ("1", "3", "8").index(str(crawl)),
-            f"{crawl}, found by search: one into the first state, then {crawl - 1} from state to state.",
+            f"Found by search: one into the first state, then {crawl - 1} from state to state.",
         ),
         Question(
             "Twice as many words. The longest path of self-attention …",
@@ -170,6 +170,6 @@ def questions() -> tuple[Question, ...]:
             "A thousand words, kernels of width 3 with growing gaps (dilated): how many layers?",
             layers,
             layers.index(str(gaps)),
-            f"{gaps}: 3^{gaps} = {3**gaps:,} reaches a thousand. Without gaps it takes {plain}.",
+            f"3^{gaps} = {3**gaps:,} reaches a thousand. Without gaps it takes {plain}.",
         ),
     )

@@ -8,7 +8,7 @@ import pytest
 
 from models.lessons.design import memory as lesson
 from models.lessons.design import training_step
-from pages.design import memory
+from pages.design import calculator, memory, paths
 from pages.design.inputs import LONG, Inputs
 from tests.pages.design.conftest import facts, panel, rows
 
@@ -56,6 +56,17 @@ def test_the_measured_table_is_measured():
     for cells in found.values():
         assert cells[2] == "1.000"
         assert 0.89 < float(cells[5]) <= 1.001
+
+
+def test_the_largest_numbers_are_written_out():
+    notice = memory.lesson(Inputs(sequences=64, heads=16, layers=24)).board.notice[-1]
+    assert "takes **65,536 MB**" in notice and f"**{4 * 65.536 * 16 * 24:,.0f} GB**" in notice
+
+
+def test_an_experiment_changes_one_thing_whatever_was_tried_before():
+    for part in (paths, memory, calculator):
+        fields = [experiment.set.keys() for experiment in part.TRIES]
+        assert fields[0] == fields[1] == fields[2]
 
 
 def test_pieces_that_are_not_equal_are_refused():

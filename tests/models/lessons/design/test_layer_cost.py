@@ -67,11 +67,15 @@ def test_the_recurrent_layer_is_the_plain_one():
 
 
 @pytest.mark.parametrize(
-    ("ms_a_token", "times", "calls"),
-    [(1.2, [1.2, 2.4, None, None], [1, 1, 1, 2, 2]), (0.1, [0.1, 0.2, 0.4], [1] * 6 + [2] * 5 + [4] * 5)],
+    ("ms_a_token", "growth", "times", "calls"),
+    [
+        (1.2, 4, [1.2, 2.4, None, None], [1, 1, 1, 2, 2]),
+        (1.2, 2, [1.2, 2.4, 4.8, None], [1, 1, 1, 2, 2, 4, 4]),
+        (0.1, 4, [0.1, 0.2, 0.4], [1] * 6 + [2] * 5 + [4] * 5),
+    ],
 )
 def test_times_are_the_fastest_and_end_in_time(
-    ms_a_token: float, times: list, calls: list, monkeypatch: pytest.MonkeyPatch
+    ms_a_token: float, growth: int, times: list, calls: list, monkeypatch: pytest.MonkeyPatch
 ):
     """A clock that each pass moves by so much a token, and a quarter more every other time."""
     now, made = [0.0], []
@@ -81,7 +85,7 @@ def test_times_are_the_fastest_and_end_in_time(
         made.append(x.shape[1])
         now[0] += 1e-3 * ms_a_token * x.shape[1] * (1 + len(made) % 2 / 4)
 
-    found = layer_cost.milliseconds(run, [torch.zeros(1, 2**at, 1) for at in range(len(times))])
+    found = layer_cost.milliseconds(run, [torch.zeros(1, 2**at, 1) for at in range(len(times))], growth)
     assert [None if math.isnan(ms) else round(ms, 9) for ms in found] == times
     assert made == calls
 
