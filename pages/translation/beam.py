@@ -33,7 +33,6 @@ WHOLE = {"phrase": SENTENCE, "phrase_direction": "en-fr", "length_penalty": 0.0,
 SOUP = {"phrase": "the soup is too", "phrase_direction": "en-fr", "length_penalty": 1.0, "step": 20}
 TRIES = (
     Try("width 1 is greedy", {**DOUBT, "width": 1}),
-    Try("width 4", {**DOUBT, "width": 4}),
     Try("a whole sentence", {**WHOLE, "width": 4}),
     Try("a length penalty", {**SOUP, "width": 3}),
 )
@@ -53,7 +52,7 @@ def lesson(inputs: Inputs) -> Lesson:
                 [_facts(steps)],
                 [_hypotheses(read, tree, inputs.length_penalty)],
             ],
-            notice=_notices(read, tree, steps),
+            notice=_notices(read, tree, steps, inputs.width),
             scrub=Scrub(
                 field="step", label="step", values=np.arange(len(steps) + 1), speed=1.2, plays=True,
                 words=["start", *(f"word {at + 1}" for at in range(len(steps)))],
@@ -123,7 +122,7 @@ def _greedy_score(read: Reading) -> float:
     return float(chosen.sum())
 
 
-def _notices(read: Reading, tree: BeamTree, steps: list[Step]) -> list[str]:
+def _notices(read: Reading, tree: BeamTree, steps: list[Step], width: int) -> list[str]:
     told = ["One hypothesis, the empty one: the model runs **once** and proposes its likeliest first words."]
     for number, step in enumerate(steps[:-1], start=1):
         best = _sentence(read, tree.tokens(step.kept[0].id))
@@ -132,17 +131,17 @@ def _notices(read: Reading, tree: BeamTree, steps: list[Step]) -> list[str]:
             f"{'sentence' if step.runs == 1 else 'sentences'} proposed. Best of this step: “{best}”, "
             f"**{rounded(step.kept[0].score)}**."
         )
-    return [*told, _verdict(read, tree)]
+    return [*told, _verdict(read, tree, width)]
 
 
-def _verdict(read: Reading, tree: BeamTree) -> str:
+def _verdict(read: Reading, tree: BeamTree, width: int) -> str:
     from models.lessons.translation.beam import is_beyond_doubt
 
     greedy, best = _greedy_score(read), tree.best
     likeliest = max(tree.hypotheses(), key=lambda end: end.score)
     if best.score < likeliest.score:
         return (
-            f"Divided by length, {rounded(best.score)} of {best.step} words comes before "
+            f"Divided by length, {rounded(best.score)} of {best.step} tokens comes before "
             f"{rounded(likeliest.score)} of {likeliest.step}: the **length penalty** chose the longer "
             "sentence, though it is less likely."
         )
@@ -157,6 +156,8 @@ def _verdict(read: Reading, tree: BeamTree) -> str:
             f"The greedy sentence has probability **{exp(greedy):.3f}**. That is more than ½, and all "
             "sentences together have 1: no beam, however wide, can find a likelier one."
         )
+    if width == 1:
+        return f"A beam of one **is** greedy: it ends with log p = **{rounded(greedy)}**."
     return f"The beam ends with the greedy sentence, log p = **{rounded(greedy)}**: it found none better."
 
 

@@ -9,6 +9,7 @@ import numpy as np
 from viz_core.boards import Colour, Diagram, Node
 
 HIDDEN, FAINT, PLAIN, LIT = range(4)
+SHORTEST_ROW = 10
 
 
 class Words:
@@ -20,11 +21,12 @@ class Words:
         self.levels: list[np.ndarray] = []
         self._at: dict[tuple[int, int, str], int] = {}
 
-    def show(self, frame: int, row: int, column: int, word: str, level: int) -> None:
+    def show(
+        self, frame: int, row: int, column: int, word: str, level: int, colour: Colour | None = None
+    ) -> None:
         at = self._at.setdefault((row, column, word), len(self.nodes))
         if at == len(self.nodes):
             place = f"{row}.{column}.{word}"
-            colour: Colour | None = "accent" if row else None
             self.nodes.append(Node(id=place, label=word, column=column, row=row, colour=colour))
             self.levels.append(np.full(self.n_frames, HIDDEN))
         self.levels[at][frame] = level
@@ -45,15 +47,17 @@ def forced(reference: Sequence[str], read: Sentences, predicted: Sentences) -> D
             words.show(frame, 0, at, word, LIT if at == frame + 1 else PLAIN)
         for at, word in enumerate(told):
             is_other, is_after = word != reference[at], at > frame
-            words.show(frame, 1, at, word, LIT if is_other else PLAIN if is_after else FAINT)
+            words.show(frame, 1, at, word, LIT if is_other else PLAIN if is_after else FAINT, "accent")
     return words.diagram("teacher forcing: what is fed, and below it the next word that is predicted")
 
 
 def alone(reference: Sequence[str], written: Sentences) -> Diagram:
     """What the decoder reads and writes [edit][position]; what it was given is faint."""
-    words = Words(len(written))
+    words, per_row = Words(len(written)), max(len(reference), SHORTEST_ROW)
     for frame, sentence in enumerate(written):
         for at, word in enumerate(sentence):
             is_other = at >= len(reference) or word != reference[at]
-            words.show(frame, 0, at, word, FAINT if at < frame else LIT if is_other else PLAIN)
+            row, column = divmod(at, per_row)
+            level = FAINT if at < frame else LIT if is_other else PLAIN
+            words.show(frame, row, column, word, level, "accent")
     return words.diagram("free running: the same beginning (faint), then what the decoder writes alone")

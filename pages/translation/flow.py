@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pages.shared.lab.lesson import Lesson, Question, Shape, Try
+from pages.shared.lab.words import numbered
 from pages.translation.inputs import SENTENCE, Inputs
-from pages.translation.subject import numbered, reading_of
+from pages.translation.subject import reading_of
 from viz_core.boards import Board, Scrub
 
 if TYPE_CHECKING:
@@ -55,10 +56,10 @@ def lesson(inputs: Inputs) -> Lesson:
             ),
         ),
         formula=(
-            r"\begin{gathered}M=\mathrm{encoder}(x_1\dots x_n),\qquad "
+            r"\begin{gathered}M=\mathrm{encoder}(x_1\dots x_n)\\"
             r"h_t=\mathrm{decoder}(y_0\dots y_{t-1},\,M)\\"
-            r"p(y_t\mid y_{<t},x)=\mathrm{softmax}(W\,h_t),\qquad y_t=\arg\max_w\,p(w\mid y_{<t},x)"
-            r"\end{gathered}"
+            r"p(w\mid y_{<t},x)=\mathrm{softmax}(W\,h_t)_w\\"
+            r"y_t=\arg\max_w\,p(w\mid y_{<t},x)\end{gathered}"
         ),
         sizes=rf"n={n_source},\; t=1\dots{n_steps},\; d_{{model}}={d_model},\; W:{len(read.vocabulary):,}"
         rf"\times{d_model}",

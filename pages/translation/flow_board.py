@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from pages.translation.subject import numbered
+from pages.shared.lab.words import numbered
 from viz_core.boards import Bars, Colour, Diagram, Matrix, Node
 
 if TYPE_CHECKING:

@@ -10,10 +10,11 @@ import streamlit as st
 from pages.shared import cache
 from pages.shared.lab.lesson import Lesson, Question, Shape, Try
 from pages.shared.lab.session import key
+from pages.shared.lab.words import numbered
 from pages.translation import subject
 from pages.translation.edit_board import alone, forced
 from pages.translation.inputs import SENTENCE, Inputs
-from pages.translation.subject import numbered, reading_of
+from pages.translation.subject import reading_of
 from viz_core.boards import Bars, Board, Fact, Facts, Scrub
 
 if TYPE_CHECKING:

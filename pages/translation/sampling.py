@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from models.lessons.translation.sampling import Spread
 
 FIELDS = (*subject.PHRASE_FIELDS, "word", "temperature", "top_k", "top_p", "seed")
-TEMPERATURES = np.round(10 ** np.linspace(-1, 0.6, 33), 2)
+TEMPERATURES = np.concatenate([np.arange(2, 20) / 20, np.arange(4, 17) / 4])  # 0.1, 0.15 ... 1, 1.25 ... 4
 N_WORDS = 8
 SEE = (
     "One step of the decoder, after the words that greedy wrote before it. **Temperature** divides the "
@@ -29,11 +29,9 @@ SEE = (
     "that together reach p; the rest is cut, and what is kept is made to add up to 1. **Drag the slider.**"
 )
 TRIES = (
-    Try("cold: 0.3", {"temperature": 0.32, "top_k": 0, "top_p": 1.0}),
-    Try("hot: 3", {"temperature": 3.16, "top_k": 0, "top_p": 1.0}),
-    Try("hot, but top-k 3", {"temperature": 3.16, "top_k": 3, "top_p": 1.0}),
-    Try("hot, but top-p 0.75", {"temperature": 3.16, "top_k": 0, "top_p": 0.75}),
-    Try("top-p 0.75", {"temperature": 1.0, "top_k": 0, "top_p": 0.75}),
+    Try("hot: 3", {"temperature": 3.0, "top_k": 0, "top_p": 1.0}),
+    Try("hot, but top-k 3", {"temperature": 3.0, "top_k": 3, "top_p": 1.0}),
+    Try("hot, but top-p 0.75", {"temperature": 3.0, "top_k": 0, "top_p": 0.75}),
 )
 
 
@@ -127,7 +125,7 @@ def _facts(spread: Spread) -> Facts:
             Fact(label="probability kept", values=spread.kept_mass.numpy(), digits=3),
             Fact(label="entropy before the cut", values=before.numpy(), unit="nats"),
             Fact(label="entropy after it", values=after.numpy(), unit="nats"),
-            Fact(label="as uncertain as … equal words", values=after.exp().numpy(), digits=1),
+            Fact(label="perplexity after it, e^entropy", values=after.exp().numpy(), digits=1),
         )
     )
 
@@ -155,10 +153,10 @@ def questions() -> tuple[Question, ...]:
 
     read = reading_of(INCOMPLETE, "fr-en")
     step = Inputs().word - 1
-    logits, temperatures = read.logits[step], [0.1, 1.0, 3.16]
+    logits, temperatures = read.logits[step], [0.1, 1.0, 3.0]
     cold, usual, hot = sampling.spread(logits, temperatures, None, None).whole.amax(dim=-1).tolist()
-    three = sampling.spread(logits, [1.0, 3.16], 3, None)
-    nucleus = sampling.spread(logits, [1.0, 3.16], None, 0.75).n_kept.tolist()
+    three = sampling.spread(logits, [1.0, 3.0], 3, None)
+    nucleus = sampling.spread(logits, [1.0, 3.0], None, 0.75).n_kept.tolist()
     order = bool((logits.topk(5).indices == (logits / 3).topk(5).indices).all())
     counts = ("more", "fewer", "as many")
     return (

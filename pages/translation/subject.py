@@ -42,14 +42,6 @@ def sentence(text: str, direction: str) -> None:
     )
 
 
-def numbered(tokens: list[str]) -> list[str]:
-    """Tokens as names of rows and columns; a word that stands twice gets its number."""
-    return [
-        f"{token} {tokens[: at + 1].count(token)}" if tokens.count(token) > 1 else token
-        for at, token in enumerate(tokens)
-    ]
-
-
 def rounded(number: float) -> str:
     """Two digits, with a true minus sign, and none before a 0."""
     text = f"{number:.2f}"

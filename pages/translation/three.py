@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pages.shared.lab.lesson import Lesson, Question, Shape, Try
+from pages.shared.lab.words import numbered
 from pages.translation.inputs import SENTENCE, Inputs
-from pages.translation.subject import numbered, reading_of
+from pages.translation.subject import reading_of
 from viz_core.boards import Board, Colour, Diagram, Matrix, Node, Scrub
 
 if TYPE_CHECKING:
@@ -98,7 +99,7 @@ def _sources(n: int, t: int, h: int, d_head: int) -> Diagram:
     for at, use in enumerate(three.USES):
         for place, (letter, role) in enumerate(roles):
             stream = use.queries if role == "query" else use.keys
-            above, below, column = f"{at}{letter} from", f"{at}{letter}", 3 * at + place
+            above, below, column = f"{at}{letter} from", f"{at}{letter}", 3.4 * at + place
             size, whole = f"[{h}, {lengths[stream]}, {d_head}]", f"[{lengths[stream]}, {h * d_head}]"
             nodes.append(Node(id=above, label=stream, note=whole, column=column, row=0))
             nodes.append(Node(id=below, label=letter, note=size, column=column, row=1, colour=role))

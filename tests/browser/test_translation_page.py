@@ -88,9 +88,8 @@ def test_masked_attention_is_blank_ahead(translation: BoardPage):
 
 
 def test_a_wider_beam_keeps_more_and_finds_the_same(translation: BoardPage):
-    translation.open(part="beam")
+    translation.open(part="beam", width=4)
     tree = load_model("translator").translate(INCOMPLETE, direction="fr-en", beam_width=4).tree
-    translation.attempt("width 4")
     with translation.quiet():
         translation.scrub(8)
         shown = boxes(translation, "the tree: each word, and the log-probability of its sentence up to there")
@@ -106,7 +105,7 @@ def test_temperature_and_top_k(translation: BoardPage):
     translation.open(part="sampling")
     logits = load_model("translator").trace(INCOMPLETE, direction="fr-en")["logits"][7]
     translation.attempt("hot, but top-k 3")
-    p = (logits / 3.16).softmax(dim=-1).topk(8).values
+    p = (logits / 3).softmax(dim=-1).topk(8).values
     shown = translation.bars("what is drawn from, after the cut")
     for number, expected in zip(shown, [*(p[:3] / p[:3].sum()).tolist(), *[0.0] * 5], strict=True):
         assert agrees(number, expected)

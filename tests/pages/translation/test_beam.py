@@ -68,11 +68,11 @@ def test_sentences_come_with_their_probabilities(translator):
             {},
             r"log-probability −2.22, the beam with \*\*−0.94\*\*: a sentence \*\*3.6 times\*\*",
         ),
-        ({"width": 1}, r"The beam ends with the greedy sentence, log p = \*\*−2.22\*\*"),
+        ({"width": 1}, r"A beam of one \*\*is\*\* greedy: it ends with log p = \*\*−2.22\*\*"),
         ({"phrase": SENTENCE, "phrase_direction": "en-fr"}, r"\*\*0.999\*\*. That is more than ½"),
         (
             {**beam.SOUP, "width": 3},
-            r"−3.13 of 9 words comes before −3.12 of 8: the \*\*length penalty\*\*",
+            r"−3.13 of 9 tokens comes before −3.12 of 8: the \*\*length penalty\*\*",
         ),
     ],
 )

@@ -46,6 +46,10 @@ def test_each_frame_shows_its_own_words(traced):
         assert shown(fed, at - 1, 0) == ["<bos>", *words[: at - 1], "elle", *words[at:]]
         assert shown(fed, at - 1, 1)[:at] == words[:at]
         assert shown(alone, at - 1, 0)[:at] == [*words[: at - 1], "elle"]
+    passes = facts(board)["passes, alone"]
+    for frame in range(14):  # a sentence longer than the reference goes on in the next row
+        assert len(shown(alone, frame, 0) + shown(alone, frame, 1)) == passes[frame]
+    assert max(node.column for node in alone.nodes) == 14 and max(passes) > 15
     assert shown(fed, 10, 1) == [*words[:13], "fatiguée", "<eos>"]
     lit = [node.label for node, level in zip(fed.nodes, fed.levels[10], strict=True) if level == 3]
     assert sorted(lit) == ["elle", "fatiguée"]

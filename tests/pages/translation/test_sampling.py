@@ -6,6 +6,8 @@ from pages.translation import drawn, sampling
 from pages.translation.inputs import INCOMPLETE, Inputs
 from tests.pages.translation.conftest import close, facts, panel
 
+USUAL = sampling.TEMPERATURES.tolist().index(1.0)
+
 
 def probabilities(translator, temperature: float) -> torch.Tensor:
     """Of the eighth word of the greedy translation."""
@@ -18,7 +20,7 @@ def test_bars_before_and_after_the_cut(translator):
     before, after = panel(board, "softmax"), panel(board, "what is drawn")
     assert before.labels == after.labels and before.labels[:2] == ["small", "lake"]
     ids = [translator.tokenizer.id(word) for word in before.labels]
-    for frame in (0, 20, 32):
+    for frame in (0, USUAL, -1):
         p = probabilities(translator, sampling.TEMPERATURES[frame])
         close(before.values[frame], p[ids])
         close(after.values[frame, :3], p[ids[:3]] / p[ids[:3]].sum())
@@ -27,7 +29,7 @@ def test_bars_before_and_after_the_cut(translator):
 
 def test_facts_of_a_nucleus(translator):
     shown = facts(sampling.lesson(Inputs(top_p=0.75)).board)
-    for frame in (0, 20, 30):
+    for frame in (0, USUAL, -1):
         p = probabilities(translator, sampling.TEMPERATURES[frame])
         ordered = p.sort(descending=True).values
         n = int((ordered.cumsum(0) < 0.75).sum()) + 1
@@ -47,7 +49,7 @@ def test_the_scale_has_the_usual_temperature_and_the_experiments():
 def test_notices_say_what_is_cut(translator):
     whole = sampling.lesson(Inputs()).board.notice
     assert all(said.endswith("Nothing is cut.") for said in whole)  # even where float32 would be 0
-    said = sampling.lesson(Inputs(top_k=3)).board.notice[20]
+    said = sampling.lesson(Inputs(top_k=3)).board.notice[USUAL]
     p = probabilities(translator, 1.0).sort(descending=True).values
     assert f"keeps 3 of 1,564 words with {p[:3].sum():.3f}" in said
     assert f"**{p[0]:.2f}**" in said and f"**{p[0] / p[:3].sum():.2f}**" in said
@@ -63,7 +65,7 @@ def test_ten_sentences_are_drawn_at_each_temperature():
 
 
 def test_a_word_after_the_end_shows_the_last():
-    said = sampling.lesson(Inputs(word=20)).board.notice[20]
+    said = sampling.lesson(Inputs(word=20)).board.notice[USUAL]
     assert said.startswith("After “… forest at night”, at T = 1, the likeliest word, “<eos>”")
 
 
