@@ -54,7 +54,7 @@ class LayersPanel extends Chart {
   }
 }
 
-const SMALLEST = 0.72;
+const SMALLEST = 0.68;
 
 class DiagramPanel extends Chart {
   constructor(board, spec) {
@@ -117,7 +117,7 @@ class DiagramPanel extends Chart {
 
   /* Text in a box: smaller where it is too long, down to SMALLEST of its size, and cut where that is not enough. */
   words(className, text, x, y, fill, size, wide) {
-    const letters = (2 * wide) / size; // a letter is about half as wide as high
+    const letters = (2 * (wide - 4)) / size; // a letter is about half as wide as high
     const scale = Math.max(SMALLEST, Math.min(1, letters / text.length));
     const place = { class: className, x, y, fill, "font-size": size * scale, "text-anchor": "middle", "dominant-baseline": "central" };
     return svg("text", { ...place, text: shorten(text, Math.floor(letters / scale + 1e-9)) });
