@@ -11,7 +11,7 @@ from viz_core.boards import Diagram, Node
 
 if TYPE_CHECKING:
     from models import ModelConfig
-    from models.lessons.block.flow import Walk
+    from models.lessons.block.flow import Vectors, Walk
 
 LABELS = {
     "stream": "x enters", "norm": "norm", "attention": "attention", "add": "add",
@@ -64,9 +64,19 @@ def _edges(walked: Walk, rows: list[int]) -> list[tuple[int, int]]:
     return edges
 
 
-def notices(walked: Walk, config: ModelConfig) -> list[str]:
-    """One sentence a point, with its numbers."""
-    return [_notice(walked, at, config) for at in range(len(walked.points))]
+def notices(walked: Walk, config: ModelConfig, entering: str) -> list[str]:
+    """One sentence a point, with its numbers; `entering` says what x is."""
+    later = [_notice(walked, at, config) for at in range(1, len(walked.points))]
+    return [_entering(walked.points[0].x, entering), *later]
+
+
+def _entering(x: Vectors, entering: str) -> str:
+    from models.lessons.block.flow import mean_length
+
+    return (
+        f"What enters is {entering}: a vector of {x.shape[1]} channels a token, on average "
+        f"**{mean_length(x):.1f}** long. Every box to the right keeps this shape, so layers can be stacked."
+    )
 
 
 def _notice(walked: Walk, at: int, config: ModelConfig) -> str:
@@ -75,11 +85,6 @@ def _notice(walked: Walk, at: int, config: ModelConfig) -> str:
     x, kind = walked.points[at].x, walked.points[at].kind
     length = mean_length(x)
     before = mean_length(walked.points[at - 1].x)
-    if kind == "stream":
-        return (
-            f"What enters: a vector of {x.shape[1]} channels a token, on average **{length:.1f}** long. "
-            "Every box to the right keeps this shape, so layers can be stacked."
-        )
     if kind == "norm":
         _, deviation, _ = token_statistics(x).mean(dim=0).tolist()
         lengths = x.norm(dim=-1)

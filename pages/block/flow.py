@@ -26,6 +26,9 @@ SEE = (
     "below stands the tensor at that point, a row a token, with each row's mean, deviation and length; "
     "beside it, the feed-forward's hidden layer. $\\lVert x\\rVert$ in a box is the vectors' mean length."
 )
+ENTERING = {
+    "random": "embedding plus position", "layer0": "embedding plus position", "layer1": "what layer 0 leaves",
+}  # fmt: skip
 RANDOM = {"subject": "random", **switches.USUAL}
 TRIES = (
     Try("the paper's post-norm", {**RANDOM, "norm": "post", "point": 3}),
@@ -49,7 +52,7 @@ def lesson(inputs: Inputs) -> Lesson:
                 [_tensor(block, walked), *_hidden(block, walked, config)],
                 [_statistics(block, walked), _facts(walked, config)],
             ],
-            notice=drawing.notices(walked, config),
+            notice=drawing.notices(walked, config, ENTERING[inputs.subject]),
             scrub=Scrub(
                 field="point", label="point", speed=1.2, values=np.arange(len(walked.points)),
                 words=drawing.names(walked),
@@ -195,7 +198,7 @@ def questions() -> tuple[Question, ...]:
             "below. gelu bends instead, and leaves next to nothing at exactly 0.",
         ),
         Question(
-            "Pre-norm, as above. Through the layer the vectors on the stream become …",
+            "Pre-norm and random weights. Through the layer the vectors on the stream become …",
             ("longer", "shorter", "exactly as long as before"),
             0 if end > start * 1.05 else 1 if end < start * 0.95 else 2,
             f"The mean length goes from {start:.1f} to {end:.1f}: with pre-norm the norms stand on the "

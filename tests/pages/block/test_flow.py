@@ -67,6 +67,8 @@ def test_notices_tell_lengths_of_what_is_there():
     assert bold(at["x enters"]) == [pytest.approx(length(trace["encoder.0.resid_pre"]), abs=0.051)]
     assert bold(at["norm 1"]) == pytest.approx([1.0, 32**0.5], abs=0.06)
     assert "for every one" in at["norm 1"]
+    assert "embedding plus position" in at["x enters"]
+    assert "what layer 0 leaves" in flow.lesson(Inputs(subject="layer1")).board.notice[0]
     assert bold(at["add 1"]) == [pytest.approx(length(trace["encoder.0.resid_self"]), abs=0.051)]
     zeros = 100 * (trace["encoder.0.ff.post"] == 0).float().mean().item()
     assert bold(at["feed-forward"]) == pytest.approx([zeros, length(trace["encoder.0.ff.out"])], abs=0.51)
