@@ -144,14 +144,16 @@ def _notice(signals: Signals, chosen: Switches, at: int) -> str:
     back = (signals.stream[at, 0] / signals.stream[at, depth]).item()
     share, differ = last[at] / last[0], signals.apart[at, depth].item()
     layers = f"{depth} layer{'s' * (depth > 1)}"
-    passed = f"Through {layers} the vectors become **{short(longer)}** × as long, the gradient coming back"
+    passed = (
+        f"Through {layers} the vectors become **{short(longer)}** times as long, the gradient coming back"
+    )
     if chosen.norm == "none":
         how = (
             "each layer adds in proportion to what is there, and scores grow as its square"
             if chosen.residual
             else "each layer shrinks what passes, so the factors multiply"
         )
-        return f"{passed} **{short(back)}** × as large: {how}."
+        return f"{passed} **{short(back)}** times as large: {how}."
     if not chosen.residual:
         left = short(differ) if differ > ROUNDING else "0, but for rounding,"
         return (
@@ -161,7 +163,7 @@ def _notice(signals: Signals, chosen: Switches, at: int) -> str:
         )
     measured = f"The last layer's matrix gets **{share:.2f}** of the gradient that it gets in a stack of one"
     if chosen.norm == "pre":
-        return f"{measured}; 1/√{depth} is {depth**-0.5:.2f}. {passed} **{short(back)}** × as large."
+        return f"{measured}; 1/√{depth} is {depth**-0.5:.2f}. {passed} **{short(back)}** times as large."
     return (
         f"{measured}: it does not shrink with depth (here {layers}), which Xiong et al. give as the reason "
         f"for warm-up. Tokens differ by **{short(differ)}** of their size."
