@@ -55,6 +55,7 @@ class LayersPanel extends Chart {
 }
 
 const SMALLEST = 0.68;
+const RULER = document.createElement("canvas").getContext("2d");
 
 class DiagramPanel extends Chart {
   constructor(board, spec) {
@@ -117,10 +118,11 @@ class DiagramPanel extends Chart {
 
   /* Text in a box: smaller where it is too long, down to SMALLEST of its size, and cut where that is not enough. */
   words(className, text, x, y, fill, size, wide) {
-    const letters = (2 * (wide - 4)) / size; // a letter is about half as wide as high
-    const scale = Math.max(SMALLEST, Math.min(1, letters / text.length));
+    RULER.font = `${size}px ${this.board.theme.font}`;
+    const fits = (wide - 4) / RULER.measureText(text).width;
+    const scale = Math.max(SMALLEST, Math.min(1, fits));
     const place = { class: className, x, y, fill, "font-size": size * scale, "text-anchor": "middle", "dominant-baseline": "central" };
-    return svg("text", { ...place, text: shorten(text, Math.floor(letters / scale + 1e-9)) });
+    return svg("text", { ...place, text: shorten(text, Math.floor((text.length * Math.min(fits, scale)) / scale + 1e-9)) });
   }
 
   move(frame) {
