@@ -56,10 +56,8 @@ def lesson(inputs: Inputs) -> Lesson:
             ),
         ),
         formula=(
-            r"\begin{gathered}M=\mathrm{encoder}(x_1\dots x_n)\\"
-            r"h_t=\mathrm{decoder}(y_0\dots y_{t-1},\,M)\\"
-            r"p(w\mid y_{<t},x)=\mathrm{softmax}(W\,h_t)_w\\"
-            r"y_t=\arg\max_w\,p(w\mid y_{<t},x)\end{gathered}"
+            r"\begin{gathered}M=\mathrm{encoder}(x_1\dots x_n),\quad h_t=\mathrm{decoder}(y_{<t},\,M)\\"
+            r"p_t=\mathrm{softmax}(W\,h_t),\quad y_t=\arg\max_w\,p_t(w)\end{gathered}"
         ),
         sizes=rf"n={n_source},\; t=1\dots{n_steps},\; d_{{model}}={d_model},\; W:{len(read.vocabulary):,}"
         rf"\times{d_model}",
