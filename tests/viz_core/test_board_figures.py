@@ -173,6 +173,12 @@ def test_what_is_not_computed_yet_is_left_empty():
     assert list(numbers.text) == ["", "1.00"]
 
 
+def test_names_of_bars_that_stand_close_take_turns_on_two_lines():
+    narrow = Bars(values=np.ones(8), labels=[f"a long one {at}" for at in range(8)])
+    names = list(draw(narrow, narrow).layout.xaxis.ticktext)
+    assert names == [f"{'<br>' * (at % 2)}a long one {at}" for at in range(8)]
+
+
 def test_bars_may_share_the_ends_of_their_axes():
     first, second = (
         Bars(values=np.array([-at, at]), labels=["a", "b"], low=-1, reach=1) for at in (0.2, 0.9)

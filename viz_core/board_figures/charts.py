@@ -186,7 +186,10 @@ def draw_bars(panel: Bars, place: Place, frame: int) -> Drawing:
     top = panel.reach or max(0.0, high) or 1.0
     step = place.width / len(values)
     names = [word(label, 12) for label in panel.labels]
-    shown = range(0, len(names), max(1, -int(-(room_for(names) + 6) // step)))
+    every = max(1, -int(-(room_for(names) + 6) // step))
+    if every == 2:  # as on the board: every other name a line lower, before any is left out
+        names, every = [f"<br>{name}" if at % 2 else name for at, name in enumerate(names)], 1
+    shown = range(0, len(names), every)
     at = np.arange(len(values))
     drawn = np.where(np.isfinite(values), values, 0)
     written_on = step >= 34
@@ -197,7 +200,10 @@ def draw_bars(panel: Bars, place: Place, frame: int) -> Drawing:
         width=0.96 if len(values) > 40 else 0.78,
         marker={"color": place.colour(panel.colour)},
         customdata=np.array(
-            [[name, written(float(value), 4)] for name, value in zip(names, values, strict=True)]
+            [
+                [name.removeprefix("<br>"), written(float(value), 4)]
+                for name, value in zip(names, values, strict=True)
+            ]
         ),
         hovertemplate="%{customdata[0]} <b>%{customdata[1]}</b><extra></extra>",
         showlegend=False,
