@@ -168,8 +168,9 @@ class BoardPage:
 
     def link(self) -> dict[str, str]:
         """The query parameters in the address bar, once they are written."""
-        self.page.wait_for_timeout(250)
-        return dict(parse_qsl(urlsplit(self.page.url).query))
+        shown = "/".join(str(self.board.get_attribute(f"data-{name}")) for name in ("generation", "frame"))
+        expect(self.board).to_have_attribute("data-linked", shown)
+        return dict(parse_qsl(urlsplit(self.page.evaluate("location.href")).query))
 
     def predict(self, question: int, option: str) -> str:
         """Answer a question; what is revealed."""

@@ -180,6 +180,7 @@ class Board {
     const params = new URLSearchParams(link);
     if (scrub && this.frame !== this.nearest(scrub.usual)) params.set(board.scrub.field, plainNumber(this.value(this.header)));
     writeAddress(params);
+    this.root.dataset.linked = `${this.header.generation}/${this.frame}`; // for whoever waits for the address
   }
 
   copyLink() {
