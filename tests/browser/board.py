@@ -28,6 +28,18 @@ SHOWN = """
 }
 """
 
+# Resolves once the address tells what the board shows; the board of a run that is watched changes meanwhile.
+LINKED = """
+(board) => new Promise((done) => {
+  const look = () => {
+    const { linked, generation, frame } = board.dataset;
+    if (linked === `${generation}/${frame}`) done();
+    else setTimeout(look, 20);
+  };
+  look();
+})
+"""
+
 
 class BoardPage:
     """One lab page in one tab."""
@@ -168,8 +180,7 @@ class BoardPage:
 
     def link(self) -> dict[str, str]:
         """The query parameters in the address bar, once they are written."""
-        shown = "/".join(str(self.board.get_attribute(f"data-{name}")) for name in ("generation", "frame"))
-        expect(self.board).to_have_attribute("data-linked", shown)
+        self.board.evaluate(LINKED)
         return dict(parse_qsl(urlsplit(self.page.evaluate("location.href")).query))
 
     def predict(self, question: int, option: str) -> str:
