@@ -20,7 +20,7 @@ run: install  ## start the app; PORT=8600 and HOST=0.0.0.0 change where it liste
 	@exec $(VENV_PYTHON) tools/serve.py --host "$(HOST)" --port "$(PORT)"
 
 test: check chromium  ## everything: linters, types, layers, unit tests, processes, a real browser
-	$(VENV_PYTHON) -m pytest tests/browser
+	$(VENV_PYTHON) -m pytest tests/browser -n 2 --dist loadfile
 
 check: static unit processes  ## the same without the browser
 

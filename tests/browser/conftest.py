@@ -6,7 +6,7 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 import pytest
-from playwright.sync_api import Browser, BrowserContext, Page, Playwright, expect, sync_playwright
+from playwright.sync_api import Browser, Page, Playwright, expect, sync_playwright
 
 from tests.browser.board import LAB_PAGES
 from tests.browser.lab import SECONDS, Lab, NewLab
@@ -54,14 +54,6 @@ def browser(chromium_path: str, playwright: Playwright) -> Iterator[Browser]:
     running.close()
 
 
-@pytest.fixture(scope="session")
-def usual_context(browser: Browser, app_url: str) -> Iterator[BrowserContext]:
-    """Whatever needs no options of its own shares a cache: half of a visit is Streamlit's JavaScript."""
-    context = browser.new_context(**usual_options(app_url))
-    yield context
-    context.close()
-
-
 @pytest.fixture
 def problems() -> Iterator[list[str]]:
     """What went wrong behind the scenes of this test's pages; it must be empty in the end."""
@@ -71,25 +63,19 @@ def problems() -> Iterator[list[str]]:
 
 
 @pytest.fixture
-def new_page(
-    browser: Browser, usual_context: BrowserContext, app_url: str, problems: list[str]
-) -> Iterator[Callable[..., Page]]:
+def new_page(browser: Browser, app_url: str, problems: list[str]) -> Iterator[Callable[..., Page]]:
     """Function that opens a page as a visitor of its own; keywords go to `browser.new_context`."""
-    opened: list[BrowserContext | Page] = []
+    contexts = []
 
     def open_page(**options: object) -> Page:
-        if options:
-            opened.append(browser.new_context(**{**usual_options(app_url), **options}))
-            page = opened[-1].new_page()
-        else:
-            page = usual_context.new_page()
-            opened.append(page)
+        contexts.append(browser.new_context(**{**usual_options(app_url), **options}))
+        page = contexts[-1].new_page()
         watch(page, app_url, problems)
         return page
 
     yield open_page
-    for each in opened:
-        each.close()
+    for context in contexts:
+        context.close()
 
 
 def usual_options(app_url: str) -> dict[str, object]:

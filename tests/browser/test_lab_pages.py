@@ -5,10 +5,10 @@ from urllib.parse import urlsplit
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
-from playwright.sync_api import BrowserContext, Locator, Page, expect
+from playwright.sync_api import Browser, Locator, Page, expect
 
 from tests.browser.board import LAB_PAGES, BoardPage
-from tests.browser.conftest import watch
+from tests.browser.conftest import usual_options, watch
 from tests.browser.lab import Lab
 
 SCREEN = {"width": 1366, "height": 768}
@@ -42,15 +42,14 @@ MISREAD = """
 
 
 @pytest.fixture(scope="module", params=LAB_PAGES)
-def visited(
-    request: pytest.FixtureRequest, usual_context: BrowserContext, app_url: str
-) -> Iterator[BoardPage]:
+def visited(request: pytest.FixtureRequest, browser: Browser, app_url: str) -> Iterator[BoardPage]:
     """Each page in turn, opened once for all tests: opening it costs seconds."""
     problems: list[str] = []
-    page = usual_context.new_page()
+    context = browser.new_context(**usual_options(app_url))
+    page = context.new_page()
     watch(page, app_url, problems)
     yield BoardPage(page, request.param).open()
-    page.close()
+    context.close()
     assert not problems, "\n".join(problems)
 
 

@@ -14,6 +14,9 @@ from models import load_model
 from tests.browser.lab import TEXT, Lab, untrained
 
 WORDS = TEXT.split()
+CAMERA_MAKES_SVG = """
+() => document.querySelector("[role=dialog] .js-plotly-plot")?._context?.toImageButtonOptions?.format === "svg"
+"""
 OPEN = {"view": "head", "layer": 1, "head": 2, "seed": 5}
 TIRED = "the animal did not cross the street because it was too tired"
 
@@ -62,7 +65,7 @@ def test_the_camera_makes_an_svg_with_the_tokens_of_each_view(lab: Lab, view: st
     dialog = open_dialog(lab)
     dialog.get_by_role("radio", name="SVG").click()
     # The camera button reads its settings when the figure is drawn again.
-    expect(dialog.get_by_role("radio", name="SVG")).to_be_checked()
+    lab.page.wait_for_function(CAMERA_MAKES_SVG)
     download = camera(lab, dialog)
     assert download.suggested_filename.endswith(".svg")
     root = ElementTree.fromstring(content(download))
