@@ -15,7 +15,8 @@ from tests.browser.lab import TEXT, Lab, untrained
 
 WORDS = TEXT.split()
 CAMERA_MAKES_SVG = """
-() => document.querySelector("[role=dialog] .js-plotly-plot")?._context?.toImageButtonOptions?.format === "svg"
+() =>
+  document.querySelector("[role=dialog] .js-plotly-plot")?._context?.toImageButtonOptions?.format === "svg"
 """
 OPEN = {"view": "head", "layer": 1, "head": 2, "seed": 5}
 TIRED = "the animal did not cross the street because it was too tired"
