@@ -9,10 +9,17 @@ from playwright.sync_api import Locator, Page, expect
 
 from tests.browser.lab import SECONDS, read_number
 
-LAB_PAGES = (
-    "attention", "softmax", "heads", "masks", "positions",
-    "block", "translation", "objective", "design",
-)  # fmt: skip
+LAB_PAGES = {  # their addresses and titles
+    "attention": "Attention, step by step",
+    "softmax": "Softmax and scale",
+    "heads": "Heads and dimensions",
+    "masks": "Masks",
+    "positions": "Positions",
+    "block": "Inside the block",
+    "translation": "Encoder and decoder",
+    "objective": "What training optimises",
+    "design": "Design and cost",
+}
 SHOWN = """
 (board) => {
   const told = {
@@ -58,7 +65,10 @@ class BoardPage:
         return self.wait()
 
     def wait(self) -> "BoardPage":
-        """Until the page is there and nothing on it moves any more."""
+        """Until the page is there, no longer the one before, and nothing on it moves any more."""
+        expect(
+            self.page.get_by_role("heading", level=1, name=LAB_PAGES[self.name], exact=True)
+        ).to_be_visible()
         self.board.wait_for()
         expect(self.page.get_by_text("Predict, then reveal")).to_be_visible()
         # Streamlit loads the code of its buttons late: without them there seem to be no parts.

@@ -3,12 +3,12 @@
 import base64
 import json
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Any
 from urllib.parse import urlencode
 
 import numpy as np
-from playwright.sync_api import Locator, Page, expect
+from playwright.sync_api import Locator, Page, TimeoutError, expect
 
 from models import ModelConfig, Trace, UntrainedModel
 
@@ -167,10 +167,15 @@ class Lab:
         return np.array(left), np.array(right)
 
     def hover_cell(self, query: int, key: int) -> None:
-        """Put the pointer on a cell of the heatmap."""
-        cell, left, top = (self.of_view("head", f"view.{name}") for name in ("cell", "left", "top"))
-        place = {"x": left + (key + 0.5) * cell, "y": top + (query + 0.5) * cell}
-        self.stage.locator(".head-board").hover(position=place)
+        """Put the pointer on a cell of the heatmap; on a page that still moves, until it is there."""
+        for _ in range(SECONDS // 1_000):
+            cell, left, top = self.of_view("head", "[view.cell, view.left, view.top]")
+            place = {"x": left + (key + 0.5) * cell, "y": top + (query + 0.5) * cell}
+            with suppress(TimeoutError):
+                self.stage.locator(".head-board").hover(position=place, timeout=1_000)
+                if self.of_view("head", "view.over") == {"query": query, "key": key}:
+                    return
+        raise AssertionError(f"the pointer never was on the cell of query {query} and key {key}")
 
     def assert_reads(self, trace: Trace, address: str, head: int, query: int, key: int) -> None:
         """The heatmap's readout tells of this cell what the trace has at the address of its layer."""
