@@ -20,6 +20,17 @@ def check_axes(name: str, array: np.ndarray, *allowed: str) -> None:
         raise ValueError(f"{name} has shape {array.shape}, but no axis may be empty; pass at least one entry")
 
 
+def check_frames(name: str, array: np.ndarray, axes: str) -> None:
+    """Raise unless `array` has these axes, with or without one more for the frame before them."""
+    check_axes(name, array, axes if array.ndim == len(axes.split()) else f"frame {axes}")
+
+
+def check_length(name: str, given: Sequence[object], count: int, *, needed: bool = False) -> None:
+    """Raise unless there are `count` entries; where none are `needed`, there may be none."""
+    if (needed or len(given)) and len(given) != count:
+        raise ValueError(f"{name} has {len(given)} entries where there are {count}; give one each")
+
+
 def check_finite(name: str, array: np.ndarray) -> None:
     """Raise if `array` holds NaN or an infinity."""
     bad = int(np.size(array) - np.count_nonzero(np.isfinite(array)))

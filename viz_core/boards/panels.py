@@ -1,19 +1,14 @@
-"""Boards: the live figures of a lab page as plain data, for two ways to draw them.
-
-A page fills a board with panels. The browser draws it live (pages/shared/board), `board_figure` draws it with
-plotly. Arrays may begin with a frame axis: one entry for each value of the board's `scrub`, so that moving it
-needs no computation, only another frame.
-"""
+"""What a board is made of: matrices, curves, bars, diagrams, tables, facts; each checks what it is given."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
 
-from viz_core._checks import check_axes
+from viz_core._checks import check_axes, check_frames, check_length
 
 Role = Literal["query", "key", "value"]
 Colour = Role | Literal["accent", "muted"] | int
@@ -63,15 +58,15 @@ class Matrix:
     large: bool = False
 
     def __post_init__(self) -> None:
-        _check_frames("values", self.values, "row column")
+        check_frames("values", self.values, "row column")
         n_rows, n_columns = self.values.shape[-2:]
         for name, count in (("rows", n_rows), ("columns", n_columns)):
-            _check_length(name, getattr(self, name), count)
-        _check_length("texts", self.texts, n_rows)
+            check_length(name, getattr(self, name), count)
+        check_length("texts", self.texts, n_rows)
         for row in self.texts:
-            _check_length("a row of texts", row, n_columns, needed=True)
-        _check_length("row_heads", self.row_heads, n_rows)
-        _check_length("column_heads", self.column_heads, n_columns)
+            check_length("a row of texts", row, n_columns, needed=True)
+        check_length("row_heads", self.row_heads, n_rows)
+        check_length("column_heads", self.column_heads, n_columns)
         if self.marked is not None and self.marked.shape[-2:] != (n_rows, n_columns):
             raise ValueError(
                 f"marked has shape {self.marked.shape}, values {self.values.shape}; give one mark a cell"
@@ -117,7 +112,7 @@ class Curves:
             if (line.low is None) != (line.high is None):
                 raise ValueError(f"line {line.name!r} has one bound of a band; give both, low and high")
             for array in line.arrays:
-                _check_frames(f"line {line.name!r}", array, "point")
+                check_frames(f"line {line.name!r}", array, "point")
                 if array.shape[-1] != len(self.x):
                     raise ValueError(
                         f"line {line.name!r} has {array.shape[-1]} points, x has {len(self.x)}; give as many"
@@ -145,8 +140,8 @@ class Bars:
     axis: str = ""
 
     def __post_init__(self) -> None:
-        _check_frames("values", self.values, "bar")
-        _check_length("labels", self.labels, self.values.shape[-1], needed=True)
+        check_frames("values", self.values, "bar")
+        check_length("labels", self.labels, self.values.shape[-1], needed=True)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -161,9 +156,9 @@ class Plane:
     circle: bool = False
 
     def __post_init__(self) -> None:
-        _check_frames("vectors", self.vectors, "arrow xy")
-        _check_length("names", self.names, self.vectors.shape[-2], needed=True)
-        _check_length("colours", self.colours, self.vectors.shape[-2], needed=True)
+        check_frames("vectors", self.vectors, "arrow xy")
+        check_length("names", self.names, self.vectors.shape[-2], needed=True)
+        check_length("colours", self.colours, self.vectors.shape[-2], needed=True)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -180,7 +175,7 @@ class Layers:
     title: str = ""
 
     def __post_init__(self) -> None:
-        _check_frames("lit", self.lit, "layer token")
+        check_frames("lit", self.lit, "layer token")
         n = len(self.tokens)
         if self.links.shape != (n, n) or self.lit.shape[-1] != n:
             raise ValueError(
@@ -229,8 +224,8 @@ class Diagram:
         if len(set(known)) < len(known):
             raise ValueError(f"nodes {known} have an id twice; give each its own")
         if self.levels is not None:
-            _check_frames("levels", self.levels, "node")
-            _check_length("levels", range(self.levels.shape[-1]), len(self.nodes), needed=True)
+            check_frames("levels", self.levels, "node")
+            check_length("levels", range(self.levels.shape[-1]), len(self.nodes), needed=True)
         if self.row_height < 26:
             raise ValueError(f"row_height={self.row_height} leaves no room for a word; give at least 26")
 
@@ -249,10 +244,10 @@ class Table:
 
     def __post_init__(self) -> None:
         for row in self.rows:
-            _check_length(f"row {list(row)[:1]}", row, len(self.columns), needed=True)
+            check_length(f"row {list(row)[:1]}", row, len(self.columns), needed=True)
         if self.marked is not None:
-            _check_frames("marked", self.marked, "row")
-            _check_length("marked", range(self.marked.shape[-1]), len(self.rows), needed=True)
+            check_frames("marked", self.marked, "row")
+            check_length("marked", range(self.marked.shape[-1]), len(self.rows), needed=True)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -282,78 +277,3 @@ class Sign:
 
 
 Panel = Matrix | Curves | Bars | Plane | Layers | Diagram | Table | Facts | Sign
-
-
-@dataclass(frozen=True, kw_only=True)
-class Scrub:
-    """A control that chooses the frame: input `field` of the page takes one of `values` [frame].
-
-    words: what is written beside it at each frame; by default the value itself. speed: frames a second when
-    it is played. plays: it begins to play by itself once a person has changed what the frames show.
-    """
-
-    field: str
-    label: str
-    values: np.ndarray
-    words: Sequence[str] = ()
-    speed: int | float = 12
-    plays: bool = False
-
-    def __post_init__(self) -> None:
-        check_axes("values", self.values, "frame")
-        _check_length("words", self.words, len(self.values))
-
-
-@dataclass(frozen=True, kw_only=True)
-class Board:
-    """Rows of panels, and the sentence to notice in them: one, or one a frame. **Stars** make words bold."""
-
-    rows: Sequence[Sequence[Panel]]
-    notice: str | Sequence[str]
-    scrub: Scrub | None = None
-
-    def __post_init__(self) -> None:
-        n_frames = len(self.scrub.values) if self.scrub else 0
-        if not isinstance(self.notice, str):
-            _check_length("notice", self.notice, n_frames, needed=True)
-        for name, array, own_axes in _framed([panel for row in self.rows for panel in row]):
-            if array.ndim > own_axes and len(array) != n_frames:
-                raise ValueError(
-                    f"{name} has {len(array)} frames, the scrub {n_frames}; give one for each of its values"
-                )
-
-
-def has_frames(panel: Panel) -> bool:
-    """Whether anything in a panel depends on the frame."""
-    return any(array.ndim > own_axes for _, array, own_axes in _framed([panel]))
-
-
-def _framed(panels: Sequence[Panel]) -> list[tuple[str, np.ndarray, int]]:
-    """Every array that may have frames: (name, array, axes it has without them)."""
-    axes = {"values": 2, "vectors": 2, "lit": 2, "marked": 2, "levels": 1}
-    found: list[tuple[str, np.ndarray, int]] = []
-    for panel in panels:
-        if isinstance(panel, Facts):
-            found += [(f.label, f.values, 0) for f in panel.facts if isinstance(f.values, np.ndarray)]
-        elif isinstance(panel, Curves):
-            found += [(line.name, array, 1) for line in panel.lines for array in line.arrays]
-            found += [("at", panel.at, 0)] if panel.at is not None else []
-        elif isinstance(panel, Bars):
-            found.append((panel.title or "values", panel.values, 1))
-        elif isinstance(panel, Table):
-            found += [("marked", panel.marked, 1)] if panel.marked is not None else []
-        else:
-            for spec in fields(panel):
-                array = getattr(panel, spec.name)
-                if spec.name in axes and isinstance(array, np.ndarray):
-                    found.append((spec.name, array, axes[spec.name]))
-    return found
-
-
-def _check_frames(name: str, array: np.ndarray, axes: str) -> None:
-    check_axes(name, array, axes if array.ndim == len(axes.split()) else f"frame {axes}")
-
-
-def _check_length(name: str, given: Sequence[object], count: int, *, needed: bool = False) -> None:
-    if (needed or len(given)) and len(given) != count:
-        raise ValueError(f"{name} has {len(given)} entries where there are {count}; give one each")
