@@ -30,7 +30,8 @@ class Board {
     this.host = host;
     this.frame = 0;
     this.panels = [];
-    this.resizer = new ResizeObserver(() => this.header && this.layOut());
+    // Its height changes with every drawing of other words; only another width asks for a new one.
+    this.resizer = new ResizeObserver(() => this.header && this.rows.clientWidth !== this.width && this.layOut());
     this.resizer.observe(this.rows);
     this.stopListening = onThemeChange(() => this.header && this.layOut());
   }
@@ -51,9 +52,11 @@ class Board {
     if (signature !== this.signature) this.build(board);
     else this.each((panel, spec) => panel.update(spec));
     this.signature = signature;
-    this.layOut();
     const still = window.matchMedia("(prefers-reduced-motion: reduce)").matches;
-    if (board.scrub?.plays && before?.part === part && before.generation !== generation && !still) this.start(0);
+    const plays = board.scrub?.plays && before?.part === part && before.generation !== generation && !still;
+    if (plays) this.frame = 0;
+    this.layOut();
+    if (plays) this.run();
   }
 
   value(header) {
@@ -80,7 +83,7 @@ class Board {
 
   /* Sizes first, then the numbers: all matrices of a row get cells of one size. */
   layOut() {
-    const width = this.rows.clientWidth;
+    const width = (this.width = this.rows.clientWidth);
     if (!width) return;
     this.theme = themeOf(this.root);
     for (const row of this.panels) {
@@ -132,8 +135,12 @@ class Board {
   }
 
   start(frame) {
-    this.stop();
     this.show(frame);
+    this.run();
+  }
+
+  run() {
+    this.stop();
     this.play.textContent = "❚❚";
     this.play.setAttribute("aria-label", "Pause");
     const next = () => (this.frame < +this.slider.max ? this.show(this.frame + 1) : this.stop());
