@@ -11,6 +11,7 @@ from models.engine.attention import MultiHeadAttention
 from models.engine.layers import Layer
 from models.engine.trace import Trace
 from models.engine.transformer import Transformer
+from models.lessons.known import check_known
 from models.zoo.loaded import LoadedModel
 from models.zoo.untrained import UntrainedModel
 
@@ -56,7 +57,8 @@ def of_untrained(model: UntrainedModel, text: str) -> Reading:
 
 
 def of_translator(translator: LoadedModel, text: str, layer: int) -> Reading:
-    """Layer 0 or 1 of the trained encoder. Raises ValueError for a text it cannot read."""
+    """Layer 0 or 1 of the trained encoder. Raises ValueError for a text with a word that it does not know."""
+    check_known(translator.encode_source(text).unknown, len(translator.tokenizer))
     trace = translator.trace(text, target="")
     return _reading(translator.model, trace, layer)
 

@@ -10,9 +10,10 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from models.data.tokenizers import BOS, EOS, Unknown
+from models.data.tokenizers import BOS, EOS
 from models.engine.trace import Trace
 from models.engine.transformer import Transformer
+from models.lessons.known import check_known
 from models.zoo.loaded import LoadedModel
 
 MOST_STEPS = 20
@@ -103,11 +104,3 @@ def one_word(translator: LoadedModel, text: str) -> int:
         raise ValueError(f"“{text}” is {len(encoded.ids)} words; put exactly one in the place, like elle.")
     check_known(encoded.unknown, len(translator.tokenizer))
     return encoded.ids[0]
-
-
-def check_known(unknown: list[Unknown], n_words: int) -> None:
-    """Raises ValueError that names the first unknown word and the nearest known ones."""
-    if unknown:
-        first = unknown[0]
-        near = f"; try {' or '.join(first.suggestions)}" if first.suggestions else "; choose another word"
-        raise ValueError(f"The translator's {n_words:,} words do not include “{first.text}”{near}.")

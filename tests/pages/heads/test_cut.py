@@ -100,6 +100,11 @@ def test_what_cannot_be_is_explained(fields: dict, sentence: str):
     assert str(refused.value) == sentence
 
 
+def test_the_translator_reads_words_that_it_knows():
+    with pytest.raises(ValueError, match="do not include “zebra”"):
+        cut.lesson(Inputs(model="layer0", text="the zebra was tired"))
+
+
 def test_questions():
     blocks, eight, wide = cut.questions()
     assert blocks.options[blocks.right] == "16 to 23"
