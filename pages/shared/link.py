@@ -7,12 +7,15 @@ default and is reported in a sentence; it never reaches a widget, the engine or 
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Mapping
 from dataclasses import field, fields
 from typing import Any
 
 Reader = Callable[[str], Any]
+
+
+class CellError(ValueError):
+    """Says which cell of a table is not what it must be."""
 
 
 def param(default: Any, read: Reader) -> Any:
@@ -38,7 +41,7 @@ def number(low: float, high: float) -> Reader:
             raise ValueError
         return value
 
-    read.__doc__ = f"a number from {low:,g} to {high:,g}"
+    read.__doc__ = f"a number from {low:,.10g} to {high:,.10g}"
     return read
 
 
@@ -64,20 +67,30 @@ Table = tuple[tuple[float, ...], ...]
 
 
 def table(rows: tuple[int, int], columns: tuple[int, int], *, limit: float = 1e6) -> Reader:
-    """Rows of numbers, "1,2;3,4"; `rows` and `columns` are (fewest, most), `limit` the largest size."""
+    """Rows of numbers, "1,2;3,4"; `rows` and `columns` are (fewest, most), `limit` the largest size.
+
+    The reader raises CellError where one of the numbers is at fault.
+    """
+    read_number = number(-limit, limit)
+
+    def read_cell(raw: str) -> float:
+        try:
+            return float(read_number(raw))
+        except ValueError:
+            raise CellError(f"{raw[:20]!r} is not {read_number.__doc__}") from None
 
     def read(raw: str) -> Table:
-        cells = tuple(tuple(float(cell) for cell in row.split(",")) for row in raw.split(";"))
+        cells = tuple(tuple(read_cell(cell) for cell in row.split(",")) for row in raw.split(";"))
         widths = {len(row) for row in cells}
         fits = (
             len(widths) == 1 and columns[0] <= max(widths) <= columns[1] and rows[0] <= len(cells) <= rows[1]
         )
-        if not fits or not all(math.isfinite(c) and abs(c) <= limit for row in cells for c in row):
+        if not fits:
             raise ValueError
         return cells
 
     size = f"{_span(rows)} rows of {_span(columns)} numbers"
-    read.__doc__ = f"a table like 1,2;3,4: {size} within ±{limit:,g}"
+    read.__doc__ = f"a table like 1,2;3,4: {size} within ±{limit:,.10g}"
     return read
 
 

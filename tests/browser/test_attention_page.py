@@ -98,7 +98,7 @@ def test_a_bad_number_is_refused_in_words_and_the_figure_stays(lab: BoardPage):
     lab.open()
     before = lab.cells(PATTERN)
     lab.edit("X", 0, 0, "lots")
-    expect(lab.problem).to_contain_text("'lots' is no number; the numbers before it are kept")
+    expect(lab.problem).to_contain_text("'lots' is not a number")
     assert lab.cells(PATTERN) == before
 
 

@@ -113,7 +113,7 @@ def test_a_key_turns_a_cell(mask: BoardPage, key: str) -> None:
 def test_a_bad_number_stays_and_is_told(worked: BoardPage) -> None:
     before = worked.notice
     worked.edit("dot products", 0, 0, "1o2")
-    expect(worked.problem).to_contain_text("'1o2' is no number")
+    expect(worked.problem).to_contain_text("'1o2' is not a number")
     assert worked.cells("dot products") == [["1o2", "96"]]
     assert worked.notice == before
     with worked.redrawn():

@@ -78,7 +78,7 @@ def test_q_is_written_and_its_loss_is_pytorchs_and_no_distribution_is_refused(la
     expect(lab.problem).to_contain_text("q has -1, but no probability is below 0; write 0 or more")
     assert lab.notice == before
     lab.edit("the model's q, to write into", 0, 1, "much")
-    expect(lab.problem).to_contain_text("'much' is no number")
+    expect(lab.problem).to_contain_text("'much' is not a number")
 
 
 def test_bits_of_a_text_that_is_typed(lab: BoardPage):

@@ -6,7 +6,6 @@ value when it is not drawn, so the inputs are kept beside and put back where the
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from dataclasses import fields, replace
 from typing import Any
@@ -14,7 +13,7 @@ from typing import Any
 import streamlit as st
 
 from pages.shared.lab.lesson import LabPage, Part
-from pages.shared.link import one_of, read_link, written
+from pages.shared.link import CellError, one_of, read_link, written
 
 
 def key(page: str, field: str) -> str:
@@ -109,16 +108,7 @@ def edit(page: LabPage, part: Part, act: Mapping[str, Any]) -> str | None:
     read = spec.metadata["read"]
     try:
         st.session_state[key(page.name, name)] = read(raw)
-    except (ValueError, StopIteration):
-        wrong = next((cell for cell in re.split("[,;]", raw) if not _is_number(cell)), None)
-        what = f"{raw[:60]!r} is not {read.__doc__}" if wrong is None else f"{wrong[:20]!r} is no number"
+    except (ValueError, StopIteration) as error:
+        what = error if isinstance(error, CellError) else f"{raw[:60]!r} is not {read.__doc__}"
         return f"{what}; the numbers before it are kept: write one like 0.5."
     return None
-
-
-def _is_number(cell: str) -> bool:
-    try:
-        float(cell)
-    except ValueError:
-        return False
-    return True

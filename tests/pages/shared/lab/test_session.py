@@ -123,8 +123,10 @@ def test_cells_that_were_written_become_an_input(st: FakeStreamlit) -> None:
 @pytest.mark.parametrize(
     ("value", "sentence"),
     [
-        ("5,abc", "'abc' is no number; the numbers before it are kept: write one like 0.5."),
-        ("5,1e9", "'5,1e9' is not a table like 1,2;3,4"),
+        ("5,abc", "'abc' is not a number from -1,000,000 to 1,000,000; the numbers before it are kept"),
+        ("5,1e9", "'1e9' is not a number from -1,000,000 to 1,000,000"),
+        ("5,nan", "'nan' is not a number from -1,000,000 to 1,000,000"),
+        ("5,6;7", "'5,6;7' is not a table like 1,2;3,4"),
     ],
 )
 def test_cells_that_make_no_table_are_refused(st: FakeStreamlit, value: str, sentence: str) -> None:
