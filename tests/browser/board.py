@@ -7,7 +7,7 @@ from urllib.parse import parse_qsl, urlencode, urlsplit
 
 from playwright.sync_api import Locator, Page, expect
 
-from tests.browser.lab import SECONDS, read_number
+from tests.browser.lab import SECONDS, read_number, settle
 
 LAB_PAGES = {  # their addresses and titles
     "attention": "Attention, step by step",
@@ -35,6 +35,18 @@ SHOWN = """
 }
 """
 
+# Both read at one moment what a board that is watched may change at the next.
+CELLS = """
+(rows) => {
+  const read = (cell) => {
+    const inner = cell.firstElementChild;
+    if (!inner) return cell.innerText;
+    return inner.tagName === "INPUT" ? inner.value : String(+(inner.ariaPressed === "true"));
+  };
+  return rows.map((row) => [...row.querySelectorAll("[data-cell]")].map(read));
+}
+"""
+FACTS = '(facts) => facts.map((fact) => ["dt", "dd"].map((part) => fact.querySelector(part).innerText))'
 # Resolves once the address tells what the board shows; the board of a run that is watched changes meanwhile.
 LINKED = """
 (board) => new Promise((done) => {
@@ -110,8 +122,7 @@ class BoardPage:
 
     def settle(self) -> None:
         """Wait until the server has sent all that belongs to the last change, and the page shows it."""
-        expect(self.page.get_by_test_id("stApp")).to_have_attribute("data-test-script-state", "notRunning")
-        expect(self.page.locator("[data-stale=true]")).to_have_count(0)
+        settle(self.page)
 
     @property
     def experiments(self) -> Locator:
@@ -148,10 +159,7 @@ class BoardPage:
 
     def cells(self, title: str) -> list[list[str]]:
         """What the cells of a matrix show, row by row; of cells that can be edited, what is in them."""
-        read = "(row) => [...row.querySelectorAll('[data-cell]')].map((cell) => {"
-        read += "const inner = cell.firstElementChild; if (!inner) return cell.innerText;"
-        read += "return inner.tagName === 'INPUT' ? inner.value : String(+(inner.ariaPressed === 'true')); })"
-        return [row.evaluate(read) for row in self.panel(title).locator("tbody tr").all()]
+        return self.panel(title).locator("tbody tr").evaluate_all(CELLS)
 
     def numbers(self, title: str) -> list[list[float]]:
         """The same as numbers; a masked cell is -inf."""
@@ -168,10 +176,7 @@ class BoardPage:
 
     def facts(self) -> dict[str, str]:
         """The large numbers, by their labels, with their units."""
-        return {
-            fact.locator("dt").inner_text(): fact.locator("dd").inner_text()
-            for fact in self.board.locator(".fact").all()
-        }
+        return dict(self.board.locator(".fact").evaluate_all(FACTS))
 
     def bars(self, title: str) -> list[str]:
         """The numbers over the bars of a panel."""

@@ -28,6 +28,8 @@ CanvasRenderingContext2D.prototype.clearRect = function (...area) {
 };
 """
 
+TERMS = 'rows => rows.map(row => [".term", ".value"].map(part => row.querySelector(part).innerText))'
+
 
 def untrained(
     text: str = TEXT, *, mask: str = "none", mask_arg: str = "", seed: int = 0, **sizes: Any
@@ -51,6 +53,12 @@ def agrees(shown: str, value: float) -> bool:
     mantissa, _, exponent = shown.partition("e")
     unit = 10.0 ** (read_number(exponent or "0") - len(mantissa.partition(".")[2]))
     return abs(read_number(shown) - value) <= 0.5001 * unit + 1e-6
+
+
+def settle(page: Page) -> None:
+    """Wait until the server has sent all that belongs to the last change, and the page shows it."""
+    expect(page.get_by_test_id("stApp")).to_have_attribute("data-test-script-state", "notRunning")
+    expect(page.locator("[data-stale=true]")).to_have_count(0)
 
 
 class Lab:
@@ -131,9 +139,8 @@ class Lab:
         return [button.get_attribute("data-value") or "" for button in pressed.all()]
 
     def terms(self) -> dict[str, str]:
-        """The readout: what is said of each term."""
-        rows = self.stage.locator(".readout > div").all()
-        return {row.locator(".term").inner_text(): row.locator(".value").inner_text() for row in rows}
+        """The readout at one moment: what is said of each term."""
+        return dict(self.stage.locator(".readout > div").evaluate_all(TERMS))
 
     def written(self, canvas: str) -> list[str]:
         return self.stage.locator(canvas).first.evaluate("(canvas) => canvas.written")
@@ -167,7 +174,8 @@ class Lab:
         return np.array(left), np.array(right)
 
     def hover_cell(self, query: int, key: int) -> None:
-        """Put the pointer on a cell of the heatmap; on a page that still moves, until it is there."""
+        """Put the pointer on a cell of the heatmap, once the page stands still."""
+        settle(self.page)
         for _ in range(SECONDS // 1_000):
             cell, left, top = self.of_view("head", "[view.cell, view.left, view.top]")
             place = {"x": left + (key + 0.5) * cell, "y": top + (query + 0.5) * cell}
