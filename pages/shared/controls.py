@@ -9,7 +9,7 @@ from typing import Any
 
 import streamlit as st
 
-from pages.shared import catalogue, mask_choice, state
+from pages.shared import catalogue, mask_choice, state, untold
 from pages.shared.link import read_link
 from pages.shared.state import Inputs, View
 
@@ -60,10 +60,11 @@ def inputs() -> Inputs:
 def keep() -> None:
     """Streamlit forgets a widget's value when it is not drawn; writing it again makes it last.
 
-    Widgets that are drawn are left alone: what the server writes would undo what a person has moved since.
+    Widgets that the browser has told of are left alone.
     """
     drawn = state.read_by(st.session_state.model) - ({"text"} if _reads_pictures() else set())
     _write_again({field.name for field in fields(Inputs)} - drawn)
+    untold.write_again(drawn)
 
 
 def _write_again(names: set[str]) -> None:

@@ -12,6 +12,7 @@ from typing import Any
 
 import streamlit as st
 
+from pages.shared import untold
 from pages.shared.lab.lesson import LabPage, Part
 from pages.shared.link import CellError, one_of, read_link, written
 
@@ -33,6 +34,7 @@ def enter(page: LabPage) -> None:
         put(page.name, kept[page.name])  # Streamlit may still hold what its widgets began with
     for name, value in kept[page.name].items():
         st.session_state.setdefault(key(page.name, name), value)
+    untold.write_again(key(page.name, name) for name in kept[page.name])
 
 
 def _read(page: LabPage, params: Mapping[str, str]) -> None:
