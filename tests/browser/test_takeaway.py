@@ -11,7 +11,7 @@ import pytest
 from playwright.sync_api import Browser, Download, Locator, expect
 
 from models import load_model
-from tests.browser.lab import TEXT, Lab, untrained
+from tests.browser.lab import TEXT, Lab, settle, untrained
 
 WORDS = TEXT.split()
 CAMERA_MAKES_SVG = """
@@ -40,6 +40,7 @@ def content(download: Download) -> bytes:
 
 
 def camera(lab: Lab, dialog: Locator) -> Download:
+    settle(lab.page)  # while the figure is drawn again, the old one is there too
     dialog.locator(".js-plotly-plot").hover()
     with lab.page.expect_download() as waiting:
         dialog.locator(".modebar-btn[data-title*='ownload']").click()
