@@ -5,7 +5,7 @@ from __future__ import annotations
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
-from pages.shared import controls, explore, try_it
+from pages.shared import controls, explore, figure_first, try_it
 from pages.shared.problems import say
 from pages.shared.stage.component import stage
 
@@ -39,11 +39,10 @@ def lab() -> None:
     above = st.container()
     main, side = st.columns([3.3, 1], gap="medium")
     model, beside = side.container(), side.container()
-    parts = [(above, explore.examples), (model, controls.model_controls), (main, lambda: figure(beside))]
-    # The first run paints the page while the first figure is computed; later ones send the figure first.
-    for place, draw in reversed(parts) if "shown" in st.session_state else parts:
-        with place:
-            draw()
+    figure_first.draw(
+        [(above, explore.examples), (model, controls.model_controls), (main, lambda: figure(beside))],
+        again="shown" in st.session_state,
+    )
     if "takeaway" in st.session_state:
         from pages.shared import takeaway  # Plotly's figures are needed only now
 

@@ -91,10 +91,11 @@ class BoardPage:
 
     @contextmanager
     def redrawn(self) -> Iterator[None]:
-        """What is done inside makes the server send a board: wait until it is drawn."""
+        """What is done inside makes the server send a board: wait until it is drawn, and the rest."""
         before = self.board.get_attribute("data-generation")
         yield
         expect(self.board).not_to_have_attribute("data-generation", str(before))
+        settle(self.page)
 
     @contextmanager
     def quiet(self) -> Iterator[None]:

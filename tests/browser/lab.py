@@ -95,10 +95,11 @@ class Lab:
 
     @contextmanager
     def redrawn(self) -> Iterator[None]:
-        """What is done inside makes the server send a trace: wait until it is drawn."""
+        """What is done inside makes the server send a trace: wait until it is drawn, and the rest."""
         before = self.stage.get_attribute("data-generation")
         yield
         expect(self.stage).not_to_have_attribute("data-generation", str(before))
+        settle(self.page)
 
     @contextmanager
     def quiet(self) -> Iterator[None]:

@@ -9,7 +9,7 @@ from typing import Any
 
 import streamlit as st
 
-from pages.shared import cache
+from pages.shared import cache, figure_first
 from pages.shared.lab import pack, questions, session
 from pages.shared.lab.board import board
 from pages.shared.lab.lesson import LabPage, Lesson, Part
@@ -46,17 +46,14 @@ def _lab(page: LabPage) -> None:
     above = st.container()
     main, side = st.columns([3.3, 1], gap="medium")
     below = st.container()
-    parts = [
-        (above, lambda: _above(page, part, shown)),
-        (side, lambda: _side(page, part)),
-        (main, lambda: _board(page, part, shown, now)),
-    ]
-    # As on Explore: the first run paints the page from the top, later ones send the figure first.
-    for place, draw in (
-        reversed(parts) if st.session_state.get("drawn_part") == (page.name, part.name) else parts
-    ):
-        with place:
-            draw()
+    figure_first.draw(
+        [
+            (above, lambda: _above(page, part, shown)),
+            (side, lambda: _side(page, part)),
+            (main, lambda: _board(page, part, shown, now)),
+        ],
+        again=st.session_state.get("drawn_part") == (page.name, part.name),
+    )
     st.session_state.drawn_part = (page.name, part.name)
     with below:
         _details(shown.lesson)
