@@ -9,7 +9,7 @@ from playwright.sync_api import Locator, Page
 
 from benchmarks import servers
 from benchmarks.paint import FRAME_BUDGET_MS, PAUSE_MS, Slider, alone, drag, take_turns, visit
-from benchmarks.probe import open_page, press_to_paint
+from benchmarks.probe import Times, open_page, press_to_paint
 from benchmarks.setting import Setting, print_table, verdict
 
 AT_MOST_FLOOR = 2
@@ -123,22 +123,36 @@ def scrubs(setting: Setting) -> None:
 
 
 def controls(setting: Setting) -> None:
-    """Other controls, and cells that are written into: from the press to the board drawn from new numbers."""
-    floor = Slider.open(setting, setting.echo.url, "value", servers.ECHOED)
-    pages = {control: open_part(setting, control.url(setting)) for control in CONTROLS}
-    presses = {c: changes(page, c) for c, page in pages.items()}
-    measures: dict[str, Callable[[], float]] = {"floor": floor.move}
-    measures |= {told(c): lambda c=c: press(pages[c], presses[c]) for c in CONTROLS}
-    times = take_turns(setting.rounds, measures)
-    least = times.pop("floor")
-    rows = [["plain page that echoes a slider (floor)", f"{least.median:.0f}", f"{least.p95:.0f}", "1"]]
-    for name, mine in times.items():
-        ratio = verdict(mine.median / least.median, AT_MOST_FLOOR)
-        rows.append([name, f"{mine.median:.0f}", f"{mine.p95:.0f}", ratio])
+    """Other controls, and cells that are written into: from the press to the board drawn from new numbers.
+
+    One page after the other, each in turns with the floor: a browser with fifty tabs is slow at everything.
+    """
+    rows = [row for name in SCRUBS for row in controls_of(setting, name)]
     columns = ["control", "median ms", "p95 ms", "× floor"]
     print_table(f"Lab pages: a control changed → board painted ({setting.rounds} each)", columns, rows)
+
+
+def controls_of(setting: Setting, name: str) -> list[tuple[str, ...]]:
+    """The rows of one page, the floor's first."""
+    floor = Slider.open(setting, setting.echo.url, "value", servers.ECHOED)
+    pages = {c: open_part(setting, c.url(setting)) for c in CONTROLS if c.page == name}
+    presses = {c: changes(page, c) for c, page in pages.items()}
+    measures: dict[str, Callable[[], float]] = {"floor": floor.move}
+    measures |= {told(c): lambda c=c: press(pages[c], presses[c]) for c in pages}
+    times = take_turns(setting.rounds, measures)
     for page in (floor.page, *pages.values()):
         page.context.close()
+    least = times.pop("floor")
+    rows: list[tuple[str, ...]] = [
+        (f"beside {name}: a plain page echoes a slider", *milliseconds(least), "1")
+    ]
+    for what, mine in times.items():
+        rows.append((what, *milliseconds(mine), verdict(mine.median / least.median, AT_MOST_FLOOR)))
+    return rows
+
+
+def milliseconds(times: Times) -> tuple[str, str]:
+    return f"{times.median:.0f}", f"{times.p95:.0f}"
 
 
 def told(control: Control) -> str:

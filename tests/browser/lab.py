@@ -59,6 +59,8 @@ def settle(page: Page) -> None:
     """Wait until the server has sent all that belongs to the last change, and the page shows it."""
     expect(page.get_by_test_id("stApp")).to_have_attribute("data-test-script-state", "notRunning")
     expect(page.locator("[data-stale=true]")).to_have_count(0)
+    # They stand where a widget will be whose code is still on its way; it may be higher.
+    expect(page.get_by_test_id("stSkeleton")).to_have_count(0)
 
 
 class Lab:
@@ -182,6 +184,7 @@ class Lab:
             place = {"x": left + (key + 0.5) * cell, "y": top + (query + 0.5) * cell}
             with suppress(TimeoutError):
                 self.stage.locator(".head-board").hover(position=place, timeout=1_000)
+                self.page.wait_for_timeout(100)  # a page that moves after all moves under the pointer
                 if self.of_view("head", "view.over") == {"query": query, "key": key}:
                     return
         raise AssertionError(f"the pointer never was on the cell of query {query} and key {key}")
