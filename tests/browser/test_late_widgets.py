@@ -26,9 +26,9 @@ def test_explore_keeps_the_links_model_and_sizes(lab: Lab) -> None:
     page = lab.page
     with late_widgets(page):
         page.goto("/?model=untrained&text=one+two+three&n_heads=2&d_model=32&mask=causal")
-        lab.stage.wait_for()
-        with lab.redrawn():
-            lab.type("four words are here")
+        expect(lab.stage).to_have_attribute("data-generation", "1")
+        lab.type("four words are here")
+        expect(lab.stage).to_have_attribute("data-generation", "2")
     expect(page.get_by_role("button", name="Reset")).to_be_visible()
     settle(page)
     with lab.redrawn():
@@ -45,11 +45,11 @@ def test_a_lab_page_keeps_the_links_inputs(page: Page) -> None:
     asked = {"text": "the cat was tired", "residual": "False", "norm": "post", "ff": "2", "seed": "7"}
     with late_widgets(page):
         page.goto("/block?" + "&".join(f"{name}={value}" for name, value in asked.items()))
-        lab.board.wait_for()
+        expect(lab.board).to_have_attribute("data-generation", "1")
         box = page.get_by_role("textbox", name="Sentence")
-        with lab.redrawn():
-            box.fill("the dog was tired")
-            box.press("Enter")
+        box.fill("the dog was tired")
+        box.press("Enter")
+        expect(lab.board).to_have_attribute("data-generation", "2")
     lab.wait()
     with lab.redrawn():
         box.fill("the fox was tired")
