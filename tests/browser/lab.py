@@ -83,6 +83,7 @@ class Lab:
         # Streamlit loads a popover's button and what applies page.css a moment later; the page moves.
         expect(self.page.get_by_role("button", name="Words")).to_be_visible()
         expect(self.page.get_by_test_id("stMainBlockContainer")).to_have_css("padding-top", "64px")
+        settle(self.page)
         return self
 
     def trained(self, model: str, **params: Any) -> "Lab":
@@ -90,6 +91,7 @@ class Lab:
         self.page.goto(f"/?{urlencode({'model': model, **params})}")
         self.stage.wait_for()
         expect(self.page.get_by_test_id("stMainBlockContainer")).to_have_css("padding-top", "64px")
+        settle(self.page)
         return self
 
     def untrained(self, **params: Any) -> "Lab":
