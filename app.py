@@ -11,16 +11,16 @@ st.set_page_config(page_title="Attention Lab", page_icon=str(SHARED / "icon.svg"
 st.html(SHARED / "page.css")
 st.logo(str(SHARED / "logo.svg"), size="large")
 pages = [
-    st.Page("pages/explore.py", title="Explore", default=True),
-    st.Page("pages/attention/page.py", title="Attention", url_path="attention"),
-    st.Page("pages/softmax/page.py", title="Softmax", url_path="softmax"),
-    st.Page("pages/heads/page.py", title="Heads", url_path="heads"),
-    st.Page("pages/masks/page.py", title="Masks", url_path="masks"),
-    st.Page("pages/positions/page.py", title="Positions", url_path="positions"),
-    st.Page("pages/block/page.py", title="Block", url_path="block"),
-    st.Page("pages/translation/page.py", title="Translation", url_path="translation"),
-    st.Page("pages/objective/page.py", title="Objective", url_path="objective"),
-    st.Page("pages/design/page.py", title="Design", url_path="design"),
+    st.Page("pages/explore/page.py", title="Explore", default=True),
+    st.Page("pages/lab/attention/page.py", title="Attention", url_path="attention"),
+    st.Page("pages/lab/softmax/page.py", title="Softmax", url_path="softmax"),
+    st.Page("pages/lab/heads/page.py", title="Heads", url_path="heads"),
+    st.Page("pages/lab/masks/page.py", title="Masks", url_path="masks"),
+    st.Page("pages/lab/positions/page.py", title="Positions", url_path="positions"),
+    st.Page("pages/lab/block/page.py", title="Block", url_path="block"),
+    st.Page("pages/lab/translation/page.py", title="Translation", url_path="translation"),
+    st.Page("pages/lab/objective/page.py", title="Objective", url_path="objective"),
+    st.Page("pages/lab/design/page.py", title="Design", url_path="design"),
     st.Page("pages/train/page.py", title="Train", url_path="train"),
     st.Page("pages/runs/page.py", title="Runs", url_path="runs"),
 ]

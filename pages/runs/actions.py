@@ -14,7 +14,7 @@ from pages.shared.training.runs import Run
 if TYPE_CHECKING:
     from models.training.status import Status
 
-TRAIN, EXPLORE = "pages/train/page.py", "pages/explore.py"
+TRAIN, EXPLORE = "pages/train/page.py", "pages/explore/page.py"
 
 
 def draw(run: Run, status: Status, *, name: str) -> None:

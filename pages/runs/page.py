@@ -7,7 +7,7 @@ from typing import Any
 import streamlit as st
 
 from pages.runs import actions, compare, listing, scrubber, state, try_it
-from pages.shared.lab.board import board
+from pages.shared.board.component import board
 from pages.shared.problems import say
 from pages.shared.table.component import table
 from pages.shared.training import runs
@@ -83,7 +83,7 @@ def _board(shown: Board, *, part: str, link: dict[str, str], at: float | None) -
 
 
 def _take_away(title: str, file_name: str, shown: Board, run: Run) -> None:
-    from pages.shared.lab import takeaway  # Plotly's figures are needed only now
+    from pages.shared.board import takeaway  # Plotly's figures are needed only now
 
     act: Any = st.session_state.pop("takeaway")
     frame = act.get("frame") if isinstance(act, dict) else 0

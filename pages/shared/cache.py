@@ -100,10 +100,10 @@ def trained(model: str) -> TrainedModel:
 
     Raises ValueError where there is none.
     """
-    from pages.shared import catalogue
+    from pages.shared import model_choice
 
-    folder = catalogue.path_of(model)
-    if folder is None and catalogue.RUN.fullmatch(model):
+    folder = model_choice.path_of(model)
+    if folder is None and model_choice.RUN.fullmatch(model):
         raise ValueError(f"There is no {model} with a checkpoint here; choose another model.")
 
     def load() -> tuple[TrainedModel, int]:
@@ -112,4 +112,4 @@ def trained(model: str) -> TrainedModel:
         loaded = cast("TrainedModel", load_model(folder or model))
         return loaded, 4 * sum(weights.numel() for weights in loaded.model.parameters())
 
-    return cast("TrainedModel", cached(models, (model, catalogue.stamp_of(model)), load))
+    return cast("TrainedModel", cached(models, (model, model_choice.stamp_of(model)), load))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import streamlit as st
 
-from pages.shared.lab.board import board
+from pages.shared.board.component import board
 from pages.shared.training import catalogue, runs
 from pages.train import form, start, state, watch
 from pages.train.presets import PRESETS

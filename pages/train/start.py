@@ -7,7 +7,7 @@ from typing import Any
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
-from pages.shared.lab.board import board
+from pages.shared.board.component import board
 from pages.shared.problems import say
 from pages.shared.training import runs, settings, uploads, words
 from pages.shared.training.catalogue import TaskInfo

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import streamlit as st
 
-from pages.shared.lab.board import board
+from pages.shared.board.component import board
 from pages.shared.problems import say
 from pages.shared.training import catalogue, figures, runs, settings, words
 from pages.shared.training.history import history_of
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 SECONDS = 1.0
 KEY = "train.live"
-RUNS, EXPLORE = "pages/runs/page.py", "pages/explore.py"
+RUNS, EXPLORE = "pages/runs/page.py", "pages/explore/page.py"
 STATES = {
     "queued": "Waiting for its turn",
     "running": "Training",
@@ -69,7 +69,7 @@ def _on_act() -> None:
 
 def take_away(run: Run) -> None:
     """The dialog with the board as it stands."""
-    from pages.shared.lab import takeaway  # Plotly's figures are needed only now
+    from pages.shared.board import takeaway  # Plotly's figures are needed only now
 
     described = runs.described(run)
     entries = history_of(run.folder.path / "metrics.jsonl").entries()

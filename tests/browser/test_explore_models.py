@@ -7,11 +7,11 @@ from playwright.sync_api import expect
 
 from models import load_model
 from models.zoo.trained import TrainedModel
-from pages.shared import catalogue
+from pages.shared import model_choice
 from tests.browser.lab import Lab, NewLab, agrees
 from tests.pages.shared.runs import write_run
 
-SHIPPED = [name for name in catalogue.offered() if name not in ("translator", "untrained")]
+SHIPPED = [name for name in model_choice.offered() if name not in ("translator", "untrained")]
 
 
 @pytest.fixture
@@ -40,7 +40,7 @@ def views(lab: Lab) -> list[str]:
 def test_a_shipped_model_opens_with_its_example_and_its_link_shows_the_same(
     lab: Lab, new_lab: NewLab, model: str
 ) -> None:
-    offer = catalogue.offer_of(model)
+    offer = model_choice.offer_of(model)
     assert offer is not None
     lab.trained(model)
     expect(lab.problem).to_have_count(0)

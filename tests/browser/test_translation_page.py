@@ -7,7 +7,7 @@ import torch
 from playwright.sync_api import Page, expect
 
 from models import load_model
-from pages.translation.inputs import INCOMPLETE, SENTENCE
+from pages.lab.translation.inputs import INCOMPLETE, SENTENCE
 from tests.browser.board import BoardPage
 from tests.browser.lab import agrees
 

@@ -1,4 +1,4 @@
-/* A board's message: header, and the arrays that it points into. Written by pages/shared/lab/pack.py. */
+/* A board's message: header, and the arrays that it points into. Written by pages/shared/board/pack.py. */
 
 const ARRAY_TYPES = { float32: Float32Array, int32: Int32Array, uint8: Uint8Array };
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import zlib
 from collections.abc import Mapping
 
-from pages.shared.lab import pack
+from pages.shared.board import pack
 from viz_core.boards import Board
 
 

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from pages.runs import scrubber
-from pages.shared.lab import pack
+from pages.shared.board import pack
 from pages.shared.training.history import history_of
 from pages.shared.training.message import message
 from tests.pages.shared.training.conftest import STEPS, TOKENS, MakeRun, patterns

@@ -1,49 +1,15 @@
-"""What is taken away, without a browser: the table and the figure under every position scheme."""
-
-import io
-
-import numpy as np
-import pandas as pd
 import pytest
 
-from pages.shared.state import POSITIONS, Inputs
-from pages.shared.takeaway import Shown
-
-BIASED = ("alibi", "t5", "transformer-xl")
+from pages.shared.takeaway import cells
 
 
-def shown(positions: str, **view: object) -> Shown:
-    inputs = Inputs(model="untrained", text="the cat sat on the mat", seed=5, positions=positions)
-    return Shown(inputs, {"layer": 1, "head": 2, **view})
+@pytest.mark.parametrize(
+    "word", ["=1+1", '=HYPERLINK("http://x")', "+a", "-", "@sum", "\t=1", "\r=1", "\n=1"]
+)
+def test_a_word_that_a_spreadsheet_would_run_gets_an_apostrophe(word):
+    assert cells([word]) == [f"'{word}"]
 
 
-@pytest.mark.parametrize("positions", POSITIONS)
-def test_each_row_of_the_table_adds_up_to_its_score(positions: str) -> None:
-    found = shown(positions)
-    table = pd.read_csv(io.StringIO(found.csv()))
-    trace = found.subject.run(None)
-    assert ("bias" in table) == (positions in BIASED)
-    total = 0.25 * table["dot_product"] + table.get("bias", 0)
-    np.testing.assert_allclose(table["score"], total, atol=1e-5)
-    np.testing.assert_allclose(table["score"], trace["encoder.1.self.scores"][2].ravel(), atol=1e-6)
-    np.testing.assert_allclose(table["weight"], trace["encoder.1.self.pattern"][2].ravel(), atol=1e-6)
-
-
-@pytest.mark.parametrize("positions", POSITIONS)
-def test_the_figure_of_the_numbers_tells_the_bias(positions: str) -> None:
-    found = shown(positions, view="numbers", query=4, key=1)
-    (sentence,) = [
-        note.text for note in found.figure(dark=False).layout.annotations if "softmax over" in note.text
-    ]
-    trace = found.subject.run(None)
-    score = trace["encoder.1.self.scores"][2, 4, 1].item()
-    assert f"=  {score:.4g}  =  score" in sentence
-    bias = trace["encoder.1.self.bias"][2, 4, 1].item() if positions in BIASED else None
-    assert ("bias" in sentence) == (bias is not None)
-    if bias is not None:
-        assert f"+  bias {bias:.4g}  =" in sentence
-
-
-def test_the_size_of_the_archive_counts_the_bias() -> None:
-    assert shown("none").archive_bytes() == 2 * 4 * 36 * 8
-    assert shown("alibi").archive_bytes() == 2 * 4 * 36 * 12
+@pytest.mark.parametrize("word", ["cat", "", "a=b", "-0.5", "+2", "-1e-3", "-inf", "'quoted'", " =1", "−"])
+def test_other_words_and_numbers_stay_as_they_are(word):
+    assert cells([word]) == [word]

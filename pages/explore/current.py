@@ -1,0 +1,208 @@
+"""What Explore computes between its widgets and its stage."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass, fields, replace
+from typing import Any
+
+import streamlit as st
+
+from pages.explore import controls, payload, state
+from pages.explore.payload import Body, Opened
+from pages.explore.state import Inputs, View
+from pages.shared import cache, model_choice
+from pages.shared.link import read_link
+
+CAPTIONS = {
+    "grid": "Every head: rows are queries, columns are keys. Click one to open it.",
+    "output": "The last linear layer and the softmax: how probable each next token is.",
+}
+
+
+def opened_from(act: dict[str, Any]) -> Opened:
+    """What the stage asked to open; anything that is not a known stack and whole numbers opens the first
+    head.
+    """
+    values, problems = read_link(View, {name: str(act.get(name)) for name in asdict(Opened())})
+    return Opened() if problems else Opened(**values)
+
+
+def body_of(inputs: Inputs, opened: Opened) -> Body:
+    """The trace of `inputs` as the stage gets it; ValueError with a sentence where there is none."""
+    from pages.explore.subject import subject_of
+
+    def make() -> tuple[Body, int]:
+        body = payload.build(subject_of(inputs), opened)
+        return body, body.size
+
+    return cache.cached(cache.payloads, (inputs, opened, model_choice.stamp_of(inputs.model)), make)
+
+
+@dataclass(frozen=True)
+class Current:
+    """The stage's bytes, a sentence if the widgets ask for the impossible, unknown words, and the tool of
+    `try_it` that goes with the model.
+    """
+
+    payload: bytes | None
+    problem: str | None
+    unknown: list[dict[str, Any]]
+    tool: str
+
+
+def current() -> Current:
+    """What the widgets ask for, computed; the last inputs that were possible, where these are not."""
+    asked, problem = controls.inputs(), None
+    usual = replace(Inputs(), model=asked.model, text=controls.opening_text(asked.model))
+    for inputs in (asked, st.session_state.get("last_good", usual), Inputs()):
+        try:
+            body = _computed(inputs)
+        except ValueError as error:
+            problem = problem or _as_sentence(str(error))
+            continue
+        st.session_state.last_good = inputs
+        st.session_state.last_target = "".join(part["text"] for part in body.translation)
+        packed, unknown = payload.pack(body, own_header(inputs, body)), [] if problem else body.unknown
+        return Current(packed, problem, unknown, body.tool)
+    return Current(None, problem, [], "")
+
+
+def _computed(inputs: Inputs) -> Body:
+    problem = controls.problem_of(inputs)
+    if problem:
+        raise ValueError(problem)
+    body = body_of(inputs, _opened(inputs))
+    # A link may have asked for a head that this trace does not have: then another is open.
+    return body_of(inputs, _opened(inputs)) if _check_link(body) else body
+
+
+def _as_sentence(message: str) -> str:
+    """A message as prose; one that starts with a name, such as d_model=100, keeps its first letter."""
+    start = message[:1] if "=" in message.split(" ")[0] else message[:1].upper()
+    return start + message[1:].removesuffix(".") + "."
+
+
+def _check_link(body: Body) -> bool:
+    """Drops what a link asks of the view that its trace does not have, and says so; True if there was any.
+
+    Once a session: later traces may be shorter.
+    """
+    if st.session_state.get("link_checked"):
+        return False
+    st.session_state.link_checked = True
+    linked, stacks, n_steps = st.session_state.view_link, body.stacks, max(1, body.n_steps)
+    stack = next((s for s in stacks if s.id == linked.get("stack")), stacks[0])
+    counts = {"layer": stack.n_layers, "head": stack.n_heads, "heads": stack.n_heads, "step": n_steps}
+    counts |= {"query": stack.n_query, "key": stack.n_key}
+    rules = {}
+    if stack.id != linked.get("stack", stack.id):
+        rules["stack"] = f"one of {', '.join(s.id for s in stacks)}"
+    for name, count in counts.items():
+        asked = linked.get(name, 0)
+        if (max(asked) if isinstance(asked, tuple) else asked) >= count:
+            rules[name] = f"below {count}"
+    for name, rule in rules.items():
+        value = linked.pop(name)
+        shown = ".".join(map(str, value)) if isinstance(value, tuple) else value
+        problem = f"The link's {name}={shown} is not {rule}; its default is shown."
+        st.session_state.link_problems = [*st.session_state.get("link_problems", ()), problem]
+    return bool(rules)
+
+
+def _opened(inputs: Inputs) -> Opened:
+    """The head that the stage asked for; at first the link's, or the one that tells the story."""
+    if "opened" in st.session_state:
+        return st.session_state.opened
+    linked = {**story(inputs), **st.session_state.view_link}
+    return Opened(**{name: linked[name] for name in asdict(Opened()) if name in linked})
+
+
+def story(inputs: Inputs) -> dict[str, Any]:
+    """The view a model opens with: the translator on the head that tells the story, the untrained one on all
+    heads, others as their card says.
+    """
+    if inputs.model == model_choice.TRANSLATOR:
+        return {"view": "lines", **model_choice.card().showcase}
+    offer = model_choice.offer_of(inputs.model)
+    return {"view": "grid"} if offer is None else offer.story
+
+
+def own_header(inputs: Inputs, body: Body) -> dict[str, Any]:
+    """The part of the header that belongs to this session: its view, its link, its buttons."""
+    label, text = controls.swap_of(inputs)
+    see, story_view = _see(inputs), story(inputs)
+    pinned = {"pinned": "none"} | {
+        name: story_view[name] for name in ("query", "pinned") if name in story_view
+    }
+    return {
+        "generation": _generation(inputs),
+        "linked": st.session_state.view_link,
+        "defaults": {field.name: field.default for field in fields(View)} | story_view,
+        "viewToken": f"{inputs.model}.{st.session_state.get('reset_count', 0)}",
+        "focus": body.focus | {"pinned": "query"} if body.focus else pinned,
+        "focusToken": f"{inputs.direction} {inputs.text}",
+        "link": state.write_link(inputs),
+        "swap": {"label": label, "text": text},
+        "caption": CAPTIONS,
+    } | ({"see": see} if see else {})
+
+
+def _generation(inputs: Inputs) -> int:
+    """Counts what has been shown. A rerun that changes nothing sends the same bytes, which are spared."""
+    session = st.session_state
+    shown = (inputs, session.get("opened"), session.get("reset_count"), tuple(session.view_link.items()))
+    if session.get("shown") != shown:
+        session.shown, session.generation = shown, session.get("generation", 0) + 1
+    return int(session.generation)
+
+
+def _see(inputs: Inputs) -> str | None:
+    """What an example is there to show; true of what the model itself makes of it, in its own direction."""
+    offer = model_choice.offer_of(inputs.model)
+    if offer is None or inputs.direction != "en-fr" or inputs.target.strip():
+        return None
+    return next((e["see"] for e in offer.examples if e["text"] == inputs.text), None)
+
+
+def examples() -> None:
+    """One click to a text of each kind, and the words the translator knows."""
+    model = st.session_state.model
+    offer = model_choice.offer_of(model) or model_choice.offer_of(model_choice.TRANSLATOR)
+    assert offer is not None
+    names = {example["text"]: example["label"] for example in offer.examples}
+    st.session_state.example = st.session_state.text if st.session_state.text in names else None
+    with st.container(horizontal=True, vertical_alignment="center"):
+        st.pills(
+            "Examples", list(names), key="example", on_change=_choose_example,
+            format_func=lambda text: names[text], label_visibility="collapsed", wrap=True,
+        )  # fmt: skip
+        if model_choice.is_trained(model):
+            return
+        words = st.popover("Words", on_change="rerun", help="All that the translator knows")
+        if words.open:
+            with words:
+                for language, name in (("en", "English"), ("fr", "French")):
+                    known = sorted(
+                        w for w in model_choice.card().card["words"][language] if any(map(str.isalpha, w))
+                    )
+                    st.caption(f"{len(known)} {name} words")
+                    st.text(", ".join(known))
+
+
+def _choose_example() -> None:
+    if st.session_state.example:
+        controls.say(st.session_state.example)
+
+
+def unknown_words(unknown: list[dict[str, Any]]) -> None:
+    """Words the model does not know, each with the nearest ones that it does, one click away."""
+    if not unknown:
+        return
+    with st.container(horizontal=True, vertical_alignment="center"):
+        whose = "model" if model_choice.is_trained(st.session_state.model) else "translator"
+        st.markdown(f"Not in the {whose}'s vocabulary, read as `<unk>`:")
+        for at, found in enumerate(unknown):
+            st.text(f"“{found['word']}”" + (" →" if found["suggestions"] else ""))
+            for word in found["suggestions"]:
+                key = f"suggestion.{at}.{word}"
+                st.button(word, key=key, on_click=controls.replace_word, args=(found, word))

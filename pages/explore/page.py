@@ -1,0 +1,55 @@
+"""Explore: every head of a transformer, on any sentence."""
+
+from __future__ import annotations
+
+import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
+
+from pages.explore import controls, current, try_it
+from pages.explore.stage.component import stage
+from pages.shared import draw_order
+from pages.shared.problems import say
+
+KEY = "stage"
+
+
+def on_act() -> None:
+    """A wish from the stage: another sentence, numbers of another head, or something to take away."""
+    act = st.session_state[KEY]["act"]
+    if act["type"] == "text":
+        controls.say(str(act["text"]))
+    elif act["type"] == "open":
+        st.session_state.opened = current.opened_from(act)
+    else:
+        st.session_state.takeaway = act
+
+
+def figure(beside: DeltaGenerator) -> None:
+    shown = current.current()
+    say([shown.problem, *st.session_state.pop("link_problems", ())])
+    current.unknown_words(shown.unknown)
+    try_it.tool(shown.tool, beside)
+    if shown.payload:
+        stage.show(shown.payload, key=KEY, on_act=on_act)
+
+
+@st.fragment
+def lab() -> None:
+    controls.keep()
+    controls.text_input()
+    above = st.container()
+    main, side = st.columns([3.3, 1], gap="medium")
+    model, beside = side.container(), side.container()
+    draw_order.draw(
+        [(above, current.examples), (model, controls.model_controls), (main, lambda: figure(beside))],
+        again="shown" in st.session_state,
+    )
+    if "takeaway" in st.session_state:
+        from pages.explore import takeaway  # Plotly's figures are needed only now
+
+        takeaway.dialog(st.session_state.pop("takeaway"))
+
+
+controls.load_link()
+stage.load()
+lab()

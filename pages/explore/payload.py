@@ -1,0 +1,274 @@
+"""A trace as the browser gets it: thumbnails of every head, full numbers of the heads that are open.
+
+A screen has no more pixels than it has, so what is sent does not grow with the text: thumbnails share a byte
+budget; numbers come as a window of at most 128 x 128 cells. Where the numbers of all heads fit their budget
+(any sentence of usual length) all are sent, and the browser needs the server no more.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import struct
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from pages.explore.subject import Stack, Subject
+from viz_core.measures import head_scores, name_head
+from viz_core.pooling import thumbnails
+
+WINDOW = 128
+EXACT_BYTES = 400_000
+THUMB_BYTES = 300_000
+MIN_THUMB, MAX_THUMB = 24, 128
+TOP_TOKENS = 10
+MAX_STEPS = {"encoder": 128, "decoder": 512}
+STEP_ROWS = 64  # whose probabilities are held at once
+ARRAYS = ("q", "k", "v", "z", "bias", "scores", "pattern")
+MATRICES = ("bias", "scores", "pattern")
+KEPT = ("encoder.norm", "decoder.norm", "logits")
+ATTENTION = re.compile(r"(encoder|decoder)\.(\d+)\.(self|cross)\.(q|k|v|z|bias|scores|pattern)")
+STATS = {
+    "entropy": "entropy",
+    "distance": "mean_distance",
+    "previous": "previous",
+    "first": "first",
+    "same": "same",
+}
+
+
+@dataclass(frozen=True)
+class Opened:
+    """The head that is open, and where its window begins."""
+
+    stack: str = "encoder.self"
+    layer: int = 0
+    head: int = 0
+    q0: int = 0
+    k0: int = 0
+
+
+@dataclass(frozen=True)
+class Plan:
+    """Which numbers to keep of a stack: heads by layer, and the window."""
+
+    heads: dict[int, list[int]]
+    queries: slice
+    keys: slice
+
+
+def plan(stacks: tuple[Stack, ...], opened: Opened) -> dict[str, Plan]:
+    """What to send in full: every head if all fit the budget, else the open layer's, else the open head."""
+    windows = {stack.id: _window(stack, opened) for stack in stacks}
+
+    def cost(stack: Stack) -> int:
+        nq, nk = (part.stop - part.start for part in windows[stack.id])
+        return 4 * ((2 + stack.has_bias) * nq * nk + 2 * (nq + nk) * stack.d_head)
+
+    def planned(choose: Any) -> dict[str, Plan]:
+        return {stack.id: Plan(choose(stack), *windows[stack.id]) for stack in stacks}
+
+    if sum(cost(s) * s.n_layers * s.n_heads for s in stacks) <= EXACT_BYTES:
+        return planned(lambda s: {layer: list(range(s.n_heads)) for layer in range(s.n_layers)})
+    open_stack = next((s for s in stacks if s.id == opened.stack), stacks[0])
+    layer = min(opened.layer, open_stack.n_layers - 1)
+    head = min(opened.head, open_stack.n_heads - 1)
+    whole_layer = cost(open_stack) * open_stack.n_heads <= EXACT_BYTES
+    heads = list(range(open_stack.n_heads)) if whole_layer else [head]
+    return planned(lambda s: {layer: heads} if s.id == open_stack.id else {})
+
+
+def _window(stack: Stack, opened: Opened) -> tuple[slice, slice]:
+    def part(start: int, length: int) -> slice:
+        size = min(length, WINDOW)
+        start = min(max(0, start), length - size) if opened.stack == stack.id else 0
+        return slice(start, start + size)
+
+    return part(opened.q0, stack.n_query), part(opened.k0, stack.n_key)
+
+
+class Collector:
+    """`Trace(reduce=...)`: takes from each tensor what the screen shows and lets the rest go."""
+
+    def __init__(self, stacks: tuple[Stack, ...], opened: Opened) -> None:
+        self._plan = plan(stacks, opened)
+        self._stacks = {stack.id: stack for stack in stacks}
+        n_heads = sum(stack.n_layers * stack.n_heads for stack in stacks)
+        self.thumb_size = int(np.clip((THUMB_BYTES / n_heads) ** 0.5, MIN_THUMB, MAX_THUMB))
+        self.thumbs: dict[str, list[np.ndarray]] = {stack.id: [] for stack in stacks}
+        self.scores: dict[str, list[dict[str, np.ndarray]]] = {stack.id: [] for stack in stacks}
+        self.exact: dict[tuple[str, int], dict[str, np.ndarray]] = {}
+        self.coarse: dict[tuple[str, int], np.ndarray] = {}  # every head of the open layer, as bytes
+
+    def __call__(self, address: str, tensor: Any) -> Any | None:
+        found = ATTENTION.fullmatch(address)
+        if not found:
+            return tensor if address in KEPT else None
+        side, layer, kind, name = found.groups()
+        stack, array = f"{side}.{kind}", tensor.numpy()
+        if name == "pattern":
+            self.thumbs[stack].append(thumbnails(array, self.thumb_size))
+            self.scores[stack].append(head_scores(array, cross=kind == "cross"))
+        self._keep(stack, int(layer), name, array)
+        return None
+
+    def _keep(self, stack: str, layer: int, name: str, array: np.ndarray) -> None:
+        chosen = self._plan[stack]
+        heads = chosen.heads.get(layer)
+        if not heads:
+            return
+        if name == "pattern" and len(heads) < len(array) and self.thumb_size < max(array.shape[1:]):
+            self.coarse[stack, layer] = thumbnails(array[:, chosen.queries, chosen.keys], WINDOW)
+        rows = chosen.keys if name in "kv" else chosen.queries
+        part = array[heads, rows, chosen.keys] if name in MATRICES else array[heads, rows]
+        self.exact.setdefault((stack, layer), {})[name] = np.ascontiguousarray(part, dtype="<f4")
+
+    def blocks(self) -> tuple[list[dict[str, Any]], list[dict[str, Any]], list[bytes]]:
+        """(stack headers, exact headers, blocks in the order of their offsets)."""
+        out = _Blocks()
+        exact = []
+        for (stack, layer), arrays in self.exact.items():
+            chosen = self._plan[stack]
+            sent = [name for name in ARRAYS if name in arrays]
+            offset = out.add(b"".join(arrays[name].tobytes() for name in sent))
+            exact.append(
+                {
+                    "stack": stack, "layer": layer, "heads": chosen.heads[layer],
+                    "offset": offset, "arrays": sent,
+                    "q0": chosen.queries.start, "k0": chosen.keys.start,
+                    "nq": chosen.queries.stop - chosen.queries.start,
+                    "nk": chosen.keys.stop - chosen.keys.start,
+                    "coarse": self._coarse(stack, layer, out),
+                }
+            )  # fmt: skip
+        stacks = [self._stack_header(stack, out) for stack in self._stacks.values()]
+        return stacks, exact, out.parts
+
+    def _coarse(self, stack: str, layer: int, out: _Blocks) -> int | None:
+        coarse = self.coarse.get((stack, layer))
+        return None if coarse is None else out.add(coarse.tobytes())
+
+    def _stack_header(self, stack: Stack, out: _Blocks) -> dict[str, Any]:
+        thumbs = np.concatenate(self.thumbs[stack.id])  # [layer * head, query, key]
+        flat = {
+            name: np.concatenate([layer[measure] for layer in self.scores[stack.id]])
+            for name, measure in STATS.items()
+            if measure in self.scores[stack.id][0]
+        }
+        every = [
+            {name: values[head] for name, values in layer.items()}
+            for layer in self.scores[stack.id]
+            for head in range(stack.n_heads)
+        ]
+        return {
+            "id": stack.id, "title": stack.title, "layers": stack.n_layers, "heads": stack.n_heads,
+            "dHead": stack.d_head, "querySide": stack.query_side, "keySide": stack.key_side,
+            "nQuery": stack.n_query, "nKey": stack.n_key,
+            "thumbQuery": thumbs.shape[1], "thumbKey": thumbs.shape[2], "thumbs": out.add(thumbs.tobytes()),
+            "stats": {name: [round(float(v), 4) for v in values] for name, values in flat.items()},
+            "labels": [name_head(scores) for scores in every],
+        }  # fmt: skip
+
+
+class _Blocks:
+    """Byte blocks one after the other, each aligned to 8."""
+
+    def __init__(self) -> None:
+        self.parts: list[bytes] = []
+        self._length = 0
+
+    def add(self, block: bytes) -> int:
+        offset = self._length
+        padded = block + bytes(-len(block) % 8)
+        self.parts.append(padded)
+        self._length += len(padded)
+        return offset
+
+
+@dataclass(frozen=True)
+class Body:
+    """What all visitors who ask for the same get alike: a header as JSON and the blocks it points into."""
+
+    header: bytes
+    blocks: bytes
+    focus: dict[str, int]
+    unknown: list[dict[str, Any]]
+    translation: list[dict[str, Any]]
+    stacks: tuple[Stack, ...]
+    n_steps: int = 0
+    tool: str = ""
+
+    @property
+    def size(self) -> int:
+        return len(self.header) + len(self.blocks)
+
+
+def to_json(value: Any) -> bytes:
+    return json.dumps(value, separators=(",", ":"), ensure_ascii=False, allow_nan=False).encode()
+
+
+def pack(body: Body, own: dict[str, Any]) -> bytes:
+    """[uint32 length of the header, little-endian][header JSON][padding to 8][blocks]; `own` joins the
+    header.
+    """
+    text = body.header[:-1] + b"," + to_json(own)[1:]
+    return b"".join([struct.pack("<I", len(text)), text, bytes(-(4 + len(text)) % 8), body.blocks])
+
+
+def build(subject: Subject, opened: Opened) -> Body:
+    """Runs the subject; what it computed, ready to be packed."""
+    collector = Collector(subject.stacks, opened)
+    trace = subject.run(collector)
+    stacks, exact, parts = collector.blocks()
+    side = "decoder" if "decoder" in subject.tokens else "encoder"
+    antecedents, steps = subject.antecedents(trace), steps_of(subject, trace["logits"])
+    header = {
+        "tokens": subject.tokens, "scale": subject.scale,
+        "stacks": stacks, "exact": exact,
+        "steps": steps, "stepSide": side,
+        "antecedents": antecedents, **subject.extras, **subject.concluded(trace),
+    }  # fmt: skip
+    return Body(
+        to_json(header),
+        b"".join(parts),
+        _focus(antecedents) or subject.focus,
+        subject.unknown,
+        subject.extras.get("translation", []),
+        subject.stacks,
+        len(steps),
+        subject.tool,
+    )
+
+
+def _focus(antecedents: list[dict[str, Any]] | None) -> dict[str, int]:
+    """The cell worth opening first: the first pronoun and the noun that the encoder takes it for."""
+    for found in antecedents or []:
+        if found["antecedent"] is not None:
+            return {"query": found["position"], "key": found["antecedent"]}
+    return {}
+
+
+def steps_of(subject: Subject, logits: Any) -> list[dict[str, Any]]:
+    """The most probable outputs at each position, by softmax of the trace's logits; none where they are no
+    choice between names.
+    """
+    count = len(subject.names)
+    if not count:
+        return []
+    side = "decoder" if "decoder" in subject.tokens else "encoder"
+    steps: list[dict[str, Any]] = []
+    for rows in logits[: MAX_STEPS[side], :count].split(STEP_ROWS):
+        values, ids = rows.double().softmax(-1).topk(min(TOP_TOKENS, count))
+        for row_ids, row in zip(ids.tolist(), values.tolist(), strict=True):
+            top = [[subject.names[i], float(f"{v:.6g}")] for i, v in zip(row_ids, row, strict=True)]
+            steps.append({"top": top, "chosen": _chosen(subject, side, len(steps), top)})
+    return steps
+
+
+def _chosen(subject: Subject, side: str, at: int, top: list[list[Any]]) -> str | None:
+    """What a decoder goes on with after its token `at`."""
+    if side == "encoder":
+        return None
+    return subject.following[at] if at < len(subject.following) else str(top[0][0])

@@ -1,0 +1,82 @@
+"""What Explore offers with a trained model: to mask words, or to let it go on writing."""
+
+from __future__ import annotations
+
+import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
+
+from pages.explore import controls
+from pages.shared import cache
+
+MASK = "[MASK]"
+MOST_WORDS = 60
+MOST_NEW = 100
+
+
+def tool(name: str, beside: DeltaGenerator) -> None:
+    """Draws the tool of `Subject.tool`; "" is none. `beside`: the narrow column beside the figure."""
+    if name == "mask":
+        _masks()
+    elif name == "continue":
+        with beside:
+            _continuation()
+
+
+def _masks() -> None:
+    """The words of the text: a click masks one, another shows it again."""
+    words = st.session_state.text.split()[:MOST_WORDS]
+    hidden = _hidden()
+    st.session_state.masked = [at for at, word in enumerate(words) if word == MASK]
+    st.pills(
+        "Click a word to mask it; what the model would write there is in the Output view.",
+        range(len(words)),
+        selection_mode="multi",
+        wrap=True,
+        key="masked",
+        format_func=lambda at: hidden.get(at, words[at]) if at < len(words) else "",
+        on_change=_mask,
+    )
+
+
+def _hidden() -> dict[int, str]:
+    """The words behind the masks of the text that is shown, by place; a typed [MASK] hides none."""
+    kept = st.session_state.get("hidden_words", {})
+    return kept.get("words", {}) if kept.get("text") == st.session_state.text else {}
+
+
+def _mask() -> None:
+    words, hidden = st.session_state.text.split(), _hidden()
+    chosen = set(st.session_state.masked)
+    hidden |= {at: word for at, word in enumerate(words) if at in chosen and word != MASK}
+    shown = [hidden.get(at, word) for at, word in enumerate(words)]
+    text = " ".join(MASK if at in chosen else word for at, word in enumerate(shown))
+    st.session_state.text = text
+    st.session_state.hidden_words = {"text": text, "words": hidden}
+
+
+def _continuation() -> None:
+    """Lets the model write on; what it wrote joins the text, of which the end is kept that it can read."""
+    st.slider(
+        "Temperature", 0.0, 2.0, 0.8, 0.1, key="temperature",
+        help="Logits are divided by it before the softmax; 0: always the most probable next token",
+    )  # fmt: skip
+    st.slider("Tokens to write", 1, MOST_NEW, 40, key="n_new", help="At most half of what the model can read")
+    st.button("Continue", on_click=_continue, width="stretch")
+
+
+def _continue() -> None:
+    session = st.session_state
+    session.n_drawn = session.get("n_drawn", -1) + 1
+    model, text, most = session.model, session.text, session.n_new
+    chance = {"temperature": session.temperature, "seed": session.n_drawn}
+
+    def write() -> str:
+        lm = cache.trained(model)
+        at_once = max(1, lm.config.max_len // 2)  # the other half is what it goes on from
+        more = lm.generate(text, max_new_tokens=min(most, at_once), **chance)
+        return lm.fitted(text, more)
+
+    try:
+        controls.say(cache.on_worker(write))
+    except ValueError as error:
+        session.link_problems = [str(error)]

@@ -1,0 +1,117 @@
+"""Part 4: where the dot product comes from."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import streamlit as st
+
+from models.lessons.attention import examples
+from pages.lab import session
+from pages.lab.attention.inputs import Inputs
+from pages.lab.attention.names import names
+from pages.lab.lesson import Lesson, Question, Shape, Try
+from viz_core.boards import Board, Matrix, Panel
+
+_TASTES = tuple(examples.VIEWERS.values())
+TRIES = (
+    Try("Ana falls for romance", {"tastes": ((2.0, 3.0, 0.0), *_TASTES[1:])}),
+    Try("Three times keener", {"tastes": tuple(tuple(3 * taste for taste in row) for row in _TASTES)}),
+    Try("Dev likes nothing", {"tastes": (*_TASTES[:3], (0.0, 0.0, 0.0))}),
+)
+
+
+def lesson(inputs: Inputs) -> Lesson:
+    from models.lessons.attention import films
+    from models.lessons.attention.inputs import embeddings
+
+    viewers = names(inputs.viewers, "viewers", separator=",")
+    titles = names(inputs.films, "films", separator=",")
+    tastes, features = embeddings(viewers, inputs.tastes), embeddings(titles, inputs.features)
+    result = films.recommend(tastes, features)
+    best = films.best(result["dots"])
+    dots, pattern, z = (result[name].numpy() for name in ("dots", "pattern", "z"))
+    asked: dict[str, Any] = {"rows": viewers, "row_axis": "query"}
+    found: dict[str, Any] = {"columns": titles, "column_axis": "key"}
+    described: dict[str, Any] = {"columns": examples.FEATURES, "column_axis": "feature"}
+    given: list[Panel] = [
+        Matrix(title="viewers: Q", values=tastes.numpy(), role="query", edit="tastes", **asked, **described),
+        Matrix(
+            title="films: K", values=features.numpy(), role="key", edit="features",
+            rows=titles, row_axis="key", **described,
+        ),
+    ]  # fmt: skip
+    computed: list[Panel] = [
+        Matrix(title="dot products: Q Kᵀ", values=dots, digits=1, marked=best.numpy(), **asked, **found),
+        Matrix(title="pattern: softmax", values=pattern, scale="weights", **asked, **found),
+        Matrix(title="Z: pattern K", values=z, **asked, **described),
+    ]
+    first = [titles[at] for at in best[0].nonzero()[:, 0].tolist()]
+    terms = " + ".join(
+        f"({t:g})·({f:g})" for t, f in zip(tastes[0], features[int(dots[0].argmax())], strict=True)
+    )
+    notice = (
+        f"{viewers[0]} should watch **{' or '.join(first)}**: {terms} = **{dots[0].max():g}**, "
+        f"and attention would give it {pattern[0].max():.2f} of its weight."
+    )
+    n_viewers, n_films = dots.shape
+    n_features = len(examples.FEATURES)
+    return Lesson(
+        see="Each viewer is a row of tastes, each film a row of features. Multiply feature by feature and "
+        "add up: the **dot product** says how well they fit. Outlined: each viewer's best film.",
+        board=Board(rows=[given, computed], notice=notice),
+        formula=r"\text{fit} = \q{q} \cdot \k{k} = \sum_c \q{q}_c\, \k{k}_c \qquad "
+        r"Z = \operatorname{softmax}(\q{Q} \k{K}^\top)\, \k{K}",
+        sizes=rf"{n_viewers} \text{{ viewers}},\; {n_films} \text{{ films}},\; d_k = {n_features}",
+        shapes=[
+            Shape(r"\q{Q}", "viewer feature", (n_viewers, n_features)),
+            Shape(r"\k{K}", "film feature", (n_films, n_features)),
+            Shape(r"\text{dots}", "viewer film", (n_viewers, n_films)),
+            Shape(r"\text{pattern}", "viewer film", (n_viewers, n_films)),
+            Shape("Z", "viewer feature", (n_viewers, n_features)),
+        ],
+        code=[films.recommend, films.best],
+    )
+
+
+def controls() -> None:
+    st.markdown("Change a number in the tables: likes above 0, dislikes below.")
+    st.text_input("Viewers", key=session.key("attention", "viewers"))
+    st.text_area("Films", key=session.key("attention", "films"))
+
+
+def questions() -> tuple[Question, ...]:
+    import torch
+
+    from models.lessons.attention import films
+    from models.lessons.attention import questions as facts
+
+    tastes = torch.tensor(_TASTES)
+    titles = torch.tensor(tuple(examples.FILMS.values()))
+    usual, keen = films.recommend(tastes, titles), facts.keener_viewers(tastes, titles, 3)
+    same = torch.equal(films.best(usual["dots"]), films.best(keen["dots"]))
+    before, after = (result["pattern"][3].max().item() for result in (usual, keen))
+    bored = films.recommend(torch.zeros(1, 3), titles)["pattern"][0]
+    bo, letter = _TASTES[1][0], examples.FILMS["One Last Letter"][0]  # action
+    return (
+        Question(
+            "Everybody's tastes become three times as strong. What happens?",
+            ("other films are best", "same films, weights less even", "nothing at all"),
+            1 if same and after > before else 0,
+            f"All dot products triple: the order stays, and Dev's best film goes from {before:.2f} to "
+            f"{after:.2f} of the weight.",
+        ),
+        Question(
+            "A viewer has 0 for every feature. Where does attention look?",
+            ("nowhere", "at all films alike", "at the first film"),
+            1,
+            f"Every dot product is 0, and softmax gives each of {len(bored)} films {bored[0]:.2f}.",
+        ),
+        Question(
+            f"Action is {bo:g} for Bo and {letter:g} for One Last Letter. What does it add to their dot "
+            "product?",
+            ("something negative", "nothing", "something positive"),
+            2 if bo * letter > 0 else 0,
+            f"({bo:g}) · ({letter:g}) = {bo * letter:g}: what both are against brings them together.",
+        ),
+    )

@@ -1,0 +1,130 @@
+"""Part 3: attention does not know the order of its tokens."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import streamlit as st
+
+from models.lessons.attention import examples
+from pages.lab import session
+from pages.lab.attention.inputs import Inputs
+from pages.lab.lesson import Lesson, Question, Shape, Try
+from viz_core.boards import Board, Matrix, Panel
+
+if TYPE_CHECKING:
+    from models.lessons.attention.order import Comparison
+
+TRIES = (
+    Try("Read it backwards", {"sentence": examples.SENTENCE, "reordered": "man the bites dog the"}),
+    Try("Move one word", {"sentence": examples.SENTENCE, "reordered": "bites the dog the man"}),
+    Try("Keep the order", {"sentence": examples.SENTENCE, "reordered": examples.SENTENCE}),
+)
+
+
+def lesson(inputs: Inputs) -> Lesson:
+    from models.lessons.attention import order
+
+    words = inputs.sentence.split()
+    new = order.order_of(words, inputs.reordered.split())
+    plain, placed = (
+        order.compare(words, new, positions=positions, seed=inputs.order_seed)
+        for positions in ("none", "sinusoidal")
+    )
+    board = Board(
+        rows=[_row("no positions", words, new, plain), _row("with positions", words, new, placed)],
+        notice=_notice(new, plain.largest, placed.largest),
+    )
+    n_words, d_model = plain.original.shape
+    return Lesson(
+        see="An encoder of 2 layers reads a sentence, then the same words in another order: one row of "
+        "outputs for each word. Above without positions, below with sinusoidal positions added.",
+        board=board,
+        formula=r"f(P X) = P f(X) \quad\text{for every reordering } P",
+        sizes=rf"n = {n_words} \text{{ words}},\; d_\text{{model}} = {d_model}",
+        shapes=[
+            Shape("X", "token channel", (n_words, d_model)),
+            Shape("P", "place token", (n_words, n_words)),
+            Shape("f(X)", "token channel", (n_words, d_model)),
+        ],
+        code=[order.compare, order.encoder, order.outputs],
+    )
+
+
+def _row(label: str, words: Sequence[str], new: Sequence[int], found: Comparison) -> list[Panel]:
+    """Outputs in both orders, and how far each word's output moved."""
+    reach = float(found.original.abs().max())
+    moved = found.difference.amax(dim=1, keepdim=True)
+    return [
+        Matrix(
+            title=f"outputs, {label}", values=found.original.numpy(), reach=reach,
+            rows=words, row_axis="token", column_axis="channel",
+        ),
+        Matrix(
+            title=f"reordered, {label}", values=found.reordered.numpy(), reach=reach,
+            rows=[words[at] for at in new], row_axis="place", column_axis="channel",
+        ),
+        Matrix(title=f"difference, {label}", values=moved.numpy(), reach=reach, rows=words, row_axis="token"),
+    ]  # fmt: skip
+
+
+def _notice(new: Sequence[int], plain: float, placed: float) -> str:
+    if list(new) == sorted(new):
+        return "The order is the same, and so is every output. Change the order."
+    return (
+        f"Without positions the outputs only change places: they differ by **{_tiny(plain)}**, which is "
+        f"rounding. With positions they differ by up to **{placed:.2f}**."
+    )
+
+
+def _tiny(value: float) -> str:
+    """As the cells write it: 2.4e−7."""
+    return f"{value:.1e}".replace("e-0", "e−") if value else "0"
+
+
+def controls() -> None:
+    st.text_input("Sentence", key=session.key("attention", "sentence"), on_change=_backwards)
+    st.text_input("The same words in another order", key=session.key("attention", "reordered"))
+    st.number_input("Seed of the weights", 0, 999, key=session.key("attention", "order_seed"))
+
+
+def _backwards() -> None:
+    """A new sentence needs a new order: its own words backwards."""
+    words = st.session_state[session.key("attention", "sentence")].split()
+    session.put("attention", {"reordered": " ".join(reversed(words))})
+
+
+def questions() -> tuple[Question, ...]:
+    from models.lessons.attention import order
+
+    words = examples.SENTENCE.split()
+    swapped = order.order_of(words, examples.REORDERED.split())
+    plain, placed = (
+        order.compare(words, swapped, positions=positions) for positions in ("none", "sinusoidal")
+    )
+    bites = words.index("bites")
+    still = [bool(found.difference[bites].max() < 1e-5) for found in (plain, placed)]
+    twins = float((plain.original[0] - plain.original[3]).abs().max())
+    return (
+        Question(
+            "Without positions, “dog” and “man” swap places. What becomes of the output of “bites”?",
+            ("it changes", "it stays the same"),
+            int(still[0]),
+            f"It differs by {_tiny(plain.difference[bites].max().item())}: a weighted sum does not care in "
+            "which order it is summed. Who bites whom is lost.",
+        ),
+        Question(
+            "And with positions, at the same place as before?",
+            ("it changes", "it stays the same"),
+            int(still[1]),
+            f"It differs by {placed.difference[bites].max():.2f}: “dog” at place 2 and “dog” at place 5 have "
+            "different embeddings now.",
+        ),
+        Question(
+            "Without positions: how do the outputs of the two “the” differ?",
+            ("not at all", "each is about its own noun"),
+            0 if twins < 1e-5 else 1,
+            f"They differ by {_tiny(twins)}: same embedding, same words around them, so the same output.",
+        ),
+    )

@@ -1,0 +1,127 @@
+"""Part 1: from the simplest attention to the Transformer's, one change at a time."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import streamlit as st
+
+from models.lessons.attention import examples
+from pages.lab import session
+from pages.lab.attention.inputs import STEPS, Inputs
+from pages.lab.attention.names import names
+from pages.lab.lesson import Lesson, Question, Shape, Try
+from viz_core.boards import Board
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+_ROWS = tuple(examples.TOKENS.values())
+_LONG_ANIMAL = (3.0, 0.0, 0.0, 1.0)
+
+TRIES = (
+    Try("Make “animal” longer", {"step": "free", "X": (_LONG_ANIMAL, *_ROWS[1:])}),
+    Try("Let “it” ask", {"step": "v5", "matrices": "by hand"}),
+    Try("Two heads, two reasons", {"step": "v6", "matrices": "by hand", "n_heads": 2}),
+)
+
+
+def lesson(inputs: Inputs) -> Lesson:
+    from models.lessons.attention import evolution, steps
+    from models.lessons.attention.inputs import embeddings
+    from models.lessons.attention.inputs import inputs as given
+    from pages.lab.attention.step_board import StepBoard
+    from pages.lab.attention.step_notice import notice
+
+    words, asking = names(inputs.tokens, "words"), names(inputs.queries, "words that ask")
+    seed = inputs.seed if inputs.matrices == "random" else None
+    tensors = given(embeddings(words, inputs.X), embeddings(asking, inputs.Q), seed)
+    index = list(STEPS).index(inputs.step)
+    step = evolution.STEPS[index]
+    before, now = (
+        evolution.compute(evolution.STEPS[at], tensors, n_heads=inputs.n_heads)
+        for at in (max(index - 1, 0), index)
+    )
+    rows = StepBoard(index, tensors | now, words, asking).rows()
+    return Lesson(
+        see=f"**{STEPS[step.key]}** ({step.source}). {step.change}",
+        board=Board(rows=rows, notice=notice(step.key, now, before, words, asking)),
+        formula=step.formula,
+        sizes=_sizes(now),
+        shapes=[_shape(name, step.axes[name], tensor) for name, tensor in now.items()],
+        code=[step.run, steps.split] if step.run is steps.multi_head else [step.run],
+    )
+
+
+def _shape(name: str, axes: str, tensor: Tensor) -> Shape:
+    letter, _, index = name.partition("_")
+    return Shape(rf"{letter}_{{\text{{{index}}}}}" if index else _latex(name), axes, tuple(tensor.shape))
+
+
+def _latex(name: str) -> str:
+    return name if len(name) == 1 else rf"\text{{{name}}}"
+
+
+def _sizes(tensors: dict[str, Tensor]) -> str:
+    n_tokens, n_channels = tensors["X"].shape
+    sizes = rf"n = {n_tokens} \text{{ tokens}},\; d_k = {n_channels}"
+    if "Q_heads" in tensors:
+        n_heads, _, d_head = tensors["Q_heads"].shape
+        return rf"n = {n_tokens} \text{{ tokens}},\; H = {n_heads},\; d_\text{{head}} = {d_head}"
+    if "Q" in tensors:
+        sizes += rf",\; {len(tensors['Q'])} \text{{ queries}}"
+    return sizes
+
+
+def controls() -> None:
+    keys = list(STEPS)
+    now = keys.index(st.session_state[session.key("attention", "step")])
+    before, after = st.columns(2)
+    for place, label, to in ((before, "‹ back", now - 1), (after, "next ›", now + 1)):
+        place.button(
+            label, disabled=not 0 <= to < len(keys), width="stretch",
+            on_click=session.put, args=("attention", {"step": keys[to % len(keys)]}),
+        )  # fmt: skip
+    st.radio("Step", keys, format_func=STEPS.__getitem__, key=session.key("attention", "step"))
+    with st.popover("Words and matrices", width="stretch"):
+        st.text_input("Words", key=session.key("attention", "tokens"))
+        st.text_input("Words that ask (v0 to v4)", key=session.key("attention", "queries"))
+        st.segmented_control(
+            "Matrices", ["by hand", "random"], required=True, key=session.key("attention", "matrices")
+        )
+        st.number_input("Seed of random matrices", 0, 999, key=session.key("attention", "seed"))
+    st.segmented_control(
+        "Heads (v6)", examples.N_HEADS, required=True, key=session.key("attention", "n_heads")
+    )
+
+
+def questions() -> tuple[Question, ...]:
+    from models.lessons.attention import questions as facts
+    from models.lessons.attention.inputs import embeddings
+
+    one, four = facts.n_parameters(4, 1), facts.n_parameters(4, 4)
+    same = facts.same_embedding_everywhere(4, seed=0)
+    X = embeddings(list(examples.TOKENS), list(examples.TOKENS.values()))
+    animal, it = list(examples.TOKENS).index("animal"), list(examples.TOKENS).index("it")
+    before, after = (facts.longer_token(X, animal, factor)[it, animal].item() for factor in (1, 2))
+    return (
+        Question(
+            "Multi-head attention, 4 channels. How many numbers are there to learn with 4 heads, "
+            "if 1 head has " + f"{one}?",
+            (f"{four // 4}", f"{four}", f"{four * 4}"),
+            1,
+            f"The matrices are cut, not copied: {four} with 4 heads, {one} with 1.",
+        ),
+        Question(
+            "Four words have the same embedding. Which weights does self-attention give, with any matrices?",
+            ("all on one word", "the same to all", "it depends on the matrices"),
+            1,
+            f"Equal keys get equal scores: every weight is {same[0, 0]:.2f}, whatever the matrices.",
+        ),
+        Question(
+            "No parameters: “animal” becomes twice as long. What does “it” do?",
+            ("look at it more", "look at it less", "no change"),
+            0 if after > before else 1,
+            f"A longer vector has larger dot products: the weight goes from {before:.2f} to {after:.2f}.",
+        ),
+    )

@@ -1,0 +1,116 @@
+"""A layer as a diagram whose boxes are the points of a walk, and what to notice at each."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from pages.shared.wording import numbered
+from viz_core.boards import Diagram, Node
+
+if TYPE_CHECKING:
+    from models import ModelConfig
+    from models.lessons.block.flow import Vectors, Walk
+
+LABELS = {
+    "stream": "x enters", "norm": "norm", "attention": "attention", "add": "add",
+    "feed-forward": "feed-forward",
+}  # fmt: skip
+STREAM, BRANCH = 1, 0
+
+
+def names(walked: Walk) -> list[str]:
+    """A name for each point: attention, add 1, norm 2."""
+    return numbered([LABELS[point.kind] for point in walked.points])
+
+
+def diagram(walked: Walk, config: ModelConfig) -> Diagram:
+    """The stream below, what is computed from it above; the present point is lit, a press leads to others."""
+    from models.lessons.block.flow import mean_length
+
+    n, rows = len(walked.points), _rows(walked, config)
+    nodes = [
+        Node(
+            id=str(at), label=name, note=f"‖x‖ = {mean_length(point.x):.1f}", column=at, row=rows[at],
+            frame=at,
+        )
+        for at, (name, point) in enumerate(zip(names(walked), walked.points, strict=True))
+    ]  # fmt: skip
+    return Diagram(
+        nodes=nodes,
+        edges=[(str(at), str(to)) for at, to in _edges(walked, rows)],
+        levels=np.where(np.eye(n, dtype=bool), 3, 2),
+    )
+
+
+def _rows(walked: Walk, config: ModelConfig) -> list[int]:
+    """Branches stand above the stream; without residual there is but one line."""
+    if not config.residual:
+        return [BRANCH] * len(walked.points)
+    branch = {"attention", "feed-forward", *(("norm",) if config.norm == "pre" else ())}
+    return [BRANCH if point.kind in branch else STREAM for point in walked.points]
+
+
+def _edges(walked: Walk, rows: list[int]) -> list[tuple[int, int]]:
+    """Each point comes from the one before; an add also from where its branch left the stream."""
+    edges, left = [], 0
+    for at in range(1, len(walked.points)):
+        edges.append((at - 1, at))
+        if walked.points[at].kind == "add":
+            edges.append((left, at))
+        if rows[at] == STREAM:
+            left = at
+    return edges
+
+
+def notices(walked: Walk, config: ModelConfig, entering: str) -> list[str]:
+    """One sentence a point, with its numbers; `entering` says what x is."""
+    later = [_notice(walked, at, config) for at in range(1, len(walked.points))]
+    return [_entering(walked.points[0].x, entering), *later]
+
+
+def _entering(x: Vectors, entering: str) -> str:
+    from models.lessons.block.flow import mean_length
+
+    return (
+        f"What enters is {entering}: a vector of {x.shape[1]} channels a token, on average "
+        f"**{mean_length(x):.1f}** long. Every box to the right keeps this shape, so layers can be stacked."
+    )
+
+
+def _notice(walked: Walk, at: int, config: ModelConfig) -> str:
+    from models.lessons.block.flow import mean_length, share_of_zeros, token_statistics
+
+    x, kind = walked.points[at].x, walked.points[at].kind
+    length = mean_length(x)
+    before = mean_length(walked.points[at - 1].x)
+    if kind == "norm":
+        _, deviation, _ = token_statistics(x).mean(dim=0).tolist()
+        lengths = x.norm(dim=-1)
+        how = "for every one" if lengths.max() - lengths.min() < 0.1 else "on average: its gains are trained"
+        return (
+            f"The norm looks at one row at a time, whose length was {before:.1f} on average: now a "
+            f"deviation of **{deviation:.2f}** and a length of **{length:.1f}** {how}."
+        )
+    if kind == "add":
+        left = next(
+            start for start, end in _edges(walked, _rows(walked, config)) if end == at and start != at - 1
+        )
+        kept = mean_length(walked.points[left].x)
+        return (
+            f"The sum keeps what was there ({kept:.1f} long) and adds {before:.1f}: now **{length:.1f}**. A "
+            "gradient passes an add unchanged, whatever the branch does to it."
+        )
+    alone = "" if config.residual else " Without residual, this **replaces** what came in."
+    if kind == "attention":
+        return (
+            f"Attention writes vectors **{length:.1f}** long, the only place where tokens exchange "
+            f"anything; it read vectors {before:.1f} long.{alone}"
+        )
+    zeros = share_of_zeros(walked.hidden) if walked.hidden is not None else 0.0
+    return (
+        f"The feed-forward treats each token alone: {x.shape[1]} → {config.ff_size} → {x.shape[1]} channels; "
+        f"{config.activation} leaves **{zeros:.0%}** of the hidden layer at 0, and what is written is "
+        f"**{length:.1f}** long.{alone}"
+    )

@@ -1,0 +1,214 @@
+"""Part 1: through one layer, point by point."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, cast
+
+import numpy as np
+import streamlit as st
+
+from pages.lab.block import drawing, switches
+from pages.lab.block.inputs import MAX_WORDS, SUBJECTS, Inputs
+from pages.lab.lesson import Lesson, Question, Shape, Try
+from pages.lab.session import key
+from pages.shared import cache
+from pages.shared.wording import numbered
+from viz_core.boards import Board, Fact, Facts, Matrix, Scrub
+
+if TYPE_CHECKING:
+    from models import ModelConfig
+    from models.lessons.block.flow import Block, Walk
+
+FIELDS = ("text", "subject", *switches.FIELDS, "point")
+D_MODEL, N_HEADS = 32, 4
+SEE = (
+    "One layer, and the sentence's vectors on their way through it. **Press a box, or drag the slider:** "
+    "below stands the tensor at that point, a row a token, with each row's mean, deviation and length; "
+    "beside it, the feed-forward's hidden layer. $\\lVert x\\rVert$ in a box is the vectors' mean length."
+)
+ENTERING = {
+    "random": "embedding plus position", "layer0": "embedding plus position", "layer1": "what layer 0 leaves",
+}  # fmt: skip
+RANDOM = {"subject": "random", **switches.USUAL}
+TRIES = (
+    Try("the paper's post-norm", {**RANDOM, "norm": "post", "point": 3}),
+    Try("no residual", {**RANDOM, "residual": False, "point": 4}),
+    Try("a trained layer", {"subject": "layer1", "point": 6}),
+)
+
+
+def lesson(inputs: Inputs) -> Lesson:
+    from models.engine.layers import FeedForward, Layer
+    from models.lessons.block import flow
+
+    block, config = _block(inputs)
+    walked = flow.walk(block.layer, block.x)
+    n, d_model = block.x.shape
+    return Lesson(
+        see=SEE,
+        board=Board(
+            rows=[
+                [drawing.diagram(walked, config)],
+                [_tensor(block, walked), *_hidden(block, walked, config)],
+                [_statistics(block, walked), _facts(walked, config)],
+            ],
+            notice=drawing.notices(walked, config, ENTERING[inputs.subject]),
+            scrub=Scrub(
+                field="point", label="point", speed=1.2, values=np.arange(len(walked.points)),
+                words=drawing.names(walked),
+            ),
+        ),
+        formula=_formula(config),
+        sizes=rf"n={n},\; d_{{model}}={d_model}"
+        + (rf",\; d_{{ff}}={config.ff_size}" if config.feed_forward else ""),
+        shapes=(
+            Shape("x", "token, d_model (at every point of the stream)", (n, d_model)),
+            Shape(r"\mathrm{attention}(x)", "token, d_model", (n, d_model)),
+            Shape(r"\mu,\;\sigma", "token", (n,)),
+            *(
+                (
+                    Shape("W_1", "d_model, d_ff", (d_model, config.ff_size)),
+                    Shape("h", "token, d_ff", (n, config.ff_size)),
+                    Shape("W_2", "d_ff, d_model", (config.ff_size, d_model)),
+                )
+                if config.feed_forward
+                else ()
+            ),
+        ),
+        code=(flow.walk, flow.sublayer, Layer.forward, Layer._before, Layer._after, FeedForward.forward),
+    )  # fmt: skip
+
+
+def controls() -> None:
+    st.text_input("Sentence", key=key("block", "text"))
+    st.selectbox("Layer", list(SUBJECTS), key=key("block", "subject"), format_func=SUBJECTS.__getitem__)
+    if st.session_state[key("block", "subject")] == "random":
+        switches.switches()
+    else:
+        st.caption(
+            "Trained with pre-norm, residual connections, relu and d_ff = 4 × d_model: its weights fit no "
+            "other switches."
+        )
+
+
+def _block(inputs: Inputs) -> tuple[Block, ModelConfig]:
+    """The layer that the inputs choose, with the sentence before it; ValueError where it cannot be read."""
+    from models import ModelConfig, UntrainedModel
+    from models.lessons.block.flow import of_translator, of_untrained
+
+    words = inputs.text.split()
+    if not words:
+        raise ValueError("The sentence is empty; type at least one word.")
+    if len(words) > MAX_WORDS:
+        raise ValueError(
+            f"The sentence has {len(words)} words; this page draws at most {MAX_WORDS}; "
+            f"remove {len(words) - MAX_WORDS}."
+        )
+    if inputs.subject != "random":
+        translator = cache.translator()
+        return of_translator(translator, inputs.text, int(inputs.subject[-1])), translator.config
+    config = ModelConfig(
+        kind="encoder-only", n_layers=1, n_heads=N_HEADS, d_model=D_MODEL, d_ff=D_MODEL * inputs.ff or None,
+        vocab_size=MAX_WORDS + 1, max_len=MAX_WORDS + UntrainedModel.PADDING, residual=inputs.residual,
+        norm=cast(Any, inputs.norm), feed_forward=inputs.ff > 0, activation=cast(Any, inputs.activation),
+    )  # fmt: skip
+    return of_untrained(UntrainedModel(config, seed=inputs.seed), inputs.text), config
+
+
+def _tensor(block: Block, walked: Walk) -> Matrix:
+    """[frame, token, channel]."""
+    return Matrix(
+        title="the tensor at this point", values=np.stack([point.x.numpy() for point in walked.points]),
+        rows=numbered(block.tokens), row_axis="token", column_axis="channel", picture=True,
+    )  # fmt: skip
+
+
+def _hidden(block: Block, walked: Walk, config: ModelConfig) -> list[Matrix]:
+    if walked.hidden is None:
+        return []
+    return [
+        Matrix(
+            title=f"the feed-forward's hidden layer, after {config.activation}",
+            values=walked.hidden.numpy(), rows=numbered(block.tokens), row_axis="token",
+            column_axis="hidden unit", picture=True,
+        )
+    ]  # fmt: skip
+
+
+def _statistics(block: Block, walked: Walk) -> Matrix:
+    """[frame, 3, token]."""
+    from models.lessons.block.flow import token_statistics
+
+    return Matrix(
+        title="each token's channels at this point",
+        values=np.stack([token_statistics(point.x).T.numpy() for point in walked.points]), scale="plain",
+        digits=1, rows=("mean", "deviation", "length"), columns=numbered(block.tokens),
+        column_axis="token",
+    )  # fmt: skip
+
+
+def _facts(walked: Walk, config: ModelConfig) -> Facts:
+    from models.lessons.block.flow import mean_length, share_of_zeros
+
+    lengths = np.array([mean_length(point.x) for point in walked.points])
+    facts = [Fact(label="mean length here", values=lengths)]
+    if walked.hidden is not None:
+        zeros = share_of_zeros(walked.hidden)
+        facts.append(
+            Fact(label=f"of the hidden layer's {config.ff_size} units, exactly 0", values=f"{zeros:.0%}")
+        )
+    return Facts(facts=facts)
+
+
+def _formula(config: ModelConfig) -> str:
+    """x' = x + f(norm(x)), norm(x + f(x)), or what the switches leave of it."""
+    lines = []
+    for name, f in (("x'", r"\mathrm{attention}"), ("x''", r"\mathrm{FFN}"))[: 1 + config.feed_forward]:
+        x = name[:-1]
+        plus = f"{x}+" if config.residual else ""
+        right = {
+            "pre": rf"{plus}{f}(\mathrm{{LN}}({x}))",
+            "post": rf"\mathrm{{LN}}({plus}{f}({x}))",
+            "none": rf"{plus}{f}({x})",
+        }[config.norm]
+        lines.append(f"{name}={right}")
+    below = [r"\mathrm{LN}(x)=\gamma\,\frac{x-\mu}{\sqrt{\sigma^2+\epsilon}}+\beta"] * (config.norm != "none")
+    if config.feed_forward:
+        below.append(rf"\mathrm{{FFN}}(x)=h\,W_2+b_2,\; h=\mathrm{{{config.activation}}}(x\,W_1+b_1)")
+    return r"\begin{gathered}" + r"\\".join([*lines, *below]) + r"\end{gathered}"
+
+
+def questions() -> tuple[Question, ...]:
+    from models.lessons.block.flow import mean_length, share_of_zeros, token_statistics, walk
+
+    pre, post, bare = (
+        walk((made := _block(Inputs(**fields))[0]).layer, made.x)
+        for fields in ({}, {"norm": "post"}, {"norm": "post", "residual": False})
+    )
+    zeros = share_of_zeros(cast(Any, pre.hidden))
+    start, end = mean_length(pre.points[0].x), mean_length(pre.points[-1].x)
+    after = token_statistics(post.points[-1].x)
+    shares = ("none", "about a tenth", "about half")
+    return (
+        Question(
+            "Random weights and relu: how much of the feed-forward's hidden layer is exactly 0?",
+            shares,
+            0 if zeros == 0 else 1 if zeros < 0.2 else 2,
+            f"{zeros:.0%}: sums of random products are as often below 0 as above, and relu cuts off what is "
+            "below. gelu bends instead, and leaves next to nothing at exactly 0.",
+        ),
+        Question(
+            "Pre-norm and random weights. Through the layer the vectors on the stream become …",
+            ("longer", "shorter", "exactly as long as before"),
+            0 if end > start * 1.05 else 1 if end < start * 0.95 else 2,
+            f"The mean length goes from {start:.1f} to {end:.1f}: with pre-norm the norms stand on the "
+            "branches, and the stream itself only ever has something added.",
+        ),
+        Question(
+            "Post-norm with d_model = 32 and a norm not yet trained: how long is a vector that leaves?",
+            ("1", "√32 = 5.7", "as long as it came"),
+            [1, 32**0.5].index(min((1, 32**0.5), key=lambda size: abs(size - after[:, 2].mean().item()))),
+            f"{after[:, 2].mean():.2f}: mean 0 and deviation 1 over 32 channels make √(32 · 1²), for every "
+            f"token, whatever came in. Without residual it is {mean_length(bare.points[-1].x):.2f} as well.",
+        ),
+    )

@@ -1,0 +1,203 @@
+"""Part 4: a trained model's residual stream, read by its output layer after every layer."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from typing import TYPE_CHECKING
+
+import numpy as np
+import streamlit as st
+
+from pages.lab.block.inputs import HIDDEN, MAX_POSITIONS, PROMPT, READERS, Inputs
+from pages.lab.lesson import Lesson, Question, Shape, Try
+from pages.lab.session import key
+from pages.shared import cache
+from viz_core.boards import Bars, Board, Matrix, Scrub
+from viz_core.labels import tick_labels, visible
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+    from models.lessons.block.lens import Read
+    from models.zoo.trained import TrainedModel
+
+FIELDS = ("reader", "prompt", "hidden", "at")
+SEE = (
+    "A trained model reads a text. After **every** layer, the residual stream is handed to the last norm "
+    "and the output layer, as if the stack ended there: each cell shows the likeliest {answer}, coloured by "
+    "its probability. **Drag the slider to a position** for the numbers below."
+)
+ANSWERS = {"shakespeare": "next letter", "masked": "word"}
+TRIES = (
+    Try("the middle of a word", {"reader": "shakespeare", "prompt": PROMPT, "at": 8}),
+    Try("after a blank", {"reader": "shakespeare", "prompt": PROMPT, "at": 10}),
+    Try("a hidden word", {"reader": "masked", "hidden": HIDDEN, "at": 7}),
+)
+
+
+def lesson(inputs: Inputs) -> Lesson:
+    from models.lessons.block import lens
+
+    model, read = _read(inputs)
+    levels, n, n_words = read.logits.shape
+    d_model = model.config.d_model
+    return Lesson(
+        see=SEE.format(answer=ANSWERS[inputs.reader]),
+        board=Board(
+            rows=[[_answers(read)], *_bars(read)],
+            notice=_notices(read, model.config.tied_embeddings),
+            scrub=Scrub(
+                field="at", label="position", values=np.arange(n), speed=2,
+                words=[f"“{name}”" for name in tick_labels(read.tokens, escaped=False)],
+            ),
+        ),
+        formula=(
+            r"\begin{gathered}p_l=\mathrm{softmax}\!\left(\mathrm{LN}_{\text{last}}(x_l)\,W_U\right)\\"
+            r"\mathrm{KL}(p_L\,\Vert\,p_l)=\sum_w p_L(w)\,\ln\frac{p_L(w)}{p_l(w)}\end{gathered}"
+        ),
+        sizes=rf"L={levels - 1},\; n={n},\; d_{{model}}={d_model},\; \text{{words}}={n_words}",
+        shapes=(
+            Shape("x_l", "level, position, d_model", (levels, n, d_model)),
+            Shape("W_U", "d_model, word", (d_model, n_words)),
+            Shape("p_l", "level, position, word", (levels, n, n_words)),
+            Shape(r"\mathrm{KL}", "level, position", (levels, n)),
+        ),
+        code=(
+            lens.read, lens.last_norm, lens.answers, lens.probability_of, lens.rank_of, lens.entropy,
+            lens.divergence,
+        ),
+    )  # fmt: skip
+
+
+def controls() -> None:
+    st.selectbox("Model", list(READERS), key=key("block", "reader"), format_func=READERS.__getitem__)
+    if st.session_state[key("block", "reader")] == "shakespeare":
+        st.text_input("Text", key=key("block", "prompt"), help="The model says what follows each letter")
+    else:
+        st.text_input("Text", key=key("block", "hidden"), help="The model says which word [MASK] hides")
+
+
+def _read(inputs: Inputs) -> tuple[TrainedModel, Read]:
+    """The text under the lens; ValueError with a sentence for one that the model or the page cannot take."""
+    from models.lessons.block import lens
+
+    model = cache.trained(inputs.reader)
+    text = inputs.prompt if inputs.reader == "shakespeare" else inputs.hidden
+    if not text.strip():
+        raise ValueError("The text is empty; type at least one word.")
+    read = lens.read(model, text)
+    if len(read.tokens) > MAX_POSITIONS:
+        over = len(read.tokens) - MAX_POSITIONS
+        raise ValueError(
+            f"The text has {len(read.tokens)} positions; this page draws at most {MAX_POSITIONS}; "
+            f"shorten it by {over}."
+        )
+    return model, read
+
+
+def _levels(read: Read) -> list[str]:
+    return ["embedding", *(f"layer {n}" for n in range(1, len(read.logits)))]
+
+
+def _answers(read: Read) -> Matrix:
+    """[level, position], the deepest level below; the column of each frame's position is marked."""
+    from models.lessons.block import lens
+
+    best = lens.answers(read.logits)
+    n_levels, n = best.shape
+    marked = np.repeat(np.eye(n, dtype=bool)[:, None, :], n_levels, axis=1)  # [frame, level, position]
+    return Matrix(
+        title="the likeliest answer after each layer, by its probability",
+        values=lens.probability_of(read.logits, best).numpy(), scale="weights", marked=marked,
+        texts=[[visible(read.words[word], max_length=9) for word in row] for row in best.tolist()],
+        rows=_levels(read), row_axis="after",
+        columns=tick_labels(read.tokens, max_length=9, escaped=False), column_axis="position",
+    )  # fmt: skip
+
+
+def _bars(read: Read) -> list[list[Bars]]:
+    """Of the final answer, and of the whole distribution: [frame = position, level]."""
+    from models.lessons.block import lens
+
+    final, labels = lens.answers(read.logits)[-1], ["embed", *_levels(read)[1:]]
+    ranks = lens.rank_of(read.logits, final).float()
+    lost, spread = lens.divergence(read.logits), lens.entropy(read.logits)
+    pictures = {
+        "probability of the final answer": (lens.probability_of(read.logits, final), "", 2, 1.1),
+        "its rank (1 = likeliest)": (ranks, "", 0, _room(ranks)),
+        "KL from the final distribution": (lost, "nats", 2, _room(lost)),
+        "entropy": (spread, "nats", 2, _room(spread)),
+    }
+    panels = [
+        Bars(
+            title=title, values=values.T.contiguous().numpy(), labels=labels, y_label=unit, digits=digits,
+            reach=reach, axis="after",
+        )
+        for title, (values, unit, digits, reach) in pictures.items()
+    ]  # fmt: skip
+    return [panels[:2], panels[2:]]
+
+
+def _room(values: Tensor) -> float:
+    """The height of the bars' axis: above the tallest there is room for its number."""
+    return 1.15 * values.max().item()
+
+
+def _notices(read: Read, tied: bool) -> list[str]:
+    """One sentence a position."""
+    from models.lessons.block import lens
+
+    best, since = lens.answers(read.logits), lens.settled(read.logits).tolist()
+    sure = lens.probability_of(read.logits, best[-1])[-1].tolist()
+    after_one = lens.divergence(read.logits)[1].tolist()
+    notices = []
+    for at, token in enumerate(map(visible, read.tokens)):
+        first, final = (visible(read.words[int(best[level, at])]) for level in (0, -1))
+        same = ", the token it is: in and out share one matrix" if tied and first == token else ""
+        notices.append(
+            f"At “{token}” the final answer “{final}” (**{sure[at]:.2f}**) leads from "
+            f"**{f'layer {since[at]}' if since[at] else 'the embedding'}** on; after layer 1, the KL "
+            f"divergence from the end is **{after_one[at]:.2f}** nats. The embedding alone says “{first}”"
+            f"{same}."
+        )
+    return notices
+
+
+def questions() -> tuple[Question, ...]:
+    from models.lessons.block import lens
+
+    _, letters = _read(Inputs())
+    _, words = _read(Inputs(reader="masked"))
+    repeats = [
+        letters.words[word] == token
+        for word, token in zip(lens.answers(letters.logits)[0].tolist(), letters.tokens, strict=True)
+    ]
+    loss = lens.divergence(letters.logits).mean(dim=1).tolist()
+    steps = [before - after for before, after in pairwise(loss[1:])]
+    mask = words.tokens.index("[MASK]")
+    guesses = [words.words[word] for word in lens.answers(words.logits)[1:, mask].tolist()]
+    exact = (lens.divergence(letters.logits)[-1] == 0).all().item()
+    return (
+        Question(
+            "The embedding is handed to the output layer before any layer has run. What does it answer?",
+            ("the letter that is read", "the letter that follows", "a random letter"),
+            0 if np.mean(repeats) > 0.9 else 2,
+            f"At {sum(repeats)} of {len(repeats)} positions the letter itself: embedding and output layer "
+            "are the same matrix, and every vector is most like itself.",
+        ),
+        Question(
+            "Which layer brings the answer nearest to the end, after layer 1 has run?",
+            tuple(f"layer {n}" for n in range(len(loss) - 1, 1, -1)),
+            len(steps) - 1 - int(np.argmax(steps)),
+            "The mean KL from the final distribution is "
+            + ", ".join(f"{value:.2f} after layer {n}" for n, value in enumerate(loss) if n)
+            + ".",
+        ),
+        Question(
+            "The hidden word “the animal did not cross the [MASK]”: which word leads at the end?",
+            tuple(sorted({*guesses, "animal"})),
+            sorted({*guesses, "animal"}).index(guesses[-1]),
+            " Then ".join(f"“{guess}” after layer {n}." for n, guess in enumerate(guesses, start=1))
+            + (" What is read after the last layer is the model's own answer." if exact else ""),
+        ),
+    )

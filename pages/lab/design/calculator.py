@@ -1,0 +1,112 @@
+"""Part 3: parameters, operations and memory of a whole model."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from pages.lab.design import calculator_board as board
+from pages.lab.design.inputs import Inputs
+from pages.lab.design.sizes import asked, inputs_of
+from pages.lab.lesson import Lesson, Question, Shape, Try
+from viz_core.boards import Board, Scrub
+
+SEE = (
+    "A model of these sizes, counted by formula: its **parameters**, beside the published count; the "
+    "**operations** of a forward pass, × and + counted as two; and **memory** in float32, activations to "
+    "within a quarter. Pick a published model, or change any size. **Drag the slider to longer sequences.**"
+)
+TRIES = (
+    Try("BERT large", inputs_of("bert-large")),
+    Try("the paper's base", inputs_of("base")),
+    Try("GPT-2 small, twice as wide", inputs_of("gpt2") | {"d_model": 1_536, "d_ff": 6_144}),
+)
+
+
+def lesson(inputs: Inputs) -> Lesson:
+    from models.engine import size
+    from models.lessons.design import flops
+
+    found = asked(inputs)
+    config, counted = found.config, size.count_parameters(found.config)
+    lengths = board.lengths_to(config.max_len)
+    passes = [flops.forward(config, t) for t in lengths]
+    h, d_head, d, t = config.n_heads, config.head_size, config.d_model, config.max_len
+    return Lesson(
+        see=SEE,
+        board=Board(
+            rows=[
+                [board.parameters(counted), board.table(found, counted)],
+                [
+                    board.operations(found, lengths, passes),
+                    board.training(inputs, found, lengths),
+                    board.inference(inputs, found, lengths),
+                ],
+                [board.facts(found, lengths, passes)],
+            ],
+            notice=board.notices(found, counted, lengths, passes),
+            scrub=Scrub(
+                field="tokens", label="tokens t", values=np.array(lengths), speed=2,
+                words=[f"{t:,}" for t in lengths],
+            ),
+        ),
+        formula=(
+            r"\begin{gathered}\text{matrices of a layer: } 4\,d_{model}\,h\,d_{head} + 2\,d_{model}\,d_{ff}\\"
+            r"\text{forward, a token: } 2N + 4\,n_{layers}\,t\,h\,d_{head} + 2\,d_{model}\,|V|\\"
+            r"N\approx 12\,n_{layers}\,d_{model}^2,\quad\text{training} = 3\times\text{forward}\end{gathered}"
+        ),
+        sizes=(
+            rf"n_{{layers}}={config.n_layers},\; h={h},\; d_{{head}}={d_head},\; d_{{model}}={d},\; "
+            rf"d_{{ff}}={config.ff_size},\; |V|={config.vocab_size}"
+        ),
+        shapes=(
+            Shape(r"\text{embedding}", "token, d_model", (config.vocab_size, d)),
+            Shape(r"W_Q, W_K, W_V", "d_model, h · d_head", (d, h * d_head)),
+            Shape(r"W_O", "h · d_head, d_model", (h * d_head, d)),
+            Shape(r"W_1", "d_model, d_ff", (d, config.ff_size)),
+            Shape(r"W_2", "d_ff, d_model", (config.ff_size, d)),
+            Shape(r"\text{cached keys}", "sequence, head, t, d_head", (inputs.batch, h, t, d_head)),
+        ),
+        code=(
+            size.count_parameters, size.attention_parameters, size.feed_forward_parameters,
+            size.norm_parameters, flops.forward, flops.kaplan_parameters, flops.kaplan_forward,
+            flops.training_memory, size.activation_bytes, flops.cache_bytes,
+        ),
+    )  # fmt: skip
+
+
+def questions() -> tuple[Question, ...]:
+    from models.engine.size import count_parameters
+    from models.lessons.design import flops
+
+    small = asked(Inputs(**inputs_of("gpt2"))).config
+    wide = asked(Inputs(**inputs_of("gpt2") | {"d_model": 1_536, "d_ff": 6_144})).config
+    now, wider = count_parameters(small), count_parameters(wide)
+    parts = ("embedding", "attention", "feed-forward")
+    sizes = [now.embedding, now.attention, now.feed_forward]
+    grown = round(flops.kaplan_parameters(wide) / flops.kaplan_parameters(small))
+    passed = flops.forward(small, 1_024)
+    share = passed.pairs / passed.total
+    times = {2: "twice as many", 4: "four times as many", 8: "eight times as many"}
+    shares = {0.13: "13 %", 0.5: "50 %", 0.9: "90 %"}
+    return (
+        Question(
+            "Where are most of GPT-2 small's parameters?",
+            parts,
+            sizes.index(max(sizes)),
+            "; ".join(f"{name} {n / 1e6:.1f} million" for name, n in zip(parts, sizes, strict=True)) + ".",
+        ),
+        Question(
+            "GPT-2 small, twice as wide: d_model and d_ff double. How many parameters do its layers have?",
+            tuple(times.values()),
+            list(times).index(grown),
+            f"N grows × {grown}, all parameters × {wider.total / now.total:.1f}: both sides of a layer's "
+            "matrices double, of the embedding only one.",
+        ),
+        Question(
+            "GPT-2 small at its full 1,024 tokens: how much of a forward pass is every query with every key?",
+            tuple(shares.values()),
+            min(range(3), key=lambda at: abs(list(shares)[at] - share)),
+            f"{share:.1%}: {passed.pairs / 1e9:.0f} of {passed.total / 1e9:.0f} billion. At this length the "
+            "matrices of weights still cost most.",
+        ),
+    )  # fmt: skip

@@ -1,0 +1,109 @@
+"""Part 2: what one layer costs, by table 1 and by this machine's clock."""
+
+from __future__ import annotations
+
+import numpy as np
+import streamlit as st
+
+from pages.lab.design import layers_board as board
+from pages.lab.design.inputs import D_LAYER, LENGTHS, NEIGHBOURS, WIDTHS, Inputs
+from pages.lab.lesson import Lesson, Question, Shape, Try
+from pages.lab.session import key
+from viz_core.boards import Board, Scrub
+
+FIELDS = ("d_layer", "kernel", "neighbours", "length")
+MEASURED = ("self-attention", "recurrent", "convolution")
+SEE = (
+    "One layer over *n* tokens of *d* channels: the operations that table 1 of *Attention is all you need* "
+    "counts, and milliseconds **measured on this server**, one text, one thread, when these sizes are first "
+    "asked for. The dashed upright is where *n = d*. **Drag the slider to longer texts.**"
+)
+TRIES = (
+    Try("a sentence: n < d", {"d_layer": 256, "length": 32}),
+    Try("n = d", {"d_layer": 256, "length": 256}),
+    Try("a page: n > d", {"d_layer": 64, "length": 1_024}),
+)
+
+
+def lesson(inputs: Inputs) -> Lesson:
+    from models.lessons.design import layer_cost
+
+    d, k, r = inputs.d_layer, inputs.kernel, inputs.neighbours
+    counted = board.counted(d, k, r)
+    times = {
+        name: layer_cost.measure(name, LENGTHS, d, k if name == "convolution" else 1) for name in MEASURED
+    }
+    return Lesson(
+        see=SEE,
+        board=Board(
+            rows=[
+                [board.operations(counted, d), board.times(times, d)],
+                [board.table_facts(counted)],
+                [board.real_facts(d, k)],
+            ],
+            notice=board.notices(counted, times, d),
+            scrub=Scrub(
+                field="length", label="tokens n", values=np.array(LENGTHS), words=[f"{n:,}" for n in LENGTHS]
+            ),
+        ),
+        formula=(
+            r"\begin{gathered}\text{self-attention } n^2 d,\quad\text{recurrent } n\,d^2\\"
+            r"\text{convolution } k\,n\,d^2,\quad\text{restricted } r\,n\,d\\"
+            r"\frac{\text{self-attention}}{\text{recurrent}}=\frac{n^2 d}{n\,d^2}=\frac{n}{d}\end{gathered}"
+        ),
+        sizes=rf"d={d},\; k={k},\; r={r}",
+        shapes=(
+            Shape(rf"x\;(n={inputs.length})", "text, n, d", (1, inputs.length, d)),
+            Shape(r"W_Q, W_K, W_V, W_O", "d, d", (d, d)),
+            Shape(r"\mathrm{pattern}", "text, head, query, key", (1, 1, inputs.length, inputs.length)),
+            Shape(r"\text{recurrent: } W_x, W_h", "d, d", (d, d)),
+            Shape(r"\text{kernel}", "d, d, k", (d, d, k)),
+        ),
+        code=(
+            layer_cost.self_attention, layer_cost.recurrent, layer_cost.convolution, layer_cost.restricted,
+            layer_cost.attention_flops, layer_cost.layer, layer_cost.measure, layer_cost.milliseconds,
+        ),
+    )  # fmt: skip
+
+
+def controls() -> None:
+    st.select_slider("Channels d", D_LAYER, key=key("design", "d_layer"))
+    st.segmented_control("Kernel k", WIDTHS, key=key("design", "kernel"), required=True)
+    st.select_slider(
+        "Neighbours r", NEIGHBOURS, key=key("design", "neighbours"),
+        help="Restricted self-attention looks at r positions",
+    )  # fmt: skip
+    st.caption("Restricted attention is not timed: PyTorch's own computes all pairs and hides some.")
+
+
+def questions() -> tuple[Question, ...]:
+    from models.lessons.design import layer_cost as c
+
+    grown = (
+        c.self_attention(1_024, 64) // c.self_attention(512, 64),
+        c.recurrent(1_024, 64) // c.recurrent(512, 64),
+    )
+    same = next(n for n in LENGTHS if c.self_attention(n, 256) == c.recurrent(n, 256))
+    lengths = ("16", "256", "2,048")
+    times = ("both double", "× 4 and × 2", "× 2 and × 4")
+    share = 8 * 32 * 256**2 / c.attention_flops(32, 256)
+    return (
+        Question(
+            "Twice as many tokens, d as before: the operations of self-attention, and of recurrence?",
+            times,
+            {(2, 2): 0, (4, 2): 1, (2, 4): 2}[grown],
+            "n² d has n twice, n d² once.",
+        ),
+        Question(
+            "d = 256: at which length does table 1 count as much for self-attention as for recurrence?",
+            lengths,
+            lengths.index(str(same)),
+            f"There both are {c.recurrent(same, 256) / 1e6:.1f} million. n² d = n d² where n = d.",
+        ),
+        Question(
+            "n = 32, d = 256. Of all operations that attention takes, how many are for W_Q, W_K, W_V, W_O?",
+            ("nearly all", "about half", "nearly none"),
+            0 if share > 0.8 else 1 if share > 0.3 else 2,
+            f"{share:.0%} of {c.attention_flops(32, 256) / 1e6:.1f} million: 8 n d², not in table 1.",
+        ),
+    )

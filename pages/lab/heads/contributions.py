@@ -1,0 +1,168 @@
+"""The layer's output is a sum over heads: what each head writes, and its share."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from pages.lab.heads.inputs import Inputs
+from pages.lab.heads.subject import reading_of
+from pages.lab.lesson import Lesson, Question, Shape, Try
+from pages.shared.wording import numbered
+from viz_core.boards import Board, Fact, Facts, Matrix, Panel, Scrub
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+    from models.lessons.heads.reading import Reading
+
+SEE = (
+    "The layer's output is a **sum**: head $i$ meets only its own rows of $W_O$, and writes the vector "
+    r"$c_i=z_i\,W_{O,i}$. Above, each head's share at every token: of the vectors' lengths, and of the sum "
+    "itself. Below, the vectors at one token. **Drag the slider to another token.**"
+)
+TRIES = (
+    Try("a trained layer", {"model": "layer1", "query": 9}),
+    Try("random weights", {"model": "random", "query": 8}),
+    Try("one head alone", {"model": "random", "n_heads": 1, "d_head": 0}),
+)
+
+
+def lesson(inputs: Inputs) -> Lesson:
+    from models.lessons.heads import contributions
+
+    read = reading_of(inputs)
+    written = _written(read)
+    h, n, d_model = written.shape
+    return Lesson(
+        see=SEE,
+        board=Board(
+            rows=[[*_shares(read, written), _facts(read, written)], _vectors(read, written)],
+            notice=_notices(read, written),
+            scrub=Scrub(field="query", label="token", values=np.arange(n), words=numbered(read.tokens)),
+        ),
+        formula=(
+            r"\begin{gathered}\mathrm{out}=s+b_O,\quad s=\sum_i c_i,\quad c_i=z_i\,W_{O,i}\\"
+            r"\text{share of the lengths: }\frac{\lVert c_i\rVert}{\sum_j\lVert c_j\rVert},\quad"
+            r"\text{of the sum: }\frac{c_i\cdot s}{s\cdot s}\end{gathered}"
+        ),
+        sizes=rf"n={n},\; h={h},\; d_{{model}}={d_model},\; d_{{head}}={read.config.head_size}",
+        shapes=(
+            Shape("z", "head, query, d_head", (h, n, read.config.head_size)),
+            Shape("W_{O,i}", "head, d_head, d_model", (h, read.config.head_size, d_model)),
+            Shape("c", "head, query, d_model", (h, n, d_model)),
+            Shape(r"\text{shares}", "head, query", (h, n)),
+            Shape(r"\mathrm{out}", "query, d_model", (n, d_model)),
+        ),
+        code=(
+            contributions.contributions, contributions.add_up, contributions.length_share,
+            contributions.signed_share, contributions.agreement,
+        ),
+    )  # fmt: skip
+
+
+def _written(read: Reading) -> Tensor:
+    from models.lessons.heads import contributions, cut
+
+    return contributions.contributions(read.z, cut.blocks(read.attention).w_o)
+
+
+def _shares(read: Reading, written: Tensor) -> list[Panel]:
+    """Two tables [query, head]; the token that the frame chooses is marked."""
+    from models.lessons.heads import contributions
+
+    h, n, _ = written.shape
+    chosen = np.repeat(np.eye(n, dtype=bool)[:, :, None], h, axis=2)  # [frame, query, head]
+    shares = {
+        "share of the lengths": contributions.length_share(written),
+        "share of the sum": contributions.signed_share(written),
+    }
+    return [
+        Matrix(
+            title=title, values=share.T.numpy(), reach=1.0, marked=chosen,
+            rows=numbered(read.tokens), row_axis="query",
+            columns=_names(h), column_heads=tuple(range(h)), column_axis="head",
+        )
+        for title, share in shares.items()
+    ]  # fmt: skip
+
+
+def _vectors(read: Reading, written: Tensor) -> list[Panel]:
+    """At the chosen token: each head's vector, and how they add up to the output."""
+    from models.lessons.heads import contributions
+
+    h, n, d_model = written.shape
+    total = contributions.add_up(written, None)
+    bias = read.attention.out_proj.bias.detach().expand(n, d_model)
+    below = (part[:, None].numpy() for part in (total, bias, read.out))  # each [query, 1, d_model]
+    return [
+        Matrix(
+            title="c at this token: what each head writes, their sum, and the output",
+            values=np.concatenate([written.transpose(0, 1).numpy(), *below], axis=1), picture=True,
+            rows=(*_names(h), "sum", "+ bias", "= out"), row_heads=(*range(h), -1, -1, -1), row_axis="head",
+            column_axis="channel",
+        )
+    ]  # fmt: skip
+
+
+def _facts(read: Reading, written: Tensor) -> Facts:
+    from models.lessons.heads import contributions
+
+    gap = contributions.gap(contributions.add_up(written, read.attention.out_proj.bias), read.out)
+    agreement = contributions.agreement(written).numpy()
+    return Facts(
+        facts=(
+            Fact(label="length of the sum / sum of the lengths", values=agreement),
+            Fact(label="sum + bias against the engine's out: largest difference", values=f"{gap:.1g}"),
+        )
+    )
+
+
+def _names(n_heads: int) -> list[str]:
+    return [f"head {head}" for head in range(n_heads)]
+
+
+def _notices(read: Reading, written: Tensor) -> list[str]:
+    from models.lessons.heads import contributions
+
+    lengths, shares = contributions.length_share(written), contributions.signed_share(written)
+    loudest = lengths.argmax(dim=0).tolist()
+    return [
+        f"At “{name}”, head **{head}** writes the longest vector: "
+        f"**{lengths[head, at]:.2f}** of all lengths, and **{shares[head, at]:.2f}** of the sum."
+        for at, (name, head) in enumerate(zip(numbered(read.tokens), loudest, strict=True))
+    ]
+
+
+def questions() -> tuple[Question, ...]:
+    from models.lessons.heads import contributions
+
+    read = reading_of(Inputs(model="layer1"))
+    written, it = _written(read), read.tokens.index("it")
+    names, shares = _names(len(written)), contributions.signed_share(written)[:, it].tolist()
+    backwards = contributions.add_up(written.flip(0), read.attention.out_proj.bias)
+    gap = contributions.gap(backwards, read.out)
+    agreement = contributions.agreement(written)[it].item()
+    return (
+        Question(
+            "Translator, layer 1: which head accounts for most of the heads' sum at “it”?",
+            tuple(names),
+            shares.index(max(shares)),
+            "Shares of the sum: "
+            + ", ".join(f"{n} {s:.2f}" for n, s in zip(names, shares, strict=True))
+            + ".",
+        ),
+        Question(
+            "Number the heads backwards; each keeps its columns and rows. What becomes of the output?",
+            ("its channels turn round", "nothing", "another vector"),
+            1 if gap < 1e-4 else 2,
+            f"The largest difference is {gap:.1g}, rounding: a sum has no order, so heads have none.",
+        ),
+        Question(
+            "At “it”, add up the lengths of the heads' vectors. How long is the vector of their sum?",
+            ("as long", "shorter", "longer"),
+            1 if agreement < 1 else 0,
+            f"{agreement:.2f} of that: where vectors do not point the same way, they cancel in part.",
+        ),
+    )

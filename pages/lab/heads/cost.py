@@ -1,0 +1,145 @@
+"""What narrow and wide heads cost: parameters, operations, milliseconds."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import streamlit as st
+
+from pages.lab.heads.inputs import HEAD_COUNTS, LENGTHS, WIDTHS, Inputs
+from pages.lab.lesson import Lesson, Question, Shape, Try
+from pages.lab.session import key
+from viz_core.boards import Board, Colour, Curves, Fact, Facts, Line, Scrub
+
+if TYPE_CHECKING:
+    from models.lessons.heads.cost import Cost
+
+FIELDS = ("width", "length", "heads")
+SECONDS = 0.04
+SEE = (
+    "**Narrow** heads share the width, $d_{head}=d_{model}/h$; **wide** heads have all of it each, "
+    "$d_{head}=d_{model}$. Parameters and operations are counted; milliseconds are **measured on this "
+    "server**, when these sizes are first asked for. **Drag the slider to more heads.**"
+)
+TRIES = (
+    Try("one head", {"heads": 1}),
+    Try("16 heads", {"heads": 16}),
+    Try("twice the width", {"width": 128}),
+)
+
+
+def lesson(inputs: Inputs) -> Lesson:
+    from models.lessons.heads import cost
+
+    k, n = inputs.width, inputs.length
+    narrow = [cost.narrow(h, k, n) for h in HEAD_COUNTS]
+    wide = [cost.wide(h, k, n) for h in HEAD_COUNTS]
+    times = np.array(cost.measure([*narrow, *wide], seconds=SECONDS)).reshape(2, len(HEAD_COUNTS))
+    return Lesson(
+        see=SEE,
+        board=Board(
+            rows=_rows(narrow, wide, times),
+            notice=_notices(narrow, wide, times),
+            scrub=Scrub(field="heads", label="heads", values=np.array(HEAD_COUNTS)),
+        ),
+        formula=(
+            r"\begin{gathered}\text{parameters: narrow } 3k^2+k^2,\quad\text{wide } 3hk^2+hk^2\\"
+            r"\text{operations: } (8\,n\,k+4\,n^2)\,h\,d_{head}\end{gathered}"
+        ),
+        sizes=rf"k=d_{{model}}={k},\; n={n},\; 3k^2+k^2={narrow[0].parameters:,}",
+        shapes=(
+            Shape(r"W_Q,\;W_K,\;W_V\ \text{narrow}", "d_model, h · d_head", (k, k)),
+            Shape(r"W_Q,\;W_K,\;W_V\ \text{wide, }h=16", "d_model, h · d_head", (k, 16 * k)),
+            Shape(r"W_O\ \text{narrow}", "h · d_head, d_model", (k, k)),
+            Shape(r"\mathrm{pattern},\;h=16", "head, query, key", (16, n, n)),
+        ),
+        code=(cost.parameters, cost.flops, cost.random_layer, cost.milliseconds),
+    )
+
+
+def controls() -> None:
+    st.select_slider("d_model", WIDTHS, key=key("heads", "width"), help="Numbers per token")
+    st.select_slider("Tokens", LENGTHS, key=key("heads", "length"), help="Length of the text")
+
+
+def _rows(narrow: list[Cost], wide: list[Cost], times: np.ndarray) -> list[list[Curves] | list[Facts]]:
+    x = np.array(HEAD_COUNTS, dtype=float)
+    curves: dict[tuple[str, str], Any] = {
+        ("parameters", "thousand"): [[c.parameters / 1e3 for c in costs] for costs in (narrow, wide)],
+        ("operations", "million"): [[c.flops / 1e6 for c in costs] for costs in (narrow, wide)],
+        ("time", "ms, measured here"): times,
+    }
+    names: tuple[tuple[str, Colour], ...] = (("narrow", "accent"), ("wide", "muted"))
+    pictures = [
+        Curves(
+            x=x,
+            at=x,
+            title=title,
+            x_label="heads",
+            y_label=unit,
+            y_range=(0.0, 1.05 * float(np.max(pair))),
+            lines=[
+                Line(y=np.array(y, dtype=float), name=name, colour=colour, dashed=name == "wide")
+                for y, (name, colour) in zip(pair, names, strict=True)
+            ],
+        )
+        for (title, unit), pair in curves.items()
+    ]
+    return [pictures, *([_facts(*each)] for each in (("narrow", narrow, times[0]), ("wide", wide, times[1])))]
+
+
+def _facts(name: str, costs: list[Cost], times: np.ndarray) -> Facts:
+    numbers = (
+        ("d_head", [c.d_head for c in costs], 0, ""),
+        ("parameters", [c.parameters for c in costs], 0, ""),
+        ("operations", [c.flops / 1e6 for c in costs], 2, "million"),
+        ("weights in the patterns", [c.pattern_entries for c in costs], 0, ""),
+        ("measured", times, 2, "ms"),
+    )
+    return Facts(
+        title=f"{name} heads",
+        facts=[
+            Fact(label=label, values=np.array(values, dtype=float), digits=digits, unit=unit)
+            for label, values, digits, unit in numbers
+        ],
+    )
+
+
+def _notices(narrow: list[Cost], wide: list[Cost], times: np.ndarray) -> list[str]:
+    return [
+        f"With {a.n_heads} heads, narrow ones have **{a.parameters:,}** parameters, wide ones "
+        f"**{b.parameters:,}**: {b.parameters // a.parameters} × as many, and {b.flops // a.flops} × the "
+        f"operations; measured, {slow / fast:.1f} × the time."
+        for a, b, fast, slow in zip(narrow, wide, *times, strict=True)
+    ]
+
+
+def questions() -> tuple[Question, ...]:
+    from models.lessons.heads import cost
+
+    k, n = 64, 64
+    one, eight, wide = cost.narrow(1, k, n), cost.narrow(8, k, n), cost.wide(8, k, n)
+    times = {1: "as many", 4: "four times as many", 8: "eight times as many", 64: "64 times as many"}
+    asked = list(times)
+    return (
+        Question(
+            "Eight narrow heads instead of one: how many parameters?",
+            tuple(times.values()),
+            asked.index(eight.parameters // one.parameters),
+            f"{one.parameters:,} with one head and {eight.parameters:,} with eight: 3 k² + k² knows no h.",
+        ),
+        Question(
+            "Eight wide heads instead of eight narrow ones: how many operations?",
+            tuple(times.values()),
+            asked.index(wide.flops // eight.flops),
+            f"{eight.flops:,} and {wide.flops:,}: every product has h · d_head columns or rows.",
+        ),
+        Question(
+            "Eight narrow heads instead of one: how many attention weights are in the patterns?",
+            tuple(times.values()),
+            asked.index(eight.pattern_entries // one.pattern_entries),
+            f"{one.pattern_entries:,} and {eight.pattern_entries:,}: each head has its own pattern, "
+            f"and that is what more heads buy.",
+        ),
+    )

@@ -1,0 +1,204 @@
+"""Each head owns a block of columns of W_Q, W_K and W_V, and a block of rows of W_O."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from pages.lab.heads.inputs import Inputs
+from pages.lab.heads.subject import reading_of
+from pages.lab.lesson import Lesson, Question, Shape, Try
+from pages.shared.wording import numbered
+from viz_core.boards import Board, Fact, Facts, Matrix, Panel, Scrub, Sign
+
+if TYPE_CHECKING:
+    from models.lessons.heads.reading import Reading
+
+SEE = (
+    "One sentence in one attention layer. Colours along edges are **heads**: each owns a block of columns "
+    "of $W_Q$ (and of $W_K$ and $W_V$), from which come its own queries, keys, values and pattern. Then the "
+    "heads' results $z$ stand side by side, and $W_O$ mixes them. **Drag the slider to see each head.**"
+)
+TRIES = (
+    Try("eight heads", {"model": "random", "n_heads": 8, "d_model": 32, "d_head": 0}),
+    Try("heads as wide as d_model", {"model": "random", "n_heads": 4, "d_model": 32, "d_head": 32}),
+    Try("12 heads of 32 columns", {"model": "random", "n_heads": 12, "d_model": 32, "d_head": 0}),
+)
+
+
+def lesson(inputs: Inputs) -> Lesson:
+    from models.lessons.heads import cost, cut
+
+    read = reading_of(inputs)
+    h, d_model, d_head = read.config.n_heads, read.config.d_model, read.config.head_size
+    n, width = len(read.tokens), h * d_head
+    return Lesson(
+        see=SEE,
+        board=Board(
+            rows=[_queries(read), _head(read), _output(read), [_parameters(read)]],
+            notice=_notices(read),
+            scrub=Scrub(field="head", label="head", values=np.arange(h)),
+        ),
+        formula=(
+            r"\mathrm{out}=[z_0\;z_1\dots z_{h-1}]\,W_O+b_O,\qquad z_i=\mathrm{softmax}\!\left("
+            r"\frac{\q{q_i}\,\k{k_i}^{\top}}{\sqrt{d_{head}}}\right)\v{v_i},\quad"
+            r"\q{q_i}=X\q{W_{Q,i}}+b_{Q,i}"
+        ),
+        sizes=rf"n={n},\; h={h},\; d_{{model}}={d_model},\; d_{{head}}={d_head},\; h\cdot d_{{head}}={width}",
+        shapes=(
+            Shape("X", "position, d_model", (n, d_model)),
+            Shape(r"W_Q,\;W_K,\;W_V", "d_model, h · d_head", (d_model, width)),
+            Shape(r"W_{Q,i}", "head, d_model, d_head", (h, d_model, d_head)),
+            Shape(r"\q{q},\;\k{k},\;\v{v},\;z", "head, position, d_head", (h, n, d_head)),
+            Shape(r"\mathrm{pattern}", "head, query, key", (h, n, n)),
+            Shape(r"[z_0\dots z_{h-1}]", "query, h · d_head", (n, width)),
+            Shape("W_O", "h · d_head, d_model", (width, d_model)),
+            Shape(r"\mathrm{out}", "query, d_model", (n, d_model)),
+        ),
+        code=(cut.blocks, cut.cut_columns, cut.cut_rows, cut.project, cut.concatenate, cost.count),
+    )
+
+
+def _queries(read: Reading) -> list[Panel]:
+    """X W_Q + b = Q, all heads at once."""
+    from models.lessons.heads import cut
+
+    layer = read.attention
+    q = cut.concatenate(cut.project(read.x, layer.q_proj, layer.n_heads))
+    return [
+        _by_token(read, "X: the sentence", read.x.numpy(), column_axis="channel"),
+        Sign(text="×"),
+        Matrix(
+            title="W_Q", values=layer.q_proj.weight.detach().T.numpy(), role="query", picture=True,
+            row_axis="channel", column_axis="column", column_heads=_owners(read),
+            marked=_columns(read, read.config.d_model),
+        ),
+        Sign(text="+ b ="),
+        _by_token(
+            read, "Q: all heads' queries", q.numpy(), role="query",
+            column_axis="column", column_heads=_owners(read), marked=_columns(read, len(read.tokens)),
+        ),
+    ]  # fmt: skip
+
+
+def _head(read: Reading) -> list[Panel]:
+    """What the chosen head computes from its blocks."""
+    names = numbered(read.tokens)
+    return [
+        _by_token(read, "its q", read.q.numpy(), role="query", column_axis="channel"),
+        Matrix(
+            title="its k", values=read.k.numpy(), role="key", picture=True,
+            row_axis="token", column_axis="channel",
+        ),
+        Sign(text="→"),
+        Matrix(
+            title="its pattern", values=read.pattern.numpy(), scale="weights", picture=True,
+            rows=names, columns=names, row_axis="query", column_axis="key",
+        ),
+        Sign(text="×"),
+        Matrix(
+            title="its v", values=read.v.numpy(), role="value", picture=True,
+            row_axis="token", column_axis="channel",
+        ),
+        Sign(text="="),
+        _by_token(read, "its z", read.z.numpy(), column_axis="channel"),
+    ]  # fmt: skip
+
+
+def _output(read: Reading) -> list[Panel]:
+    """[z_0 z_1 ...] W_O + b = out."""
+    from models.lessons.heads import cut
+
+    w_o = read.attention.out_proj.weight.detach().T.numpy()  # [h * d_head, d_model]
+    return [
+        _by_token(
+            read, "all heads' z, side by side", cut.concatenate(read.z).numpy(),
+            column_axis="column", column_heads=_owners(read), marked=_columns(read, len(read.tokens)),
+        ),
+        Sign(text="×"),
+        Matrix(
+            title="W_O", values=w_o, picture=True, row_axis="column", column_axis="channel",
+            row_heads=_owners(read), marked=_columns(read, w_o.shape[1]).transpose(0, 2, 1),
+        ),
+        Sign(text="+ b ="),
+        _by_token(read, "out: what the layer adds", read.out.numpy(), column_axis="channel"),
+    ]  # fmt: skip
+
+
+def _parameters(read: Reading) -> Facts:
+    from models.engine import size
+    from models.lessons.heads import cost
+
+    config = read.config
+    counted = {
+        "d_head": config.head_size,
+        "parameters: attention": size.attention_parameters(config),
+        "+ feed-forward": size.feed_forward_parameters(config),
+        "+ norms": 2 * size.norm_parameters(config),
+        "= the layer, sum(p.numel())": cost.count(read.layer),
+    }
+    return Facts(facts=[Fact(label=label, values=f"{count:,}") for label, count in counted.items()])
+
+
+def _by_token(read: Reading, title: str, values: np.ndarray, **look: Any) -> Matrix:
+    names = numbered(read.tokens)
+    return Matrix(title=title, values=values, rows=names, row_axis="token", picture=True, **look)
+
+
+def _owners(read: Reading) -> list[int]:
+    """The head of each column of W_Q."""
+    from models.lessons.heads.cut import owner
+
+    d_head = read.config.head_size
+    return [owner(column, d_head) for column in range(read.config.n_heads * d_head)]
+
+
+def _columns(read: Reading, n_rows: int) -> np.ndarray:
+    """[frame, row, column]: True in the columns of the head that the frame chooses."""
+    own = np.array(_owners(read)) == np.arange(read.config.n_heads)[:, None]  # [frame, column]
+    return np.repeat(own[:, None, :], n_rows, axis=1)
+
+
+def _notices(read: Reading) -> list[str]:
+    from models.lessons.heads.reading import strongest
+
+    names, d_head = numbered(read.tokens), read.config.head_size
+    notices = []
+    for head, pattern in enumerate(read.pattern):
+        first, last, seen = head * d_head, (head + 1) * d_head - 1, strongest(pattern)
+        notices.append(
+            f"Head {head} owns columns **{first} to {last}** of W_Q and rows {first} to {last} of W_O. "
+            f"Its strongest look is from “{names[seen.query]}” to “{names[seen.key]}”: **{seen.weight:.2f}**."
+        )
+    return notices
+
+
+def questions() -> tuple[Question, ...]:
+    from models.lessons.heads.cost import count
+
+    four, eight, wide = (reading_of(Inputs(n_heads=h, d_head=d)) for h, d in ((4, 0), (8, 0), (4, 32)))
+    now, more, wider = (count(read.attention) for read in (four, eight, wide))
+    third = [column for column, head in enumerate(_owners(four)) if head == 2]
+    columns = ("all 32", "8 to 15", "16 to 23")
+    times = {1: "as many", 2: "twice as many", 4: "about four times as many"}
+    return (
+        Question(
+            "W_Q has 32 columns and the layer has 4 heads. Which columns make the queries of head 2?",
+            columns,
+            columns.index(f"{third[0]} to {third[-1]}"),
+            f"Heads count from 0 and have {four.config.head_size} columns each, so the third block.",
+        ),
+        Question(
+            "Eight heads instead of four, d_model and d_head = auto as before. How many parameters now?",
+            tuple(times.values()),
+            list(times).index(round(more / now)),
+            f"{now:,} before, {more:,} now: the same matrices are cut into narrower blocks.",
+        ),
+        Question(
+            "Four heads again, but each as wide as d_model: d_head = 32. How many parameters in attention?",
+            tuple(times.values()),
+            list(times).index(round(wider / now)),
+            f"{now:,} before, {wider:,} now: every head brings {wide.config.head_size} columns of its own.",
+        ),
+    )

@@ -1,0 +1,176 @@
+"""The same weights with 1, 2, 4 and 8 heads, side by side."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+import streamlit as st
+
+from pages.lab.heads.inputs import Inputs
+from pages.lab.heads.subject import reading_of, sentence_and_model
+from pages.lab.lesson import Lesson, Question, Shape, Try
+from pages.lab.session import key
+from pages.shared.wording import numbered
+from viz_core.boards import Board, Fact, Facts, Matrix, Scrub
+from viz_core.measures import entropy
+
+if TYPE_CHECKING:
+    from models.lessons.heads.reading import Reading
+    from models.lessons.heads.recut import Recut
+
+FIELDS = ("text", "model", "seed", "query")
+SEE = (
+    "One layer, one input, one set of $W_Q$, $W_K$, $W_V$, $W_O$ with 64 columns, cut into 1, 2, 4 and 8 "
+    "heads. The tables show where heads look from one token; below, the dot products before the softmax. "
+    "**Drag the slider to look from another token.**"
+)
+TRIES = (
+    Try("look from “it”", {"query": 9, "model": "layer1", "text": Inputs().text}),
+    Try("random weights", {"model": "random"}),
+    Try("other random weights", {"model": "random", "seed": 7}),
+)
+
+
+def lesson(inputs: Inputs) -> Lesson:
+    from models.lessons.heads import recut
+
+    read = _whole(inputs)
+    cuts = recut.recuts(read)
+    n, d_model = read.x.shape
+    return Lesson(
+        see=SEE,
+        board=Board(
+            rows=[
+                [_pattern(read, cut) for cut in cuts[:2]],
+                [_pattern(read, cut) for cut in cuts[2:]],
+                [_dot_products(read, cuts), _facts(cuts)],
+            ],
+            notice=_notices(read, cuts),
+            scrub=Scrub(field="query", label="token", values=np.arange(n), words=numbered(read.tokens)),
+        ),
+        formula=(
+            r"\q{q}\cdot\k{k}=\sum_{i=0}^{h-1}\q{q_i}\cdot\k{k_i},\qquad\text{but}\qquad"
+            r"\mathrm{softmax}\Big(\sum_i\tfrac{\q{q_i}\cdot\k{k_i}}{\sqrt{64}}\Big)\neq"
+            r"\mathrm{softmax}\Big(\tfrac{\q{q_i}\cdot\k{k_i}}{\sqrt{64/h}}\Big)"
+        ),
+        sizes=rf"n={n},\; d_{{model}}={d_model},\; h\cdot d_{{head}}={cuts[0].d_head}",
+        shapes=tuple(
+            Shape(rf"\mathrm{{pattern}},\;h={cut.n_heads}", "head, query, key", (cut.n_heads, n, n))
+            for cut in cuts
+        ),
+        code=(recut.recut, recut.summed_dot_products, recut.with_one_pattern, recut.difference),
+    )
+
+
+def controls() -> None:
+    sentence_and_model()
+    if st.session_state[key("heads", "model")] == "random":
+        st.slider("Seed", 0, 999, key=key("heads", "seed"), help="Another seed, other random weights")
+
+
+def _whole(inputs: Inputs) -> Reading:
+    """A layer with 64 columns, whichever model is chosen."""
+    return reading_of(replace(inputs, n_heads=4, d_model=64, d_head=0, positions="sinusoidal"))
+
+
+def _pattern(read: Reading, cut: Recut) -> Matrix:
+    """Where the heads look from the chosen token: [frame, head, key]."""
+    return Matrix(
+        title="1 head" if cut.n_heads == 1 else f"{cut.n_heads} heads of {cut.d_head} columns",
+        values=cut.pattern.transpose(0, 1).numpy(),
+        scale="weights",
+        rows=_names(cut.n_heads),
+        row_heads=tuple(range(cut.n_heads)),
+        row_axis="head",
+        columns=numbered(read.tokens),
+        column_axis="key",
+    )
+
+
+def _dot_products(read: Reading, cuts: list[Recut]) -> Matrix:
+    """q . k of the most heads, their sum, and that of the one head: [frame, row, key]."""
+    from models.lessons.heads.recut import summed_dot_products
+
+    one, most = cuts[0], cuts[-1]
+    each = (most.q @ most.k.mT).transpose(0, 1).numpy()
+    sums = [summed_dot_products(cut.q, cut.k)[:, None].numpy() for cut in (most, one)]  # [query, 1, key]
+    return Matrix(
+        title=f"q · k in each of {most.n_heads} heads, their sum, and q · k of the one head",
+        values=np.concatenate([each, *sums], axis=1),
+        rows=(*_names(most.n_heads), "sum", "one head"),
+        row_heads=(*range(most.n_heads), -1, -1),
+        row_axis="head",
+        columns=numbered(read.tokens),
+        column_axis="key",
+        digits=1,
+    )
+
+
+def _facts(cuts: list[Recut]) -> Facts:
+    from models.lessons.heads.recut import difference
+
+    apart = [
+        Fact(label=f"output: {cut.n_heads} heads from 1", values=f"{difference(cut.out, cuts[0].out):.2f}")
+        for cut in cuts[1:]
+    ]
+    spread = [
+        Fact(
+            label=f"entropy: {cut.n_heads}", values=f"{entropy(cut.pattern.numpy()).mean():.2f}", unit="nats"
+        )
+        for cut in cuts
+    ]
+    return Facts(facts=(*apart, *spread))
+
+
+def _names(n_heads: int) -> list[str]:
+    return [str(head) for head in range(n_heads)]
+
+
+def _notices(read: Reading, cuts: list[Recut]) -> list[str]:
+    names, one, most = numbered(read.tokens), cuts[0], cuts[-1]
+    notices = []
+    for query, name in enumerate(names):
+        key = int(one.pattern[0, query].argmax())
+        weights = most.pattern[:, query, key]
+        notices.append(
+            f"From “{name}”, the one head puts **{one.pattern[0, query, key]:.2f}** on “{names[key]}”. "
+            f"Cut into {most.n_heads}, the same weights put from **{weights.min():.2f}** to "
+            f"**{weights.max():.2f}** there: each head has a softmax of its own."
+        )
+    return notices
+
+
+def questions() -> tuple[Question, ...]:
+    from models.lessons.heads import contributions, cost, recut
+
+    read = _whole(Inputs())
+    cuts = recut.recuts(read)
+    one, most = cuts[0], cuts[-1]
+    sums = [recut.summed_dot_products(cut.q, cut.k) for cut in (one, most)]
+    apart = recut.difference(most.out, one.out)
+    alike = recut.difference(recut.with_one_pattern(read.attention, most.v, one.pattern[0]), one.out)
+    n_weights = cost.count(read.attention)
+    gap = contributions.gap(*sums)
+    same = ("it stays the same", "it is divided by 8", "it grows 8 times")
+    return (
+        Question(
+            "One head has 64 columns. Cut it into 8 heads and add up their eight q · k: what is the sum?",
+            same,
+            0 if gap < 1e-3 else 2,
+            f"The largest difference is {gap:.1g}, rounding: the same 64 products, added in groups of 8.",
+        ),
+        Question(
+            f"Not one of the {n_weights:,} parameters changes. Does the output, with 8 heads instead of 1?",
+            ("no", "a little, by rounding", "yes, a lot"),
+            2 if apart > 0.1 else 1,
+            f"Between 1 and 8 heads by {apart:.2f} of its length: softmax is taken head by head.",
+        ),
+        Question(
+            "If all 8 heads had the one head's pattern, how far would the output be from the one head's?",
+            ("0", "about half its length", "its whole length"),
+            0 if alike < 1e-5 else 1,
+            f"{alike:.1g}: values and W_O are only cut and put together again. Patterns make the difference.",
+        ),
+    )

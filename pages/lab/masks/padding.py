@@ -1,0 +1,124 @@
+"""Part 5: padding in cross-attention, where the mask is a rectangle."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlencode
+
+import numpy as np
+import streamlit as st
+
+from pages.lab import session
+from pages.lab.lesson import Lesson, Question, Shape, Try
+from pages.lab.masks import choice
+from pages.lab.masks.inputs import MOST_PADDING, Inputs
+from viz_core.boards import Board, Fact, Facts, Matrix, Sign
+
+if TYPE_CHECKING:
+    from models.lessons.masks.padding import Padded
+
+SOURCE = ("I", "am", "fine", "<eos>")
+TARGET = ("<bos>", "je", "vais", "bien")
+TRIES = (
+    Try("no <pad>", {"padding": 0}),
+    Try("one <pad>", {"padding": 1}),
+    Try("six <pad>", {"padding": 6}),
+)
+
+
+def lesson(inputs: Inputs) -> Lesson:
+    from models.engine import masks
+    from models.lessons.masks import equation, padding
+
+    padded = padding.cross_attention(len(TARGET), len(SOURCE), inputs.padding, seed=inputs.seed)
+    n_query, n_key = padded.scores.shape
+    return Lesson(
+        see="A batch holds sentences of one length, so short ones are filled up with `<pad>`. The decoder "
+        "(rows) reads the encoder's words (columns), and the mask hides the padding from every query.",
+        board=Board(rows=_rows(padded), notice=_notice(inputs.padding, padded)),
+        formula=r"A = \operatorname{softmax}\!\left(\frac{\q{Q}\k{K}^\top}{\sqrt{d_k}} + M\right) \qquad "
+        r"M_{ij} = \begin{cases} -\infty & \k{j} \text{ is padding} \\ 0 & \text{else} \end{cases}",
+        sizes=rf"{n_query} \text{{ queries}},\; {n_key} \text{{ keys}},\; d_k = {padding.D_K}",
+        shapes=[
+            Shape(r"\q{Q}", "query channel", (n_query, padding.D_K)),
+            Shape(r"\k{K}", "key channel", (n_key, padding.D_K)),
+            *(Shape(name, "query key", (n_query, n_key)) for name in (r"\text{scores}", "M", "A")),
+        ],
+        code=[padding.cross_attention, masks.padding, equation.masked_softmax],
+    )
+
+
+def _rows(padded: Padded) -> list[list[Any]]:
+    keys = (*SOURCE, *["<pad>"] * (padded.scores.shape[1] - len(SOURCE)))
+    rows: dict[str, Any] = {"rows": TARGET, **choice.AXES}
+    alone = padded.alone.numpy()
+    facts = [
+        Fact(label="<pad> takes, if seen", values=padded.wasted.mean().numpy(), unit="of the weights"),
+        Fact(label="hidden <pad> changes a weight by", values=np.array(padded.change)),
+    ]
+    weights: dict[str, Any] = {"scale": "weights", "columns": keys}
+    return [
+        [
+            Matrix(values=padded.scores.numpy(), title="scores", columns=keys, **rows),
+            Sign(text="+"),
+            choice.mask_matrix(padded.allowed.numpy(), columns=keys, **choice.AXES),
+        ],
+        [
+            Sign(text="softmax →"),
+            Matrix(values=padded.hidden.pattern.numpy(), title="padding hidden", **weights, **rows),
+            Sign(text="instead of"),
+            Matrix(values=padded.seen.numpy(), title="padding seen", **weights, **choice.AXES),
+        ],
+        [
+            Matrix(values=alone, title="no padding at all", scale="weights", columns=SOURCE, **rows),
+            Facts(facts=facts),
+        ],
+    ]
+
+
+def _notice(n_padding: int, padded: Padded) -> str:
+    if n_padding == 0:
+        return "Nothing is padded: the mask adds **0** everywhere. Add some <pad> to see what it is for."
+    return (
+        f"Seen, {n_padding} <pad> would take **{padded.wasted.mean().item():.0%}** of the weights. Hidden, "
+        f"they take nothing: the words' weights differ from those without padding by **{padded.change:.2g}**."
+    )
+
+
+def controls() -> None:
+    st.slider("Padding", 0, MOST_PADDING, key=session.key("masks", "padding"), help="How many <pad> follow")
+    st.slider("Seed", 0, 99, key=session.key("masks", "seed"), help="Other queries and keys")
+    st.link_button(
+        "Padding on Explore",
+        f"/?{urlencode({'view': 'head', 'stack': 'decoder.cross', 'padding': 3})}",
+        width="stretch",
+        help="The translator reads three <pad>, and they change nothing",
+    )
+
+
+def questions() -> tuple[Question, ...]:
+    from models.lessons.masks.padding import cross_attention
+
+    one, six = (cross_attention(len(TARGET), len(SOURCE), n) for n in (1, 6))
+    before, after = one.wasted.mean().item(), six.wasted.mean().item()
+    rows_alike = bool((six.allowed == six.allowed[:1]).all())
+    return (
+        Question(
+            "Six `<pad>` instead of one, all hidden. The weights over the words …",
+            ("shrink", "stay the same", "grow"),
+            1 if six.change < 1e-12 else 0,
+            f"exp(−∞) = 0, however often it is added: the difference is **{six.change:.2g}**.",
+        ),
+        Question(
+            f"Not hidden, one `<pad>` takes {before:.0%} of the weights. Six take …",
+            ("as much", "more, but less than six times as much", "six times as much"),
+            1 if before < after < 6 * before else 0,
+            f"**{after:.0%}**: each `<pad>` joins the sum in the softmax, which then has more to divide by.",
+        ),
+        Question(
+            "The causal mask is a triangle. The padding mask of cross-attention …",
+            ("is a triangle too", "has the same row for every query"),
+            int(rows_alike),
+            "Padding is about keys alone: nobody may see it, so every row of the mask is the same.",
+        ),
+    )

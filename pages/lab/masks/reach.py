@@ -1,0 +1,127 @@
+"""Part 2: whom a word hears from, layer by layer."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+import streamlit as st
+
+from pages.lab.lesson import Lesson, Question, Shape, Try
+from pages.lab.masks import choice
+from pages.lab.masks.inputs import MOST_LAYERS, WORDS, Inputs
+from viz_core.boards import Board, Layers, Matrix, Scrub
+
+if TYPE_CHECKING:
+    from models.lessons.masks.reach import Reach
+
+LAYERS = np.arange(1, MOST_LAYERS + 1)
+TRIES = (
+    Try("segments", {"flow": "memory", "flow_argument": "3.0", "length": 12, "layers": 5}),
+    Try("segments + memory", {"flow": "memory", "flow_argument": "3.3", "length": 12, "layers": 3}),
+    Try("strided", {"flow": "strided", "flow_argument": "3", "length": 12, "layers": 2}),
+)
+
+
+def lesson(inputs: Inputs) -> Lesson:
+    from models.engine import masks
+    from models.lessons.masks import reach
+    from models.lessons.masks.choice import allowed_of
+
+    n = inputs.length
+    allowed = allowed_of(inputs.flow, inputs.flow_argument, n)
+    through = reach.through_layers(allowed, MOST_LAYERS)
+    cone = reach.cone(allowed, n - 1, MOST_LAYERS)
+    return Lesson(
+        see=f"Every layer hands on what the layer below has gathered. Follow “{WORDS[n - 1]}” downwards: "
+        "the lit dots are all that its vector can depend on. Marked below: what is heard by then. "
+        "Drag the number of **layers**; paint the mask.",
+        board=Board(
+            rows=_rows(allowed.numpy(), through, cone.numpy()),
+            notice=_notices(n, through),
+            scrub=Scrub(field="layers", label="layers", values=LAYERS),
+        ),
+        formula=r"R_1 = M \lor I \qquad R_L = R_{L-1} R_1 \quad \text{(or, and)} \qquad "
+        r"R_L[\q{i}, \k{j}] = 1 \iff \q{i} \text{ can depend on } \k{j}",
+        sizes=rf"n = {n},\; L = 1 \ldots {MOST_LAYERS}",
+        shapes=[
+            Shape("M", "query key", (n, n)),
+            Shape("R", "layer query key", (MOST_LAYERS, n, n)),
+            Shape(r"\text{lit}", "layers floor token", tuple(cone.shape)),
+        ],
+        code=[reach.through_layers, masks.reach, masks.layers_needed, reach.cone],
+    )
+
+
+def _rows(allowed: np.ndarray, through: Reach, cone: np.ndarray) -> list[list[Layers | Matrix]]:
+    n = len(allowed)
+    axes = choice.names(n)
+    needed = through.layers.numpy().astype(float)
+    return [
+        [Layers(tokens=WORDS[:n], links=allowed, lit=cone, title=f"what “{WORDS[n - 1]}” depends on")],
+        [
+            choice.mask_matrix(allowed, edit="flow", **axes),
+            Matrix(
+                values=np.where(needed < 0, -np.inf, needed), title="layers needed", digits=0, reach=n,
+                marked=through.reached.numpy(), **{**axes, "rows": ()},
+            ),
+        ],
+    ]  # fmt: skip
+
+
+def _notices(n: int, through: Reach) -> list[str]:
+    last, first = WORDS[n - 1], WORDS[0]
+    needed = int(through.layers[n - 1, 0])
+    to_first = (
+        f"no number of layers brings it “{first}”"
+        if needed < 0
+        else f"“{first}” needs **{needed}** {'layer' if needed == 1 else 'layers'} to get there"
+    )
+    return [
+        f"After **{layers}** {'layer' if layers == 1 else 'layers'} “{last}” can depend on "
+        f"**{heard} of {n}** words; {to_first}."
+        for layers, heard in zip(LAYERS, through.heard[:, -1].tolist(), strict=True)
+    ]
+
+
+def controls() -> None:
+    choice.of_mask("flow", "flow_argument")
+    choice.words_slider("length", 4, len(WORDS))
+    choice.to_explore("flow", "flow_argument", "length")
+    st.caption("Paint: click or drag over the cells of the mask.")
+
+
+def questions() -> tuple[Question, ...]:
+    from models.engine import masks
+    from models.lessons.masks import reach
+
+    window = reach.through_layers(masks.sliding_window(10, 3)[0, 0], 5)
+    heard = window.heard[:, -1].tolist()  # of the last of 10 words
+    needed = int(window.layers[9, 0])
+    apart = reach.through_layers(masks.memory(12, 3, 0)[0, 0], 5)
+    joined = reach.furthest_back(reach.through_layers(masks.memory(16, 3, 3)[0, 0], 3).reached)[:, 15]
+    steps = {int(step) for step in joined.diff()}
+    packed = reach.through_layers(masks.named("packed", "5", 10)[0, 0], 5)
+    return (
+        Question(
+            f"With a causal window of 3, one layer lets a word hear {heard[0]} words. Two layers: …",
+            (str(heard[0]), str(heard[1]), str(2 * heard[0])),
+            1,
+            f"Each layer adds the 2 words before the furthest one: {', '.join(map(str, heard))}. "
+            f"The first of ten words takes **{needed}** layers.",
+        ),
+        Question(
+            "Twelve words in segments of 3 without memory. After five layers the last word hears …",
+            (f"its segment: {apart.heard[4, 11]}", "all 12", "15"),
+            0,
+            f"Nobody crosses the border of a segment, so no layer helps: **{apart.heard[4, 11]}** words.",
+        ),
+        Question(
+            "With a memory of one segment (3 words), each further layer reaches back …",
+            ("as far as before", "3 words further", "twice as far"),
+            1 if steps == {3} else 0,
+            f"It reaches back {', '.join(str(int(back)) for back in joined)} words after 1, 2, 3 layers: "
+            f"**3** more each time (Transformer-XL). Packed documents never meet: "
+            f"{packed.heard[4, 9]} of 10 words.",
+        ),
+    )

@@ -1,0 +1,184 @@
+"""The gradient with respect to the logits is p − y; descending it, against descending a squared error."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+import streamlit as st
+
+from pages.lab.lesson import Lesson, Question, Shape, Try
+from pages.lab.objective.inputs import DESCENTS, MODEL, OTHER, SMOOTHINGS, WORDS, Inputs
+from pages.lab.session import key
+from viz_core.boards import Bars, Board, Colour, Curves, Fact, Facts, Line, Matrix, Panel, Scrub
+
+if TYPE_CHECKING:
+    from models.lessons.objective.gradient import Walk
+
+WRONG = ((0.0, 8.0, 0.0, 0.0, 0.0, 0.0),)
+SURE = {"logits": WRONG, "word": 2, "descent": 1, "smoothing": 0, "walked": 0}
+TRIES = (
+    Try("sure, and wrong", SURE),
+    Try("20 steps later", SURE | {"walked": 20}),
+    Try("smooth labels, ε = 0.1", SURE | {"smoothing": 0.1, "walked": 60}),
+)
+
+
+def lesson(inputs: Inputs) -> Lesson:
+    import torch
+
+    from models.lessons.objective import entropy, gradient
+
+    z = torch.tensor(inputs.logits[0], dtype=torch.float64)
+    y = entropy.targets(torch.tensor(inputs.word), len(WORDS), inputs.smoothing)
+    cross = gradient.walk(z, y, gradient.cross_entropy, gradient.of_cross_entropy, inputs.descent)
+    square = gradient.walk(z, y, gradient.squared_error, gradient.of_squared_error, inputs.descent)
+    steps = np.arange(gradient.N_STEPS + 1)
+    return Lesson(
+        see="Six logits $z$, to **write into**, and the target $y$. Blue descends the cross-entropy, red the "
+        "squared error of the same probabilities: $z \\leftarrow z - \\eta\\,\\nabla_z L$, step by step. "
+        "**Press play.**",
+        board=Board(
+            rows=[
+                [_start(inputs), _state(cross, square, y.numpy())],
+                [
+                    _bars(cross, "cross-entropy: p − y", MODEL),
+                    _bars(square, "squared error: 2 Jᵀ (p − y)", OTHER),
+                    _curves(cross, square, inputs.word, steps),
+                ],
+                [_facts(cross, square)],
+            ],
+            notice=_notices(cross, square, inputs.word),
+            scrub=Scrub(
+                field="walked", label="steps of descent", values=steps,
+                words=[_steps(step) for step in steps.tolist()],
+            ),
+        ),
+        formula=r"\begin{gathered}p = \mathrm{softmax}(z) \qquad \nabla_z H(y, p) = \new{p - y} \\ "
+        r"\nabla_z \textstyle\sum_w (p_w - y_w)^2 = 2\,J^{\top}(p - y) \\ "
+        r"J_{ij} = p_i(1[i=j] - p_j)\end{gathered}",
+        sizes=rf"\eta = {inputs.descent:g},\; y_{{\text{{{WORDS[inputs.word]}}}}} = {y[inputs.word]:.4g}",
+        shapes=(
+            Shape("z", "step, word", tuple(cross.logits.shape)),
+            Shape(r"\nabla_z L", "step, word", tuple(cross.gradient.shape)),
+            Shape("y", "word", tuple(y.shape)),
+            Shape("J", "word, word", (len(WORDS), len(WORDS))),
+        ),
+        code=(
+            gradient.cross_entropy, gradient.of_cross_entropy, gradient.of_squared_error,
+            gradient.by_autograd, gradient.walk,
+        ),
+    )  # fmt: skip
+
+
+def _start(inputs: Inputs) -> Panel:
+    return Matrix(
+        values=np.array(inputs.logits), title="logits z at the start, to write into", columns=WORDS,
+        rows=("z",), column_axis="word", scale="plain", edit="logits",
+    )  # fmt: skip
+
+
+def _state(cross: Walk, square: Walk, y: np.ndarray) -> Panel:
+    ps = [walk.probabilities.numpy() for walk in (cross, square)]
+    return Matrix(
+        values=np.stack([np.broadcast_to(y, ps[0].shape), *ps], axis=1), title="probabilities now",
+        rows=("target y", "p, cross-entropy", "p, squared error"), columns=WORDS, column_axis="word",
+        scale="weights",
+    )  # fmt: skip
+
+
+def _bars(walk: Walk, title: str, colour: Colour) -> Panel:
+    return Bars(
+        values=walk.gradient.numpy(), labels=WORDS, title=title, y_label="slope of the loss", colour=colour,
+        axis="word", low=-1.2, reach=1.2,
+    )  # fmt: skip
+
+
+def _curves(cross: Walk, square: Walk, word: int, steps: np.ndarray) -> Panel:
+    return Curves(
+        x=steps, at=steps, title="probability of the right word", x_label="steps of descent",
+        y_label="probability", y_range=(0, 1),
+        lines=[
+            Line(y=cross.probabilities[:, word].numpy(), name="cross-entropy", colour=MODEL),
+            Line(y=square.probabilities[:, word].numpy(), name="squared error", colour=OTHER),
+        ],
+    )  # fmt: skip
+
+
+def _facts(cross: Walk, square: Walk) -> Panel:
+    facts = [
+        Fact(label="‖p − y‖", values=cross.length.numpy(), digits=3, colour=MODEL),
+        Fact(label="‖gradient of squared error‖", values=square.length.numpy(), digits=3, colour=OTHER),
+    ]
+    off = np.array(max(cross.off_autograd, square.off_autograd))
+    return Facts(facts=[*facts, Fact(label="largest difference from autograd, all steps", values=off)])
+
+
+def _notices(cross: Walk, square: Walk, word: int) -> list[str]:
+    said = f"**{WORDS[word]}**"
+    return [
+        f"p({said}) after {_steps(step)}: **{_short(a)}** by cross-entropy, **{_short(b)}** by "
+        f"squared error; lengths of their gradients **{_short(x)}** and **{_short(y)}**."
+        for step, (a, b, x, y) in enumerate(
+            zip(
+                cross.probabilities[:, word].tolist(), square.probabilities[:, word].tolist(),
+                cross.length.tolist(), square.length.tolist(), strict=True,
+            )
+        )
+    ]  # fmt: skip
+
+
+def _steps(count: int) -> str:
+    return f"{count} step{'s' * (count != 1)}"
+
+
+def _short(value: float) -> str:
+    return f"{value:.3f}" if value >= 0.001 else f"{value:.5f}" if value >= 1e-5 else "< 0.00001"
+
+
+def controls() -> None:
+    st.selectbox("Right word", range(len(WORDS)), key=key("objective", "word"), format_func=WORDS.__getitem__)
+    st.segmented_control(
+        "Step size η", DESCENTS, key=key("objective", "descent"), required=True, format_func="{:g}".format
+    )
+    st.segmented_control(
+        "Label smoothing ε", SMOOTHINGS, key=key("objective", "smoothing"), required=True,
+        format_func="{:g}".format,
+    )  # fmt: skip
+
+
+def questions() -> tuple[Question, ...]:
+    import torch
+
+    from models.lessons.objective import entropy, gradient
+
+    z = torch.tensor(WRONG[0], dtype=torch.float64)
+    hot, smooth = (entropy.targets(torch.tensor(2), len(WORDS), eps) for eps in (0.0, 0.1))
+    cross = gradient.of_cross_entropy(z, hot)
+    ratio = (cross.norm() / gradient.of_squared_error(z, hot).norm()).item()
+    sizes = np.array([1, 10, 500])
+    best = gradient.of_cross_entropy(smooth.log(), smooth).abs().max().item()
+    total = cross.sum().item()
+    return (
+        Question(
+            "Sure, and wrong: p is 0.998 for “am”, the right word is “I”. How many times as long is the "
+            "gradient of cross-entropy as that of squared error?",
+            ("As long", "About 10 times", "Hundreds of times"),
+            int(np.abs(np.log(sizes / ratio)).argmin()),
+            f"{ratio:.0f} times: {cross.norm():.3f} against {cross.norm() / ratio:.5f}. The squared error's "
+            "goes through the slope of a saturated softmax; in p − y that slope has cancelled.",
+        ),
+        Question(
+            "What do the six bars of p − y add up to?",
+            ("1", "0", "The loss"),
+            1 if abs(total) < 1e-9 else 0,
+            f"{abs(total):.1f}: p and y both sum to 1. What one logit gains, the others lose.",
+        ),
+        Question(
+            "With ε = 0.1, where does descent come to rest?",
+            ("At p = one-hot, with endless logits", "Nowhere", "At p = the smoothed target"),
+            2 if best < 1e-9 else 0,
+            f"There p − y = 0 (largest entry {best:.0e}), with finite logits: the right word's is "
+            f"{(smooth[2] / smooth[0]).log():.2f} above the others. One-hot targets pull without end.",
+        ),
+    )

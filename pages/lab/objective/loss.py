@@ -1,0 +1,190 @@
+"""Entropy, cross-entropy and KL of one position, word by word, as labels are smoothed."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+import streamlit as st
+
+from pages.lab.lesson import Lesson, Question, Shape, Try
+from pages.lab.objective.inputs import MODEL, OTHER, TARGET, WORDS, Inputs
+from pages.lab.session import key
+from viz_core.boards import Board, Curves, Fact, Facts, Line, Matrix, Panel, Scrub
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+    from models.lessons.objective.entropy import Terms
+
+EPS = np.arange(51) / 100
+TRIES = (
+    Try(
+        "one-hot target; sure, and wrong",
+        {"eps": 0.0, "word": 2, "q": ((0.01, 0.95, 0.01, 0.01, 0.01, 0.01),)},
+    ),
+    Try("never say “am”: q = 0", {"eps": 0.1, "word": 2, "q": ((0.02, 0.0, 0.93, 0.01, 0.02, 0.02),)}),
+    Try("a fair die", {"q": ((1.0,) * 6,)}),
+)
+
+
+def lesson(inputs: Inputs) -> Lesson:
+    import torch
+
+    from models.lessons.objective import entropy
+
+    q = entropy.normalised(torch.tensor(inputs.q[0], dtype=torch.float64))
+    right = torch.full((len(EPS),), inputs.word)
+    p = entropy.targets(right, len(WORDS), torch.from_numpy(EPS))  # [eps, word]
+    parts = entropy.terms(p, q)
+    sums = replace(parts, **{name: getattr(parts, name).sum(dim=-1) for name in vars(parts)})
+    return Lesson(
+        see="One position. Its target $p$ is the right word, with a share ε of it spread over all six words; "
+        "the model's answer is $q$. **Write into $q$**: it is divided by its sum. Every column of the table "
+        "below adds up from top to bottom, every row from left to right.",
+        board=Board(
+            rows=[
+                [_answer(inputs), _both(p, q)],
+                [_table(parts)],
+                [_curves(sums), _sums(sums)],
+            ],
+            notice=_notices(sums),
+            scrub=Scrub(
+                field="eps", label="label smoothing ε", values=EPS,
+                words=[f"{eps:.2f}{' (the paper)' if eps == 0.1 else ''}" for eps in EPS.tolist()],
+            ),
+        ),
+        formula=r"\begin{gathered}p_w = (1-\epsilon)\,1[w = \text{right}] + \epsilon / n \\ "
+        r"\underbrace{-\textstyle\sum_w p_w \ln q_w}_{H(p,\,q)} = "
+        r"\underbrace{-\textstyle\sum_w p_w \ln p_w}_{H(p)} + "
+        r"\underbrace{\textstyle\sum_w p_w \ln (p_w / q_w)}_{\mathrm{KL}(p\,\|\,q)}\end{gathered}",
+        sizes=rf"n = {len(WORDS)},\; \ln n = {math.log(len(WORDS)):.3f}",
+        shapes=(
+            Shape("p", "ε, word", tuple(p.shape)),
+            Shape("q", "word", tuple(q.shape)),
+            Shape(r"-p \ln q", "ε, word", tuple(parts.cross.shape)),
+            Shape("H(p, q)", "ε", tuple(sums.cross.shape)),
+        ),
+        code=(entropy.targets, entropy.normalised, entropy.terms, entropy.with_sum, entropy.bits),
+    )  # fmt: skip
+
+
+def _answer(inputs: Inputs) -> Panel:
+    return Matrix(
+        values=np.array(inputs.q), title="the model's q, to write into", rows=("q",), columns=WORDS,
+        column_axis="word", scale="plain", edit="q",
+    )  # fmt: skip
+
+
+def _both(p: Tensor, q: Tensor) -> Panel:
+    import torch
+
+    return Matrix(
+        values=torch.stack(torch.broadcast_tensors(p, q), dim=1).numpy(), title="target and model",
+        rows=("target p", "q, sum 1"), columns=WORDS, column_axis="word", scale="weights", digits=3,
+    )  # fmt: skip
+
+
+def _table(parts: Terms) -> Panel:
+    import torch
+
+    from models.lessons.objective.entropy import with_sum
+
+    rows = with_sum(torch.stack([parts.entropy, parts.divergence, parts.cross], dim=1))  # [eps, 3, column]
+    marked = np.zeros((3, len(WORDS) + 1), dtype=bool)
+    marked[:, -1] = True
+    return Matrix(
+        values=rows.numpy(), title="term by term, in nats", columns=(*WORDS, "sum"), column_axis="word",
+        rows=("−p ln p: H(p)", "+ p ln(p/q): KL", "= −p ln q: H(p, q)"), digits=3, reach=1.5, marked=marked,
+    )  # fmt: skip
+
+
+def _sums(sums: Terms) -> Panel:
+    from models.lessons.objective.entropy import bits
+
+    return Facts(
+        title="the loss of this position",
+        facts=[
+            Fact(label="cross-entropy H(p, q)", values=sums.cross.numpy(), digits=3, unit="nats"),
+            Fact(
+                label="of it KL(p ‖ q)", values=sums.divergence.numpy(), digits=3, unit="nats", colour=MODEL
+            ),
+            Fact(label="in bits, H / ln 2", values=bits(sums.cross).numpy(), digits=3, unit="bits"),
+            Fact(label="perplexity, e^H", values=sums.cross.exp().numpy(), digits=2, unit="words"),
+        ],
+    )
+
+
+def _curves(sums: Terms) -> Panel:
+    return Curves(
+        x=EPS, at=EPS, title="what smoothing does to them", x_label="label smoothing ε", y_label="nats",
+        y_range=(0, max(2.0, 1.05 * sums.cross.nan_to_num(posinf=0).max().item())),
+        lines=[
+            Line(y=sums.cross.numpy(), name="H(p, q)", colour=OTHER),
+            Line(y=sums.entropy.numpy(), name="H(p)", colour=TARGET, dashed=True),
+            Line(y=sums.divergence.numpy(), name="KL(p ‖ q)", colour=MODEL),
+        ],
+    )  # fmt: skip
+
+
+def _notices(sums: Terms) -> list[str]:
+    least = int(sums.divergence.argmin())
+    best = f"On this slider KL is least, **{sums.divergence[least]:.3f}**, at ε = {EPS[least]:.2f}."
+    notices = []
+    for eps, h, kl, cross in zip(EPS, sums.entropy, sums.divergence, sums.cross, strict=True):
+        if cross.isinf():
+            notices.append(
+                f"At ε = {eps:.2f} the loss is **∞**: the target gives some of its share to a word that q "
+                "calls impossible. A softmax never gives 0, so its loss stays finite."
+            )
+        else:
+            notices.append(
+                f"At ε = **{eps:.2f}**: **{h:.3f}** (the target's own, no model changes it) + **{kl:.3f}** "
+                f"(what q is off) = **{cross:.3f}** nats. {best}"
+            )
+    return notices
+
+
+def controls() -> None:
+    st.selectbox("Right word", range(len(WORDS)), key=key("objective", "word"), format_func=WORDS.__getitem__)
+    st.caption("q is the row of dashed cells. ε is the slider above the board.")
+
+
+def questions() -> tuple[Question, ...]:
+    import torch
+
+    from models.lessons.objective import entropy
+
+    n = len(WORDS)
+    hot, smooth = (entropy.targets(torch.tensor(2), n, eps) for eps in (0.0, 0.1))
+    die = torch.full((n,), 1 / n, dtype=torch.float64)
+    usual = entropy.normalised(torch.tensor(Inputs().q[0], dtype=torch.float64))
+    by_die = [entropy.terms(p, die).cross.sum().item() for p in (hot, smooth)]
+    loss = entropy.terms(hot, usual).cross.sum().item()
+    zeroed = torch.tensor([0.0, 0.0, 1.0, 0.0, 0.0, 0.0], dtype=torch.float64)
+    one_hot, smoothed = (entropy.terms(p, zeroed).cross.sum().item() for p in (hot, smooth))
+    return (
+        Question(
+            "The target is one-hot, q as on a first visit. Which numbers of q does the loss depend on?",
+            ("All six", "Only that of the right word", "Only the wrong ones"),
+            1 if math.isclose(loss, -math.log(usual[2].item())) else 0,
+            f"Five of six terms are 0 · ln q = 0; the loss is −ln {usual[2]:.2f} = {loss:.4f} nats. The "
+            "others count only since all six sum to 1.",
+        ),
+        Question(
+            "q is a fair die over the six words. What does smoothing do to its cross-entropy?",
+            ("It grows", "It falls", "Nothing"),
+            2 if math.isclose(*by_die) else 0 if by_die[1] > by_die[0] else 1,
+            f"−ln(1/6) is the same for every word, however p is spread: {by_die[0]:.4f} nats for ε = 0, "
+            f"{by_die[1]:.4f} for ε = 0.1. H(p) grows, and KL falls by as much.",
+        ),
+        Question(
+            "q gives the right word 1 and the others 0. Its loss for ε = 0, and for ε = 0.1?",
+            ("0 and infinite", "0 and 0.1", "Infinite for both"),
+            0 if one_hot == 0 and math.isinf(smoothed) else 2,
+            "For one-hot targets nothing is better. With ε = 0.1 each other word has 0.017 in p, at a price "
+            "of −ln 0 each: smoothing forbids certainty.",
+        ),
+    )

@@ -1,0 +1,174 @@
+"""Targets, and the distributions of a tiny translator that is trained here and now."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+import numpy as np
+import streamlit as st
+
+from pages.lab.lesson import Lesson, Question, Shape, Try
+from pages.lab.objective.inputs import MODEL, OTHER, RATES, SMOOTHINGS, STEPS, TARGET, Inputs
+from pages.lab.session import key
+from viz_core.boards import Board, Curves, Fact, Facts, Line, Matrix, Panel, Scrub
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+    from models.lessons.objective.training import Run, Setup
+
+USUAL = {"steps": 20, "rate": 0.01, "smoothing": 0, "step": max(STEPS)}
+TRIES = (
+    Try("ten steps only", USUAL | {"steps": 10}),
+    Try("smooth the labels, ε = 0.1", USUAL | {"smoothing": 0.1}),
+    Try("too large a rate, 0.3", USUAL | {"rate": 0.3}),
+)
+
+
+def lesson(inputs: Inputs) -> Lesson:
+    from models.lessons.objective import adam, entropy, toy, training
+
+    setup = training.Setup(inputs.steps, inputs.rate, inputs.smoothing, inputs.seed)
+    run = training.train(setup)
+    wanted = entropy.targets(toy.TARGETS, len(toy.WORDS), setup.smoothing)
+    parts = entropy.terms(wanted, run.probabilities.double())
+    floor = parts.entropy.sum(dim=-1).mean(dim=-1)  # [record], the same in all
+    divergence = parts.divergence.sum(dim=-1).mean(dim=-1)
+    return Lesson(
+        see="Two sentences to translate, *je suis étudiant* and *merci*, seven positions, **six words** to "
+        "choose from. Left the targets, in the middle a tiny model before its first step, right the model "
+        "now, trained on this server when first asked for, in "
+        f"**{1_000 * run.seconds:.0f} ms**. **Press play.**",
+        board=Board(
+            rows=[
+                _matrices(run, wanted),
+                [_loss(run, floor), _right(run)],
+                [_facts(run, floor, divergence)],
+            ],
+            notice=_notices(run, setup, floor),
+            scrub=Scrub(
+                field="step", label="training step", values=np.array(run.steps), plays=True, speed=8,
+                words=[f"{step} of {setup.steps}" for step in run.steps],
+            ),
+        ),
+        formula=r"\begin{gathered}L = \frac{1}{T}\sum_{t=1}^{T} H(y_t, p_t) = "
+        r"-\frac{1}{T}\sum_{t=1}^{T}\sum_{w} y_{t,w}\ln p_{t,w} \\ "
+        r"\new{\theta \leftarrow \theta - \eta\,\hat m / (\sqrt{\hat v}+\epsilon)}\end{gathered}",
+        sizes=rf"T = {len(toy.TARGETS)},\; \eta = {setup.learning_rate:g},\; "
+        rf"{run.n_weights:,}\text{{ weights }}\theta",
+        shapes=(
+            Shape("y", "position, word", tuple(wanted.shape)),
+            Shape("p", "step, position, word", tuple(run.probabilities.shape)),
+            Shape(r"\text{source}", "sentence, word", tuple(toy.SOURCE.shape)),
+            Shape(r"\text{decoder's input}", "sentence, word", tuple(toy.READ.shape)),
+        ),
+        code=(toy.model, toy.logits, training.train, adam.Adam, entropy.targets),
+    )  # fmt: skip
+
+
+def _matrices(run: Run, wanted: Tensor) -> list[Panel]:
+    from models.lessons.objective import toy
+
+    titles = ("targets y", "before training", "model p, now")
+    values = (wanted.numpy(), run.probabilities[0].numpy(), run.probabilities.numpy())
+    return [
+        Matrix(
+            values=numbers, title=title, rows=() if at else toy.positions(), columns=toy.WORDS,
+            row_axis="position", column_axis="word", scale="weights",
+        )
+        for at, (title, numbers) in enumerate(zip(titles, values, strict=True))
+    ]  # fmt: skip
+
+
+def _loss(run: Run, floor: Tensor) -> Panel:
+    steps = np.array(run.steps)
+    return Curves(
+        x=steps, at=steps, title="cross-entropy, mean of seven positions", x_label="training step",
+        y_label="nats", y_range=(0, max(2.0, 1.05 * run.loss.max().item())),
+        lines=[
+            Line(y=run.loss.numpy(), name="loss", colour=MODEL),
+            Line(y=floor.numpy(), name="lowest possible: H(y)", colour=TARGET, dashed=True),
+        ],
+    )  # fmt: skip
+
+
+def _right(run: Run) -> Panel:
+    from models.lessons.objective.training import of_the_right_word
+
+    right, steps = of_the_right_word(run), np.array(run.steps)
+    return Curves(
+        x=steps, at=steps, title="probability of the right word", x_label="training step",
+        y_label="probability", y_range=(0, 1),
+        lines=[
+            Line(y=right.mean(dim=-1).numpy(), name="mean of seven", colour=MODEL),
+            Line(y=right.amin(dim=-1).numpy(), name="least of seven", colour=OTHER),
+        ],
+    )  # fmt: skip
+
+
+def _facts(run: Run, floor: Tensor, divergence: Tensor) -> Panel:
+    return Facts(
+        facts=[
+            Fact(label="H(y, p): the loss", values=run.loss.numpy(), digits=3, unit="nats", colour=MODEL),
+            Fact(label="= H(y): of the targets", values=floor.numpy(), digits=3, unit="nats"),
+            Fact(label="+ KL(y ‖ p)", values=divergence.numpy(), digits=3, unit="nats"),
+            Fact(label="perplexity, e^loss", values=run.loss.exp().numpy(), digits=2),
+        ]
+    )
+
+
+def _notices(run: Run, setup: Setup, floor: Tensor) -> list[str]:
+    from models.lessons.objective.training import written
+
+    smoothed = f" It cannot fall below {floor[0]:.3f}, the entropy of smoothed targets."
+    return [
+        f"After **{step} of {setup.steps}** steps the loss is **{loss:.3f}** nats. The likeliest words: "
+        f"**{' '.join(first)}** and **{' '.join(second)}**.{smoothed if setup.smoothing else ''}"
+        for step, loss, (first, second) in zip(run.steps, run.loss.tolist(), written(run), strict=True)
+    ]
+
+
+def controls() -> None:
+    st.select_slider("Training steps", STEPS, key=key("objective", "steps"))
+    st.select_slider("Learning rate η", RATES, key=key("objective", "rate"), format_func="{:g}".format)
+    st.segmented_control(
+        "Label smoothing ε", SMOOTHINGS, key=key("objective", "smoothing"), required=True,
+        format_func="{:g}".format,
+    )  # fmt: skip
+    st.number_input("Seed of the weights", 0, 999, key=key("objective", "seed"))
+    st.caption("The decoder reads the right words before each position (teacher forcing).")
+
+
+def questions() -> tuple[Question, ...]:
+    from models.lessons.objective import entropy, toy, training
+
+    n = len(toy.WORDS)
+    starts = [training.untrained_loss(seed) for seed in range(8)]
+    mean = sum(starts) / len(starts)
+    wanted = entropy.targets(toy.TARGETS, n, 0.1)
+    floor = entropy.terms(wanted, wanted).cross.sum(dim=-1).mean().item()
+    best = wanted.max().item()
+    return (
+        Question(
+            f"A guess of 1/6 for each of six words has loss ln 6 = {math.log(n):.2f}. The untrained model?",
+            ("Less", "Exactly as much", "More"),
+            0 if mean < math.log(n) - 0.01 else 2 if mean > math.log(n) + 0.01 else 1,
+            f"{mean:.2f} nats, the mean of eight seeds: random weights prefer some words, for no reason, and "
+            "to be sure of a wrong one costs more than to spread the guess.",
+        ),
+        Question(
+            "With ε = 0.1, what probability does the best possible model give the right word?",
+            ("0.90", f"{best:.2f}", "1.00"),
+            1,
+            f"Its share of the target: 1 − ε + ε/6 = {best:.4f}. KL is 0 there, so no distribution does "
+            "better, and being surer costs.",
+        ),
+        Question(
+            "And which loss does that best model have?",
+            (f"{floor:.2f} nats", "0 nats", f"{-math.log(best):.2f} nats"),
+            0,
+            f"H(y) = {floor:.4f} nats: the words with ε/6 each must be paid for too, at −ln(0.1/6) = "
+            f"{-math.log(0.1 / n):.2f} nats each time.",
+        ),
+    )

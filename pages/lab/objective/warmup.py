@@ -1,0 +1,164 @@
+"""The paper's learning rate, step by step, and what the warm-up at its start is for."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+import streamlit as st
+
+from pages.lab.lesson import Lesson, Question, Shape, Try
+from pages.lab.objective import early
+from pages.lab.objective.inputs import MODEL, NORMS, TARGET, TOTALS, WIDTHS, Inputs
+from pages.lab.session import key
+from viz_core.boards import Board, Curves, Fact, Facts, Line, Panel, Scrub
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+    from models.lessons.objective.trial import Trial
+
+USUAL = {"warmup": 4_000, "d_model": 512, "norm": "post"}
+TRIES = (
+    Try("1,000 steps of warm-up", USUAL | {"warmup": 1_000}),
+    Try("a big model: d_model = 1,024", USUAL | {"d_model": 1_024}),
+    Try("pre-norm: is it needed?", USUAL | {"norm": "pre"}),
+)
+
+
+def lesson(inputs: Inputs) -> Lesson:
+    from models.lessons.objective import adam, schedule, training, trial
+
+    warmups, steps = schedule.WARMUPS, schedule.grid(inputs.total)
+    rates = schedule.paper(inputs.d_model, warmups, steps)  # [warm-up, step]
+    cosines = schedule.cosine(inputs.d_model, warmups, steps, inputs.total)
+    peaks = schedule.peak(inputs.d_model, warmups)
+    tried = early.tried(inputs.norm, inputs.seed)
+    return Lesson(
+        see="Above, the paper's learning rate: up in a line, then down as one over the root of the step; "
+        "**drag the slider**. Below, why it begins small: what Adam does at first, and the toy of the first "
+        f"part, two layers deep, with **{NORMS[inputs.norm].lower()}**, trained here without a warm-up and "
+        f"with one of {trial.WARMUP} steps.",
+        board=Board(
+            rows=[
+                _schedules(1_000 * rates, 1_000 * cosines, steps),
+                [_facts(inputs, 1_000 * peaks, 1_000 * rates)],
+                [early.directions(inputs.seed), early.losses(tried)],
+            ],
+            notice=_notices(inputs.total, 1_000 * peaks, 1_000 * rates, tried),
+            scrub=Scrub(
+                field="warmup", label="warm-up steps", values=warmups.numpy().astype(int),
+                words=[f"{w:,.0f}{' (the paper)' if w == 4_000 else ''}" for w in warmups.tolist()],
+            ),
+        ),
+        formula=r"\begin{gathered}\mathrm{lrate} = d_{model}^{-1/2}\cdot\min\!\left("
+        r"\mathrm{step}^{-1/2},\; \mathrm{step}\cdot\mathrm{warmup}^{-3/2}\right) \\ "
+        r"\mathrm{peak} = (d_{model}\cdot\mathrm{warmup})^{-1/2}\end{gathered}",
+        sizes=rf"d_{{model}} = {inputs.d_model},\; d_{{model}}^{{-1/2}} = {inputs.d_model**-0.5:.4f},\; "
+        rf"\beta = {adam.BETAS}",
+        shapes=(
+            Shape(r"\mathrm{lrate}", "warm-up, step", tuple(rates.shape)),
+            Shape(r"\hat m,\;\hat v", "weight", (2_000,)),
+            Shape(r"\text{loss}", "step", tuple(tried.without.loss.shape)),
+        ),
+        code=(
+            schedule.paper, schedule.peak, schedule.cosine, adam.Adam, schedule.noise_directions,
+            trial.trial, training.train,
+        ),
+    )  # fmt: skip
+
+
+def _schedules(rates: Tensor, cosines: Tensor, steps: Tensor) -> list[Panel]:
+    """The same twice; on logarithmic axes both of its powers of the step are straight lines."""
+    from models.lessons.objective.schedule import WARMUPS
+
+    x, at = steps.numpy(), np.minimum(WARMUPS.numpy(), steps[-1].item())
+    lines = [
+        Line(y=rates.numpy(), name="the paper's", colour=MODEL),
+        Line(y=cosines.numpy(), name="same warm-up, then cosine", colour=TARGET, dashed=True),
+    ]
+    scales: tuple[tuple[str, bool], ...] = (("learning rate", False), ("the same, axes logarithmic", True))
+    return [
+        Curves(
+            x=x, at=at, lines=lines, title=title, x_label="step", y_label="rate, thousandths",
+            log_x=log, log_y=log, y_range=(rates.min().item(), 1.1 * rates.max().item()) if log else None,
+        )
+        for title, log in scales
+    ]  # fmt: skip
+
+
+def _facts(inputs: Inputs, peaks: Tensor, rates: Tensor) -> Panel:
+    unit = "× 10⁻³"
+    return Facts(
+        facts=[
+            Fact(label="peak, at the last step of warm-up", values=peaks.numpy(), digits=3, unit=unit,
+                 colour=MODEL),
+            Fact(label="rate at step 1", values=rates[:, 0].numpy(), digits=5, unit=unit),
+            Fact(label=f"rate at step {inputs.total:,}", values=rates[:, -1].numpy(), digits=3, unit=unit),
+        ],
+    )  # fmt: skip
+
+
+def _notices(total: int, peaks: Tensor, rates: Tensor, tried: Trial) -> list[str]:
+    from models.lessons.objective.schedule import WARMUPS
+
+    ends = [run.loss[-1].item() for run in tried]
+    return [
+        (
+            f"Peak **{peak:.3f} × 10⁻³** at step **{warmup:,.0f}**."
+            if warmup <= total
+            else f"At step **{total:,}**, the last, the rate is **{last:.3f} × 10⁻³** and still rising."
+        )
+        + f" Without warm-up the toy's loss ends at **{ends[1]:.3f}**, with it at **{ends[0]:.3f}** nats."
+        for warmup, peak, last in zip(WARMUPS.tolist(), peaks.tolist(), rates[:, -1].tolist(), strict=True)
+    ]
+
+
+def controls() -> None:
+    st.select_slider("d_model", WIDTHS, key=key("objective", "d_model"), format_func="{:,}".format)
+    st.select_slider(
+        "Training steps in all", TOTALS, key=key("objective", "total"), format_func="{:,}".format
+    )
+    st.segmented_control(
+        "Norm of the toy", list(NORMS), key=key("objective", "norm"), required=True,
+        format_func=str.capitalize,
+    )  # fmt: skip
+    st.number_input("Seed", 0, 999, key=key("objective", "seed"), help="Of the toy's weights and the noise")
+    st.caption("Norm and seed train the toy anew.")
+
+
+def questions() -> tuple[Question, ...]:
+    import torch
+
+    from models.lessons.objective import adam, schedule
+
+    four = torch.tensor([1_000.0, 4_000.0], dtype=torch.float64)
+    peaks = schedule.peak(512, four)
+    ratio = (peaks[1] / peaks[0]).item()
+    sizes = schedule.noise_directions(adam.BETAS, early.NOISE_STEPS, seed=0)
+    post, pre = early.tried("post", 0), early.tried("pre", 0)
+    lost = [(one.without.loss[-1] - one.with_warmup.loss[-1]).item() for one in (post, pre)]
+    later = schedule.paper(512, four[1:], torch.tensor([16_000.0], dtype=torch.float64)).item()
+    return (
+        Question(
+            "Four times as many steps of warm-up. What becomes of the peak?",
+            ("A quarter", "Half", "The same"),
+            int(np.abs(np.array([0.25, 0.5, 1.0]) - ratio).argmin()),
+            f"From {peaks[0]:.6f} to {peaks[1]:.6f}: (d_model · warm-up)^−1/2. And after it, the rate takes "
+            f"four times as many steps to halve: {later:.6f} at step 16,000.",
+        ),
+        Question(
+            "How far does Adam's very first step move a weight whose gradient is only noise?",
+            ("By the whole learning rate", f"By {sizes[-1]:.2f} of it, as later", "Not at all"),
+            0 if sizes[0] > 0.99 else 1,
+            f"|m̂/√v̂| = {sizes[0]:.2f}: m̂ and √v̂ know one and the same gradient. At step "
+            f"{early.NOISE_STEPS} it is {sizes[-1]:.2f}, as noise cancels in the mean.",
+        ),
+        Question(
+            "The toy's norms are put before the sub-layers (pre-norm). How much does warm-up gain?",
+            ("More than with post-norm", "As much", "Nearly nothing"),
+            2 if lost[1] < 0.02 < lost[0] else 1 if abs(lost[1] - lost[0]) < 0.02 else 0,
+            f"{lost[1]:.3f} nats of the last loss, against {lost[0]:.3f} with post-norm. Why: Xiong et al. "
+            "2020, and the page Block.",
+        ),
+    )

@@ -1,0 +1,176 @@
+"""Runs a lab page: parts, texts, experiments, the board beside its controls, formula, questions."""
+
+from __future__ import annotations
+
+import inspect
+import textwrap
+from dataclasses import dataclass
+from typing import Any
+
+import streamlit as st
+
+from pages.lab import questions, session
+from pages.lab.lesson import LabPage, Lesson, Part
+from pages.shared import cache, draw_order
+from pages.shared.board import pack
+from pages.shared.board.component import board
+from pages.shared.problems import say
+from viz_core import theme
+
+
+@dataclass(frozen=True)
+class Shown:
+    """A lesson with its board packed, the inputs it was made from, and a sentence if others were asked."""
+
+    lesson: Lesson
+    described: dict[str, Any]
+    arrays: bytes
+    inputs: Any
+    problem: str | None = None
+
+
+def run(page: LabPage) -> None:
+    """Draws the page; call it at the end of the page's file."""
+    session.enter(page)
+    board.load()
+    _lab(page)
+
+
+@st.fragment
+def _lab(page: LabPage) -> None:
+    session.enter(page)
+    part = session.part_of(page)
+    now = session.inputs(page)
+    if st.session_state.get("drawn_part") != (page.name, part.name):
+        session.write_again(page)
+    shown = _shown(page, part, now)
+    above = st.container()
+    main, side = st.columns([3.3, 1], gap="medium")
+    below = st.container()
+    draw_order.draw(
+        [
+            (above, lambda: _above(page, part, shown)),
+            (side, lambda: _side(page, part)),
+            (main, lambda: _board(page, part, shown, now)),
+        ],
+        again=st.session_state.get("drawn_part") == (page.name, part.name),
+    )
+    st.session_state.drawn_part = (page.name, part.name)
+    with below:
+        _details(shown.lesson)
+        questions.ask(page, part)
+    if "takeaway" in st.session_state:
+        from pages.shared.board import takeaway  # Plotly's figures are needed only now
+
+        frame = int(st.session_state.pop("takeaway").get("frame", 0))
+        name = f"{page.name}-{part.name}"
+        takeaway.dialog(f"{page.title}: {part.label}", name, shown.lesson.board, frame, _source(shown.lesson))
+
+
+def _shown(page: LabPage, part: Part, now: Any) -> Shown:
+    """The lesson for the present inputs; for the last possible ones, with a sentence, where these are not."""
+    asked, problem = session.computed_from(page, part, now), None
+    last = f"{page.name}.{part.name}.last"
+    for inputs in (asked, st.session_state.get(last, asked), page.inputs()):
+        try:
+            shown = _computed(page, part, inputs)
+        except ValueError as error:
+            problem = problem or str(error)
+            continue
+        st.session_state[last] = inputs
+        return Shown(*shown, inputs, problem)
+    raise RuntimeError(f"{page.name}/{part.name} has no lesson for its own defaults: {problem}")
+
+
+def _computed(page: LabPage, part: Part, inputs: Any) -> tuple[Lesson, dict[str, Any], bytes]:
+    def make() -> tuple[Any, int]:
+        lesson = part.lesson(inputs)
+        described, arrays = pack.pack_board(lesson.board)
+        return (lesson, described, arrays), 2 * len(arrays) + 10_000
+
+    return cache.cached(cache.payloads, (page.name, part.name, inputs), make)
+
+
+def _above(page: LabPage, part: Part, shown: Shown) -> None:
+    with st.container(horizontal=True, vertical_alignment="center", key="lab_heading"):
+        st.html(f"<h1>{page.title}</h1>")
+        labels = {part.name: part.label for part in page.parts}
+        st.segmented_control(
+            "Part", list(labels), key=session.key(page.name, "part"), required=True,
+            format_func=labels.__getitem__, label_visibility="collapsed",
+        )  # fmt: skip
+    st.markdown(shown.lesson.see)
+    with st.container(horizontal=True, vertical_alignment="center", key="lab_tries"):
+        st.markdown("**Try this**", width="content")
+        for experiment in part.tries:
+            st.button(experiment.label, on_click=session.put, args=(page.name, experiment.set))
+
+
+def _side(page: LabPage, part: Part) -> None:
+    part.controls()
+    st.button("Reset", on_click=session.reset, args=(page, part), width="stretch", key=f"{page.name}.reset")
+
+
+def _board(page: LabPage, part: Part, shown: Shown, now: Any) -> None:
+    problems = [shown.problem, st.session_state.pop("edit_problem", None)]
+    say([*problems, *st.session_state.pop("link_problems", ())])
+    key = f"{page.name}.board"
+
+    def on_act() -> None:
+        act = st.session_state[key]["act"]
+        if act["type"] == "edit":
+            st.session_state.edit_problem = session.edit(page, part, act)
+        else:
+            st.session_state.takeaway = act
+
+    board.show(pack.pack(_header(page, part, shown, now), shown.arrays), key=key, on_act=on_act)
+
+
+def _header(page: LabPage, part: Part, shown: Shown, now: Any) -> dict[str, Any]:
+    usual = page.inputs()
+    scrub = {"at": getattr(now, part.scrub), "usual": getattr(usual, part.scrub)} if part.scrub else None
+    return {
+        "board": shown.described,
+        "part": part.name,
+        "scrub": scrub,
+        "moves": st.session_state.get("moves", 0),
+        "generation": _generation(page, part, shown, now),
+        "link": session.link(page, part, now),
+    }
+
+
+def _generation(page: LabPage, part: Part, shown: Shown, now: Any) -> int:
+    """Counts what has been shown. A rerun that changes nothing sends the same bytes, which are spared."""
+    what = (page.name, part.name, shown.inputs, shown.problem, now, st.session_state.get("moves"))
+    if st.session_state.get("board_shown") != what:
+        st.session_state.board_shown = what
+        st.session_state.board_generation = st.session_state.get("board_generation", 0) + 1
+    return int(st.session_state.board_generation)
+
+
+def _details(lesson: Lesson) -> None:
+    with st.container(key="lab_formula"):
+        left, right = st.columns([3, 2], vertical_alignment="center")
+    left.latex(_with_macros(lesson.formula))
+    right.markdown(f"with ${_with_macros(lesson.sizes)}$")
+    shapes, code = st.columns([2, 3])
+    with shapes.expander("Shapes of every tensor"):
+        rows = [
+            f"| ${_with_macros(shape.name)}$ | {shape.axes} | {list(shape.sizes)} |"
+            for shape in lesson.shapes
+        ]
+        st.markdown("\n".join(["| tensor | axes | shape |", "| --- | --- | --- |", *rows]))
+    with code.expander("The code that ran"):
+        st.code(_source(lesson), language="python")
+
+
+def _source(lesson: Lesson) -> str:
+    return "\n\n".join(textwrap.dedent(inspect.getsource(made_by)).strip() for made_by in lesson.code)
+
+
+def _with_macros(formula: str) -> str:
+    r"""LaTeX in which \q, \k and \v colour queries, keys and values, and \new marks what changed."""
+    colours = theme.palette(st.context.theme.type == "dark")
+    for macro, role in (("q", "query"), ("k", "key"), ("v", "value"), ("new", "accent")):
+        formula = formula.replace(f"\\{macro}{{", f"\\textcolor{{{colours[role]}}}{{")
+    return formula

@@ -1,0 +1,100 @@
+"""ALiBi: a key loses score with its distance, in each head at another rate."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from pages.lab.lesson import Lesson, Shape
+from pages.lab.positions.inputs import Inputs
+from pages.lab.positions.per_head import N_DISTANCES, per_head
+from viz_core.boards import Board, Curves, Fact, Facts, Matrix, Panel, Scrub
+
+N_WORDS = 10
+SEE = (
+    "The shortest way to say where a word stands: take something off its score for every word of "
+    "**distance**. Each head has its own slope, so some heads see only near words and others nearly all. "
+    "Nothing is trained, and any length will do. **Drag the head.**"
+)
+
+
+def lesson(inputs: Inputs) -> Lesson:
+    from models.engine import positions
+    from models.lessons.positions import biases
+
+    h = inputs.heads
+    slopes = positions.alibi_slopes(h)
+    halves = biases.half_distance(h)
+    return Lesson(
+        see=SEE,
+        board=Board(
+            rows=[
+                _alibi_matrices(h),
+                [
+                    _alibi_curves(h),
+                    Facts(
+                        facts=[
+                            Fact(label="slope", values=slopes.numpy(), digits=4, unit="a word"),
+                            Fact(label="weight halves every", values=halves.numpy(), digits=1, unit="words"),
+                        ]
+                    ),
+                ],
+            ],
+            notice=[
+                f"Head {head} takes **{slope:.4g}** off a score for every word of distance: of equal scores, "
+                f"a word **{half:.1f} words** further back gets half the weight."
+                for head, (slope, half) in enumerate(zip(slopes.tolist(), halves.tolist(), strict=True))
+            ],
+            scrub=Scrub(field="head", label="head", values=np.arange(h)),
+        ),
+        formula=(
+            r"\mathrm{scores}=\frac{\q{Q}\k{K}^{\top}}{\sqrt{d_{head}}}-m_h\,|i-j|,\qquad "
+            r"m_h=2^{-8(h+1)/n}\quad(n\ \text{heads},\ n=2^r)"
+        ),
+        sizes=rf"n={h}\ \text{{heads}},\; {N_WORDS}\ \text{{words}}",
+        shapes=(
+            Shape("m", "head", (h,)),
+            Shape(r"-m_h|i-j|", "head, query, key", (h, N_WORDS, N_WORDS)),
+            Shape(r"\mathrm{pattern}", "head, query, key", (h, N_WORDS, N_WORDS)),
+        ),
+        code=(
+            positions.alibi_slopes,
+            positions.alibi_bias,
+            biases.alibi_scores,
+            biases.alibi_pattern,
+            biases.half_distance,
+        ),
+    )
+
+
+def _alibi_matrices(n_heads: int) -> list[Panel]:
+    from models.lessons.positions.biases import alibi_pattern, alibi_scores
+
+    names = [str(word) for word in range(N_WORDS)]
+    return [
+        Matrix(
+            title="bias (the mask hides later words)",
+            values=alibi_scores(n_heads, N_WORDS).numpy(),
+            rows=names,
+            columns=names,
+            row_axis="query",
+            column_axis="key",
+            reach=float(N_WORDS - 1) / 2,
+        ),
+        Matrix(
+            title="pattern, if all scores are equal",
+            values=alibi_pattern(n_heads, N_WORDS).numpy(),
+            rows=names,
+            columns=names,
+            row_axis="query",
+            column_axis="key",
+            scale="weights",
+        ),
+    ]
+
+
+def _alibi_curves(n_heads: int) -> Curves:
+    """Every head's bias against distance; the chosen one is drawn over them."""
+    from models.engine.positions import alibi_bias
+
+    last = alibi_bias(n_heads, 1, N_DISTANCES)[:, 0].flip(-1).numpy()  # [head, distance]
+    return per_head("bias by distance, all heads", last, "added to the score", y_range=(-8.0, 0.2))

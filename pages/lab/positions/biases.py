@@ -1,0 +1,76 @@
+"""Biases on the scores: ALiBi's slopes, T5's trained buckets, Transformer-XL's four terms."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from pages.lab.lesson import Lesson, Question, Try
+from pages.lab.positions import alibi, four_terms, t5
+from pages.lab.positions.inputs import BIASES, HEAD_COUNTS, LAYERS, Inputs
+from pages.lab.positions.per_head import N_DISTANCES
+from pages.lab.positions.suite import sentence, trained
+from pages.lab.session import key
+
+TRIES = (
+    Try("ALiBi, the last head", {"bias": "alibi", "heads": 8, "head": 7}),
+    Try("T5's trained buckets", {"bias": "t5", "head": 0}),
+    Try("Transformer-XL's four terms", {"bias": "transformer-xl", "head": 0}),
+)
+LESSONS = {"alibi": alibi.lesson, "t5": t5.lesson, "transformer-xl": four_terms.lesson}
+
+
+def lesson(inputs: Inputs) -> Lesson:
+    return LESSONS[inputs.bias](inputs)
+
+
+def controls() -> None:
+    chosen = st.segmented_control(
+        "bias", list(BIASES), key=key("positions", "bias"), format_func=BIASES.__getitem__, required=True
+    )
+    if chosen == "alibi":
+        st.segmented_control("heads", HEAD_COUNTS, key=key("positions", "heads"), required=True)
+    elif chosen == "transformer-xl":
+        sentence()
+        st.segmented_control("layer", LAYERS, key=key("positions", "layer"), required=True)
+    else:
+        st.caption(
+            "The trained model of this suite with positions=t5: four heads, one table for both layers."
+        )
+
+
+def questions() -> tuple[Question, ...]:
+    import torch
+
+    from models.engine.positions import alibi_slopes, relative_buckets
+    from models.lessons.positions.biases import half_distance, never_trained
+
+    slopes, halves = alibi_slopes(8), half_distance(8)
+    sharpest, widest = int(slopes.argmax()), int(slopes.argmin())
+    heads = ("the first", "the last", "all alike")
+    pairs = ("3 and 4", "60 and 61", "neither pair")
+    buckets = relative_buckets(torch.tensor([3, 4, 60, 61]), bidirectional=False).tolist()
+    shared = 0 if buckets[0] == buckets[1] else 1 if buckets[2] == buckets[3] else 2
+    first = int(never_trained(trained("t5").trained_length, N_DISTANCES).int().argmax())
+    trusted = ("yes", "no")
+    return (
+        Question(
+            "Eight ALiBi heads, equal scores. Which one spreads its attention furthest back?",
+            heads,
+            0 if widest == 0 else 1,
+            f"Head {widest} halves a word's weight every {halves[widest]:.0f} words, head {sharpest} every "
+            f"{halves[sharpest]:.1f}.",
+        ),
+        Question(
+            "Which two distances share one of T5's buckets?",
+            pairs,
+            shared,
+            f"3 and 4 have buckets {buckets[0]} and {buckets[1]}, 60 and 61 have {buckets[2]} and "
+            f"{buckets[3]}: far away, one word more or less hardly matters.",
+        ),
+        Question(
+            "The T5 model was trained on 32 words. Is its bias at distance 100 something that it learned?",
+            trusted,
+            0 if first > 100 else 1,
+            f"No training text reached the buckets from distance {first} on: their numbers are random.",
+        ),
+    )

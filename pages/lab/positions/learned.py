@@ -1,0 +1,179 @@
+"""Learned positions: the vectors that training found for each of 32 places."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+import streamlit as st
+
+from pages.lab.lesson import Lesson, Question, Shape, Try
+from pages.lab.positions.inputs import TABLES, Inputs
+from pages.lab.positions.suite import trained
+from pages.lab.session import key
+from viz_core.boards import Board, Curves, Fact, Facts, Line, Matrix, Scrub
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+    from models.lessons.positions.waves import ByDistance
+
+NEAR = 3
+SEE = (
+    "The other way: give each position a vector of its own and let training find it. These are the vectors "
+    "of a small language model that was trained for this page on texts of **32 words**; nothing told it that "
+    "5 is next to 6. **Drag the position; compare with the waves.**"
+)
+TRIES = (
+    Try("the sinusoidal table", {"table": "sinusoidal"}),
+    Try("the learned table", {"table": "learned"}),
+    Try("from the first position", {"place": 0}),
+)
+
+
+def lesson(inputs: Inputs) -> Lesson:
+    from models.lessons.positions import waves
+
+    table = waves.added_vectors(trained(inputs.table))  # [position, channel]
+    products = waves.dot_products(table)
+    distances = waves.by_distance(products)
+    likeness = waves.cosines(table)
+    n, d = table.shape
+    chosen = np.repeat(np.eye(n, dtype=bool)[:, :, None], d, axis=2)  # [frame, position, channel]
+    return Lesson(
+        see=SEE,
+        board=Board(
+            rows=[
+                [
+                    _picture("what is added to the words", table, chosen, "channel"),
+                    _picture("dot products of positions", products, chosen[..., :n], "other"),
+                ],
+                [_from_here(products), _by_distance(distances), _facts(likeness, distances.spread)],
+            ],
+            notice=_notices(likeness, inputs.table),
+            scrub=Scrub(field="place", label="position", values=np.arange(n)),
+        ),
+        formula=r"x_p=\mathrm{word}_p+E_p,\qquad E\ \text{trained},\qquad \text{dot products}=E\,E^{\top}",
+        sizes=rf"n={n}\ \text{{positions}},\; d_{{model}}={d}",
+        shapes=(
+            Shape("E", "position, channel", (n, d)),
+            Shape(r"E\,E^{\top}", "position, other", (n, n)),
+        ),
+        code=(waves.added_vectors, waves.dot_products, waves.by_distance, waves.cosines, waves.most_alike),
+    )
+
+
+def _picture(title: str, values: Tensor, chosen: np.ndarray, columns: str) -> Matrix:
+    n_rows, n_columns = values.shape
+    if chosen.shape[-1] < n_columns:  # there are more positions than channels
+        chosen = np.repeat(chosen[..., :1], n_columns, axis=2)
+    return Matrix(
+        title=title,
+        values=values.numpy(),
+        picture=True,
+        rows=[str(p) for p in range(n_rows)],
+        columns=[str(c) for c in range(n_columns)],
+        row_axis="position",
+        column_axis=columns,
+        marked=chosen,
+    )
+
+
+def _from_here(products: Tensor) -> Curves:
+    n = len(products)
+    return Curves(
+        title="the chosen position with every other",
+        x=np.arange(n, dtype=float),
+        lines=[Line(y=products.numpy(), name="dot product")],
+        x_label="other position",
+        y_label="dot product",
+        at=np.arange(n, dtype=float),
+    )
+
+
+def _by_distance(distances: ByDistance) -> Curves:
+    return Curves(
+        title="all pairs, by distance",
+        x=np.arange(len(distances.mean), dtype=float),
+        lines=[
+            Line(
+                y=distances.mean.numpy(),
+                name="mean, smallest to largest",
+                low=distances.low.numpy(),
+                high=distances.high.numpy(),
+            )
+        ],
+        x_label="distance k",
+        y_label="dot product",
+    )
+
+
+def _facts(likeness: Tensor, spread: float) -> Facts:
+    from models.lessons.positions.waves import alike_within, most_alike
+
+    return Facts(
+        facts=[
+            Fact(label="most like the chosen one", values=most_alike(likeness).numpy(), digits=0),
+            Fact(
+                label=f"most like one within {NEAR} places",
+                values=f"{alike_within(likeness, NEAR)} of {len(likeness)}",
+            ),
+            Fact(label="equal distances differ by up to", values=f"{spread:.2g}"),
+        ]
+    )
+
+
+def _notices(likeness: Tensor, table: str) -> list[str]:
+    from models.lessons.positions.waves import most_alike
+
+    where = "Training made" if table == "learned" else "The waves make"
+    return [
+        f"{where} position {place} most like position **{other}** (cosine {likeness[place, other]:.2f}) and "
+        f"least like **{least}** ({likeness[place, least]:.2f})."
+        for place, (other, least) in enumerate(
+            zip(most_alike(likeness), likeness.argmin(dim=-1), strict=True)
+        )
+    ]
+
+
+def controls() -> None:
+    st.segmented_control(
+        "table", list(TABLES), key=key("positions", "table"), format_func=TABLES.__getitem__, required=True
+    )
+    st.caption("Two models of one suite: the same sizes, text, seed and steps; only the positions differ.")
+
+
+def questions() -> tuple[Question, ...]:
+    from models.lessons.positions.waves import (
+        added_vectors,
+        alike_within,
+        by_distance,
+        cosines,
+        dot_products,
+    )
+
+    lm = trained("learned")
+    spreads = {table: by_distance(dot_products(added_vectors(trained(table)))).spread for table in TABLES}
+    n, near = lm.max_words, alike_within(cosines(added_vectors(lm)), NEAR)
+    shares = ("hardly any", "about half", "nearly all")
+    far = (f"the vector of position {n}", "0", "there is none")
+    return (
+        Question(
+            f"Nothing said that 5 is next to 6. How many positions are most like one within {NEAR} places?",
+            shares,
+            0 if near < n / 4 else 1 if near < 3 * n / 4 else 2,
+            f"{near} of {n}: training found by itself which positions are close to each other.",
+        ),
+        Question(
+            "Do all pairs that are equally far apart have the same dot product, as with the waves?",
+            ("yes", "no"),
+            0 if spreads["learned"] < 1e-3 else 1,
+            f"Learned, they differ by up to {spreads['learned']:.1f}; waves by {spreads['sinusoidal']:.0e}.",
+        ),
+        Question(
+            f"The model was trained on {n} words. What is its vector for position {n + 1}?",
+            far,
+            2 if lm.model.config.max_len == n else 0,
+            f"The table has {n} rows. The last part of this page asks for more, and gets a sentence.",
+        ),
+    )

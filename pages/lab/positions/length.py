@@ -1,0 +1,212 @@
+"""Longer than trained: the same models, asked for twice and four times the words of training."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+import streamlit as st
+
+from pages.lab.lesson import Lesson, Question, Shape, Try
+from pages.lab.positions.inputs import TIMES, Inputs
+from pages.lab.positions.suite import NAMES, all_trained, trained
+from pages.lab.session import key
+from pages.shared import cache
+from viz_core.boards import Board, Curves, Fact, Facts, Line, Matrix
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+    from models.lessons.positions.length import Asked
+    from models.zoo.suite import LanguageModel
+
+N_TEXTS = 48
+WIDTH = 8
+SEE = (
+    "Seven models, trained on texts of **32 words** and alike but for their positions, read text that was "
+    "kept from training. How surprised are they by the next word (nats; lower is better), and what happens "
+    "past the length they know? **Ask for more.**"
+)
+TRIES = (
+    Try("ask for 2× the length", {"times": 2}),
+    Try("ask for 4× the length", {"times": 4}),
+    Try("other text", {"times": 4, "held_out": 5}),
+)
+
+
+def lesson(inputs: Inputs) -> Lesson:
+    from models.lessons.positions import length
+    from models.zoo.suite import LanguageModel, held_out_texts
+
+    trained_length = trained("none").trained_length
+    asked_for = inputs.times * trained_length
+    answers = _answers(inputs.held_out, asked_for)
+    return Lesson(
+        see=SEE,
+        board=Board(
+            rows=[
+                [_curves(answers, asked_for, trained_length)],
+                [_table(answers, asked_for, trained_length), _refusals(answers)],
+            ],
+            notice=_notice(answers, asked_for, trained_length),
+        ),
+        formula=r"\text{loss}(t)=-\ln p(w_{t+1}\mid w_1\ldots w_t),\quad \text{mean over texts}",
+        sizes=rf"{N_TEXTS}\ \text{{texts}},\; t=1\ldots{asked_for}",
+        shapes=(
+            Shape("w", "text, word", (N_TEXTS, asked_for + 1)),
+            Shape(
+                r"\text{logits}",
+                "text, position, vocabulary",
+                (N_TEXTS, asked_for, trained("none").model.config.vocab_size),
+            ),
+            Shape(r"\text{loss}", "position", (asked_for,)),
+        ),
+        code=(held_out_texts, length.ask, length.in_buckets, LanguageModel.losses),
+    )
+
+
+def _answers(seed: int, asked_for: int) -> dict[str, Asked]:
+    """Every model's answer, by scheme."""
+    from models.lessons.positions.length import Asked, ask
+
+    def answer(scheme: str, lm: LanguageModel) -> Asked:
+        if asked_for > lm.max_words:
+            return ask(lm, held_out(seed), asked_for)
+        whole = _whole(scheme, seed)
+        assert whole.losses is not None
+        return Asked(whole.losses[:asked_for])
+
+    return {scheme: answer(scheme, lm) for scheme, lm in all_trained().items()}
+
+
+def _whole(scheme: str, seed: int) -> Asked:
+    """A model's answer at all lengths. It sees no later word: the losses of a shorter text are the first."""
+    from models.lessons.positions.length import ask
+
+    lm = trained(scheme)
+    longest = min(max(TIMES) * lm.trained_length, lm.max_words)
+    key = ("positions", "length", scheme, seed)
+    answer: Asked = cache.cached(cache.results, key, lambda: (ask(lm, held_out(seed), longest), 1_000))
+    return answer
+
+
+def held_out(seed: int) -> Tensor:
+    """The ids of the texts that the models are asked about, [text, word]."""
+    from models.zoo.suite import held_out_texts
+
+    lm = trained("none")
+    texts: Tensor = cache.cached(
+        cache.results,
+        ("positions", "texts", seed),
+        lambda: (held_out_texts(lm.tokenizer, N_TEXTS, max(TIMES) * lm.trained_length + 1, seed), 60_000),
+    )
+    return texts
+
+
+def _curves(answers: dict[str, Asked], asked_for: int, trained_length: int) -> Curves:
+    from models.lessons.positions.length import in_buckets
+
+    lines = [
+        Line(y=in_buckets(answer.losses, WIDTH).numpy(), name=NAMES[scheme], colour=at)
+        for at, (scheme, answer) in enumerate(answers.items())
+        if answer.losses is not None
+    ]
+    return Curves(
+        title=f"loss by position, means of {WIDTH} positions; trained up to {trained_length}",
+        x=np.arange(WIDTH / 2, asked_for, WIDTH) + 0.5,
+        lines=lines,
+        x_label="words read so far",
+        y_label="nats per word",
+    )
+
+
+def _ranges(asked_for: int, trained_length: int) -> list[tuple[int, int]]:
+    """1 to 32, 33 to 64, 65 to 128, as far as was asked for."""
+    ends = [trained_length * times for times in TIMES if trained_length * times <= asked_for]
+    return list(zip([0, *ends], ends, strict=False))
+
+
+def _table(answers: dict[str, Asked], asked_for: int, trained_length: int) -> Matrix:
+    ranges = _ranges(asked_for, trained_length)
+    losses = [[answer.between(*span) for span in ranges] for answer in answers.values()]
+    return Matrix(
+        title="nats per word (NaN: no answer)",
+        values=np.array([[np.nan if loss is None else loss for loss in row] for row in losses]),
+        scale="plain",
+        rows=list(NAMES.values()),
+        columns=[f"{start + 1} to {end}" for start, end in ranges],
+        row_axis="scheme",
+        column_axis="position",
+    )
+
+
+def _refusals(answers: dict[str, Asked]) -> Facts:
+    """What a model says that has no answer."""
+    refused = [
+        Fact(label=f"{NAMES[scheme]} answers", values=answer.refusal)
+        for scheme, answer in answers.items()
+        if answer.losses is None
+    ]
+    return Facts(facts=refused or [Fact(label="answers", values="all seven")])
+
+
+def _notice(answers: dict[str, Asked], asked_for: int, trained_length: int) -> str:
+    start, end = _ranges(asked_for, trained_length)[-1]
+    losses = {scheme: loss for scheme, answer in answers.items() if (loss := answer.between(start, end))}
+    best, worst = min(losses, key=losses.__getitem__), max(losses, key=losses.__getitem__)
+    if asked_for == trained_length:
+        return (
+            f"At the length they know, the seven lie between **{losses[best]:.2f}** ({NAMES[best]}) and "
+            f"**{losses[worst]:.2f}** nats ({NAMES[worst]}). Now ask for twice as many words."
+        )
+    return (
+        f"At words {start + 1} to {end}, further than any training text, **{NAMES[best]}** does best "
+        f"(**{losses[best]:.2f}** nats) and **{NAMES[worst]}** worst (**{losses[worst]:.2f}**); learned "
+        "positions have no answer."
+    )
+
+
+def controls() -> None:
+    st.segmented_control(
+        "asked for", TIMES, key=key("positions", "times"), format_func="{}×".format, required=True
+    )
+    st.slider("held-out text", 1, 9, key=key("positions", "held_out"), help="Nine samples of new text")
+    st.caption(
+        "One small suite, one seed: it shows what can happen, not which scheme is best for large models."
+    )
+
+
+def questions() -> tuple[Question, ...]:
+    trained_length = trained("none").trained_length
+    longest = max(TIMES) * trained_length
+    answers = _answers(Inputs().held_out, longest)
+    span = _ranges(longest, trained_length)[-1]
+    losses = {scheme: loss for scheme, answer in answers.items() if (loss := answer.between(*span))}
+    choices = ("sinusoidal", "rotary", "alibi")
+    best = min(choices, key=losses.__getitem__)
+    home = answers["sinusoidal"].between(0, trained_length) or 0.0
+    growth = losses["sinusoidal"] - home
+    refused = [scheme for scheme, answer in answers.items() if answer.losses is None]
+    offered = ("none", "learned", "t5")
+    return (
+        Question(
+            "Trained on 32 words, asked for 128. Which of these predicts best at the end?",
+            tuple(NAMES[scheme] for scheme in choices),
+            choices.index(best),
+            ", ".join(f"{NAMES[scheme]} {losses[scheme]:.2f}" for scheme in choices)
+            + f" nats at words {span[0] + 1} to {span[1]}: a bias that grows with distance has no length.",
+        ),
+        Question(
+            "Which model can say nothing about word 33?",
+            tuple(NAMES[scheme] for scheme in offered),
+            offered.index(refused[0]),
+            f"It says: “{answers[refused[0]].refusal}”",
+        ),
+        Question(
+            "The waves of sinusoidal positions exist at any position. Does that model read 128 words well?",
+            ("yes", "no"),
+            0 if growth < 0.2 else 1,
+            f"Its loss is {home:.2f} where it was trained and {losses['sinusoidal']:.2f} at the end: the "
+            "waves go on, but no training text showed what they mean there.",
+        ),
+    )

@@ -1,0 +1,151 @@
+"""The order test: shuffle the sentence, and see who notices."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+import streamlit as st
+
+from pages.lab.lesson import Lesson, Question, Shape, Try
+from pages.lab.positions.inputs import MASKS, ORDERS, SENTENCE, Inputs
+from pages.lab.positions.suite import NAMES, all_trained, all_untrained, read, sentence, trained
+from pages.lab.session import key
+from viz_core.boards import Bars, Board, Fact, Facts, Matrix
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+SEE = (
+    "The words change places. **Above**: how far each word's output moves (untrained models, the same "
+    "weights in all; 0 means that the model did not notice). **Below**: how surprised the trained models are "
+    "by each word, in order and not, in nats: the lower, the better the guess."
+)
+TRIES = (
+    Try("read it backwards", {"order": "reversed", "mask": "none"}),
+    Try("add the causal mask", {"order": "shuffled", "mask": "causal"}),
+    Try("another shuffle", {"order": "shuffled", "shuffle": 7}),
+)
+
+
+def lesson(inputs: Inputs) -> Lesson:
+    from models.lessons.positions import order
+
+    ids, _ = read(inputs.text)
+    places = _order(inputs, len(ids) - 1)  # of the words after <eos>
+    config = trained("none").model.config
+    moved = order.movements(all_untrained(inputs.seed, causal=inputs.mask == "causal"), ids[1:], places)
+    losses = order.losses_in_order(all_trained(), ids, places)  # [scheme, in order or not]
+    n = len(places)
+    return Lesson(
+        see=SEE,
+        board=Board(
+            rows=[[_words(ids, places)], [_movements(moved)], [_losses(losses, inputs.order)]],
+            notice=_notice(moved, losses, inputs),
+        ),
+        formula=(
+            r"\text{moved}_w=\frac{\lVert\mathrm{out}'_w-\mathrm{out}_w\rVert}"
+            r"{\lVert\mathrm{out}_w\rVert},\qquad \text{loss}=-\frac1n\sum_t\ln p(w_t\mid w_{<t})"
+        ),
+        sizes=rf"n={n}\ \text{{words}},\; d_{{model}}={config.d_model}",
+        shapes=(
+            Shape(r"\mathrm{out}", "word, d_model", (n, config.d_model)),
+            Shape(r"\text{moved}", "scheme, word", (len(moved), n)),
+            Shape(r"\text{loss}", "scheme, in order or not", tuple(losses.shape)),
+        ),
+        code=(order.shuffled, order.outputs, order.movement, order.movements, order.losses_in_order),
+    )
+
+
+def _order(inputs: Inputs, n: int) -> Tensor:
+    from models.lessons.positions.order import reversed_order, shuffled
+
+    return shuffled(n, inputs.shuffle) if inputs.order == "shuffled" else reversed_order(n)
+
+
+def _words(ids: Tensor, places: Tensor) -> Facts:
+    words = trained("none").words(ids[1:])
+    return Facts(facts=[Fact(label="the words now", values=" ".join(words[at] for at in places.tolist()))])
+
+
+def _movements(moved: dict[str, float]) -> Bars:
+    return Bars(
+        title="how far the outputs move",
+        values=np.array(list(moved.values())),
+        labels=list(NAMES.values()),
+        y_label="moved / length",
+        digits=3,
+        reach=1.15 * max(moved.values()),  # room for the number over the highest bar
+        axis="scheme",
+    )
+
+
+def _losses(losses: Tensor, order: str) -> Matrix:
+    worse = losses[:, 1] - losses[:, 0]
+    return Matrix(
+        title="trained models: nats per word",
+        values=np.stack([losses[:, 0].numpy(), losses[:, 1].numpy(), worse.numpy()]),
+        scale="plain",
+        rows=("in order", ORDERS[order], "worse by"),
+        columns=list(NAMES.values()),
+        column_axis="scheme",
+    )
+
+
+def _notice(moved: dict[str, float], losses: Tensor, inputs: Inputs) -> str:
+    unmoved = [NAMES[scheme] for scheme, by in moved.items() if by < 1e-4]
+    worse = (losses[:, 1] - losses[:, 0]).tolist()
+    untouched = (
+        f"**{' and '.join(unmoved)}** did not notice (moved by {moved['none']:.0e})"
+        if unmoved
+        else "**every model noticed**: the causal mask alone tells which words came before"
+    )
+    return (
+        f"{ORDERS[inputs.order].capitalize()}, {MASKS[inputs.mask]}: {untouched}. The trained models, "
+        f"causal, are worse by **{min(worse):.1f} to {max(worse):.1f} nats** a word."
+    )
+
+
+def controls() -> None:
+    sentence()
+    chosen = st.segmented_control(
+        "order", list(ORDERS), key=key("positions", "order"), format_func=ORDERS.__getitem__, required=True
+    )
+    if chosen == "shuffled":
+        st.slider("seed of the shuffle", 0, 99, key=key("positions", "shuffle"))
+    st.segmented_control(
+        "mask (untrained models)",
+        list(MASKS),
+        key=key("positions", "mask"),
+        format_func=MASKS.__getitem__,
+        required=True,
+    )
+    st.slider("seed of the weights", 0, 99, key=key("positions", "seed"))
+
+
+def questions() -> tuple[Question, ...]:
+    from models.lessons.positions.order import movements, reversed_order, shuffled
+
+    ids, _ = read(SENTENCE)
+    words = ids[1:]
+    backwards = movements(all_untrained(0, causal=False), words, reversed_order(len(words)))
+    mixed = movements(all_untrained(0), words, shuffled(len(words), 0))
+    blind = {NAMES[scheme] for scheme, moved in backwards.items() if moved < 1e-4}
+    groups = ("none only", "none and ALiBi", "none and T5", "nobody")
+    noticed = ("no: it has no positions", "yes: the mask tells it")
+    return (
+        Question(
+            "No mask, the sentence read backwards. Which models do not notice?",
+            groups,
+            {"none": 0, "ALiBi none": 1, "T5 none": 2}.get(" ".join(sorted(blind)), 3),
+            f"ALiBi (moved {backwards['alibi']:.0e}) counts distance, which is the same in both directions; "
+            f"T5 (moved {backwards['t5']:.2f}) has other buckets for later words.",
+        ),
+        Question(
+            "A model without positions gets a causal mask. Does it notice a shuffle?",
+            noticed,
+            0 if mixed["none"] < 1e-4 else 1,
+            f"Its outputs move by {mixed['none']:.2f}: each word now sees others before it. So a decoder "
+            "without positions is not blind to order.",
+        ),
+    )

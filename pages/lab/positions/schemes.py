@@ -1,0 +1,147 @@
+"""One sentence through every scheme, side by side."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+import streamlit as st
+
+from pages.lab.lesson import Lesson, Question, Shape, Try
+from pages.lab.positions.inputs import LAYERS, SENTENCE, WEIGHTS, Inputs
+from pages.lab.positions.suite import NAMES, all_trained, all_untrained, read, sentence, trained
+from pages.lab.session import key
+from viz_core.boards import Board, Matrix, Panel, Scrub
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+SEE = (
+    "The same sentence in seven models that differ in their positions only: same sizes, and where the "
+    "weights are untrained, the **same weights**. With “none”, words that are spelt alike look alike: both "
+    "“the” get the same weight. **Drag the head.**"
+)
+TRIES = (
+    Try("trained, layer 0", {"weights": "trained", "layer": 0}),
+    Try("trained, layer 1", {"weights": "trained", "layer": 1}),
+    Try("one word, six times", {"weights": "untrained", "layer": 0, "text": "it it it it it it"}),
+)
+
+
+def lesson(inputs: Inputs) -> Lesson:
+    from models.lessons.positions import side_by_side
+
+    ids, names = read(inputs.text)
+    patterns = _patterns(inputs, ids)  # [scheme, head, query, key]
+    n_schemes, h, n, _ = patterns.shape
+    config = trained("none").model.config
+    return Lesson(
+        see=SEE,
+        board=Board(
+            rows=_pictures(patterns, names),
+            notice=_notices(patterns),
+            scrub=Scrub(field="head", label="head", values=np.arange(h)),
+        ),
+        formula=(
+            r"\mathrm{pattern}=\mathrm{softmax}\!\left(\frac{\q{Q}\k{K}^{\top}}{\sqrt{d_{head}}}+B\right),"
+            r"\quad \text{positions in}\ X,\ \text{in turned}\ \q{Q},\k{K},\ \text{or in}\ B"
+        ),
+        sizes=rf"n={n},\; h={h},\; d_{{model}}={config.d_model},\; d_{{head}}={config.head_size}",
+        shapes=(
+            Shape("X", "position, d_model", (n, config.d_model)),
+            Shape(r"\q{Q},\;\k{K}", "head, position, d_head", (h, n, config.head_size)),
+            Shape(r"\mathrm{pattern}", "scheme, head, query, key", (n_schemes, h, n, n)),
+        ),
+        code=(side_by_side.alike, side_by_side.patterns, side_by_side.difference),
+    )
+
+
+def _patterns(inputs: Inputs, ids: Tensor) -> Tensor:
+    from models.lessons.positions.side_by_side import patterns
+
+    if inputs.weights == "trained":
+        return patterns({scheme: lm.model for scheme, lm in all_trained().items()}, ids, inputs.layer)
+    return patterns(all_untrained(inputs.seed), ids, inputs.layer)
+
+
+def _pictures(patterns: Tensor, names: list[str]) -> list[list[Panel]]:
+    pictures = [
+        Matrix(
+            title=name,
+            values=pattern.numpy(),
+            scale="weights",
+            picture=True,
+            rows=names,
+            row_axis="query",
+            column_axis="key",
+        )
+        for name, pattern in zip(NAMES.values(), patterns, strict=True)
+    ]
+    return [list(pictures[:4]), list(pictures[4:])]
+
+
+def _notices(patterns: Tensor) -> list[str]:
+    from models.lessons.positions.side_by_side import difference
+
+    moved = difference(patterns)  # [scheme, head]
+    names = list(NAMES.values())
+    return [
+        f"In head {head}, **{names[most]}** moves attention furthest from “none”: "
+        f"**{moved[most, head]:.0%}** of it goes to other words; {names[least]} moves "
+        f"{moved[least, head]:.0%}."
+        for head, (most, least) in enumerate(
+            zip(moved.argmax(dim=0).tolist(), (1 + moved[1:].argmin(dim=0)).tolist(), strict=True)
+        )
+    ]
+
+
+def controls() -> None:
+    sentence()
+    chosen = st.segmented_control(
+        "weights",
+        list(WEIGHTS),
+        key=key("positions", "weights"),
+        format_func=WEIGHTS.__getitem__,
+        required=True,
+    )
+    st.segmented_control("layer", LAYERS, key=key("positions", "layer"), required=True)
+    if chosen == "untrained":
+        st.slider(
+            "seed", 0, 99, key=key("positions", "seed"), help="Another seed, other weights for all seven"
+        )
+    else:
+        st.caption("Each was trained on the same text with the same steps and seed.")
+
+
+def questions() -> tuple[Question, ...]:
+    from models.lessons.positions.side_by_side import patterns
+
+    models = all_untrained(0)
+    ids, _ = read("it it it it it it")
+    found = patterns(models, ids, 0)  # [scheme, head, query, key]
+    same = found[:, :, -1, 1:]  # the last "it", over all the "it" before it and itself
+    uneven = dict(zip(NAMES, (same.amax(dim=-1) - same.amin(dim=-1)).amax(dim=1).tolist(), strict=True))
+    ids, names = read(SENTENCE)
+    first, second = (at for at, name in enumerate(names) if name.startswith("the "))
+    last = patterns(models, ids, 0)[:, :, -1]  # [scheme, head, key]
+    gap = (last[..., first] - last[..., second]).abs()
+    told_apart = dict(zip(NAMES, gap.amax(dim=1).tolist(), strict=True))
+    even = [scheme for scheme, spread in uneven.items() if spread < 1e-6]
+    blind = [scheme for scheme, by in told_apart.items() if by < 1e-6]
+    choices = ("none", "rotary", "alibi")
+    return (
+        Question(
+            "Six times the word “it”, layer 0. Which model gives all of them the same weight?",
+            tuple(NAMES[scheme] for scheme in choices),
+            choices.index(even[0]),
+            f"The last “it” weighs them alike to within {uneven[even[0]]:.0e}; ALiBi's weights differ by "
+            f"up to {uneven['alibi']:.2f}.",
+        ),
+        Question(
+            "In layer 0, which models cannot tell the first “the” from the second?",
+            ("none only", "none and ALiBi", "all of them"),
+            0 if blind == ["none"] else 1 if blind == ["none", "alibi"] else 2,
+            f"Without positions the two weights differ by {told_apart['none']:.0e}; with ALiBi by up to "
+            f"{told_apart['alibi']:.2f}.",
+        ),
+    )

@@ -1,0 +1,167 @@
+"""Shifting a position is turning its vector: one matrix, made from the shift alone, moves every position."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+import streamlit as st
+
+from pages.lab.lesson import Lesson, Question, Shape, Try
+from pages.lab.positions.inputs import SHIFTS, Inputs
+from pages.lab.session import key
+from viz_core.boards import Board, Fact, Facts, Matrix, Panel, Plane, Scrub, Sign
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+D_MODEL = 8
+BASE = 10_000
+N_POSITIONS = 100
+SEE = (
+    "Is there **one** matrix that moves every position $k$ places on? Below it is, made from $k$ alone: each "
+    "pair of channels (sine, cosine) is a clock hand, and the matrix turns each hand by its own angle. So a "
+    "model can look “three words back” with one fixed linear map. **Drag the shift.**"
+)
+TRIES = (
+    Try("shift by 1", {"shift": 1}),
+    Try("shift by 6", {"shift": 6}),
+    Try("from another position", {"start": 60}),
+)
+
+
+def lesson(inputs: Inputs) -> Lesson:
+    from models.engine import positions
+    from models.lessons.positions import waves
+
+    table = positions.sinusoids(inputs.start + SHIFTS, D_MODEL, BASE)  # [position, channel]
+    matrices = np.stack([waves.shift_matrix(k, D_MODEL, BASE).numpy() for k in range(SHIFTS)])
+    errors = np.array([waves.shift_error(k, N_POSITIONS, D_MODEL, BASE) for k in range(SHIFTS)])
+    return Lesson(
+        see=SEE,
+        board=Board(
+            rows=[
+                _equation(matrices, table, inputs.start),
+                [*_clocks(table, inputs.start), _error(errors)],
+            ],
+            notice=_notices(errors),
+            scrub=Scrub(field="shift", label="shift k", values=np.arange(SHIFTS)),
+        ),
+        formula=(
+            r"PE(p+k)=M_k\,PE(p),\quad M_k=\mathrm{diag}(R_0,R_1,\ldots),\quad "
+            r"R_i=\begin{pmatrix}\cos k\omega_i&\sin k\omega_i\\"
+            r"-\sin k\omega_i&\cos k\omega_i\end{pmatrix}"
+        ),
+        sizes=rf"\omega_i={BASE}^{{-2i/{D_MODEL}}},\; p={inputs.start}",
+        shapes=(
+            Shape("M_k", "channel, channel", (D_MODEL, D_MODEL)),
+            Shape("PE(p)", "channel", (D_MODEL,)),
+            Shape("PE(p+k)", "channel", (D_MODEL,)),
+        ),
+        code=(waves.shift_matrix, waves.shift_error, positions.waves),
+    )
+
+
+def _equation(matrices: np.ndarray, table: Tensor, start: int) -> list[Panel]:
+    """M_k PE(p) = product, beside the row that the table itself has."""
+    before = table[start].numpy()
+    moved = matrices @ before  # [frame, channel]
+    there = table[start : start + SHIFTS].numpy()
+
+    def column(title: str, values: np.ndarray) -> Matrix:
+        return Matrix(title=title, values=values[..., None], row_axis="channel", reach=1.0)
+
+    return [
+        Matrix(
+            title="M_k, made from k",
+            values=matrices,
+            row_axis="channel",
+            column_axis="from channel",
+            reach=1.0,
+        ),
+        Sign(text="×"),
+        column("PE(p)", before),
+        Sign(text="="),
+        column("turned", moved),
+        Sign(text="≟"),
+        column("PE(p+k)", there),
+    ]
+
+
+def _clocks(table: Tensor, start: int) -> list[Plane]:
+    """Each pair of channels as a hand that points up at position 0: before, and k places on."""
+    hands = table.unflatten(-1, (-1, 2)).numpy()  # [position, pair, (sin, cos)]
+    before = np.repeat(hands[None, start], SHIFTS, axis=0)  # [frame, pair, xy]
+    after = hands[start : start + SHIFTS]
+    return [
+        Plane(
+            title=f"channels {2 * pair} and {2 * pair + 1}",
+            vectors=np.stack([before[:, pair], after[:, pair]], axis=1),  # [frame, arrow, xy]
+            names=("p", "p + k"),
+            colours=("muted", "accent"),
+            reach=1.15,
+            circle=True,
+        )
+        for pair in range(D_MODEL // 2)
+    ]
+
+
+def _error(errors: np.ndarray) -> Facts:
+    return Facts(
+        facts=[
+            Fact(
+                label=f"largest error, positions 0 to {N_POSITIONS - 1}",
+                values=errors / 1e-15,
+                unit="× 10⁻¹⁵",
+            )
+        ]
+    )
+
+
+def _notices(errors: np.ndarray) -> list[str]:
+    return [
+        f"The same matrix moves **all {N_POSITIONS} positions** by {k}: the largest difference from the "
+        f"table is **{error:.0e}**, the rounding of 64-bit numbers."
+        if error
+        else f"Shifted by {k}, every position stays where it is: the largest difference is **0**."
+        for k, error in enumerate(errors)
+    ]
+
+
+def controls() -> None:
+    st.slider("position p", 0, 99, key=key("positions", "start"))
+    st.caption(f"The matrix does not change with p. Eight channels, base {BASE:,}.")
+
+
+def questions() -> tuple[Question, ...]:
+    import torch
+
+    from models.lessons.positions.waves import shift_error, shift_matrix
+
+    three, four, seven = (shift_matrix(k, D_MODEL, BASE) for k in (3, 4, 7))
+    gap = (three @ four - seven).abs().max().item()
+    combined = ("shifted by 7", "shifted by 12", "something else")
+    length = (seven @ torch.ones(D_MODEL, dtype=seven.dtype)).norm().item() / D_MODEL**0.5
+    lengths = ("it grows", "it shrinks", "it stays")
+    errors = [shift_error(k, 1_000, D_MODEL, BASE) for k in (1, 30)]
+    needed = ("one for every position", "one for every shift", "one for every position and shift")
+    return (
+        Question(
+            "How many matrices does a model need for “k places on”?",
+            needed,
+            1 if max(errors) < 1e-10 else 2,
+            f"One for shift 1 and one for shift 30 serve 1,000 positions; largest error {max(errors):.0e}.",
+        ),
+        Question(
+            "Apply the matrix of shift 4, then that of shift 3. What is PE(p) now?",
+            combined,
+            0 if gap < 1e-10 else 2,
+            f"Angles add up: M_3 M_4 differs from M_7 by at most {gap:.0e}.",
+        ),
+        Question(
+            "What does a shift do to the length of a vector?",
+            lengths,
+            2 if abs(length - 1) < 1e-10 else 0 if length > 1 else 1,
+            f"A rotation keeps lengths: after shift 7 a vector is {length:.6f} times as long.",
+        ),
+    )

@@ -1,0 +1,65 @@
+"""The shipped suite as the page's parts use it: loaded once, one sentence read."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, cast
+
+import streamlit as st
+
+from pages.lab.positions.inputs import SENTENCE
+from pages.lab.session import key
+from pages.shared import cache
+from pages.shared.wording import numbered
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+    from models.engine.transformer import Transformer
+    from models.zoo.suite import LanguageModel
+
+NAMES = {
+    "none": "none",
+    "sinusoidal": "sinusoidal",
+    "learned": "learned",
+    "rotary": "rotary",
+    "alibi": "ALiBi",
+    "t5": "T5",
+    "transformer-xl": "Transformer-XL",
+}
+"""The schemes as the page writes them, in their order; a scheme's place is its colour."""
+
+
+def trained(scheme: str) -> LanguageModel:
+    """A model of the suite; on the inference thread."""
+    from models.zoo.suite import load_scheme
+
+    found = cache.cached(cache.models, ("positions", scheme), lambda: (load_scheme(scheme), 1 << 20))
+    return cast("LanguageModel", found)
+
+
+def all_untrained(seed: int, *, causal: bool = True) -> dict[str, Transformer]:
+    """A model of each scheme from a seed, the same weights in all."""
+    from models.lessons.positions.side_by_side import alike
+
+    def make() -> tuple[dict[str, Transformer], int]:
+        return alike(trained("none").model.config, seed, causal=causal), 4 << 20
+
+    key = ("positions", "untrained", seed, causal)
+    return cast("dict[str, Transformer]", cache.cached(cache.models, key, make))
+
+
+def all_trained() -> dict[str, LanguageModel]:
+    """The whole suite, by scheme."""
+    return {scheme: trained(scheme) for scheme in NAMES}
+
+
+def read(text: str = SENTENCE) -> tuple[Tensor, list[str]]:
+    """The ids of <eos> and the text's words, and names for them; ValueError where a word is unknown."""
+    lm = trained("none")
+    ids = lm.read(text)
+    return ids, numbered(lm.words(ids))
+
+
+def sentence() -> None:
+    """The widget that edits it."""
+    st.text_input("Sentence", key=key("positions", "text"), help="Words of the grammar; at most 31")

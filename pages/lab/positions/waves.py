@@ -1,0 +1,166 @@
+"""Sinusoidal positions: a table of waves, whose base is a slider."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+import streamlit as st
+
+from pages.lab.lesson import Lesson, Question, Shape, Try
+from pages.lab.positions.inputs import MOST_POSITIONS, WIDTHS, Inputs
+from pages.lab.session import key
+from viz_core.boards import Board, Curves, Fact, Facts, Line, Matrix, Panel, Scrub
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+    from models.lessons.positions.waves import ByDistance
+
+BASES = np.logspace(1, 6, 61)  # 10,000 is among them
+APART = 5
+SEE = (
+    "Attention sees a set of words, not their order. So each word gets a vector that says **where** it "
+    "stands, added to the one that says what it is. Every pair of channels is a wave: fast ones on the left, "
+    "slow ones on the right. **Drag the base: the slow waves stretch.**"
+)
+TRIES = (
+    Try("base 10", {"base": 10.0}),
+    Try("base 1,000,000", {"base": 1_000_000.0}),
+    Try("only 8 channels", {"d_model": 8, "base": 10_000.0}),
+)
+
+
+def lesson(inputs: Inputs) -> Lesson:
+    from models.engine import positions
+    from models.lessons.positions import waves
+
+    bases = [float(base) for base in BASES]
+    tables = waves.wave_tables(MOST_POSITIONS, inputs.d_model, bases)  # [frame, position, channel]
+    products = waves.by_distance(waves.dot_products(tables))
+    lengths = np.stack([waves.wavelengths(inputs.d_model, base).numpy() for base in bases])
+    d = inputs.d_model
+    return Lesson(
+        see=SEE,
+        board=Board(
+            rows=[
+                [_table(tables), _waves(tables), _products(products)],
+                [_facts(products, lengths)],
+            ],
+            notice=_notices(products, lengths),
+            scrub=Scrub(field="base", label="base", values=BASES, words=[f"{base:,.0f}" for base in bases]),
+        ),
+        formula=(
+            r"PE(p)_{2i}=\sin\frac{p}{\mathrm{base}^{2i/d_{model}}},\qquad "
+            r"PE(p)_{2i+1}=\cos\frac{p}{\mathrm{base}^{2i/d_{model}}}"
+        ),
+        sizes=rf"d_{{model}}={d},\; i=0\ldots{d // 2 - 1},\; p=0\ldots{MOST_POSITIONS - 1}",
+        shapes=(
+            Shape("PE", "position, channel", (MOST_POSITIONS, d)),
+            Shape(r"PE\,PE^{\top}", "position, other", (MOST_POSITIONS, MOST_POSITIONS)),
+            Shape(r"\text{wavelength}", "pair of channels", (d // 2,)),
+        ),
+        code=(waves.wave_tables, positions.waves, waves.wavelengths, waves.dot_products, waves.by_distance),
+    )
+
+
+def _table(tables: Tensor) -> Matrix:
+    n, d = tables.shape[1:]
+    return Matrix(
+        title="PE: one vector a position",
+        values=tables.numpy(),
+        picture=True,
+        rows=[str(p) for p in range(n)],
+        columns=[str(c) for c in range(d)],
+        row_axis="position",
+        column_axis="channel",
+        reach=1.0,
+    )
+
+
+def _waves(tables: Tensor) -> Curves:
+    """The sines of four pairs, from the fastest to the slowest."""
+    n_pairs = tables.shape[2] // 2
+    pairs = sorted({0, n_pairs // 4, n_pairs // 2, n_pairs - 1})
+    return Curves(
+        title="four of its columns as waves",
+        x=np.arange(tables.shape[1], dtype=float),
+        lines=[
+            Line(y=tables[:, :, 2 * pair].numpy(), name=f"channel {2 * pair}", colour=at)
+            for at, pair in enumerate(pairs)
+        ],
+        x_label="position p",
+        y_label="PE(p)",
+        y_range=(-1.05, 1.05),
+    )
+
+
+def _products(products: ByDistance) -> Curves:
+    return Curves(
+        title="dot product of two positions",
+        x=np.arange(products.mean.shape[-1], dtype=float),
+        lines=[Line(y=products.mean.numpy(), name="PE(p) · PE(p + k)")],
+        x_label="distance k",
+        y_label="dot product",
+    )
+
+
+def _facts(products: ByDistance, lengths: np.ndarray) -> Panel:
+    return Facts(
+        facts=[
+            Fact(label="fastest wave", values=lengths[:, 0], digits=2, unit="positions"),
+            Fact(label="slowest wave", values=lengths[:, -1], digits=0, unit="positions"),
+            Fact(label=f"product, {APART} apart", values=products.mean[:, APART].numpy()),
+            Fact(label=f"product, {4 * APART} apart", values=products.mean[:, 4 * APART].numpy()),
+        ]
+    )
+
+
+def _notices(products: ByDistance, lengths: np.ndarray) -> list[str]:
+    spread = (products.high - products.low).amax(dim=-1)
+    return [
+        f"With base {base:,.0f} the slowest wave comes round after **{lengths[at, -1]:,.0f} positions**. The "
+        f"dot product depends on the distance only: the same everywhere, to within **{spread[at]:.0e}**."
+        for at, base in enumerate(BASES)
+    ]
+
+
+def controls() -> None:
+    st.segmented_control(
+        "d_model", WIDTHS, key=key("positions", "d_model"), required=True, help="Channels of the table"
+    )
+    st.caption(f"The base of the paper is 10,000. The table shows positions 0 to {MOST_POSITIONS - 1}.")
+
+
+def questions() -> tuple[Question, ...]:
+    from models.lessons.positions.waves import by_distance, dot_products, wave_tables, wavelengths
+
+    slowest = f"{wavelengths(32, 10_000)[-1]:,.0f}"
+    after = ("32", "1,000", "10,000", slowest)
+    table = wave_tables(MOST_POSITIONS, 32, [10_000])[0]
+    products = dot_products(table)
+    near, far = products[3, 8].item(), products[40, 45].item()
+    places = ("the first", "the second", "neither")
+    bigger = 2 if abs(near - far) < 1e-9 else 0 if near > far else 1
+    small, large = by_distance(dot_products(wave_tables(MOST_POSITIONS, 32, [10, 1_000_000]))).mean[:, 20]
+    bases = ("base 10", "base 1,000,000")
+    return (
+        Question(
+            "d_model = 32, base 10,000. After how many positions does the slowest pair of channels repeat?",
+            after,
+            after.index(slowest),
+            f"2π · 10,000^(30/32) = {slowest}: longer than any text, so no two places look alike.",
+        ),
+        Question(
+            "Which dot product is larger: of positions 3 and 8, or of positions 40 and 45?",
+            places,
+            bigger,
+            f"Both are {near:.4f}: they are equally far apart, and that is all the product knows.",
+        ),
+        Question(
+            "With which base are two positions 20 apart more alike (larger dot product)?",
+            bases,
+            0 if small > large else 1,
+            f"{small:.2f} with base 10, {large:.2f} with base 1,000,000: slow waves hardly move in 20 steps.",
+        ),
+    )

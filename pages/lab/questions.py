@@ -1,0 +1,37 @@
+"""Predict, then reveal: questions whose answers are computed when they are asked."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import cast
+
+import streamlit as st
+
+from pages.lab.lesson import LabPage, Part, Question
+from pages.shared import cache
+
+
+def ask(page: LabPage, part: Part) -> None:
+    """The part's questions side by side; each shows its answer once a prediction is made."""
+    found = _questions(page, part)
+    with st.container(border=True, key="lab_questions"):
+        st.markdown("**Predict, then reveal**")
+        for at, (place, question) in enumerate(zip(st.columns(len(found), gap="large"), found, strict=True)):
+            with place:
+                _ask(f"{page.name}.{part.name}.answer{at}", question)
+
+
+def _questions(page: LabPage, part: Part) -> Sequence[Question]:
+    key = ("questions", page.name, part.name)
+    made = cache.cached(cache.results, key, lambda: (tuple(part.questions()), 4_000))
+    return cast(Sequence[Question], made)
+
+
+@st.fragment
+def _ask(key: str, question: Question) -> None:
+    said = st.radio(question.ask, question.options, index=None, key=key)
+    if said is None:
+        return
+    answer = question.options[question.right]
+    verdict = ":green[**Right.**]" if said == answer else f":orange[**No: {answer}.**]"
+    st.markdown(f"{verdict} {question.because}")

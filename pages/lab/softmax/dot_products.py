@@ -1,0 +1,198 @@
+"""Part 2: dot products grow with d_k, softmax saturates, and 1 / sqrt(d_k) prevents it."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+import numpy as np
+import streamlit as st
+
+from pages.lab import session
+from pages.lab.lesson import Lesson, Question, Shape, Try
+from pages.lab.softmax.inputs import N_KEYS, Inputs
+from pages.lab.softmax.look import AS_IT_IS, SCALED
+from pages.shared.wording import short
+from viz_core.boards import Bars, Board, Colour, Curves, Fact, Facts, Line, Panel, Scrub
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+    from models.lessons.softmax.dot_products import Sampled
+    from models.lessons.softmax.weights import Softmax
+
+TRIES = (
+    Try("d_k = 4", {"d_k": 4}),
+    Try("d_k = 64, as in the paper", {"d_k": 64}),
+    Try("d_k = 1,024", {"d_k": 1_024}),
+)
+EDGES = np.arange(-98, 99, 4)
+BINS = ["< −98", *(str(at).replace("-", "−") for at in range(-96, 97, 4)), "> 98"]
+
+
+def lesson(inputs: Inputs) -> Lesson:
+    from models.lessons.softmax import dot_products, weights
+
+    vectors = dot_products.draw(seed=inputs.seed)
+    sampled = dot_products.sample(vectors)
+    plain = dot_products.attend(vectors, inputs.n_keys, power=0.0)
+    scaled = dot_products.attend(vectors, inputs.n_keys, power=0.5)
+    d_ks = np.array(dot_products.D_KS)
+    return Lesson(
+        see="Random queries and keys of $d_k$ channels, and what attention makes of their dot products: red "
+        r"without a scale, blue divided by $\sqrt{d_k}$. Bands hold the middle half of 32 queries.",
+        board=Board(
+            rows=[
+                [
+                    _weights(plain, "without the scale", AS_IT_IS),
+                    _weights(scaled, "divided by √d_k", SCALED),
+                    _gradients(plain, scaled, d_ks),
+                ],
+                [_dots(sampled), _variances(sampled, d_ks), _entropies(plain, scaled, d_ks)],
+                [_moments(sampled)],
+            ],
+            notice=[_notice(plain, scaled, d_k, at) for at, d_k in enumerate(dot_products.D_KS)],
+            scrub=Scrub(field="d_k", label="d_k", values=d_ks, words=list(map(_channels, dot_products.D_KS))),
+        ),
+        formula=r"\mathrm{softmax}\!\left(\frac{\q{q} \cdot \k{k}}{\new{\sqrt{d_k}}}\right) \qquad "
+        r"\q{q} \cdot \k{k} = \sum_{i=1}^{d_k} \q{q_i}\k{k_i}: \text{ mean } 0, \text{ variance } d_k",
+        sizes=rf"{inputs.n_keys} \text{{ keys}},\; \ln {inputs.n_keys} = {math.log(inputs.n_keys):.3f}",
+        shapes=(
+            Shape(r"\q{q}", "pair, channel", tuple(vectors.q.shape)),
+            Shape(r"\k{k}", "pair, channel", tuple(vectors.k.shape)),
+            Shape(r"\q{q} \cdot \k{k}", "d_k, pair", tuple(sampled.dots.shape)),
+            Shape("p", "d_k, query, key", tuple(plain.weights.shape)),
+        ),
+        code=(
+            dot_products.draw, dot_products.sample, dot_products.bands, dot_products.attend,
+            weights.softmax, weights.gradient_norm,
+        ),
+    )  # fmt: skip
+
+
+def _weights(made: Softmax, name: str, colour: Colour) -> Panel:
+    weights = made.weights[:, 0].numpy()  # of the first query, [d_k, key]
+    return Bars(
+        values=weights, labels=[str(at + 1) for at in range(weights.shape[-1])], title=f"one query, {name}",
+        x_label="key", y_label="weight", colour=colour, reach=1, axis="key",
+    )  # fmt: skip
+
+
+def _gradients(plain: Softmax, scaled: Softmax, d_ks: np.ndarray) -> Panel:
+    return Curves(
+        x=d_ks, lines=_both(plain.gradient, scaled.gradient), title="gradient that gets through",
+        x_label="d_k", y_label="norm of the Jacobian", log_x=True, log_y=True, y_range=(1e-6, 1), at=d_ks,
+    )  # fmt: skip
+
+
+def _entropies(plain: Softmax, scaled: Softmax, d_ks: np.ndarray) -> Panel:
+    return Curves(
+        x=d_ks, lines=_both(plain.entropy, scaled.entropy), title="entropy of the weights", x_label="d_k",
+        y_label="nats", log_x=True, y_range=(0, 1.05 * math.log(plain.weights.shape[-1])), at=d_ks,
+    )  # fmt: skip
+
+
+def _both(plain: Tensor, scaled: Tensor) -> list[Line]:
+    return [_middle(plain, "without the scale", AS_IT_IS), _middle(scaled, "divided by √d_k", SCALED)]
+
+
+def _middle(numbers: Tensor, name: str, colour: Colour) -> Line:
+    from models.lessons.softmax.dot_products import quartiles
+
+    low, median, high = quartiles(numbers).numpy()
+    return Line(y=median, low=low, high=high, name=name, colour=colour)
+
+
+def _dots(sampled: Sampled) -> Panel:
+    import torch
+
+    from models.lessons.softmax.weights import histogram
+
+    shares = histogram(sampled.dots, torch.from_numpy(EDGES).double()).numpy()
+    return Bars(
+        values=shares, labels=BINS, title="512 dot products q · k", x_label="q · k", y_label="share",
+        colour=AS_IT_IS,
+    )  # fmt: skip
+
+
+def _variances(sampled: Sampled, d_ks: np.ndarray) -> Panel:
+    band = sampled.variance_band.numpy()
+    return Curves(
+        x=d_ks,
+        lines=[
+            Line(y=d_ks, name="theory: d_k, and where 95% of samples fall", colour="muted", dashed=True,
+                 low=d_ks - band, high=d_ks + band),
+            Line(y=sampled.variance.numpy(), name="measured", colour=AS_IT_IS),
+        ],
+        title="variance of q · k", x_label="d_k", y_label="variance", log_x=True, log_y=True, at=d_ks,
+    )  # fmt: skip
+
+
+def _moments(sampled: Sampled) -> Panel:
+    return Facts(
+        title="The theory: mean 0, variance d_k. 95 of 100 samples are within the band around it",
+        facts=[
+            Fact(label="mean of 512 q · k", values=sampled.mean.numpy(), colour=AS_IT_IS),
+            Fact(label="its band: 0 ±", values=sampled.mean_band.numpy()),
+            Fact(label="their variance", values=sampled.variance.numpy(), digits=1, colour=AS_IT_IS),
+            Fact(label="its band: d_k ±", values=sampled.variance_band.numpy(), digits=1),
+        ],
+    )
+
+
+def _notice(plain: Softmax, scaled: Softmax, d_k: int, at: int) -> str:
+    one, other = plain.largest[at].mean().item(), scaled.largest[at].mean().item()
+    through, kept = plain.gradient[at].median().item(), scaled.gradient[at].median().item()
+    return (
+        f"With **{_channels(d_k)}** and no scale, a query puts **{one:.0%}** of its weight on one key and "
+        f"the gradient that gets through is **{short(through)}**; divided by √{d_k:,}: **{other:.0%}** and "
+        f"**{short(kept)}**."
+    )
+
+
+def _channels(d_k: int) -> str:
+    return f"{d_k:,} channel{'s' * (d_k != 1)}"
+
+
+def controls() -> None:
+    st.select_slider("Keys", N_KEYS, key=session.key("softmax", "n_keys"))
+    st.number_input("Seed of the random numbers", 0, 999, key=session.key("softmax", "seed"))
+
+
+def questions() -> tuple[Question, ...]:
+    from models.lessons.softmax import dot_products
+
+    vectors = dot_products.draw(seed=0)
+    d_ks = [16, 64, 1_024]
+    variance = dot_products.sample(vectors, d_ks).variance
+    wider = (variance[1] / variance[0]).sqrt().item()
+    plain, scaled, divided = (
+        dot_products.attend(vectors, 64, power=power, d_ks=d_ks) for power in (0.0, 0.5, 1.0)
+    )
+    lost, kept = plain.gradient[-1].median().item(), scaled.gradient[-1].median().item()
+    entropy = divided.entropy[-1].mean().item()
+    ratios = np.array([1, 1 / 3, 1 / 1_000])
+    return (
+        Question(
+            "d_k goes from 16 to 64. How many times as far do dot products spread?",
+            ("Twice", "4 times", "48 times"),
+            int(np.argmin(abs(np.array([2, 4, 48]) - wider))),
+            f"Their variance went from {variance[0]:.1f} to {variance[1]:.1f}, so their standard deviation "
+            f"is {wider:.2f} times as large: it is √d_k, and that is what attention divides by.",
+        ),
+        Question(
+            "1,024 channels, no scale: how much gradient gets through, against divided by √d_k?",
+            ("As much", "About a third", "Less than a hundredth"),
+            int(np.argmin(abs(np.log(ratios * kept / lost)))),
+            f"{short(lost)} against {short(kept)} for the middle query: with nearly all weight on one key, "
+            "moving a score a little changes nothing, so nothing is learned.",
+        ),
+        Question(
+            "And divided by d_k = 1,024 itself, not by its root?",
+            ("One key takes all", "All 64 keys look alike", "The same as by the root"),
+            1 if entropy > 0.99 * math.log(64) else 2,
+            f"The scores' deviation is then 1/√d_k, and the entropy {entropy:.3f} of at most "
+            f"ln 64 = {math.log(64):.3f}: attention cannot choose. Divided by the root it is "
+            f"{scaled.entropy[-1].mean():.2f}.",
+        ),
+    )

@@ -1,0 +1,173 @@
+"""Part 1: the further the logits spread, the sharper the softmax and the less it can learn."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+import numpy as np
+import streamlit as st
+
+from pages.lab import session
+from pages.lab.lesson import Lesson, Question, Shape, Try
+from pages.lab.softmax.inputs import N_LOGITS, Inputs
+from pages.lab.softmax.look import AS_IT_IS, SCALED
+from pages.shared.wording import short
+from viz_core.boards import Bars, Board, Colour, Curves, Fact, Facts, Line, Panel, Scrub
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+    from models.lessons.softmax.spread import Spread
+    from models.lessons.softmax.weights import Softmax
+
+TRIES = (
+    Try("spread 0.01", {"deviation": 0.01}),
+    Try("spread 3", {"deviation": 3.0}),
+    Try("spread 100", {"deviation": 100.0}),
+)
+DIVIDED = "divided by their deviation"
+EDGES = np.arange(-7.5, 8)
+BINS = ["≤ −8", *(str(at).replace("-", "−") for at in range(-7, 8)), "≥ 8"]
+
+
+def lesson(inputs: Inputs) -> Lesson:
+    from models.lessons.softmax import spread, weights
+
+    result = spread.spread(inputs.n_logits, seed=inputs.seed)
+    deviations = result.deviations.numpy()
+    return Lesson(
+        see="Random logits, spread more and more, and the attention weights that softmax makes of them: "
+        "red as they are, blue after dividing them by their own standard deviation.",
+        board=Board(
+            rows=[
+                [_facts("as they are", result.original, AS_IT_IS), _facts(DIVIDED, result.unit, SCALED)],
+                [*_bars("logits", result.logits, result.original, AS_IT_IS), _gradients(result, deviations)],
+                [
+                    *_bars("logits / their deviation", result.unit_logits, result.unit, SCALED),
+                    _entropies(result, deviations),
+                ],
+            ],
+            notice=[_notice(result, at) for at in range(len(deviations))],
+            scrub=Scrub(
+                field="deviation",
+                label="standard deviation",
+                values=deviations,
+                words=list(map(short, deviations)),
+            ),
+        ),
+        formula=r"p_i = \frac{e^{x_i}}{\sum_j e^{x_j}} \qquad \frac{\partial p_i}{\partial x_j} = p_i\,"
+        r"(1[i = j] - p_j) \qquad H = -\sum_i p_i \ln p_i",
+        sizes=rf"n = {inputs.n_logits},\; \ln n = {math.log(inputs.n_logits):.3f}",
+        shapes=(
+            Shape("x", "frame, logit", tuple(result.logits.shape)),
+            Shape("p", "frame, weight", tuple(result.original.weights.shape)),
+            Shape(r"\partial p / \partial x", "weight, logit", (inputs.n_logits, inputs.n_logits)),
+            Shape("H", "frame", tuple(result.original.entropy.shape)),
+        ),
+        code=(spread.draw, spread.spread, weights.softmax, weights.jacobian, weights.gradient_norm),
+    )
+
+
+def _bars(name: str, logits: Tensor, made: Softmax, colour: Colour) -> list[Panel]:
+    import torch
+
+    from models.lessons.softmax.weights import histogram
+
+    shares = histogram(logits, torch.from_numpy(EDGES)).numpy()
+    n_weights = logits.shape[-1]
+    largest_first = -np.sort(-made.weights.numpy(), axis=-1)
+    return [
+        Bars(
+            values=shares, labels=BINS, title=name, x_label="logit, rounded", y_label="share",
+            colour=colour, reach=1,
+        ),
+        Bars(
+            values=largest_first, labels=[str(at + 1) for at in range(n_weights)], title=f"softmax of {name}",
+            x_label="weights, largest first", y_label="weight", colour=colour, reach=1,
+        ),
+    ]  # fmt: skip
+
+
+def _facts(name: str, made: Softmax, colour: Colour) -> Panel:
+    return Facts(
+        title=name,
+        facts=[
+            Fact(label="largest weight", values=made.largest.numpy(), digits=3, colour=colour),
+            Fact(label="entropy", values=made.entropy.numpy(), digits=3, unit="nats", colour=colour),
+            Fact(label="gradient that gets through", values=made.gradient.numpy(), digits=3, colour=colour),
+        ],
+    )
+
+
+def _entropies(result: Spread, deviations: np.ndarray) -> Curves:
+    lines = _both(result.original.entropy, result.unit.entropy)
+    top = math.log(result.logits.shape[-1])
+    return Curves(
+        x=deviations, lines=lines, title="entropy", x_label="standard deviation of the logits",
+        y_label="nats", log_x=True, y_range=(0, 1.05 * top), at=deviations,
+    )  # fmt: skip
+
+
+def _gradients(result: Spread, deviations: np.ndarray) -> Curves:
+    lines = _both(result.original.gradient, result.unit.gradient)
+    return Curves(
+        x=deviations, lines=lines, title="gradient that gets through",
+        x_label="standard deviation of the logits", y_label="norm of the Jacobian", log_x=True, log_y=True,
+        y_range=(1e-6, 1), at=deviations,
+    )  # fmt: skip
+
+
+def _both(original: Tensor, unit: Tensor) -> list[Line]:
+    return [
+        Line(y=original.numpy(), name="as they are", colour=AS_IT_IS),
+        Line(y=unit.numpy(), name=DIVIDED, colour=SCALED),
+    ]
+
+
+def _notice(result: Spread, at: int) -> str:
+    largest = result.original.largest[at].item()
+    through, unit = result.original.gradient[at].item(), result.unit.gradient[at].item()
+    return (
+        f"At deviation **{short(result.deviations[at].item())}** the largest weight is **{largest:.2f}** "
+        f"and the gradient that gets through is **{short(through)}**. Divided by their deviation, the same "
+        f"logits give **{short(unit)}**, always."
+    )
+
+
+def controls() -> None:
+    st.select_slider("Logits", N_LOGITS, key=session.key("softmax", "n_logits"))
+    st.number_input("Seed of the random numbers", 0, 999, key=session.key("softmax", "seed"))
+
+
+def questions() -> tuple[Question, ...]:
+    from models.lessons.softmax import spread
+
+    result = spread.spread(16, seed=0)
+    small, one, ten, hundred = (int((spread.DEVIATIONS - d).abs().argmin()) for d in (0.01, 1, 10, 100))
+    largest, gradient = result.original.largest, result.original.gradient
+    best = int(gradient.argmax())
+    places = [gradient[small].item(), gradient[best].item(), gradient[hundred].item()]
+    return (
+        Question(
+            "All 16 logits are multiplied by 10. What happens to the largest weight?",
+            ("Nothing: softmax divides by the sum", "It grows towards 1", "It falls towards 1/16"),
+            1 if largest[ten] > largest[one] else 2,
+            f"It goes from {largest[one]:.2f} to {largest[ten]:.2f}: softmax looks at the differences of the "
+            "logits, and they are ten times as large.",
+        ),
+        Question(
+            "5 is added to every logit. What happens to the weights?",
+            ("All of them grow", "The largest grows", "Nothing"),
+            2,
+            f"No weight changes by more than {short(spread.change_by_shift(result.logits, 5))}, the rounding "
+            "of 64-bit numbers: above and below the line, a factor of e⁵ cancels.",
+        ),
+        Question(
+            "At which spread does the most gradient get through?",
+            ("The smallest: all weights alike", "One in between", "The largest: one weight near 1"),
+            int(np.argmax(places)),
+            f"At 0.01 it is {short(places[0])}, at {result.deviations[best]:.1f} it is {short(places[1])}, "
+            f"and at 100 only {short(places[2])}: a weight of 1 has nowhere to go.",
+        ),
+    )

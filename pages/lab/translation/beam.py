@@ -1,0 +1,198 @@
+"""Greedy or beam: the tree of what was considered, step by step."""
+
+from __future__ import annotations
+
+from math import exp
+from typing import TYPE_CHECKING
+
+import numpy as np
+import streamlit as st
+
+from pages.lab.lesson import Lesson, Question, Shape, Try
+from pages.lab.session import key
+from pages.lab.translation import subject
+from pages.lab.translation.inputs import INCOMPLETE, SENTENCE, WIDTHS, Inputs
+from pages.lab.translation.subject import reading_of, rounded
+from pages.lab.translation.tree import diagram
+from viz_core.boards import Board, Fact, Facts, Scrub, Table
+
+if TYPE_CHECKING:
+    from models.engine.beam import BeamTree
+    from models.lessons.translation.beam import Step
+    from models.lessons.translation.reading import Reading
+
+MOST_SENTENCES = 5
+FIELDS = (*subject.PHRASE_FIELDS, "width", "length_penalty", "step")
+SEE = (
+    "Greedy takes the likeliest word and never comes back. A **beam** keeps the best few sentences: “keep "
+    "the top two, run the model twice”. Boxes: words, with the sum of log-probabilities up to there; lit: "
+    "the best so far; faint: pruned, or leading nowhere. The first source **lacks a noun**: there is doubt."
+)
+DOUBT = {"phrase": INCOMPLETE, "phrase_direction": "fr-en", "length_penalty": 0.0, "step": 20}
+WHOLE = {"phrase": SENTENCE, "phrase_direction": "en-fr", "length_penalty": 0.0, "step": 20}
+SOUP = {"phrase": "the soup is too", "phrase_direction": "en-fr", "length_penalty": 1.0, "step": 20}
+TRIES = (
+    Try("width 1 is greedy", {**DOUBT, "width": 1}),
+    Try("a whole sentence", {**WHOLE, "width": 4}),
+    Try("a length penalty", {**SOUP, "width": 3}),
+)
+
+
+def lesson(inputs: Inputs) -> Lesson:
+    from models.lessons.translation import beam, reading
+
+    read = reading_of(inputs.phrase, inputs.phrase_direction)
+    tree = beam.search(read.model, read.source_ids, inputs.width, inputs.length_penalty, reading.MOST_STEPS)
+    steps = beam.steps(tree)
+    return Lesson(
+        see=SEE,
+        board=Board(
+            rows=[
+                [diagram(tree, steps, read.vocabulary)],
+                [_facts(steps)],
+                [_hypotheses(read, tree, inputs.length_penalty)],
+            ],
+            notice=_notices(read, tree, steps, inputs.width),
+            scrub=Scrub(
+                field="step", label="step", values=np.arange(len(steps) + 1), speed=1.2, plays=True,
+                words=["start", *(f"word {at + 1}" for at in range(len(steps)))],
+            ),
+        ),
+        formula=(
+            r"\begin{gathered}\log p(y\mid x)=\textstyle\sum_{t}\log p(y_t\mid y_{<t},x)\\"
+            r"\hat y=\arg\max_{y}\,\log p(y\mid x)\,/\,|y|^{\alpha}\end{gathered}"
+        ),
+        sizes=rf"\text{{width}}={inputs.width},\; \alpha={inputs.length_penalty:g},\; |y|={tree.best.step}",
+        shapes=(
+            Shape(r"\text{logits at a step}", "open hypothesis, vocab", (inputs.width, len(read.vocabulary))),
+            Shape(r"\text{proposals}", "open hypothesis, proposal", (inputs.width, inputs.width)),
+            Shape("M", "source, d_model", (len(read.source), read.model.config.d_model)),
+        ),
+        code=(beam.search, beam.steps, beam.survivors),
+    )  # fmt: skip
+
+
+def controls() -> None:
+    subject.sentence(*subject.PHRASE_FIELDS)
+    st.select_slider(
+        "Beam width", WIDTHS, key=key("translation", "width"), help="Sentences kept at each step"
+    )
+    st.slider(
+        "Length penalty α", 0.0, 2.0, step=0.1, key=key("translation", "length_penalty"),
+        help="The finished sentences rank by score / length^α: 0 favours short ones, 1 is the mean per word",
+    )  # fmt: skip
+
+
+def _facts(steps: list[Step]) -> Facts:
+    runs = np.array([0, *(step.runs for step in steps)])
+    proposals = np.array([0, *(len(step.kept) + len(step.pruned) for step in steps)])
+    return Facts(
+        facts=(
+            Fact(label="decoder runs at this step", values=runs.astype(float), digits=0),
+            Fact(label="runs so far", values=runs.cumsum().astype(float), digits=0),
+            Fact(label="words proposed", values=proposals.astype(float), digits=0),
+        )
+    )
+
+
+def _hypotheses(read: Reading, tree: BeamTree, alpha: float) -> Table:
+    """The finished sentences, best first, and the greedy one where the beam does not have it."""
+    ends = tree.hypotheses()[:MOST_SENTENCES]
+    found = [(_sentence(read, tree.tokens(end.id)), end.score, end.step) for end in ends]
+    greedy = (" ".join(read.written), _greedy_score(read), len(read.written))
+    if greedy[0] not in [sentence for sentence, *_ in found]:
+        found.append((f"greedy: {greedy[0]}", *greedy[1:]))
+    rows = [
+        (sentence, rounded(score), f"{exp(score):.3f}", str(length), rounded(score / length**alpha))
+        for sentence, score, length in found
+    ]
+    return Table(
+        title="the best sentences that it ends with", rows=rows,
+        columns=("sentence", "log p", "p", "length", f"log p / length^{alpha:g}"),
+        marked=np.array([at == 0 for at in range(len(rows))]),
+    )  # fmt: skip
+
+
+def _sentence(read: Reading, ids: list[int]) -> str:
+    return " ".join(read.vocabulary[id_] for id_ in ids)
+
+
+def _greedy_score(read: Reading) -> float:
+    chosen = read.logits.log_softmax(dim=-1).amax(dim=-1)  # the likeliest word was written at every step
+    return float(chosen.sum())
+
+
+def _notices(read: Reading, tree: BeamTree, steps: list[Step], width: int) -> list[str]:
+    told = ["One hypothesis, the empty one: the model runs **once** and proposes its likeliest first words."]
+    for number, step in enumerate(steps[:-1], start=1):
+        best = _sentence(read, tree.tokens(step.kept[0].id))
+        told.append(
+            f"Word {number}: {len(step.kept)} kept, {len(step.pruned)} pruned, of what {step.runs} open "
+            f"{'sentence' if step.runs == 1 else 'sentences'} proposed. Best of this step: “{best}”, "
+            f"**{rounded(step.kept[0].score)}**."
+        )
+    return [*told, _verdict(read, tree, width)]
+
+
+def _verdict(read: Reading, tree: BeamTree, width: int) -> str:
+    from models.lessons.translation.beam import is_beyond_doubt
+
+    greedy, best = _greedy_score(read), tree.best
+    likeliest = max(tree.hypotheses(), key=lambda end: end.score)
+    if best.score < likeliest.score:
+        return (
+            f"Divided by length, {rounded(best.score)} of {best.step} tokens comes before "
+            f"{rounded(likeliest.score)} of {likeliest.step}: the **length penalty** chose the longer "
+            "sentence, though it is less likely."
+        )
+    if best.score > greedy + 1e-4:
+        times = exp(best.score - greedy)
+        return (
+            f"Greedy ends with log-probability {rounded(greedy)}, the beam with **{rounded(best.score)}**: a "
+            f"sentence **{times:.1f} times** as likely, behind a word that was not the likeliest at its step."
+        )
+    if is_beyond_doubt(greedy):
+        return (
+            f"The greedy sentence has probability **{exp(greedy):.3f}**. That is more than ½, and all "
+            "sentences together have 1: no beam, however wide, can find a likelier one."
+        )
+    if width == 1:
+        return f"A beam of one **is** greedy: it ends with log p = **{rounded(greedy)}**."
+    return f"The beam ends with the greedy sentence, log p = **{rounded(greedy)}**: it found none better."
+
+
+def questions() -> tuple[Question, ...]:
+    from models.lessons.translation import beam, reading
+
+    read, whole = reading_of(INCOMPLETE, "fr-en"), reading_of(SENTENCE, "en-fr")
+    two = beam.search(read.model, read.source_ids, 2, 0.0, reading.MOST_STEPS)
+    better = two.best.score > _greedy_score(read)
+    same = exp(_greedy_score(whole))
+    runs = [sum(step.runs for step in beam.steps(tree)) for tree in (_width(read, 1), two)]
+    return (
+        Question(
+            "“… voit toujours le petit la nuit”: does a beam of two find a likelier sentence than greedy?",
+            ("no, the same", "yes", "a less likely one"),
+            1 if better else 0,
+            f"log p = {rounded(two.best.score)} against {rounded(_greedy_score(read))}: a second-best word "
+            "led to it.",
+        ),
+        Question(
+            f"Greedy's translation of “… it was too tired” has p = {same:.3f}. Can a beam of 8 beat it?",
+            ("no", "perhaps", "yes"),
+            0 if beam.is_beyond_doubt(_greedy_score(whole)) else 1,
+            f"What is left for all other sentences together is 1 - {same:.3f} = {1 - same:.3f}.",
+        ),
+        Question(
+            "How many rows does the decoder compute for a beam of two, compared with greedy?",
+            ("as many", "about twice", "four times"),
+            1 if 1.5 < runs[1] / runs[0] < 2.5 else 0,
+            f"{runs[1]} instead of {runs[0]}: two open sentences at nearly every step, in one batch.",
+        ),
+    )
+
+
+def _width(read: Reading, width: int) -> BeamTree:
+    from models.lessons.translation import beam, reading
+
+    return beam.search(read.model, read.source_ids, width, 0.0, reading.MOST_STEPS)

@@ -1,0 +1,182 @@
+"""Sampling: temperature, top-k and top-p on one step's distribution, and whole sentences drawn by chance."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+import streamlit as st
+
+from pages.lab.lesson import Lesson, Question, Shape, Try
+from pages.lab.session import key
+from pages.lab.translation import drawn, subject
+from pages.lab.translation.inputs import INCOMPLETE, MAX_STEPS, TOP_K, TOP_P, Inputs
+from pages.lab.translation.subject import reading_of
+from viz_core.boards import Bars, Board, Colour, Fact, Facts, Scrub
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+    from models.lessons.translation.reading import Reading
+    from models.lessons.translation.sampling import Spread
+
+FIELDS = (*subject.PHRASE_FIELDS, "word", "temperature", "top_k", "top_p", "seed")
+TEMPERATURES = np.concatenate([np.arange(2, 20) / 20, np.arange(4, 17) / 4])  # 0.1, 0.15 ... 1, 1.25 ... 4
+N_WORDS = 8
+SEE = (
+    "One step of the decoder, after the words that greedy wrote before it. **Temperature** divides the "
+    "logits: below 1 sharpens, above 1 flattens. **Top-k** keeps the k likeliest words, **top-p** the fewest "
+    "that together reach p; the rest is cut, and what is kept is made to add up to 1. **Drag the slider.**"
+)
+TRIES = (
+    Try("hot: 3", {"temperature": 3.0, "top_k": 0, "top_p": 1.0}),
+    Try("hot, but top-k 3", {"temperature": 3.0, "top_k": 3, "top_p": 1.0}),
+    Try("hot, but top-p 0.75", {"temperature": 3.0, "top_k": 0, "top_p": 0.75}),
+)
+
+
+def lesson(inputs: Inputs) -> Lesson:
+    from models.engine.decoding import distribution
+    from models.lessons.translation import sampling
+
+    read = reading_of(inputs.phrase, inputs.phrase_direction)
+    step = min(inputs.word, len(read.written)) - 1
+    spread = _spread(read, step, inputs)
+    k, p = inputs.top_k or "all", inputs.top_p
+    return Lesson(
+        see=SEE,
+        board=Board(
+            rows=[_bars(read, step, spread), [_facts(spread)], [drawn.table(inputs)]],
+            notice=_notices(read, step, spread),
+            scrub=Scrub(field="temperature", label="temperature", values=TEMPERATURES, speed=6),
+        ),
+        formula=(
+            r"\begin{gathered}p_i=\frac{e^{z_i/T}}{\sum_j e^{z_j/T}},\qquad H=-\textstyle\sum_i p_i\ln p_i\\"
+            r"p'_i=p_i\,/\textstyle\sum_{j\in K}p_j\text{ for the kept words } K\text{, else } 0"
+            r"\end{gathered}"
+        ),
+        sizes=rf"k=\text{{{k}}},\; p={p:g},\; |V|={len(read.vocabulary):,}",
+        shapes=(
+            Shape("z", "vocab", (len(read.vocabulary),)),
+            Shape("p,\\;p'", "temperature, vocab", tuple(spread.cut.shape)),
+            Shape(r"\text{sentences}", "temperature, sentence", (len(drawn.TEMPERATURES), drawn.N_DRAWN)),
+        ),
+        code=(distribution, sampling.spread, sampling.entropy, sampling.sentences),
+    )
+
+
+def controls() -> None:
+    subject.sentence(*subject.PHRASE_FIELDS)
+    _step()
+    left, right = st.columns(2)
+    left.selectbox(
+        "Top-k", TOP_K, key=key("translation", "top_k"), format_func=lambda k: str(k or "all"),
+        help="Fan et al. 2018: only the k likeliest words",
+    )  # fmt: skip
+    right.selectbox(
+        "Top-p", TOP_P, key=key("translation", "top_p"), format_func=lambda p: "all" if p == 1 else str(p),
+        help="Holtzman et al. 2020: the fewest words that together reach p",
+    )  # fmt: skip
+    st.slider("Seed", 0, 999, key=key("translation", "seed"), help="Another seed, other sentences drawn")
+
+
+def _step() -> None:
+    """Which word to look at; a link may name one that this sentence does not have: then its last is shown."""
+    state = st.session_state
+    try:
+        written = reading_of(
+            state[key("translation", "phrase")], state[key("translation", "phrase_direction")]
+        ).written
+    except ValueError:
+        written = []  # what is wrong with the sentence is said above the board
+    names = dict(enumerate(written, start=1))
+    st.selectbox(
+        "Word to choose", range(1, MAX_STEPS + 1), key=key("translation", "word"),
+        format_func=lambda at: f"{at}: {names.get(at, '(after the end)')}",
+    )  # fmt: skip
+
+
+def _spread(read: Reading, step: int, inputs: Inputs) -> Spread:
+    from models.lessons.translation import sampling
+
+    return sampling.spread(read.logits[step], TEMPERATURES.tolist(), *drawn.cut(inputs))
+
+
+def _bars(read: Reading, step: int, spread: Spread) -> list[Bars]:
+    likeliest = read.logits[step].topk(N_WORDS).indices  # the order is the same at every temperature
+    names = [read.vocabulary[id_] for id_ in likeliest.tolist()]
+    shown: tuple[tuple[str, Tensor, Colour], ...] = (
+        (f"softmax(logits / T): the {N_WORDS} likeliest words", spread.whole, "muted"),
+        ("what is drawn from, after the cut", spread.cut, "accent"),
+    )
+    return [
+        Bars(title=title, values=p[:, likeliest].numpy(), labels=names, reach=1.1, axis="word", colour=colour)
+        for title, p, colour in shown
+    ]
+
+
+def _facts(spread: Spread) -> Facts:
+    from models.lessons.translation.sampling import entropy
+
+    before, after = entropy(spread.whole), entropy(spread.cut)
+    return Facts(
+        facts=(
+            Fact(label="words kept", values=spread.n_kept.float().numpy(), digits=0),
+            Fact(label="probability kept", values=spread.kept_mass.numpy(), digits=3),
+            Fact(label="entropy before the cut", values=before.numpy(), unit="nats"),
+            Fact(label="entropy after it", values=after.numpy(), unit="nats"),
+            Fact(label="perplexity after it, e^entropy", values=after.exp().numpy(), digits=1),
+        )
+    )
+
+
+def _notices(read: Reading, step: int, spread: Spread) -> list[str]:
+    word, before = read.written[step], " ".join(read.written[:step][-3:]) or "<bos>"
+    id_ = read.vocabulary.index(word)
+    told = []
+    for t, whole, cut, n, mass in zip(
+        TEMPERATURES, spread.whole[:, id_], spread.cut[:, id_], spread.n_kept, spread.kept_mass, strict=True
+    ):
+        kept = (
+            "Nothing is cut." if n == len(read.vocabulary) else
+            f"The cut keeps {n:,} of {len(read.vocabulary):,} words with {mass:.3f} of the probability; "
+            f"“{word}” then has **{cut:.2f}**."
+        )  # fmt: skip
+        told.append(
+            f"After “… {before}”, at T = {t:g}, the likeliest word, “{word}”, has **{whole:.2f}**. {kept}"
+        )
+    return told
+
+
+def questions() -> tuple[Question, ...]:
+    from models.lessons.translation import sampling
+
+    read = reading_of(INCOMPLETE, "fr-en")
+    step = Inputs().word - 1
+    logits, temperatures = read.logits[step], [0.1, 1.0, 3.0]
+    cold, usual, hot = sampling.spread(logits, temperatures, None, None).whole.amax(dim=-1).tolist()
+    three = sampling.spread(logits, [1.0, 3.0], 3, None)
+    nucleus = sampling.spread(logits, [1.0, 3.0], None, 0.75).n_kept.tolist()
+    order = bool((logits.topk(5).indices == (logits / 3).topk(5).indices).all())
+    counts = ("more", "fewer", "as many")
+    return (
+        Question(
+            f"The likeliest word has {usual:.2f} at T = 1. What does heating to T = 3 do?",
+            ("another word becomes likeliest", "the order stays, its share falls", "its share grows"),
+            1 if order and hot < usual else 2,
+            f"{hot:.2f} at T = 3 and {cold:.2f} at T = 0.1: dividing all logits by T keeps their order.",
+        ),
+        Question(
+            "Top-p 0.75, and the temperature rises from 1 to 3. How many words are kept?",
+            counts,
+            0 if nucleus[1] > nucleus[0] else 2,
+            f"{nucleus[1]:,} instead of {nucleus[0]:,}: the flatter, the more it takes to reach 0.75.",
+        ),
+        Question(
+            "And with top-k 3?",
+            counts,
+            2 if three.n_kept[0] == three.n_kept[1] else 0,
+            f"Always 3, but they have {three.kept_mass[0]:.2f} of the probability at T = 1 and "
+            f"{three.kept_mass[1]:.2f} at T = 3.",
+        ),
+    )

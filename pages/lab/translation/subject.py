@@ -1,0 +1,48 @@
+"""The sentence that is translated, remembered, and the widgets that choose it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import streamlit as st
+
+from pages.lab.session import key
+from pages.lab.translation.inputs import DIRECTIONS, MAX_WORDS
+from pages.shared import cache
+
+if TYPE_CHECKING:
+    from models.lessons.translation.reading import Reading
+
+FIELDS = ("text", "direction")
+PHRASE_FIELDS = ("phrase", "phrase_direction")
+
+
+def reading_of(text: str, direction: str) -> Reading:
+    """A sentence and its translation; ValueError with a sentence where there is none."""
+
+    def make() -> tuple[Reading, int]:
+        from models.lessons.translation import reading
+
+        made = reading.of(cache.translator(), text, direction, MAX_WORDS)
+        return made, 4_000 + sum(made.trace[address].nbytes for address in made.trace)
+
+    found: Reading = cache.cached(cache.results, ("translation", text, direction), make)
+    return found
+
+
+def controls() -> None:
+    sentence("text", "direction")
+
+
+def sentence(text: str, direction: str) -> None:
+    """The sentence of these two inputs, and the way it is translated."""
+    st.text_input("Sentence", key=key("translation", text))
+    st.selectbox(
+        "Direction", list(DIRECTIONS), key=key("translation", direction), format_func=DIRECTIONS.__getitem__
+    )
+
+
+def rounded(number: float) -> str:
+    """Two digits, with a true minus sign, and none before a 0."""
+    text = f"{number:.2f}"
+    return "0.00" if text == "-0.00" else text.replace("-", "−")

@@ -1,0 +1,111 @@
+"""The numbers of a board as files: one frame as a table, all frames as arrays."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Iterator, Sequence
+from dataclasses import fields, is_dataclass
+from typing import Any
+
+import numpy as np
+
+from pages.shared.takeaway import cells
+from viz_core.board_figures.sheet import at_frame
+from viz_core.boards import Bars, Board, Curves, Diagram, Facts, Layers, Matrix, Panel, Plane, Sign, Table
+
+MOST_ROWS = 200_000
+_HEAD = ("panel", "row_position", "row", "column_position", "column", "x", "value", "low", "high", "text")
+_WORDS = ("title", "name", "label", "unit", "row_axis", "column_axis", "x_label", "y_label")
+_NAMES = ("rows", "columns", "labels", "names", "tokens", "words")
+Row = tuple[Any, ...]
+
+
+def table(board: Board, frame: int) -> str:
+    """All numbers of one frame as CSV, one a line; of curves with x, and the bounds of their bands.
+
+    Words go through `handout.cells`; numbers stand as they are, with all their digits.
+    ValueError if there are more than 200,000.
+    """
+    out = io.StringIO()
+    writer = csv.writer(out)
+    writer.writerow(_HEAD)
+    for at, row in enumerate(_rows(board, frame)):
+        if at == MOST_ROWS:
+            raise ValueError(
+                f"The figure has more than {MOST_ROWS:,} numbers; the NPZ file holds all of them."
+            )
+        named = [cells([entry])[0] if isinstance(entry, str) else entry for entry in row]
+        writer.writerow(named + [None] * (len(_HEAD) - len(row)))
+    return out.getvalue()
+
+
+def archive(board: Board) -> bytes:
+    """All arrays with all frames as NPZ, named after panel and field, such as `panel2.values`; no pickles."""
+    arrays = dict(_arrays("scrub", board.scrub)) if board.scrub else {}
+    for number, panel in _panels(board):
+        arrays |= dict(_arrays(f"panel{number}", panel))
+    file = io.BytesIO()
+    np.savez_compressed(file, allow_pickle=False, **arrays)
+    return file.getvalue()
+
+
+def _panels(board: Board) -> Iterator[tuple[int, Panel]]:
+    """The panels that hold numbers, counted from 1."""
+    panels = [panel for row in board.rows for panel in row if not isinstance(panel, Sign | Diagram)]
+    return enumerate(panels, start=1)
+
+
+def _arrays(name: str, value: Any) -> Iterator[tuple[str, np.ndarray]]:
+    if isinstance(value, np.ndarray):
+        yield name, value
+    elif is_dataclass(value):
+        for spec in fields(value):
+            yield from _arrays(f"{name}.{spec.name}", getattr(value, spec.name))
+    elif isinstance(value, str | list | tuple) and name.rpartition(".")[2] in (*_WORDS, *_NAMES):
+        if value:
+            yield name, np.array(value, dtype=str)
+    elif isinstance(value, list | tuple):
+        for at, entry in enumerate(value):
+            if is_dataclass(entry):
+                yield from _arrays(f"{name}{at + 1}", entry)
+
+
+def _rows(board: Board, frame: int) -> Iterator[Row]:
+    if board.scrub:
+        yield "scrub", None, board.scrub.label, None, None, None, board.scrub.values[frame], None, None
+    for number, panel in _panels(board):
+        name = f"{number} {getattr(panel, 'title', '')}".strip()
+        for row in _rows_of(panel, frame):
+            yield name, *row
+
+
+def _rows_of(panel: Panel, frame: int) -> Iterator[Row]:
+    match panel:
+        case Matrix():
+            yield from _grid(at_frame(panel.values, frame, 2), panel.rows, panel.columns)
+        case Bars():
+            yield from _grid(at_frame(panel.values, frame, 1)[None], (), panel.labels)
+        case Plane():
+            yield from _grid(at_frame(panel.vectors, frame, 2), panel.names, ("x", "y"))
+        case Layers():
+            yield from _grid(at_frame(panel.lit, frame, 2), (), panel.tokens)
+        case Curves():
+            for at, line in enumerate(panel.lines):
+                bounds = (line.y, line.low, line.high)
+                y, low, high = (len(panel.x) * [None] if b is None else at_frame(b, frame, 1) for b in bounds)
+                for x, *numbers in zip(panel.x, y, low, high, strict=True):
+                    yield at, line.name, None, None, x, *numbers
+        case Table():
+            for at, row in enumerate(panel.rows):
+                for column, text in enumerate(row):
+                    yield at, row[0], column, panel.columns[column], None, None, None, None, text
+        case Facts():
+            for at, fact in enumerate(panel.facts):
+                if isinstance(fact.values, np.ndarray):
+                    yield at, fact.label, None, fact.unit, None, at_frame(fact.values, frame, 0), None, None
+
+
+def _grid(values: np.ndarray, rows: Sequence[str], columns: Sequence[str]) -> Iterator[Row]:
+    for (i, j), value in np.ndenumerate(values.astype(int) if values.dtype == bool else values):
+        yield i, rows[i] if rows else None, j, columns[j] if columns else None, None, value, None, None

@@ -1,0 +1,84 @@
+from dataclasses import fields
+
+import pytest
+
+from models.config import POSITION_SCHEMES
+from pages.explore.state import POSITIONS, SHOWCASE, Inputs, View, scale_of, write_link
+from pages.shared.link import read_link
+
+
+def test_a_link_written_and_read_gives_the_same_inputs() -> None:
+    inputs = Inputs(
+        model="untrained",
+        text="a ü 🙂 <b>",
+        n_heads=8,
+        d_head=32,
+        attention_scale="0.5",
+        seed=7,
+        mask="edges",
+        mask_arg="0-1 1-2",
+    )
+    values, problems = read_link(Inputs, write_link(inputs))
+    assert problems == []
+    assert Inputs(**values) == inputs
+
+
+def test_a_link_holds_only_what_differs_from_the_defaults_and_matters_to_the_model() -> None:
+    assert write_link(Inputs()) == {}
+    assert write_link(Inputs(beam=3, padding=3, n_heads=8)) == {"beam": "3", "padding": "3"}
+    assert write_link(Inputs(model="untrained", beam=3, n_heads=8)) == {"model": "untrained", "n_heads": "8"}
+
+
+def test_every_scheme_of_the_engine_can_be_chosen() -> None:
+    assert list(POSITIONS) == POSITION_SCHEMES
+
+
+@pytest.mark.parametrize(
+    ("name", "raw", "rule"),
+    [
+        ("n_heads", "17", "a whole number from 1 to 16"),
+        ("n_heads", "four", "a whole number from 1 to 16"),
+        ("n_heads", "", "a whole number from 1 to 16"),
+        ("model", "gpt-9", "one of translator, untrained"),
+        ("d_model", "65", "one of 8, 16, 32"),
+        ("seed", "-1", "a whole number from 0 to 999"),
+        ("text", "x" * 20_001, "at most 20,000 characters"),
+        ("mask", "banded", "one of none, causal, padding"),
+        ("mask_arg", "1" * 4_001, "at most 4,000 characters"),
+        ("padding", "2", "one of 0, 3"),
+    ],
+)
+def test_a_damaged_value_falls_back_and_is_named(name: str, raw: str, rule: str) -> None:
+    values, problems = read_link(Inputs, {name: raw, "beam": "2"})
+    assert values == {"beam": 2}
+    assert len(problems) == 1
+    assert problems[0].startswith(f"The link's {name}={raw[:40]!r} is not {rule}")
+
+
+def test_the_views_part_of_a_link() -> None:
+    values, problems = read_link(
+        View, {"view": "head", "heads": "3.0.3", "q0": "128", "pinned": "key", "range": "none"}
+    )
+    assert values == {"view": "head", "heads": (0, 3), "q0": 128, "pinned": "key"}
+    assert problems == ["The link's range='none' is not one of full, row, log; its default is shown."]
+
+
+@pytest.mark.parametrize("heads", ["", ".", "1.x", "1.-2", "99999"])
+def test_damaged_sets_of_heads_are_refused(heads: str) -> None:
+    values, problems = read_link(View, {"heads": heads})
+    assert values == {}
+    assert "head numbers separated by dots" in problems[0]
+
+
+def test_every_default_is_one_that_a_link_could_hold() -> None:
+    for kind in (Inputs, View):
+        for field in fields(kind):
+            if field.default not in (None, ()):
+                assert field.metadata["read"](str(field.default)) == field.default
+
+
+def test_scale_choices_mean_what_the_config_means() -> None:
+    assert scale_of("on") is True
+    assert scale_of("off") is False
+    assert scale_of("0.5") == 0.5
+    assert Inputs().text == SHOWCASE

@@ -1,0 +1,105 @@
+"""What the calculator shows is what the formulas say of the model asked for."""
+
+import re
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from models import Transformer
+from models.lessons.design import flops
+from models.lessons.design.presets import PRESETS
+from pages.lab.design import calculator, calculator_board, sizes
+from pages.lab.design.inputs import Inputs
+from tests.pages.lab.design.conftest import facts, panel, rows, table
+
+
+def of(name: str, **others) -> Inputs:
+    return Inputs(**sizes.inputs_of(name) | others)
+
+
+def test_the_page_opens_with_gpt2_as_published():
+    assert of("gpt2") == Inputs()
+
+
+@pytest.mark.parametrize("name", PRESETS)
+def test_every_published_model_is_shown_beside_its_published_count(name: str):
+    found = sizes.asked(of(name))
+    assert found.config == PRESETS[name].config and found.published == PRESETS[name]
+    board = calculator.lesson(of(name)).board
+    shown = {row: int(cells[0].replace(",", "").replace("−", "-")) for row, cells in rows(board).items()}
+    *parts, total, published = shown.values()
+    assert sum(parts) == total
+    assert published == PRESETS[name].published
+    assert table(board).marked.tolist() == [row == "total" for row in shown]
+    said = re.search(r"\*\*([\d,]+)\*\* parameters, \*\*([+−][\d.]+)%\*\*", board.notice[0])
+    assert int(said.group(1).replace(",", "")) == total
+    assert float(said.group(2).replace("−", "-")) == pytest.approx(100 * (total / published - 1), abs=0.051)
+    assert PRESETS[name].note in board.notice[0]
+
+
+def test_a_changed_model_is_counted_as_it_is_and_compared_with_nothing():
+    asked = Inputs(
+        n_layers=2, n_heads=2, d_model=10, d_ff=7, vocab_size=30, max_len=20, tied=False, bias=False
+    )
+    found = sizes.asked(asked)
+    board = calculator.lesson(asked).board
+    built = sum(p.numel() for p in Transformer(found.config, seed=0).parameters())
+    assert rows(board)["total"][0] == f"{built:,}"
+    assert f"GPT-2 small, changed: **{built:,}** parameters." in board.notice[0]
+    assert not any(row.startswith("published") for row in rows(board))
+
+
+def test_lengths_go_up_to_max_len():
+    assert calculator_board.lengths_to(1_024) == [4, 8, 16, 32, 64, 128, 256, 512, 1_024]
+    assert calculator_board.lengths_to(100) == [1, 2, 4, 8, 16, 32, 64, 100]
+    assert calculator_board.lengths_to(1) == [1]
+    assert calculator.lesson(Inputs(max_len=1)).board.scrub.words == ["1"]
+
+
+def test_operations_and_memory_at_each_length():
+    board = calculator.lesson(Inputs()).board
+    config, lengths = sizes.asked(Inputs()).config, board.scrub.values.tolist()
+    passed = [flops.forward(config, t) for t in lengths]
+    total = np.array([each.total for each in passed], float)
+    found = facts(board)
+    np.testing.assert_allclose(found["forward, a sequence"], total / 1e9)
+    np.testing.assert_allclose(found["forward, a token"], total / lengths / 1e9)
+    np.testing.assert_allclose(found["training, a token"], 3 * total / lengths / 1e9)
+    np.testing.assert_allclose(
+        found["of it, every q with every k"], [100 * each.pairs / each.total for each in passed]
+    )
+    training = panel(board, "training, 8 sequences, GB").values
+    np.testing.assert_allclose(training[-1], np.array(flops.training_memory(config, 8, 1_024)) / 1e9)
+    cache = panel(board, "inference, 8 sequences, GB").values[:, 1]
+    np.testing.assert_allclose(cache, [8 * t * 2 * 12 * 768 * 4 / 1e9 for t in lengths])
+
+
+def test_kaplans_counts_stand_beside_those_of_one_stack_alone():
+    board = calculator.lesson(Inputs()).board
+    n = 12 * 12 * 768**2
+    assert facts(board)["6 N (Kaplan et al.)"] == f"{6 * n / 1e9:.2f}"
+    curves = panel(board, "forward, a token")
+    np.testing.assert_allclose(curves.lines[2].y, 2 * n / 1e9)
+    np.testing.assert_allclose(curves.lines[1].y, (2 * n + 2 * 12 * curves.x * 768) / 1e9)
+    assert len(panel(calculator.lesson(of("base")).board, "forward, a token").lines) == 1
+
+
+@pytest.mark.parametrize(
+    ("change", "sentence"),
+    [
+        ({"d_model": 770}, "d_model=770 is not divisible by n_heads=12; try d_model=768 or 780"),
+        ({"d_model": 5}, "d_model=5 is not divisible by n_heads=12; try d_model=12"),
+        ({"d_model": 36, "positions": "rotary"}, "d_model / n_heads = 3 is odd, .* try d_model=48, or other"),
+    ],
+)
+def test_what_makes_no_model_is_refused_with_a_remedy(change: dict, sentence: str):
+    with pytest.raises(ValueError, match=sentence):
+        calculator.lesson(replace(Inputs(), **change))
+
+
+def test_questions():
+    most, wider, pairs = calculator.questions()
+    assert most.options[most.right] == "feed-forward"
+    assert wider.options[wider.right] == "four times as many" and "parameters × 3.4" in wider.because
+    assert pairs.options[pairs.right] == "13 %" and pairs.because.startswith("13.3%")

@@ -1,0 +1,61 @@
+"""Counted costs against modules; measured ones are there."""
+
+import re
+
+import numpy as np
+import pytest
+
+from models.lessons.heads.cost import random_layer
+from pages.lab.heads import cost
+from pages.lab.heads.inputs import HEAD_COUNTS, LENGTHS, WIDTHS, Inputs
+from viz_core.boards import Board
+
+
+def facts(board: Board, kind: str) -> dict:
+    found = next(p for row in board.rows for p in row if p.title == f"{kind} heads")
+    return {fact.label: fact.values for fact in found.facts}
+
+
+def test_counts_are_those_of_the_modules():
+    board = cost.lesson(Inputs(width=32)).board
+    for kind in ("narrow", "wide"):
+        shown = facts(board, kind)
+        for frame, h in enumerate(HEAD_COUNTS):
+            d_head = 32 // h if kind == "narrow" else 32
+            layer = random_layer(h, 32, d_head)
+            assert shown["d_head"][frame] == d_head
+            assert shown["parameters"][frame] == sum(p.numel() for p in layer.parameters())
+
+
+def test_wide_heads_cost_as_many_times_as_there_are_heads():
+    board = cost.lesson(Inputs()).board
+    narrow, wide = facts(board, "narrow"), facts(board, "wide")
+    for label in ("parameters", "operations"):
+        np.testing.assert_allclose(wide[label] / narrow[label], HEAD_COUNTS)
+    np.testing.assert_array_equal(narrow["weights in the patterns"], np.array(HEAD_COUNTS) * 64**2)
+
+
+def test_times_are_measured():
+    board = cost.lesson(Inputs(width=32, length=16)).board
+    for kind in ("narrow", "wide"):
+        assert (facts(board, kind)["measured"] > 0).all()
+    curves = next(p for row in board.rows for p in row if p.title == "time")
+    np.testing.assert_array_equal(curves.lines[0].y, facts(board, "narrow")["measured"])
+    np.testing.assert_array_equal(curves.lines[1].y, facts(board, "wide")["measured"])
+
+
+def test_the_notice_counts():
+    for h, notice in zip(HEAD_COUNTS, cost.lesson(Inputs()).board.notice, strict=True):
+        numbers = re.findall(r"\*\*([\d,]+)\*\*", notice)
+        assert numbers == ["16,384", f"{h * 16_384:,}"]
+        assert f"{h} × as many, and {h} × the operations" in notice
+
+
+@pytest.mark.parametrize("width", WIDTHS)
+def test_every_offered_count_of_heads_divides_every_width(width: int):
+    assert all(width % h == 0 for h in HEAD_COUNTS) and Inputs().length in LENGTHS
+
+
+def test_questions():
+    answers = [question.options[question.right] for question in cost.questions()]
+    assert answers == ["as many", "eight times as many", "eight times as many"]

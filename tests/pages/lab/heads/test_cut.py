@@ -1,0 +1,114 @@
+"""What the first part shows is what the engine computes."""
+
+import re
+
+import pytest
+import torch
+
+from models import load_model
+from pages.lab.heads import cut
+from pages.lab.heads.inputs import Inputs
+from tests.pages.lab.heads.conftest import close, engine, panel
+
+
+def test_blocks_patterns_and_output_are_the_engines():
+    model, trace = engine()
+    layer = model.model.encoder.layers[0]
+    board = cut.lesson(Inputs()).board
+    with torch.no_grad():
+        x = layer.self_norm(trace["encoder.0.resid_pre"])
+        close(panel(board, "X: the sentence").values, x)
+        close(panel(board, "Q: all heads' queries").values, layer.self_attention.q_proj(x))
+    close(panel(board, "W_Q").values, layer.self_attention.q_proj.weight.detach().T)
+    close(panel(board, "W_O").values, layer.self_attention.out_proj.weight.detach().T)
+    for name in ("q", "k", "v", "z", "pattern"):
+        close(panel(board, f"its {name}").values, trace[f"encoder.0.self.{name}"])
+    close(panel(board, "out: what the layer adds").values, trace["encoder.0.self.out"])
+
+
+def test_the_chosen_heads_block_is_marked():
+    board = cut.lesson(Inputs(n_heads=8)).board
+    assert board.scrub.values.tolist() == list(range(8))
+    w_q, w_o = panel(board, "W_Q"), panel(board, "W_O")
+    assert w_q.column_heads == w_o.row_heads == [column // 4 for column in range(32)]
+    for head in range(8):
+        own = torch.arange(32) // 4 == head
+        assert (w_q.marked[head] == own.numpy()).all()
+        assert (w_o.marked[head] == own.numpy()[:, None]).all()
+
+
+def test_the_notice_names_the_block_and_the_strongest_weight():
+    _, trace = engine()
+    pattern, words = trace["encoder.0.self.pattern"], Inputs().text.split()
+    for head, notice in enumerate(cut.lesson(Inputs()).board.notice):
+        assert f"columns **{8 * head} to {8 * head + 7}**" in notice
+        query, key, weight = re.search(r"from “(\w+).*?” to “(\w+).*?”: \*\*(.*)\*\*", notice).groups()
+        assert weight == f"{pattern[head].max():.2f}"
+        row, column = divmod(int(pattern[head].argmax()), len(words))
+        assert (query, key) == (words[row], words[column])
+
+
+@pytest.mark.parametrize("fields", [{}, {"n_heads": 8}, {"d_head": 32}, {"n_heads": 3, "d_model": 48}])
+def test_counts_are_those_of_the_parameters(fields: dict):
+    layer = engine(**fields)[0].model.encoder.layers[0]
+    facts = {
+        fact.label: fact.values for row in cut.lesson(Inputs(**fields)).board.rows[3] for fact in row.facts
+    }
+    count = {
+        "parameters: attention": layer.self_attention,
+        "+ feed-forward": layer.feed_forward,
+        "= the layer, sum(p.numel())": layer,
+    }
+    for label, module in count.items():
+        assert facts[label] == f"{sum(p.numel() for p in module.parameters()):,}"
+
+
+def test_the_translators_layer(translated):
+    lesson = cut.lesson(Inputs(model="layer1"))
+    close(panel(lesson.board, "its pattern").values, translated["encoder.1.self.pattern"])
+    layer = load_model("translator").model.encoder.layers[1]
+    counted = lesson.board.rows[3][0].facts[-1].values
+    assert counted == f"{sum(p.numel() for p in layer.parameters()):,}"
+
+
+def test_rotary_queries_are_shown_as_they_meet_the_keys():
+    _, trace = engine(positions="rotary")
+    board = cut.lesson(Inputs(positions="rotary")).board
+    close(panel(board, "its q").values, trace["encoder.0.self.q"])
+
+
+@pytest.mark.parametrize(
+    ("fields", "sentence"),
+    [
+        (
+            {"n_heads": 12},
+            "d_model=32 is not divisible by n_heads=12; "
+            "try n_heads=8 or 16, d_model=24 or 48, or choose d_head",
+        ),
+        (
+            {"d_head": 3, "positions": "rotary"},
+            "d_head=3 is odd, but rotary positions turn channels in pairs; "
+            "try d_head=2 or 4, or choose other positions",
+        ),
+        ({"text": " "}, "The sentence is empty; type at least one word."),
+        ({"text": "w " * 23}, "The sentence has 23 words; this page draws at most 20; remove 3."),
+    ],
+)
+def test_what_cannot_be_is_explained(fields: dict, sentence: str):
+    with pytest.raises(ValueError) as refused:
+        cut.lesson(Inputs(**fields))
+    assert str(refused.value) == sentence
+
+
+def test_the_translator_reads_words_that_it_knows():
+    with pytest.raises(ValueError, match="do not include “zebra”"):
+        cut.lesson(Inputs(model="layer0", text="the zebra was tired"))
+
+
+def test_questions():
+    blocks, eight, wide = cut.questions()
+    assert blocks.options[blocks.right] == "16 to 23"
+    assert eight.options[eight.right] == "as many"
+    assert wide.options[wide.right] == "about four times as many"
+    model = engine(d_head=32)[0].model.encoder.layers[0].self_attention
+    assert f"{sum(p.numel() for p in model.parameters()):,} now" in wide.because

@@ -1,0 +1,77 @@
+"""One set of weights in 1, 2, 4 and 8 heads, against PyTorch's own attention."""
+
+import re
+
+import pytest
+import torch
+from torch.nn import functional as F
+
+from pages.lab.heads import recut
+from pages.lab.heads.inputs import Inputs
+from tests.pages.lab.heads.conftest import close, engine, panel
+
+TITLES = {1: "1 head", 2: "2 heads of 32 columns", 4: "4 heads of 16 columns", 8: "8 heads of 8 columns"}
+
+
+def with_heads(n_heads: int) -> tuple[torch.Tensor, torch.Tensor]:
+    """Pattern [head, query, key] and output of the same weights, by torch.nn.functional."""
+    model, trace = engine(d_model=64)
+    layer = model.model.encoder.layers[0]
+    a = layer.self_attention
+    with torch.no_grad():
+        x = layer.self_norm(trace["encoder.0.resid_pre"])[:, None]
+        weights = torch.cat([p.weight for p in (a.q_proj, a.k_proj, a.v_proj)])
+        biases = torch.cat([p.bias for p in (a.q_proj, a.k_proj, a.v_proj)])
+        out, pattern = F.multi_head_attention_forward(
+            x, x, x, 64, n_heads, weights, biases, None, None, False, 0.0, a.out_proj.weight, a.out_proj.bias,
+            training=False, average_attn_weights=False,
+        )  # fmt: skip
+    return pattern[0], out[:, 0]
+
+
+@pytest.mark.parametrize("n_heads", [1, 2, 4, 8])
+def test_patterns_are_those_of_torch(n_heads: int):
+    shown = panel(recut.lesson(Inputs()).board, TITLES[n_heads])
+    close(shown.values, with_heads(n_heads)[0].transpose(0, 1))  # [query, head, key]
+
+
+def test_dot_products_of_eight_heads_sum_to_those_of_one():
+    board = recut.lesson(Inputs()).board
+    title = "q · k in each of 8 heads, their sum, and q · k of the one head"
+    rows = torch.as_tensor(panel(board, title).values)
+    torch.testing.assert_close(rows[:, :8].sum(1), rows[:, 8], rtol=1e-4, atol=1e-4)
+    torch.testing.assert_close(rows[:, 8], rows[:, 9], rtol=1e-4, atol=1e-4)
+    scores = rows[:, 9] / 8  # of the one head, over the root of its 64 channels
+    torch.testing.assert_close(scores.softmax(-1), with_heads(1)[0][0], rtol=1e-3, atol=1e-4)
+
+
+def test_facts_are_differences_and_entropies():
+    facts = {f.label: f.values for f in recut.lesson(Inputs()).board.rows[-1][1].facts}
+    one = with_heads(1)[1]
+    for n_heads in (2, 4, 8):
+        pattern, out = with_heads(n_heads)
+        assert facts[f"output: {n_heads} heads from 1"] == f"{(out - one).norm() / one.norm():.2f}"
+        entropy = -(pattern * pattern.log()).sum(-1).mean()
+        assert facts[f"entropy: {n_heads}"] == f"{entropy:.2f}"
+
+
+def test_the_notice_compares_one_and_eight_heads_at_each_token():
+    one, eight = with_heads(1)[0][0], with_heads(8)[0]
+    for query, notice in enumerate(recut.lesson(Inputs()).board.notice):
+        key = int(one[query].argmax())
+        found = [float(n) for n in re.findall(r"\*\*([\d.]+)\*\*", notice)]
+        there = eight[:, query, key]
+        expected = [one[query, key].item(), there.min().item(), there.max().item()]
+        assert found == pytest.approx(expected, abs=0.0051)
+
+
+def test_the_sizes_of_the_first_part_do_not_matter_here():
+    narrow = recut.lesson(Inputs(n_heads=3, d_model=24, positions="rotary")).board
+    close(
+        panel(narrow, "1 head").values, torch.as_tensor(panel(recut.lesson(Inputs()).board, "1 head").values)
+    )
+
+
+def test_questions():
+    answers = [question.options[question.right] for question in recut.questions()]
+    assert answers == ["it stays the same", "yes, a lot", "0"]

@@ -1,0 +1,181 @@
+"""The parts of the masks page: what their boards and sentences say, against numbers from elsewhere."""
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from pages.lab.lesson import Lesson
+from pages.lab.masks import cost, equation, graph, padding, reach, too_late
+from pages.lab.masks.inputs import TALK, Inputs
+from pages.shared.board.pack import pack_board
+from pages.shared.link import read_link
+from viz_core.boards import Matrix
+
+MODULES = (equation, reach, cost, too_late, padding, graph)
+PARTS = {module.__name__.rsplit(".", 1)[1]: module for module in MODULES}
+LIGHT = 400_000
+
+
+def panel(lesson: Lesson, title: str) -> Matrix:
+    return next(p for row in lesson.board.rows for p in row if isinstance(p, Matrix) and p.title == title)
+
+
+def matrix(lesson: Lesson, title: str) -> np.ndarray:
+    return panel(lesson, title).values
+
+
+def notice(lesson: Lesson, value: float | None = None) -> str:
+    """What is to be noticed; with a scrub, in the frame of this value."""
+    if isinstance(lesson.board.notice, str):
+        return lesson.board.notice
+    assert lesson.board.scrub is not None and value is not None
+    return lesson.board.notice[int(np.abs(lesson.board.scrub.values - value).argmin())]
+
+
+def made(module: Any, **inputs: Any) -> Lesson:
+    return module.lesson(replace(Inputs(), **inputs))
+
+
+@pytest.mark.parametrize("name", PARTS)
+def test_every_part_and_every_experiment_makes_a_light_board(name: str) -> None:
+    module = PARTS[name]
+    for settings in ({}, *(experiment.set for experiment in module.TRIES)):
+        lesson = made(module, **settings)
+        _, arrays = pack_board(lesson.board)
+        assert 0 < len(arrays) < LIGHT
+        assert lesson.formula and lesson.sizes and lesson.shapes and lesson.code
+
+
+@pytest.mark.parametrize(
+    ("name", "answers"),
+    [
+        ("equation", ["1.00", "17", "do not change"]),
+        ("reach", ["5", "its segment: 3", "3 words further"]),
+        ("cost", ["7", "× 8"]),
+        ("too_late", ["less", "until a hidden score is so large that nothing is left to divide"]),
+        (
+            "padding",
+            ["stay the same", "more, but less than six times as much", "has the same row for every query"],
+        ),
+        ("graph", ["2", "5"]),
+    ],
+)  # fmt: skip
+def test_the_answers_are(name: str, answers: list[str]) -> None:
+    questions = PARTS[name].questions()
+    assert [question.options[question.right] for question in questions] == answers
+
+
+def test_the_opening_example_is_the_talks() -> None:
+    lesson = made(equation)
+    np.testing.assert_allclose(matrix(lesson, "scores"), TALK)
+    weights = np.exp(np.array(TALK)) * np.tri(4)
+    weights /= weights.sum(axis=1, keepdims=True)
+    np.testing.assert_allclose(matrix(lesson, "weights"), weights, rtol=1e-12)
+    masked = np.where(np.tri(4) > 0, TALK, -np.inf)
+    np.testing.assert_array_equal(matrix(lesson, "masked scores"), masked)
+    powers = np.exp(TALK[1])
+    assert notice(lesson) == (
+        "**10 of 16** pairs are left. “I” shares out its 1 among 2 words: “I” gets "
+        f"**{powers[1] / powers[:2].sum():.2f}**, without the mask {powers[1] / powers.sum():.2f}."
+    )
+
+
+def test_a_row_that_sees_nothing_is_shown_both_ways() -> None:
+    lesson = made(equation, mask="1000;0000;1110;1111")
+    assert np.isnan(matrix(lesson, "by the formula")[1]).all()
+    assert not matrix(lesson, "weights")[1].any()
+    assert notice(lesson).startswith("“I” may look at nothing")
+
+
+def test_nothing_hidden_is_said() -> None:
+    assert notice(made(equation, mask="none", n=3)).startswith("All **9** pairs are kept")
+
+
+def test_memory_carries_words_over_segments_and_nothing_else_does() -> None:
+    without, memory = (reach.TRIES[at].set for at in (0, 1))
+    assert notice(made(reach, **without), 5) == (
+        "After **5** layers “who” can depend on **3 of 12** words; no number of layers brings it “<start>”."
+    )
+    for layers, heard in ((1, 6), (2, 9), (3, 12)):
+        assert notice(made(reach, **memory), layers).endswith(
+            f"**{heard} of 12** words; “<start>” needs **3** layers to get there."
+        )
+
+
+def test_what_can_be_depended_on_grows_by_the_window() -> None:
+    lesson = made(reach, length=8, flow_argument="2")
+    needed = panel(lesson, "layers needed")
+    assert needed.marked is not None
+    for layers, heard in enumerate(needed.marked, start=1):
+        np.testing.assert_array_equal(heard, np.tri(8) - np.tri(8, k=-layers - 1))
+    assert needed.values[7].tolist() == [7, 6, 5, 4, 3, 2, 1, 0]
+    assert np.isneginf(needed.values[0, 1:]).all()
+
+
+def test_the_cost_is_counted() -> None:
+    lesson = made(cost, text_length=16)
+    for stride, kept in enumerate(matrix(lesson, "strided"), start=1):
+        counted = sum((i - j <= stride or (i - j) % stride == 0) for i in range(16) for j in range(i + 1))
+        assert kept.sum() == counted
+        assert f"keeps **{counted:,}** of 136 causal pairs" in notice(lesson, stride)
+
+
+def test_a_hidden_score_takes_from_the_visible_until_nothing_is_left() -> None:
+    lesson = made(too_late)
+    powers = np.exp(np.array(TALK[1], dtype=np.float32))
+    left = powers[:2].sum() / powers.sum()
+    assert f"“I” is left with **{left:.3g}** of its 1" in notice(lesson, 0.1)
+    assert "0 / 0 is **NaN**" in notice(lesson, 120)
+    before = matrix(lesson, too_late.FIRST)
+    np.testing.assert_array_equal(before, np.broadcast_to(before[0], before.shape))
+
+
+def test_a_query_that_sees_all_has_no_hidden_score() -> None:
+    with pytest.raises(ValueError, match="query 3 sees every key; choose another query"):
+        made(too_late, query=3)
+
+
+def test_hidden_padding_changes_nothing() -> None:
+    lesson = made(padding, padding=5, seed=4)
+    np.testing.assert_allclose(
+        matrix(lesson, "padding hidden")[:, :4], matrix(lesson, "no padding at all"), atol=1e-15
+    )
+    wasted = matrix(lesson, "padding seen")[:, 4:].sum(axis=1).mean()
+    assert f"**{wasted:.0%}** of the weights" in notice(lesson)
+
+
+@pytest.mark.parametrize(
+    "edges", ["0-1 1-2", "0-1 0-2 0-3 0-4 0-5", "100000;110000;001000;000100;000010;000001"]
+)
+def test_the_nodes_that_may_look_at_a_changed_one_answer(edges: str) -> None:
+    lesson = made(graph, graph=edges)
+    seen_by = matrix(lesson, "mask")[:, 0].sum()
+    assert f"**{seen_by} of 6** outputs have moved" in notice(lesson)
+
+
+@pytest.mark.parametrize(
+    ("raw", "accepted"),
+    [
+        ("causal+window", True), ("10;11", True), ("10;1", False), ("", False), ("painted", False),
+        ("12;11", False), (";".join(["1" * 17] * 17), False),
+    ],
+)  # fmt: skip
+def test_a_link_holds_a_mask_by_name_or_painted(raw: str, accepted: bool) -> None:
+    values, problems = read_link(Inputs, {"mask": raw})
+    assert values == ({"mask": raw} if accepted else {})
+    assert len(problems) == (not accepted)
+    assert accepted or "is not a mask, one of none, causal" in problems[0]
+
+
+def test_bad_arguments_are_sentences() -> None:
+    for module, inputs, sentence in (
+        (equation, {"mask": "window", "argument": "x"}, "argument 'x' of mask 'window' is not a width"),
+        (reach, {"flow": "memory", "flow_argument": "3"}, "argument '3' of mask 'memory' is not the lengths"),
+        (graph, {"graph": "0-9"}, "edge 0-9 names a node that is not there; the nodes are 0 to 5"),
+        (graph, {"graph": "a b"}, "argument 'a b' of mask 'edges' is not pairs of nodes"),
+    ):
+        with pytest.raises(ValueError) as error:
+            made(module, **inputs)
+        assert sentence in str(error.value)

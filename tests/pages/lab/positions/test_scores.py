@@ -1,0 +1,80 @@
+"""Rotary, ALiBi, T5 and Transformer-XL: what the page shows, against formulas, weights and traces."""
+
+import cmath
+import math
+
+import numpy as np
+import pytest
+import torch
+
+from models import Trace
+from models.zoo.suite import load_scheme
+from pages.lab.positions import biases, rotary
+from pages.lab.positions.inputs import Inputs
+from tests.pages.lab.positions.reading import fact, panel
+
+
+def test_rotary_turns_as_complex_numbers_do_and_keeps_the_score():
+    board = rotary.lesson(Inputs(distance=4)).board
+    generator = torch.Generator().manual_seed(0)
+    q, k = torch.randn(2, 8, generator=generator, dtype=torch.float64).tolist()
+    for n in (0, 60):
+        score = 0.0
+        for pair in range(4):
+            speed = 10_000 ** (-2 * pair / 8)
+            z_q = complex(*q[2 * pair : 2 * pair + 2]) * cmath.exp(1j * (n + 4) * speed)
+            z_k = complex(*k[2 * pair : 2 * pair + 2]) * cmath.exp(1j * n * speed)
+            shown = panel(board, f"pair {pair}: {speed:.3g} rad a word").vectors[n]
+            np.testing.assert_allclose(shown, [[z_q.real, z_q.imag], [z_k.real, z_k.imag]], atol=1e-12)
+            score += (z_q * z_k.conjugate()).real
+        assert fact(board, "score").values[n] == pytest.approx(score)
+    assert np.ptp(fact(board, "score").values) < 1e-12
+    turning, added = panel(board, "move both: the score").lines
+    assert np.ptp(turning.y) < 1e-12
+    assert np.ptp(added.y) > 1
+    np.testing.assert_allclose(panel(board, "move one: the score").lines[0].y[4], turning.y[0])
+
+
+def test_alibi_is_the_papers_slopes():
+    board = biases.lesson(Inputs(bias="alibi", heads=8)).board
+    shown = panel(board, "bias (the mask hides later words)").values
+    for head in range(8):
+        for query in range(10):
+            expected = [
+                -(2.0 ** -(head + 1)) * (query - key) if key <= query else -math.inf for key in range(10)
+            ]
+            assert shown[head, query].tolist() == expected
+    np.testing.assert_allclose(panel(board, "pattern, if all scores are equal").values.sum(axis=-1), 1)
+    assert "**0.5**" in board.notice[0]
+    assert "**1.4 words**" in board.notice[0]
+
+
+def test_t5_shows_the_weights_of_the_shipped_model():
+    board = biases.lesson(Inputs(bias="t5")).board
+    table = load_scheme("t5").model.decoder.positions.table.weight.detach().numpy()  # [bucket, head]
+    curves = panel(board, "trained bias by distance, all heads")
+    for head in range(4):
+        np.testing.assert_allclose(curves.lines[head].y[:16], table[:16, head])  # a bucket for each distance
+        assert curves.lines[head].y[127] == table[31, head]
+        best = table[:22, head].argmax()  # all buckets that training reached
+        assert f"words **{best} back**" in board.notice[head] or best >= 16
+        assert "distance **35**" in board.notice[head]
+
+
+@pytest.mark.parametrize("layer", [0, 1])
+def test_the_four_terms_sum_to_the_scores_of_the_trace(layer):
+    lm = load_scheme("transformer-xl")
+    board = biases.lesson(Inputs(bias="transformer-xl", layer=layer)).board
+    trace = Trace()
+    with torch.no_grad():
+        lm.model(lm.read(Inputs().text)[None], trace=trace)
+    scores = trace[f"decoder.{layer}.self.scores"].numpy()
+    np.testing.assert_allclose(panel(board, "scores").values, scores, rtol=1e-4, atol=1e-4)
+    terms = [panel(board, name).values for name in ("q · k", "q · W r", "u · k", "v · W r")]
+    seen = np.isfinite(scores)
+    np.testing.assert_allclose(sum(terms)[seen], scores[seen], rtol=1e-4, atol=1e-4)
+
+
+def test_the_questions_right_answers():
+    assert [q.options[q.right] for q in rotary.questions()] == ["it stays", "pair 0", "no"]
+    assert [q.options[q.right] for q in biases.questions()] == ["the last", "60 and 61", "no"]

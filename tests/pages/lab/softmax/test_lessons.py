@@ -1,0 +1,172 @@
+"""What the page on softmax says: its sentences against its boards, its answers, its bounds."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import torch
+
+from models import load_model
+from pages.lab.softmax import dot_products, formats, spread, temperature
+from pages.lab.softmax.inputs import Inputs
+from pages.shared.board.pack import pack_board
+from viz_core.boards import Bars, Curves, Facts, Matrix
+
+PARTS = (spread, dot_products, temperature, formats)
+
+
+@pytest.fixture(scope="module", params=PARTS, ids=lambda part: part.__name__.split(".")[-1])
+def part(request):
+    return request.param
+
+
+@pytest.fixture(scope="module")
+def lessons():
+    return {part: part.lesson(Inputs()) for part in PARTS}
+
+
+def panels(lesson, kind):
+    return [panel for row in lesson.board.rows for panel in row if isinstance(panel, kind)]
+
+
+def panel(lesson, kind, title):
+    (found,) = (panel for panel in panels(lesson, kind) if panel.title == title)
+    return found
+
+
+def frame(lesson, value):
+    return int(np.argmin(abs(lesson.board.scrub.values - value)))
+
+
+def test_every_frame_has_its_sentence_and_the_board_is_light(part, lessons):
+    board = lessons[part].board
+    assert len(board.notice) == len(board.scrub.values)
+    assert len(pack_board(board)[1]) < 400_000
+
+
+def test_experiments_set_values_that_a_link_may_hold(part, lessons):
+    for experiment in part.TRIES:
+        changed = replace(Inputs(), **experiment.set)
+        for name, value in experiment.set.items():
+            read = Inputs.__dataclass_fields__[name].metadata["read"]
+            assert read(str(value)) == value == getattr(changed, name)
+
+
+def test_the_right_answers():
+    right = {
+        question.ask: question.options[question.right] for part in PARTS for question in part.questions()
+    }
+    assert list(right.values()) == [
+        "It grows towards 1",
+        "Nothing",
+        "One in between",
+        "Twice",
+        "Less than a hundredth",
+        "All 64 keys look alike",
+        "Still elle",
+        "To the key with the largest score",
+        "It writes another French sentence",
+        "12",
+        "NaN",
+        "Digits",
+    ]
+
+
+def test_the_shapes_are_those_of_the_board(lessons):
+    shapes = {shape.name: shape.sizes for shape in lessons[spread].shapes}
+    assert shapes["x"] == shapes["p"] == (81, 16)
+    assert lessons[spread].sizes == r"n = 16,\; \ln n = 2.773"
+    shapes = {shape.name: shape.sizes for shape in lessons[dot_products].shapes}
+    assert shapes["p"] == (36, 32, 64)
+
+
+def test_spread_shows_histogram_and_softmax_of_the_same_draws(lessons):
+    draws = spread_draws()
+    lesson = lessons[spread]
+    at = frame(lesson, 3.16)
+    logits = 10**0.5 * draws
+    assert panel(lesson, Bars, "softmax of logits").values[at] == pytest.approx(
+        sorted(torch.tensor(logits).softmax(0).tolist(), reverse=True)
+    )
+    shares = panel(lesson, Bars, "logits")
+    rounded = [max(-8, min(8, round(x))) for x in logits]
+    labels = [label.replace("−", "-").strip("≤≥ ") for label in shares.labels]
+    expected = [sum(value == int(label) for value in rounded) / 16 for label in labels]
+    assert shares.values[at] == pytest.approx(expected)
+    assert f"largest weight is **{torch.tensor(logits).softmax(0).max():.2f}**" in lesson.board.notice[at]
+
+
+def spread_draws():
+    from models.lessons.softmax.spread import draw
+
+    return draw(16, seed=0).numpy()
+
+
+def test_the_two_curves_of_the_gradient_part_ways_without_the_scale(lessons):
+    gradient = panel(lessons[dot_products], Curves, "gradient that gets through")
+    without, divided = gradient.lines
+    assert without.y[0] == pytest.approx(divided.y[0])  # d_k = 1: the scale is 1
+    assert without.y[-1] < divided.y[-1] / 100
+    assert divided.y.min() > 0.1
+    for line in gradient.lines:
+        assert (line.low <= line.y).all()
+        assert (line.y <= line.high).all()
+
+
+def test_mean_and_variance_keep_to_the_theory_that_is_shown(lessons):
+    (facts,) = panels(lessons[dot_products], Facts)
+    mean, mean_band, variance, variance_band = (fact.values for fact in facts.facts)
+    d_k = lessons[dot_products].board.scrub.values
+    assert (abs(mean) <= mean_band).mean() > 0.8
+    assert (abs(variance - d_k) <= variance_band).mean() > 0.8
+    assert mean_band == pytest.approx(1.96 * np.sqrt(d_k / 512), rel=1e-3)
+
+
+def test_the_real_head_shows_what_the_translator_computes(lessons):
+    lesson, lm = lessons[temperature], load_model("translator")
+    trace = lm.trace(Inputs().text)
+    it, at = trace.tokens["encoder"].index("it"), frame(lesson, 1)
+    weights = panel(lesson, Bars, "weights of “it” in head 3")
+    assert weights.labels == trace.tokens["encoder"]
+    assert weights.values[at] == pytest.approx(trace["encoder.1.self.pattern"][3, it].numpy(), abs=1e-5)
+    words = panel(lesson, Bars, "next word after “… rue parce qu'”")
+    elle = trace["logits"][10].softmax(-1)[lm.tokenizer.id("elle")].item()
+    assert words.values[at, words.labels.index("elle")] == pytest.approx(elle, abs=1e-5)
+    assert lesson.board.scrub.words[at] == "1 (as trained)"
+    assert "qu'elle était trop large" in lesson.board.notice[at]
+    assert "qu'il était trop large" in lesson.board.notice[-1]
+
+
+def test_in_the_decoder_the_row_is_that_of_the_word_before():
+    lesson = temperature.lesson(replace(Inputs(), stack="decoder.cross", layer=0, head=1, step=0))
+    bars = panel(lesson, Bars, "weights of “<bos>” in head 1")
+    assert bars.values.shape == (41, 14)
+    assert panel(lesson, Bars, "next word after “… <bos>”").labels
+
+
+@pytest.mark.parametrize(
+    ("changed", "text"),
+    [
+        ({"text": " "}, "the text is empty; give at least one word"),
+        ({"text": "the " * 25}, "the text has 25 words"),
+        ({"query": 40}, "query=40 is not there; give one from 0 to 13"),
+        ({"step": 40}, "step=40 is not there; give one from 0 to 14"),
+    ],
+)
+def test_impossible_sentences_and_positions_are_refused(changed, text):
+    with pytest.raises(ValueError, match=text):
+        temperature.lesson(replace(Inputs(), **changed))
+
+
+def test_the_table_of_formats_marks_what_is_wrong(lessons):
+    (table,) = panels(lessons[formats], Matrix)
+    exact = table.rows.index("exact")
+    for name, height in (("float16", 12), ("bfloat16", 89), ("float32", 89), ("float16", -20)):
+        at = frame(lessons[formats], height)
+        written, subtracted = (table.rows.index(f"{name} {way}") for way in ("written", "− max"))
+        assert np.isnan(table.values[at, written]).any()
+        assert table.marked[at, written].any()
+        assert abs(table.values[at, subtracted] - table.values[at, exact]).max() < 0.05
+        assert name in lessons[formats].board.notice[at]
+    assert not table.marked[frame(lessons[formats], 0)].any()
+    assert "works in every format" in lessons[formats].board.notice[frame(lessons[formats], 0)]

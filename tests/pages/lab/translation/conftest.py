@@ -1,0 +1,33 @@
+"""The translator, called by hand, for what the page shows."""
+
+import pytest
+import torch
+
+from models import Trace, load_model
+from models.zoo.loaded import LoadedModel
+from pages.lab.translation.inputs import SENTENCE
+from viz_core.boards import Board, Panel
+
+
+def panel(board: Board, title: str) -> Panel:
+    """The panel whose title begins so."""
+    return next(p for row in board.rows for p in row if getattr(p, "title", "").startswith(title))
+
+
+def facts(board: Board) -> dict:
+    return {f.label: f.values for row in board.rows for p in row if hasattr(p, "facts") for f in p.facts}
+
+
+@pytest.fixture(scope="session")
+def translator() -> LoadedModel:
+    return load_model("translator")
+
+
+@pytest.fixture(scope="session")
+def traced(translator: LoadedModel) -> Trace:
+    """The model's own translation of the page's first sentence."""
+    return translator.trace(SENTENCE)
+
+
+def close(found, expected: torch.Tensor) -> None:
+    torch.testing.assert_close(torch.as_tensor(found), expected, rtol=1e-4, atol=1e-5)

@@ -1,0 +1,104 @@
+"""The translator at work: each frame against the engine's own trace."""
+
+import numpy as np
+import pytest
+import torch
+
+from pages.lab.translation import flow
+from pages.lab.translation.inputs import Inputs
+from tests.pages.lab.translation.conftest import close, panel
+
+N_STEPS, N_SOURCE, ENCODER = 15, 14, 6
+
+
+@pytest.fixture(scope="module")
+def board():
+    return flow.lesson(Inputs()).board
+
+
+def frame(step: int, place: int) -> int:
+    """Of a step (from 0), the frame of its part number `place`: 0 embedding ... 9 the chosen word."""
+    return ENCODER + 10 * step + place
+
+
+def test_a_frame_for_every_part_of_every_step(board):
+    assert len(board.notice) == len(board.scrub.values) == ENCODER + 10 * N_STEPS
+    assert board.scrub.words[:2] == ["encoder: embedding", "encoder: self-attention 0"]
+    assert board.scrub.words[frame(10, 5)] == "step 11: cross-attention 1"
+    assert board.scrub.words[frame(10, 9)] == "step 11: chosen word"
+    assert board.scrub.words[Inputs().moment] == "step 11: chosen word"  # where a first visit stands
+
+
+def test_cross_attention_fills_layer_by_layer(board, traced):
+    shown = panel(board, "cross-attention of this step").values
+    for step in (0, 5, 10):
+        first, second = (traced[f"decoder.{layer}.cross.pattern"][:, step] for layer in range(2))
+        close(shown[frame(step, 9)], torch.cat([first, second]))
+        close(shown[frame(step, 2), :4], first)
+        assert np.isnan(shown[frame(step, 2), 4:]).all()
+        assert np.isnan(shown[frame(step, 1)]).all()
+    assert np.isnan(shown[:ENCODER]).all()
+
+
+def test_logits_then_probabilities_of_the_same_words(board, traced, translator):
+    logits, bars = panel(board, "linear"), panel(board, "softmax")
+    ids = [translator.tokenizer.id(word) for word in bars.labels]
+    assert list(logits.columns) == list(bars.labels)
+    for step in range(N_STEPS):
+        close(logits.values[frame(step, 7), 0], traced["logits"][step, ids])
+        assert np.isnan(bars.values[frame(step, 7)]).all() and np.isnan(logits.values[frame(step, 6)]).all()
+        close(bars.values[frame(step, 8)], traced["logits"][step].softmax(dim=-1)[ids])
+        following = [*traced.tokens["decoder"][1:], "<eos>"][step]
+        assert bars.labels[int(bars.values[frame(step, 9)].argmax())] == following
+
+
+def test_words_appear_as_they_are_chosen(board):
+    words = panel(board, "the source")
+    target = [node.id.startswith("t") for node in words.nodes]
+    for step in range(N_STEPS):
+        for place, written in ((8, step), (9, step + 1)):
+            levels = words.levels[frame(step, place)][target]
+            assert (levels > 0).tolist() == [True] * (1 + written) + [False] * (N_STEPS - written)
+    for node in words.nodes:
+        if node.id.startswith("t") and node.id != "t0":
+            assert board.scrub.words[node.frame] == f"step {node.id[1:]}: chosen word"
+
+
+def test_one_part_of_the_stacks_is_lit_and_the_memory_where_it_is_read(board):
+    stacks = panel(board, "encoder, and decoder")
+    names = [node.id for node in stacks.nodes]
+    lit = [{names[at] for at in np.flatnonzero(levels == 3)} for levels in stacks.levels]
+    assert lit[0] == {"e.embed.None"} and lit[ENCODER - 1] == {"e.memory.None"}
+    assert lit[frame(3, 2)] == {"d.cross.0", "e.memory.None"}
+    assert lit[frame(3, 3)] == {"d.ff.0"} and lit[frame(3, 9)] == {"d.word.None"}
+    assert ("e.memory.None", "d.cross.1") in stacks.edges and len(stacks.edges) == 5 + 9 + 2
+
+
+def test_notices_say_the_numbers(board, traced):
+    mean = traced["decoder.1.cross.pattern"][:, 10].mean(dim=0)
+    said = board.notice[frame(10, 5)]
+    assert traced.tokens["encoder"][int(mean.argmax())] in said and f"**{mean.max():.2f}**" in said
+    assert f"**{traced['logits'][10].softmax(-1).max():.3f}**" in board.notice[frame(10, 8)]
+    assert "l'animal n'a pas traversé la rue parce qu'il était trop fatigué" in board.notice[-1]
+
+
+def test_a_sentence_without_an_end_says_so():
+    said = flow.lesson(Inputs(text="the beautiful table could")).board.notice[-1]
+    assert said.endswith("it has not ended after 20 words, but this page stops here.")
+
+
+def test_every_experiment_can_be_shown():
+    for experiment in flow.TRIES:
+        assert flow.lesson(Inputs(**experiment.set)).board.notice[-1].startswith("**Step")
+
+
+def test_what_it_does_not_know_is_refused():
+    with pytest.raises(ValueError, match="The translator's 1,564 words do not include “thanks”"):
+        flow.lesson(Inputs(text="thanks"))
+
+
+def test_questions():
+    runs, first, changed = flow.questions()
+    assert runs.options[runs.right] == f"1 and {N_STEPS}"
+    assert first.options[first.right] == "<bos> alone"
+    assert changed.options[changed.right] == "“il”" and "becomes “elle”" in changed.because

@@ -1,0 +1,96 @@
+"""Teacher forcing's board against a forward pass by hand."""
+
+import pytest
+import torch
+
+from pages.lab.translation import forcing
+from pages.lab.translation.inputs import SENTENCE, Inputs
+from tests.pages.lab.translation.conftest import close, facts, panel
+
+
+def forced(translator, traced, put: str, at: int) -> torch.Tensor:
+    """-ln p of the reference at each position, with the word at place `at` replaced in what is read."""
+    words = traced.tokens["decoder"][1:]
+    read = [*words[: at - 1], put, *words[at:]]
+    ids = [1, *map(translator.tokenizer.id, read)]
+    source = torch.tensor([translator.encode_source(SENTENCE).ids])
+    with torch.no_grad():
+        log_p = translator.model(source, torch.tensor([ids]))[0].log_softmax(dim=-1)
+    labels = [*map(translator.tokenizer.id, words), 2]
+    return -log_p[torch.arange(len(labels)), labels]
+
+
+def test_losses_are_the_cross_entropy_of_the_reference(translator, traced):
+    board = forcing.lesson(Inputs()).board
+    bars, means = panel(board, "teacher forcing: -ln p"), facts(board)["mean loss now"]
+    for at in (1, 3, 11, 14):
+        expected = forced(translator, traced, "elle", at)
+        torch.testing.assert_close(torch.as_tensor(bars.values[at - 1]), expected, rtol=1e-3, atol=1e-4)
+        close(means[at - 1], expected.mean())
+
+
+def shown(diagram, frame: int, row: int) -> list[str]:
+    there = [
+        node
+        for node, level in zip(diagram.nodes, diagram.levels[frame], strict=True)
+        if level and node.row == row
+    ]
+    return [node.label for node in sorted(there, key=lambda node: node.column)]
+
+
+def test_each_frame_shows_its_own_words(traced):
+    board = forcing.lesson(Inputs()).board
+    words = traced.tokens["decoder"][1:]
+    fed, alone = panel(board, "teacher forcing: what"), panel(board, "free running")
+    for at in range(1, 15):
+        assert shown(fed, at - 1, 0) == ["<bos>", *words[: at - 1], "elle", *words[at:]]
+        assert shown(fed, at - 1, 1)[:at] == words[:at]
+        assert shown(alone, at - 1, 0)[:at] == [*words[: at - 1], "elle"]
+    passes = facts(board)["passes, alone"]
+    for frame in range(14):  # a sentence longer than the reference goes on in the next row
+        assert len(shown(alone, frame, 0) + shown(alone, frame, 1)) == passes[frame]
+    assert max(node.column for node in alone.nodes) == 14 and max(passes) > 15
+    assert shown(fed, 10, 1) == [*words[:13], "fatiguée", "<eos>"]
+    lit = [node.label for node, level in zip(fed.nodes, fed.levels[10], strict=True) if level == 3]
+    assert sorted(lit) == ["elle", "fatiguée"]
+
+
+def test_passes_and_changes_are_counted():
+    shown = facts(forcing.lesson(Inputs(put="a")).board)
+    assert shown["passes, forced"] == "1"
+    assert (
+        shown["passes, alone"][2] == 13
+    )  # l' animal a traversé la rue parce qu' il était trop fatigué <eos>
+    assert shown["predictions changed"][3] == 0  # “a” for “a”
+    assert shown["predictions changed"][2] == 2
+
+
+def test_notices_tell_both_ways():
+    said = forcing.lesson(Inputs()).board.notice[10]
+    assert (
+        "“elle” is read for “il”. Forced, this changes **1** of 15 predictions: “fatigué” → “fatiguée”"
+        in said
+    )
+    assert said.endswith("“l' animal n' a pas traversé la rue parce qu' elle était trop fatiguée”.")
+    assert "Forced, this changes **none**" in forcing.lesson(Inputs(put="a")).board.notice[3]
+
+
+@pytest.mark.parametrize(
+    ("fields", "sentence"),
+    [
+        ({"put": "le chat"}, "“le chat” is 2 words; put exactly one in the place, like elle."),
+        ({"put": ""}, "“” is 0 words; put exactly one in the place, like elle."),
+        ({"text": ""}, "The sentence is empty; type at least one word."),
+    ],
+)
+def test_what_cannot_be_put_is_explained(fields: dict, sentence: str):
+    with pytest.raises(ValueError) as refused:
+        forcing.lesson(Inputs(**fields))
+    assert str(refused.value) == sentence
+
+
+def test_questions():
+    later, lost, why = forcing.questions()
+    assert later.options[later.right] == "“fatigué” alone"
+    assert lost.options[lost.right] == "it is lost"
+    assert why.options[why.right] == "the mask hides what follows"
