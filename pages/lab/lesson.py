@@ -73,7 +73,6 @@ class Part:
     tries: tuple[Try, ...]
     questions: Callable[[], Sequence[Question]]
     scrub: str | None = None
-    footer: Callable[[], None] | None = None
 
 
 @dataclass(frozen=True)

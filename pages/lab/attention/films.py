@@ -10,7 +10,7 @@ from models.lessons.attention import examples
 from pages.lab import session
 from pages.lab.attention.inputs import Inputs
 from pages.lab.attention.names import names
-from pages.lab.lesson import Lesson, Question, Shape, Try
+from pages.lab.lesson import Lesson, Part, Question, Shape, Try
 from viz_core.boards import Board, Matrix, Panel
 
 _TASTES = tuple(examples.VIEWERS.values())
@@ -115,3 +115,9 @@ def questions() -> tuple[Question, ...]:
             f"({bo:g}) · ({letter:g}) = {bo * letter:g}: what both are against brings them together.",
         ),
     )
+
+
+PART = Part(
+    "films", "Dot product", ("viewers", "tastes", "films", "features"),
+    lesson, controls, TRIES, questions,
+)  # fmt: skip

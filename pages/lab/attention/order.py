@@ -10,7 +10,7 @@ import streamlit as st
 from models.lessons.attention import examples
 from pages.lab import session
 from pages.lab.attention.inputs import Inputs
-from pages.lab.lesson import Lesson, Question, Shape, Try
+from pages.lab.lesson import Lesson, Part, Question, Shape, Try
 from viz_core.boards import Board, Matrix, Panel
 
 if TYPE_CHECKING:
@@ -128,3 +128,9 @@ def questions() -> tuple[Question, ...]:
             f"They differ by {_tiny(twins)}: same embedding, same words around them, so the same output.",
         ),
     )
+
+
+PART = Part(
+    "order", "Order", ("sentence", "reordered", "order_seed"),
+    lesson, controls, TRIES, questions,
+)  # fmt: skip

@@ -10,7 +10,7 @@ from models.lessons.attention import examples
 from pages.lab import session
 from pages.lab.attention.inputs import STEPS, Inputs
 from pages.lab.attention.names import names
-from pages.lab.lesson import Lesson, Question, Shape, Try
+from pages.lab.lesson import Lesson, Part, Question, Shape, Try
 from viz_core.boards import Board
 
 if TYPE_CHECKING:
@@ -125,3 +125,9 @@ def questions() -> tuple[Question, ...]:
             f"A longer vector has larger dot products: the weight goes from {before:.2f} to {after:.2f}.",
         ),
     )
+
+
+PART = Part(
+    "steps", "Steps", ("step", "tokens", "X", "queries", "Q", "matrices", "seed", "n_heads"),
+    lesson, controls, TRIES, questions,
+)  # fmt: skip

@@ -8,7 +8,7 @@ import numpy as np
 import streamlit as st
 
 from pages.lab.attention.inputs import Inputs
-from pages.lab.lesson import Lesson, Question, Shape, Try
+from pages.lab.lesson import Lesson, Part, Question, Shape, Try
 from viz_core.boards import Board, Matrix, Panel, Scrub, Sign
 
 if TYPE_CHECKING:
@@ -167,3 +167,9 @@ def questions() -> tuple[Question, ...]:
             f"A gap of 16 leaves {1 - undivided:.1e}: k2 is as good as gone, and so is its gradient.",
         ),
     )
+
+
+PART = Part(
+    "worked", "Worked example", ("dots", "V", "divisor"),
+    lesson, controls, TRIES, questions, scrub="divisor",
+)  # fmt: skip

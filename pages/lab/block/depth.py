@@ -8,7 +8,7 @@ import numpy as np
 
 from pages.lab.block import switches
 from pages.lab.block.inputs import DEPTHS, Inputs
-from pages.lab.lesson import Lesson, Question, Shape, Try
+from pages.lab.lesson import Lesson, Part, Question, Shape, Try
 from pages.shared import cache
 from pages.shared.wording import short
 from viz_core.boards import Board, Colour, Curves, Line, Scrub
@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from models import Transformer
     from models.lessons.block.depth import Signals, Switches
 
-FIELDS = (*switches.FIELDS, "depth")
 SEE = (
     "Stacks of 1 to 48 layers with **random weights**, as they are before the first step of training: one "
     "pass forward, one backward. **Drag the slider to a depth.** Left, what the stream carries after each "
@@ -205,3 +204,9 @@ def questions() -> tuple[Question, ...]:
             "its place.",
         ),
     )
+
+
+PART = Part(
+    "depth", "Depth and gradients", (*switches.FIELDS, "depth"),
+    lesson, controls, TRIES, questions, scrub="depth",
+)  # fmt: skip

@@ -9,7 +9,7 @@ import streamlit as st
 
 from pages.lab.block import drawing, switches
 from pages.lab.block.inputs import MAX_WORDS, SUBJECTS, Inputs
-from pages.lab.lesson import Lesson, Question, Shape, Try
+from pages.lab.lesson import Lesson, Part, Question, Shape, Try
 from pages.lab.session import key
 from pages.shared import cache
 from pages.shared.wording import numbered
@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from models import ModelConfig
     from models.lessons.block.flow import Block, Walk
 
-FIELDS = ("text", "subject", *switches.FIELDS, "point")
 D_MODEL, N_HEADS = 32, 4
 SEE = (
     "One layer, and the sentence's vectors on their way through it. **Press a box, or drag the slider:** "
@@ -212,3 +211,9 @@ def questions() -> tuple[Question, ...]:
             f"token, whatever came in. Without residual it is {mean_length(bare.points[-1].x):.2f} as well.",
         ),
     )
+
+
+PART = Part(
+    "flow", "Through the block", ("text", "subject", *switches.FIELDS, "point"),
+    lesson, controls, TRIES, questions, scrub="point",
+)  # fmt: skip

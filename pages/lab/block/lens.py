@@ -9,7 +9,7 @@ import numpy as np
 import streamlit as st
 
 from pages.lab.block.inputs import HIDDEN, MAX_POSITIONS, PROMPT, READERS, Inputs
-from pages.lab.lesson import Lesson, Question, Shape, Try
+from pages.lab.lesson import Lesson, Part, Question, Shape, Try
 from pages.lab.session import key
 from pages.shared import cache
 from viz_core.boards import Bars, Board, Matrix, Scrub
@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from models.lessons.block.lens import Read
     from models.zoo.trained import TrainedModel
 
-FIELDS = ("reader", "prompt", "hidden", "at")
 SEE = (
     "A trained model reads a text. After **every** layer, the residual stream is handed to the last norm "
     "and the output layer, as if the stack ended there: each cell shows the likeliest {answer}, coloured by "
@@ -201,3 +200,9 @@ def questions() -> tuple[Question, ...]:
             + (" What is read after the last layer is the model's own answer." if exact else ""),
         ),
     )
+
+
+PART = Part(
+    "lens", "Logit lens", ("reader", "prompt", "hidden", "at"),
+    lesson, controls, TRIES, questions, scrub="at",
+)  # fmt: skip

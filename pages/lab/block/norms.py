@@ -8,14 +8,13 @@ import numpy as np
 import streamlit as st
 
 from pages.lab.block.inputs import MOST_SENTENCES, MOST_SHIFT, MOST_TOKENS, STATISTICS, Inputs
-from pages.lab.lesson import Lesson, Question, Shape, Try
+from pages.lab.lesson import Lesson, Part, Question, Shape, Try
 from pages.lab.session import key
 from viz_core.boards import Board, Curves, Line, Matrix, Scrub
 
 if TYPE_CHECKING:
     from torch import Tensor
 
-FIELDS = ("sentences", "tokens", "statistics", "seed", "shift")
 N_FRAMES, CHANNEL = 21, 2
 SHIFTS = np.linspace(0, MOST_SHIFT, N_FRAMES).round(2)
 N_BATCHES = 60
@@ -197,3 +196,9 @@ def questions() -> tuple[Question, ...]:
             "error.",
         ),
     )
+
+
+PART = Part(
+    "norms", "Layer or batch", ("sentences", "tokens", "statistics", "seed", "shift"),
+    lesson, controls, TRIES, questions, scrub="shift",
+)  # fmt: skip

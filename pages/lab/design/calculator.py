@@ -5,9 +5,10 @@ from __future__ import annotations
 import numpy as np
 
 from pages.lab.design import calculator_board as board
+from pages.lab.design import sizes
 from pages.lab.design.inputs import Inputs
 from pages.lab.design.sizes import asked, inputs_of
-from pages.lab.lesson import Lesson, Question, Shape, Try
+from pages.lab.lesson import Lesson, Part, Question, Shape, Try
 from viz_core.boards import Board, Scrub
 
 SEE = (
@@ -110,3 +111,9 @@ def questions() -> tuple[Question, ...]:
             "matrices of weights still cost most.",
         ),
     )  # fmt: skip
+
+
+PART = Part(
+    "calculator", "Calculator", sizes.FIELDS,
+    lesson, sizes.controls, TRIES, questions, scrub="tokens",
+)  # fmt: skip

@@ -7,11 +7,10 @@ import streamlit as st
 
 from pages.lab.design import layers_board as board
 from pages.lab.design.inputs import D_LAYER, LENGTHS, NEIGHBOURS, WIDTHS, Inputs
-from pages.lab.lesson import Lesson, Question, Shape, Try
+from pages.lab.lesson import Lesson, Part, Question, Shape, Try
 from pages.lab.session import key
 from viz_core.boards import Board, Scrub
 
-FIELDS = ("d_layer", "kernel", "neighbours", "length")
 MEASURED = ("self-attention", "recurrent", "convolution")
 SEE = (
     "One layer over *n* tokens of *d* channels: the operations that table 1 of *Attention is all you need* "
@@ -107,3 +106,9 @@ def questions() -> tuple[Question, ...]:
             f"{share:.0%} of {c.attention_flops(32, 256) / 1e6:.1f} million: 8 n d², not in table 1.",
         ),
     )
+
+
+PART = Part(
+    "layers", "Cost of a layer", ("d_layer", "kernel", "neighbours", "length"),
+    lesson, controls, TRIES, questions, scrub="length",
+)  # fmt: skip

@@ -10,14 +10,13 @@ import streamlit as st
 
 from pages.lab.design import memory_board as board
 from pages.lab.design.inputs import HEADS, LAYERS, LONG, PIECES, SEQUENCES, Inputs
-from pages.lab.lesson import Lesson, Question, Shape, Try
+from pages.lab.lesson import Lesson, Part, Question, Shape, Try
 from pages.lab.session import key
 from viz_core.boards import Board, Scrub
 
 if TYPE_CHECKING:
     from models.lessons.design.memory import Setting
 
-FIELDS = ("t", "sequences", "heads", "layers", "half", "pieces", "checkpointing", "fused")
 SEE = (
     "Training attention alone, layer upon layer: what must stay in memory from the forward pass to the "
     "backward pass, and the peak of both. Each head of each layer has a matrix of t × t weights for every "
@@ -147,3 +146,9 @@ def questions() -> tuple[Question, ...]:
             + ". Fused attention never writes a matrix of t × t; checkpointing still writes one layer's.",
         ),
     )  # fmt: skip
+
+
+PART = Part(
+    "memory", "Memory", ("t", "sequences", "heads", "layers", "half", "pieces", "checkpointing", "fused"),
+    lesson, controls, TRIES, questions, scrub="t",
+)  # fmt: skip

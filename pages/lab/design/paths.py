@@ -8,14 +8,13 @@ import numpy as np
 import streamlit as st
 
 from pages.lab.design.inputs import WIDTHS, WORDS, Inputs
-from pages.lab.lesson import Lesson, Question, Shape, Try
+from pages.lab.lesson import Lesson, Part, Question, Shape, Try
 from pages.lab.session import key
 from viz_core.boards import Board, Diagram, Node, Scrub, Table
 
 if TYPE_CHECKING:
     from models.lessons.design.paths import Network
 
-FIELDS = ("words", "kernel", "window", "step")
 FAR = 1_000
 SEE = (
     "Five ways to let words know of each other, read from left to right: words below, outputs on top. What "
@@ -173,3 +172,9 @@ def questions() -> tuple[Question, ...]:
             f"3^{gaps} = {3**gaps:,} reaches a thousand. Without gaps it takes {plain}.",
         ),
     )
+
+
+PART = Part(
+    "paths", "Paths", ("words", "kernel", "window", "step"),
+    lesson, controls, TRIES, questions, scrub="step",
+)  # fmt: skip

@@ -6,9 +6,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from pages.lab.heads import subject
 from pages.lab.heads.inputs import Inputs
 from pages.lab.heads.subject import reading_of
-from pages.lab.lesson import Lesson, Question, Shape, Try
+from pages.lab.lesson import Lesson, Part, Question, Shape, Try
 from pages.shared.wording import numbered
 from viz_core.boards import Board, Fact, Facts, Matrix, Panel, Scrub
 
@@ -166,3 +167,9 @@ def questions() -> tuple[Question, ...]:
             f"{agreement:.2f} of that: where vectors do not point the same way, they cancel in part.",
         ),
     )
+
+
+PART = Part(
+    "contributions", "What each adds", (*subject.FIELDS, "query"),
+    lesson, subject.controls, TRIES, questions, scrub="query",
+)  # fmt: skip

@@ -8,14 +8,13 @@ import numpy as np
 import streamlit as st
 
 from pages.lab.heads.inputs import HEAD_COUNTS, LENGTHS, WIDTHS, Inputs
-from pages.lab.lesson import Lesson, Question, Shape, Try
+from pages.lab.lesson import Lesson, Part, Question, Shape, Try
 from pages.lab.session import key
 from viz_core.boards import Board, Colour, Curves, Fact, Facts, Line, Scrub
 
 if TYPE_CHECKING:
     from models.lessons.heads.cost import Cost
 
-FIELDS = ("width", "length", "heads")
 SECONDS = 0.04
 SEE = (
     "**Narrow** heads share the width, $d_{head}=d_{model}/h$; **wide** heads have all of it each, "
@@ -143,3 +142,9 @@ def questions() -> tuple[Question, ...]:
             f"and that is what more heads buy.",
         ),
     )
+
+
+PART = Part(
+    "cost", "Narrow or wide", ("width", "length", "heads"),
+    lesson, controls, TRIES, questions, scrub="heads",
+)  # fmt: skip

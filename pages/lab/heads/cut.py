@@ -6,9 +6,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from pages.lab.heads import subject
 from pages.lab.heads.inputs import Inputs
 from pages.lab.heads.subject import reading_of
-from pages.lab.lesson import Lesson, Question, Shape, Try
+from pages.lab.lesson import Lesson, Part, Question, Shape, Try
 from pages.shared.wording import numbered
 from viz_core.boards import Board, Fact, Facts, Matrix, Panel, Scrub, Sign
 
@@ -202,3 +203,9 @@ def questions() -> tuple[Question, ...]:
             f"{now:,} before, {wider:,} now: every head brings {wide.config.head_size} columns of its own.",
         ),
     )
+
+
+PART = Part(
+    "cut", "Cut into heads", (*subject.FIELDS, "head"),
+    lesson, subject.controls, TRIES, questions, scrub="head",
+)  # fmt: skip

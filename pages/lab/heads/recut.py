@@ -10,7 +10,7 @@ import streamlit as st
 
 from pages.lab.heads.inputs import Inputs
 from pages.lab.heads.subject import reading_of, sentence_and_model
-from pages.lab.lesson import Lesson, Question, Shape, Try
+from pages.lab.lesson import Lesson, Part, Question, Shape, Try
 from pages.lab.session import key
 from pages.shared.wording import numbered
 from viz_core.boards import Board, Fact, Facts, Matrix, Scrub
@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from models.lessons.heads.reading import Reading
     from models.lessons.heads.recut import Recut
 
-FIELDS = ("text", "model", "seed", "query")
 SEE = (
     "One layer, one input, one set of $W_Q$, $W_K$, $W_V$, $W_O$ with 64 columns, cut into 1, 2, 4 and 8 "
     "heads. The tables show where heads look from one token; below, the dot products before the softmax. "
@@ -174,3 +173,9 @@ def questions() -> tuple[Question, ...]:
             f"{alike:.1g}: values and W_O are only cut and put together again. Patterns make the difference.",
         ),
     )
+
+
+PART = Part(
+    "recut", "1, 2, 4, 8 heads", ("text", "model", "seed", "query"),
+    lesson, controls, TRIES, questions, scrub="query",
+)  # fmt: skip

@@ -9,7 +9,7 @@ import numpy as np
 import streamlit as st
 
 from pages.lab import session
-from pages.lab.lesson import Lesson, Question, Shape, Try
+from pages.lab.lesson import Lesson, Part, Question, Shape, Try
 from pages.lab.masks import choice
 from pages.lab.masks.inputs import LENGTHS, Inputs
 from viz_core.boards import Board, Colour, Curves, Fact, Facts, Line, Matrix, Scrub
@@ -138,3 +138,9 @@ def questions() -> tuple[Question, ...]:
             f"Counted: × **{strided:.1f}**. n √n grows by 4 × √4 = 8, n² by 4 × 4 = 16.",
         ),
     )
+
+
+PART = Part(
+    "cost", "Cost", ("text_length", "stride"),
+    lesson, controls, TRIES, questions, scrub="stride",
+)  # fmt: skip

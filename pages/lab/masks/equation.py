@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import streamlit as st
 
-from pages.lab.lesson import Lesson, Question, Shape, Try
+from pages.lab.lesson import Lesson, Part, Question, Shape, Try
 from pages.lab.masks import choice
 from pages.lab.masks.inputs import MOST_SCORED, WORDS, Inputs, painted
 from viz_core.boards import Board, Matrix, Sign
@@ -139,3 +139,9 @@ def questions() -> tuple[Question, ...]:
             f"10 − ∞ is still −∞: “{last}” keeps weight **{moved[1, 3].item():.2f}**, and so do all others.",
         ),
     )
+
+
+PART = Part(
+    "mask", "Mask", ("mask", "argument", "n", "scores"),
+    lesson, controls, TRIES, questions,
+)  # fmt: skip

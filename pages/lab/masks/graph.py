@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import streamlit as st
 
 from pages.lab import session
-from pages.lab.lesson import Lesson, Question, Shape, Try
+from pages.lab.lesson import Lesson, Part, Question, Shape, Try
 from pages.lab.masks import choice
 from pages.lab.masks.inputs import N_NODES, Inputs, painted
 from viz_core.boards import Board, Diagram, Layers, Matrix, Node
@@ -123,3 +123,9 @@ def questions() -> tuple[Question, ...]:
             f"**{needed}**: a layer carries news over one edge. In the star {everybody} are enough for all.",
         ),
     )
+
+
+PART = Part(
+    "graph", "Graph", ("graph", "changed", "seed"),
+    lesson, controls, TRIES, questions,
+)  # fmt: skip

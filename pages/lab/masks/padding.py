@@ -9,7 +9,7 @@ import numpy as np
 import streamlit as st
 
 from pages.lab import session
-from pages.lab.lesson import Lesson, Question, Shape, Try
+from pages.lab.lesson import Lesson, Part, Question, Shape, Try
 from pages.lab.masks import choice
 from pages.lab.masks.inputs import MOST_PADDING, Inputs
 from viz_core.boards import Board, Fact, Facts, Matrix, Sign
@@ -122,3 +122,9 @@ def questions() -> tuple[Question, ...]:
             "Padding is about keys alone: nobody may see it, so every row of the mask is the same.",
         ),
     )
+
+
+PART = Part(
+    "padding", "Padding", ("padding", "seed"),
+    lesson, controls, TRIES, questions,
+)  # fmt: skip

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import streamlit as st
 
-from pages.lab.lesson import Lesson, Question, Shape, Try
+from pages.lab.lesson import Lesson, Part, Question, Shape, Try
 from pages.lab.masks import choice
 from pages.lab.masks.inputs import MOST_LAYERS, WORDS, Inputs
 from viz_core.boards import Board, Layers, Matrix, Scrub
@@ -125,3 +125,9 @@ def questions() -> tuple[Question, ...]:
             f"{packed.heard[4, 9]} of 10 words.",
         ),
     )
+
+
+PART = Part(
+    "reach", "Reach", ("flow", "flow_argument", "length", "layers"),
+    lesson, controls, TRIES, questions, scrub="layers",
+)  # fmt: skip

@@ -8,7 +8,7 @@ import numpy as np
 import streamlit as st
 
 from pages.lab import session
-from pages.lab.lesson import Lesson, Question, Shape, Try
+from pages.lab.lesson import Lesson, Part, Question, Shape, Try
 from pages.lab.masks import choice
 from pages.lab.masks.inputs import MOST_SCORED, TALK, WORDS, Inputs
 from viz_core.boards import Board, Curves, Line, Matrix, Scrub, Sign
@@ -147,3 +147,9 @@ def questions() -> tuple[Question, ...]:
             "visible weights are 0 in float32, and 0 / 0 is NaN.",
         ),
     )
+
+
+PART = Part(
+    "late", "After softmax", ("mask", "argument", "n", "scores", "query", "hidden"),
+    lesson, controls, TRIES, questions, scrub="hidden",
+)  # fmt: skip

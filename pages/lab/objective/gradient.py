@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import streamlit as st
 
-from pages.lab.lesson import Lesson, Question, Shape, Try
+from pages.lab.lesson import Lesson, Part, Question, Shape, Try
 from pages.lab.objective.inputs import DESCENTS, MODEL, OTHER, SMOOTHINGS, WORDS, Inputs
 from pages.lab.session import key
 from viz_core.boards import Bars, Board, Colour, Curves, Fact, Facts, Line, Matrix, Panel, Scrub
@@ -182,3 +182,9 @@ def questions() -> tuple[Question, ...]:
             f"{(smooth[2] / smooth[0]).log():.2f} above the others. One-hot targets pull without end.",
         ),
     )
+
+
+PART = Part(
+    "gradient", "The gradient p − y", ("walked", "logits", "word", "descent", "smoothing"),
+    lesson, controls, TRIES, questions, scrub="walked",
+)  # fmt: skip

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import streamlit as st
 
-from pages.lab.lesson import Lesson, Question, Shape, Try
+from pages.lab.lesson import Lesson, Part, Question, Shape, Try
 from pages.lab.objective.inputs import MODEL, OTHER, TARGET, Inputs
 from pages.lab.session import key
 from pages.shared import cache
@@ -147,3 +147,9 @@ def questions() -> tuple[Question, ...]:
             "before leave little choice.",
         ),
     )
+
+
+PART = Part(
+    "letters", "Perplexity and bits", ("text",),
+    lesson, controls, TRIES, questions,
+)  # fmt: skip

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import streamlit as st
 
-from pages.lab.lesson import Lesson, Question, Shape, Try
+from pages.lab.lesson import Lesson, Part, Question, Shape, Try
 from pages.lab.objective.inputs import MODEL, OTHER, TARGET, WORDS, Inputs
 from pages.lab.session import key
 from viz_core.boards import Board, Curves, Fact, Facts, Line, Matrix, Panel, Scrub
@@ -188,3 +188,9 @@ def questions() -> tuple[Question, ...]:
             "of −ln 0 each: smoothing forbids certainty.",
         ),
     )
+
+
+PART = Part(
+    "loss", "Cross-entropy and KL", ("eps", "word", "q"),
+    lesson, controls, TRIES, questions, scrub="eps",
+)  # fmt: skip

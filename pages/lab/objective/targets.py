@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import streamlit as st
 
-from pages.lab.lesson import Lesson, Question, Shape, Try
+from pages.lab.lesson import Lesson, Part, Question, Shape, Try
 from pages.lab.objective.inputs import MODEL, OTHER, RATES, SMOOTHINGS, STEPS, TARGET, Inputs
 from pages.lab.session import key
 from viz_core.boards import Board, Curves, Fact, Facts, Line, Matrix, Panel, Scrub
@@ -172,3 +172,9 @@ def questions() -> tuple[Question, ...]:
             f"{-math.log(0.1 / n):.2f} nats each time.",
         ),
     )
+
+
+PART = Part(
+    "targets", "Targets and training", ("step", "steps", "rate", "smoothing", "seed"),
+    lesson, controls, TRIES, questions, scrub="step",
+)  # fmt: skip

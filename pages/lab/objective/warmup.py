@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import streamlit as st
 
-from pages.lab.lesson import Lesson, Question, Shape, Try
+from pages.lab.lesson import Lesson, Part, Question, Shape, Try
 from pages.lab.objective import early
 from pages.lab.objective.inputs import MODEL, NORMS, TARGET, TOTALS, WIDTHS, Inputs
 from pages.lab.session import key
@@ -162,3 +162,9 @@ def questions() -> tuple[Question, ...]:
             "2020, and the page Block.",
         ),
     )
+
+
+PART = Part(
+    "warmup", "Warm-up", ("warmup", "d_model", "total", "norm", "seed"),
+    lesson, controls, TRIES, questions, scrub="warmup",
+)  # fmt: skip

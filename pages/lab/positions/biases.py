@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import streamlit as st
 
-from pages.lab.lesson import Lesson, Question, Try
+from pages.lab.lesson import Lesson, Part, Question, Try
 from pages.lab.positions import alibi, four_terms, t5
 from pages.lab.positions.inputs import BIASES, HEAD_COUNTS, LAYERS, Inputs
 from pages.lab.positions.per_head import N_DISTANCES
@@ -74,3 +74,9 @@ def questions() -> tuple[Question, ...]:
             f"No training text reached the buckets from distance {first} on: their numbers are random.",
         ),
     )
+
+
+PART = Part(
+    "biases", "Biases", ("bias", "heads", "text", "layer", "head"),
+    lesson, controls, TRIES, questions, scrub="head",
+)  # fmt: skip

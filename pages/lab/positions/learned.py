@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import streamlit as st
 
-from pages.lab.lesson import Lesson, Question, Shape, Try
+from pages.lab.lesson import Lesson, Part, Question, Shape, Try
 from pages.lab.positions.inputs import TABLES, Inputs
 from pages.lab.positions.suite import trained
 from pages.lab.session import key
@@ -177,3 +177,9 @@ def questions() -> tuple[Question, ...]:
             f"The table has {n} rows. The last part of this page asks for more, and gets a sentence.",
         ),
     )
+
+
+PART = Part(
+    "learned", "Learned", ("table", "place"),
+    lesson, controls, TRIES, questions, scrub="place",
+)  # fmt: skip

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import streamlit as st
 
-from pages.lab.lesson import Lesson, Question, Shape, Try
+from pages.lab.lesson import Lesson, Part, Question, Shape, Try
 from pages.lab.positions.inputs import TIMES, Inputs
 from pages.lab.positions.suite import NAMES, all_trained, trained
 from pages.lab.session import key
@@ -210,3 +210,9 @@ def questions() -> tuple[Question, ...]:
             "waves go on, but no training text showed what they mean there.",
         ),
     )
+
+
+PART = Part(
+    "length", "Length", ("times", "held_out"),
+    lesson, controls, TRIES, questions,
+)  # fmt: skip

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import streamlit as st
 
-from pages.lab.lesson import Lesson, Question, Shape, Try
+from pages.lab.lesson import Lesson, Part, Question, Shape, Try
 from pages.lab.positions.inputs import MASKS, ORDERS, SENTENCE, Inputs
 from pages.lab.positions.suite import NAMES, all_trained, all_untrained, read, sentence, trained
 from pages.lab.session import key
@@ -149,3 +149,9 @@ def questions() -> tuple[Question, ...]:
             "without positions is not blind to order.",
         ),
     )
+
+
+PART = Part(
+    "order", "Order", ("text", "order", "shuffle", "mask", "seed"),
+    lesson, controls, TRIES, questions,
+)  # fmt: skip

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import streamlit as st
 
-from pages.lab.lesson import Lesson, Question, Shape, Try
+from pages.lab.lesson import Lesson, Part, Question, Shape, Try
 from pages.lab.positions.inputs import Inputs
 from pages.lab.session import key
 from viz_core.boards import Board, Curves, Fact, Facts, Line, Plane, Scrub
@@ -183,3 +183,9 @@ def questions() -> tuple[Question, ...]:
             "q also meets the key's wave, and k the query's.",
         ),
     )
+
+
+PART = Part(
+    "rotary", "Rotary", ("distance", "vectors", "position"),
+    lesson, controls, TRIES, questions, scrub="position",
+)  # fmt: skip

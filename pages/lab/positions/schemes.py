@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import streamlit as st
 
-from pages.lab.lesson import Lesson, Question, Shape, Try
+from pages.lab.lesson import Lesson, Part, Question, Shape, Try
 from pages.lab.positions.inputs import LAYERS, SENTENCE, WEIGHTS, Inputs
 from pages.lab.positions.suite import NAMES, all_trained, all_untrained, read, sentence, trained
 from pages.lab.session import key
@@ -145,3 +145,9 @@ def questions() -> tuple[Question, ...]:
             f"{told_apart['alibi']:.2f}.",
         ),
     )
+
+
+PART = Part(
+    "schemes", "Side by side", ("text", "weights", "layer", "seed", "head"),
+    lesson, controls, TRIES, questions, scrub="head",
+)  # fmt: skip

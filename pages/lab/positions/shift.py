@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import streamlit as st
 
-from pages.lab.lesson import Lesson, Question, Shape, Try
+from pages.lab.lesson import Lesson, Part, Question, Shape, Try
 from pages.lab.positions.inputs import SHIFTS, Inputs
 from pages.lab.session import key
 from viz_core.boards import Board, Fact, Facts, Matrix, Panel, Plane, Scrub, Sign
@@ -165,3 +165,9 @@ def questions() -> tuple[Question, ...]:
             f"A rotation keeps lengths: after shift 7 a vector is {length:.6f} times as long.",
         ),
     )
+
+
+PART = Part(
+    "shift", "Shift", ("start", "shift"),
+    lesson, controls, TRIES, questions, scrub="shift",
+)  # fmt: skip

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import streamlit as st
 
-from pages.lab.lesson import Lesson, Question, Shape, Try
+from pages.lab.lesson import Lesson, Part, Question, Shape, Try
 from pages.lab.positions.inputs import MOST_POSITIONS, WIDTHS, Inputs
 from pages.lab.session import key
 from viz_core.boards import Board, Curves, Fact, Facts, Line, Matrix, Panel, Scrub
@@ -164,3 +164,9 @@ def questions() -> tuple[Question, ...]:
             f"{small:.2f} with base 10, {large:.2f} with base 1,000,000: slow waves hardly move in 20 steps.",
         ),
     )
+
+
+PART = Part(
+    "waves", "Waves", ("d_model", "base"),
+    lesson, controls, TRIES, questions, scrub="base",
+)  # fmt: skip

@@ -9,7 +9,7 @@ import numpy as np
 import streamlit as st
 
 from pages.lab import session
-from pages.lab.lesson import Lesson, Question, Shape, Try
+from pages.lab.lesson import Lesson, Part, Question, Shape, Try
 from pages.lab.softmax.inputs import N_KEYS, Inputs
 from pages.lab.softmax.look import AS_IT_IS, SCALED
 from pages.shared.wording import short
@@ -196,3 +196,9 @@ def questions() -> tuple[Question, ...]:
             f"{scaled.entropy[-1].mean():.2f}.",
         ),
     )
+
+
+PART = Part(
+    "dots", "Dot products", ("d_k", "n_keys", "seed"),
+    lesson, controls, TRIES, questions, scrub="d_k",
+)  # fmt: skip

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from pages.lab.lesson import Lesson, Question, Shape, Try
+from pages.lab.lesson import Lesson, Part, Question, Shape, Try
 from pages.lab.softmax.inputs import Inputs
 from pages.shared.wording import short
 from viz_core.boards import Board, Colour, Curves, Line, Matrix, Panel, Scrub
@@ -151,3 +151,9 @@ def questions() -> tuple[Question, ...]:
             "rounding took from the logits.",
         ),
     )
+
+
+PART = Part(
+    "formats", "Number formats", ("height",),
+    lesson, controls, TRIES, questions, scrub="height",
+)  # fmt: skip

@@ -9,7 +9,7 @@ import numpy as np
 import streamlit as st
 
 from pages.lab import session
-from pages.lab.lesson import Lesson, Question, Shape, Try
+from pages.lab.lesson import Lesson, Part, Question, Shape, Try
 from pages.lab.softmax.inputs import N_LOGITS, Inputs
 from pages.lab.softmax.look import AS_IT_IS, SCALED
 from pages.shared.wording import short
@@ -171,3 +171,9 @@ def questions() -> tuple[Question, ...]:
             f"and at 100 only {short(places[2])}: a weight of 1 has nowhere to go.",
         ),
     )
+
+
+PART = Part(
+    "spread", "Spread", ("deviation", "n_logits", "seed"),
+    lesson, controls, TRIES, questions, scrub="deviation",
+)  # fmt: skip

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from pages.lab.lesson import Lesson, Question, Shape, Try
+from pages.lab.lesson import Lesson, Part, Question, Shape, Try
 from pages.lab.softmax import reading
 from pages.lab.softmax.inputs import PRONOUN, STACKS, TEXT, Inputs
 from pages.shared import cache
@@ -170,3 +170,9 @@ def questions() -> tuple[Question, ...]:
             "sentence it cannot see.",
         ),
     )
+
+
+PART = Part(
+    "head", "A real head", ("temperature", "text", "stack", "layer", "head", "scope", "query", "step"),
+    lesson, reading.controls, TRIES, questions, scrub="temperature",
+)  # fmt: skip

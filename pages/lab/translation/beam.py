@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import streamlit as st
 
-from pages.lab.lesson import Lesson, Question, Shape, Try
+from pages.lab.lesson import Lesson, Part, Question, Shape, Try
 from pages.lab.session import key
 from pages.lab.translation import subject
 from pages.lab.translation.inputs import INCOMPLETE, SENTENCE, WIDTHS, Inputs
@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from models.lessons.translation.reading import Reading
 
 MOST_SENTENCES = 5
-FIELDS = (*subject.PHRASE_FIELDS, "width", "length_penalty", "step")
 SEE = (
     "Greedy takes the likeliest word and never comes back. A **beam** keeps the best few sentences: “keep "
     "the top two, run the model twice”. Boxes: words, with the sum of log-probabilities up to there; lit: "
@@ -196,3 +195,9 @@ def _width(read: Reading, width: int) -> BeamTree:
     from models.lessons.translation import beam, reading
 
     return beam.search(read.model, read.source_ids, width, 0.0, reading.MOST_STEPS)
+
+
+PART = Part(
+    "beam", "Greedy or beam", (*subject.PHRASE_FIELDS, "width", "length_penalty", "step"),
+    lesson, controls, TRIES, questions, scrub="step",
+)  # fmt: skip

@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from pages.lab.lesson import Lesson, Question, Shape, Try
+from pages.lab.lesson import Lesson, Part, Question, Shape, Try
+from pages.lab.translation import subject
 from pages.lab.translation.inputs import SENTENCE, Inputs
 from pages.lab.translation.subject import reading_of
 from pages.shared.wording import numbered
@@ -174,3 +175,9 @@ def questions() -> tuple[Question, ...]:
             "has read the whole source before the first word is written.",
         ),
     )
+
+
+PART = Part(
+    "flow", "The translator at work", (*subject.FIELDS, "moment"),
+    lesson, subject.controls, TRIES, questions, scrub="moment",
+)  # fmt: skip

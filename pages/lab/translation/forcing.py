@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 import streamlit as st
 
-from pages.lab.lesson import Lesson, Question, Shape, Try
+from pages.lab.lesson import Lesson, Part, Question, Shape, Try
 from pages.lab.session import key
 from pages.lab.translation import subject
 from pages.lab.translation.edit_board import alone, forced
@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from models.lessons.translation.forcing import Forced
     from models.lessons.translation.reading import Reading
 
-FIELDS = (*subject.FIELDS, "put", "at")
 SEE = (
     "In training the decoder is **fed the reference** (here the translator's own sentence), whatever it "
     "predicts: teacher forcing, all words in **one pass**. In use it reads **what it wrote itself**, a pass "
@@ -186,3 +185,9 @@ def questions() -> tuple[Question, ...]:
             "Causal masking: position t reads words up to t. So one pass serves all positions of training.",
         ),
     )
+
+
+PART = Part(
+    "forcing", "Teacher forcing", (*subject.FIELDS, "put", "at"),
+    lesson, controls, TRIES, questions, scrub="at",
+)  # fmt: skip

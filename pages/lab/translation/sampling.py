@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import streamlit as st
 
-from pages.lab.lesson import Lesson, Question, Shape, Try
+from pages.lab.lesson import Lesson, Part, Question, Shape, Try
 from pages.lab.session import key
 from pages.lab.translation import drawn, subject
 from pages.lab.translation.inputs import INCOMPLETE, MAX_STEPS, TOP_K, TOP_P, Inputs
@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from models.lessons.translation.reading import Reading
     from models.lessons.translation.sampling import Spread
 
-FIELDS = (*subject.PHRASE_FIELDS, "word", "temperature", "top_k", "top_p", "seed")
 TEMPERATURES = np.concatenate([np.arange(2, 20) / 20, np.arange(4, 17) / 4])  # 0.1, 0.15 ... 1, 1.25 ... 4
 N_WORDS = 8
 SEE = (
@@ -180,3 +179,9 @@ def questions() -> tuple[Question, ...]:
             f"{three.kept_mass[1]:.2f} at T = 3.",
         ),
     )
+
+
+PART = Part(
+    "sampling", "Sampling", (*subject.PHRASE_FIELDS, "word", "temperature", "top_k", "top_p", "seed"),
+    lesson, controls, TRIES, questions, scrub="temperature",
+)  # fmt: skip

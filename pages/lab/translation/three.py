@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from pages.lab.lesson import Lesson, Question, Shape, Try
+from pages.lab.lesson import Lesson, Part, Question, Shape, Try
+from pages.lab.translation import subject
 from pages.lab.translation.inputs import SENTENCE, Inputs
 from pages.lab.translation.subject import reading_of
 from pages.shared.wording import numbered
@@ -158,3 +159,9 @@ def questions() -> tuple[Question, ...]:
             f"Keys and values are made of the {n} vectors of memory; only the queries are the decoder's.",
         ),
     )
+
+
+PART = Part(
+    "three", "Three attentions", (*subject.FIELDS, "head"),
+    lesson, subject.controls, TRIES, questions, scrub="head",
+)  # fmt: skip
