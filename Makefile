@@ -47,7 +47,7 @@ bench-gpu: install  ## train the large Shakespeare model on a GPU; without one, 
 	@$(VENV_PYTHON) -m benchmarks.gpu
 
 zoo: install  ## train again all that ships (an hour or two)
-	$(VENV_PYTHON) -m models.training.zoo
+	$(VENV_PYTHON) -m models.training zoo
 
 evaluate: install  ## score the shipped translator on held-out sentences
 	@$(VENV_PYTHON) -m models.training evaluate

@@ -20,8 +20,8 @@ from benchmarks.setting import print_table
 from benchmarks.training import SHAKESPEARE
 from models.data.tasks import make_task
 from models.engine.size import count_parameters
+from models.runs.export import command_of
 from models.training.config import RunConfig, run_config
-from models.training.export import command_of
 from models.training.loop import Record, Training
 
 TARGET_LOSS, TARGET_SECONDS = 1.47, 60.0

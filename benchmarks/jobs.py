@@ -19,10 +19,10 @@ from pathlib import Path
 
 from benchmarks.setting import print_table
 from models.data.tasks import make_task
-from models.training import jobs
+from models.runs import jobs
+from models.runs.folder import CHECKPOINT, PROBE, RunFolder
+from models.runs.local import ROOT
 from models.training.config import run_config
-from models.training.folder import CHECKPOINT, PROBE, RunFolder
-from models.training.local import ROOT
 
 AT_LEAST = 0.98
 TASK = "reverse"

@@ -12,7 +12,7 @@ from pages.shared.training import catalogue, runs, settings, words
 from pages.shared.training.runs import Run
 
 if TYPE_CHECKING:
-    from models.training.status import Status
+    from models.runs.status import Status
 
 TRAIN, EXPLORE = "pages/train/page.py", "pages/explore/page.py"
 
@@ -56,7 +56,7 @@ def _further(run: Run, status: Status, link: dict[str, str]) -> None:
 
 
 def _extend(run_id: str, steps: int) -> str:
-    from models.training import jobs
+    from models.runs import jobs
 
     return jobs.extend(run_id, steps)
 
@@ -79,7 +79,7 @@ def _rename(run: Run) -> None:
 
 def _delete(run: Run, status: Status) -> None:
     def delete() -> None:
-        from models.training import jobs
+        from models.runs import jobs
 
         _attempt(lambda: jobs.delete(run.id))
         state.choose([])

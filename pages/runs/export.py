@@ -14,7 +14,7 @@ MAX_BYTES = 512 << 20
 
 def archive(run: Run) -> bytes:
     """The ZIP file of a run. Raises ValueError where it has no checkpoint, or is too large for a download."""
-    from models.training.export import export_run
+    from models.runs.export import export_run
 
     with tempfile.TemporaryDirectory() as folder:
         export_run(run.folder, Path(folder), name=_name(run))

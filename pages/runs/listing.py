@@ -14,7 +14,7 @@ from pages.shared.training.history import latest
 from pages.shared.training.runs import Run
 
 if TYPE_CHECKING:
-    from models.training.status import Status
+    from models.runs.status import Status
 
 SECONDS = 2.0
 KEY = "runs.table"
@@ -49,8 +49,8 @@ def _on_act() -> None:
 
 def status_of(run: Run) -> Status:
     """How a run stands. A shipped one has no process and has finished."""
-    from models.training import jobs
-    from models.training.status import Status
+    from models.runs import jobs
+    from models.runs.status import Status
 
     if run.shipped:
         steps = runs.described(run)["training"].get("steps")

@@ -88,7 +88,7 @@ def _take_away(title: str, file_name: str, shown: Board, run: Run) -> None:
     act: Any = st.session_state.pop("takeaway")
     frame = act.get("frame") if isinstance(act, dict) else 0
     code = (
-        "from models.training.folder import RunFolder\n"
+        "from models.runs.folder import RunFolder\n"
         f"run = RunFolder({str(run.folder.path)!r})\n"
         "patterns = {step: run.snapshot(step) for step in run.snapshots()}\n"
         "records, model = run.metrics(), run.model()"

@@ -11,7 +11,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from models.training.folder import RunFolder, runs_root
+from models.runs.folder import RunFolder, runs_root
 from models.zoo.cards import CHECKPOINT, ModelCard, list_models, shipped_names
 
 TRANSLATOR, UNTRAINED = "translator", "untrained"

@@ -62,7 +62,7 @@ def _board(ready: Prepared | None, values: dict[str, Any]) -> Board:
 
 
 def _start(ready: Prepared | None) -> None:
-    from models.training import jobs
+    from models.runs import jobs
 
     if ready is None:
         return
@@ -75,7 +75,7 @@ def _start(ready: Prepared | None) -> None:
 
 def _going_on() -> None:
     """The runs that are live now, whoever started them: a reload or a restart loses none."""
-    from models.training import jobs
+    from models.runs import jobs
 
     live = [run for run in runs.every() if not run.shipped and jobs.status(run.id).live][:4]
     if not live:

@@ -16,7 +16,7 @@ from pages.train import state
 from pages.train.board import board_of
 
 if TYPE_CHECKING:
-    from models.training.status import Status
+    from models.runs.status import Status
 
 SECONDS = 1.0
 KEY = "train.live"
@@ -34,14 +34,14 @@ STATES = {
 
 def draw(run: Run) -> None:
     """The run, for as long as it is live; then once more as it ended."""
-    from models.training import jobs
+    from models.runs import jobs
 
     live = jobs.status(run.id).live
     st.fragment(_live, run_every=SECONDS if live else None)(run.id, live)
 
 
 def _live(run_id: str, was_live: bool) -> None:
-    from models.training import jobs
+    from models.runs import jobs
 
     run = runs.find(run_id)
     if run is None or st.session_state.pop("train_left", False):
@@ -76,7 +76,7 @@ def take_away(run: Run) -> None:
     steps = _whole(described["training"].get("steps"))
     shown = board_of(run, entries, steps=steps, notice=run.folder.name)
     code = (
-        "from models.training.folder import RunFolder\n"
+        "from models.runs.folder import RunFolder\n"
         f"run = RunFolder({str(run.folder.path)!r})\n"
         "records, model = run.metrics(), run.model()"
     )
@@ -107,7 +107,7 @@ def _leave() -> None:
 
 
 def _ask(what: str, run_id: str) -> None:
-    from models.training import jobs
+    from models.runs import jobs
 
     try:
         if what == "resume":

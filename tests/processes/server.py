@@ -3,7 +3,7 @@
 import time
 
 from models.data.tasks import make_task
-from models.training import jobs
+from models.runs import jobs
 from models.training.config import run_config
 
 SIZES = {"n_layers": 1, "n_heads": 2, "d_model": 16}

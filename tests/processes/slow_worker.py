@@ -8,7 +8,7 @@ import torch
 
 from models.data.tasks.batch import Batch
 from models.data.tasks.words import Reverse
-from models.training.worker import main
+from models.runs.worker import main
 
 STEP = 4  # examples of a step; whoever asks for another number only wants to see some
 

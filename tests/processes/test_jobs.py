@@ -13,11 +13,11 @@ import pytest
 import torch
 
 from models.data.tasks import make_task
-from models.training import jobs, local, slots
+from models.runs import jobs, local, slots
+from models.runs.folder import create_run, list_runs
+from models.runs.recording import train_into
+from models.runs.status import read_status
 from models.training.config import RunConfig, run_config
-from models.training.folder import create_run, list_runs
-from models.training.recording import train_into
-from models.training.status import read_status
 
 HERE = Path(__file__).parent
 SIZES = {"n_layers": 1, "n_heads": 2, "d_model": 16}

@@ -9,9 +9,9 @@ import pytest
 import torch
 
 from models.data.tasks import make_task
+from models.runs.folder import RunFolder, create_run
+from models.runs.recording import train_into
 from models.training.config import run_config
-from models.training.folder import RunFolder, create_run
-from models.training.recording import train_into
 
 ROOT = Path(__file__).parents[2]
 KILLS = 4
@@ -68,8 +68,8 @@ def test_a_run_killed_at_any_moment_ends_as_if_never_killed(tmp_path, seed):
 FULL = """
 import resource, sys
 from pathlib import Path
-from models.training.folder import RunFolder
-from models.training.recording import train_into
+from models.runs.folder import RunFolder
+from models.runs.recording import train_into
 
 run = RunFolder(Path(sys.argv[1]))
 size = (run.path / "checkpoint.safetensors").stat().st_size

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from models.training.folder import RunFolder
+    from models.runs.folder import RunFolder
 
 SHIPPED = "zoo_"
 """Begins the id of a shipped run; ids of other runs have no underscore."""
@@ -41,7 +41,7 @@ def zoo() -> Path:
 
 def find(run_id: str) -> Run | None:
     """The run of an id, which comes from outside: only folders right inside the runs' root are found."""
-    from models.training.folder import CONFIG, RunFolder, runs_root
+    from models.runs.folder import CONFIG, RunFolder, runs_root
 
     shipped = run_id.startswith(SHIPPED)
     name = run_id.removeprefix(SHIPPED)
@@ -55,7 +55,7 @@ def find(run_id: str) -> Run | None:
 
 def every() -> list[Run]:
     """All runs, newest first, then the shipped ones."""
-    from models.training.folder import list_runs
+    from models.runs.folder import list_runs
 
     mine = [run for folder in list_runs()[:MOST] if (run := find(folder.id))]
     shipped = [run for path in sorted(zoo().glob("*/run")) if (run := find(f"{SHIPPED}{path.parent.name}"))]

@@ -21,7 +21,7 @@ _NAME = re.compile(r"[0-9a-f]{64}\.[a-z0-9-]{1,12}")
 
 def folder() -> Path:
     """Where they are; beside the runs, so that a run finds its data as long as it is there."""
-    from models.training.folder import runs_root
+    from models.runs.folder import runs_root
 
     return runs_root() / "uploads"
 

@@ -11,7 +11,7 @@ from safetensors.torch import load_file
 
 from models.data.stream import english_text
 from models.engine.transformer import Transformer
-from models.training.__main__ import main
+from models.runs.command_line import main
 from models.training.positions import SuiteConfig, metrics, train, training_text, windows
 from models.zoo.suite import SCHEMES, LanguageModel, held_out_texts, untrained
 

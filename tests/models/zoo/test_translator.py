@@ -32,7 +32,7 @@ def test_the_card_describes_the_file(lm):
     assert lm.card["license"] == "MIT"
     assert ModelConfig.from_dict(lm.card["config"]) == lm.config
     assert lm.card["vocabulary"] == lm.tokenizer.vocabulary
-    assert lm.card["training"]["command"] == "python -m models.training.zoo translator"
+    assert lm.card["training"]["command"] == "python -m models.training zoo translator"
     assert set(lm.card["words"]["en"]) | set(lm.card["words"]["fr"]) == set(lm.tokenizer.vocabulary[6:])
     assert len(lm.card["words"]["en"]) >= 250
     weights = SHIPPED / "translator" / "translator.safetensors"

@@ -4,8 +4,8 @@ import shutil
 import pytest
 
 from models.data.tasks import make_task
+from models.runs.status import Status
 from models.training.config import run_config
-from models.training.status import Status
 from pages.shared.training import catalogue, prepare, settings
 from pages.shared.training.history import history_of
 from pages.train import board, watch

@@ -15,14 +15,14 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from models.training.disk import RunFolderError, read_json, read_lines, write_json, write_whole, writing
+from models.runs.disk import RunFolderError, read_json, read_lines, write_json, write_whole, writing
 
 if TYPE_CHECKING:
     from torch import Tensor
 
     from models.data.tasks import Task
     from models.engine.transformer import Transformer
-    from models.training.checkpoints import Checkpoint
+    from models.runs.checkpoints import Checkpoint
     from models.training.config import RunConfig
 
 VERSION = 1
@@ -148,7 +148,7 @@ class RunFolder:
 
     def checkpoint(self) -> Checkpoint | None:
         """The last checkpoint; None before there is one."""
-        from models.training.checkpoints import read_checkpoint
+        from models.runs.checkpoints import read_checkpoint
 
         return read_checkpoint(self.path / CHECKPOINT)
 

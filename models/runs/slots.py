@@ -16,7 +16,7 @@ from typing import Literal
 
 from filelock import FileLock, Timeout
 
-from models.training.status import read_status
+from models.runs.status import read_status
 
 Kind = Literal["cpu", "gpu", "mps"]
 

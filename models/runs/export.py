@@ -17,11 +17,11 @@ from models.data.corpus import Vocabulary, held_out
 from models.data.tasks.translation import Translation
 from models.data.tokenizers import WordTokenizer
 from models.engine.transformer import Transformer
-from models.training.cards import make_card
+from models.runs.disk import write_json, write_whole, writing
+from models.runs.folder import RunFolder
+from models.runs.translator_card import make_card
 from models.training.config import RunConfig, run_config
-from models.training.disk import write_json, write_whole, writing
 from models.training.evaluation import evaluate
-from models.training.folder import RunFolder
 from models.training.snapshots import snapshot
 from models.zoo.files import write_model
 

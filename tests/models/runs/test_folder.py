@@ -9,10 +9,10 @@ import torch
 from safetensors.torch import save_file
 
 from models.data.tasks import make_task
-from models.training.checkpoints import Checkpoint, write_checkpoint
+from models.runs.checkpoints import Checkpoint, write_checkpoint
+from models.runs.disk import CheckpointError, RunFolderError, write_whole
+from models.runs.folder import RunFolder, create_run, cut_lines, find_run, list_runs, runs_root
 from models.training.config import run_config
-from models.training.disk import CheckpointError, RunFolderError, write_whole
-from models.training.folder import RunFolder, create_run, cut_lines, find_run, list_runs, runs_root
 from models.zoo.cards import ModelFileError
 
 CONFIG = run_config(make_task("reverse"), sizes={"n_layers": 1, "d_model": 16, "n_heads": 2})
@@ -159,7 +159,7 @@ def test_files_are_whole_or_as_they_were(tmp_path, monkeypatch):
     def refuse(number):
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("models.training.disk.os.fsync", refuse)
+    monkeypatch.setattr("models.runs.disk.os.fsync", refuse)
     with pytest.raises(CheckpointError, match=r"file could not be written to .*: the disk is full") as e:
         write_whole(path, b"new", sync=True)
     assert isinstance(e.value, OSError)
@@ -172,7 +172,7 @@ def test_files_are_whole_or_as_they_were(tmp_path, monkeypatch):
 def test_reading_a_runs_json_needs_no_torch(root):
     run = create_run(CONFIG)
     code = (
-        "import sys; from models.training.folder import RunFolder; from models.training import config; "
+        "import sys; from models.runs.folder import RunFolder; from models.training import config; "
         f"run = RunFolder({str(run.path)!r}); run.description(), run.metrics(), run.probe(); "
         "sys.exit('torch' in sys.modules)"
     )

@@ -10,13 +10,13 @@ import torch
 from filelock import FileLock
 
 from models.data.tasks import make_task
-from models.training import recording, worker
+from models.runs import recording, worker
+from models.runs.disk import CheckpointError
+from models.runs.folder import RunFolder, create_run
+from models.runs.limits import JobRefused
+from models.runs.status import Status, read_status, write_request
+from models.runs.worker import train_here
 from models.training.config import run_config
-from models.training.disk import CheckpointError
-from models.training.folder import RunFolder, create_run
-from models.training.limits import JobRefused
-from models.training.status import Status, read_status, write_request
-from models.training.worker import train_here
 
 
 @pytest.fixture

@@ -16,10 +16,9 @@ from typing import Protocol, runtime_checkable
 
 from filelock import Timeout
 
-from models.training import limits, slots
-from models.training.config import RunConfig
-from models.training.disk import RunFolderError
-from models.training.folder import (
+from models.runs import limits, slots
+from models.runs.disk import RunFolderError
+from models.runs.folder import (
     CHECKPOINT,
     METRICS,
     PICTURES,
@@ -30,10 +29,11 @@ from models.training.folder import (
     create_run,
     runs_root,
 )
-from models.training.limits import JobRefused
-from models.training.local import LocalBackend
-from models.training.room import check_memory
-from models.training.status import Ask, Status
+from models.runs.limits import JobRefused
+from models.runs.local import LocalBackend
+from models.runs.room import check_memory
+from models.runs.status import Ask, Status
+from models.training.config import RunConfig
 
 __all__ = [
     "Backend",

@@ -5,11 +5,11 @@ from dataclasses import replace
 import pytest
 
 from models.data.tasks import make_task
-from models.training import room
+from models.runs import room
+from models.runs.limits import JobRefused
+from models.runs.room import check_memory, out_of_memory, refuse_above
 from models.training.config import RunConfig, run_config
-from models.training.limits import JobRefused
 from models.training.memory import PROCESS_BYTES, fitting_sizes, memory_bytes
-from models.training.room import check_memory, out_of_memory, refuse_above
 
 
 @pytest.fixture

@@ -8,14 +8,14 @@ import pytest
 import torch
 
 from models.data.tasks import TASKS, make_task
-from models.training import export
-from models.training.__main__ import main
+from models.runs import export
+from models.runs.command_line import main
+from models.runs.export import command_of, metrics_table
+from models.runs.folder import find_run
+from models.runs.watch import Watch
 from models.training.config import run_config
-from models.training.export import command_of, metrics_table
-from models.training.folder import find_run
 from models.training.loop import Training
 from models.training.settings import configured
-from models.training.watch import Watch
 from models.zoo import load_model
 
 SMALL = ["n_layers=1", "n_heads=2", "d_model=16", "batch_size=4", "threads=1", "held_out=8", "device=cpu"]

@@ -13,11 +13,10 @@ from safetensors.torch import save
 from torch import Tensor
 
 from models.data.tasks import Reading, Sample
-from models.training.checkpoints import Checkpoint, write_checkpoint
-from models.training.config import RunConfig, TrainingConfig
-from models.training.disk import RunFolderError, write_json, write_whole, writing
-from models.training.events import Events
-from models.training.folder import (
+from models.runs.checkpoints import Checkpoint, write_checkpoint
+from models.runs.disk import RunFolderError, write_json, write_whole, writing
+from models.runs.events import Events
+from models.runs.folder import (
     CHECKPOINT,
     METRICS,
     PICTURES,
@@ -29,6 +28,7 @@ from models.training.folder import (
     cut_lines,
     numbered,
 )
+from models.training.config import RunConfig, TrainingConfig
 from models.training.loop import Record, Training
 
 MOST_LINES = 3_500

@@ -9,8 +9,8 @@ from pathlib import Path
 import psutil
 import pytest
 
-from models.training import processes
-from models.training.processes import Identity, memory_left, n_starved, this_process
+from models.runs import processes
+from models.runs.processes import Identity, memory_left, n_starved, this_process
 
 
 def test_this_process_is_alive() -> None:

@@ -1,6 +1,6 @@
 """The process of one run: it waits for its slot, trains, and says in status.json how it ended.
 
-python -m models.training.worker RUN_FOLDER [--parent PID:START]
+python -m models.runs.worker RUN_FOLDER [--parent PID:START]
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ from typing import TYPE_CHECKING, Any
 
 from filelock import FileLock, Timeout
 
-from models.training import slots
-from models.training.folder import LOCK, LOG, REQUEST, RunFolder
-from models.training.limits import JobRefused
-from models.training.processes import Identity, memory_left
-from models.training.status import State, Status, ended_by, read_status
-from models.training.watch import Watch
+from models.runs import slots
+from models.runs.folder import LOCK, LOG, REQUEST, RunFolder
+from models.runs.limits import JobRefused
+from models.runs.processes import Identity, memory_left
+from models.runs.status import State, Status, ended_by, read_status
+from models.runs.watch import Watch
 
 if TYPE_CHECKING:
     from models.training.loop import Record, Training
@@ -35,7 +35,7 @@ TURN_SECONDS = 0.3
 
 def main(arguments: list[str] | None = None) -> int:
     """Trains the run of a folder; returns the exit status."""
-    parser = argparse.ArgumentParser(prog="python -m models.training.worker")
+    parser = argparse.ArgumentParser(prog="python -m models.runs.worker")
     parser.add_argument("folder", type=Path)
     parser.add_argument("--parent", type=Identity.parse, help="whose end pauses the run")
     options = parser.parse_args(arguments)
@@ -139,8 +139,8 @@ def work(watch: Watch, on_record: Callable[[Record], None] | None = None) -> Sta
 
 def _train(watch: Watch, on_record: Callable[[Record], None] | None) -> tuple[State, str]:
     """Trains to the end or a request; the state after it, with its sentence."""
-    from models.training.recording import train_into
-    from models.training.room import out_of_memory, refuse_above
+    from models.runs.recording import train_into
+    from models.runs.room import out_of_memory, refuse_above
 
     folder = RunFolder(watch.folder)
     config = folder.config()

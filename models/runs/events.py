@@ -14,7 +14,7 @@ from tensorboardX.crc32c import crc32c
 from tensorboardX.proto.event_pb2 import Event
 from tensorboardX.proto.summary_pb2 import Summary
 
-from models.training.disk import writing
+from models.runs.disk import writing
 
 _MASK = 0xA282EAD8
 

@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from models.training import watch as module
-from models.training.processes import Identity, this_process
-from models.training.status import Status, read_status, write_request
-from models.training.watch import Watch
+from models.runs import watch as module
+from models.runs.processes import Identity, this_process
+from models.runs.status import Status, read_status, write_request
+from models.runs.watch import Watch
 
 QUEUED = Status(state="queued", steps=100, session="a", queued_at=5.0)
 

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from models.training import status as module
-from models.training.processes import Identity, this_process
-from models.training.status import (
+from models.runs import status as module
+from models.runs.processes import Identity, this_process
+from models.runs.status import (
     CUT_SHORT,
     SILENT_SECONDS,
     START_SECONDS,

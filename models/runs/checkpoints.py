@@ -11,7 +11,7 @@ from safetensors import SafetensorError, safe_open
 from safetensors.torch import save
 from torch import Tensor
 
-from models.training.disk import RunFolderError, write_whole
+from models.runs.disk import RunFolderError, write_whole
 
 VERSION = 1
 

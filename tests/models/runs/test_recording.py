@@ -9,12 +9,12 @@ from tensorboardX.proto.event_pb2 import Event
 from tensorboardX.record_writer import masked_crc32c
 
 from models.data.tasks import Sample, make_task
-from models.training import recording
+from models.runs import recording
+from models.runs.disk import CheckpointError, RunFolderError
+from models.runs.folder import create_run
+from models.runs.recording import train_into
 from models.training.config import run_config
-from models.training.disk import CheckpointError, RunFolderError
-from models.training.folder import create_run
 from models.training.loop import Training
-from models.training.recording import train_into
 
 SIZES = {"n_layers": 1, "n_heads": 2, "d_model": 16, "dropout": 0.1}
 QUICK = {
@@ -185,7 +185,7 @@ def test_a_full_disk_ends_the_run_with_a_sentence(new_run, monkeypatch):
     def refuse(**arguments):
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("models.training.disk.tempfile.mkstemp", refuse)
+    monkeypatch.setattr("models.runs.disk.tempfile.mkstemp", refuse)
     with pytest.raises(
         CheckpointError, match=r"could not be written to .*: the disk is full; free some space"
     ):

@@ -12,13 +12,13 @@ import psutil
 import pytest
 
 from models.data.tasks import make_task
-from models.training import jobs, local, slots
-from models.training.checkpoints import Checkpoint, write_checkpoint
+from models.runs import jobs, local, slots
+from models.runs.checkpoints import Checkpoint, write_checkpoint
+from models.runs.disk import RunFolderError
+from models.runs.jobs import JobRefused
+from models.runs.processes import Identity, this_process
+from models.runs.status import Status, read_request, read_status, write_status
 from models.training.config import RunConfig, run_config
-from models.training.disk import RunFolderError
-from models.training.jobs import JobRefused
-from models.training.processes import Identity, this_process
-from models.training.status import Status, read_request, read_status, write_status
 
 Starts = list[tuple[str, Identity | None]]
 
@@ -269,7 +269,7 @@ def test_foreign_and_damaged_folders_hinder_nobody(root: Path, starts: Starts, c
 
 
 def test_looking_at_jobs_needs_no_torch() -> None:
-    code = "import sys, models.training.jobs; print('torch' in sys.modules)"
+    code = "import sys, models.runs.jobs; print('torch' in sys.modules)"
     found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=local.ROOT)
     assert found.stdout == "False\n"
 

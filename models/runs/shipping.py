@@ -1,26 +1,24 @@
-"""Trains all that ships: `python -m models.training.zoo [name ...]`, which is what `make zoo` calls."""
+"""Trains what ships: `python -m models.training zoo [name ...]`, which is what `make zoo` calls."""
 
 from __future__ import annotations
 
-import argparse
 import shlex
 import shutil
-import sys
 import tempfile
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
 from models.data.tasks import make_task
+from models.runs.export import card_of
+from models.runs.folder import CHECKPOINT, EVENTS, LOCK, LOG, RunFolder, create_run
+from models.runs.printing import Bar
+from models.runs.recipes import RECIPES, Recipe
+from models.runs.status import read_status, write_status
+from models.runs.worker import train_here
 from models.training.config import RunConfig, run_config
-from models.training.export import card_of
-from models.training.folder import CHECKPOINT, EVENTS, LOCK, LOG, RunFolder, create_run
 from models.training.positions import SuiteConfig
-from models.training.recipes import RECIPES, Recipe
 from models.training.scoring import train_positions
-from models.training.showing import Bar
-from models.training.status import read_status, write_status
-from models.training.worker import train_here
-from models.zoo.cards import SHIPPED
 from models.zoo.files import write_model
 from models.zoo.suite import SCHEMES
 
@@ -39,7 +37,7 @@ def config_of(recipe: Recipe) -> RunConfig:
 def train(name: str, out: Path) -> Path:
     """Trains one shipped model into `out`/`name`; returns where it was written. Raises ValueError."""
     if name == POSITIONS:
-        command = "python -m models.training.zoo positions"
+        command = "python -m models.training zoo positions"
         train_positions(list(SCHEMES), SuiteConfig(), out / POSITIONS, command)
         return out / POSITIONS
     recipe = RECIPES[name]
@@ -56,7 +54,7 @@ def train(name: str, out: Path) -> Path:
 def _write(folder: RunFolder, config: RunConfig, recipe: Recipe, name: str, out: Path) -> Path:
     model = folder.model()
     card = card_of(folder, config, model, name)
-    card["training"]["command"] = shlex.join(["python", "-m", "models.training.zoo", name])
+    card["training"]["command"] = shlex.join(["python", "-m", "models.training", "zoo", name])
     if recipe.summary:
         examples = [{"label": label, "text": text, "see": see} for label, text, see in recipe.examples]
         card |= {"summary": recipe.summary, "limits": recipe.limits, "examples": examples}
@@ -76,21 +74,11 @@ def _keep_run(folder: RunFolder, kept: Path) -> None:
     write_status(kept, replace(status, pid=None, started_at=None, heartbeat=0.0, memory=0, free=0))
 
 
-def main() -> None:
+def train_all(names: Sequence[str], out: Path) -> None:
+    """Trains the shipped models of these names, or all of them. Raises ValueError for an unknown name."""
     known = [*RECIPES, POSITIONS]
-    parser = argparse.ArgumentParser(prog="python -m models.training.zoo", description=__doc__)
-    parser.add_argument("names", nargs="*", metavar="name", help=f"of {', '.join(known)}; default: all")
-    parser.add_argument("--out", type=Path, default=SHIPPED, help="folder with a folder for each model")
-    arguments = parser.parse_args()
-    unknown = set(arguments.names) - set(known)
+    unknown = [name for name in names if name not in known]
     if unknown:
-        parser.error(f"no model is named {', '.join(unknown)}; choose from {', '.join(known)}")
-    for name in arguments.names or known:
-        try:
-            print("wrote", train(name, arguments.out))
-        except ValueError as error:
-            sys.exit(f"error: {error}")
-
-
-if __name__ == "__main__":
-    main()
+        raise ValueError(f"no shipped model is named {', '.join(unknown)}; choose from {', '.join(known)}")
+    for name in names or known:
+        print("wrote", train(name, out))

@@ -14,9 +14,9 @@ from typing import Any
 
 import psutil
 
-from models.training.folder import LOG
-from models.training.processes import Identity, memory_left, n_starved, this_process
-from models.training.status import CUT_SHORT, State, Status, ended_by, read_request, write_status
+from models.runs.folder import LOG
+from models.runs.processes import Identity, memory_left, n_starved, this_process
+from models.runs.status import CUT_SHORT, State, Status, ended_by, read_request, write_status
 
 MAX_LOG_BYTES = 1 << 20
 LOOK_SECONDS = 0.25

@@ -14,9 +14,9 @@ from dataclasses import asdict, dataclass, fields, replace
 from pathlib import Path
 from typing import Any, Literal, get_args
 
-from models.training.disk import read_json, write_json
-from models.training.folder import REQUEST, STATUS
-from models.training.processes import Identity, n_starved
+from models.runs.disk import read_json, write_json
+from models.runs.folder import REQUEST, STATUS
+from models.runs.processes import Identity, n_starved
 
 State = Literal["queued", "running", "paused", "stopping", "finished", "stopped", "failed"]
 Ask = Literal["pause", "stop"]

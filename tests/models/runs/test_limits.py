@@ -8,10 +8,10 @@ from typing import NamedTuple
 
 import pytest
 
-from models.training import limits, slots
-from models.training.limits import JobRefused
-from models.training.processes import this_process
-from models.training.status import Status, write_status
+from models.runs import limits, slots
+from models.runs.limits import JobRefused
+from models.runs.processes import this_process
+from models.runs.status import Status, write_status
 
 
 class Usage(NamedTuple):

@@ -10,13 +10,13 @@ from dataclasses import replace
 from pathlib import Path
 from threading import Thread
 
-from models.training import limits, slots
-from models.training.folder import LOG, REQUEST, RunFolder
-from models.training.processes import Identity, this_process
-from models.training.status import Ask, Status, ended_by, hanging, read_status, write_request, write_status
+from models.runs import limits, slots
+from models.runs.folder import LOG, REQUEST, RunFolder
+from models.runs.processes import Identity, this_process
+from models.runs.status import Ask, Status, ended_by, hanging, read_status, write_request, write_status
 
 ROOT = Path(__file__).parents[2]
-WORKER = [sys.executable, "-m", "models.training.worker"]
+WORKER = [sys.executable, "-m", "models.runs.worker"]
 KILL_SECONDS = 4.5
 """After a request, for a process that does not even cut itself short."""
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from models.runs.limits import JobRefused
+from models.runs.processes import memory_left
+from models.runs.slots import kind_for
 from models.training.config import RunConfig
-from models.training.limits import JobRefused
-from models.training.processes import memory_left
-from models.training.slots import kind_for
 
 _GIB = 1 << 30
 

@@ -8,10 +8,10 @@ import torch
 
 from models import load_model
 from models.data.tasks import generator_of
-from models.training import zoo
+from models.runs import shipping
+from models.runs.folder import RunFolder
+from models.runs.recipes import RECIPES
 from models.training.config import TrainingConfig
-from models.training.folder import RunFolder
-from models.training.recipes import RECIPES
 from models.zoo.cards import CARD, SHIPPED, read_card
 from viz_core.measures import induction_score
 
@@ -30,10 +30,10 @@ def test_a_card_states_what_another_needs_to_judge_and_repeat(name: str):
     card = read_card(SHIPPED / name / CARD)
     training = card["training"]
     assert card["name"] == name and card["task"]["name"] == RECIPES[name].task
-    assert training["command"] == f"python -m models.training.zoo {name}"
+    assert training["command"] == f"python -m models.training zoo {name}"
     assert training["seconds"] > 0 and training["machine"] and training["step"] == training["steps"]
     how = {key: value for key, value in training.items() if key in TrainingConfig().to_dict()}
-    wanted = TrainingConfig(**{**zoo.make_task(RECIPES[name].task).training, **RECIPES[name].training})
+    wanted = TrainingConfig(**{**shipping.make_task(RECIPES[name].task).training, **RECIPES[name].training})
     assert TrainingConfig.from_dict(how) == wanted
     assert card["metrics"]["loss"] >= 0 and len(card["metrics"]) > 1
 
@@ -67,7 +67,7 @@ def test_the_autoencoder_beats_as_many_principal_components_as_it_is_wide():
 
 
 def test_the_shipped_run_shows_an_induction_head_being_born():
-    run = RunFolder(SHIPPED / "induction" / zoo.RUN)
+    run = RunFolder(SHIPPED / "induction" / shipping.RUN)
     tokens, steps = run.probe()["tokens"]["decoder"], run.snapshots()
     patterns = [run.snapshot(step)["decoder.1.self.pattern"].float().numpy() for step in steps]
     scores = [induction_score(pattern, tokens) for pattern in patterns]
@@ -77,8 +77,8 @@ def test_the_shipped_run_shows_an_induction_head_being_born():
 
 
 def test_the_translator_s_recipe_is_its_card_s():
-    card, config = load_model("translator").card, zoo.config_of(RECIPES["translator"])
-    assert card["training"]["command"] == "python -m models.training.zoo translator"
+    card, config = load_model("translator").card, shipping.config_of(RECIPES["translator"])
+    assert card["training"]["command"] == "python -m models.training zoo translator"
     assert {name: config.model.to_dict()[name] for name in card["training"]["model"]} == card["training"][
         "model"
     ]
@@ -91,7 +91,9 @@ def test_the_translator_s_recipe_is_its_card_s():
 def test_every_model_that_ships_has_a_recipe():
     folders = {path.parent.name for path in SHIPPED.glob(f"*/{CARD}")}
     assert folders == set(RECIPES)
-    assert {path.parent.name for path in SHIPPED.glob(f"{zoo.POSITIONS}/*/{CARD}")} == set(zoo.SCHEMES)
+    assert {path.parent.name for path in SHIPPED.glob(f"{shipping.POSITIONS}/*/{CARD}")} == set(
+        shipping.SCHEMES
+    )
 
 
 def test_all_that_ships_fits_in_sixteen_megabytes():
@@ -100,12 +102,12 @@ def test_all_that_ships_fits_in_sixteen_megabytes():
 
 def test_a_recipe_is_trained_and_written_with_its_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     short = {"steps": 4, "batch_size": 4, "held_out": 8, "threads": 1}
-    recipe = zoo.RECIPES["induction"]
-    monkeypatch.setitem(zoo.RECIPES, "induction", zoo.replace(recipe, training=short))
-    zoo.train("induction", tmp_path)
+    recipe = shipping.RECIPES["induction"]
+    monkeypatch.setitem(shipping.RECIPES, "induction", shipping.replace(recipe, training=short))
+    shipping.train("induction", tmp_path)
     lm = load_model(tmp_path / "induction")
     assert lm.card["training"]["steps"] == 4 and lm.card["summary"] == recipe.summary
-    run = RunFolder(tmp_path / "induction" / zoo.RUN)
+    run = RunFolder(tmp_path / "induction" / shipping.RUN)
     assert run.snapshots()[0] == 0 and run.checkpoint() is None
     assert json.loads((run.path / "status.json").read_text())["state"] == "finished"
     kept = sorted(path.name for path in run.path.iterdir())
@@ -113,8 +115,8 @@ def test_a_recipe_is_trained_and_written_with_its_run(tmp_path: Path, monkeypatc
     assert kept == names.split()
 
 
-def test_an_unknown_name_is_refused(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]):
-    monkeypatch.setattr("sys.argv", ["zoo", "parrot"])
-    with pytest.raises(SystemExit):
-        zoo.main()
-    assert "no model is named parrot; choose from translator, induction" in capsys.readouterr().err
+def test_an_unknown_name_is_refused():
+    with pytest.raises(
+        ValueError, match="no shipped model is named parrot; choose from translator, induction"
+    ):
+        shipping.train_all(["parrot"], Path())

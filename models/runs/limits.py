@@ -5,9 +5,9 @@ from __future__ import annotations
 import shutil
 from pathlib import Path
 
-from models.training import slots
-from models.training.folder import RunFolder, list_runs
-from models.training.status import Status, read_status
+from models.runs import slots
+from models.runs.folder import RunFolder, list_runs
+from models.runs.status import Status, read_status
 
 MAX_QUEUED = 8
 MAX_OF_A_SESSION = 2

@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 from filelock import Timeout
 
-from models.training import slots
-from models.training.slots import Slot
-from models.training.status import Status, write_status
+from models.runs import slots
+from models.runs.slots import Slot
+from models.runs.status import Status, write_status
 
 
 @pytest.fixture

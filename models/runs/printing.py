@@ -9,10 +9,10 @@ from types import TracebackType
 from tqdm import tqdm
 
 from models.data.tasks import TASKS
+from models.runs.folder import RunFolder
+from models.runs.status import read_status
 from models.training.config import RunConfig
-from models.training.folder import RunFolder
 from models.training.loop import Record
-from models.training.status import read_status
 
 
 class Bar:

@@ -1,0 +1,175 @@
+"""Trains models on tasks, from the command line.
+
+`run` trains, `resume` goes on, `list` shows all runs, `export` writes one to a folder, `tasks` says what
+there is to learn. `evaluate` scores a translator on held-out sentences; `positions` trains the suite of
+language models that differ only in how they know the order of words; `zoo` trains again all that ships.
+"""
+
+from __future__ import annotations
+
+import argparse
+import shlex
+import sys
+from contextlib import redirect_stderr
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from models.runs.folder import LOG, RunFolder, create_run, find_run, list_runs, runs_root
+
+if TYPE_CHECKING:
+    from models.training.config import RunConfig
+
+
+def run(arguments: argparse.Namespace) -> None:
+    """Makes a run's folder and trains it."""
+    from models.training.devices import choose
+    from models.training.settings import configured
+
+    config = configured(arguments.task, arguments.set)
+    choose(config.training)  # what cannot run here leaves no folder behind
+    _train(create_run(config, name=arguments.name, path=arguments.out), config)
+
+
+def resume(arguments: argparse.Namespace) -> None:
+    """Trains a run on from its last checkpoint."""
+    folder = find_run(arguments.run)
+    _train(folder, folder.config())
+
+
+def _train(folder: RunFolder, config: RunConfig) -> None:
+    """Trains in this process with a bar; Ctrl-C pauses after the step."""
+    from models.runs.printing import Bar
+    from models.runs.worker import train_here
+
+    print(f"run {folder.id} in {folder.path}")
+    with (folder.path / LOG).open("a", encoding="utf-8") as log, Bar(config) as bar, redirect_stderr(log):
+        status = train_here(folder, bar.show)
+    if status.state == "failed":
+        raise ValueError(status.sentence)
+    print(status.sentence)
+    last = next((line for line in reversed(folder.metrics()) if "validation" in line), None)
+    if last:
+        scores = ", ".join(f"{name} {value:.4g}" for name, value in last["validation"].items())
+        print(f"held out at step {last['step']:,}: {scores}")
+    if status.state != "finished":
+        where = folder.id if folder.path.parent == runs_root() else folder.path
+        print(f"{status.state} at step {status.step:,}; go on with: {_command('resume', str(where))}")
+
+
+def show_runs(arguments: argparse.Namespace) -> None:
+    """Prints all runs."""
+    from models.runs.printing import runs_table
+
+    print(runs_table(list_runs()))
+
+
+def show_tasks(arguments: argparse.Namespace) -> None:
+    """Prints all tasks with their options."""
+    from models.runs.printing import tasks_table
+
+    print(tasks_table())
+
+
+def export(arguments: argparse.Namespace) -> None:
+    """Writes a run's model, card and numbers to a folder."""
+    from models.runs.export import export_run
+
+    print("wrote", export_run(find_run(arguments.run), arguments.out, name=arguments.name))
+
+
+def evaluate(arguments: argparse.Namespace) -> None:
+    """Prints the measures of a translator."""
+    from models.training.scoring import score
+
+    print(score(arguments.model, arguments.sentences))
+
+
+def positions(arguments: argparse.Namespace) -> None:
+    """Trains the suite of position schemes."""
+    from models.training.positions import SuiteConfig
+    from models.training.scoring import train_positions
+
+    config = SuiteConfig(text_words=arguments.words, steps=arguments.steps, seed=arguments.seed)
+    train_positions(arguments.schemes, config, arguments.out, _command(*sys.argv[1:]))
+
+
+def zoo(arguments: argparse.Namespace) -> None:
+    """Trains again what ships."""
+    from models.runs.shipping import train_all
+
+    train_all(arguments.names, arguments.out)
+
+
+def _command(*words: str) -> str:
+    return shlex.join(["python", "-m", "models.training", *words])
+
+
+def parser() -> argparse.ArgumentParser:
+    """All commands with their arguments."""
+    top = argparse.ArgumentParser(
+        prog="python -m models.training",
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    commands = top.add_subparsers(required=True, metavar="command")
+    _add_runs(commands)
+    _add_translators(commands)
+    return top
+
+
+def _add_runs(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    training = commands.add_parser("run", help="train a model on a task")
+    training.set_defaults(act=run)
+    training.add_argument("--task", required=True, help="what to learn; `tasks` lists them")
+    training.add_argument(
+        "--set",
+        action="append",
+        default=[],
+        metavar="NAME=VALUE",
+        help="an option of the task, a size of the model or a number of the training, such as n_heads=8",
+    )
+    training.add_argument("--out", type=Path, help="the run's folder; left out, a new one among all runs")
+    training.add_argument("--name", default="", help="what to call the run")
+    going_on = commands.add_parser("resume", help="go on with a run from its last checkpoint")
+    going_on.set_defaults(act=resume)
+    writing = commands.add_parser("export", help="write a run's model, card, metrics and config to a folder")
+    writing.set_defaults(act=export)
+    writing.add_argument("--out", type=Path, required=True, help="the folder to write to")
+    writing.add_argument("--name", default="", help="the model's name; left out, the run's")
+    for command in (going_on, writing):
+        command.add_argument("run", help="the run's id, name or folder")
+    commands.add_parser("list", help="show all runs").set_defaults(act=show_runs)
+    commands.add_parser("tasks", help="show what there is to learn").set_defaults(act=show_tasks)
+
+
+def _add_translators(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    from models.zoo.cards import SHIPPED
+    from models.zoo.suite import SCHEMES
+
+    suite = commands.add_parser("positions", help="train the suite of language models, one a position scheme")
+    suite.set_defaults(act=positions)
+    suite.add_argument("--out", type=Path, required=True, help="folder with a folder for each scheme")
+    suite.add_argument("--schemes", nargs="+", choices=SCHEMES, default=SCHEMES, help="default: all")
+    for name, default in (("words", 2_000_000), ("steps", 1_500), ("seed", 0)):
+        suite.add_argument(f"--{name}", type=int, default=default, help="default %(default)s")
+    shipping = commands.add_parser("zoo", help="train again all that ships, or what is named")
+    shipping.set_defaults(act=zoo)
+    shipping.add_argument("names", nargs="*", metavar="name", help="of shipped models; default: all")
+    shipping.add_argument("--out", type=Path, default=SHIPPED, help="folder with a folder for each model")
+    scoring = commands.add_parser("evaluate", help="score a translator on held-out sentences")
+    scoring.set_defaults(act=evaluate)
+    scoring.add_argument(
+        "model", nargs="?", default="translator", help="name, folder or file; default %(default)s"
+    )
+    scoring.add_argument("--sentences", type=int, default=2_000, help="held out; default %(default)s")
+
+
+def main() -> None:
+    """Runs one command; what is wrong is said in a sentence."""
+    arguments = parser().parse_args()
+    try:
+        arguments.act(arguments)
+    except (ValueError, OSError) as error:
+        sys.exit(f"error: {error}")
+    except KeyboardInterrupt:
+        sys.exit("stopped")
