@@ -85,8 +85,11 @@ def _whole(scheme: str, seed: int) -> Asked:
 
     lm = trained(scheme)
     longest = min(max(TIMES) * lm.trained_length, lm.max_words)
-    key = ("positions", "length", scheme, seed)
-    answer: Asked = cache.cached(cache.results, key, lambda: (ask(lm, held_out(seed), longest), 1_000))
+    answer: Asked = cache.cached(
+        cache.results,
+        ("positions", "length", scheme, seed),
+        lambda: (ask(lm, held_out(seed), longest), 1_000),
+    )
     return answer
 
 

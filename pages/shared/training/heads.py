@@ -64,11 +64,11 @@ def large(rows: Sequence[Sequence[Panel]], title: str) -> Matrix | None:
     return Matrix(**shown, scale="weights", row_axis="query", column_axis="key", picture=True, large=True)
 
 
-def title_of(address: str, head: int) -> str:
+def _title(address: str, head: int, *, several: bool) -> str:
     """What a head is called on a board: L1 H3, and in front the stack where a model has several."""
     match = _ADDRESS.fullmatch(address)
     assert match, address
-    return f"L{match[2]} H{head}"
+    return f"{_PREFIX[_stack(match)] if several else ''}L{match[2]} H{head}"
 
 
 def _thumbnails(
@@ -81,10 +81,9 @@ def _thumbnails(
     side = address.split(".")[0]
     rows = _labels(tokens.get(side), shape[1])
     columns = _labels(tokens.get("encoder" if ".cross." in address else side), shape[2])
-    prefix = _PREFIX[_stack(match)] if (match := _ADDRESS.fullmatch(address)) and len(tokens) > 1 else ""
     return [
         Matrix(
-            title=f"{prefix}{title_of(address, head)}",
+            title=_title(address, head, several=len(tokens) > 1),
             values=stack[0][head] if len(stack) == 1 else np.stack([pattern[head] for pattern in stack]),
             scale="weights",
             rows=rows,
