@@ -92,6 +92,7 @@ def questions() -> tuple[Question, ...]:
     same = torch.equal(films.best(usual["dots"]), films.best(keen["dots"]))
     before, after = (result["pattern"][3].max().item() for result in (usual, keen))
     bored = films.recommend(torch.zeros(1, 3), titles)["pattern"][0]
+    evenly = (bored.max() - bored.min()).item() < 1e-6
     bo, letter = _TASTES[1][0], examples.FILMS["One Last Letter"][0]  # action
     return (
         Question(
@@ -104,7 +105,7 @@ def questions() -> tuple[Question, ...]:
         Question(
             "A viewer has 0 for every feature. Where does attention look?",
             ("nowhere", "at all films alike", "at the first film"),
-            1,
+            0 if not bored.any() else 1 if evenly else 2,
             f"Every dot product is 0, and softmax gives each of {len(bored)} films {bored[0]:.2f}.",
         ),
         Question(

@@ -97,24 +97,25 @@ def questions() -> tuple[Question, ...]:
 
     window = reach.through_layers(masks.sliding_window(10, 3)[0, 0], 5)
     heard = window.heard[:, -1].tolist()  # of the last of 10 words
+    after_two = (heard[0], heard[0] + 2, 2 * heard[0])
     needed = int(window.layers[9, 0])
-    apart = reach.through_layers(masks.memory(12, 3, 0)[0, 0], 5)
+    apart = int(reach.through_layers(masks.memory(12, 3, 0)[0, 0], 5).heard[4, 11])
     joined = reach.furthest_back(reach.through_layers(masks.memory(16, 3, 3)[0, 0], 3).reached)[:, 15]
     steps = {int(step) for step in joined.diff()}
     packed = reach.through_layers(masks.named("packed", "5", 10)[0, 0], 5)
     return (
         Question(
             f"With a causal window of 3, one layer lets a word hear {heard[0]} words. Two layers: …",
-            (str(heard[0]), str(heard[1]), str(2 * heard[0])),
-            1,
+            tuple(map(str, after_two)),
+            after_two.index(heard[1]),
             f"Each layer adds the 2 words before the furthest one: {', '.join(map(str, heard))}. "
             f"The first of ten words takes **{needed}** layers.",
         ),
         Question(
             "Twelve words in segments of 3 without memory. After five layers the last word hears …",
-            (f"its segment: {apart.heard[4, 11]}", "all 12", "15"),
-            0,
-            f"Nobody crosses the border of a segment, so no layer helps: **{apart.heard[4, 11]}** words.",
+            ("its segment: 3", "all 12", "15"),
+            (3, 12, 15).index(apart),
+            f"Nobody crosses the border of a segment, so no layer helps: **{apart}** words.",
         ),
         Question(
             "With a memory of one segment (3 words), each further layer reaches back …",

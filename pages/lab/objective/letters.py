@@ -123,13 +123,19 @@ def questions() -> tuple[Question, ...]:
     first, later = costs[begins].mean(), costs[~begins].mean()
     random = bits.surprise(lm, RANDOM).bits_per_letter
     guess = math.log2(read.n_choices)
+    words = read.bits_per_word  # the same text and surprise, told by letter and by word
+    told = (
+        (read.perplexity, 2**words),
+        (read.bits_per_letter, words * read.n_words / len(read.letters)),
+        (read.nats.mean().item(), words * math.log(2)),
+    )
     return (
         Question(
             "Two models, one reads letters, one words. Which of their numbers can be compared?",
             ("Perplexity", "Bits per character", "Nats per token"),
-            1,
+            int(np.argmin([abs(math.log(by_letter / by_word)) for by_letter, by_word in told])),
             f"Of one text and one model: perplexity {read.perplexity:.1f} per letter and "
-            f"{2**read.bits_per_word:,.0f} per word. The bits of the whole text, {read.bits_per_letter:.2f} "
+            f"{2**words:,.0f} per word. The bits of the whole text, {read.bits_per_letter:.2f} "
             "per character, do not depend on the pieces.",
         ),
         Question(

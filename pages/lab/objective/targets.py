@@ -147,8 +147,14 @@ def questions() -> tuple[Question, ...]:
     starts = [training.untrained_loss(seed) for seed in range(8)]
     mean = sum(starts) / len(starts)
     wanted = entropy.targets(toy.TARGETS, n, 0.1)
-    floor = entropy.terms(wanted, wanted).cross.sum(dim=-1).mean().item()
     best = wanted.max().item()
+    chances = (0.9, best, 1.0)  # of the right word; the others share the rest
+    losses = [
+        entropy.terms(wanted, entropy.targets(toy.TARGETS, n, (1 - p) * n / (n - 1))).cross.sum(dim=-1).mean()
+        for p in chances
+    ]
+    floor = min(losses).item()
+    offered = (entropy.terms(wanted, wanted).entropy.sum(dim=-1).mean().item(), 0.0, -math.log(best))
     return (
         Question(
             f"A guess of 1/6 for each of six words has loss ln 6 = {math.log(n):.2f}. The untrained model?",
@@ -159,15 +165,15 @@ def questions() -> tuple[Question, ...]:
         ),
         Question(
             "With ε = 0.1, what probability does the best possible model give the right word?",
-            ("0.90", f"{best:.2f}", "1.00"),
-            1,
+            tuple(f"{chance:.2f}" for chance in chances),
+            int(np.argmin(losses)),
             f"Its share of the target: 1 − ε + ε/6 = {best:.4f}. KL is 0 there, so no distribution does "
             "better, and being surer costs.",
         ),
         Question(
             "And which loss does that best model have?",
-            (f"{floor:.2f} nats", "0 nats", f"{-math.log(best):.2f} nats"),
-            0,
+            (f"{offered[0]:.2f} nats", "0 nats", f"{offered[2]:.2f} nats"),
+            int(np.argmin([abs(each - floor) for each in offered])),
             f"H(y) = {floor:.4f} nats: the words with ε/6 each must be paid for too, at −ln(0.1/6) = "
             f"{-math.log(0.1 / n):.2f} nats each time.",
         ),

@@ -147,6 +147,7 @@ def questions() -> tuple[Question, ...]:
     small, one, ten, hundred = (int((spread.DEVIATIONS - d).abs().argmin()) for d in (0.01, 1, 10, 100))
     largest, gradient = result.original.largest, result.original.gradient
     best = int(gradient.argmax())
+    shifted = spread.change_by_shift(result.logits, 5)
     places = [gradient[small].item(), gradient[best].item(), gradient[hundred].item()]
     return (
         Question(
@@ -159,8 +160,8 @@ def questions() -> tuple[Question, ...]:
         Question(
             "5 is added to every logit. What happens to the weights?",
             ("All of them grow", "The largest grows", "Nothing"),
-            2,
-            f"No weight changes by more than {short(spread.change_by_shift(result.logits, 5))}, the rounding "
+            2 if shifted < 1e-12 else 1,
+            f"No weight changes by more than {short(shifted)}, the rounding "
             "of 64-bit numbers: above and below the line, a factor of e⁵ cancels.",
         ),
         Question(

@@ -122,9 +122,14 @@ def test_equal_films_are_all_recommended():
     assert "Ana should watch **Space Chase or One Last Letter or" in board.notice
 
 
-@pytest.mark.parametrize("part", [steps, worked, order, films])
-def test_each_part_asks_three_questions_whose_answers_are_among_the_options(part):
-    questions = part.questions()
-    assert len(questions) == 3
-    for question in questions:
-        assert 0 <= question.right < len(question.options)
+@pytest.mark.parametrize(
+    ("part", "answers"),
+    [
+        (steps, ["64", "the same to all", "look at it more"]),
+        (worked, ["grows", "stays the same", "less than a millionth"]),
+        (order, ["it stays the same", "it changes", "not at all"]),
+        (films, ["same films, weights less even", "at all films alike", "something positive"]),
+    ],
+)
+def test_the_right_answers(part, answers):
+    assert [question.options[question.right] for question in part.questions()] == answers
