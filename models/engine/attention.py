@@ -48,10 +48,12 @@ class MultiHeadAttention(nn.Module):
         """
         q = self._split(self.q_proj(query_input))  # [batch, head, query, d_head]
         k, v = self._keys_and_values(key_value_input, positions, cache)  # [batch, head, key, d_head]
-        bias = None
         if positions is not None:
             q = positions.rotate(q)
-            bias = positions.bias(q, k, self.scale)  # [batch or 1, head, query, key]
+        q, k, v = record(trace, "q", q), record(trace, "k", k), record(trace, "v", v)
+        bias = None if positions is None else positions.bias(q, k, self.scale)
+        if bias is not None:
+            bias = record(trace, "bias", bias)  # [batch or 1, head, query, key]
         if mask is not None:
             masks.check(mask, (q.shape[0], q.shape[1], q.shape[2], k.shape[2]))
         if trace is None:
@@ -59,8 +61,7 @@ class MultiHeadAttention(nn.Module):
         else:
             z = self._traced(q, k, v, mask, causal, bias, trace)
         out = self.out_proj(z.transpose(1, 2).flatten(2))  # [batch, query, head * d_head] -> d_model
-        record(trace, "out", out)
-        return out
+        return record(trace, "out", out)
 
     def _split(self, x: Float[Tensor, "batch position width"]) -> Float[Tensor, "batch head position d_head"]:
         return x.view(*x.shape[:2], self.n_heads, -1).transpose(1, 2)
@@ -102,24 +103,20 @@ class MultiHeadAttention(nn.Module):
         bias: Tensor | None,
         trace: Scope,
     ) -> Tensor:
-        record(trace, "q", q)
-        record(trace, "k", k)
-        record(trace, "v", v)
         scores = (q * self.scale) @ k.mT  # [batch, head, query, key]
         if bias is not None:
-            record(trace, "bias", bias)
             scores += bias
         mask = _with_causal(mask, causal, q, k)
         if mask is not None:
             # Adding one matrix to all heads is several times faster than filling each head's.
             forbidden = torch.zeros(mask.shape, dtype=q.dtype, device=q.device)
             scores += forbidden.masked_fill_(~mask, -torch.inf)
-        record(trace, "scores", scores)
-        pattern = _softmax(scores, mask)
-        record(trace, "pattern", pattern)
+        computed, scores = scores, record(trace, "scores", scores)
+        if scores is not computed:  # an edit decides anew which keys are open
+            mask = scores != -torch.inf
+        pattern = record(trace, "pattern", _softmax(scores, mask))
         z = F.dropout(pattern, self.dropout, self.training) @ v  # [batch, head, query, d_head]
-        record(trace, "z", z)
-        return z
+        return record(trace, "z", z)
 
 
 def _with_causal(mask: Tensor | None, causal: bool, q: Tensor, k: Tensor) -> Tensor | None:

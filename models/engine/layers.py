@@ -35,13 +35,9 @@ class FeedForward(nn.Module):
 
     def forward(self, x: Stream, *, trace: Scope | None = None) -> Stream:
         """d_model -> d_ff -> d_model."""
-        pre = self.linear_in(x)
-        record(trace, "pre", pre)
-        post = self.activation(pre)
-        record(trace, "post", post)
-        out = self.linear_out(self.dropout(post))
-        record(trace, "out", out)
-        return out
+        pre = record(trace, "pre", self.linear_in(x))
+        post = record(trace, "post", self.activation(pre))
+        return record(trace, "out", self.linear_out(self.dropout(post)))
 
 
 class Layer(nn.Module):
@@ -77,26 +73,23 @@ class Layer(nn.Module):
     ) -> Stream:
         """One layer further; masks, positions as in `MultiHeadAttention`, caches for self and cross."""
         self_cache, cross_cache = caches
-        record(trace, "resid_pre", x)
+        x = record(trace, "resid_pre", x)
         h = self._before(x, self.self_norm)
         scope = within(trace, "self")
         out = self.self_attention(
             h, h, mask, causal=causal, positions=positions, trace=scope, cache=self_cache
         )
-        x = self._after(x, out, self.self_norm)
-        record(trace, "resid_self", x)
+        x = record(trace, "resid_self", self._after(x, out, self.self_norm))
         if self.cross_attention is not None and self.cross_norm is not None:
             h = self._before(x, self.cross_norm)
             out = self.cross_attention(
                 h, memory, memory_mask, trace=within(trace, "cross"), cache=cross_cache
             )
-            x = self._after(x, out, self.cross_norm)
-            record(trace, "resid_cross", x)
+            x = record(trace, "resid_cross", self._after(x, out, self.cross_norm))
         if self.feed_forward is not None and self.ff_norm is not None:
             out = self.feed_forward(self._before(x, self.ff_norm), trace=within(trace, "ff"))
             x = self._after(x, out, self.ff_norm)
-        record(trace, "resid_post", x)
-        return x
+        return record(trace, "resid_post", x)
 
     def _before(self, x: Stream, norm: nn.Module) -> Stream:
         return norm(x) if self.pre_norm else x
@@ -131,7 +124,7 @@ class Stack(nn.Module):
         cache: DecoderCache | None = None,
     ) -> Stream:
         """Embeddings, the first at position `start`, through all layers."""
-        record(trace, "embed", embeddings)
+        embeddings = record(trace, "embed", embeddings)
         x = self.dropout(self.positions(embeddings, start))
         for i, layer in enumerate(self.layers):
             caches = (None, None) if cache is None else cache.layers[i]
@@ -143,13 +136,11 @@ class Stack(nn.Module):
                 trace=scope,
                 caches=caches,
             )
-            if self.recompute and self.training:
+            if self.recompute and self.training and trace is None:  # a trace records each value once
                 x = checkpoint(run, x, mask, memory, memory_mask, use_reentrant=False)
             else:
                 x = run(x, mask, memory, memory_mask)
-        out = self.norm(x)
-        record(trace, "norm", out)
-        return out
+        return record(trace, "norm", self.norm(x))
 
 
 def layer_norm(config: ModelConfig) -> nn.Module:

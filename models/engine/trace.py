@@ -68,7 +68,7 @@ GLOSSARY: tuple[Entry, ...] = (
     ),
     Entry("logits", "[query, vocab]", "one score per word of the output vocabulary (pooled: one row)"),
 )
-"""All that a trace can hold, in the order it is computed; only an encoder-decoder's decoder has cross."""
+"""All that a trace can hold or edit, as it is computed; only an encoder-decoder's decoder has cross."""
 
 
 def addresses(config: ModelConfig) -> list[str]:
@@ -92,27 +92,46 @@ class Trace:
     `reduce(address, tensor)` is called as each is computed; what it returns is kept, None keeps nothing, so
     that a large model's matrices need exist only one at a time. Left out, the tensors themselves are kept.
     `tokens` is for the labels of whoever knows them: a list of str for "encoder", for "decoder".
+
+    `edit(address, tensor)` changes the pass itself: it is called where the value is computed, with the value
+    as the trace holds it, and what follows is computed from the tensor that it returns, which `reduce` and
+    the trace then see as well. It returns the very tensor that it was given to leave a value alone, and
+    otherwise a new one of the same shape, type and device. Gradients flow through both. Zero head 2:
+
+        Trace(edit=lambda address, x: x * keep if address == "encoder.1.self.z" else x)  # keep: [head, 1, 1]
     """
 
-    def __init__(self, reduce: Callable[[str, Tensor], Any | None] | None = None) -> None:
+    def __init__(
+        self,
+        reduce: Callable[[str, Tensor], Any | None] | None = None,
+        *,
+        edit: Callable[[str, Tensor], Tensor] | None = None,
+    ) -> None:
         self.tokens: dict[str, list[str]] = {}
         self._reduce = reduce
+        self._edit = edit
         self._values: dict[str, Any] = {}
 
     @staticmethod
     def glossary() -> tuple[Entry, ...]:
-        """All (address, shape in words, meaning)."""
+        """All (address, shape in words, meaning): what can be watched, and edited."""
         return GLOSSARY
 
-    def record(self, address: str, tensor: Tensor) -> None:
-        """Keeps a tensor [1, ...] under its address. Raises ValueError when the address is taken."""
+    def record(self, address: str, tensor: Tensor) -> Tensor:
+        """Keeps a tensor [1, ...] under its address and returns it, edited where the trace has an `edit`.
+
+        Raises ValueError when the address is taken, and when the edit gives what cannot take the place.
+        """
         if address in self._values:
             raise ValueError(f"{address} is recorded already; give each prompt its own Trace()")
+        if self._edit is not None:
+            tensor = _edited(self._edit, address, tensor)
         value: Any = tensor.detach()[0]
         if self._reduce is not None:
             value = self._reduce(address, value)
         if value is not None:
             self._values[address] = value
+        return tensor
 
     def __getitem__(self, address: str) -> Any:
         """What was kept there. Raises KeyError naming near addresses."""
@@ -147,13 +166,47 @@ def within(scope: Trace | Scope | None, name: str) -> Scope | None:
     return Scope(scope, name) if isinstance(scope, Trace) else Scope(scope.trace, f"{scope.prefix}.{name}")
 
 
-def record(scope: Scope | None, name: str, tensor: Tensor) -> None:
-    """Records a tensor [1, ...] under the scope's prefix; does nothing when nothing is traced."""
-    if scope is not None:
-        scope.trace.record(f"{scope.prefix}.{name}", tensor)
+def record(scope: Scope | None, name: str, tensor: Tensor) -> Tensor:
+    """Records a tensor [1, ...] under the scope's prefix, when something is traced.
+
+    Returns what the caller goes on with: the tensor itself, unless the trace edits it.
+    """
+    return tensor if scope is None else scope.trace.record(f"{scope.prefix}.{name}", tensor)
 
 
 def check_one_prompt(trace: Trace | None, batch: int) -> None:
     """Raises ValueError when more than one prompt is to be traced."""
     if trace is not None and batch != 1:
         raise ValueError(f"batch={batch}, but a trace holds one prompt; trace tokens[i : i + 1], row by row")
+
+
+def _edited(edit: Callable[[str, Tensor], Tensor], address: str, tensor: Tensor) -> Tensor:
+    """What `edit` makes of a tensor [1, ...]: the same object where it leaves it alone."""
+    before = tensor[0]
+    version = _version(before)
+    after = edit(address, before)
+    if _version(before) != version:
+        # Values share memory (`norm` with the last `resid_post`): others would change that stand already.
+        raise ValueError(
+            f"edit changed {address} in place, which may change what came before it; "
+            "return a new tensor, e.g. change tensor.clone()"
+        )
+    if after is before:
+        return tensor
+    if not isinstance(after, Tensor):
+        raise ValueError(f"edit gave {type(after).__name__} for {address}; return a tensor, or the given one")
+    if _described(after) != _described(before):
+        raise ValueError(
+            f"edit gave {_described(after)} for {address}, which is {_described(before)}; "
+            "return a tensor of the same shape, type and device"
+        )
+    return after[None]
+
+
+def _version(tensor: Tensor) -> int:
+    """How often a tensor was changed in place; PyTorch does not count that in its inference mode."""
+    return 0 if tensor.is_inference() else tensor._version
+
+
+def _described(tensor: Tensor) -> str:
+    return f"{str(tensor.dtype).removeprefix('torch.')} {list(tensor.shape)} on {tensor.device}"

@@ -150,9 +150,7 @@ class Transformer(nn.Module):
 
     def _logits(self, x: Float[Tensor, "batch _ d_model"], trace: Trace | None) -> Logits:
         logits = self.unembed(x)
-        if trace is not None:
-            trace.record("logits", logits)
-        return logits
+        return logits if trace is None else trace.record("logits", logits)
 
     def _pooled(self, x: Stream, tokens: Tokens | Vectors) -> Float[Tensor, "batch _ d_model"]:
         """The vectors that the output layer reads: all, the first, or the mean over what is no padding."""
