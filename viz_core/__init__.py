@@ -1,7 +1,6 @@
 """Figures of attention: arrays in, plotly figures out. Works in a notebook; knows no model and no page."""
 
 from viz_core import measures, theme
-from viz_core.board_figures import board_figure
 from viz_core.boards import (
     Bars,
     Board,
@@ -17,6 +16,7 @@ from viz_core.boards import (
     Scrub,
     Sign,
     Table,
+    board_figure,
 )
 from viz_core.computation import computation_figure
 from viz_core.curves import top_tokens

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import fields, is_dataclass
 from typing import Any
 
 import numpy as np
 
 from pages.shared.takeaway import cells
-from viz_core.board_figures.sheet import at_frame
-from viz_core.boards import Bars, Board, Curves, Diagram, Facts, Layers, Matrix, Panel, Plane, Sign, Table
+from viz_core.boards import Board, Panel
 
 MOST_ROWS = 200_000
 _HEAD = ("panel", "row_position", "row", "column_position", "column", "x", "value", "low", "high", "text")
@@ -24,7 +23,7 @@ Row = tuple[Any, ...]
 def table(board: Board, frame: int) -> str:
     """All numbers of one frame as CSV, one a line; of curves with x, and the bounds of their bands.
 
-    Words go through `handout.cells`; numbers stand as they are, with all their digits.
+    Words go through `takeaway.cells`; numbers stand as they are, with all their digits.
     ValueError if there are more than 200,000.
     """
     out = io.StringIO()
@@ -52,7 +51,7 @@ def archive(board: Board) -> bytes:
 
 def _panels(board: Board) -> Iterator[tuple[int, Panel]]:
     """The panels that hold numbers, counted from 1."""
-    panels = [panel for row in board.rows for panel in row if not isinstance(panel, Sign | Diagram)]
+    panels = [panel for row in board.rows for panel in row if panel.holds_numbers]
     return enumerate(panels, start=1)
 
 
@@ -76,36 +75,5 @@ def _rows(board: Board, frame: int) -> Iterator[Row]:
         yield "scrub", None, board.scrub.label, None, None, None, board.scrub.values[frame], None, None
     for number, panel in _panels(board):
         name = f"{number} {getattr(panel, 'title', '')}".strip()
-        for row in _rows_of(panel, frame):
+        for row in panel.numbers(frame):
             yield name, *row
-
-
-def _rows_of(panel: Panel, frame: int) -> Iterator[Row]:
-    match panel:
-        case Matrix():
-            yield from _grid(at_frame(panel.values, frame, 2), panel.rows, panel.columns)
-        case Bars():
-            yield from _grid(at_frame(panel.values, frame, 1)[None], (), panel.labels)
-        case Plane():
-            yield from _grid(at_frame(panel.vectors, frame, 2), panel.names, ("x", "y"))
-        case Layers():
-            yield from _grid(at_frame(panel.lit, frame, 2), (), panel.tokens)
-        case Curves():
-            for at, line in enumerate(panel.lines):
-                bounds = (line.y, line.low, line.high)
-                y, low, high = (len(panel.x) * [None] if b is None else at_frame(b, frame, 1) for b in bounds)
-                for x, *numbers in zip(panel.x, y, low, high, strict=True):
-                    yield at, line.name, None, None, x, *numbers
-        case Table():
-            for at, row in enumerate(panel.rows):
-                for column, text in enumerate(row):
-                    yield at, row[0], column, panel.columns[column], None, None, None, None, text
-        case Facts():
-            for at, fact in enumerate(panel.facts):
-                if isinstance(fact.values, np.ndarray):
-                    yield at, fact.label, None, fact.unit, None, at_frame(fact.values, frame, 0), None, None
-
-
-def _grid(values: np.ndarray, rows: Sequence[str], columns: Sequence[str]) -> Iterator[Row]:
-    for (i, j), value in np.ndenumerate(values.astype(int) if values.dtype == bool else values):
-        yield i, rows[i] if rows else None, j, columns[j] if columns else None, None, value, None, None

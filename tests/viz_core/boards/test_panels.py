@@ -18,7 +18,6 @@ from viz_core.boards import (
     Scrub,
     Sign,
     Table,
-    has_frames,
 )
 
 SCRUB = Scrub(field="t", label="temperature", values=np.array([0.5, 1.0, 2.0]))
@@ -130,7 +129,7 @@ def test_every_array_has_a_frame_for_each_value_of_the_scrub(panel, name):
         Board(rows=[[panel]], notice="", scrub=SCRUB)
     with pytest.raises(ValueError, match=f"{name} has 2 frames, the scrub 0"):
         Board(rows=[[panel]], notice="")
-    assert has_frames(panel)
+    assert panel.has_frames
 
 
 def test_a_notice_for_each_frame_or_one_for_all():
@@ -149,5 +148,5 @@ def test_what_no_frame_changes_has_no_frames():
         Table(columns=["model"], rows=[["base"]], marked=np.ones(1, bool)),
         Sign(text="="),
     ]
-    assert not any(has_frames(panel) for panel in still)
+    assert not any(panel.has_frames for panel in still)
     Board(rows=[still], notice="", scrub=SCRUB)

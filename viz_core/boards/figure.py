@@ -11,29 +11,17 @@ import plotly.graph_objects as go
 
 from viz_core import _axes, theme
 from viz_core._checks import check_index
-from viz_core.board_figures import charts, matrices, structure, words
-from viz_core.board_figures.sheet import WIDTH, Drawing, Place, Room, Trace
-from viz_core.boards import (
-    Bars,
-    Board,
-    Curves,
-    Diagram,
-    Facts,
-    Layers,
-    Matrix,
-    Panel,
-    Plane,
-    Scrub,
-    Sign,
-    Table,
-    has_frames,
-)
+from viz_core.boards import notice as words
+from viz_core.boards.board import Board, Scrub
+from viz_core.boards.panel import Panel
+from viz_core.boards.sheet import WIDTH, Drawing, Place, Room, Trace
 from viz_core.labels import escape
 
 FRAME_BYTES = 4 << 20
 _GAP, _ROW_GAP = 30, 26
 _MARGIN, _TITLE, _SLIDER = 24, 40, 90
 _SCRUB_LINE = 26
+_WIDEST, _NARROWEST = 54, 24  # cells with numbers in them
 _MOVING = (
     "x",
     "y",
@@ -88,7 +76,7 @@ class _Sheet:
             left = 0.0
             for panel, room in line:
                 # Bodies begin at one height; a sign stands in their middle.
-                down = (tallest - room.height) / 2 if isinstance(panel, Sign) else 0.0
+                down = (tallest - room.height) / 2 if panel.in_the_middle else 0.0
                 corner = {"left": left + room.left, "top": top + down}
                 found.append((panel, {**corner, "width": room.width, "height": room.height}))
                 left += room.across + _GAP
@@ -111,10 +99,10 @@ class _Sheet:
 
     def _part(self, panel: Panel, place: Place, frame: int) -> Drawing:
         """The panel's drawing; a panel that no frame changes is drawn once."""
-        if has_frames(panel):
-            return _draw(panel, place, frame)
+        if panel.has_frames:
+            return panel.draw(place, frame)
         if place.number not in self._still:
-            self._still[place.number] = _draw(panel, place, frame)
+            self._still[place.number] = panel.draw(place, frame)
         return self._still[place.number]
 
     def layout(self) -> dict[str, Any]:
@@ -149,11 +137,13 @@ class _Sheet:
 
 def _lines(row: Sequence[Panel]) -> list[list[tuple[Panel, Room]]]:
     """A row's panels with the room they need, in as many lines as it takes."""
-    others = [_room(panel, 0).across for panel in row]
-    cell = matrices.cell_width(row, sum(others) + _GAP * (len(row) - 1))
+    others = [panel.room(0).across for panel in row]
+    taken = sum(others) + _GAP * (len(row) - 1)
+    n_cells = sum(panel.n_cells for panel in row)
+    cell = int(max(_NARROWEST, min(_WIDEST, (WIDTH - taken) / max(1, n_cells))))
     lines: list[list[tuple[Panel, Room]]] = [[]]
     for panel in row:
-        room = _room(panel, cell)
+        room = panel.room(cell)
         if lines[-1] and _across([*(room for _, room in lines[-1]), room]) > WIDTH:
             lines.append([])
         lines[-1].append((panel, room))
@@ -172,50 +162,6 @@ def _stretched(line: list[tuple[Panel, Room]], width: int | float) -> list[tuple
         (panel, replace(room, width=min(room.stretch, room.width + free)) if room.stretch else room)
         for panel, room in line
     ]
-
-
-def _room(panel: Panel, cell: int) -> Room:
-    match panel:
-        case Matrix():
-            return matrices.room(panel, cell)
-        case Curves():
-            return charts.curves_room(panel)
-        case Bars():
-            return charts.bars_room(panel)
-        case Plane():
-            return charts.plane_room(panel)
-        case Layers():
-            return structure.layers_room(panel)
-        case Diagram():
-            return structure.diagram_room(panel)
-        case Table():
-            return words.table_room(panel)
-        case Facts():
-            return words.facts_room(panel)
-        case Sign():
-            return words.sign_room(panel)
-
-
-def _draw(panel: Panel, place: Place, frame: int) -> Drawing:
-    match panel:
-        case Matrix():
-            return matrices.draw(panel, place, frame)
-        case Curves():
-            return charts.draw_curves(panel, place, frame)
-        case Bars():
-            return charts.draw_bars(panel, place, frame)
-        case Plane():
-            return charts.draw_plane(panel, place, frame)
-        case Layers():
-            return structure.draw_layers(panel, place, frame)
-        case Diagram():
-            return structure.draw_diagram(panel, place, frame)
-        case Table():
-            return words.draw_table(panel, place, frame)
-        case Facts():
-            return words.draw_facts(panel, place, frame)
-        case Sign():
-            return words.draw_sign(panel, place)
 
 
 def _add_frames(fig: go.Figure, sheet: _Sheet, scrub: Scrub, frame: int) -> None:

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
 from viz_core import _axes, theme
-from viz_core.boards import Colour
 from viz_core.labels import escape, visible
 
 WIDTH = 1080  # what panels of a row share, as on a screen
@@ -17,6 +16,11 @@ CAPTION = 26
 Pair = tuple[int | float, int | float]
 Trace = dict[str, Any]  # as plotly takes it: checked once in the figure, not again in each of its frames
 SMALL, MEDIUM = 12, 14  # sizes of type
+Role = Literal["query", "key", "value"]
+Colour = Role | Literal["accent", "muted"] | int
+"""A role's colour, one of the theme's, or the colour of a head by its number."""
+
+CHART = {"width": 300, "stretch": 560, "height": 240, "left": 66, "below": 54, "right": 14}  # its Room
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -152,3 +156,8 @@ def written(value: int | float, digits: int) -> str:
 def brief(value: int | float, digits: int) -> str:
     """A number where there is little room: without the power of ten of a tiny one."""
     return "≈0" if value != 0 and abs(value) < 0.5 * 10**-digits else written(value, digits)
+
+
+def axis_title(text: str) -> dict[str, Any]:
+    """The name of an axis with numbers."""
+    return {"text": word(text, 80), "font": {"size": SMALL + 1}, "standoff": 6}

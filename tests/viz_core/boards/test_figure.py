@@ -23,7 +23,7 @@ from viz_core import (
     board_figure,
     theme,
 )
-from viz_core import board_figures as module
+from viz_core.boards import figure as module
 
 SCRUB = Scrub(field="t", label="temperature", values=np.array([0.5, 1.0, 2.0]))
 MASKED = np.array([[1.5, -np.inf], [-3.0, 0.001]])

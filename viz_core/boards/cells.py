@@ -5,15 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from itertools import groupby
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from viz_core import _axes, theme
-from viz_core.board_figures.sheet import (
+from viz_core.boards.sheet import (
     CAPTION,
     SMALL,
-    WIDTH,
     Drawing,
     Place,
     Room,
@@ -26,19 +25,14 @@ from viz_core.board_figures.sheet import (
     word,
     written,
 )
-from viz_core.boards import Matrix, Panel
+
+if TYPE_CHECKING:
+    from viz_core.boards.panels.matrix import Matrix
 
 _MOST_ROWS, _MOST_COLUMNS = 24, 26
-_WIDEST, _NARROWEST = 54, 24  # cells with numbers in them
 _AXIS = 22
 _BAR = 80
 _THUMBNAIL = 110
-
-
-def cell_width(row: Sequence[Panel], taken: int | float) -> int:
-    """Pixels of a cell, the same for all small matrices of a row whose other panels take `taken`."""
-    columns = sum(panel.values.shape[-1] for panel in row if isinstance(panel, Matrix) and _is_small(panel))
-    return int(max(_NARROWEST, min(_WIDEST, (WIDTH - taken) / max(1, columns))))
 
 
 def room(panel: Matrix, cell: int) -> Room:
@@ -49,7 +43,7 @@ def room(panel: Matrix, cell: int) -> Room:
     names = room_for([word(name) for name in panel.rows])
     left = names + 8 + (_AXIS if panel.row_axis else 0)
     above = CAPTION * bool(panel.title) + _above(panel, cell)
-    if _is_small(panel):
+    if is_table(panel):
         return Room(
             width=n_columns * cell, height=n_rows * _height(cell), left=left, above=above, below=8, right=4
         )
@@ -75,7 +69,8 @@ def draw(panel: Matrix, place: Place, frame: int) -> Drawing:
     return drawing
 
 
-def _is_small(panel: Matrix) -> bool:
+def is_table(panel: Matrix) -> bool:
+    """Whether the matrix is small enough to show its numbers."""
     n_rows, n_columns = panel.values.shape[-2:]
     return not panel.picture and not panel.small and n_rows <= _MOST_ROWS and n_columns <= _MOST_COLUMNS
 
@@ -106,10 +101,10 @@ def _font(panel: Matrix, cell: int | float) -> int | float:
 
 def _texts(values: np.ndarray, panel: Matrix, cell: int | float) -> np.ndarray | None:
     """The number or word in each cell, or None where they do not fit."""
-    if panel.scale == "mask" and _is_small(panel):
+    if panel.scale == "mask" and is_table(panel):
         off, on = panel.words or (("", "") if panel.edit else ("0", "1"))
         return np.where(values != 0, word(on), word(off))
-    if not _is_small(panel) or _font(panel, cell) < 9:
+    if not is_table(panel) or _font(panel, cell) < 9:
         return None
     if panel.texts:
         longest = max(1, int(cell / (0.62 * SMALL)))
@@ -122,7 +117,7 @@ def _cells(
     values: np.ndarray, blank: np.ndarray, texts: np.ndarray | None, panel: Matrix, place: Place
 ) -> Trace:
     reach = 1.0 if panel.scale in ("weights", "mask") else reach_of(panel.values, panel.reach)
-    has_bar = not _is_small(panel) and not panel.small
+    has_bar = not is_table(panel) and not panel.small
     scale: theme.ColourScale
     if panel.scale == "plain":
         faint = theme.with_alpha(place.palette["muted"], 0.08)
@@ -165,7 +160,7 @@ def _blank_cells(
 
 def _look(texts: np.ndarray | None, mine: np.ndarray, panel: Matrix, place: Place) -> dict[str, Any]:
     """What both kinds of cells have in common; each writes into its own."""
-    gap = 2 if _is_small(panel) else 0
+    gap = 2 if is_table(panel) else 0
     look = {"xgap": gap, "ygap": gap, "hoverongaps": False, **place.on}
     if texts is None:
         return look

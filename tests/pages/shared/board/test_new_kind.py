@@ -1,0 +1,47 @@
+"""A kind of panel is one class: a board draws it and asks it for its numbers, without a list of the kinds."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from pages.shared.board import numbers, pack
+from viz_core import Board, Scrub, board_figure
+from viz_core.boards import Panel
+from viz_core.boards.panel import Framed, NumberRow
+from viz_core.boards.sheet import Drawing, Place, Room
+
+
+@dataclass(frozen=True, kw_only=True)
+class Gauge(Panel):
+    """One number, written large."""
+
+    reading: np.ndarray  # [*frame]
+
+    def framed(self) -> list[Framed]:
+        return [("reading", self.reading, 0)]
+
+    def room(self, cell: int) -> Room:
+        return Room(width=100, height=50)
+
+    def draw(self, place: Place, frame: int) -> Drawing:
+        return Drawing(notes=[place.note(f"{self.reading[frame]:g} bar", 0, 0)])
+
+    def numbers(self, frame: int) -> Iterator[NumberRow]:
+        yield 0, "pressure", None, None, None, self.reading[frame]
+
+
+BOARD = Board(
+    rows=[[Gauge(reading=np.array([1.5, 2.5]))]],
+    notice="",
+    scrub=Scrub(field="t", label="time", values=np.array([0.0, 1.0])),
+)
+
+
+def test_a_new_kind_is_drawn_taken_away_and_sent() -> None:
+    figure = board_figure(BOARD, frames=True)
+    assert [frame.layout.annotations[-1].text for frame in figure.frames] == ["1.5 bar", "2.5 bar"]
+    assert "1,0,pressure,,,,2.5,,," in numbers.table(BOARD, 1)
+    described, arrays = pack.pack_board(BOARD)
+    assert described["rows"][0][0]["kind"] == "Gauge"
+    assert np.frombuffer(arrays, np.float32).tolist()[2:] == [0, 1]

@@ -1,0 +1,144 @@
+"""Boxes and arrows of a computation."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+
+from viz_core import theme
+from viz_core._axes import text_width
+from viz_core._checks import check_frames, check_length
+from viz_core.boards.panel import Framed, Panel
+from viz_core.boards.sheet import CAPTION, MEDIUM, SMALL, Colour, Drawing, Pair, Place, Room, at_frame, word
+
+_BOX, _NOTED_BOX, _BOX_STEP = 34, 46, 58  # height of a box, of one with a note, and from row to row
+_ARROW = 40
+_OPACITY = (0.0, 0.38, 1.0, 1.0)  # of a diagram's levels
+
+
+@dataclass(frozen=True, kw_only=True)
+class Node:
+    """A box of a diagram, at a column (left to right) and a row (top to bottom); halves are allowed.
+
+    note: a second, smaller line under the label. frame: where pressing the box moves the board's scrub.
+    """
+
+    id: str
+    label: str
+    column: int | float
+    row: int | float
+    colour: Colour | None = None
+    changed: bool = False
+    note: str = ""
+    frame: int | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Diagram(Panel):
+    """Boxes and arrows; what changed against the step before is marked. edges: (from id, to id).
+
+    levels: [*frame, node], how far a box stands out: 0 not there yet, 1 faint, 2 plain, 3 lit; an edge is as
+    its lower end. row_height: pixels from row to row.
+    """
+
+    nodes: Sequence[Node]
+    edges: Sequence[tuple[str, str]]
+    title: str = ""
+    levels: np.ndarray | None = None
+    row_height: int = 56
+
+    holds_numbers: ClassVar[bool] = False
+
+    def __post_init__(self) -> None:
+        known = [node.id for node in self.nodes]
+        for edge in self.edges:
+            for end in edge:
+                if end not in known:
+                    raise ValueError(f"edge {edge} ends at {end!r}, which is no node; name one of {known}")
+        if len(set(known)) < len(known):
+            raise ValueError(f"nodes {known} have an id twice; give each its own")
+        if self.levels is not None:
+            check_frames("levels", self.levels, "node")
+            check_length("levels", range(self.levels.shape[-1]), len(self.nodes), needed=True)
+        if self.row_height < 26:
+            raise ValueError(f"row_height={self.row_height} leaves no room for a word; give at least 26")
+
+    def framed(self) -> list[Framed]:
+        return [] if self.levels is None else [("levels", self.levels, 1)]
+
+    def room(self, cell: int) -> Room:
+        columns, rows = (max(at) + 1 for at in zip(*((n.column, n.row) for n in self.nodes), strict=True))
+        above = 8 + CAPTION * bool(self.title)
+        width = columns * (_box_width(self) + _ARROW)
+        step = max(self.row_height + 2, _box_height(self) + 6)
+        return Room(width=width, height=max(90, rows * step), above=above, below=8)
+
+    def draw(self, place: Place, frame: int) -> Drawing:
+        columns = max(node.column for node in self.nodes) + 1
+        rows = max(node.row for node in self.nodes) + 1
+        wide, tall = _box_width(self), _box_height(self)
+        centre = {
+            node.id: ((node.column + 0.5) * place.width / columns, (node.row + 0.5) * place.height / rows)
+            for node in self.nodes
+        }
+        levels = _levels(self, frame)
+        drawing = Drawing(notes=place.caption(self.title, 8))
+        for start, end in self.edges:
+            seen = _OPACITY[min(levels[start], levels[end])]
+            drawing.notes.append(_arrow(centre[start], centre[end], (wide, tall), place) | {"opacity": seen})
+        for node in self.nodes:
+            x, y = centre[node.id]
+            strong, seen = node.changed or levels[node.id] == 3, _OPACITY[levels[node.id]]
+            colour = place.palette["ink"] if node.colour is None else place.colour(node.colour)
+            accent = theme.with_alpha(place.palette["accent"], 0.14)
+            drawing.shapes.append(
+                place.box(
+                    x - wide / 2, y - tall / 2, x + wide / 2, y + tall / 2,
+                    line={"color": colour, "width": 3 if strong else 1.5},
+                    fillcolor=accent if strong else place.palette["background"],
+                    opacity=seen,
+                )
+            )  # fmt: skip
+            label = f"<b>{word(node.label, 40)}</b>" if strong else word(node.label, 40)
+            if node.note:
+                label += f'<br><span style="font-size:{SMALL}px">{word(node.note, 40)}</span>'
+            style = {"font": {"size": MEDIUM, "color": colour}, "opacity": seen}
+            drawing.notes.append(place.note(label, x, y, xanchor="center", yanchor="middle", **style))
+        return drawing
+
+
+def _levels(panel: Diagram, frame: int) -> dict[str, int]:
+    """How far each node stands out in a frame."""
+    if panel.levels is None:
+        return {node.id: 2 for node in panel.nodes}
+    at = at_frame(panel.levels, frame, 1).tolist()
+    return {node.id: int(level) for node, level in zip(panel.nodes, at, strict=True)}
+
+
+def _box_width(panel: Diagram) -> int | float:
+    widths = (
+        max(text_width(word(node.label, 40), MEDIUM), text_width(word(node.note, 40), SMALL))
+        for node in panel.nodes
+    )
+    return max(70, *(width + 20 for width in widths))
+
+
+def _box_height(panel: Diagram) -> int | float:
+    return _NOTED_BOX if any(node.note for node in panel.nodes) else _BOX
+
+
+def _arrow(start: Pair, end: Pair, box: Pair, place: Place) -> dict[str, Any]:
+    """From the side of a box to the facing side of another; up or down where one stands over the other."""
+    (x1, y1), (x2, y2) = start, end
+    level = abs(x2 - x1) > 1
+    out_x, out_y = (np.sign(x2 - x1) * box[0] / 2, 0) if level else (0, np.sign(y2 - y1) * box[1] / 2)
+    tail, head = (x1 + out_x, y1 + out_y), (x2 - out_x, y2 - out_y)
+    return {
+        **place.note("", *head, arrowcolor=place.palette["muted"], arrowwidth=1.5, arrowhead=2, standoff=2),
+        "showarrow": True,
+        "ax": tail[0] - head[0],
+        "ay": tail[1] - head[1],
+    }

@@ -1,0 +1,89 @@
+"""Numbers in cells, as a table or as a picture."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+from viz_core._checks import check_frames, check_length
+from viz_core.boards import cells
+from viz_core.boards.panel import Framed, NumberRow, Panel, grid_numbers
+from viz_core.boards.sheet import Drawing, Place, Role, Room, at_frame
+
+
+@dataclass(frozen=True, kw_only=True)
+class Matrix(Panel):
+    """Numbers in cells, coloured by size: attention as [query, key], vectors as [position, channel].
+
+    values: [*frame, row, column]; -inf is drawn as masked, NaN and inf as what they are.
+    nan_is_empty: NaN stands for what is not computed yet, and leaves its cell empty.
+    scale: "weights" colours 0..1; "signed" colours -reach..reach; "mask" knows only 0 and 1; "plain" has no
+    colour and serves as a table. reach: the number of the strongest colour; by default the largest |value|.
+    row_axis, column_axis: what rows and columns are; panels of a board that share an axis light up together.
+    edit: name of the page's input that the cells write: numbers, or with scale "mask" cells that flip.
+    words: what the cells of scale "mask" say for 0 and for 1; by default 0 and 1, where they flip nothing.
+    texts: [row][column], words that small matrices write into their cells instead of numbers.
+    row_heads, column_heads: a head number per row or column (-1: none), its colour drawn along the edge.
+    picture: colours without numbers, as large matrices are drawn, however small it is.
+    named: a picture in which every row and column has room for its name.
+    small: a thumbnail; its names are told, not written, and a press shows it in the board's `large` matrix.
+    large: shows the thumbnail that was pressed last; before that, what it holds itself.
+    marked: [*frame, row, column], True where a cell is to stand out.
+    """
+
+    values: np.ndarray
+    title: str = ""
+    role: Role | None = None
+    rows: Sequence[str] = ()
+    columns: Sequence[str] = ()
+    row_axis: str = ""
+    column_axis: str = ""
+    scale: Literal["weights", "signed", "mask", "plain"] = "signed"
+    reach: int | float | None = None
+    digits: int = 2
+    edit: str | None = None
+    words: tuple[str, str] | tuple[()] = ()
+    texts: Sequence[Sequence[str]] = ()
+    row_heads: Sequence[int] = ()
+    column_heads: Sequence[int] = ()
+    marked: np.ndarray | None = None
+    nan_is_empty: bool = False
+    picture: bool = False
+    named: bool = False
+    small: bool = False
+    large: bool = False
+
+    def __post_init__(self) -> None:
+        check_frames("values", self.values, "row column")
+        n_rows, n_columns = self.values.shape[-2:]
+        for name, count in (("rows", n_rows), ("columns", n_columns)):
+            check_length(name, getattr(self, name), count)
+        check_length("texts", self.texts, n_rows)
+        for row in self.texts:
+            check_length("a row of texts", row, n_columns, needed=True)
+        check_length("row_heads", self.row_heads, n_rows)
+        check_length("column_heads", self.column_heads, n_columns)
+        if self.marked is not None and self.marked.shape[-2:] != (n_rows, n_columns):
+            raise ValueError(
+                f"marked has shape {self.marked.shape}, values {self.values.shape}; give one mark a cell"
+            )
+
+    def framed(self) -> list[Framed]:
+        marked = [] if self.marked is None else [("marked", self.marked, 2)]
+        return [("values", self.values, 2), *marked]
+
+    @property
+    def n_cells(self) -> int:
+        return self.values.shape[-1] if cells.is_table(self) else 0
+
+    def room(self, cell: int) -> Room:
+        return cells.room(self, cell)
+
+    def draw(self, place: Place, frame: int) -> Drawing:
+        return cells.draw(self, place, frame)
+
+    def numbers(self, frame: int) -> Iterator[NumberRow]:
+        return grid_numbers(at_frame(self.values, frame, 2), self.rows, self.columns)
