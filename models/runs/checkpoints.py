@@ -11,7 +11,7 @@ from safetensors import SafetensorError, safe_open
 from safetensors.torch import save
 from torch import Tensor
 
-from models.runs.disk import RunFolderError, write_whole
+from models.files import FileError, check_version, write_whole
 
 VERSION = 1
 
@@ -37,7 +37,7 @@ class Checkpoint:
 def write_checkpoint(path: Path, checkpoint: Checkpoint) -> None:
     """Replaces the file as a whole, safe against a power cut.
 
-    Raises CheckpointError where the disk refuses; the old checkpoint then stands.
+    Raises WriteError where the disk refuses; the old checkpoint then stands.
     """
     tensors = {name: tensor.detach().cpu().contiguous() for name, tensor in checkpoint.tensors.items()}
     values = json.dumps(checkpoint.values)
@@ -48,7 +48,7 @@ def write_checkpoint(path: Path, checkpoint: Checkpoint) -> None:
 def read_checkpoint(path: Path) -> Checkpoint | None:
     """The checkpoint of a run; None where there is none yet.
 
-    Raises RunFolderError for a file that is damaged, foreign or of a newer version.
+    Raises FileError for a file that is damaged, foreign or of a newer version.
     """
     if not path.is_file():
         return None
@@ -57,9 +57,9 @@ def read_checkpoint(path: Path) -> Checkpoint | None:
             step, values = _described(path, file.metadata() or {})
             tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118 (no dict)
     except (SafetensorError, OSError, ValueError, KeyError, TypeError) as error:
-        if isinstance(error, RunFolderError):
+        if isinstance(error, FileError):
             raise
-        raise RunFolderError(
+        raise FileError(
             f"{str(path)!r} is no whole checkpoint (damaged, cut short, or another format, never read); "
             "restore it, or start the run again"
         ) from None
@@ -68,12 +68,7 @@ def read_checkpoint(path: Path) -> Checkpoint | None:
 
 def _described(path: Path, metadata: dict[str, str]) -> tuple[int, dict[str, Any]]:
     """The step and the values that the file's header states."""
-    version = int(metadata["version"])
-    if version > VERSION:
-        raise RunFolderError(
-            f"{str(path)!r} is a checkpoint of version {version}, but this program reads up to {VERSION}; "
-            "use the newer program that wrote it"
-        )
+    check_version(path, int(metadata["version"]), VERSION)
     values = json.loads(metadata["values"])
     if not isinstance(values, dict):
         raise ValueError("values are a JSON object")

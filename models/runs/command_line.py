@@ -14,7 +14,8 @@ from contextlib import redirect_stderr
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from models.runs.folder import LOG, RunFolder, create_run, find_run, list_runs, runs_root
+from models.runs.folder import LOG, RunFolder, create_run, find_run, list_runs
+from models.zoo.run_folders import runs_root
 
 if TYPE_CHECKING:
     from models.training.config import RunConfig

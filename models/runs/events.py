@@ -14,7 +14,7 @@ from tensorboardX.crc32c import crc32c
 from tensorboardX.proto.event_pb2 import Event
 from tensorboardX.proto.summary_pb2 import Summary
 
-from models.runs.disk import writing
+from models.files import writing
 
 _MASK = 0xA282EAD8
 
@@ -22,7 +22,7 @@ _MASK = 0xA282EAD8
 class Events:
     """A new event file in a folder; its steps, from `first_step` on, replace those of older files.
 
-    Raises CheckpointError where the disk refuses.
+    Raises WriteError where the disk refuses.
     """
 
     def __init__(self, folder: Path, first_step: int) -> None:

@@ -17,7 +17,7 @@ from models.data.corpus import Vocabulary, held_out
 from models.data.tasks.translation import Translation
 from models.data.tokenizers import WordTokenizer
 from models.engine.transformer import Transformer
-from models.runs.disk import write_json, write_whole, writing
+from models.files import write_json, write_whole, writing
 from models.runs.folder import RunFolder
 from models.runs.translator_card import make_card
 from models.training.config import RunConfig, run_config

@@ -15,7 +15,16 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from models.runs.disk import RunFolderError, read_json, read_lines, write_json, write_whole, writing
+from models.files import (
+    FileError,
+    read_json,
+    read_json_if_any,
+    read_lines,
+    write_json,
+    write_whole,
+    writing,
+)
+from models.zoo.run_folders import CHECKPOINT, CONFIG, TASK, VERSION, read_description, runs_root
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -25,26 +34,19 @@ if TYPE_CHECKING:
     from models.runs.checkpoints import Checkpoint
     from models.training.config import RunConfig
 
-VERSION = 1
-CONFIG, TASK, PROBE, STATUS, REQUEST = "config.json", "task.json", "probe.json", "status.json", "request.json"
-METRICS, SAMPLES, CHECKPOINT = "metrics.jsonl", "samples.jsonl", "checkpoint.safetensors"
+PROBE, STATUS, REQUEST = "probe.json", "status.json", "request.json"
+METRICS, SAMPLES = "metrics.jsonl", "samples.jsonl"
 LOG, LOCK = "log.txt", ".lock"  # of the process that trains
 SNAPSHOTS, PICTURES, EVENTS = "snapshots", "pictures", "events.out.tfevents"
 _FILES = (CONFIG, TASK, PROBE, STATUS, REQUEST, METRICS, SAMPLES, CHECKPOINT, LOG, LOCK)
 _NAME_LENGTH = 80
 
 
-def runs_root() -> Path:
-    """Where runs live: the environment's ATTENTION_LAB_RUNS, else `runs/` in the project."""
-    given = os.environ.get("ATTENTION_LAB_RUNS")
-    return Path(given).expanduser() if given else Path(__file__).parents[2] / "runs"
-
-
 class RunFolder:
     """One run on disk. Missing files read as empty; half-written last lines and foreign files are left out.
 
-    Methods raise RunFolderError, with a remedy, for what is damaged or of a newer version, and
-    CheckpointError where the disk refuses to write.
+    Methods raise FileError, with a remedy, for what is damaged or of a newer version, and
+    WriteError where the disk refuses to write.
     """
 
     def __init__(self, path: Path | str) -> None:
@@ -63,7 +65,7 @@ class RunFolder:
         """What a person calls the run; the folder's name where nothing is said or the config is damaged."""
         try:
             return str(self.description().get("name") or self.id)
-        except RunFolderError:
+        except FileError:
             return self.id
 
     @property
@@ -71,44 +73,23 @@ class RunFolder:
         """When it was made, as ISO 8601 text in UTC; "" where that is not known."""
         try:
             return str(self.description().get("created", ""))
-        except RunFolderError:
+        except FileError:
             return ""
 
     def description(self) -> dict[str, Any]:
         """config.json as it stands: version, name, created, task, model, training."""
-        values = read_json(self.path / CONFIG)
-        if not values:
-            raise RunFolderError(
-                f"{str(self.path)!r} holds no run: {CONFIG} is missing; choose another folder"
-            )
-        version = values.get("version")
-        if not isinstance(version, int) or version > VERSION:
-            raise RunFolderError(
-                f"{str(self.path / CONFIG)!r} is of version {version!r}, but this program reads up to "
-                f"{VERSION}; use the newer program that wrote it"
-            )
-        return values
+        return read_description(self.path)
 
     def config(self) -> RunConfig:
         """The run's config, its task with what it took from its data."""
-        from models.training.config import RunConfig
+        from models.training.config import RunConfig, TrainingConfig
+        from models.zoo.files import checked, read_config, read_task
 
-        values = self.description()
-        try:
-            config = RunConfig.from_dict(values)
-        except (ValueError, TypeError, AttributeError) as error:
-            raise RunFolderError(f"{str(self.path / CONFIG)!r} describes no run: {error}") from None
-        if (self.path / TASK).is_file():
-            try:
-                config.task.restore(read_json(self.path / TASK))
-            except (AssertionError, ValueError, TypeError, KeyError, AttributeError) as error:
-                if isinstance(error, RunFolderError):
-                    raise
-                raise RunFolderError(
-                    f"{str(self.path / TASK)!r} does not fit task {config.task.name!r} ({error!r}); "
-                    "restore it"
-                ) from None
-        return config
+        said, path = self.description(), self.path / CONFIG
+        model = read_config(path, said["model"])
+        task = read_task(path, said["task"], read_json(self.path / TASK), model)
+        training = checked(path, "training", lambda: TrainingConfig.from_dict(said["training"]))
+        return RunConfig(task=task, model=model, training=training)
 
     def task(self) -> Task:
         """The task, with what it took from its data."""
@@ -116,7 +97,7 @@ class RunFolder:
 
     def status(self) -> dict[str, Any]:
         """status.json as it stands; {} before there is one."""
-        return read_json(self.path / STATUS)
+        return read_json_if_any(self.path / STATUS)
 
     def metrics(self, after_step: int = 0) -> list[dict[str, Any]]:
         """The records that were kept, in order, of the steps after `after_step`."""
@@ -128,7 +109,7 @@ class RunFolder:
 
     def probe(self) -> dict[str, Any]:
         """The example whose attention was watched: {"tokens", "text", "picture"}; {} before the start."""
-        return read_json(self.path / PROBE)
+        return read_json_if_any(self.path / PROBE)
 
     def snapshots(self) -> list[int]:
         """The steps whose patterns were kept, in order; 0 is the untrained model."""
@@ -153,12 +134,12 @@ class RunFolder:
         return read_checkpoint(self.path / CHECKPOINT)
 
     def model(self) -> Transformer:
-        """The model with the weights of the last checkpoint, ready to be asked. Raises ModelFileError."""
+        """The model with the weights of the last checkpoint, ready to be asked. Raises FileError."""
         from models.zoo.files import read_weights
 
         path = self.path / CHECKPOINT
         if not path.is_file():
-            raise RunFolderError(f"run {self.id!r} has no checkpoint yet; wait for the first, or train it")
+            raise FileError(f"run {self.id!r} has no checkpoint yet; wait for the first, or train it")
         return read_weights(path, self.config().model, part="model.")
 
     def rename(self, name: str) -> None:
@@ -200,11 +181,11 @@ class RunFolder:
 def create_run(config: RunConfig, *, name: str = "", path: Path | None = None) -> RunFolder:
     """A new run's folder with its config and what its task took from its data.
 
-    path: left out, a new folder in `runs_root()`. Raises RunFolderError where there is a run already.
+    path: left out, a new folder in `runs_root()`. Raises FileError where there is a run already.
     """
     folder = RunFolder(path or runs_root() / _new_id(config.task.name))
     if (folder.path / CONFIG).exists():
-        raise RunFolderError(f"{str(folder.path)!r} holds a run already; resume it, or choose another folder")
+        raise FileError(f"{str(folder.path)!r} holds a run already; resume it, or choose another folder")
     with writing(folder.path):
         folder.path.mkdir(parents=True, exist_ok=True)
     write_json(folder.path / TASK, config.task.learnt())
@@ -228,7 +209,7 @@ def list_runs(root: Path | None = None) -> list[RunFolder]:
 
 
 def find_run(name: str, root: Path | None = None) -> RunFolder:
-    """The run of an id, a name or a path. Raises RunFolderError where there is none, or more than one."""
+    """The run of an id, a name or a path. Raises FileError where there is none, or more than one."""
     root = root or runs_root()
     for path in (root / name, Path(name)):
         if (path / CONFIG).is_file():
@@ -238,9 +219,9 @@ def find_run(name: str, root: Path | None = None) -> RunFolder:
         return called[0]
     if called:
         ids = ", ".join(run.id for run in called)
-        raise RunFolderError(f"{len(called)} runs are called {name!r}; say which: {ids}")
+        raise FileError(f"{len(called)} runs are called {name!r}; say which: {ids}")
     known = ", ".join(run.id for run in list_runs(root)[:5]) or "none"
-    raise RunFolderError(f"there is no run {name!r}; the latest are: {known}")
+    raise FileError(f"there is no run {name!r}; the latest are: {known}")
 
 
 def numbered(step: int) -> str:
@@ -279,9 +260,9 @@ def _tensors(path: Path) -> dict[str, Tensor]:
     try:
         return load(path.read_bytes())
     except FileNotFoundError:
-        raise RunFolderError(f"{str(path)!r} is not there; choose a step that was kept") from None
+        raise FileError(f"{str(path)!r} is not there; choose a step that was kept") from None
     except (OSError, SafetensorError, ValueError, KeyError, TypeError):
-        raise RunFolderError(f"{str(path)!r} is damaged; delete it, or restore it") from None
+        raise FileError(f"{str(path)!r} is damaged; delete it, or restore it") from None
 
 
 def _step(line: dict[str, Any]) -> int:
@@ -291,7 +272,7 @@ def _step(line: dict[str, Any]) -> int:
 
 
 def _new_id(task: str) -> str:
-    plain = re.sub(r"[^a-z0-9]+", "-", task.lower()).strip("-")
+    plain = re.sub(r"[^a-z0-9]+", "-", task.lower())[:60].strip("-")
     return f"{plain}-{datetime.now(UTC):%Y%m%d-%H%M%S}-{secrets.token_hex(2)}"
 
 

@@ -17,23 +17,13 @@ from typing import Protocol, runtime_checkable
 from filelock import Timeout
 
 from models.runs import limits, slots
-from models.runs.disk import RunFolderError
-from models.runs.folder import (
-    CHECKPOINT,
-    METRICS,
-    PICTURES,
-    PROBE,
-    SAMPLES,
-    SNAPSHOTS,
-    RunFolder,
-    create_run,
-    runs_root,
-)
+from models.runs.folder import METRICS, PICTURES, PROBE, SAMPLES, SNAPSHOTS, RunFolder, create_run
 from models.runs.limits import JobRefused
 from models.runs.local import LocalBackend
 from models.runs.room import check_memory
 from models.runs.status import Ask, Status
 from models.training.config import RunConfig
+from models.zoo.run_folders import CHECKPOINT, run_path, runs_root
 
 __all__ = [
     "Backend",
@@ -50,7 +40,6 @@ __all__ = [
     "submit",
 ]
 
-_RUN_ID = re.compile(r"[a-z0-9][a-z0-9-]{0,99}")
 _KEPT = (CHECKPOINT, METRICS, SAMPLES, PROBE)
 
 
@@ -157,18 +146,9 @@ def delete(run_id: str) -> None:
 def run_folder(run_id: str) -> RunFolder:
     """The folder of a run, which lies in the runs' folder and nowhere else.
 
-    Raises RunFolderError for an id that is none, that names no run, or whose folder is a link.
+    Raises FileError for an id that is none, that names no run, or whose folder is a link.
     """
-    root = runs_root()
-    path = root / run_id if _RUN_ID.fullmatch(run_id) else None
-    if path is None or not path.is_dir() or path.is_symlink():
-        raise RunFolderError(
-            f"there is no run {run_id[:100]!r}: it was deleted, or its link is wrong; see Runs"
-        )
-    links = [entry.name for entry in path.iterdir() if entry.is_symlink()]
-    if links:
-        raise RunFolderError(f"run {run_id!r} holds a link, {links[0]!r}, which no run does; remove it")
-    return RunFolder(path)
+    return RunFolder(run_path(run_id))
 
 
 @contextmanager

@@ -13,11 +13,10 @@ from safetensors.torch import save
 from torch import Tensor
 
 from models.data.tasks import Reading, Sample
+from models.files import FileError, write_json, write_whole, writing
 from models.runs.checkpoints import Checkpoint, write_checkpoint
-from models.runs.disk import RunFolderError, write_json, write_whole, writing
 from models.runs.events import Events
 from models.runs.folder import (
-    CHECKPOINT,
     METRICS,
     PICTURES,
     PROBE,
@@ -30,6 +29,7 @@ from models.runs.folder import (
 )
 from models.training.config import RunConfig, TrainingConfig
 from models.training.loop import Record, Training
+from models.zoo.run_folders import CHECKPOINT
 
 MOST_LINES = 3_500
 """Of metrics.jsonl; those of validations come on top."""
@@ -52,12 +52,12 @@ def train_into(
     should_stop: asked after each step; a checkpoint is left. resume: goes on from the last checkpoint, and
     drops what was written after it. on_start: is given the training before its first step.
 
-    Raises CheckpointError where the disk refuses (the last checkpoint then stands), RunFolderError for a
+    Raises WriteError where the disk refuses (the last checkpoint then stands), FileError for a
     damaged folder and one that holds a checkpoint already, and what `Training` raises.
     """
     checkpoint = folder.checkpoint()
     if checkpoint and not resume:
-        raise RunFolderError(f"run {folder.id!r} was trained to step {checkpoint.step} already; resume it")
+        raise FileError(f"run {folder.id!r} was trained to step {checkpoint.step} already; resume it")
     training = Training(config)
     if checkpoint:
         training.load_state(checkpoint.tensors, checkpoint.values)
@@ -83,7 +83,7 @@ def train_into(
 class Recorder:
     """Writes a run's records, thinned and in batches, so that training hardly waits. A context.
 
-    step: the last that a checkpoint holds; what was written of later ones is dropped. Raises CheckpointError
+    step: the last that a checkpoint holds; what was written of later ones is dropped. Raises WriteError
     where the disk refuses.
     """
 

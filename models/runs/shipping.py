@@ -11,7 +11,7 @@ from pathlib import Path
 
 from models.data.tasks import make_task
 from models.runs.export import card_of
-from models.runs.folder import CHECKPOINT, EVENTS, LOCK, LOG, RunFolder, create_run
+from models.runs.folder import EVENTS, LOCK, LOG, RunFolder, create_run
 from models.runs.printing import Bar
 from models.runs.recipes import RECIPES, Recipe
 from models.runs.status import read_status, write_status
@@ -20,6 +20,7 @@ from models.training.config import RunConfig, run_config
 from models.training.positions import SuiteConfig
 from models.training.scoring import train_positions
 from models.zoo.files import write_model
+from models.zoo.run_folders import CHECKPOINT
 from models.zoo.suite import SCHEMES
 
 POSITIONS = "positions"

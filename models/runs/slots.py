@@ -17,6 +17,7 @@ from typing import Literal
 from filelock import FileLock, Timeout
 
 from models.runs.status import read_status
+from models.zoo.run_folders import RUN_ID
 
 Kind = Literal["cpu", "gpu", "mps"]
 
@@ -24,7 +25,7 @@ PATIENCE_SECONDS = 10.0
 """So long may one submission wait for the others."""
 
 _FOLDER = ".slots"
-_TICKET = re.compile(r"(\d{20})-(cpu|gpu|mps)-([a-z0-9-]+)")
+_TICKET = re.compile(rf"(\d{{20}})-(cpu|gpu|mps)-({RUN_ID})")
 
 
 @dataclass(frozen=True, order=True)

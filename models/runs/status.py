@@ -14,7 +14,7 @@ from dataclasses import asdict, dataclass, fields, replace
 from pathlib import Path
 from typing import Any, Literal, get_args
 
-from models.runs.disk import read_json, write_json
+from models.files import read_json_if_any, write_json
 from models.runs.folder import REQUEST, STATUS
 from models.runs.processes import Identity, n_starved
 
@@ -159,7 +159,7 @@ def hanging(folder: Path) -> Identity | None:
 def read_request(folder: Path) -> Ask | None:
     """What a page or the command line asks of the run's process, if anything."""
     try:
-        asked = read_json(folder / REQUEST).get("ask")
+        asked = read_json_if_any(folder / REQUEST).get("ask")
     except ValueError:
         return None
     return asked if asked in get_args(Ask) else None
@@ -196,12 +196,9 @@ def _overwrite(path: Path, content: bytes) -> None:
 
 def _written(folder: Path) -> Status | None:
     """What the file says; None where there is none. Raises ValueError for a damaged or newer one."""
-    values = read_json(folder / STATUS)
+    values = read_json_if_any(folder / STATUS, newest=VERSION)
     if not values:
         return None
-    version = values.get("version")
-    if not isinstance(version, int) or version > VERSION:
-        raise ValueError(f"{STATUS} has version {version!r}, newer than this program's {VERSION}: update it")
     known = {spec.name: values[spec.name] for spec in fields(Status) if spec.name in values}
     wrong = [f"{name}={value!r}" for name, value in known.items() if not _fits(name, value)]
     if wrong or "state" not in known:

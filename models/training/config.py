@@ -141,21 +141,6 @@ class RunConfig:
         task = {"name": self.task.name, "options": self.task.to_dict()}
         return {"task": task, "model": self.model.to_dict(), "training": self.training.to_dict()}
 
-    @classmethod
-    def from_dict(cls, values: Mapping[str, Any]) -> RunConfig:
-        """The config that `to_dict` wrote. Raises ValueError for what makes no run."""
-        from models.data.tasks import make_task
-
-        for name in ("task", "model", "training"):
-            if not isinstance(values.get(name), dict):
-                raise ValueError(f"{name!r} is missing: a run states its task, model and training")
-        task = values["task"]
-        return cls(
-            task=make_task(str(task.get("name")), task.get("options")),
-            model=ModelConfig.from_dict(values["model"]),
-            training=TrainingConfig.from_dict(values["training"]),
-        )
-
 
 @no_type_check
 def run_config(

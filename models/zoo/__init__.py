@@ -5,29 +5,22 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from models.zoo.cards import (
-    CARD,
-    CHECKPOINT,
-    SHIPPED,
-    ModelCard,
-    ModelFileError,
-    list_models,
-    read_card,
-    shipped_names,
-)
+from models.files import FileError
+from models.zoo.cards import CARD, SHIPPED, ModelCard, list_models, read_card, shipped_names
+from models.zoo.run_folders import CHECKPOINT
 
 if TYPE_CHECKING:
     from models.zoo.loaded import LoadedModel
     from models.zoo.trained import TrainedModel
 
-__all__ = ["ModelCard", "ModelFileError", "list_models", "load_model", "load_translator"]
+__all__ = ["FileError", "ModelCard", "list_models", "load_model", "load_translator"]
 
 
 def load_model(source: str | Path) -> LoadedModel | TrainedModel:
     """A model by the name of a shipped one, by its folder or that of its run, or by its .safetensors file.
 
     A card with a vocabulary gives a `LoadedModel`, the translator; all others a `TrainedModel`. Raises
-    ModelFileError (a ValueError) where there is none, or where its files are damaged, cut short, of another
+    FileError (a ValueError) where there is none, or where its files are damaged, cut short, of another
     model or format, or too large.
     """
     weights = _weights_of(source)
@@ -41,11 +34,11 @@ def load_model(source: str | Path) -> LoadedModel | TrainedModel:
 
 
 def load_translator(source: str | Path = "translator") -> LoadedModel:
-    """The same, of a model that is a translator of words. Raises ModelFileError for any other."""
+    """The same, of a model that is a translator of words. Raises FileError for any other."""
     weights = _weights_of(source)
     card = read_card(weights.parent / CARD)
     if "vocabulary" not in card:
-        raise ModelFileError(f"{_short(source)} is no translator of words; open it with load_model")
+        raise FileError(f"{_short(source)} is no translator of words; open it with load_model")
     return _translator(weights, card)
 
 
@@ -70,16 +63,16 @@ def _weights_of(source: str | Path) -> Path:
         found = sorted(path.glob("*.safetensors"))
         if len(found) == 1:
             return found[0]
-        raise ModelFileError(
+        raise FileError(
             f"{_short(path)} holds {len(found)} .safetensors files; name a folder with one, or the file"
         )
     if not is_file:
-        raise ModelFileError(
+        raise FileError(
             f"{_short(source)} is no shipped model, no folder and no file; "
             f"shipped: {', '.join(shipped) or 'none'}"
         )
     if path.suffix != ".safetensors":
-        raise ModelFileError(
+        raise FileError(
             f"{_short(path)} ends in {path.suffix!r}, but only .safetensors is ever read; convert it to that"
         )
     return path

@@ -6,9 +6,6 @@ Nothing but safetensors is ever read for weights, no code is run, and every size
 
 from __future__ import annotations
 
-import json
-import os
-import tempfile
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, TypeVar
@@ -20,9 +17,11 @@ from safetensors.torch import save as save_tensors
 from torch import Tensor
 
 from models.config import Kind, ModelConfig
+from models.data.tasks import Task, make_task
 from models.data.tokenizers import WordTokenizer
 from models.engine.transformer import Transformer
-from models.zoo.cards import CARD, ModelFileError, check_size, read_bounded
+from models.files import FileError, check_size, read_bounded, write_json, write_whole
+from models.zoo.cards import CARD
 
 MAX_WEIGHTS_BYTES = 512 << 20
 MAX_SIZE = 100_000
@@ -41,36 +40,20 @@ def write_model(folder: Path, name: str, model: Transformer, card: dict[str, Any
     folder.mkdir(parents=True, exist_ok=True)
     weights = folder / f"{name}.safetensors"
     tensors = {key: value.contiguous() for key, value in model.state_dict().items()}
-    _write_whole(weights, save_tensors(tensors))
-    text = json.dumps({**card, "config": model.config.to_dict()}, ensure_ascii=False, indent=1)
-    _write_whole(folder / CARD, (text + "\n").encode())
+    write_whole(weights, save_tensors(tensors), sync=True)
+    write_json(folder / CARD, {**card, "config": model.config.to_dict()}, sync=True)
     return weights
-
-
-def _write_whole(path: Path, content: bytes) -> None:
-    """A reader sees the old file or the new one, never half of one."""
-    with tempfile.NamedTemporaryFile(dir=path.parent, prefix=f".{path.name}.", delete=False) as file:
-        temporary = Path(file.name)
-        try:
-            file.write(content)
-            file.flush()
-            os.fsync(file.fileno())
-        except BaseException:
-            temporary.unlink()
-            raise
-    temporary.chmod(0o644)
-    temporary.replace(path)
 
 
 def read_model(
     weights: Path, card: dict[str, Any], *, kind: Kind = "encoder-decoder"
 ) -> tuple[Transformer, WordTokenizer]:
-    """The model of words that a card of this kind describes, and its tokenizer. Raises ModelFileError."""
+    """The model of words that a card of this kind describes, and its tokenizer. Raises FileError."""
     config = read_config(weights, card["config"])
     tokenizer = checked(weights, "vocabulary", lambda: WordTokenizer(card["vocabulary"]))
     sizes = (config.vocab_size, config.output_vocab_size)
     if config.kind != kind or any(size != len(tokenizer) for size in sizes):
-        raise ModelFileError(
+        raise FileError(
             f"{str(weights)!r} has kind={config.kind!r} and vocabularies of {sizes} words, not of "
             f"{len(tokenizer)}: that is no {kind} of these words; choose the card written with the weights"
         )
@@ -78,12 +61,32 @@ def read_model(
 
 
 def read_config(weights: Path, values: Any) -> ModelConfig:
-    """The config that stands beside some weights. Raises ModelFileError."""
+    """The config that stands beside some weights. Raises FileError."""
     return checked(weights, "config", lambda: ModelConfig.from_dict(values))
 
 
+def read_task(path: Path, said: Any, learnt: Any, config: ModelConfig) -> Task:
+    """The task that a description states at `path`, with what it has learnt; one that such a model can do.
+
+    Raises FileError.
+    """
+
+    def make() -> Task:
+        task = make_task(said["name"], said["options"])
+        task.restore(learnt)
+        for name, value in {"kind": task.kind, **task.dictates()}.items():
+            if getattr(config, name) != value:
+                raise ValueError(
+                    f"{name}={value!r} is what task {task.name!r} needs, but the model has "
+                    f"{name}={getattr(config, name)!r}; choose the description written with the weights"
+                )
+        return task
+
+    return checked(path, "task", make)
+
+
 def read_weights(weights: Path, config: ModelConfig, *, part: str = "") -> Transformer:
-    """The model of this config with a file's weights, ready to be asked; raises ModelFileError.
+    """The model of this config with a file's weights, ready to be asked; raises FileError.
 
     `part`: only the tensors whose names begin with it are the model's, as "model." in a checkpoint.
     """
@@ -116,19 +119,19 @@ def _whole(weights: Path, read: Callable[[], Made]) -> Made:
     try:
         return read()
     except (SafetensorError, OSError, ValueError, KeyError, TypeError, AttributeError):
-        raise ModelFileError(
+        raise FileError(
             f"{str(weights)!r} is no whole safetensors file (damaged, cut short, or another format, never "
             "read); copy or download it again"
         ) from None
 
 
 def checked(weights: Path, field: str, make: Callable[[], Made]) -> Made:
-    """What is said of the weights, built; any way in which it can be wrong becomes a ModelFileError."""
+    """What is said of the weights, built; any way in which it can be wrong becomes a FileError."""
     try:
         return make()
-    except (ValueError, TypeError, AttributeError, KeyError, IndexError) as error:
+    except (ValueError, TypeError, AttributeError, KeyError, IndexError, AssertionError) as error:
         said = f"it lacks {error}" if isinstance(error, KeyError) else error
-        raise ModelFileError(f"the description of {str(weights)!r} has no valid {field}: {said}") from None
+        raise FileError(f"the description of {str(weights)!r} has no valid {field}: {said}") from None
 
 
 def _check_sizes(weights: Path, n_tensors: int, config: ModelConfig) -> None:
@@ -137,7 +140,7 @@ def _check_sizes(weights: Path, n_tensors: int, config: ModelConfig) -> None:
     sizes = {name: getattr(config, name) for name in names}
     too_large = max(sizes.values()) > MAX_SIZE or config.max_len * config.d_model > MAX_TABLE
     if too_large or config.n_layers > n_tensors:
-        raise ModelFileError(
+        raise FileError(
             f"the description of {str(weights)!r} states {sizes}, too large for {n_tensors} tensors; "
             "choose the one written with the weights"
         )
@@ -165,7 +168,7 @@ def _check_tensors(weights: Path, tensors: dict[str, Tensor], config: ModelConfi
     ]
     if problems:
         more = f" (and {len(problems) - 1} more)" if len(problems) > 1 else ""
-        raise ModelFileError(
+        raise FileError(
             f"{str(weights)!r} {problems[0]}{more}: it is another model's; choose the file that its "
             "description was written with"
         )

@@ -10,15 +10,13 @@ import torch
 from torch import Tensor
 
 from models.config import ModelConfig
-from models.data.tasks import Reading, Task, make_task
+from models.data.tasks import Reading, Task
 from models.engine.decoding import greedy, sample
 from models.engine.trace import Trace
 from models.engine.transformer import Transformer
-from models.zoo.cards import CHECKPOINT, ModelFileError, read_object
-from models.zoo.files import checked, read_config, read_weights
-
-CONFIG, LEARNT = "config.json", "task.json"
-RUN_VERSION = 1
+from models.files import read_json
+from models.zoo.files import read_config, read_task, read_weights
+from models.zoo.run_folders import CHECKPOINT, TASK, read_description
 
 
 class TrainedModel:
@@ -114,24 +112,13 @@ class TrainedModel:
 
 
 def read_trained(weights: Path, card: dict[str, Any]) -> TrainedModel:
-    """The model of a card that names its task. Raises ModelFileError."""
+    """The model of a card that names its task. Raises FileError."""
     return _made(weights, weights.stem, card, card["config"], card["learnt"], part="")
 
 
 def read_run(folder: Path) -> TrainedModel:
-    """The model of a training run as its last checkpoint has it. Raises ModelFileError."""
-    card = read_object(folder / CONFIG, "a run's config")
-    missing = [field for field in ("task", "model") if field not in card]
-    if missing:
-        raise ModelFileError(
-            f"{str(folder / CONFIG)!r} lacks {' and '.join(missing)}, which every run states; restore it"
-        )
-    if card.get("version") != RUN_VERSION:
-        raise ModelFileError(
-            f"{str(folder / CONFIG)!r} is of version {card.get('version')!r}, but this program reads "
-            f"{RUN_VERSION}; use the program that wrote it"
-        )
-    learnt = read_object(folder / LEARNT, "what a task has learnt")
+    """The model of a training run as its last checkpoint has it. Raises FileError."""
+    card, learnt = read_description(folder), read_json(folder / TASK)
     return _made(folder / CHECKPOINT, folder.name, card, card["model"], learnt, part="model.")
 
 
@@ -139,18 +126,5 @@ def _made(
     weights: Path, name: str, card: dict[str, Any], config: Any, learnt: Any, *, part: str
 ) -> TrainedModel:
     made = read_config(weights, config)
-    task = checked(weights, "task", lambda: _task(card["task"], learnt, made))
+    task = read_task(weights, card["task"], learnt, made)
     return TrainedModel(name, task, read_weights(weights, made, part=part), card)
-
-
-def _task(said: Any, learnt: Any, config: ModelConfig) -> Task:
-    """The task with what it has learnt; ValueError unless it is one that such a model can do."""
-    task = make_task(said["name"], said["options"])
-    task.restore(learnt)
-    for name, value in {"kind": task.kind, **task.dictates()}.items():
-        if getattr(config, name) != value:
-            raise ValueError(
-                f"{name}={value!r} is what task {task.name!r} needs, but the model has "
-                f"{name}={getattr(config, name)!r}; choose the description written with the weights"
-            )
-    return task

@@ -79,7 +79,7 @@ def _code(inputs: Inputs) -> str:
     """The lines that give the same trace in a notebook."""
     run = model_choice.RUN.fullmatch(inputs.model)
     if run:
-        load = f"from models.runs.folder import runs_root\nlm = load_model(runs_root() / {run[1]!r})\n"
+        load = f"from models.zoo.run_folders import runs_root\nlm = load_model(runs_root() / {run[1]!r})\n"
     else:
         load = f"lm = load_model({inputs.model!r})\n"
     return f"from models import load_model\n{load}trace = lm.trace({inputs.text!r})"

@@ -11,12 +11,14 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from models.runs.folder import RunFolder, runs_root
-from models.zoo.cards import CHECKPOINT, ModelCard, list_models, shipped_names
+from models.files import FileError
+from models.runs.folder import RunFolder
+from models.zoo.cards import ModelCard, list_models, shipped_names
+from models.zoo.run_folders import CHECKPOINT, RUN_ID, run_path
 
 TRANSLATOR, UNTRAINED = "translator", "untrained"
 MAX_UNTRAINED_TOKENS = 1_024
-RUN = re.compile(r"run:([a-z0-9-]{1,120})")
+RUN = re.compile(f"run:({RUN_ID})")
 FIRST_STACK = {"encoder-only": "encoder.self", "decoder-only": "decoder.self"}
 
 
@@ -78,9 +80,11 @@ def path_of(model: str) -> Path | None:
     found = RUN.fullmatch(model)
     if not found:
         return None
-    path = runs_root() / found[1]
-    inside = path.resolve().parent == runs_root().resolve()
-    return path if inside and (path / CHECKPOINT).is_file() else None
+    try:
+        path = run_path(found[1])
+    except FileError:
+        return None
+    return path if (path / CHECKPOINT).is_file() else None
 
 
 def stamp_of(model: str) -> int:

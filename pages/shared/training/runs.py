@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -13,7 +12,6 @@ if TYPE_CHECKING:
 SHIPPED = "zoo_"
 """Begins the id of a shipped run; ids of other runs have no underscore."""
 
-_ID = re.compile(r"[a-z0-9][a-z0-9-]{0,99}")
 MOST = 200
 """Runs that a page lists; older ones are on the disk and in the command line's list."""
 
@@ -41,16 +39,18 @@ def zoo() -> Path:
 
 def find(run_id: str) -> Run | None:
     """The run of an id, which comes from outside: only folders right inside the runs' root are found."""
-    from models.runs.folder import CONFIG, RunFolder, runs_root
+    from models.files import FileError
+    from models.runs.folder import RunFolder
+    from models.zoo.cards import shipped_names
+    from models.zoo.run_folders import CONFIG, run_path
 
-    shipped = run_id.startswith(SHIPPED)
     name = run_id.removeprefix(SHIPPED)
-    if not _ID.fullmatch(name):
+    shipped = name != run_id
+    try:
+        path = zoo() / name / "run" if shipped and name in shipped_names() else run_path(run_id)
+    except FileError:
         return None
-    path = zoo() / name / "run" if shipped else runs_root() / name
-    if path.is_symlink() or not (path / CONFIG).is_file():
-        return None
-    return Run(run_id, RunFolder(path), shipped)
+    return Run(run_id, RunFolder(path), shipped) if (path / CONFIG).is_file() else None
 
 
 def every() -> list[Run]:

@@ -6,10 +6,10 @@ A link names a file by that hash, so it can only ever name one that somebody han
 from __future__ import annotations
 
 import hashlib
-import os
 import re
-import tempfile
 from pathlib import Path
+
+from models.files import write_whole
 
 MAX_BYTES = 200 << 20
 MAX_FILES = 50
@@ -21,7 +21,7 @@ _NAME = re.compile(r"[0-9a-f]{64}\.[a-z0-9-]{1,12}")
 
 def folder() -> Path:
     """Where they are; beside the runs, so that a run finds its data as long as it is there."""
-    from models.runs.folder import runs_root
+    from models.zoo.run_folders import runs_root
 
     return runs_root() / "uploads"
 
@@ -74,9 +74,7 @@ def keep(content: bytes | memoryview, original: str) -> str:
         return name
     _make_room(target, len(content))
     target.mkdir(parents=True, exist_ok=True)
-    with tempfile.NamedTemporaryFile(dir=target, prefix=".", suffix=".tmp", delete=False) as file:
-        file.write(content)
-    os.replace(file.name, target / name)
+    write_whole(target / name, content)
     return name
 
 

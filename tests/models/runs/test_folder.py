@@ -9,11 +9,11 @@ import torch
 from safetensors.torch import save_file
 
 from models.data.tasks import make_task
+from models.files import FileError
 from models.runs.checkpoints import Checkpoint, write_checkpoint
-from models.runs.disk import CheckpointError, RunFolderError, write_whole
-from models.runs.folder import RunFolder, create_run, cut_lines, find_run, list_runs, runs_root
+from models.runs.folder import RunFolder, create_run, cut_lines, find_run, list_runs
 from models.training.config import run_config
-from models.zoo.cards import ModelFileError
+from models.zoo.run_folders import runs_root
 
 CONFIG = run_config(make_task("reverse"), sizes={"n_layers": 1, "d_model": 16, "n_heads": 2})
 
@@ -33,9 +33,9 @@ def test_a_run_is_read_as_it_was_made(root):
     assert (run.status(), run.metrics(), run.samples(), run.probe()) == ({}, [], [], {})
     assert (run.snapshots(), run.picture_steps(), run.checkpoint()) == ([], [], None)
     assert 0 < run.size_bytes() < 5_000
-    with pytest.raises(RunFolderError, match="has no checkpoint yet; wait for the first"):
+    with pytest.raises(FileError, match="has no checkpoint yet; wait for the first"):
         run.model()
-    with pytest.raises(RunFolderError, match="holds a run already; resume it"):
+    with pytest.raises(FileError, match="holds a run already; resume it"):
         create_run(CONFIG, path=run.path)
 
 
@@ -49,9 +49,9 @@ def test_runs_are_listed_newest_first_and_found_by_id_name_and_path(root):
     for name in (first.id, "one", str(first.path)):
         assert find_run(name).id == first.id
     second.rename("one")
-    with pytest.raises(RunFolderError, match=f"2 runs are called 'one'; say which: {second.id}, {first.id}"):
+    with pytest.raises(FileError, match=f"2 runs are called 'one'; say which: {second.id}, {first.id}"):
         find_run("one")
-    with pytest.raises(RunFolderError, match=f"there is no run 'three'; the latest are: {second.id}"):
+    with pytest.raises(FileError, match=f"there is no run 'three'; the latest are: {second.id}"):
         find_run("three")
     with pytest.raises(ValueError, match="'' is no name for a run"):
         first.rename("   ")
@@ -74,29 +74,29 @@ def test_half_written_and_foreign_lines_are_left_out(root):
         (run.path / folder / "notes.txt").write_text("foreign")
         (run.path / folder / "00000007.safetensors").write_bytes(b"damaged")
     assert run.snapshots() == run.picture_steps() == [7]
-    with pytest.raises(RunFolderError, match=r"00000007\.safetensors' is damaged"):
+    with pytest.raises(FileError, match=r"00000007\.safetensors' is damaged"):
         run.snapshot(7)
-    with pytest.raises(RunFolderError, match="is not there; choose a step that was kept"):
+    with pytest.raises(FileError, match="is not there; choose a step that was kept"):
         run.pictures(8)
 
 
 @pytest.mark.parametrize(
     ("content", "text"),
     [
-        ("", "is damaged: it is no JSON"),
+        ("", "is no JSON: it is damaged"),
         ("[1]", "holds a list, not a JSON object"),
-        ("{}", r"holds no run: config\.json is missing"),
+        ("{}", "is of version None, but this program reads up to 1"),
         ('{"version": 2}', "is of version 2, but this program reads up to 1; use the newer program"),
         ('{"version": "x"}', "is of version 'x'"),
-        ('{"version": 1}', "describes no run: 'task' is missing"),
-        ('{"version": 1, "task": {"name": "flying"}, "model": {}, "training": {}}', "'flying' is unknown"),
+        ('{"version": 1}', "lacks task and model, which every run states; restore it"),
+        ('{"version": 1, "task": {"name": "flying"}, "model": {}, "training": {}}', "n_layers, .* missing"),
         ('{"version": 1, "task": {"name": "copy"}, "model": {"kind": 3}, "training": {}}', "missing"),
     ],
 )
 def test_a_config_that_is_none_is_said(root, content, text):
     run = create_run(CONFIG)
     (run.path / "config.json").write_text(content)
-    with pytest.raises(RunFolderError, match=text):
+    with pytest.raises(FileError, match=text):
         run.config()
     assert run.name  # it is listed under some name all the same
     assert [each.id for each in list_runs()] == [run.id]
@@ -105,7 +105,7 @@ def test_a_config_that_is_none_is_said(root, content, text):
 def test_what_a_task_learnt_must_fit_the_task(root):
     run = create_run(CONFIG)
     (run.path / "task.json").write_text('{"vocabulary": []}')
-    with pytest.raises(RunFolderError, match=r"task\.json' does not fit task 'reverse'"):
+    with pytest.raises(FileError, match="has no valid task: reverse kept nothing, but got"):
         run.task()
 
 
@@ -123,7 +123,7 @@ def test_a_damaged_checkpoint_is_said(root, damage):
         save_file({"weight": torch.ones(2)}, path)
     else:
         path.write_bytes(content[damage])
-    with pytest.raises(RunFolderError, match="is no whole checkpoint"):
+    with pytest.raises(FileError, match="is no whole checkpoint"):
         run.checkpoint()
 
 
@@ -131,10 +131,10 @@ def test_a_checkpoint_of_the_future_or_of_another_model_is_said(root):
     run = create_run(CONFIG)
     path = run.path / "checkpoint.safetensors"
     save_file({"a": torch.ones(1)}, path, metadata={"version": "2", "step": "1", "values": "{}"})
-    with pytest.raises(RunFolderError, match="of version 2, but this program reads up to 1"):
+    with pytest.raises(FileError, match="of version 2, but this program reads up to 1"):
         run.checkpoint()
     write_checkpoint(path, Checkpoint(3, {"model.a": torch.ones(4)}, {}))
-    with pytest.raises(ModelFileError, match="another model's"):
+    with pytest.raises(FileError, match="another model's"):
         run.model()
 
 
@@ -150,23 +150,6 @@ def test_deleting_takes_what_runs_write_and_leaves_the_rest(root):
     other = create_run(CONFIG)
     other.delete()
     assert not other.path.exists()
-
-
-def test_files_are_whole_or_as_they_were(tmp_path, monkeypatch):
-    path = tmp_path / "file"
-    write_whole(path, b"old")
-
-    def refuse(number):
-        raise OSError(28, "No space left on device")
-
-    monkeypatch.setattr("models.runs.disk.os.fsync", refuse)
-    with pytest.raises(CheckpointError, match=r"file could not be written to .*: the disk is full") as e:
-        write_whole(path, b"new", sync=True)
-    assert isinstance(e.value, OSError)
-    assert path.read_bytes() == b"old"
-    assert [each.name for each in tmp_path.iterdir()] == ["file"]
-    with pytest.raises(CheckpointError, match="the folder is gone"):
-        write_whole(tmp_path / "nowhere" / "file", b"")
 
 
 def test_reading_a_runs_json_needs_no_torch(root):

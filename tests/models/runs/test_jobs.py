@@ -12,9 +12,9 @@ import psutil
 import pytest
 
 from models.data.tasks import make_task
+from models.files import FileError
 from models.runs import jobs, local, slots
 from models.runs.checkpoints import Checkpoint, write_checkpoint
-from models.runs.disk import RunFolderError
 from models.runs.jobs import JobRefused
 from models.runs.processes import Identity, this_process
 from models.runs.status import Status, read_request, read_status, write_status
@@ -214,7 +214,7 @@ def test_delete_takes_only_what_has_ended(root: Path, starts: Starts, config: Ru
 )
 def test_an_id_leads_nowhere_else(run_id: str, root: Path) -> None:
     (root / ".slots").mkdir(parents=True)
-    with pytest.raises(RunFolderError, match="there is no run"):
+    with pytest.raises(FileError, match="there is no run"):
         jobs.status(run_id)
 
 
@@ -242,12 +242,12 @@ def test_links_are_not_followed(root: Path, starts: Starts, config: RunConfig, t
     run_id = jobs.submit(config)
     (root / run_id).rename(tmp_path / "outside")
     (root / run_id).symlink_to(tmp_path / "outside")
-    with pytest.raises(RunFolderError, match="there is no run"):
+    with pytest.raises(FileError, match="there is no run"):
         jobs.delete(run_id)
     (root / run_id).unlink()
     (tmp_path / "outside").rename(root / run_id)
     (root / run_id / "log.txt").symlink_to("/etc/passwd")
-    with pytest.raises(RunFolderError, match=r"holds a link, 'log.txt'"):
+    with pytest.raises(FileError, match=r"holds a link, 'log.txt'"):
         jobs.status(run_id)
 
 
@@ -260,9 +260,9 @@ def test_foreign_and_damaged_folders_hinder_nobody(root: Path, starts: Starts, c
     (root / "notes.txt").write_text("mine")
     (root / "empty").mkdir()
     assert jobs.status("empty").state == "stopped"
-    with pytest.raises(RunFolderError, match="holds no run"):
+    with pytest.raises(FileError, match="holds no run"):
         jobs.resume("empty")
-    with pytest.raises(RunFolderError, match="is of version 99"):
+    with pytest.raises(FileError, match="is of version 99"):
         jobs.resume("future")
     run_id = jobs.submit(config, session="me")
     assert jobs.status(run_id).state == "queued"

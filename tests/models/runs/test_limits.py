@@ -20,7 +20,8 @@ class Usage(NamedTuple):
 
 def run(root: Path, run_id: str, state: str, session: str = "") -> None:
     (root / run_id).mkdir()
-    (root / run_id / "config.json").write_text(json.dumps({"version": 1, "name": run_id.upper()}))
+    described = {"version": 1, "name": run_id.upper(), "task": {}, "model": {}}
+    (root / run_id / "config.json").write_text(json.dumps(described))
     me = this_process()
     status = Status(state=state, session=session, pid=me.pid, started_at=me.started_at, heartbeat=time.time())
     write_status(root / run_id, status)

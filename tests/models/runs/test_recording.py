@@ -9,8 +9,8 @@ from tensorboardX.proto.event_pb2 import Event
 from tensorboardX.record_writer import masked_crc32c
 
 from models.data.tasks import Sample, make_task
+from models.files import FileError, WriteError
 from models.runs import recording
-from models.runs.disk import CheckpointError, RunFolderError
 from models.runs.folder import create_run
 from models.runs.recording import train_into
 from models.training.config import run_config
@@ -103,7 +103,7 @@ def test_what_was_written_after_the_checkpoint_is_dropped(new_run):
 def test_a_run_is_not_begun_twice_by_accident(new_run):
     run = new_run(config())
     train_into(run, config(), **stop_after(2))
-    with pytest.raises(RunFolderError, match="was trained to step 2 already; resume it"):
+    with pytest.raises(FileError, match="was trained to step 2 already; resume it"):
         train_into(run, config())
 
 
@@ -185,10 +185,8 @@ def test_a_full_disk_ends_the_run_with_a_sentence(new_run, monkeypatch):
     def refuse(**arguments):
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("models.runs.disk.tempfile.mkstemp", refuse)
-    with pytest.raises(
-        CheckpointError, match=r"could not be written to .*: the disk is full; free some space"
-    ):
+    monkeypatch.setattr("models.files.tempfile.mkstemp", refuse)
+    with pytest.raises(WriteError, match=r"could not be written to .*: the disk is full; free some space"):
         train_into(run, config(), resume=True)
     assert (run.path / "checkpoint.safetensors").read_bytes() == whole
 

@@ -134,7 +134,7 @@ def test_only_a_silent_live_process_hangs(tmp_path: Path) -> None:
         ('{"version": 1, "state": "asleep"}', "state='asleep'"),
         ('{"version": 1, "state": "running", "step": -3, "pid": "x"}', "step=-3, pid='x'"),
         ('{"version": 1, "state": "running", "heartbeat": NaN}', "heartbeat=nan"),
-        ('{"version": 2, "state": "running"}', "newer than this program's 1"),
+        ('{"version": 2, "state": "running"}', "is of version 2, but this program reads up to 1"),
         ("\x00\x00", "is no JSON"),
     ],
 )

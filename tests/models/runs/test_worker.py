@@ -10,8 +10,8 @@ import torch
 from filelock import FileLock
 
 from models.data.tasks import make_task
+from models.files import WriteError
 from models.runs import recording, worker
-from models.runs.disk import CheckpointError
 from models.runs.folder import RunFolder, create_run
 from models.runs.limits import JobRefused
 from models.runs.status import Status, read_status, write_request
@@ -86,7 +86,7 @@ def test_ctrl_c_pauses(run: RunFolder, monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize(
     ("error", "sentence"),
     [
-        (CheckpointError("the disk is full; free some space"), "the disk is full; free some space"),
+        (WriteError("the disk is full; free some space"), "the disk is full; free some space"),
         (ValueError("d_model=7 is odd; try 8"), "d_model=7 is odd; try 8"),
         (KeyError("x"), "KeyError: 'x'; log.txt in the run's folder says where"),
     ],

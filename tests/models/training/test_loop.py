@@ -1,5 +1,6 @@
 """Steps are repeatable, equal to a plain loop's, the same in pieces, and go on from a state bit for bit."""
 
+import json
 import math
 from dataclasses import replace
 from itertools import pairwise
@@ -262,14 +263,12 @@ def test_a_config_that_trains_nothing_is_refused(changes, text):
 
 
 def test_configs_are_the_same_after_a_trip_through_json():
-    run = config({"dropout": 0.1}, precision="bfloat16")
-    again = type(run).from_dict(run.to_dict())
-    assert again == run
-    assert replace(again.training, steps=7) != run.training
+    training = config({"dropout": 0.1}, precision="bfloat16").training
+    again = TrainingConfig.from_dict(json.loads(json.dumps(training.to_dict())))
+    assert again == training
+    assert replace(again, steps=7) != training
     with pytest.raises(ValueError, match="'step' is no field of TrainingConfig; did you mean steps"):
         TrainingConfig.from_dict({"step": 3})
-    with pytest.raises(ValueError, match="'task' is missing"):
-        type(run).from_dict({"model": {}, "training": {}})
 
 
 @pytest.mark.parametrize("at", [0, 3])

@@ -9,7 +9,7 @@ import torch
 from models import ModelConfig, list_models
 from models.data.stream import english_text
 from models.training.positions import SuiteConfig, metrics
-from models.zoo import ModelFileError, suite
+from models.zoo import FileError, suite
 from models.zoo.cards import CARD
 from models.zoo.suite import FOLDER, SCHEMES, held_out_texts, load_scheme, untrained
 
@@ -144,20 +144,18 @@ def test_unknown_schemes_and_damaged_files_are_refused(tmp_path, monkeypatch):
     ):
         load_scheme("alib")
     monkeypatch.setattr(suite, "FOLDER", tmp_path)
-    with pytest.raises(ModelFileError, match="does not exist"):
+    with pytest.raises(FileError, match="does not exist"):
         load_scheme("none")
     (tmp_path / "none").mkdir()
     card = json.loads((FOLDER / "none" / CARD).read_text())
     (tmp_path / "none" / CARD).write_text(
         json.dumps(card | {"config": card["config"] | {"kind": "encoder-only"}})
     )
-    with pytest.raises(
-        ModelFileError, match=r"kind='encoder-only' .* that is no decoder-only of these words"
-    ):
+    with pytest.raises(FileError, match=r"kind='encoder-only' .* that is no decoder-only of these words"):
         load_scheme("none")
     (tmp_path / "none" / CARD).write_text(json.dumps(card))
     (tmp_path / "none" / "none.safetensors").write_bytes(b"hello")
-    with pytest.raises(ModelFileError, match="is no whole safetensors file"):
+    with pytest.raises(FileError, match="is no whole safetensors file"):
         load_scheme("none")
 
 

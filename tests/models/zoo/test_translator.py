@@ -6,7 +6,7 @@ import torch
 from models import ModelConfig, list_models, load_model
 from models.data.corpus import held_out
 from models.training.evaluation import evaluate
-from models.zoo.cards import SHIPPED, ModelFileError
+from models.zoo.cards import SHIPPED, FileError
 
 TIRED = "the animal did not cross the street because it was too tired"
 WIDE = TIRED.replace("tired", "wide")
@@ -194,5 +194,5 @@ def test_padding_without_room_is_refused(lm, padding):
 
 
 def test_an_unknown_name_says_what_is_shipped():
-    with pytest.raises(ModelFileError, match=r"'transaltor' is no shipped model.* shipped: .*translator"):
+    with pytest.raises(FileError, match=r"'transaltor' is no shipped model.* shipped: .*translator"):
         load_model("transaltor")

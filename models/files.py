@@ -1,0 +1,141 @@
+"""Files that are written whole or not at all, and read up to a limit; every refusal is a sentence."""
+
+from __future__ import annotations
+
+import errno
+import json
+import os
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+MAX_JSON_BYTES = 64 << 20
+
+
+class FileError(ValueError):
+    """A file or folder that is missing, damaged, foreign, too large or too new; the text says what to do."""
+
+
+class WriteError(FileError, OSError):
+    """A file that could not be written: the disk is full, the folder is not writable. The old file stands."""
+
+    def __str__(self) -> str:
+        return str(self.args[0])
+
+
+@contextmanager
+def writing(path: Path) -> Iterator[None]:
+    """Turns the operating system's refusals to write `path` into a WriteError with a remedy."""
+    try:
+        yield
+    except WriteError:
+        raise
+    except OSError as error:
+        raise WriteError(_sentence(path, error)) from error
+
+
+def _sentence(path: Path, error: OSError) -> str:
+    where = f"{path.name} could not be written to {str(path.parent)!r}"
+    if error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):
+        return f"{where}: the disk is full; free some space, then resume from the last checkpoint"
+    if error.errno in (errno.EACCES, errno.EPERM, errno.EROFS):
+        return f"{where}: the folder is not writable; allow writing, or choose another folder"
+    if error.errno == errno.ENOENT:
+        return f"{where}: the folder is gone; it was moved or deleted meanwhile"
+    return f"{where}: {error.strerror or error}; see to the disk, then try again"
+
+
+def write_whole(path: Path, content: bytes | memoryview, *, sync: bool = False) -> None:
+    """A reader sees the old file or the new one, never half of one; `sync` outlives a power cut, too.
+
+    Raises WriteError where the disk refuses; the old file then stands.
+    """
+    with writing(path):
+        handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=".tmp")
+        temporary = Path(name)
+        try:
+            with os.fdopen(handle, "wb") as file:
+                file.write(content)
+                file.flush()
+                if sync:
+                    os.fsync(file.fileno())
+            temporary.chmod(0o644)
+            temporary.replace(path)
+        except BaseException:
+            temporary.unlink(missing_ok=True)
+            raise
+
+
+def write_json(path: Path, value: Any, *, sync: bool = False) -> None:
+    """A JSON file, whole or not at all. Raises WriteError where the disk refuses."""
+    write_whole(path, (json.dumps(value, ensure_ascii=False, indent=1) + "\n").encode(), sync=sync)
+
+
+def read_json(path: Path, *, newest: int | None = None) -> dict[str, Any]:
+    """A file's JSON object. newest: it states a version, and this is the last that is understood.
+
+    Raises FileError where the file is missing, damaged, no object, or of another version.
+    """
+    raw = read_bounded(path, MAX_JSON_BYTES, "JSON")
+    try:
+        found = json.loads(raw)
+    except (ValueError, RecursionError):
+        raise FileError(f"{str(path)!r} is no JSON: it is damaged, or another file; restore it") from None
+    if not isinstance(found, dict):
+        raise FileError(f"{str(path)!r} holds a {type(found).__name__}, not a JSON object; restore it")
+    if newest is not None:
+        check_version(path, found.get("version"), newest)
+    return found
+
+
+def read_json_if_any(path: Path, *, newest: int | None = None) -> dict[str, Any]:
+    """The same; {} where there is no such file."""
+    return read_json(path, newest=newest) if path.is_file() else {}
+
+
+def read_lines(path: Path) -> list[dict[str, Any]]:
+    """The JSON objects of a file with one a line; [] without a file, without lines cut short or foreign."""
+    found = []
+    for line in read_bounded(path, MAX_JSON_BYTES, "JSON").splitlines() if path.is_file() else ():
+        try:
+            value = json.loads(line)
+        except (ValueError, RecursionError):
+            continue
+        if isinstance(value, dict):
+            found.append(value)
+    return found
+
+
+def check_version(path: Path, version: object, newest: int) -> None:
+    """The one rule: a version is a whole number from 1 to the `newest` understood. Raises FileError."""
+    if isinstance(version, bool) or not isinstance(version, int) or not 1 <= version <= newest:
+        raise FileError(
+            f"{str(path)!r} is of version {version!r}, but this program reads up to {newest}; "
+            "use the newer program that wrote it"
+        )
+
+
+def read_bounded(path: Path, limit: int, what: str) -> bytes:
+    """A file's bytes, at most `limit` of them; `what` it should hold. Raises FileError."""
+    check_size(path, limit, what)
+    try:
+        with path.open("rb") as file:
+            return file.read(limit)  # no more, should it grow meanwhile
+    except OSError as error:
+        raise FileError(f"{str(path)!r} cannot be read ({error}); check its permissions") from None
+
+
+def check_size(path: Path, limit: int, what: str) -> None:
+    """Raises FileError unless `path` is a file of at most `limit` bytes; `what` it should hold."""
+    try:
+        size = path.stat().st_size if path.is_file() else None
+    except (OSError, ValueError) as error:
+        raise FileError(f"{str(path)!r} cannot be read ({error}); check its permissions") from None
+    if size is None:
+        raise FileError(f"{str(path)!r} does not exist or is no file, but holds {what}; check the path")
+    if size > limit:
+        raise FileError(
+            f"{str(path)!r} is larger than the {limit:,} bytes allowed for {what}; choose a smaller file"
+        )

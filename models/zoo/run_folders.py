@@ -1,0 +1,53 @@
+"""Where training runs lie and what they are: all of a run's folder that whoever opens its model must know.
+
+Read without torch. `models.runs` writes these folders, and reads the rest of them.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from pathlib import Path
+from typing import Any
+
+from models.files import FileError, read_json
+
+VERSION = 1
+CONFIG, TASK, CHECKPOINT = "config.json", "task.json", "checkpoint.safetensors"
+RUN_ID = "[a-z0-9][a-z0-9-]{0,99}"
+"""The pattern of every run's id, which is the name of its folder."""
+
+
+def runs_root() -> Path:
+    """Where runs live: the environment's ATTENTION_LAB_RUNS, else `runs/` in the project."""
+    given = os.environ.get("ATTENTION_LAB_RUNS")
+    return Path(given).expanduser() if given else Path(__file__).parents[2] / "runs"
+
+
+def run_path(run_id: str) -> Path:
+    """The folder of a run, by an id that may come from anybody: it lies right inside `runs_root()`.
+
+    Raises FileError for an id that is none, that names no folder, or whose folder is a link or holds one.
+    """
+    path = runs_root() / run_id if re.fullmatch(RUN_ID, run_id) else None
+    if path is None or not path.is_dir() or path.is_symlink():
+        raise FileError(f"there is no run {run_id[:100]!r}: it was deleted, or its link is wrong; see Runs")
+    links = [entry.name for entry in os.scandir(path) if entry.is_symlink()]
+    if links:
+        raise FileError(f"run {run_id!r} holds a link, {links[0]!r}, which no run does; remove it")
+    return path
+
+
+def read_description(folder: Path) -> dict[str, Any]:
+    """config.json: version, name, created, task, model, training.
+
+    Raises FileError for what describes no run.
+    """
+    path = folder / CONFIG
+    if not path.is_file():
+        raise FileError(f"{str(folder)!r} holds no run: {CONFIG} is missing; choose another folder")
+    found = read_json(path, newest=VERSION)
+    missing = [name for name in ("task", "model") if name not in found]
+    if missing:
+        raise FileError(f"{str(path)!r} lacks {' and '.join(missing)}, which every run states; restore it")
+    return found
