@@ -7,8 +7,8 @@ from itertools import islice
 from pathlib import Path
 from typing import NamedTuple
 
+from models.data.downloads import needed
 from models.data.grammar import sample_pairs
-from models.data.sources import needed
 from models.data.text_files import read_text
 
 GRAMMAR = "grammar"

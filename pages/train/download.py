@@ -27,7 +27,7 @@ SECONDS = 0.5
 
 def offer(source: str) -> None:
     """The button for a named source; its progress while it is coming."""
-    from models.data.sources import SOURCES
+    from models.data.downloads import SOURCES
 
     if source not in SOURCES:
         return
@@ -37,7 +37,7 @@ def offer(source: str) -> None:
 
 
 def _progress(source: str, was_running: bool) -> None:
-    from models.data.sources import SOURCES
+    from models.data.downloads import SOURCES
 
     fetch = _fetches.get(source)
     if fetch is None or not fetch.running:
@@ -63,13 +63,13 @@ def start(source: str) -> None:
 
 
 def _run(source: str, fetch: _Fetch) -> None:
-    from models.data import sources
+    from models.data import downloads
 
     def tell(come: int, total: int) -> None:
         fetch.come, fetch.total = come, total
 
     try:
-        sources.fetch(source, tell)
+        downloads.fetch(source, tell)
     except (ValueError, OSError) as error:
         fetch.problem = str(error)
     finally:

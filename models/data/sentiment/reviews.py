@@ -8,8 +8,8 @@ import re
 from dataclasses import dataclass
 from functools import cache
 
-from models.data.sentiment import words
-from models.data.sentiment.words import ADJECTIVES, THINGS, VERBS, Opinion, Thing
+from models.data.sentiment import lexicon
+from models.data.sentiment.lexicon import ADJECTIVES, THINGS, VERBS, Opinion, Thing
 
 _SALT = "reviews"
 _HELD_OUT_SHARE = 10  # one pair of thing and opinion in ten
@@ -73,19 +73,19 @@ def sample_review(rng: random.Random, *, held_out: bool = False) -> Review:
         text, rival = chief.text, None
     elif form < 0.55:
         rival = _clause(rng, positive, False)
-        text = rng.choice(words.AGREEING).format(chief=chief.text, same=rival.text)
+        text = rng.choice(lexicon.AGREEING).format(chief=chief.text, same=rival.text)
     else:
         rival = _clause(rng, not positive, False)
-        text = rng.choice(words.CONTRASTING).format(chief=chief.text, other=rival.text)
+        text = rng.choice(lexicon.CONTRASTING).format(chief=chief.text, other=rival.text)
     return Review(_dressed(rng, text), chief, rival)
 
 
 @cache
 def vocabulary() -> tuple[str, ...]:
     """Every word and sign that a review can have, sorted; "didn't" is made of three."""
-    frames = (words.STATES, words.NEGATED_STATES, words.ACTIONS, words.NEGATED_ACTIONS)
-    sentences = (*(text for frame in frames for text in frame), *words.AGREEING, *words.CONTRASTING)
-    fillers = (*words.NEUTRAL, *words.WHEN, *words.WHERE, *words.VERY, *words.VERY_MUCH)
+    frames = (lexicon.STATES, lexicon.NEGATED_STATES, lexicon.ACTIONS, lexicon.NEGATED_ACTIONS)
+    sentences = (*(text for frame in frames for text in frame), *lexicon.AGREEING, *lexicon.CONTRASTING)
+    fillers = (*lexicon.NEUTRAL, *lexicon.WHEN, *lexicon.WHERE, *lexicon.VERY, *lexicon.VERY_MUCH)
     texts = [_SLOT.sub(" ", text.replace("{was}n't", "wasn't weren't")) for text in (*sentences, *fillers)]
     texts += [f"{thing.text} {thing.verb}" for thing in THINGS]
     texts += [f"{opinion.text} {opinion.base}" for opinion in (*ADJECTIVES, *VERBS)]
@@ -102,9 +102,9 @@ def _keys(verbs: bool, positive: bool, held_out: bool) -> list[Key]:
 def _clause(rng: random.Random, positive: bool, held_out: bool) -> Clause:
     negated, verbs = rng.random() < 0.5, rng.random() < 0.25
     thing, opinion = key = rng.choice(_keys(verbs, positive != negated, held_out))
-    frames: tuple[str, ...] = words.NEGATED_STATES if negated else words.STATES
+    frames: tuple[str, ...] = lexicon.NEGATED_STATES if negated else lexicon.STATES
     if verbs:
-        frames = words.NEGATED_ACTIONS if negated else words.ACTIONS
+        frames = lexicon.NEGATED_ACTIONS if negated else lexicon.ACTIONS
     text = rng.choice(frames).format(
         thing=thing.text,
         noun=thing.noun,
@@ -112,7 +112,7 @@ def _clause(rng: random.Random, positive: bool, held_out: bool) -> Clause:
         a=("an" if opinion.text[0] in "aeiou" else "a") if thing.countable else "",
         word=opinion.text,
         base=opinion.base,
-        very=rng.choice(words.VERY_MUCH if verbs else words.VERY),
+        very=rng.choice(lexicon.VERY_MUCH if verbs else lexicon.VERY),
     )
     return Clause(" ".join(text.split()), key, negated, positive)
 
@@ -121,7 +121,9 @@ def _dressed(rng: random.Random, text: str) -> str:
     """With a full stop, mostly, and sometimes with a sentence before or after that judges nothing."""
     beside, place = "", rng.random()
     if place < 0.3:
-        beside = rng.choice(words.NEUTRAL).format(when=rng.choice(words.WHEN), where=rng.choice(words.WHERE))
+        beside = rng.choice(lexicon.NEUTRAL).format(
+            when=rng.choice(lexicon.WHEN), where=rng.choice(lexicon.WHERE)
+        )
     if place < 0.15:
         return " ".join(f"{beside} {text} .".split())
     if place < 0.3:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
+from models.data.downloads import needed
 from models.data.pictures import PictureSet, idx
-from models.data.sources import needed
 from models.data.tasks.options import option
 from models.data.tasks.pictures import Autoencoder, Classifier, Pictures
 

@@ -15,7 +15,7 @@ from models.data.pictures import Parts, PictureSet
 from models.data.pictures.changes import BLANK, hidden, moved
 from models.data.pictures.parts import Cut
 from models.data.tasks.batch import Batch, Reading, Sample
-from models.data.tasks.examples import classes_of, draw
+from models.data.tasks.labelled import classes_of, draw
 from models.data.tasks.options import option
 from models.data.tasks.task import Task, generator_of
 from models.engine.transformer import Transformer

@@ -12,7 +12,7 @@ import torch
 from models.data.sentiment import Table, read_table, sample_review, vocabulary
 from models.data.tasks.algorithmic import padded, random_of
 from models.data.tasks.batch import Batch, Reading, Sample
-from models.data.tasks.examples import classes_of, draw
+from models.data.tasks.labelled import classes_of, draw
 from models.data.tasks.options import option
 from models.data.tasks.task import Task, generator_of
 from models.data.text_tokenizers import TextTokenizer

@@ -2,7 +2,7 @@ import threading
 
 import pytest
 
-from models.data import sources
+from models.data import downloads
 from pages.train import download
 
 
@@ -20,7 +20,7 @@ def wait() -> None:
 def test_a_source_is_fetched_once_however_many_ask(monkeypatch: pytest.MonkeyPatch) -> None:
     asked, go = [], threading.Event()
 
-    def fetch(name: str, progress: sources.Progress) -> list:
+    def fetch(name: str, progress: downloads.Progress) -> list:
         asked.append(name)
         progress(3, 10)
         go.wait(5)
@@ -37,8 +37,8 @@ def test_a_source_is_fetched_once_however_many_ask(monkeypatch: pytest.MonkeyPat
 
 
 def test_a_download_that_fails_says_why_and_can_be_tried_again(monkeypatch: pytest.MonkeyPatch) -> None:
-    def fetch(name: str, progress: sources.Progress) -> list:
-        raise sources.SourceError("the server does not answer; try again later", name)
+    def fetch(name: str, progress: downloads.Progress) -> list:
+        raise downloads.SourceError("the server does not answer; try again later", name)
 
     monkeypatch.setattr(sources, "fetch", fetch)
     download.start("mnist")

@@ -6,7 +6,7 @@ from functools import cache
 from tokenizers.pre_tokenizers import BertPreTokenizer
 
 from models.data.sentiment import Review, is_held_out, sample_review, vocabulary
-from models.data.sentiment.words import ADJECTIVES, VERBS
+from models.data.sentiment.lexicon import ADJECTIVES, VERBS
 
 GOOD = {form for o in (*ADJECTIVES, *VERBS) for form in (o.text, o.base) if form and o.positive}
 BAD = {form for o in (*ADJECTIVES, *VERBS) for form in (o.text, o.base) if form and not o.positive}

@@ -9,7 +9,7 @@ import torch
 
 from models import ModelConfig, Transformer
 from models.data import text_sources
-from models.data.sources import SourceError
+from models.data.downloads import SourceError
 from models.data.tasks import generator_of, make_task
 from models.data.tasks.long_context import mask_of, pairs_per_token
 from models.engine import masks

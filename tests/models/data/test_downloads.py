@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from models.data import sources
-from models.data.sources import Part, Source, SourceError, fetch, find, needed
+from models.data import downloads
+from models.data.downloads import Part, Source, SourceError, fetch, find, needed
 
 CONTENT = b"to be or not to be\n" * 40_000
 ARCHIVE = io.BytesIO()
@@ -52,7 +52,7 @@ def root(tmp_path, monkeypatch) -> Path:
 
 
 def offer(monkeypatch, *parts: Part) -> None:
-    monkeypatch.setitem(sources.SOURCES, "play", Source("A play", parts))
+    monkeypatch.setitem(downloads.SOURCES, "play", Source("A play", parts))
 
 
 def everything(root: Path) -> list[Path]:
@@ -142,6 +142,6 @@ def test_unknown_sources_are_refused():
 
 
 def test_the_known_sources_are_what_is_beside_this_clone(shared_data):
-    part = sources.SOURCES["tiny-shakespeare"].parts[0]
+    part = downloads.SOURCES["tiny-shakespeare"].parts[0]
     content = (shared_data / "tinyshakespeare" / "input.txt").read_bytes()
     assert (len(content), "sha256:" + hashlib.sha256(content).hexdigest()) == (part.size, part.digest)

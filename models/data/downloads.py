@@ -130,7 +130,7 @@ def needed(name: str) -> list[Path]:
         size = source(name).to_come / 1e6
         raise SourceError(
             f"{source(name).title} is not here yet; download it ({size:.0f} MB) on the page Train, "
-            f"or with: python -m models.data.sources {name}; or name a file of your own",
+            f"or with: python -m models.data.downloads {name}; or name a file of your own",
             name,
         )
     return paths
@@ -228,7 +228,7 @@ def _unpacked(part: Part, archive: Path, name: str) -> Path:
 
 
 def _main(names: list[str]) -> None:
-    """`python -m models.data.sources tiny-shakespeare` downloads, with a bar."""
+    """`python -m models.data.downloads tiny-shakespeare` downloads, with a bar."""
     from tqdm import tqdm
 
     for name in names or list(SOURCES):
