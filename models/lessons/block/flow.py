@@ -12,7 +12,7 @@ from torch import Tensor, nn
 
 from models.engine.layers import Layer
 from models.engine.trace import Trace, within
-from models.lessons.known import check_known
+from models.lessons.known_words import check_known
 from models.zoo.loaded import LoadedModel
 from models.zoo.untrained import UntrainedModel
 

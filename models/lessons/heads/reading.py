@@ -11,7 +11,7 @@ from models.engine.attention import MultiHeadAttention
 from models.engine.layers import Layer
 from models.engine.trace import Trace
 from models.engine.transformer import Transformer
-from models.lessons.known import check_known
+from models.lessons.known_words import check_known
 from models.zoo.loaded import LoadedModel
 from models.zoo.untrained import UntrainedModel
 

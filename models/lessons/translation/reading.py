@@ -13,7 +13,7 @@ from torch import Tensor
 from models.data.tokenizers import BOS, EOS
 from models.engine.trace import Trace
 from models.engine.transformer import Transformer
-from models.lessons.known import check_known
+from models.lessons.known_words import check_known
 from models.zoo.loaded import LoadedModel
 
 MOST_STEPS = 20

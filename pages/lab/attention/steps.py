@@ -9,7 +9,7 @@ import streamlit as st
 from models.lessons.attention import examples
 from pages.lab import session
 from pages.lab.attention.inputs import STEPS, Inputs
-from pages.lab.attention.names import names
+from pages.lab.attention.row_names import names
 from pages.lab.lesson import Lesson, Part, Question, Shape, Try
 from viz_core.boards import Board
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 import streamlit as st
 
-from pages.lab.block import drawing, switches
+from pages.lab.block import flow_board, switches
 from pages.lab.block.inputs import MAX_WORDS, SUBJECTS, Inputs
 from pages.lab.lesson import Lesson, Part, Question, Shape, Try
 from pages.lab.session import key
@@ -47,14 +47,14 @@ def lesson(inputs: Inputs) -> Lesson:
         see=SEE,
         board=Board(
             rows=[
-                [drawing.diagram(walked, config)],
+                [flow_board.diagram(walked, config)],
                 [_tensor(block, walked), *_hidden(block, walked, config)],
                 [_statistics(block, walked), _facts(walked, config)],
             ],
-            notice=drawing.notices(walked, config, ENTERING[inputs.subject]),
+            notice=flow_board.notices(walked, config, ENTERING[inputs.subject]),
             scrub=Scrub(
                 field="point", label="point", speed=1.2, values=np.arange(len(walked.points)),
-                words=drawing.names(walked),
+                words=flow_board.names(walked),
             ),
         ),
         formula=_formula(config),

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from pages.lab.heads import subject
+from pages.lab.heads import layer_choice
 from pages.lab.heads.inputs import Inputs
-from pages.lab.heads.subject import reading_of
+from pages.lab.heads.layer_choice import reading_of
 from pages.lab.lesson import Lesson, Part, Question, Shape, Try
 from pages.shared.wording import numbered
 from viz_core.boards import Board, Fact, Facts, Matrix, Panel, Scrub
@@ -170,6 +170,6 @@ def questions() -> tuple[Question, ...]:
 
 
 PART = Part(
-    "contributions", "What each adds", (*subject.FIELDS, "query"),
-    lesson, subject.controls, TRIES, questions, scrub="query",
+    "contributions", "What each adds", (*layer_choice.FIELDS, "query"),
+    lesson, layer_choice.controls, TRIES, questions, scrub="query",
 )  # fmt: skip

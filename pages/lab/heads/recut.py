@@ -9,7 +9,7 @@ import numpy as np
 import streamlit as st
 
 from pages.lab.heads.inputs import Inputs
-from pages.lab.heads.subject import reading_of, sentence_and_model
+from pages.lab.heads.layer_choice import reading_of, sentence_and_model
 from pages.lab.lesson import Lesson, Part, Question, Shape, Try
 from pages.lab.session import key
 from pages.shared.wording import numbered

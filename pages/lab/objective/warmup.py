@@ -8,7 +8,7 @@ import numpy as np
 import streamlit as st
 
 from pages.lab.lesson import Lesson, Part, Question, Shape, Try
-from pages.lab.objective import early
+from pages.lab.objective import warmup_board
 from pages.lab.objective.inputs import MODEL, NORMS, TARGET, TOTALS, WIDTHS, Inputs
 from pages.lab.session import key
 from viz_core.boards import Board, Curves, Fact, Facts, Line, Panel, Scrub
@@ -16,7 +16,7 @@ from viz_core.boards import Board, Curves, Fact, Facts, Line, Panel, Scrub
 if TYPE_CHECKING:
     from torch import Tensor
 
-    from models.lessons.objective.trial import Trial
+    from models.lessons.objective.warmup import Trial
 
 USUAL = {"warmup": 4_000, "d_model": 512, "norm": "post"}
 TRIES = (
@@ -27,23 +27,23 @@ TRIES = (
 
 
 def lesson(inputs: Inputs) -> Lesson:
-    from models.lessons.objective import adam, schedule, training, trial
+    from models.lessons.objective import adam, schedule, training, warmup
 
     warmups, steps = schedule.WARMUPS, schedule.grid(inputs.total)
     rates = schedule.paper(inputs.d_model, warmups, steps)  # [warm-up, step]
     cosines = schedule.cosine(inputs.d_model, warmups, steps, inputs.total)
     peaks = schedule.peak(inputs.d_model, warmups)
-    tried = early.tried(inputs.norm, inputs.seed)
+    tried = warmup_board.tried(inputs.norm, inputs.seed)
     return Lesson(
         see="Above, the paper's learning rate: up in a line, then down as one over the root of the step; "
         "**drag the slider**. Below, why it begins small: what Adam does at first, and the toy of the first "
         f"part, two layers deep, with **{NORMS[inputs.norm].lower()}**, trained here without a warm-up and "
-        f"with one of {trial.WARMUP} steps.",
+        f"with one of {warmup.WARMUP} steps.",
         board=Board(
             rows=[
                 _schedules(1_000 * rates, 1_000 * cosines, steps),
                 [_facts(inputs, 1_000 * peaks, 1_000 * rates)],
-                [early.directions(inputs.seed), early.losses(tried)],
+                [warmup_board.directions(inputs.seed), warmup_board.losses(tried)],
             ],
             notice=_notices(inputs.total, 1_000 * peaks, 1_000 * rates, tried),
             scrub=Scrub(
@@ -63,7 +63,7 @@ def lesson(inputs: Inputs) -> Lesson:
         ),
         code=(
             schedule.paper, schedule.peak, schedule.cosine, adam.Adam, schedule.noise_directions,
-            trial.trial, training.train,
+            warmup.trial, training.train,
         ),
     )  # fmt: skip
 
@@ -135,8 +135,8 @@ def questions() -> tuple[Question, ...]:
     four = torch.tensor([1_000.0, 4_000.0], dtype=torch.float64)
     peaks = schedule.peak(512, four)
     ratio = (peaks[1] / peaks[0]).item()
-    sizes = schedule.noise_directions(adam.BETAS, early.NOISE_STEPS, seed=0)
-    post, pre = early.tried("post", 0), early.tried("pre", 0)
+    sizes = schedule.noise_directions(adam.BETAS, warmup_board.NOISE_STEPS, seed=0)
+    post, pre = warmup_board.tried("post", 0), warmup_board.tried("pre", 0)
     lost = [(one.without.loss[-1] - one.with_warmup.loss[-1]).item() for one in (post, pre)]
     later = schedule.paper(512, four[1:], torch.tensor([16_000.0], dtype=torch.float64)).item()
     return (
@@ -152,7 +152,7 @@ def questions() -> tuple[Question, ...]:
             ("By the whole learning rate", f"By {sizes[-1]:.2f} of it, as later", "Not at all"),
             0 if sizes[0] > 0.99 else 1,
             f"|m̂/√v̂| = {sizes[0]:.2f}: m̂ and √v̂ know one and the same gradient. At step "
-            f"{early.NOISE_STEPS} it is {sizes[-1]:.2f}, as noise cancels in the mean.",
+            f"{warmup_board.NOISE_STEPS} it is {sizes[-1]:.2f}, as noise cancels in the mean.",
         ),
         Question(
             "The toy's norms are put before the sub-layers (pre-norm). How much does warm-up gain?",

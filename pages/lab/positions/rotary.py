@@ -15,7 +15,7 @@ from viz_core.boards import Board, Curves, Fact, Facts, Line, Plane, Scrub
 if TYPE_CHECKING:
     from torch import Tensor
 
-    from models.lessons.positions.turns import Turned
+    from models.lessons.positions.rotary import Turned
 
 D_HEAD = 8
 BASE = 10_000
@@ -37,10 +37,10 @@ def lesson(inputs: Inputs) -> Lesson:
     import torch
 
     from models.engine.positions import rotate
-    from models.lessons.positions import turns
+    from models.lessons.positions import rotary
 
     q, k = _vectors(inputs.vectors)
-    turned = turns.turn(q, k, torch.arange(POSITIONS) + inputs.distance, inputs.distance, BASE)
+    turned = rotary.turn(q, k, torch.arange(POSITIONS) + inputs.distance, inputs.distance, BASE)
     return Lesson(
         see=SEE,
         board=Board(
@@ -61,7 +61,7 @@ def lesson(inputs: Inputs) -> Lesson:
             Shape(r"R_m\q{q},\;R_n\k{k}", "position, pair, (x, y)", (POSITIONS, D_HEAD // 2, 2)),
             Shape(r"\mathrm{score}", "position", (POSITIONS,)),
         ),
-        code=(turns.turn, rotate, turns.rotary_scores, turns.added_scores),
+        code=(rotary.turn, rotate, rotary.rotary_scores, rotary.added_scores),
     )
 
 
@@ -75,7 +75,7 @@ def _vectors(seed: int) -> tuple[Tensor, Tensor]:
 
 
 def _planes(turned: Turned) -> list[Plane]:
-    from models.lessons.positions.turns import speeds
+    from models.lessons.positions.rotary import speeds
 
     reach = 1.1 * max(float(turned.q.norm(dim=-1).max()), float(turned.k.norm(dim=-1).max()))
     return [
@@ -93,7 +93,7 @@ def _planes(turned: Turned) -> list[Plane]:
 
 def _along(q: Tensor, k: Tensor, turned: Turned, distance: int) -> Curves:
     """The score as both move through the text: rotary, and with waves added instead."""
-    from models.lessons.positions.turns import added_scores
+    from models.lessons.positions.rotary import added_scores
 
     added = added_scores(q, k, POSITIONS + distance, BASE).diagonal(-distance)
     return Curves(
@@ -110,7 +110,7 @@ def _along(q: Tensor, k: Tensor, turned: Turned, distance: int) -> Curves:
 
 
 def _across(q: Tensor, k: Tensor, distance: int) -> Curves:
-    from models.lessons.positions.turns import rotary_scores
+    from models.lessons.positions.rotary import rotary_scores
 
     by_distance = rotary_scores(q, k, MOST_DISTANT + 1, BASE)[:, 0]  # the key at position 0
     return Curves(
@@ -151,7 +151,7 @@ def controls() -> None:
 
 
 def questions() -> tuple[Question, ...]:
-    from models.lessons.positions.turns import added_scores, rotary_scores, speeds
+    from models.lessons.positions.rotary import added_scores, rotary_scores, speeds
     from models.lessons.positions.waves import by_distance
 
     q, k = _vectors(0)

@@ -10,8 +10,8 @@ import streamlit as st
 
 from pages.lab import session
 from pages.lab.lesson import Lesson, Part, Question, Shape, Try
+from pages.lab.softmax.colours import AS_IT_IS, SCALED
 from pages.lab.softmax.inputs import N_LOGITS, Inputs
-from pages.lab.softmax.look import AS_IT_IS, SCALED
 from pages.shared.wording import short
 from viz_core.boards import Bars, Board, Colour, Curves, Fact, Facts, Line, Panel, Scrub
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pages.lab.lesson import Lesson, Part, Question, Shape, Try
-from pages.lab.softmax import reading
+from pages.lab.softmax import head_choice
 from pages.lab.softmax.inputs import PRONOUN, STACKS, TEXT, Inputs
 from pages.shared import cache
 from viz_core.boards import Bars, Board, Curves, Line, Panel, Scrub
@@ -30,7 +30,7 @@ def lesson(inputs: Inputs) -> Lesson:
     from models.lessons.softmax import temperature, weights
     from models.lessons.softmax.temperature import TEMPERATURES
 
-    lm, trace = cache.translator(), reading.trace_of(inputs.text)
+    lm, trace = cache.translator(), head_choice.trace_of(inputs.text)
     heads = (inputs.head,) if inputs.scope == "head" else tuple(range(lm.config.n_heads))
     place = temperature.Place(inputs.stack, inputs.layer, heads)
     query, step = _positions(inputs, trace)
@@ -135,7 +135,7 @@ def _notice(row: Softmax, output: Output, keys: list[str], at: int) -> str:
 def questions() -> tuple[Question, ...]:
     from models.lessons.softmax import temperature
 
-    lm, trace = cache.translator(), reading.trace_of(TEXT)
+    lm, trace = cache.translator(), head_choice.trace_of(TEXT)
     step = temperature.pronoun(trace.tokens["decoder"]) - 1
     it = temperature.pronoun(trace.tokens["encoder"])
     one, layer, cross = (
@@ -174,5 +174,5 @@ def questions() -> tuple[Question, ...]:
 
 PART = Part(
     "head", "A real head", ("temperature", "text", "stack", "layer", "head", "scope", "query", "step"),
-    lesson, reading.controls, TRIES, questions, scrub="temperature",
+    lesson, head_choice.controls, TRIES, questions, scrub="temperature",
 )  # fmt: skip

@@ -10,10 +10,10 @@ import streamlit as st
 
 from pages.lab.lesson import Lesson, Part, Question, Shape, Try
 from pages.lab.session import key
-from pages.lab.translation import subject
+from pages.lab.translation import sentence_choice
+from pages.lab.translation.beam_tree import diagram
 from pages.lab.translation.inputs import INCOMPLETE, SENTENCE, WIDTHS, Inputs
-from pages.lab.translation.subject import reading_of, rounded
-from pages.lab.translation.tree import diagram
+from pages.lab.translation.sentence_choice import reading_of, rounded
 from viz_core.boards import Board, Fact, Facts, Scrub, Table
 
 if TYPE_CHECKING:
@@ -72,7 +72,7 @@ def lesson(inputs: Inputs) -> Lesson:
 
 
 def controls() -> None:
-    subject.sentence(*subject.PHRASE_FIELDS)
+    sentence_choice.sentence(*sentence_choice.PHRASE_FIELDS)
     st.select_slider(
         "Beam width", WIDTHS, key=key("translation", "width"), help="Sentences kept at each step"
     )
@@ -198,6 +198,6 @@ def _width(read: Reading, width: int) -> BeamTree:
 
 
 PART = Part(
-    "beam", "Greedy or beam", (*subject.PHRASE_FIELDS, "width", "length_penalty", "step"),
+    "beam", "Greedy or beam", (*sentence_choice.PHRASE_FIELDS, "width", "length_penalty", "step"),
     lesson, controls, TRIES, questions, scrub="step",
 )  # fmt: skip

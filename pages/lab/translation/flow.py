@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pages.lab.lesson import Lesson, Part, Question, Shape, Try
-from pages.lab.translation import subject
+from pages.lab.translation import sentence_choice
 from pages.lab.translation.inputs import SENTENCE, Inputs
-from pages.lab.translation.subject import reading_of
+from pages.lab.translation.sentence_choice import reading_of
 from pages.shared.wording import numbered
 from viz_core.boards import Board, Scrub
 
@@ -178,6 +178,6 @@ def questions() -> tuple[Question, ...]:
 
 
 PART = Part(
-    "flow", "The translator at work", (*subject.FIELDS, "moment"),
-    lesson, subject.controls, TRIES, questions, scrub="moment",
+    "flow", "The translator at work", (*sentence_choice.FIELDS, "moment"),
+    lesson, sentence_choice.controls, TRIES, questions, scrub="moment",
 )  # fmt: skip

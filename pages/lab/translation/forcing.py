@@ -9,10 +9,10 @@ import streamlit as st
 
 from pages.lab.lesson import Lesson, Part, Question, Shape, Try
 from pages.lab.session import key
-from pages.lab.translation import subject
-from pages.lab.translation.edit_board import alone, forced
+from pages.lab.translation import sentence_choice
+from pages.lab.translation.forcing_board import alone, forced
 from pages.lab.translation.inputs import SENTENCE, Inputs
-from pages.lab.translation.subject import reading_of
+from pages.lab.translation.sentence_choice import reading_of
 from pages.shared import cache
 from pages.shared.wording import numbered
 from viz_core.boards import Bars, Board, Fact, Facts, Scrub
@@ -82,7 +82,7 @@ def lesson(inputs: Inputs) -> Lesson:
 
 
 def controls() -> None:
-    subject.controls()
+    sentence_choice.controls()
     st.text_input("Word put there", key=key("translation", "put"), help="One word that the translator knows")
 
 
@@ -188,6 +188,6 @@ def questions() -> tuple[Question, ...]:
 
 
 PART = Part(
-    "forcing", "Teacher forcing", (*subject.FIELDS, "put", "at"),
+    "forcing", "Teacher forcing", (*sentence_choice.FIELDS, "put", "at"),
     lesson, controls, TRIES, questions, scrub="at",
 )  # fmt: skip

@@ -9,9 +9,9 @@ import streamlit as st
 
 from pages.lab.lesson import Lesson, Part, Question, Shape, Try
 from pages.lab.session import key
-from pages.lab.translation import drawn, subject
+from pages.lab.translation import drawn_sentences, sentence_choice
 from pages.lab.translation.inputs import INCOMPLETE, MAX_STEPS, TOP_K, TOP_P, Inputs
-from pages.lab.translation.subject import reading_of
+from pages.lab.translation.sentence_choice import reading_of
 from viz_core.boards import Bars, Board, Colour, Fact, Facts, Scrub
 
 if TYPE_CHECKING:
@@ -45,7 +45,7 @@ def lesson(inputs: Inputs) -> Lesson:
     return Lesson(
         see=SEE,
         board=Board(
-            rows=[_bars(read, step, spread), [_facts(spread)], [drawn.table(inputs)]],
+            rows=[_bars(read, step, spread), [_facts(spread)], [drawn_sentences.table(inputs)]],
             notice=_notices(read, step, spread),
             scrub=Scrub(field="temperature", label="temperature", values=TEMPERATURES, speed=6),
         ),
@@ -58,14 +58,18 @@ def lesson(inputs: Inputs) -> Lesson:
         shapes=(
             Shape("z", "vocab", (len(read.vocabulary),)),
             Shape("p,\\;p'", "temperature, vocab", tuple(spread.cut.shape)),
-            Shape(r"\text{sentences}", "temperature, sentence", (len(drawn.TEMPERATURES), drawn.N_DRAWN)),
+            Shape(
+                r"\text{sentences}",
+                "temperature, sentence",
+                (len(drawn_sentences.TEMPERATURES), drawn_sentences.N_DRAWN),
+            ),
         ),
         code=(distribution, sampling.spread, sampling.entropy, sampling.sentences),
     )
 
 
 def controls() -> None:
-    subject.sentence(*subject.PHRASE_FIELDS)
+    sentence_choice.sentence(*sentence_choice.PHRASE_FIELDS)
     _step()
     left, right = st.columns(2)
     left.selectbox(
@@ -98,7 +102,7 @@ def _step() -> None:
 def _spread(read: Reading, step: int, inputs: Inputs) -> Spread:
     from models.lessons.translation import sampling
 
-    return sampling.spread(read.logits[step], TEMPERATURES.tolist(), *drawn.cut(inputs))
+    return sampling.spread(read.logits[step], TEMPERATURES.tolist(), *drawn_sentences.cut(inputs))
 
 
 def _bars(read: Reading, step: int, spread: Spread) -> list[Bars]:
@@ -182,6 +186,6 @@ def questions() -> tuple[Question, ...]:
 
 
 PART = Part(
-    "sampling", "Sampling", (*subject.PHRASE_FIELDS, "word", "temperature", "top_k", "top_p", "seed"),
+    "sampling", "Sampling", (*sentence_choice.PHRASE_FIELDS, "word", "temperature", "top_k", "top_p", "seed"),
     lesson, controls, TRIES, questions, scrub="temperature",
 )  # fmt: skip

@@ -26,7 +26,7 @@ def test_a_source_is_fetched_once_however_many_ask(monkeypatch: pytest.MonkeyPat
         go.wait(5)
         return []
 
-    monkeypatch.setattr(sources, "fetch", fetch)
+    monkeypatch.setattr(downloads, "fetch", fetch)
     for _ in range(3):
         download.start("mnist")
     known = download._fetches["mnist"]
@@ -40,11 +40,11 @@ def test_a_download_that_fails_says_why_and_can_be_tried_again(monkeypatch: pyte
     def fetch(name: str, progress: downloads.Progress) -> list:
         raise downloads.SourceError("the server does not answer; try again later", name)
 
-    monkeypatch.setattr(sources, "fetch", fetch)
+    monkeypatch.setattr(downloads, "fetch", fetch)
     download.start("mnist")
     wait()
     assert download._fetches["mnist"].problem == "the server does not answer; try again later"
-    monkeypatch.setattr(sources, "fetch", lambda name, progress: [])
+    monkeypatch.setattr(downloads, "fetch", lambda name, progress: [])
     download.start("mnist")
     wait()
     assert download._fetches["mnist"].problem == ""

@@ -16,7 +16,7 @@ from models.lessons.objective.training import (
     untrained_loss,
     written,
 )
-from models.lessons.objective.trial import trial
+from models.lessons.objective.warmup import trial
 
 
 def by_pytorch(setup: Setup) -> list[float]:

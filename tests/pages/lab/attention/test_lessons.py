@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from models.lessons.attention import evolution
-from pages.lab.attention import films, order, steps, worked
+from pages.lab.attention import films, order, steps, worked_example
 from pages.lab.attention.inputs import STEPS, Inputs
 from viz_core.boards import Diagram, Matrix
 
@@ -97,8 +97,8 @@ def test_too_many_words_or_none_are_refused(words: str, count: int):
 
 
 def test_the_worked_example_stands_at_eight():
-    board = worked.lesson(Inputs()).board
-    at = list(worked.DIVISORS).index(Inputs().divisor)
+    board = worked_example.lesson(Inputs()).board
+    at = list(worked_example.DIVISORS).index(Inputs().divisor)
     assert board.scrub.words[at] == "8 = √64"
     assert board.notice[at] == (
         "112 and 96, divided by 8, are 14 and 12; softmax makes them the weights **0.88** and **0.12**."
@@ -106,7 +106,7 @@ def test_the_worked_example_stands_at_eight():
 
 
 def test_edited_dot_products_move_the_keys_that_are_drawn():
-    board = worked.lesson(replace(Inputs(), dots=((50.0, -20.0),))).board
+    board = worked_example.lesson(replace(Inputs(), dots=((50.0, -20.0),))).board
     q1, k1, k2 = matrix(board, "one query, two keys").values
     assert (q1 @ k1, q1 @ k2) == pytest.approx((50, -20))
     assert matrix(board, "channel by channel").values.sum(axis=1) == pytest.approx([50, -20])
@@ -126,7 +126,7 @@ def test_equal_films_are_all_recommended():
     ("part", "answers"),
     [
         (steps, ["64", "the same to all", "look at it more"]),
-        (worked, ["grows", "stays the same", "less than a millionth"]),
+        (worked_example, ["grows", "stays the same", "less than a millionth"]),
         (order, ["it stays the same", "it changes", "not at all"]),
         (films, ["same films, weights less even", "at all films alike", "something positive"]),
     ],

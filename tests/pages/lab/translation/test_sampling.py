@@ -2,7 +2,7 @@
 
 import torch
 
-from pages.lab.translation import drawn, sampling
+from pages.lab.translation import drawn_sentences, sampling
 from pages.lab.translation.inputs import INCOMPLETE, Inputs
 from tests.pages.lab.translation.conftest import close, facts, panel
 
@@ -57,11 +57,11 @@ def test_notices_say_what_is_cut(translator):
 
 def test_ten_sentences_are_drawn_at_each_temperature():
     for fields in ({}, {"seed": 3}, {"top_k": 1}):
-        rows = drawn.table(Inputs(**fields)).rows
+        rows = drawn_sentences.table(Inputs(**fields)).rows
         for column in range(1, 4):
             assert sum(int(row[column]) for row in rows if row[column] != "·") == 10
     assert len(rows) == 1 and rows[0][0].endswith("small small forest at night <eos>")  # top-k 1 is greedy
-    assert drawn.table(Inputs(seed=3)).rows != drawn.table(Inputs()).rows
+    assert drawn_sentences.table(Inputs(seed=3)).rows != drawn_sentences.table(Inputs()).rows
 
 
 def test_a_word_after_the_end_shows_the_last():

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from pages.lab.translation.subject import rounded
+from pages.lab.translation.sentence_choice import rounded
 from viz_core.boards import Diagram, Node
 
 if TYPE_CHECKING:

@@ -38,7 +38,7 @@ def reading_of(inputs: Inputs) -> Reading:
 def _untrained(inputs: Inputs) -> UntrainedModel:
     """One layer of the model that Explore shows for these sizes and this seed."""
     from models import ModelConfig, UntrainedModel
-    from models.lessons.heads.choices import Offered, Sizes, check
+    from models.lessons.heads.sizes import Offered, Sizes, check
 
     sizes = Sizes(inputs.n_heads, inputs.d_model, inputs.d_head or None, inputs.positions)
     check(sizes, Offered(N_HEADS, D_MODELS, D_HEADS[1:]))

@@ -4,7 +4,7 @@ import re
 
 import numpy as np
 
-from pages.lab.translation import three
+from pages.lab.translation import three_attentions
 from pages.lab.translation.inputs import Inputs
 from tests.pages.lab.translation.conftest import close, panel
 
@@ -16,7 +16,7 @@ STACKS = {
 
 
 def test_patterns_are_the_models_and_masked_where_it_may_not_look(traced):
-    board = three.lesson(Inputs()).board
+    board = three_attentions.lesson(Inputs()).board
     for title, address in STACKS.items():
         shown = panel(board, title).values
         for head in range(8):
@@ -28,7 +28,7 @@ def test_patterns_are_the_models_and_masked_where_it_may_not_look(traced):
 
 
 def test_where_queries_keys_and_values_come_from():
-    nodes = {node.id: node for node in panel(three.lesson(Inputs()).board, "where Q").nodes}
+    nodes = {node.id: node for node in panel(three_attentions.lesson(Inputs()).board, "where Q").nodes}
     origins = [[nodes[f"{use}{letter} from"].label for letter in "QKV"] for use in range(3)]
     assert origins == [["source"] * 3, ["target"] * 3, ["target", "memory", "memory"]]
     assert [nodes[f"2{letter}"].note for letter in "QKV"] == ["[4, 15, 16]", "[4, 14, 16]", "[4, 14, 16]"]
@@ -36,7 +36,7 @@ def test_where_queries_keys_and_values_come_from():
 
 
 def test_notices_say_how_much_looks_ahead(traced):
-    for head, said in enumerate(three.lesson(Inputs()).board.notice):
+    for head, said in enumerate(three_attentions.lesson(Inputs()).board.notice):
         encoder = traced[f"encoder.{head // 4}.self.pattern"][head % 4]
         cross = traced[f"decoder.{head // 4}.cross.pattern"][head % 4]
         ahead, none, sharpest = re.findall(r"\*\*(.*?)\*\*", said)
@@ -45,7 +45,7 @@ def test_notices_say_how_much_looks_ahead(traced):
 
 
 def test_questions():
-    shape, first, values = three.questions()
+    shape, first, values = three_attentions.questions()
     assert shape.options[shape.right] == "15 × 14"
     assert first.options[first.right] == "1"
     assert values.options[values.right] == "the memory"

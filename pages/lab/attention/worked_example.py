@@ -28,15 +28,16 @@ _VALUES = ("v1", "v2")
 def lesson(inputs: Inputs) -> Lesson:
     import torch
 
-    from models.lessons.attention import worked
+    from models.lessons.attention import worked_example
 
-    Q, K, V = (torch.tensor(rows, dtype=torch.float64) for rows in (worked.QUERIES, worked.KEYS, inputs.V))
+    given = (worked_example.QUERIES, worked_example.KEYS, inputs.V)
+    Q, K, V = (torch.tensor(rows, dtype=torch.float64) for rows in given)
     wished = Q @ K.mT
     wished[0] = torch.tensor(inputs.dots[0])
-    K = worked.keys_with(Q, K, wished)
-    computed = worked.attend(Q, K, V, torch.tensor(DIVISORS))
+    K = worked_example.keys_with(Q, K, wished)
+    computed = worked_example.attend(Q, K, V, torch.tensor(DIVISORS))
     tensors = {"Q": Q, "K": K, "V": V} | computed
-    products = worked.products(Q[0], K)
+    products = worked_example.products(Q[0], K)
     return Lesson(
         see="One query, two keys, 64 channels. Multiply channel by channel and add up: **q1 · k1** and "
         "**q1 · k2**. Divide by √64 = 8, take the softmax, and mix the values v1 and v2 with these weights.",
@@ -57,7 +58,7 @@ def lesson(inputs: Inputs) -> Lesson:
             Shape(r"\text{pattern}", "query key", (2, 2)),
             Shape("Z", "query channel", (2, 4)),
         ],
-        code=[worked.attend, worked.products, worked.keys_with],
+        code=[worked_example.attend, worked_example.products, worked_example.keys_with],
     )
 
 

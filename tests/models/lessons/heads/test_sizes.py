@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from models import ModelConfig
-from models.lessons.heads.choices import Offered, Sizes, check
+from models.lessons.heads.sizes import Offered, Sizes, check
 
 OFFERED = Offered(
     n_heads=(1, 2, 3, 4, 6, 8, 12, 16), d_model=(8, 16, 24, 32, 48, 64, 96, 128), d_head=(1, 2, 3, 4, 8, 16)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 
 from pages.lab.translation.inputs import Inputs
-from pages.lab.translation.subject import reading_of
+from pages.lab.translation.sentence_choice import reading_of
 from pages.shared import cache
 from viz_core.boards import Table
 

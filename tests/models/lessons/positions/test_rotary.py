@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 import torch
 
-from models.lessons.positions.turns import added_scores, rotary_scores, speeds, turn
+from models.lessons.positions.rotary import added_scores, rotary_scores, speeds, turn
 from models.lessons.positions.waves import by_distance
 
 GENERATOR = torch.Generator().manual_seed(0)

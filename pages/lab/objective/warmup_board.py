@@ -12,7 +12,7 @@ from viz_core.boards import Curves, Line, Panel
 
 if TYPE_CHECKING:
     from models.config import Norm
-    from models.lessons.objective.trial import Trial
+    from models.lessons.objective.warmup import Trial
 
 NOISE_STEPS = 60
 
@@ -21,7 +21,7 @@ def tried(norm: str, seed: int) -> Trial:
     """Both runs, remembered: no other control of this part changes them."""
 
     def make() -> tuple[Trial, int]:
-        from models.lessons.objective.trial import trial
+        from models.lessons.objective.warmup import trial
 
         return trial(cast("Norm", norm), seed=seed), 20_000
 
@@ -29,22 +29,22 @@ def tried(norm: str, seed: int) -> Trial:
 
 
 def directions(seed: int) -> Panel:
-    from models.lessons.objective import adam, schedule, trial
+    from models.lessons.objective import adam, schedule, warmup
 
     sizes = schedule.noise_directions(adam.BETAS, NOISE_STEPS, seed=seed)
-    warmed = schedule.ramp(trial.WARMUP, NOISE_STEPS) * sizes
+    warmed = schedule.ramp(warmup.WARMUP, NOISE_STEPS) * sizes
     return Curves(
         x=np.arange(1, NOISE_STEPS + 1), title="size of Adam's step where gradients are noise alone",
         x_label="step", y_label="learning rates", y_range=(0, 1.05),
         lines=[
             Line(y=sizes.numpy(), name="full rate at once", colour=OTHER),
-            Line(y=warmed.numpy(), name=f"{trial.WARMUP} steps of warm-up", colour=MODEL),
+            Line(y=warmed.numpy(), name=f"{warmup.WARMUP} steps of warm-up", colour=MODEL),
         ],
     )  # fmt: skip
 
 
 def losses(made: Trial) -> Panel:
-    from models.lessons.objective.trial import RATE, WARMUP
+    from models.lessons.objective.warmup import RATE, WARMUP
 
     runs = (made.without, made.with_warmup)
     top = max(run.loss.max().item() for run in runs)

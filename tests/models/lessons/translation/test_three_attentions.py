@@ -5,16 +5,16 @@ import math
 import pytest
 import torch
 
-from models.lessons.translation import three
+from models.lessons.translation import three_attentions
 from models.lessons.translation.reading import Reading
 from models.zoo.loaded import LoadedModel
 from tests.models.lessons.translation.conftest import TIRED
 
 
-@pytest.mark.parametrize("use", three.USES, ids=lambda use: use.name)
+@pytest.mark.parametrize("use", three_attentions.USES, ids=lambda use: use.name)
 @pytest.mark.parametrize("layer", [0, 1])
-def test_patterns_are_the_models(tired: Reading, use: three.Use, layer: int):
-    pattern, may = three.pattern(three.vectors(tired.trace, use, layer), use)
+def test_patterns_are_the_models(tired: Reading, use: three_attentions.Use, layer: int):
+    pattern, may = three_attentions.pattern(three_attentions.vectors(tired.trace, use, layer), use)
     expected = tired.trace[f"{use.address.format(layer=layer)}.pattern"]
     torch.testing.assert_close(pattern, expected, rtol=1e-4, atol=1e-5)
     assert bool((pattern.masked_select(~may) == 0).all())
@@ -23,9 +23,9 @@ def test_patterns_are_the_models(tired: Reading, use: three.Use, layer: int):
 
 def test_a_plain_loop_gives_the_same(tired: Reading):
     """Masked self-attention in float64, one number at a time."""
-    use = three.USES[1]
-    q, k, _ = (part.double() for part in three.vectors(tired.trace, use, 1))
-    pattern, _ = three.pattern(three.vectors(tired.trace, use, 1), use)
+    use = three_attentions.USES[1]
+    q, k, _ = (part.double() for part in three_attentions.vectors(tired.trace, use, 1))
+    pattern, _ = three_attentions.pattern(three_attentions.vectors(tired.trace, use, 1), use)
     for query in range(q.shape[1]):
         powers = [
             math.exp(sum(a * b for a, b in zip(q[2, query].tolist(), k[2, key].tolist(), strict=True)) / 4)
@@ -38,7 +38,7 @@ def test_a_plain_loop_gives_the_same(tired: Reading):
 def test_keys_and_values_of_cross_attention_are_made_of_the_memory(translator: LoadedModel, tired: Reading):
     trace = translator.trace(TIRED)
     attention = translator.model.decoder.layers[1].cross_attention
-    made = three.vectors(tired.trace, three.USES[2], 1)
+    made = three_attentions.vectors(tired.trace, three_attentions.USES[2], 1)
     with torch.no_grad():
         for linear, found in ((attention.k_proj, made.k), (attention.v_proj, made.v)):
             expected = linear(trace["encoder.norm"]).unflatten(1, (4, 16)).transpose(0, 1)

@@ -6,9 +6,10 @@ import pytest
 import torch
 from torch.nn import functional as F
 
-from models.lessons.attention import examples, worked
+from models.lessons.attention import examples, worked_example
 
-Q, K, V = (torch.tensor(rows, dtype=torch.float64) for rows in (worked.QUERIES, worked.KEYS, examples.VALUES))
+GIVEN = (worked_example.QUERIES, worked_example.KEYS, examples.VALUES)
+Q, K, V = (torch.tensor(rows, dtype=torch.float64) for rows in GIVEN)
 EIGHT = torch.tensor([8.0], dtype=torch.float64)
 
 
@@ -19,7 +20,7 @@ def test_the_vectors_are_64_small_whole_numbers():
 
 
 def test_the_numbers_of_the_talks():
-    steps = worked.attend(Q, K, V, EIGHT)
+    steps = worked_example.attend(Q, K, V, EIGHT)
     assert steps["dots"].tolist() == [[112, 96], [72, 80]]
     assert steps["scores"][0].tolist() == [[14, 12], [9, 10]]
     heavy = math.exp(14) / (math.exp(14) + math.exp(12))
@@ -31,26 +32,26 @@ def test_the_numbers_of_the_talks():
 
 def test_each_divisor_gives_what_pytorchs_attention_gives():
     divisors = torch.linspace(1, 32, 63, dtype=torch.float64)
-    z = worked.attend(Q, K, V, divisors)["z"]
+    z = worked_example.attend(Q, K, V, divisors)["z"]
     for at in (0, 14, 62):
         expected = F.scaled_dot_product_attention(Q[None], K[None], V[None], scale=1 / divisors[at].item())
         torch.testing.assert_close(z[at], expected[0], rtol=0, atol=1e-12)
 
 
 def test_without_the_division_the_second_key_is_lost():
-    pattern = worked.attend(Q, K, V, torch.ones(1, dtype=torch.float64))["pattern"]
+    pattern = worked_example.attend(Q, K, V, torch.ones(1, dtype=torch.float64))["pattern"]
     assert pattern[0, 0, 1].item() == pytest.approx(math.exp(-16), rel=1e-6)
 
 
 def test_the_products_of_the_channels_sum_to_the_dot_products():
-    products = worked.products(Q[0], K)
+    products = worked_example.products(Q[0], K)
     assert products.sum(dim=-1).tolist() == [112, 96]
     assert products[1, :3].tolist() == [3, 9, 0]
 
 
 def test_keys_move_so_that_their_dot_products_are_those_wished():
     wished = torch.tensor([[-50.0, 200.0], [72.0, 80.0]], dtype=torch.float64)
-    moved = worked.keys_with(Q, K, wished)
+    moved = worked_example.keys_with(Q, K, wished)
     torch.testing.assert_close(Q @ moved.mT, wished, rtol=0, atol=1e-9)
     # The least change: what is added to a key is made of queries only.
     added = (moved - K).mT  # [d_k, key]
@@ -59,4 +60,4 @@ def test_keys_move_so_that_their_dot_products_are_those_wished():
 
 
 def test_keys_stay_as_they_are_when_their_dot_products_are_those_wished():
-    assert torch.equal(worked.keys_with(Q, K, Q @ K.mT), K)
+    assert torch.equal(worked_example.keys_with(Q, K, Q @ K.mT), K)

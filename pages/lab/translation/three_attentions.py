@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pages.lab.lesson import Lesson, Part, Question, Shape, Try
-from pages.lab.translation import subject
+from pages.lab.translation import sentence_choice
 from pages.lab.translation.inputs import SENTENCE, Inputs
-from pages.lab.translation.subject import reading_of
+from pages.lab.translation.sentence_choice import reading_of
 from pages.shared.wording import numbered
 from viz_core.boards import Board, Colour, Diagram, Matrix, Node, Scrub
 
@@ -29,7 +29,7 @@ TRIES = (
 
 
 def lesson(inputs: Inputs) -> Lesson:
-    from models.lessons.translation import three
+    from models.lessons.translation import three_attentions
 
     read = reading_of(inputs.text, inputs.direction)
     config = read.model.config
@@ -59,24 +59,24 @@ def lesson(inputs: Inputs) -> Lesson:
             Shape(r"\q{q}\text{, cross}", "head, target, d_head", (config.n_heads, t, d_head)),
             Shape(r"\k{k},\v{v}\text{, cross}", "head, source, d_head", (config.n_heads, n, d_head)),
         ),
-        code=(three.vectors, three.pattern),
+        code=(three_attentions.vectors, three_attentions.pattern),
     )  # fmt: skip
 
 
 def _computed(read: Reading) -> list[tuple[np.ndarray, np.ndarray]]:
     """For each use: the patterns of all heads of all layers [head, query, key], and where they may look."""
-    from models.lessons.translation import three
+    from models.lessons.translation.three_attentions import USES, pattern, vectors
 
     found = []
-    for use in three.USES:
+    for use in USES:
         layers = range(read.model.config.n_layers)
-        made = [three.pattern(three.vectors(read.trace, use, layer), use) for layer in layers]
-        found.append((np.concatenate([pattern.numpy() for pattern, _ in made]), made[0][1].numpy()))
+        made = [pattern(vectors(read.trace, use, layer), use) for layer in layers]
+        found.append((np.concatenate([weights.numpy() for weights, _ in made]), made[0][1].numpy()))
     return found
 
 
 def _patterns(read: Reading) -> list[Matrix]:
-    from models.lessons.translation import three
+    from models.lessons.translation import three_attentions
 
     names = {"source": numbered(read.source), "target": numbered(read.read)}
     names["memory"] = names["source"]
@@ -86,18 +86,18 @@ def _patterns(read: Reading) -> list[Matrix]:
             rows=names[use.queries], row_axis="query", columns=names[use.keys], column_axis="key",
             named=True,
         )
-        for use, (patterns, may) in zip(three.USES, _computed(read), strict=True)
+        for use, (patterns, may) in zip(three_attentions.USES, _computed(read), strict=True)
     ]  # fmt: skip
 
 
 def _sources(n: int, t: int, h: int, d_head: int) -> Diagram:
     """From which vectors the queries, keys and values of each are made."""
-    from models.lessons.translation import three
+    from models.lessons.translation import three_attentions
 
     lengths = {"source": n, "target": t, "memory": n}
     roles: tuple[tuple[str, Colour], ...] = (("Q", "query"), ("K", "key"), ("V", "value"))
     nodes, edges = [], []
-    for at, use in enumerate(three.USES):
+    for at, use in enumerate(three_attentions.USES):
         for place, (letter, role) in enumerate(roles):
             stream = use.queries if role == "query" else use.keys
             above, below, column = f"{at}{letter} from", f"{at}{letter}", 3.4 * at + place
@@ -162,6 +162,6 @@ def questions() -> tuple[Question, ...]:
 
 
 PART = Part(
-    "three", "Three attentions", (*subject.FIELDS, "head"),
-    lesson, subject.controls, TRIES, questions, scrub="head",
+    "three", "Three attentions", (*sentence_choice.FIELDS, "head"),
+    lesson, sentence_choice.controls, TRIES, questions, scrub="head",
 )  # fmt: skip
