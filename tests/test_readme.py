@@ -1,6 +1,11 @@
-"""What README shows works as it stands there."""
+"""What README shows works as it stands there, for a reader who copies it."""
 
+import os
 import re
+import shlex
+import shutil
+import subprocess
+import sys
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -8,33 +13,62 @@ from typing import Any
 import pytest
 
 from models.data.tasks import TASKS, Task, generator_of
+from models.runs.command_line import main
 from models.training.config import run_config
 from models.training.loop import Training
 
-README = (Path(__file__).resolve().parents[1] / "README.md").read_text()
+ROOT = Path(__file__).resolve().parents[1]
+README = (ROOT / "README.md").read_text()
 BLOCKS = re.findall(r"```python\n(.*?)```", README, re.DOTALL)
+(MAJORITY,) = (block for block in BLOCKS if "(Task)" in block)
 
 
 @pytest.fixture
 def majority(monkeypatch: pytest.MonkeyPatch) -> type[Task]:
     """The task that README shows, as if it lay in a file of its own."""
     monkeypatch.setattr("models.data.tasks.task.TASKS", dict(TASKS))
-    (code,) = (block for block in BLOCKS if "(Task)" in block)
     names: dict[str, Any] = {"__name__": "majority"}
-    exec(code, names)
+    exec(MAJORITY, names)
     return names["Majority"]
 
 
 def test_a_task_of_one_s_own_learns(majority: type[Task]):
     """Guessing is right in half of the cases."""
-    config = run_config(
-        majority(), sizes={"n_layers": 1, "n_heads": 2, "d_model": 16}, training={"steps": 150, "threads": 1}
-    )
+    config = run_config(majority(), training={"steps": 80, "threads": 1})
     training = Training(config)
-    for record in islice(training, 150):
+    for record in islice(training, 80):
         assert record.loss < 2
     held_out = config.task.batch(generator_of(99, 0), 300, held_out=True)
     assert config.task.score(training.model, held_out)["exact match"] > 0.9
+
+
+def test_a_task_of_one_s_own_is_found_and_trained_by_the_command_line(tmp_path: Path):
+    shutil.copytree(ROOT / "models", tmp_path / "models", ignore=shutil.ignore_patterns("__pycache__"))
+    (tmp_path / "models" / "data" / "tasks" / "majority.py").write_text(MAJORITY)
+    command = [sys.executable, "-m", "models.training", "run", "--task", "majority", "--set", "steps=3"]
+    environment = {**os.environ, "ATTENTION_LAB_RUNS": str(tmp_path / "runs")}
+    ended = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True)
+    assert ended.returncode == 0, ended.stderr
+    assert "held out at step 3: loss " in ended.stdout and "exact match" in ended.stdout
+
+
+def test_the_command_line_s_examples_run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+):
+    """All but the number of steps is as README has it."""
+    monkeypatch.setenv("ATTENTION_LAB_RUNS", str(tmp_path))
+    (example,) = re.findall(r"`python -m models\.training (run --task [^`]+)`", README)
+    words = shlex.split(example)
+    assert words[-1] == "steps=500"
+    for command in ([*words[:-1], "steps=3"], ["list"], ["tasks"]):
+        monkeypatch.setattr("sys.argv", ["training", *command])
+        main()
+    printed = capsys.readouterr().out
+    assert "held out at step 3: loss " in printed and "finished  3 of 3" in printed
+    (run,) = (path.name for path in tmp_path.iterdir() if path.name.startswith("reverse-"))
+    monkeypatch.setattr("sys.argv", ["training", "export", run, "--out", str(tmp_path / "kept")])
+    main()
+    assert (tmp_path / "kept" / f"{run}.safetensors").is_file()
 
 
 def test_the_notebook_s_lines_run():

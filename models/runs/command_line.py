@@ -14,7 +14,9 @@ from contextlib import redirect_stderr
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from models.config import POSITION_SCHEMES
 from models.runs.folder import LOG, RunFolder, create_run, find_run, list_runs
+from models.zoo.cards import SHIPPED
 from models.zoo.run_folders import runs_root
 
 if TYPE_CHECKING:
@@ -144,13 +146,12 @@ def _add_runs(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> 
 
 
 def _add_translators(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    from models.zoo.cards import SHIPPED
-    from models.zoo.suite import SCHEMES
-
     suite = commands.add_parser("positions", help="train the suite of language models, one a position scheme")
     suite.set_defaults(act=positions)
     suite.add_argument("--out", type=Path, required=True, help="folder with a folder for each scheme")
-    suite.add_argument("--schemes", nargs="+", choices=SCHEMES, default=SCHEMES, help="default: all")
+    suite.add_argument(
+        "--schemes", nargs="+", choices=POSITION_SCHEMES, default=POSITION_SCHEMES, help="default: all"
+    )
     for name, default in (("words", 2_000_000), ("steps", 1_500), ("seed", 0)):
         suite.add_argument(f"--{name}", type=int, default=default, help="default %(default)s")
     shipping = commands.add_parser("zoo", help="train again all that ships, or what is named")

@@ -5,14 +5,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import fields
 from types import TracebackType
+from typing import TYPE_CHECKING
 
 from tqdm import tqdm
 
-from models.data.tasks import TASKS
 from models.runs.folder import RunFolder
 from models.runs.status import read_status
-from models.training.config import RunConfig
-from models.training.loop import Record
+
+if TYPE_CHECKING:
+    from models.training.config import RunConfig
+    from models.training.loop import Record
 
 
 class Bar:
@@ -67,6 +69,8 @@ def runs_table(runs: Sequence[RunFolder]) -> str:
 
 def tasks_table() -> str:
     """Every task with its options: name, default, what it is, what it may be."""
+    from models.data.tasks import TASKS
+
     lines = []
     for name, kind in TASKS.items():
         lines += [f"{name}: {kind.title} ({kind.kind})", f"    {kind.see}"]

@@ -142,6 +142,10 @@ class RunConfig:
         return {"task": task, "model": self.model.to_dict(), "training": self.training.to_dict()}
 
 
+USUAL_SIZES = {"n_layers": 2, "n_heads": 4, "d_model": 64}
+"""The sizes of a model where neither its task nor a person says any."""
+
+
 @no_type_check
 def run_config(
     task: Task, *, sizes: Mapping[str, Any] | None = None, training: Mapping[str, Any] | None = None
@@ -150,7 +154,7 @@ def run_config(
 
     What the task dictates wins over `sizes`. Raises ValueError for what makes no model or trains nothing.
     """
-    sizes = {"kind": task.kind, **task.sizes, **(sizes or {}), **task.dictates()}
+    sizes = {"kind": task.kind, **USUAL_SIZES, **task.sizes, **(sizes or {}), **task.dictates()}
     settings = {**task.training, **(training or {})}
     model, how = ModelConfig.from_dict(sizes), TrainingConfig.from_dict(settings)
     return RunConfig(task=task, model=model, training=how)

@@ -7,7 +7,7 @@ from dataclasses import Field, fields, make_dataclass
 from typing import TYPE_CHECKING, Any
 
 from models.config import POSITION_SCHEMES
-from models.training.config import CHOICES, LIMITS, TrainingConfig
+from models.training.config import CHOICES, LIMITS, USUAL_SIZES, TrainingConfig
 from pages.shared.link import Reader, characters, number, one_of, param, read_link, whole, written
 from pages.shared.training import uploads
 from pages.shared.training.catalogue import Option, TaskInfo
@@ -17,9 +17,9 @@ if TYPE_CHECKING:
     from models.training.config import RunConfig
 
 SIZES: dict[str, tuple[Any, Reader]] = {
-    "n_layers": (2, whole(1, 48)),
-    "n_heads": (4, whole(1, 64)),
-    "d_model": (64, whole(1, 4_096)),
+    "n_layers": (USUAL_SIZES["n_layers"], whole(1, 48)),
+    "n_heads": (USUAL_SIZES["n_heads"], whole(1, 64)),
+    "d_model": (USUAL_SIZES["d_model"], whole(1, 4_096)),
     "d_ff": (0, whole(0, 16_384)),
     "max_len": (64, whole(1, 4_096)),
     "positions": ("sinusoidal", one_of(tuple(POSITION_SCHEMES))),

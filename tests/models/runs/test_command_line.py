@@ -2,6 +2,8 @@
 
 import csv
 import json
+import subprocess
+import sys
 from itertools import islice
 
 import pytest
@@ -80,6 +82,13 @@ def test_tasks_are_printed_with_their_options(call):
     printed = call("tasks")
     assert all(f"{name}: {kind.title} ({kind.kind})" in printed for name, kind in TASKS.items())
     assert "length=8  letters of the longest question" in printed
+
+
+def test_listing_runs_needs_no_torch(call, tmp_path):
+    call("run", "--task", "reverse", "--out", tmp_path / "runs" / "mine", settings=[*SMALL, "steps=1"])
+    code = "import sys; from models.runs.command_line import main; main(); sys.exit('torch' in sys.modules)"
+    listed = subprocess.run([sys.executable, "-c", code, "list"], capture_output=True, text=True)
+    assert listed.returncode == 0 and listed.stdout.splitlines()[1].startswith("mine  reverse  finished")
 
 
 def test_no_runs_is_said(call):
