@@ -21,11 +21,11 @@ POSITION_SCHEMES: list[str] = ["none", "sinusoidal", "learned", "rotary", "alibi
 class ModelConfig:
     """Everything that decides a model's parameters and arithmetic.
 
-    Sizes count elements; n_layers is per stack, max_len is in positions. `d_head`, `d_ff` left out become
-    d_model // n_heads and 4 * d_model (Vaswani et al. 2017, 3.2.2 and 3.3), so that after construction
-    they are always whole numbers. `attention_scale` True is 1 / sqrt(d_head) (equation 1), False is 1.
-    `residual` False gives up x + f(x) for f(x) in every sublayer; `feed_forward` False leaves the network and
-    its norm out of every layer, and d_ff without effect.
+    Sizes count elements; n_layers is per stack, max_len is in positions. Where `d_head` and `d_ff` are left
+    out, they become d_model // n_heads and 4 * d_model (Vaswani et al. 2017, 3.2.2 and 3.3), so that after
+    construction they are always whole numbers. `attention_scale` True is 1 / sqrt(d_head) (equation 1), False
+    is 1. With `residual` False every sublayer gives f(x), not x + f(x). With `feed_forward` False every layer
+    lacks that network and its norm, and d_ff has no effect.
 
     Raises ValueError, with value, rule and remedy, for every combination that makes no model.
     """
@@ -177,7 +177,7 @@ class ModelConfig:
             )
 
     def _check_ends(self) -> None:
-        """What goes in and comes out, where that is not one word of a vocabulary a position."""
+        """Checks models that read vectors, or do not answer with one word at each position."""
         for name, usual in (("input_channels", None), ("n_outputs", None), ("pooling", "none")):
             if getattr(self, name) != usual and self.kind != "encoder-only":
                 raise ValueError(
@@ -195,7 +195,7 @@ class ModelConfig:
             )
         if self.input_channels is not None and self.n_outputs is None:
             raise ValueError(
-                f"n_outputs=None, but what reads vectors has no vocabulary to answer in; "
+                f"n_outputs=None, but a model that reads vectors has no vocabulary to answer in; "
                 f"try n_outputs={self.input_channels}"
             )
         for name in ("mask", "mask_argument"):

@@ -26,7 +26,7 @@ AXES = {
     "W_V": "channel channel",
     "W_O": "channel channel",
 }
-"""The axes of what steps take; those of what they compute are in their lines."""
+"""The axes of the tensors that steps are given; their lines say the axes of what they compute."""
 
 
 class Line(NamedTuple):
@@ -39,7 +39,7 @@ class Line(NamedTuple):
 
 
 class Node(NamedTuple):
-    """A tensor in a step's diagram; `does` is how it is computed, None for what the step is given."""
+    """A tensor in a step's diagram; `does` says how it is computed, or is None where the step is given it."""
 
     name: str
     does: str | None
@@ -114,8 +114,8 @@ STEPS: tuple[Step, ...] = (
     Step(
         key="v1",
         source="Luong et al. 2015",
-        change="A plain dot product takes the network's place: no matrices to learn and no tanh, only "
-        "multiply and add.",
+        change="A plain dot product takes the network's place: it has no matrices to learn and no tanh, "
+        "and only multiplies and adds.",
         formula=r"\text{score}_j = \new{\boxed{\q{q} \cdot x_j}} \qquad "
         r"z = \sum_j \operatorname{softmax}(\text{score})_j\, x_j",
         run=steps.dot_product,
@@ -236,9 +236,8 @@ def compute(step: Step, given: dict[str, Tensor], *, n_heads: int) -> dict[str, 
 
 
 def diagram(index: int) -> tuple[list[Node], list[tuple[str, str]]]:
-    """The tensors of a step and (read, computed) pairs; what the step before did not have or do is changed.
-
-    Nothing is changed in the first step.
+    """The tensors of a step, and (read, computed) pairs. What the step before lacks is `changed`; in the
+    first step nothing is.
     """
     step = STEPS[index]
     before = STEPS[max(index - 1, 0)]

@@ -9,8 +9,8 @@ def recommend(
 ) -> dict[str, Tensor]:
     """How well each film fits each viewer, as attention: viewers ask, films answer.
 
-    dots and pattern [viewer, film]; z [viewer, feature] is the mix of features that a viewer gets who watches
-    the films in proportion to the pattern.
+    dots and pattern [viewer, film]; z [viewer, feature] is the mix of features that a viewer gets by
+    watching the films in proportion to the pattern.
     """
     dots = viewers @ films.mT  # [viewer, film]
     pattern = dots.softmax(dim=-1)  # [viewer, film]

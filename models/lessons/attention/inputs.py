@@ -1,4 +1,4 @@
-"""What the steps compute from: four words of Explore's sentence, three French ones that ask, the matrices."""
+"""What the steps compute from: four words of Explore's sentence, three French ones that ask, and matrices."""
 
 from collections.abc import Sequence
 
@@ -20,7 +20,7 @@ _V_A_BY_HAND = [3.0, 3.0, 3.0]
 
 
 def embeddings(words: Sequence[str], rows: Sequence[Sequence[float]]) -> Float[Tensor, "token channel"]:
-    """One row for each word, float64: rows that are missing are zeros, rows too many are left out."""
+    """One row for each word, float64: missing rows are zeros, surplus rows are left out."""
     table = torch.zeros(len(words), len(rows[0]), dtype=torch.float64)
     for i, row in enumerate(rows[: len(words)]):
         table[i] = torch.tensor(row)

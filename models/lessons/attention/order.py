@@ -39,7 +39,7 @@ def order_of(words: Sequence[str], wanted: Sequence[str]) -> list[int]:
         found = next((entry for entry in left if entry[1] == word), None)
         if found is None:
             raise ValueError(
-                f"the new order has one {word!r} too many; use the words of the sentence, each as often"
+                f"the new order has one {word!r} too many; use each word as often as the sentence does"
             )
         left.remove(found)
         order.append(found[0])

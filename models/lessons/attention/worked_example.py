@@ -45,7 +45,7 @@ def attend(
     V: Float[Tensor, "key d_v"],
     divisors: Float[Tensor, "frame"],
 ) -> dict[str, Tensor]:
-    """softmax(Q K^T / divisor) V and all on the way; equation 1 of Vaswani et al. 2017 divides by sqrt(d_k).
+    """softmax(Q K^T / divisor) V, step by step; equation 1 of Vaswani et al. 2017 divides by sqrt(d_k).
 
     dots [query, key]; scores and pattern [frame, query, key] and z [frame, query, d_v], one for each divisor.
     """

@@ -23,7 +23,7 @@ D_MODEL, N_HEADS, VOCABULARY, N_TOKENS = 32, 2, 64, 16
 
 
 class Switches(NamedTuple):
-    """What a layer is made of; `ff` is the feed-forward's width over d_model, 0 leaves it out."""
+    """What a layer is made of; `ff` is the feed-forward's width over d_model; 0 leaves it out."""
 
     residual: bool = True
     norm: Norm = "pre"
@@ -32,11 +32,11 @@ class Switches(NamedTuple):
 
 
 class Signals(NamedTuple):
-    """Of a stack of each depth: entry i of the stream is what enters layer i, the last is what leaves it.
+    """What is measured in a stack of each depth, NaN where a stack is not that deep.
 
-    NaN where a stack is not that deep. lengths: mean over tokens of the Euclidean norm. apart: how much of
-    the stream differs between tokens, 1 to 0. stream, weights: norm of the loss's gradient, over all tokens
-    and channels of the stream, over all entries of a layer's last matrix.
+    Entry i of the stream enters layer i; the last entry leaves the stack. lengths: mean over tokens of the
+    Euclidean norm. apart: how much of the stream differs between tokens, 1 to 0. stream, weights: norms of
+    the loss's gradient, taken over the whole stream there, and over all entries of a layer's last matrix.
     """
 
     lengths: Float[Tensor, "depth boundary"]
@@ -47,12 +47,12 @@ class Signals(NamedTuple):
 
 
 def deep_model(switches: Switches, *, n_layers: int = DEPTHS[-1]) -> Transformer:
-    """A stack as deep as the deepest, in double precision; its weights are for `initialise` to draw."""
+    """A stack as deep as the deepest, in double precision; `initialise` draws its weights."""
     return Transformer(config_of(switches, n_layers), seed=0).double()
 
 
 def config_of(switches: Switches, n_layers: int) -> ModelConfig:
-    """An encoder without positions that tells one of 64 words at each of 16 tokens."""
+    """An encoder without positions that predicts one of 64 words at each of 16 tokens."""
     return ModelConfig(
         kind="encoder-only",
         n_layers=n_layers,
@@ -94,7 +94,7 @@ def measure(model: Transformer, seed: int, depths: Sequence[int] = DEPTHS) -> Si
         for number, layer in enumerate(_stack(model).layers, start=1):
             x = layer(x)
             stream.append(x)
-            if number in depths:  # the shallowest of those on their way
+            if number in depths:  # the shallowest stack that still runs
                 logits = model.unembed(_stack(model).norm(x[0]))  # [position, word]
                 losses.append(F.cross_entropy(logits, targets))
                 x = x[1:]
@@ -132,7 +132,7 @@ def _stack(model: Transformer) -> Stack:
 
 @contextmanager
 def _watched(model: Transformer) -> Iterator[list[tuple[Tensor, Tensor]]]:
-    """What each layer's last matrix reads and writes, as it does."""
+    """Collects what each layer's last matrix reads and writes while the model runs."""
     products: list[tuple[Tensor, Tensor]] = []
     matrices = [last_matrix(cast(Layer, layer)) for layer in _stack(model).layers]
     hooks = [m.register_forward_hook(lambda _, read, out: products.append((read[0], out))) for m in matrices]
@@ -148,7 +148,7 @@ def _split(tensors: Sequence[Tensor], at: int) -> tuple[Sequence[Tensor], Sequen
 
 
 def _table(columns: Sequence[Tensor], n_depths: int) -> Tensor:
-    """[depth, column]: in each column the deepest stacks have a number, the others have left: NaN."""
+    """[depth, column]: a column has numbers of the deepest stacks, and NaN for those that end before it."""
     table = torch.full((n_depths, len(columns)), torch.nan, dtype=torch.float64)
     for at, column in enumerate(columns):
         table[n_depths - len(column) :, at] = column

@@ -65,7 +65,7 @@ def of_translator(translator: LoadedModel, text: str, number: int) -> Block:
 def walk(layer: Layer, x: Vectors) -> Walk:
     """Runs the layer's own modules one after the other and keeps what each returns.
 
-    Positions that act inside attention (rotary, ALiBi, ...) are not applied: for layers with sinusoidal ones.
+    Positions that act inside attention (rotary, ALiBi, ...) are not applied, so use sinusoidal ones.
     """
     points, trace = [Point("stream", x)], Trace()
 
@@ -100,7 +100,7 @@ def sublayer(
 
 
 def token_statistics(x: Vectors) -> Float[Tensor, "token 3"]:
-    """Of each token's channels: mean, standard deviation (over n, as a norm takes it), Euclidean length."""
+    """Mean, standard deviation (over n, as a norm takes it) and Euclidean length of each token's channels."""
     return torch.stack([x.mean(-1), x.std(-1, correction=0), x.norm(dim=-1)], dim=-1)
 
 

@@ -1,7 +1,7 @@
 """The logit lens: what a model would answer if its stack ended early.
 
-nostalgebraist 2020, interpreting GPT: the logit lens. The residual stream after every layer is read as that
-after the last one is: by the model's own last norm and output layer.
+nostalgebraist 2020, interpreting GPT: the logit lens. The model's own last norm
+and output layer read the residual stream after every layer, as they read it after the last one.
 """
 
 from typing import NamedTuple
@@ -47,7 +47,7 @@ def answers(logits: Logits) -> Int[Tensor, "level position"]:
 
 
 def probability_of(logits: Logits, words: Int[Tensor, "*level position"]) -> Float[Tensor, "level position"]:
-    """What each level gives to one word a position, or to one a level and position."""
+    """The probability at each level of one word for each position, or of one for each level and position."""
     words = words.expand(logits.shape[:2])
     return logits.softmax(dim=-1).gather(-1, words[..., None])[..., 0]
 
@@ -59,7 +59,7 @@ def rank_of(logits: Logits, words: Int[Tensor, "position"]) -> Int[Tensor, "leve
 
 
 def entropy(logits: Logits) -> Float[Tensor, "level position"]:
-    """Of each level's distribution, in nats."""
+    """The entropy of each level's distribution, in nats."""
     p = logits.softmax(dim=-1)
     return -(p * p.clamp(min=1e-30).log()).sum(dim=-1)
 

@@ -1,8 +1,9 @@
 """Layer norm and batch norm on the same tensor: the same formula, averaged over other axes.
 
-Ba et al. 2016, Layer Normalization, equation 3: over the channels of one token. Ioffe and Szegedy 2015, Batch
-Normalization, algorithm 1: over all tokens of all sentences, for each channel; at evaluation (algorithm 2)
-with running averages from training. Gains are 1 and biases 0, as before training.
+Layer norm averages over the channels of one token (Ba et al. 2016, Layer Normalization, equation 3). Batch
+norm averages each channel over all tokens of all sentences (Ioffe and Szegedy 2015, Batch Normalization,
+algorithm 1), and takes running averages from training at evaluation (algorithm 2). Gains are 1 and biases 0,
+as before training.
 """
 
 from typing import Literal, NamedTuple
@@ -70,14 +71,14 @@ def batches(n: int, seed: int) -> Float[Tensor, "{n} sentence token channel"]:
 
 
 def companions_moved(x: Sentences, shift: Float[Tensor, "frame"]) -> Float[Tensor, "frame ..."]:
-    """The batch, [frame, sentence, token, channel], every sentence but the first moved in all channels."""
+    """The batch, [frame, sentence, token, channel]; every sentence but the first is moved in all channels."""
     others = torch.ones(x.shape[0], 1, 1)
     others[0] = 0
     return x + shift[:, None, None, None] * others
 
 
 def averaged(shape: tuple[int, int, int], axis: Axis, token: int, channel: int) -> Bool[Tensor, "..."]:
-    """[sentence, token, channel]: what is averaged to normalise one number of the first sentence."""
+    """[sentence, token, channel]: True for what is averaged to normalise one number of the first sentence."""
     mask = torch.zeros(shape, dtype=torch.bool)
     if axis == "layer":
         mask[0, token] = True

@@ -1,8 +1,8 @@
 """Operations and bytes of a whole model, by formula.
 
-A multiplication and an addition count as two. Counted are matrix products, as PyTorch's FlopCounterMode does:
-every query with every key, whether a mask hides it or not. Softmax, norms, biases, looked-up embeddings and
-what Transformer-XL's positions multiply are left out.
+A multiplication and an addition count as two. Only matrix products are counted, as PyTorch's FlopCounterMode
+does: every query with every key, whether a mask hides it or not. Softmax, norms, biases, looked-up embeddings
+and what Transformer-XL's positions multiply are left out.
 """
 
 from typing import NamedTuple
@@ -26,7 +26,7 @@ class Flops(NamedTuple):
 
 
 def forward(config: ModelConfig, t: int) -> Flops:
-    """A forward pass over one sequence of t tokens; of an encoder-decoder, t in and t out."""
+    """A forward pass over one sequence of t tokens; an encoder-decoder reads t and writes t."""
     n_stacks = len(config.stacks)
     n_attending = config.n_layers * (3 if n_stacks == 2 else 1)  # encoder, decoder, and across
     width = config.n_heads * config.head_size
@@ -52,7 +52,7 @@ def kaplan_parameters(config: ModelConfig) -> int:
 
 
 def kaplan_forward(config: ModelConfig, t: int) -> int:
-    """2 N + 2 n_layer n_ctx d_attn operations a token of a decoder (Kaplan et al. 2020, table 1, eq. 2.2)."""
+    """A decoder: 2 N + 2 n_layer n_ctx d_attn operations per token (Kaplan et al. 2020, table 1, eq. 2.2)."""
     width = config.n_heads * config.head_size
     return 2 * kaplan_parameters(config) + 2 * config.n_layers * t * width
 
@@ -71,16 +71,16 @@ class TrainingMemory(NamedTuple):
 
 
 def training_memory(config: ModelConfig, n_sequences: int, t: int) -> TrainingMemory:
-    """What training on a batch of sequences of t tokens holds, attention being fused as the engine's is."""
+    """What training holds for a batch of sequences of t tokens; attention is fused, as in the engine."""
     weights = FLOAT_BYTES * count_parameters(config).total
     lengths = [t] * len(config.stacks)
     return TrainingMemory(weights, weights, 2 * weights, activation_bytes(config, lengths, n_sequences))
 
 
 def cache_bytes(config: ModelConfig, n_sequences: int, t: int) -> int:
-    """The key-value cache of decoding, in float32: t keys and values a head and layer; 0 without a decoder.
+    """The key-value cache of decoding, in float32: t keys and values for each head and layer.
 
-    An encoder-decoder keeps those of its memory, of t tokens, too.
+    An encoder-decoder keeps those of its memory, of t tokens, too. Without a decoder there is none: 0.
     """
     if "decoder" not in config.stacks:
         return 0

@@ -13,22 +13,22 @@ MOST_MS = 8.0  # a length that would take longer is not measured
 
 
 def self_attention(n: int, d: int) -> int:
-    """Every position with every other, d channels each."""
+    """Every position is multiplied with every other, in d channels."""
     return n * n * d
 
 
 def recurrent(n: int, d: int) -> int:
-    """At each of n positions a [d, d] matrix."""
+    """Each of n positions is multiplied with a [d, d] matrix."""
     return n * d * d
 
 
 def convolution(n: int, d: int, k: int) -> int:
-    """At each of n positions a [d, d] matrix for each of k places of the kernel."""
+    """Each of n positions is multiplied with a [d, d] matrix for each of k places of the kernel."""
     return k * n * d * d
 
 
 def restricted(n: int, d: int, r: int) -> int:
-    """Every position with r others, d channels each."""
+    """Every position is multiplied with r others, in d channels."""
     return r * n * d
 
 
@@ -38,20 +38,20 @@ def attention_flops(n: int, d: int) -> int:
 
 
 def recurrent_flops(n: int, d: int) -> int:
-    """Two [d, d] matrices a position, one for the word and one for the state."""
+    """Two [d, d] matrices at each position, one for the word and one for the state."""
     return 2 * 2 * recurrent(n, d)
 
 
 def convolution_flops(n: int, d: int, k: int) -> int:
-    """k [d, d] matrices a position; a multiplication and an addition count as two."""
+    """k [d, d] matrices at each position; a multiplication and an addition count as two."""
     return 2 * convolution(n, d, k)
 
 
 @lru_cache(maxsize=64)
 def measure(name: str, lengths: tuple[int, ...], d: int, k: int = 1) -> list[float]:
-    """Milliseconds of a layer over one text of each of these ascending lengths, here and now; k of a kernel.
+    """Milliseconds of a layer over one text of each of these ascending lengths, here and now.
 
-    Remembered: who asks again gets the same numbers. NaN for lengths that would take too long.
+    `k` is the width of a kernel. The numbers are remembered, and NaN for lengths that would take too long.
     """
     growth = 4 if name == "self-attention" else 2  # the most that twice the length can cost
     return milliseconds(layer(name, d, k), [texts(name, n, d) for n in lengths], growth)
@@ -63,7 +63,7 @@ def layer(name: str, d: int, k: int = 1) -> Callable[[Tensor], object]:
         attention = cost.random_layer(1, d)
         return lambda x: attention(x, x)
     generator = torch.Generator().manual_seed(0)
-    with torch.device("meta"):  # nothing is drawn, and global randomness left alone
+    with torch.device("meta"):  # draws nothing, and leaves global randomness alone
         made = (
             nn.RNN(d, d, bias=False, batch_first=True)
             if name == "recurrent"
@@ -77,14 +77,14 @@ def layer(name: str, d: int, k: int = 1) -> Callable[[Tensor], object]:
 
 
 def texts(name: str, n: int, d: int) -> Tensor:
-    """Random numbers as the layer wants them: [1, n, d], of a convolution [1, d, n]."""
+    """Random numbers as the layer wants them: [1, n, d], or [1, d, n] for a convolution."""
     x = torch.randn(1, n, d, generator=torch.Generator().manual_seed(n))
     return x.transpose(1, 2).contiguous() if name == "convolution" else x
 
 
 @torch.no_grad()
 def milliseconds(run: Callable[[Tensor], object], each: Sequence[Tensor], growth: int) -> list[float]:
-    """The fastest of two passes over each text, of five short ones; none once one would take MOST_MS.
+    """The fastest of two passes over each text, of five where they are short; NaN from MOST_MS on.
 
     growth: how many times as long the next text may take.
     """

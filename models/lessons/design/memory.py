@@ -34,7 +34,7 @@ class Setting:
         """
         if self.n_sequences % self.n_pieces:
             raise ValueError(
-                f"{self.n_sequences} sequences are no {self.n_pieces} equal pieces; "
+                f"{self.n_sequences} sequences cannot be cut into {self.n_pieces} equal pieces; "
                 f"try {_divisor(self.n_sequences, self.n_pieces)} pieces"
             )
         return self.n_sequences // self.n_pieces
@@ -81,7 +81,7 @@ def stream_bytes(setting: Setting) -> int:
 
 
 def kept_bytes(setting: Setting) -> int:
-    """From the forward pass to the backward pass; with checkpointing only the layers' inputs.
+    """What is kept from the forward pass to the backward pass; with checkpointing, only the layers' inputs.
 
     Chen et al. 2016 (4) keep the ends of segments of several layers; here every layer is a segment.
     """
@@ -89,10 +89,10 @@ def kept_bytes(setting: Setting) -> int:
 
 
 def peak_bytes(setting: Setting) -> int:
-    """The most at any time, weights left out: what is kept, and what one layer's backward pass works on.
+    """The most at any time, without weights: what is kept, and what one layer's backward pass works on.
 
-    That is the gradients of pattern and scores; of fused attention, those of q, k, v and z. With
-    checkpointing, the layer's own have first been computed again.
+    The latter are the gradients of pattern and scores, or with fused attention those of q, k, v and z. With
+    checkpointing, the layer's own tensors have first been computed again.
     """
     at_work = (
         4 * stream_bytes(setting)
@@ -104,7 +104,7 @@ def peak_bytes(setting: Setting) -> int:
 
 
 def one_by_one(plain: Setting, n_pieces: int = 4) -> dict[str, Setting]:
-    """The plain setting, and with each saving alone."""
+    """The plain setting, and the same with each saving alone."""
     return {
         "plain": plain,
         "half precision": replace(plain, half=True),

@@ -29,7 +29,7 @@ class Meter(TorchDispatchMode):
 
     @classmethod
     def _should_skip_dynamo(cls) -> bool:
-        """Otherwise the first use imports PyTorch's compiler: seconds, and memory for good."""
+        """Otherwise the first use imports PyTorch's compiler, which takes seconds, and memory for good."""
         return False
 
     def __torch_dispatch__(

@@ -70,7 +70,7 @@ def _transformer_xl(
 ) -> Preset:
     """Dai et al. 2019; sizes from the authors' code, github.com/kimiyoung/transformer-xl.
 
-    Attention has no biases there; the feed-forward network, norms and logits have.
+    Attention has no biases there; the feed-forward network, norms and logits have them.
     """
     config = ModelConfig(
         kind="decoder-only", positions="transformer-xl", norm="post", bias=False, max_len=512, **sizes

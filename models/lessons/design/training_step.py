@@ -41,7 +41,7 @@ def attend(
 class Recomputed(torch.autograd.Function):
     """A layer that keeps only its input, and computes all else again for its backward pass.
 
-    What torch.utils.checkpoint does for any module; to see, and without the compiler that that imports.
+    torch.utils.checkpoint does this for any module. Here it can be seen, and imports no compiler.
     """
 
     @staticmethod
@@ -85,7 +85,7 @@ def loss(layers: list[MultiHeadAttention], x: Tensor, setting: Setting) -> Tenso
 
 @lru_cache(maxsize=64)
 def measure(setting: Setting) -> Held:
-    """What a training step of the stack holds, piece by piece. Remembered."""
+    """What a training step of the stack holds, piece by piece; it is measured once."""
     layers = stack(setting)
     size = (setting.n_sequences, setting.t, setting.n_heads * setting.d_head)
     x = torch.randn(size, generator=torch.Generator().manual_seed(0)).to(layers[0].q_proj.weight.dtype)

@@ -38,7 +38,7 @@ def norms(written: Contributions) -> PerQuery:
 def length_share(written: Contributions) -> PerQuery:
     """Each head's length over the sum of all heads' lengths: 0..1, adds to 1 over heads.
 
-    Says how loud a head is, not whether the others agree with it. 0 where no head writes anything.
+    It says how loud a head is, not whether the others agree with it. It is 0 where no head writes anything.
     """
     lengths = norms(written)
     return _share(lengths, lengths.sum(dim=0))
@@ -47,17 +47,17 @@ def length_share(written: Contributions) -> PerQuery:
 def signed_share(written: Contributions) -> PerQuery:
     """How much of the heads' sum a head accounts for: c_h . s / s . s with s = sum of all c_h.
 
-    This is c_h's coefficient when it is projected on s. It adds to 1 over heads; negative where a head pulls
-    against the sum, above 1 where others pull back. 0 where the sum is 0.
+    This is c_h's coefficient when it is projected on s. It adds to 1 over heads; it is negative where a head
+    pulls against the sum, above 1 where others pull back, and 0 where the sum is 0.
     """
     total = written.sum(dim=0)  # [query, d_model]
     return _share((written * total).sum(dim=-1), (total * total).sum(dim=-1))
 
 
 def agreement(written: Contributions) -> Float[Tensor, "query"]:
-    """Length of the heads' sum over the sum of their lengths: 1 where all point the same way, 0..1 else.
+    """Length of the heads' sum over the sum of their lengths: 1 where all point the same way, else less.
 
-    0 where no head writes anything.
+    It is 0 where no head writes anything.
     """
     return _share(written.sum(dim=0).norm(dim=-1), norms(written).sum(dim=0))
 

@@ -64,7 +64,7 @@ def parameters(n_heads: int, d_model: int, d_head: int) -> int:
 
 
 def flops(n_heads: int, d_model: int, d_head: int, n_tokens: int) -> int:
-    """Of the matrix products alone, a multiplication and an addition counting as two.
+    """Operations of the matrix products alone; a multiplication and an addition count as two.
 
     [a, b] @ [b, c] takes 2 a b c: a b multiplications and additions for each of c columns. Softmax, scale
     and biases are left out, as PyTorch's FlopCounterMode does.
@@ -82,7 +82,7 @@ def random_layer(
 ) -> MultiHeadAttention:
     """The engine's attention of these sizes without biases; normal weights of variance 1 / d_model."""
     generator = torch.Generator().manual_seed(seed)
-    with torch.device("meta"):  # where nothing is drawn, and global randomness left alone
+    with torch.device("meta"):  # draws nothing, and leaves global randomness alone
         attention = MultiHeadAttention(_config(n_heads, d_model, d_head))
     attention.to_empty(device="cpu")
     with torch.no_grad():

@@ -11,7 +11,7 @@ from models.engine import masks
 
 
 def allowed_of(mask: str, argument: str, n: int) -> Bool[Tensor, "n n"]:
-    """The mask of that name (`masks.named`), or the one whose painted rows `mask` is, such as "10;11".
+    """The mask of that name (`masks.named`), or the one that `mask` paints row by row, such as "10;11".
 
     Painted rows are cut to n tokens, or continued by the causal mask. Raises ValueError as `masks.named` and
     `masks.painted` do.

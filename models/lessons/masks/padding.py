@@ -35,7 +35,7 @@ class Padded(NamedTuple):
 
 
 def cross_attention(n_queries: int, n_words: int, n_padding: int, *, seed: int = 0) -> Padded:
-    """Random queries and keys (standard normal, from `seed`), the last `n_padding` keys being padding."""
+    """Random queries and keys (standard normal, from `seed`); the last `n_padding` keys are padding."""
     generator = torch.Generator().manual_seed(seed)
     q = torch.randn(n_queries, D_K, generator=generator, dtype=torch.float64)
     words = torch.randn(n_words, D_K, generator=generator, dtype=torch.float64)

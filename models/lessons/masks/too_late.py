@@ -11,10 +11,10 @@ from models.lessons.masks.equation import masked_softmax
 
 
 class TooLate(NamedTuple):
-    """The same scores and mask, the mask after the softmax; `before` is where it belongs."""
+    """What a mask does after the softmax; `before` is the pattern of a mask where it belongs."""
 
     softmax: Float[Tensor, "*frame query key"]
-    """Of all scores, the hidden ones too."""
+    """The softmax of all scores, the hidden ones too."""
     cut: Float[Tensor, "*frame query key"]
     """Its weights, hidden ones set to 0."""
     sums: Float[Tensor, "*frame query"]

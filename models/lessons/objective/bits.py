@@ -35,7 +35,7 @@ class Reader:
 
     @property
     def perplexity(self) -> float:
-        """e^nats: how many equally likely letters would surprise as much, in the mean."""
+        """e^nats: how many equally likely letters would surprise as much, on average."""
         return self.nats.mean().exp().item()
 
 

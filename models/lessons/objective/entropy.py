@@ -44,7 +44,7 @@ def normalised(parts: Float[Tensor, " word"]) -> Float[Tensor, " word"]:
 
 
 def terms(p: Float[Tensor, "*_ word"], q: Float[Tensor, "*_ word"]) -> Terms:
-    """Word by word, of p and q broadcast against each other; 0 ln 0 counts as 0.
+    """The terms of each word; p and q are broadcast against each other, and 0 ln 0 counts as 0.
 
     Cover and Thomas 2006, 2.1 and 2.3.
     """
@@ -54,7 +54,7 @@ def terms(p: Float[Tensor, "*_ word"], q: Float[Tensor, "*_ word"]) -> Terms:
 
 
 def with_sum(values: Float[Tensor, "*row word"]) -> Float[Tensor, "*row column"]:
-    """The values, and behind the last their sum."""
+    """The values, followed by their sum."""
     return torch.cat([values, values.sum(dim=-1, keepdim=True)], dim=-1)
 
 

@@ -13,7 +13,7 @@ N_STEPS = 60
 Logits = Float[Tensor, "*row word"]
 Targets = Float[Tensor, "*_ word"]
 Loss = Callable[[Tensor, Tensor], Tensor]
-"""From logits and targets to a number a row; a gradient, to one a logit."""
+"""A loss makes one number for each row of logits and targets; a gradient makes one for each logit."""
 
 
 def cross_entropy(z: Logits, y: Targets) -> Float[Tensor, "*row"]:
@@ -42,7 +42,7 @@ def of_squared_error(z: Logits, y: Targets) -> Logits:
 
 
 def by_autograd(loss: Loss, z: Logits, y: Targets) -> Logits:
-    """PyTorch's own gradient of a loss with respect to z; rows do not know each other."""
+    """PyTorch's own gradient of a loss with respect to z; the rows are independent."""
     z = z.detach().clone().requires_grad_()
     (gradient,) = torch.autograd.grad(loss(z, y).sum(), z)
     return gradient
@@ -50,7 +50,7 @@ def by_autograd(loss: Loss, z: Logits, y: Targets) -> Logits:
 
 @dataclass(frozen=True)
 class Walk:
-    """Where gradient descent on the logits leads, with what it went by."""
+    """Where gradient descent on the logits leads, and the gradients that led there."""
 
     logits: Float[Tensor, "step word"]
     probabilities: Float[Tensor, "step word"]
@@ -64,7 +64,7 @@ class Walk:
 def walk(
     start: Float[Tensor, " word"], y: Float[Tensor, " word"], loss: Loss, gradient: Loss, rate: int | float
 ) -> Walk:
-    """z, then z - rate * gradient(z, y), 60 times."""
+    """Begins at `start` and replaces z by z - rate * gradient(z, y), 60 times."""
     steps = [start]
     for _ in range(N_STEPS):
         steps.append(steps[-1] - rate * gradient(steps[-1], y))

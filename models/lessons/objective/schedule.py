@@ -12,7 +12,7 @@ Steps = Float[Tensor, " step"]
 Warmups = Float[Tensor, "warmup *_"]
 Rates = Float[Tensor, "warmup step"]
 WARMUPS = torch.tensor([round(4_000 * 2 ** (i / 8)) for i in range(-24, 17)], dtype=torch.float64)
-"""Eight an octave, from 500 to 16,000; 4,000 is the paper's."""
+"""Eight for each doubling, from 500 to 16,000; 4,000 is the paper's."""
 
 
 def paper(d_model: int, warmups: Warmups, steps: Steps) -> Rates:
@@ -49,9 +49,9 @@ def grid(total: int, n_points: int = 160) -> Steps:
 def noise_directions(betas: tuple[float, float], n_steps: int, *, n_weights: int = 2_000, seed: int) -> Steps:
     """Mean size of Adam's direction, m-hat / sqrt(v-hat), where gradients are nothing but normal noise.
 
-    1 at step 1, where both means know one gradient; in the end near sqrt((1 - beta1) / (1 + beta1)) times
-    the sqrt(2 / pi) of a normal number's mean size, as m averages what cancels (Ma and Yarats 2021: why
-    Adam needs a warm-up).
+    It is 1 at step 1, where both means know one gradient. In the end it is near sqrt((1 - beta1) /
+    (1 + beta1)) times sqrt(2 / pi), the mean size of a normal number, because m averages what cancels (Ma
+    and Yarats 2021: why Adam needs a warm-up).
     """
     generator = torch.Generator().manual_seed(seed)
     adam = Adam(torch.zeros(n_weights), betas)

@@ -22,14 +22,14 @@ PAIRS = (
 SOURCE_WORDS = ("<pad>", "je", "suis", "étudiant", "merci")
 SOURCE = torch.tensor([[1, 2, 3], [4, 0, 0]])
 READ = torch.tensor([[START, 2, 1, 0, 4], [START, 3, 5, 5, 5]])
-"""The targets, one place to the right (teacher forcing); what follows an <eos> is asked of nobody."""
+"""The targets, one place to the right (teacher forcing); nothing is asked after an <eos>."""
 ASKED = torch.tensor([[True] * 5, [True, True, False, False, False]])
 TARGETS = torch.tensor([2, 1, 0, 4, 5, 3, 5])
 """The right word at each of the seven positions that are asked, sentence by sentence."""
 
 
 def model(*, seed: int, n_layers: int = 1, norm: Norm = "pre") -> Transformer:
-    """2 heads, 16 channels, n_layers a stack, all weights drawn from the seed; 5,936 of them in one layer."""
+    """2 heads, 16 channels, n_layers in each stack; the seed draws all weights, 5,936 with one layer."""
     config = ModelConfig(
         kind="encoder-decoder", n_layers=n_layers, n_heads=2, d_model=16, d_ff=32, norm=norm, max_len=5,
         vocab_size=len(SOURCE_WORDS), target_vocab_size=len(WORDS) + 1, pad_id=None, tied_embeddings=False,

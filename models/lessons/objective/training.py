@@ -22,7 +22,7 @@ MOST_RECORDS = 50
 class Setup:
     """How the toy is trained; `smoothing` is the eps of label smoothing.
 
-    The rate grows in a line for `warmup` steps and stays. n_layers and norm are the model's, a stack.
+    The rate grows in a line for `warmup` steps and then stays. n_layers and norm are those of each stack.
     Raises ValueError for what cannot be trained.
     """
 
@@ -56,7 +56,7 @@ class Run:
 
 
 def train(setup: Setup) -> Run:
-    """All seven positions in every step, by Adam (Vaswani et al. 2017, 5.3)."""
+    """Trains on all seven positions in every step, by Adam (Vaswani et al. 2017, 5.3)."""
     began = time.perf_counter()
     model = toy.model(seed=setup.seed, n_layers=setup.n_layers, norm=setup.norm)
     weights, gradients = flat(model)

@@ -19,6 +19,6 @@ class Trial(NamedTuple):
 
 
 def trial(norm: Norm, *, seed: int) -> Trial:
-    """Two layers a stack, 30 steps, rate 0.03. Xiong et al. 2020, 3: post-norm needs the warm-up."""
+    """Trains 2 layers a stack, 30 steps, at rate 0.03; post-norm needs the warm-up (Xiong et al. 2020, 3)."""
     at_once = Setup(steps=STEPS, learning_rate=RATE, seed=seed, n_layers=N_LAYERS, norm=norm)
     return Trial(train(replace(at_once, warmup=WARMUP)), train(at_once))

@@ -44,6 +44,6 @@ def trained_bias(lm: LanguageModel, n_distances: int) -> Float[Tensor, "head dis
 
 
 def never_trained(trained_length: int, n_distances: int) -> Bool[Tensor, " distance"]:
-    """True for distances whose bucket no training window reached, so that its bias is still the first one."""
+    """True for distances whose bucket no training window reached, so that its bias is the initial one."""
     buckets = relative_buckets(torch.arange(n_distances), bidirectional=False)
     return buckets > buckets[trained_length - 1]

@@ -40,7 +40,7 @@ def four_terms(
 
 
 def spread(terms: Float[Tensor, "term head query key"]) -> Float[Tensor, "term head"]:
-    """How much each term tells keys apart: its standard deviation over the keys that a query may see, mean.
+    """How much each term tells keys apart: its mean standard deviation over the keys that a query sees.
 
     What is the same for all keys of a query changes nothing after softmax, and counts as 0 here.
     """

@@ -50,9 +50,9 @@ def movements(
 def losses_in_order(
     models: Mapping[str, LanguageModel], ids: Int[Tensor, " word"], order: Int[Tensor, " word-1"]
 ) -> Float[Tensor, "scheme two"]:
-    """Nats per word of the trained models: the sentence as it is, and its words in the given order.
+    """Nats per word of the trained models, for the sentence as it is and for its words in the given order.
 
-    `ids` begins with <eos>, which keeps its place; `order` is of the words after it.
+    `ids` begins with <eos>, which keeps its place; `order` is that of the words after it.
     """
     texts = torch.stack([ids, torch.cat([ids[:1], ids[1:][order]])])  # [in order or shuffled, word]
     return torch.stack([lm.losses(texts).mean(dim=-1) for lm in models.values()])

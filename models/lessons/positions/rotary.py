@@ -48,7 +48,7 @@ def turn(
 def rotary_scores(
     q: Float[Tensor, " d_head"], k: Float[Tensor, " d_head"], n_positions: int, base: int | float
 ) -> Float[Tensor, "query key"]:
-    """The same query at every position with the same key at every position, turned."""
+    """Scores of one query at every position with one key at every position, both turned."""
     positions = torch.arange(n_positions)
     q_at = rotate(q.expand(n_positions, -1), positions, base)  # [query, d_head]
     k_at = rotate(k.expand(n_positions, -1), positions, base)  # [key, d_head]
@@ -58,6 +58,6 @@ def rotary_scores(
 def added_scores(
     q: Float[Tensor, " d_head"], k: Float[Tensor, " d_head"], n_positions: int, base: int | float
 ) -> Float[Tensor, "query key"]:
-    """The same for waves added instead: (q + PE(m)) . (k + PE(n)) knows more than the distance m - n."""
+    """The same for waves that are added: (q + PE(m)) . (k + PE(n)) knows more than the distance m - n."""
     waves = sinusoids(n_positions, len(q), base).to(q)
     return (q + waves) @ (k + waves).mT

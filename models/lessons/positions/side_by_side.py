@@ -35,8 +35,9 @@ def patterns(
 
 
 def difference(patterns: Float[Tensor, "scheme head query key"]) -> Float[Tensor, "scheme head"]:
-    """How far each scheme's pattern is from the first's: half the sum of |differences| in a row, 0..1, mean.
+    """How far each scheme's pattern is from the first's: half the sum of |differences| in a row, 0..1.
 
-    (The total variation distance: the share of its attention that a query has moved to other keys.)
+    This is the total variation distance, the share of its attention that a query has moved to other keys,
+    averaged over queries.
     """
     return (patterns - patterns[0]).abs().sum(dim=-1).mean(dim=-1) / 2

@@ -40,7 +40,7 @@ def wavelengths(d_model: int, base: int | float) -> Float[Tensor, " pair"]:
 def dot_products(
     table: Float[Tensor, "*frame position channel"],
 ) -> Float[Tensor, "*frame position other"]:
-    """Every position's vector with every other's."""
+    """The product of every position's vector with every other's."""
     return table @ table.mT
 
 
@@ -56,7 +56,7 @@ def by_distance(products: Float[Tensor, "*frame query key"]) -> ByDistance:
 
 
 def cosines(table: Float[Tensor, "position channel"]) -> Float[Tensor, "position other"]:
-    """The cosine of the angle between every position's vector and every other's: likeness, lengths aside."""
+    """The cosine of the angle between every position's vector and every other's: their likeness."""
     directions = table / table.norm(dim=-1, keepdim=True)
     return dot_products(directions)
 

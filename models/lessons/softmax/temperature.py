@@ -102,7 +102,7 @@ def output(
 
 
 def pronoun(tokens: list[str]) -> int:
-    """The position of the first third-person pronoun; 1, that of the first word, if there is none."""
+    """The position of the first third-person pronoun; the first word's, 1, if there is none."""
     return next((at for at, token in enumerate(tokens) if token in PRONOUNS), 1)
 
 
@@ -164,7 +164,7 @@ def _translations(
 
 
 def _text(lm: LoadedModel, ids: list[int], language: str) -> str:
-    """Words as text, with an ellipsis where they have not come to an end."""
+    """Words as text, with an ellipsis where the sentence has not ended."""
     return lm.tokenizer.decode(ids, language=language) + " …" * (EOS not in ids)
 
 

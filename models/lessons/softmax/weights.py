@@ -54,7 +54,7 @@ def gradient_norm(weights: Float[Tensor, "*row n"]) -> Float[Tensor, "*row"]:
 def histogram(
     values: Float[Tensor, "*row sample"], edges: Float[Tensor, " edge"]
 ) -> Float[Tensor, "*row bin"]:
-    """Share of a row's samples in each bin, a value on an edge in the lower one.
+    """Share of a row's samples in each bin; a value on an edge counts in the lower one.
 
     The outer two bins are open: n edges make n + 1 bins.
     """

@@ -12,7 +12,7 @@ Stage = Literal["embed", "self", "cross", "ff", "memory", "linear", "softmax", "
 
 
 class Moment(NamedTuple):
-    """Where the data is: in the encoder (step None), or at a step of the decoder; in which part of it."""
+    """Where the data is: in the encoder (step None), or at a step of the decoder, and in which part of it."""
 
     step: int | None
     stage: Stage
@@ -32,7 +32,7 @@ def moments(n_layers: int, n_steps: int) -> list[Moment]:
 
 
 def looks(trace: Trace, moment: Moment) -> Float[Tensor, "head key"]:
-    """The weights with which the step's last word looks, head by head; of the encoder, all rows' mean."""
+    """Each head's weights from the step's last word; in the encoder, the mean of all rows."""
     if moment.step is None:
         pattern: Tensor = trace[f"encoder.{moment.layer}.self.pattern"]
         return pattern.mean(dim=1)

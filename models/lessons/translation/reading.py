@@ -101,6 +101,6 @@ def one_word(translator: LoadedModel, text: str) -> int:
     """The id of a word. Raises ValueError where the text is not one word that the translator knows."""
     encoded = translator.tokenizer.encode(text)
     if len(encoded.ids) != 1:
-        raise ValueError(f"“{text}” is {len(encoded.ids)} words; put exactly one in the place, like elle.")
+        raise ValueError(f"“{text}” is {len(encoded.ids)} words; write exactly one, such as elle.")
     check_known(encoded.unknown, len(translator.tokenizer))
     return encoded.ids[0]

@@ -97,7 +97,7 @@ def test_recomputing_keeps_less_for_the_gradient(make: Make):
             PICTURE | {"kind": "decoder-only"},
             "input_channels=5 needs kind='encoder-only', not 'decoder-only'",
         ),
-        (PICTURE | {"n_outputs": None}, "what reads vectors has no vocabulary to answer in; try n_outputs=5"),
+        (PICTURE | {"n_outputs": None}, "reads vectors has no vocabulary to answer in; try n_outputs=5"),
         (PICTURE | {"vocab_size": 9}, "vocab_size=9 and pad_id=None are about token ids"),
         ({"n_outputs": 2}, "n_outputs=2 needs an output layer of its own; give tied_embeddings=False"),
         ({"pooling": "last"}, "pooling='last' is unknown; choose one of none, mean, first"),

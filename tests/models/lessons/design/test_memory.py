@@ -113,7 +113,7 @@ def test_recomputing_is_pytorchs_checkpointing(fused: bool):
 
 
 def test_unequal_pieces_are_refused():
-    with pytest.raises(ValueError, match="16 sequences are no 3 equal pieces; try 2 pieces"):
+    with pytest.raises(ValueError, match="16 sequences cannot be cut into 3 equal pieces; try 2 pieces"):
         memory.kept_bytes(replace(PLAIN, n_sequences=16, n_pieces=3))
 
 

@@ -60,7 +60,7 @@ def test_what_it_cannot_read_is_refused(translator: LoadedModel, text: str, sent
 
 def test_one_word_is_one_known_word(translator: LoadedModel):
     assert translator.tokenizer.vocabulary[reading.one_word(translator, "Elle ")] == "elle"
-    with pytest.raises(ValueError, match="“le chat” is 2 words; put exactly one in the place, like elle"):
+    with pytest.raises(ValueError, match="“le chat” is 2 words; write exactly one, such as elle"):
         reading.one_word(translator, "le chat")
     with pytest.raises(ValueError, match="do not include “qwertz”"):
         reading.one_word(translator, "qwertz")

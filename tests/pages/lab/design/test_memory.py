@@ -70,7 +70,7 @@ def test_an_experiment_changes_one_thing_whatever_was_tried_before():
 
 
 def test_pieces_that_are_not_equal_are_refused():
-    with pytest.raises(ValueError, match="4 sequences are no 8 equal pieces; try 4 pieces"):
+    with pytest.raises(ValueError, match="4 sequences cannot be cut into 8 equal pieces; try 4 pieces"):
         memory.lesson(Inputs(sequences=4, pieces=8))
 
 

@@ -78,8 +78,8 @@ def test_notices_tell_both_ways():
 @pytest.mark.parametrize(
     ("fields", "sentence"),
     [
-        ({"put": "le chat"}, "“le chat” is 2 words; put exactly one in the place, like elle."),
-        ({"put": ""}, "“” is 0 words; put exactly one in the place, like elle."),
+        ({"put": "le chat"}, "“le chat” is 2 words; write exactly one, such as elle."),
+        ({"put": ""}, "“” is 0 words; write exactly one, such as elle."),
         ({"text": ""}, "The sentence is empty; type at least one word."),
     ],
 )
