@@ -11,7 +11,7 @@ import streamlit as st
 
 from pages.explore import state
 from pages.explore.state import Inputs, View
-from pages.shared import late_widgets, mask_choice, model_choice
+from pages.shared import mask_choice, model_choice, widget_internals
 from pages.shared.link import read_link
 
 MOST_PICTURES = 1_000_000
@@ -65,7 +65,7 @@ def keep() -> None:
     """
     drawn = state.read_by(st.session_state.model) - ({"text"} if _reads_pictures() else set())
     _write_again({field.name for field in fields(Inputs)} - drawn)
-    late_widgets.write_again(drawn)
+    widget_internals.write_again(drawn)
 
 
 def _write_again(names: set[str]) -> None:

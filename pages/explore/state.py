@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, fields
+from typing import Any
 
 from pages.shared import mask_choice, model_choice
-from pages.shared.link import characters, one_of, param, whole
+from pages.shared.link import Rule, characters, checked, one_of, param, whole
 
 SHOWCASE = "the animal did not cross the street because it was too tired"
 MAX_CHARACTERS = 20_000
@@ -24,21 +25,23 @@ D_MODELS = (8, 16, 32, 48, 64, 96, 128, 192, 256, 384, 512)
 SCALES = ("on", "off", "0.01", "0.1", "0.5", "1", "2", "10")
 
 
-def _head_set(raw: str) -> tuple[int, ...]:
-    heads = tuple(sorted({int(part) for part in raw.split(".")}))
-    if not all(0 <= head < MAX_INDEX for head in heads):
-        raise ValueError
-    return heads
+def _are_heads(value: Any) -> bool:
+    return isinstance(value, tuple) and all(INDEX.fits(head) for head in value)
 
 
-_head_set.__doc__ = "head numbers separated by dots, such as 0.2.3"
+def _read_heads(raw: str) -> tuple[int, ...]:
+    return checked(tuple(sorted({int(part) for part in raw.split(".")})), _are_heads)
+
+
+INDEX = whole(0, MAX_INDEX)
+HEADS = Rule("head numbers separated by dots, such as 0.2.3", _read_heads, _are_heads)
 
 
 @dataclass(frozen=True)
 class Inputs:
     """What the server computes from: the model, its sizes and the text."""
 
-    model: str = param("translator", model_choice.read_name)
+    model: str = param("translator", model_choice.NAME)
     text: str = param(SHOWCASE, characters(MAX_CHARACTERS))
     direction: str = param("en-fr", one_of(("en-fr", "fr-en")))
     target: str = param("", characters(MAX_CHARACTERS))
@@ -62,18 +65,18 @@ class View:
 
     view: str = param("lines", one_of(VIEWS))
     stack: str = param("encoder.self", one_of(STACKS))
-    layer: int = param(0, whole(0, MAX_INDEX))
-    head: int = param(0, whole(0, MAX_INDEX))
-    heads: tuple[int, ...] = param((), _head_set)
+    layer: int = param(0, INDEX)
+    head: int = param(0, INDEX)
+    heads: tuple[int, ...] = param((), HEADS)
     show: str = param("pattern", one_of(QUANTITIES))
     range: str = param("full", one_of(RANGES))
     sort: str = param("layer", one_of(SORTS))
-    step: int | None = param(None, whole(0, MAX_INDEX))
-    query: int | None = param(None, whole(0, MAX_INDEX))
-    key: int | None = param(None, whole(0, MAX_INDEX))
+    step: int | None = param(None, INDEX)
+    query: int | None = param(None, INDEX)
+    key: int | None = param(None, INDEX)
     pinned: str = param("none", one_of(PINS))
-    q0: int = param(0, whole(0, MAX_INDEX))
-    k0: int = param(0, whole(0, MAX_INDEX))
+    q0: int = param(0, INDEX)
+    k0: int = param(0, INDEX)
 
 
 def write_link(inputs: Inputs) -> dict[str, str]:

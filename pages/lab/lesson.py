@@ -3,9 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
+from pages.lab.controls import Controls, fields_of
+from pages.shared import widget
+from pages.shared.link import Param, one_of, params_of
+from pages.shared.state import State
 from viz_core.boards import Board
 
 
@@ -59,20 +64,26 @@ class Lesson:
 class Part:
     """One view of a page.
 
-    name: as in a link. fields: the inputs that it depends on, in their order in a link. scrub: the one that
-    the browser moves alone. lesson: from the page's inputs (the scrub's at its default) to what is shown;
-    ValueError with a sentence where they are impossible; runs on the inference thread, without Streamlit.
-    controls: draws the widgets beside the board. questions: two or three; their facts are computed at call.
+    name: as in a link. controls: what stands beside the board. lesson: from the page's inputs (the scrub's
+    at its default) to what is shown; ValueError with a sentence where they are impossible; runs on the
+    inference thread, without Streamlit. questions: two or three; their facts are computed at call. scrub:
+    the input that the browser moves alone. also: the inputs that are written into the board's cells.
     """
 
     name: str
     label: str
-    fields: tuple[str, ...]
+    controls: Controls
     lesson: Callable[[Any], Lesson]
-    controls: Callable[[], None]
     tries: tuple[Try, ...]
     questions: Callable[[], Sequence[Question]]
     scrub: str | None = None
+    also: tuple[str, ...] = ()
+
+    @cached_property
+    def fields(self) -> tuple[str, ...]:
+        """The inputs that it depends on, in their order in a link."""
+        scrub = (self.scrub,) if self.scrub else ()
+        return tuple(dict.fromkeys((*fields_of(self.controls), *self.also, *scrub)))
 
 
 @dataclass(frozen=True)
@@ -84,5 +95,28 @@ class LabPage:
     inputs: type[Any]
     parts: tuple[Part, ...]
 
-    def part(self, name: str) -> Part:
-        return next(part for part in self.parts if part.name == name)
+    @cached_property
+    def state(self) -> State:
+        """The part that is shown, and all parts' inputs."""
+        names = {part.name: part.label for part in self.parts}
+        part = Param(
+            self.parts[0].name, one_of(names), widget.segmented("Part", label_visibility="collapsed")
+        )
+        return State(self.name, {"part": part, **params_of(self.inputs)})
+
+    def part(self) -> Part:
+        """The part that this visitor has chosen."""
+        return next(part for part in self.parts if part.name == self.state.kept["part"])
+
+    def now(self) -> Any:
+        """What this visitor's controls say."""
+        return self.inputs(**{name: value for name, value in self.state.kept.items() if name != "part"})
+
+    def computed_from(self, part: Part, now: Any) -> Any:
+        """The inputs that a part's lesson depends on: all others, and the scrub, at their defaults."""
+        mine = set(part.fields) - {part.scrub}
+        return replace(self.inputs(), **{name: getattr(now, name) for name in mine})
+
+    def link(self, part: Part) -> dict[str, str]:
+        """The query parameters of what is shown, but for the scrub, which the browser writes."""
+        return self.state.link(("part", *(name for name in part.fields if name != part.scrub)))

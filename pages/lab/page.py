@@ -9,12 +9,14 @@ from typing import Any
 
 import streamlit as st
 
-from pages.lab import questions, session
+from pages.lab import controls, questions
 from pages.lab.lesson import LabPage, Lesson, Part
 from pages.shared import cache, draw_order
 from pages.shared.board import pack
 from pages.shared.board.component import board
+from pages.shared.link import SHOWN
 from pages.shared.problems import say
+from pages.shared.state import problems, refuse
 from viz_core import theme
 
 
@@ -31,18 +33,18 @@ class Shown:
 
 def run(page: LabPage) -> None:
     """Draws the page; call it at the end of the page's file."""
-    session.enter(page)
+    page.state.enter()
     board.load()
     _lab(page)
 
 
 @st.fragment
 def _lab(page: LabPage) -> None:
-    session.enter(page)
-    part = session.part_of(page)
-    now = session.inputs(page)
+    state = page.state
+    state.enter()
+    part, now = page.part(), page.now()
     if st.session_state.get("drawn_part") != (page.name, part.name):
-        session.write_again(page)
+        state.write_again()
     shown = _shown(page, part, now)
     above = st.container()
     main, side = st.columns([3.3, 1], gap="medium")
@@ -69,7 +71,7 @@ def _lab(page: LabPage) -> None:
 
 def _shown(page: LabPage, part: Part, now: Any) -> Shown:
     """The lesson for the present inputs; for the last possible ones, with a sentence, where these are not."""
-    asked, problem = session.computed_from(page, part, now), None
+    asked, problem = page.computed_from(part, now), None
     last = f"{page.name}.{part.name}.last"
     for inputs in (asked, st.session_state.get(last, asked), page.inputs()):
         try:
@@ -94,36 +96,39 @@ def _computed(page: LabPage, part: Part, inputs: Any) -> tuple[Lesson, dict[str,
 def _above(page: LabPage, part: Part, shown: Shown) -> None:
     with st.container(horizontal=True, vertical_alignment="center", key="lab_heading"):
         st.html(f"<h1>{page.title}</h1>")
-        labels = {part.name: part.label for part in page.parts}
-        st.segmented_control(
-            "Part", list(labels), key=session.key(page.name, "part"), required=True,
-            format_func=labels.__getitem__, label_visibility="collapsed",
-        )  # fmt: skip
+        page.state.draw("part")
     st.markdown(shown.lesson.see)
     with st.container(horizontal=True, vertical_alignment="center", key="lab_tries"):
         st.markdown("**Try this**", width="content")
         for experiment in part.tries:
-            st.button(experiment.label, on_click=session.put, args=(page.name, experiment.set))
+            st.button(experiment.label, on_click=page.state.put, args=(experiment.set,))
 
 
 def _side(page: LabPage, part: Part) -> None:
-    part.controls()
-    st.button("Reset", on_click=session.reset, args=(page, part), width="stretch", key=f"{page.name}.reset")
+    controls.draw(page.state, part.controls)
+    key = f"{page.name}.reset"
+    st.button("Reset", on_click=page.state.reset, args=(part.fields,), width="stretch", key=key)
 
 
 def _board(page: LabPage, part: Part, shown: Shown, now: Any) -> None:
-    problems = [shown.problem, st.session_state.pop("edit_problem", None)]
-    say([*problems, *st.session_state.pop("link_problems", ())])
+    say([shown.problem, *problems()])
     key = f"{page.name}.board"
 
     def on_act() -> None:
         act = st.session_state[key]["act"]
-        if act["type"] == "edit":
-            st.session_state.edit_problem = session.edit(page, part, act)
+        if act.get("type") == "edit":
+            _edit(page, part, str(act.get("field")), str(act.get("value")))
         else:
             st.session_state.takeaway = act
 
     board.show(pack.pack(_header(page, part, shown, now), shown.arrays), key=key, on_act=on_act)
+
+
+def _edit(page: LabPage, part: Part, field: str, raw: str) -> None:
+    if field in part.fields:
+        page.state.edit(field, raw)
+    else:
+        refuse(f"{field[:SHOWN]!r} is no input of this part; reload the page.")
 
 
 def _header(page: LabPage, part: Part, shown: Shown, now: Any) -> dict[str, Any]:
@@ -135,7 +140,7 @@ def _header(page: LabPage, part: Part, shown: Shown, now: Any) -> dict[str, Any]
         "scrub": scrub,
         "moves": st.session_state.get("moves", 0),
         "generation": _generation(page, part, shown, now),
-        "link": session.link(page, part, now),
+        "link": page.link(part),
     }
 
 

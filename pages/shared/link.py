@@ -1,97 +1,162 @@
-"""Reading a page's state from a link: URL query parameters, checked once as they arrive from outside.
+"""What a value may be, and how a link says it.
 
-A page's inputs are a frozen dataclass whose fields are made by `param`: a default, and a reader that turns a
-parameter's text into a value. A reader's docstring says what it accepts. A damaged value falls back to its
-default and is reported in a sentence; it never reaches a widget, the engine or the browser.
+A page's inputs are a frozen dataclass whose fields are made by `param`: a default, a `Rule`, and the widget
+that sets it. A link's text is read by the rule; what comes by a widget, a table's cell or a message written
+by hand must fit the same rule. What does not fit is reported in a sentence; it never reaches a lesson, the
+engine or the browser.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import field, fields
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field, fields
 from typing import Any
 
-Reader = Callable[[str], Any]
+from pages.shared.widget import Widget
+
+SHOWN = 40
+"""Of a value that is refused, so many characters are quoted."""
 
 
 class CellError(ValueError):
     """Says which cell of a table is not what it must be."""
 
 
-def param(default: Any, read: Reader) -> Any:
+@dataclass(frozen=True)
+class Rule:
+    """What a value must be.
+
+    said: in words, after "is not". read: from a link's text; ValueError where it is none. fits: whether a
+    value is one. low, high, options: what widgets need of it; names: how the options are shown.
+    """
+
+    said: str
+    read: Callable[[str], Any]
+    fits: Callable[[Any], bool]
+    low: float | None = None
+    high: float | None = None
+    options: tuple[Any, ...] = ()
+    names: Mapping[Any, str] = field(default_factory=dict)
+
+    def refusal(self, value: Any) -> str:
+        """Says that `value` does not fit, with the rule; the sentence goes on with the remedy."""
+        shown = repr(value if isinstance(value, int | float | str | None) else written(value))
+        if len(shown) > SHOWN + 2:
+            shown = f"{shown[: SHOWN + 1]}…' ({len(shown) - 2:,} characters)"
+        return f"{shown} is not {self.said}"
+
+
+@dataclass(frozen=True)
+class Param:
+    """One input of a page: what it is at first, what it may be, and the widget that sets it."""
+
+    default: Any
+    rule: Rule
+    widget: Widget | None = None
+
+
+def param(default: Any, rule: Rule, widget: Widget | None = None) -> Any:
     """A field of a page's inputs."""
-    return field(default=default, metadata={"read": read})
+    return field(default=default, metadata={"param": Param(default, rule, widget)})
 
 
-def whole(low: int, high: int) -> Reader:
+def params_of(kind: type[Any]) -> dict[str, Param]:
+    """The inputs that a dataclass declares, by name."""
+    return {spec.name: spec.metadata["param"] for spec in fields(kind)}
+
+
+def _is_number(value: Any, low: float, high: float) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool) and low <= value <= high
+
+
+def whole(low: int, high: int) -> Rule:
     def read(raw: str) -> int:
-        value = int(raw)
-        if not low <= value <= high:
-            raise ValueError
-        return value
+        return checked(int(raw), fits)
 
-    read.__doc__ = f"a whole number from {low:,} to {high:,}"
-    return read
+    def fits(value: Any) -> bool:
+        return isinstance(value, int) and _is_number(value, low, high)
+
+    return Rule(f"a whole number from {low:,} to {high:,}", read, fits, low, high)
 
 
-def number(low: float, high: float) -> Reader:
+def number(low: float, high: float) -> Rule:
     def read(raw: str) -> float:
-        value = float(raw)
-        if not low <= value <= high:
-            raise ValueError
-        return value
+        return checked(float(raw), fits)
 
-    read.__doc__ = f"a number from {low:,.10g} to {high:,.10g}"
-    return read
+    def fits(value: Any) -> bool:
+        return _is_number(value, low, high)
+
+    return Rule(f"a number from {low:,.10g} to {high:,.10g}", read, fits, low, high)
 
 
-def one_of(options: tuple[Any, ...]) -> Reader:
+def one_of(options: Iterable[Any]) -> Rule:
+    """One of these; where they are a mapping, its values are their names on the page."""
+    names = options if isinstance(options, Mapping) else {}
+    allowed = tuple(options)
+
     def read(raw: str) -> Any:
-        return next(option for option in options if str(option) == raw)
+        for option in allowed:
+            if str(option) == raw:
+                return option
+        raise ValueError(raw)
 
-    read.__doc__ = f"one of {', '.join(map(str, options))}"
-    return read
+    def fits(value: Any) -> bool:
+        return any(value == option and type(value) in (type(option), int, float) for option in allowed)
+
+    return Rule(f"one of {', '.join(map(str, allowed))}", read, fits, options=allowed, names=names)
 
 
-def characters(most: int) -> Reader:
-    def read(raw: str) -> str:
-        if len(raw) > most:
-            raise ValueError
-        return raw
+def characters(most: int) -> Rule:
+    return text(f"at most {most:,} characters", lambda raw: checked(raw, lambda given: len(given) <= most))
 
-    read.__doc__ = f"at most {most:,} characters"
-    return read
+
+def text(said: str, read: Callable[[str], Any]) -> Rule:
+    """A text that `read` takes: it raises ValueError for all others."""
+
+    def fits(value: Any) -> bool:
+        try:
+            return isinstance(value, str) and read(value) == value
+        except ValueError:
+            return False
+
+    return Rule(said, read, fits)
+
+
+def checked(value: Any, fits: Callable[[Any], bool]) -> Any:
+    """The value, where it fits; else ValueError."""
+    if not fits(value):
+        raise ValueError(value)
+    return value
 
 
 Table = tuple[tuple[float, ...], ...]
 
 
-def table(rows: tuple[int, int], columns: tuple[int, int], *, limit: float = 1e6) -> Reader:
+def table(rows: tuple[int, int], columns: tuple[int, int], *, limit: float = 1e6) -> Rule:
     """Rows of numbers, "1,2;3,4"; `rows` and `columns` are (fewest, most), `limit` the largest size.
 
-    The reader raises CellError where one of the numbers is at fault.
+    Reading raises CellError where one of the numbers is at fault.
     """
-    read_number = number(-limit, limit)
+    cell = number(-limit, limit)
 
     def read_cell(raw: str) -> float:
         try:
-            return float(read_number(raw))
+            return float(cell.read(raw))
         except ValueError:
-            raise CellError(f"{raw[:20]!r} is not {read_number.__doc__}") from None
+            raise CellError(f"{raw[:20]!r} is not {cell.said}") from None
 
     def read(raw: str) -> Table:
-        cells = tuple(tuple(read_cell(cell) for cell in row.split(",")) for row in raw.split(";"))
-        widths = {len(row) for row in cells}
-        fits = (
-            len(widths) == 1 and columns[0] <= max(widths) <= columns[1] and rows[0] <= len(cells) <= rows[1]
-        )
-        if not fits:
-            raise ValueError
-        return cells
+        return checked(tuple(tuple(map(read_cell, row.split(","))) for row in raw.split(";")), fits)
+
+    def fits(value: Any) -> bool:
+        if not isinstance(value, tuple) or not rows[0] <= len(value) <= rows[1]:
+            return False
+        widths = {len(row) if isinstance(row, tuple) else 0 for row in value}
+        fitting = len(widths) == 1 and columns[0] <= max(widths) <= columns[1]
+        return fitting and all(cell.fits(each) for row in value for each in row)
 
     size = f"{_span(rows)} rows of {_span(columns)} numbers"
-    read.__doc__ = f"a table like 1,2;3,4: {size} within ±{limit:,.10g}"
-    return read
+    return Rule(f"a table like 1,2;3,4: {size} within ±{limit:,.10g}", read, fits)
 
 
 def _span(bounds: tuple[int, int]) -> str:
@@ -107,17 +172,19 @@ def written(value: Any) -> str:
     return f"{value:.6g}" if isinstance(value, float) else str(value)
 
 
-def read_link(kind: type[Any], params: Mapping[str, str]) -> tuple[dict[str, Any], list[str]]:
-    """The values that a link's parameters give, by field name, and one sentence for each that was refused."""
+def read_link(
+    inputs: type[Any] | Mapping[str, Param], params: Mapping[str, str]
+) -> tuple[dict[str, Any], list[str]]:
+    """The values that a link's parameters give, by name, and one sentence for each that was refused."""
     values: dict[str, Any] = {}
     problems = []
-    for spec in fields(kind):
-        if spec.name not in params:
+    declared = inputs if isinstance(inputs, Mapping) else params_of(inputs)
+    for name, spec in declared.items():
+        if name not in params:
             continue
-        read = spec.metadata["read"]
         try:
-            values[spec.name] = read(params[spec.name])
-        except (ValueError, StopIteration):
-            shown = params[spec.name][:40]
-            problems.append(f"The link's {spec.name}={shown!r} is not {read.__doc__}; its default is shown.")
+            values[name] = spec.rule.read(params[name])
+        except ValueError:
+            shown = params[name][:SHOWN]
+            problems.append(f"The link's {name}={shown!r} is not {spec.rule.said}; its default is shown.")
     return values, problems

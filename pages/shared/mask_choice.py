@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import streamlit as st
+
+from pages.shared import widget
 
 MAX_ARGUMENT = 4_000
 NAMES = {
@@ -34,15 +38,20 @@ ARGUMENTS = {  # an example, and what it says; an empty argument stands for the 
 }
 
 
-def argument(key: str, mask: str, *, own_padding: bool = False) -> None:
-    """The text field for the argument of `mask`; off where it takes none, or where the page itself pads."""
+ARGUMENT = widget.line("Mask argument")
+
+
+def about_argument(mask: str, *, own_padding: bool = False) -> dict[str, Any]:
+    """What the field for the argument of `mask` says; it is off where the mask takes none, or where the page
+    itself pads.
+    """
     kind = mask.removeprefix("causal+")
     example, meaning = ("", "") if own_padding and kind == "padding" else ARGUMENTS.get(kind, ("", ""))
-    st.text_input(
-        "Mask argument",
-        key=key,
-        placeholder=example or "none",
-        disabled=not example,
-        max_chars=MAX_ARGUMENT,
-        help=f"{example} = {meaning}" if example else "Only some masks have one: a window has its width",
-    )
+    told = f"{example} = {meaning}" if example else "Only some masks have one: a window has its width"
+    return {"placeholder": example or "none", "disabled": not example, "help": told}
+
+
+def argument(key: str, mask: str, *, own_padding: bool = False) -> None:
+    """The text field for the argument of `mask`."""
+    told = about_argument(mask, own_padding=own_padding)
+    st.text_input("Mask argument", key=key, max_chars=MAX_ARGUMENT, **told)

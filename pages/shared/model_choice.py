@@ -15,6 +15,7 @@ from models.files import FileError
 from models.runs.folder import RunFolder
 from models.zoo.cards import ModelCard, list_models, shipped_names
 from models.zoo.run_folders import CHECKPOINT, RUN_ID, run_path
+from pages.shared import link
 
 TRANSLATOR, UNTRAINED = "translator", "untrained"
 MAX_UNTRAINED_TOKENS = 1_024
@@ -54,13 +55,14 @@ def is_trained(model: str) -> bool:
     return model not in (TRANSLATOR, UNTRAINED)
 
 
-def read_name(raw: str) -> str:
-    if raw != UNTRAINED and raw not in shipped_names() and not RUN.fullmatch(raw):
-        raise ValueError
-    return raw
+def _is_name(raw: str) -> bool:
+    return raw == UNTRAINED or raw in shipped_names() or RUN.fullmatch(raw) is not None
 
 
-read_name.__doc__ = f"one of {', '.join([TRANSLATOR, UNTRAINED])}, another shipped model, or run:<its id>"
+NAME = link.text(
+    f"one of {', '.join([TRANSLATOR, UNTRAINED])}, another shipped model, or run:<its id>",
+    lambda raw: link.checked(raw, _is_name),
+)
 
 
 def offered(model: str = TRANSLATOR) -> list[str]:

@@ -8,7 +8,7 @@ from typing import Any
 
 import streamlit as st
 
-from pages.shared import late_widgets
+from pages.shared import widget_internals
 from pages.shared.training import catalogue, settings
 from pages.shared.training.catalogue import TaskInfo
 
@@ -68,7 +68,7 @@ def seed_widgets(info: TaskInfo) -> None:
             st.session_state[key(info.name, name)] = value
         else:
             st.session_state.setdefault(key(info.name, name), value)
-    late_widgets.write_again(key(info.name, name) for name in kept)
+    widget_internals.write_again(key(info.name, name) for name in kept)
     st.session_state.train_drawn = info.name
 
 

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-import streamlit as st
-
 from models.lessons.attention import examples
-from pages.lab import session
 from pages.lab.attention.inputs import Inputs
 from pages.lab.attention.row_names import names
+from pages.lab.controls import Note
 from pages.lab.lesson import Lesson, Part, Question, Shape, Try
 from viz_core.boards import Board, Matrix, Panel
 
@@ -74,12 +72,6 @@ def lesson(inputs: Inputs) -> Lesson:
     )
 
 
-def controls() -> None:
-    st.markdown("Change a number in the tables: likes above 0, dislikes below.")
-    st.text_input("Viewers", key=session.key("attention", "viewers"))
-    st.text_area("Films", key=session.key("attention", "films"))
-
-
 def questions() -> tuple[Question, ...]:
     import torch
 
@@ -119,6 +111,10 @@ def questions() -> tuple[Question, ...]:
 
 
 PART = Part(
-    "films", "Dot product", ("viewers", "tastes", "films", "features"),
-    lesson, controls, TRIES, questions,
+    "films", "Dot product",
+    (
+        Note("Change a number in the tables: likes above 0, dislikes below.", small=False), "viewers",
+        "films",
+    ),
+    lesson, TRIES, questions, also=("tastes", "features"),
 )  # fmt: skip

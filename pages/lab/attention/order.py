@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-import streamlit as st
-
 from models.lessons.attention import examples
-from pages.lab import session
 from pages.lab.attention.inputs import Inputs
+from pages.lab.controls import Set
 from pages.lab.lesson import Lesson, Part, Question, Shape, Try
+from pages.shared.state import State
 from viz_core.boards import Board, Matrix, Panel
 
 if TYPE_CHECKING:
@@ -83,16 +82,9 @@ def _tiny(value: float) -> str:
     return f"{value:.1e}".replace("e-0", "e−") if value else "0"
 
 
-def controls() -> None:
-    st.text_input("Sentence", key=session.key("attention", "sentence"), on_change=_backwards)
-    st.text_input("The same words in another order", key=session.key("attention", "reordered"))
-    st.number_input("Seed of the weights", 0, 999, key=session.key("attention", "order_seed"))
-
-
-def _backwards() -> None:
+def _backwards(state: State) -> None:
     """A new sentence needs a new order: its own words backwards."""
-    words = st.session_state[session.key("attention", "sentence")].split()
-    session.put("attention", {"reordered": " ".join(reversed(words))})
+    state.put({"reordered": " ".join(reversed(state.kept["sentence"].split()))})
 
 
 def questions() -> tuple[Question, ...]:
@@ -131,6 +123,6 @@ def questions() -> tuple[Question, ...]:
 
 
 PART = Part(
-    "order", "Order", ("sentence", "reordered", "order_seed"),
-    lesson, controls, TRIES, questions,
+    "order", "Order", (Set("sentence", then=_backwards), "reordered", "order_seed"),
+    lesson, TRIES, questions,
 )  # fmt: skip

@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING
 import streamlit as st
 
 from models.lessons.attention import examples
-from pages.lab import session
 from pages.lab.attention.inputs import STEPS, Inputs
 from pages.lab.attention.row_names import names
+from pages.lab.controls import Own, Popover
 from pages.lab.lesson import Lesson, Part, Question, Shape, Try
+from pages.shared.state import State
 from viz_core.boards import Board
 
 if TYPE_CHECKING:
@@ -73,26 +74,15 @@ def _sizes(tensors: dict[str, Tensor]) -> str:
     return sizes
 
 
-def controls() -> None:
+def _back_and_next(state: State) -> None:
     keys = list(STEPS)
-    now = keys.index(st.session_state[session.key("attention", "step")])
+    now = keys.index(state.kept["step"])
     before, after = st.columns(2)
     for place, label, to in ((before, "‹ back", now - 1), (after, "next ›", now + 1)):
         place.button(
             label, disabled=not 0 <= to < len(keys), width="stretch",
-            on_click=session.put, args=("attention", {"step": keys[to % len(keys)]}),
+            on_click=state.put, args=({"step": keys[to % len(keys)]},),
         )  # fmt: skip
-    st.radio("Step", keys, format_func=STEPS.__getitem__, key=session.key("attention", "step"))
-    with st.popover("Words and matrices", width="stretch"):
-        st.text_input("Words", key=session.key("attention", "tokens"))
-        st.text_input("Words that ask (v0 to v4)", key=session.key("attention", "queries"))
-        st.segmented_control(
-            "Matrices", ["by hand", "random"], required=True, key=session.key("attention", "matrices")
-        )
-        st.number_input("Seed of random matrices", 0, 999, key=session.key("attention", "seed"))
-    st.segmented_control(
-        "Heads (v6)", examples.N_HEADS, required=True, key=session.key("attention", "n_heads")
-    )
 
 
 def questions() -> tuple[Question, ...]:
@@ -133,6 +123,10 @@ def questions() -> tuple[Question, ...]:
 
 
 PART = Part(
-    "steps", "Steps", ("step", "tokens", "X", "queries", "Q", "matrices", "seed", "n_heads"),
-    lesson, controls, TRIES, questions,
+    "steps", "Steps",
+    (
+        Own(_back_and_next), "step",
+        Popover("Words and matrices", ("tokens", "queries", "matrices", "seed")), "n_heads",
+    ),
+    lesson, TRIES, questions, also=("X", "Q"),
 )  # fmt: skip

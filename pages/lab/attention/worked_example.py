@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import streamlit as st
 
 from pages.lab.attention.inputs import Inputs
+from pages.lab.controls import Note
 from pages.lab.lesson import Lesson, Part, Question, Shape, Try
 from viz_core.boards import Board, Matrix, Panel, Scrub, Sign
 
@@ -127,13 +127,6 @@ def _notices(inputs: Inputs, computed: dict[str, Tensor]) -> list[str]:
     ]
 
 
-def controls() -> None:
-    st.markdown(
-        "Write other **dot products** or **values** into the cells: the keys move just as far as they must. "
-        "Drag **divide by**: nothing else changes."
-    )
-
-
 def questions() -> tuple[Question, ...]:
     import torch
 
@@ -171,6 +164,13 @@ def questions() -> tuple[Question, ...]:
 
 
 PART = Part(
-    "worked", "Worked example", ("dots", "V", "divisor"),
-    lesson, controls, TRIES, questions, scrub="divisor",
+    "worked", "Worked example",
+    (
+        Note(
+            "Write other **dot products** or **values** into the cells: the keys move just as far as they"
+            " must. Drag **divide by**: nothing else changes.",
+            small=False,
+        ),
+    ),
+    lesson, TRIES, questions, scrub="divisor", also=("dots", "V"),
 )  # fmt: skip

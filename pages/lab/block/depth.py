@@ -8,6 +8,7 @@ import numpy as np
 
 from pages.lab.block import switches
 from pages.lab.block.inputs import DEPTHS, Inputs
+from pages.lab.block.switches import SWITCHES
 from pages.lab.lesson import Lesson, Part, Question, Shape, Try
 from pages.shared import cache
 from pages.shared.wording import short
@@ -66,10 +67,6 @@ def lesson(inputs: Inputs) -> Lesson:
             Transformer.initialise, Layer._before, Layer._after,
         ),
     )  # fmt: skip
-
-
-def controls() -> None:
-    switches.switches()
 
 
 def _switches(inputs: Inputs) -> Switches:
@@ -206,7 +203,4 @@ def questions() -> tuple[Question, ...]:
     )
 
 
-PART = Part(
-    "depth", "Depth and gradients", (*switches.FIELDS, "depth"),
-    lesson, controls, TRIES, questions, scrub="depth",
-)  # fmt: skip
+PART = Part("depth", "Depth and gradients", SWITCHES, lesson, TRIES, questions, scrub="depth")

@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
-import streamlit as st
 
 from pages.lab.block import flow_board, switches
-from pages.lab.block.inputs import MAX_WORDS, SUBJECTS, Inputs
+from pages.lab.block.inputs import MAX_WORDS, Inputs
+from pages.lab.block.switches import SWITCHES, TRAINED
+from pages.lab.controls import When
 from pages.lab.lesson import Lesson, Part, Question, Shape, Try
-from pages.lab.session import key
 from pages.shared import cache
 from pages.shared.wording import numbered
 from viz_core.boards import Board, Fact, Facts, Matrix, Scrub
@@ -76,18 +76,6 @@ def lesson(inputs: Inputs) -> Lesson:
         ),
         code=(flow.walk, flow.sublayer, Layer.forward, Layer._before, Layer._after, FeedForward.forward),
     )  # fmt: skip
-
-
-def controls() -> None:
-    st.text_input("Sentence", key=key("block", "text"))
-    st.selectbox("Layer", list(SUBJECTS), key=key("block", "subject"), format_func=SUBJECTS.__getitem__)
-    if st.session_state[key("block", "subject")] == "random":
-        switches.switches()
-    else:
-        st.caption(
-            "Trained with pre-norm, residual connections, relu and d_ff = 4 × d_model: its weights fit no "
-            "other switches."
-        )
 
 
 def _block(inputs: Inputs) -> tuple[Block, ModelConfig]:
@@ -214,6 +202,6 @@ def questions() -> tuple[Question, ...]:
 
 
 PART = Part(
-    "flow", "Through the block", ("text", "subject", *switches.FIELDS, "point"),
-    lesson, controls, TRIES, questions, scrub="point",
+    "flow", "Through the block", ("text", "subject", When("subject", "random", SWITCHES, (TRAINED,))),
+    lesson, TRIES, questions, scrub="point",
 )  # fmt: skip

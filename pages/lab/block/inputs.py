@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from pages.shared import widget
 from pages.shared.link import characters, number, one_of, param, whole
 
 SENTENCE = "the animal did not cross the street because it was too tired"
@@ -14,6 +15,7 @@ FF_WIDTHS = (0, 1, 2, 4, 8)
 ACTIVATIONS = ("relu", "gelu")
 DEPTHS = (1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48)
 STATISTICS = {"batch": "of this batch (training)", "running": "running (evaluation)"}
+N_BATCHES = 60
 MOST_SENTENCES, MOST_TOKENS = 3, 4
 MOST_SHIFT = 4.0
 READERS = {"shakespeare": "Shakespeare, 4 layers", "masked": "hidden words, 2 layers"}
@@ -26,20 +28,41 @@ MAX_POSITIONS = 24
 class Inputs:
     """All parts' inputs. `ff` is the feed-forward's width over d_model, 0 for none; `at` a position."""
 
-    text: str = param(SENTENCE, characters(400))
-    subject: str = param("random", one_of(tuple(SUBJECTS)))
-    residual: bool = param(True, one_of((True, False)))
-    norm: str = param("pre", one_of(tuple(NORMS)))
-    ff: int = param(4, one_of(FF_WIDTHS))
-    activation: str = param("relu", one_of(ACTIVATIONS))
-    seed: int = param(0, whole(0, 99))
+    text: str = param(SENTENCE, characters(400), widget.line("Sentence"))
+    subject: str = param("random", one_of(SUBJECTS), widget.select("Layer"))
+    residual: bool = param(
+        True, one_of((True, False)), widget.toggle("Residual connections", "On: x + f(x). Off: f(x) alone")
+    )
+    norm: str = param("pre", one_of(NORMS), widget.select("Layer norm"))
+    ff: int = param(
+        4,
+        one_of(FF_WIDTHS),
+        widget.steps(
+            "Feed-forward width",
+            "d_ff, the width of its hidden layer; none leaves the network out",
+            lambda times: f"{times} × d_model" if times else "none",
+        ),
+    )
+    activation: str = param("relu", one_of(ACTIVATIONS), widget.segmented("Activation"))
+    seed: int = param(0, whole(0, 99), widget.count("Seed", "Other random weights"))
     point: int = param(0, whole(0, 7))
     depth: int = param(48, one_of(DEPTHS))
-    sentences: int = param(3, whole(1, MOST_SENTENCES))
-    tokens: int = param(3, whole(1, MOST_TOKENS))
-    statistics: str = param("batch", one_of(tuple(STATISTICS)))
+    sentences: int = param(3, whole(1, MOST_SENTENCES), widget.slider("Sentences", "The batch size"))
+    tokens: int = param(3, whole(1, MOST_TOKENS), widget.slider("Tokens", "In each sentence"))
+    statistics: str = param(
+        "batch",
+        one_of(STATISTICS),
+        widget.radio(
+            "Batch norm's statistics",
+            f"Running: averages over {N_BATCHES} batches like this one, before it was moved",
+        ),
+    )
     shift: float = param(0.0, number(0, MOST_SHIFT))
-    reader: str = param("shakespeare", one_of(tuple(READERS)))
-    prompt: str = param(PROMPT, characters(200))
-    hidden: str = param(HIDDEN, characters(200))
+    reader: str = param("shakespeare", one_of(READERS), widget.select("Model"))
+    prompt: str = param(
+        PROMPT, characters(200), widget.line("Text", "The model says what follows each letter")
+    )
+    hidden: str = param(
+        HIDDEN, characters(200), widget.line("Text", "The model says which word [MASK] hides")
+    )
     at: int = param(13, whole(0, MAX_POSITIONS - 1))

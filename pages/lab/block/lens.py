@@ -6,11 +6,10 @@ from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import numpy as np
-import streamlit as st
 
-from pages.lab.block.inputs import HIDDEN, MAX_POSITIONS, PROMPT, READERS, Inputs
+from pages.lab.block.inputs import HIDDEN, MAX_POSITIONS, PROMPT, Inputs
+from pages.lab.controls import When
 from pages.lab.lesson import Lesson, Part, Question, Shape, Try
-from pages.lab.session import key
 from pages.shared import cache
 from viz_core.boards import Bars, Board, Matrix, Scrub
 from viz_core.labels import tick_labels, visible
@@ -66,14 +65,6 @@ def lesson(inputs: Inputs) -> Lesson:
             lens.divergence,
         ),
     )  # fmt: skip
-
-
-def controls() -> None:
-    st.selectbox("Model", list(READERS), key=key("block", "reader"), format_func=READERS.__getitem__)
-    if st.session_state[key("block", "reader")] == "shakespeare":
-        st.text_input("Text", key=key("block", "prompt"), help="The model says what follows each letter")
-    else:
-        st.text_input("Text", key=key("block", "hidden"), help="The model says which word [MASK] hides")
 
 
 def _read(inputs: Inputs) -> tuple[TrainedModel, Read]:
@@ -203,6 +194,6 @@ def questions() -> tuple[Question, ...]:
 
 
 PART = Part(
-    "lens", "Logit lens", ("reader", "prompt", "hidden", "at"),
-    lesson, controls, TRIES, questions, scrub="at",
+    "lens", "Logit lens", ("reader", When("reader", "shakespeare", ("prompt",), ("hidden",))),
+    lesson, TRIES, questions, scrub="at",
 )  # fmt: skip

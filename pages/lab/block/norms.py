@@ -5,11 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
-import streamlit as st
 
-from pages.lab.block.inputs import MOST_SENTENCES, MOST_SHIFT, MOST_TOKENS, STATISTICS, Inputs
+from pages.lab.block.inputs import MOST_SHIFT, N_BATCHES, Inputs
+from pages.lab.controls import Set
 from pages.lab.lesson import Lesson, Part, Question, Shape, Try
-from pages.lab.session import key
 from viz_core.boards import Board, Curves, Line, Matrix, Scrub
 
 if TYPE_CHECKING:
@@ -17,7 +16,6 @@ if TYPE_CHECKING:
 
 N_FRAMES, CHANNEL = 21, 2
 SHIFTS = np.linspace(0, MOST_SHIFT, N_FRAMES).round(2)
-N_BATCHES = 60
 SEE = (
     "A batch of sentences (s), a row for each token (t). To normalise the first number of channel 2, **the "
     "outlined cells are averaged**: by layer norm that token's channels, by batch norm that channel of all "
@@ -73,17 +71,6 @@ def lesson(inputs: Inputs) -> Lesson:
         ),
         code=(norms.normalise, norms.with_running, norms.trained_on, norms.companions_moved, norms.sentences),
     )  # fmt: skip
-
-
-def controls() -> None:
-    st.slider("Sentences", 1, MOST_SENTENCES, key=key("block", "sentences"), help="The batch size")
-    st.slider("Tokens", 1, MOST_TOKENS, key=key("block", "tokens"), help="In each sentence")
-    st.radio(
-        "Batch norm's statistics", list(STATISTICS), key=key("block", "statistics"),
-        format_func=STATISTICS.__getitem__,
-        help=f"Running: averages over {N_BATCHES} batches like this one, before it was moved",
-    )  # fmt: skip
-    st.number_input("Seed", 0, 99, key=key("block", "seed"), help="Other random vectors")
 
 
 def _moved(inputs: Inputs, shifts: np.ndarray) -> Tensor:
@@ -199,6 +186,7 @@ def questions() -> tuple[Question, ...]:
 
 
 PART = Part(
-    "norms", "Layer or batch", ("sentences", "tokens", "statistics", "seed", "shift"),
-    lesson, controls, TRIES, questions, scrub="shift",
+    "norms", "Layer or batch",
+    ("sentences", "tokens", "statistics", Set("seed", {"help": "Other random vectors"})),
+    lesson, TRIES, questions, scrub="shift",
 )  # fmt: skip

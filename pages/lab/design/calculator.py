@@ -113,7 +113,4 @@ def questions() -> tuple[Question, ...]:
     )  # fmt: skip
 
 
-PART = Part(
-    "calculator", "Calculator", sizes.FIELDS,
-    lesson, sizes.controls, TRIES, questions, scrub="tokens",
-)  # fmt: skip
+PART = Part("calculator", "Calculator", sizes.CONTROLS, lesson, TRIES, questions, scrub="tokens")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from models.lessons.design.presets import PRESETS
+from pages.shared import widget
 from pages.shared.link import one_of, param, whole
 
 WORDS = (4, 6, 8, 10, 12)
@@ -33,33 +34,49 @@ PIECES = (1, 2, 4, 8)
 class Inputs:
     """All parts' inputs: first of the paths, then of one layer's cost, the calculator, and memory."""
 
-    words: int = param(8, one_of(WORDS))
-    kernel: int = param(3, one_of(WIDTHS))
-    window: int = param(3, one_of(WIDTHS))
+    words: int = param(8, one_of(WORDS), widget.steps("Words n"))
+    kernel: int = param(3, one_of(WIDTHS), widget.segmented("Kernel k"))
+    window: int = param(
+        3, one_of(WIDTHS), widget.segmented("Window r", "Restricted self-attention looks at the last r words")
+    )
     step: int = param(2, whole(0, max(WORDS)))
-    d_layer: int = param(64, one_of(D_LAYER))
-    neighbours: int = param(32, one_of(NEIGHBOURS))
+    d_layer: int = param(64, one_of(D_LAYER), widget.steps("Channels d"))
+    neighbours: int = param(
+        32, one_of(NEIGHBOURS), widget.steps("Neighbours r", "Restricted self-attention looks at r positions")
+    )
     length: int = param(256, one_of(LENGTHS))
-    preset: str = param("gpt2", one_of(tuple(PRESETS)))
-    kind: str = param("decoder-only", one_of(KINDS))
-    n_layers: int = param(12, whole(1, LIMITS["n_layers"]))
-    n_heads: int = param(12, whole(1, LIMITS["n_heads"]))
-    d_model: int = param(768, whole(1, LIMITS["d_model"]))
-    d_ff: int = param(3_072, whole(1, LIMITS["d_ff"]))
-    vocab_size: int = param(50_257, whole(1, LIMITS["vocab_size"]))
-    max_len: int = param(1_024, whole(1, LIMITS["max_len"]))
-    positions: str = param("learned", one_of(POSITIONS))
-    norm: str = param("pre", one_of(NORMS))
-    activation: str = param("gelu-tanh", one_of(ACTIVATIONS))
-    tied: bool = param(True, one_of(SWITCH))
-    bias: bool = param(True, one_of(SWITCH))
-    batch: int = param(8, whole(1, LIMITS["batch"]))
+    preset: str = param(
+        "gpt2",
+        one_of(tuple(PRESETS)),
+        widget.select(
+            "Published model", "Sets all sizes below; then change them", lambda name: PRESETS[name].label
+        ),
+    )
+    kind: str = param("decoder-only", one_of(KINDS), widget.select("kind"))
+    n_layers: int = param(12, whole(1, LIMITS["n_layers"]), widget.count("n_layers"))
+    n_heads: int = param(12, whole(1, LIMITS["n_heads"]), widget.count("n_heads"))
+    d_model: int = param(768, whole(1, LIMITS["d_model"]), widget.count("d_model"))
+    d_ff: int = param(3_072, whole(1, LIMITS["d_ff"]), widget.count("d_ff"))
+    vocab_size: int = param(50_257, whole(1, LIMITS["vocab_size"]), widget.count("vocab_size"))
+    max_len: int = param(1_024, whole(1, LIMITS["max_len"]), widget.count("max_len"))
+    positions: str = param("learned", one_of(POSITIONS), widget.select("positions"))
+    norm: str = param("pre", one_of(NORMS), widget.select("norm"))
+    activation: str = param("gelu-tanh", one_of(ACTIVATIONS), widget.select("activation"))
+    tied: bool = param(True, one_of(SWITCH), widget.toggle("tied embeddings"))
+    bias: bool = param(True, one_of(SWITCH), widget.toggle("biases"))
+    batch: int = param(8, whole(1, LIMITS["batch"]), widget.count("sequences"))
     tokens: int = param(1_024, whole(1, LIMITS["max_len"]))
     t: int = param(1_000, one_of(LONG))
-    sequences: int = param(16, one_of(SEQUENCES))
-    heads: int = param(8, one_of(HEADS))
-    layers: int = param(6, one_of(LAYERS))
-    half: bool = param(False, one_of(SWITCH))
-    pieces: int = param(1, one_of(PIECES))
-    checkpointing: bool = param(False, one_of(SWITCH))
-    fused: bool = param(False, one_of(SWITCH))
+    sequences: int = param(16, one_of(SEQUENCES), widget.select("Sequences"))
+    heads: int = param(8, one_of(HEADS), widget.select("Heads"))
+    layers: int = param(6, one_of(LAYERS), widget.select("Layers"))
+    half: bool = param(False, one_of(SWITCH), widget.toggle("Half precision", "bfloat16 instead of float32"))
+    pieces: int = param(1, one_of(PIECES), widget.select("Pieces", "Gradient accumulation: 1 is off"))
+    checkpointing: bool = param(
+        False,
+        one_of(SWITCH),
+        widget.toggle("Checkpointing", "Keep only each layer's input; costs one more forward pass"),
+    )
+    fused: bool = param(
+        False, one_of(SWITCH), widget.toggle("Fused attention", "F.scaled_dot_product_attention")
+    )

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import numpy as np
-import streamlit as st
 
+from pages.lab.controls import Note
 from pages.lab.design import layers_board as board
-from pages.lab.design.inputs import D_LAYER, LENGTHS, NEIGHBOURS, WIDTHS, Inputs
+from pages.lab.design.inputs import LENGTHS, Inputs
 from pages.lab.lesson import Lesson, Part, Question, Shape, Try
-from pages.lab.session import key
 from viz_core.boards import Board, Scrub
 
 MEASURED = ("self-attention", "recurrent", "convolution")
@@ -65,16 +64,6 @@ def lesson(inputs: Inputs) -> Lesson:
     )  # fmt: skip
 
 
-def controls() -> None:
-    st.select_slider("Channels d", D_LAYER, key=key("design", "d_layer"))
-    st.segmented_control("Kernel k", WIDTHS, key=key("design", "kernel"), required=True)
-    st.select_slider(
-        "Neighbours r", NEIGHBOURS, key=key("design", "neighbours"),
-        help="Restricted self-attention looks at r positions",
-    )  # fmt: skip
-    st.caption("Restricted attention is not timed: PyTorch's own computes all pairs and hides some.")
-
-
 def questions() -> tuple[Question, ...]:
     from models.lessons.design import layer_cost as c
 
@@ -109,6 +98,10 @@ def questions() -> tuple[Question, ...]:
 
 
 PART = Part(
-    "layers", "Cost of a layer", ("d_layer", "kernel", "neighbours", "length"),
-    lesson, controls, TRIES, questions, scrub="length",
+    "layers", "Cost of a layer",
+    (
+        "d_layer", "kernel", "neighbours",
+        Note("Restricted attention is not timed: PyTorch's own computes all pairs and hides some."),
+    ),
+    lesson, TRIES, questions, scrub="length",
 )  # fmt: skip

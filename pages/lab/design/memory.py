@@ -6,12 +6,11 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
-import streamlit as st
 
+from pages.lab.controls import Columns, Note
 from pages.lab.design import memory_board as board
-from pages.lab.design.inputs import HEADS, LAYERS, LONG, PIECES, SEQUENCES, Inputs
+from pages.lab.design.inputs import LONG, Inputs
 from pages.lab.lesson import Lesson, Part, Question, Shape, Try
-from pages.lab.session import key
 from viz_core.boards import Board, Scrub
 
 if TYPE_CHECKING:
@@ -77,22 +76,6 @@ def lesson(inputs: Inputs) -> Lesson:
     )  # fmt: skip
 
 
-def controls() -> None:
-    left, right = st.columns(2, gap="small")
-    left.selectbox("Sequences", SEQUENCES, key=key("design", "sequences"))
-    right.selectbox("Heads", HEADS, key=key("design", "heads"))
-    left.selectbox("Layers", LAYERS, key=key("design", "layers"))
-    right.selectbox("Pieces", PIECES, key=key("design", "pieces"), help="Gradient accumulation: 1 is off")
-    st.toggle("Half precision", key=key("design", "half"), help="bfloat16 instead of float32")
-    st.toggle(
-        "Checkpointing",
-        key=key("design", "checkpointing"),
-        help="Keep only each layer's input; costs one more forward pass",
-    )
-    st.toggle("Fused attention", key=key("design", "fused"), help="F.scaled_dot_product_attention")
-    st.caption("Heads have 64 channels. Weights and their gradients are left out.")
-
-
 def _settings(inputs: Inputs) -> tuple[list[Setting], list[Setting]]:
     """At each length the plain setting, and with the switches."""
     from models.lessons.design.memory import Setting
@@ -149,6 +132,10 @@ def questions() -> tuple[Question, ...]:
 
 
 PART = Part(
-    "memory", "Memory", ("t", "sequences", "heads", "layers", "half", "pieces", "checkpointing", "fused"),
-    lesson, controls, TRIES, questions, scrub="t",
+    "memory", "Memory",
+    (
+        Columns((("sequences", "layers"), ("heads", "pieces"))), "half", "checkpointing", "fused",
+        Note("Heads have 64 channels. Weights and their gradients are left out."),
+    ),
+    lesson, TRIES, questions, scrub="t",
 )  # fmt: skip

@@ -5,11 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
-import streamlit as st
 
-from pages.lab.design.inputs import WIDTHS, WORDS, Inputs
+from pages.lab.design.inputs import Inputs
 from pages.lab.lesson import Lesson, Part, Question, Shape, Try
-from pages.lab.session import key
 from viz_core.boards import Board, Diagram, Node, Scrub, Table
 
 if TYPE_CHECKING:
@@ -67,15 +65,6 @@ def lesson(inputs: Inputs) -> Lesson:
             paths.recurrent, paths.self_attention, paths.dilated, paths.restricted, paths.steps_from,
             paths.longest_path, paths.sequential_steps,
         ),
-    )  # fmt: skip
-
-
-def controls() -> None:
-    st.select_slider("Words n", WORDS, key=key("design", "words"))
-    st.segmented_control("Kernel k", WIDTHS, key=key("design", "kernel"), required=True)
-    st.segmented_control(
-        "Window r", WIDTHS, key=key("design", "window"), required=True,
-        help="Restricted self-attention looks at the last r words",
     )  # fmt: skip
 
 
@@ -174,7 +163,4 @@ def questions() -> tuple[Question, ...]:
     )
 
 
-PART = Part(
-    "paths", "Paths", ("words", "kernel", "window", "step"),
-    lesson, controls, TRIES, questions, scrub="step",
-)  # fmt: skip
+PART = Part("paths", "Paths", ("words", "kernel", "window"), lesson, TRIES, questions, scrub="step")

@@ -4,19 +4,16 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-import streamlit as st
-from streamlit.delta_generator import DeltaGenerator
-
 from models.config import ModelConfig
-from models.lessons.design.presets import PRESETS, Preset, preset
-from pages.lab import session
-from pages.lab.design.inputs import ACTIVATIONS, KINDS, LIMITS, NORMS, POSITIONS, Inputs
+from models.lessons.design.presets import Preset, preset
+from pages.lab.controls import Columns, Set
+from pages.lab.design.inputs import LIMITS, Inputs
+from pages.shared.state import State
 
 _SAME = (
     "kind", "n_layers", "n_heads", "d_model", "d_ff", "vocab_size", "max_len", "positions", "norm",
     "activation", "bias",
 )  # fmt: skip
-FIELDS = ("preset", *_SAME, "tied", "batch", "tokens")
 
 
 class Asked(NamedTuple):
@@ -60,35 +57,19 @@ def _check(inputs: Inputs) -> None:
         )
 
 
-def _take() -> None:
-    name = st.session_state[session.key("design", "preset")]
-    session.put("design", inputs_of(name))
+def _take(state: State) -> None:
+    state.put(inputs_of(state.kept["preset"]))
 
 
-def controls() -> None:
-    """The picker, which sets all sizes, and the sizes."""
-    key = "design"
-    st.selectbox(
-        "Published model", list(PRESETS), key=session.key(key, "preset"), on_change=_take,
-        format_func=lambda name: PRESETS[name].label, help="Sets all sizes below; then change them",
-    )  # fmt: skip
-    left, right = st.columns(2, gap="small")
-    _number(left, "n_layers")
-    _number(right, "n_heads")
-    _number(left, "d_model")
-    _number(right, "d_ff")
-    _number(st.container(), "vocab_size")  # long numbers
-    left, right = st.columns(2, gap="small")
-    _number(left, "max_len")
-    _number(right, "batch", "sequences")
-    st.selectbox("kind", KINDS, key=session.key(key, "kind"))
-    st.selectbox("positions", POSITIONS, key=session.key(key, "positions"))
-    left, right = st.columns(2, gap="small")
-    left.selectbox("norm", NORMS, key=session.key(key, "norm"))
-    right.selectbox("activation", ACTIVATIONS, key=session.key(key, "activation"))
-    st.toggle("tied embeddings", key=session.key(key, "tied"))
-    st.toggle("biases", key=session.key(key, "bias"))
-
-
-def _number(place: DeltaGenerator, name: str, label: str = "") -> None:
-    place.number_input(label or name, 1, LIMITS[name], key=session.key("design", name), step=1)
+CONTROLS = (
+    Set("preset", then=_take),
+    Columns((("n_layers", "d_model"), ("n_heads", "d_ff"))),
+    "vocab_size",  # long numbers
+    Columns((("max_len",), ("batch",))),
+    "kind",
+    "positions",
+    Columns((("norm",), ("activation",))),
+    "tied",
+    "bias",
+)
+"""The picker, which sets all sizes, and the sizes."""

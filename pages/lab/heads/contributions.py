@@ -170,6 +170,6 @@ def questions() -> tuple[Question, ...]:
 
 
 PART = Part(
-    "contributions", "What each adds", (*layer_choice.FIELDS, "query"),
-    lesson, layer_choice.controls, TRIES, questions, scrub="query",
+    "contributions", "What each adds", layer_choice.CONTROLS,
+    lesson, TRIES, questions, scrub="query",
 )  # fmt: skip

@@ -5,11 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import streamlit as st
 
-from pages.lab.heads.inputs import HEAD_COUNTS, LENGTHS, WIDTHS, Inputs
+from pages.lab.heads.inputs import HEAD_COUNTS, Inputs
 from pages.lab.lesson import Lesson, Part, Question, Shape, Try
-from pages.lab.session import key
 from viz_core.boards import Board, Colour, Curves, Fact, Facts, Line, Scrub
 
 if TYPE_CHECKING:
@@ -55,11 +53,6 @@ def lesson(inputs: Inputs) -> Lesson:
         ),
         code=(cost.parameters, cost.flops, cost.random_layer, cost.milliseconds),
     )
-
-
-def controls() -> None:
-    st.select_slider("d_model", WIDTHS, key=key("heads", "width"), help="Numbers per token")
-    st.select_slider("Tokens", LENGTHS, key=key("heads", "length"), help="Length of the text")
 
 
 def _rows(narrow: list[Cost], wide: list[Cost], times: np.ndarray) -> list[list[Curves] | list[Facts]]:
@@ -144,7 +137,4 @@ def questions() -> tuple[Question, ...]:
     )
 
 
-PART = Part(
-    "cost", "Narrow or wide", ("width", "length", "heads"),
-    lesson, controls, TRIES, questions, scrub="heads",
-)  # fmt: skip
+PART = Part("cost", "Narrow or wide", ("width", "length"), lesson, TRIES, questions, scrub="heads")

@@ -205,7 +205,4 @@ def questions() -> tuple[Question, ...]:
     )
 
 
-PART = Part(
-    "cut", "Cut into heads", (*layer_choice.FIELDS, "head"),
-    lesson, layer_choice.controls, TRIES, questions, scrub="head",
-)  # fmt: skip
+PART = Part("cut", "Cut into heads", layer_choice.CONTROLS, lesson, TRIES, questions, scrub="head")

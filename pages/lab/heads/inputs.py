@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from pages.shared import widget
 from pages.shared.link import characters, one_of, param, whole
 
 SENTENCE = "the animal did not cross the street because it was too tired"
@@ -22,15 +23,21 @@ HEAD_COUNTS = (1, 2, 4, 8, 16)
 class Inputs:
     """All parts' inputs; `width`, `length` and `heads` are those of the costs."""
 
-    text: str = param(SENTENCE, characters(400))
-    model: str = param("random", one_of(tuple(MODELS)))
-    n_heads: int = param(4, one_of(N_HEADS))
-    d_model: int = param(32, one_of(D_MODELS))
-    d_head: int = param(0, one_of(D_HEADS))
-    positions: str = param("sinusoidal", one_of(POSITIONS))
-    seed: int = param(0, whole(0, 999))
+    text: str = param(SENTENCE, characters(400), widget.line("Sentence"))
+    model: str = param("random", one_of(MODELS), widget.select("Model"))
+    n_heads: int = param(4, one_of(N_HEADS), widget.steps("n_heads"))
+    d_model: int = param(32, one_of(D_MODELS), widget.steps("d_model", "Numbers per token"))
+    d_head: int = param(
+        0,
+        one_of(D_HEADS),
+        widget.steps(
+            "d_head", "Numbers per token in one head; auto = d_model / n_heads", lambda d: str(d or "auto")
+        ),
+    )
+    positions: str = param("sinusoidal", one_of(POSITIONS), widget.select("Positions"))
+    seed: int = param(0, whole(0, 999), widget.slider("Seed", "Another seed, other random weights"))
     head: int = param(0, whole(0, max(N_HEADS) - 1))
     query: int = param(8, whole(0, MAX_WORDS + 1))
-    width: int = param(64, one_of(WIDTHS))
-    length: int = param(64, one_of(LENGTHS))
+    width: int = param(64, one_of(WIDTHS), widget.steps("d_model", "Numbers per token"))
+    length: int = param(64, one_of(LENGTHS), widget.steps("Tokens", "Length of the text"))
     heads: int = param(8, one_of(HEAD_COUNTS))

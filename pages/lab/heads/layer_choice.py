@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import streamlit as st
-
-from pages.lab.heads.inputs import D_HEADS, D_MODELS, MAX_WORDS, MODELS, N_HEADS, POSITIONS, Inputs
-from pages.lab.session import key
+from pages.lab.controls import Columns, Note, When
+from pages.lab.heads.inputs import D_HEADS, D_MODELS, MAX_WORDS, N_HEADS, Inputs
 from pages.shared import cache
 from pages.shared.model_choice import MAX_UNTRAINED_TOKENS
 
@@ -15,7 +13,16 @@ if TYPE_CHECKING:
     from models import UntrainedModel
     from models.lessons.heads.reading import Reading
 
-FIELDS = ("text", "model", "n_heads", "d_model", "d_head", "positions", "seed")
+CONTROLS = (
+    "text",
+    "model",
+    When(
+        "model",
+        "random",
+        (Columns((("n_heads", "d_head"), ("d_model", "positions"))), "seed"),
+        (Note("The translator was trained with 4 heads of 16 channels, d_model = 64."),),
+    ),
+)
 
 
 def reading_of(inputs: Inputs) -> Reading:
@@ -50,28 +57,3 @@ def _untrained(inputs: Inputs) -> UntrainedModel:
         **sizes._asdict(),
     )
     return UntrainedModel(config, seed=inputs.seed)
-
-
-def controls() -> None:
-    """Sentence, model and, of random weights, the sizes."""
-    sentence_and_model()
-    if st.session_state[key("heads", "model")] != "random":
-        st.caption("The translator was trained with 4 heads of 16 channels, d_model = 64.")
-        return
-    left, right = st.columns(2)
-    left.select_slider("n_heads", N_HEADS, key=key("heads", "n_heads"))
-    right.select_slider("d_model", D_MODELS, key=key("heads", "d_model"), help="Numbers per token")
-    left.select_slider(
-        "d_head",
-        D_HEADS,
-        key=key("heads", "d_head"),
-        format_func=lambda d: str(d or "auto"),
-        help="Numbers per token in one head; auto = d_model / n_heads",
-    )
-    right.selectbox("Positions", POSITIONS, key=key("heads", "positions"))
-    st.slider("Seed", 0, 999, key=key("heads", "seed"), help="Another seed, other random weights")
-
-
-def sentence_and_model() -> None:
-    st.text_input("Sentence", key=key("heads", "text"))
-    st.selectbox("Model", list(MODELS), key=key("heads", "model"), format_func=MODELS.__getitem__)

@@ -6,12 +6,11 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
-import streamlit as st
 
+from pages.lab.controls import When
 from pages.lab.heads.inputs import Inputs
-from pages.lab.heads.layer_choice import reading_of, sentence_and_model
+from pages.lab.heads.layer_choice import reading_of
 from pages.lab.lesson import Lesson, Part, Question, Shape, Try
-from pages.lab.session import key
 from pages.shared.wording import numbered
 from viz_core.boards import Board, Fact, Facts, Matrix, Scrub
 from viz_core.measures import entropy
@@ -61,12 +60,6 @@ def lesson(inputs: Inputs) -> Lesson:
         ),
         code=(recut.recut, recut.summed_dot_products, recut.with_one_pattern, recut.difference),
     )
-
-
-def controls() -> None:
-    sentence_and_model()
-    if st.session_state[key("heads", "model")] == "random":
-        st.slider("Seed", 0, 999, key=key("heads", "seed"), help="Another seed, other random weights")
 
 
 def _whole(inputs: Inputs) -> Reading:
@@ -176,6 +169,6 @@ def questions() -> tuple[Question, ...]:
 
 
 PART = Part(
-    "recut", "1, 2, 4, 8 heads", ("text", "model", "seed", "query"),
-    lesson, controls, TRIES, questions, scrub="query",
+    "recut", "1, 2, 4, 8 heads", ("text", "model", When("model", "random", ("seed",))),
+    lesson, TRIES, questions, scrub="query",
 )  # fmt: skip

@@ -6,12 +6,11 @@ from math import isqrt
 from typing import TYPE_CHECKING
 
 import numpy as np
-import streamlit as st
 
-from pages.lab import session
+from pages.lab.controls import Note
 from pages.lab.lesson import Lesson, Part, Question, Shape, Try
 from pages.lab.masks import choice
-from pages.lab.masks.inputs import LENGTHS, Inputs
+from pages.lab.masks.inputs import Inputs
 from viz_core.boards import Board, Colour, Curves, Fact, Facts, Line, Matrix, Scrub
 
 if TYPE_CHECKING:
@@ -107,11 +106,6 @@ def _notices(n: int, causal: int, by_stride: ByStride) -> list[str]:
     ]
 
 
-def controls() -> None:
-    st.segmented_control("Words", LENGTHS, key=session.key("masks", "text_length"), required=True)
-    st.caption("Square numbers, so that √n is a whole stride.")
-
-
 def questions() -> tuple[Question, ...]:
     import torch
 
@@ -141,6 +135,6 @@ def questions() -> tuple[Question, ...]:
 
 
 PART = Part(
-    "cost", "Cost", ("text_length", "stride"),
-    lesson, controls, TRIES, questions, scrub="stride",
+    "cost", "Cost", ("text_length", Note("Square numbers, so that √n is a whole stride.")),
+    lesson, TRIES, questions, scrub="stride",
 )  # fmt: skip

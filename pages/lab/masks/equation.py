@@ -6,11 +6,10 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import streamlit as st
 
 from pages.lab.lesson import Lesson, Part, Question, Shape, Try
 from pages.lab.masks import choice
-from pages.lab.masks.inputs import MOST_SCORED, WORDS, Inputs, painted
+from pages.lab.masks.inputs import WORDS, Inputs, painted
 from viz_core.boards import Board, Matrix, Sign
 
 if TYPE_CHECKING:
@@ -98,13 +97,6 @@ def _sources(mask: str) -> list[Callable[..., Any]]:
     return [made_by[kind] for kind in mask.split("+") if kind in made_by]
 
 
-def controls() -> None:
-    choice.of_mask("mask", "argument")
-    choice.words_slider("n", 2, MOST_SCORED)
-    choice.to_explore("mask", "argument", "n")
-    st.caption("Paint: click or drag over the cells of the mask.")
-
-
 def questions() -> tuple[Question, ...]:
     from models.engine import masks
     from models.lessons.masks import cost, equation
@@ -142,6 +134,7 @@ def questions() -> tuple[Question, ...]:
 
 
 PART = Part(
-    "mask", "Mask", ("mask", "argument", "n", "scores"),
-    lesson, controls, TRIES, questions,
+    "mask", "Mask",
+    (choice.of_mask("mask", "argument"), "n", choice.on_explore("mask", "argument", "n"), choice.PAINT),
+    lesson, TRIES, questions, also=("scores",),
 )  # fmt: skip

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-import streamlit as st
-
-from pages.lab import session
+from pages.lab.controls import Set
 from pages.lab.lesson import Lesson, Part, Question, Shape, Try
 from pages.lab.masks import choice
 from pages.lab.masks.inputs import N_NODES, Inputs, painted
@@ -88,17 +86,6 @@ def _notice(changed: int, moved: Tensor, told: Tensor) -> str:
     )
 
 
-def controls() -> None:
-    st.text_input(
-        "Edges",
-        key=session.key("masks", "graph"),
-        max_chars=200,
-        help=f"Pairs of nodes from 0 to {N_NODES - 1} with spaces between: 0-1 1-2",
-    )
-    st.slider("Node that changes", 0, N_NODES - 1, key=session.key("masks", "changed"))
-    st.slider("Seed", 0, 99, key=session.key("masks", "seed"), help="Other features and other weights")
-
-
 def questions() -> tuple[Question, ...]:
     from models.engine import masks
     from models.lessons.masks import graph, reach
@@ -126,6 +113,6 @@ def questions() -> tuple[Question, ...]:
 
 
 PART = Part(
-    "graph", "Graph", ("graph", "changed", "seed"),
-    lesson, controls, TRIES, questions,
+    "graph", "Graph", ("graph", "changed", Set("seed", {"help": "Other features and other weights"})),
+    lesson, TRIES, questions,
 )  # fmt: skip

@@ -8,10 +8,11 @@ from urllib.parse import urlencode
 import numpy as np
 import streamlit as st
 
-from pages.lab import session
+from pages.lab.controls import Own, Set
 from pages.lab.lesson import Lesson, Part, Question, Shape, Try
 from pages.lab.masks import choice
-from pages.lab.masks.inputs import MOST_PADDING, Inputs
+from pages.lab.masks.inputs import Inputs
+from pages.shared.state import State
 from viz_core.boards import Board, Fact, Facts, Matrix, Sign
 
 if TYPE_CHECKING:
@@ -85,9 +86,7 @@ def _notice(n_padding: int, padded: Padded) -> str:
     )
 
 
-def controls() -> None:
-    st.slider("Padding", 0, MOST_PADDING, key=session.key("masks", "padding"), help="How many <pad> follow")
-    st.slider("Seed", 0, 99, key=session.key("masks", "seed"), help="Other queries and keys")
+def _on_explore(state: State) -> None:
     st.link_button(
         "Padding on Explore",
         f"/?{urlencode({'view': 'head', 'stack': 'decoder.cross', 'padding': 3})}",
@@ -125,6 +124,6 @@ def questions() -> tuple[Question, ...]:
 
 
 PART = Part(
-    "padding", "Padding", ("padding", "seed"),
-    lesson, controls, TRIES, questions,
+    "padding", "Padding", ("padding", Set("seed", {"help": "Other queries and keys"}), Own(_on_explore)),
+    lesson, TRIES, questions,
 )  # fmt: skip

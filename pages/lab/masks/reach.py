@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
-import streamlit as st
 
 from pages.lab.lesson import Lesson, Part, Question, Shape, Try
 from pages.lab.masks import choice
@@ -84,13 +83,6 @@ def _notices(n: int, through: Reach) -> list[str]:
     ]
 
 
-def controls() -> None:
-    choice.of_mask("flow", "flow_argument")
-    choice.words_slider("length", 4, len(WORDS))
-    choice.to_explore("flow", "flow_argument", "length")
-    st.caption("Paint: click or drag over the cells of the mask.")
-
-
 def questions() -> tuple[Question, ...]:
     from models.engine import masks
     from models.lessons.masks import reach
@@ -129,6 +121,10 @@ def questions() -> tuple[Question, ...]:
 
 
 PART = Part(
-    "reach", "Reach", ("flow", "flow_argument", "length", "layers"),
-    lesson, controls, TRIES, questions, scrub="layers",
+    "reach", "Reach",
+    (
+        choice.of_mask("flow", "flow_argument"), "length",
+        choice.on_explore("flow", "flow_argument", "length"), choice.PAINT,
+    ),
+    lesson, TRIES, questions, scrub="layers",
 )  # fmt: skip

@@ -5,12 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import streamlit as st
 
-from pages.lab import session
 from pages.lab.lesson import Lesson, Part, Question, Shape, Try
 from pages.lab.masks import choice
-from pages.lab.masks.inputs import MOST_SCORED, TALK, WORDS, Inputs
+from pages.lab.masks.inputs import TALK, WORDS, Inputs
 from viz_core.boards import Board, Curves, Line, Matrix, Scrub, Sign
 
 if TYPE_CHECKING:
@@ -113,13 +111,6 @@ def _notices(query: int, late: TooLate) -> list[str]:
     return notices
 
 
-def controls() -> None:
-    choice.of_mask("mask", "argument")
-    choice.words_slider("n", 2, MOST_SCORED)
-    key = session.key("masks", "query")
-    st.slider("Query", 0, MOST_SCORED - 1, key=key, help="The row whose hidden score moves, from 0")
-
-
 def questions() -> tuple[Question, ...]:
     import torch
 
@@ -150,6 +141,6 @@ def questions() -> tuple[Question, ...]:
 
 
 PART = Part(
-    "late", "After softmax", ("mask", "argument", "n", "scores", "query", "hidden"),
-    lesson, controls, TRIES, questions, scrub="hidden",
+    "late", "After softmax", (choice.of_mask("mask", "argument"), "n", "query"),
+    lesson, TRIES, questions, scrub="hidden", also=("scores",),
 )  # fmt: skip

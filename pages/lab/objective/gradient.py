@@ -5,11 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
-import streamlit as st
 
 from pages.lab.lesson import Lesson, Part, Question, Shape, Try
-from pages.lab.objective.inputs import DESCENTS, MODEL, OTHER, SMOOTHINGS, WORDS, Inputs
-from pages.lab.session import key
+from pages.lab.objective.inputs import MODEL, OTHER, WORDS, Inputs
 from viz_core.boards import Bars, Board, Colour, Curves, Fact, Facts, Line, Matrix, Panel, Scrub
 
 if TYPE_CHECKING:
@@ -136,17 +134,6 @@ def _short(value: float) -> str:
     return f"{value:.3f}" if value >= 0.001 else f"{value:.5f}" if value >= 1e-5 else "< 0.00001"
 
 
-def controls() -> None:
-    st.selectbox("Right word", range(len(WORDS)), key=key("objective", "word"), format_func=WORDS.__getitem__)
-    st.segmented_control(
-        "Step size η", DESCENTS, key=key("objective", "descent"), required=True, format_func="{:g}".format
-    )
-    st.segmented_control(
-        "Label smoothing ε", SMOOTHINGS, key=key("objective", "smoothing"), required=True,
-        format_func="{:g}".format,
-    )  # fmt: skip
-
-
 def questions() -> tuple[Question, ...]:
     import torch
 
@@ -185,6 +172,6 @@ def questions() -> tuple[Question, ...]:
 
 
 PART = Part(
-    "gradient", "The gradient p − y", ("walked", "logits", "word", "descent", "smoothing"),
-    lesson, controls, TRIES, questions, scrub="walked",
+    "gradient", "The gradient p − y", ("word", "descent", "smoothing"),
+    lesson, TRIES, questions, scrub="walked", also=("logits",),
 )  # fmt: skip

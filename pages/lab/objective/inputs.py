@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from pages.shared import widget
 from pages.shared.link import characters, number, one_of, param, table, whole
 from viz_core.boards import Colour
 
@@ -26,22 +27,22 @@ class Inputs:
     """The controls of the page."""
 
     step: int = param(max(STEPS), whole(0, max(STEPS)))
-    steps: int = param(20, one_of(STEPS))
-    rate: float = param(0.01, one_of(RATES))
-    smoothing: float = param(0, one_of(SMOOTHINGS))
-    seed: int = param(0, whole(0, 999))
+    steps: int = param(20, one_of(STEPS), widget.steps("Training steps"))
+    rate: float = param(0.01, one_of(RATES), widget.steps("Learning rate η", show="{:g}".format))
+    smoothing: float = param(0, one_of(SMOOTHINGS), widget.segmented("Label smoothing ε", show="{:g}".format))
+    seed: int = param(0, whole(0, 999), widget.count("Seed", "Of the toy's weights and the noise"))
     eps: float = param(0.1, number(0, 0.5))
-    word: int = param(2, whole(0, len(WORDS) - 1))
+    word: int = param(2, one_of(dict(enumerate(WORDS))), widget.select("Right word"))
     q: tuple[tuple[float, ...], ...] = param(
         ((0.01, 0.02, 0.93, 0.01, 0.02, 0.01),), table((1, 1), (6, 6), limit=1e6)
     )
-    text: str = param("To be, or not to be, that is the question", characters(500))
+    text: str = param("To be, or not to be, that is the question", characters(500), widget.line("Text"))
     logits: tuple[tuple[float, ...], ...] = param(
         ((0.5, 2.0, 0.0, -0.5, 1.0, 0.0),), table((1, 1), (6, 6), limit=50)
     )
-    descent: float = param(1, one_of(DESCENTS))
+    descent: float = param(1, one_of(DESCENTS), widget.segmented("Step size η", show="{:g}".format))
     walked: int = param(0, whole(0, 60))
-    d_model: int = param(512, one_of(WIDTHS))
+    d_model: int = param(512, one_of(WIDTHS), widget.steps("d_model", show="{:,}".format))
     warmup: int = param(4_000, whole(500, 16_000))
-    total: int = param(20_000, one_of(TOTALS))
-    norm: str = param("post", one_of(tuple(NORMS)))
+    total: int = param(20_000, one_of(TOTALS), widget.steps("Training steps in all", show="{:,}".format))
+    norm: str = param("post", one_of(NORMS), widget.segmented("Norm of the toy", show=str.capitalize))

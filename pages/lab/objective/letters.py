@@ -6,11 +6,10 @@ import math
 from typing import TYPE_CHECKING
 
 import numpy as np
-import streamlit as st
 
+from pages.lab.controls import Note
 from pages.lab.lesson import Lesson, Part, Question, Shape, Try
 from pages.lab.objective.inputs import MODEL, OTHER, TARGET, Inputs
-from pages.lab.session import key
 from pages.shared import cache
 from viz_core.boards import Bars, Board, Curves, Fact, Facts, Line, Panel
 from viz_core.labels import visible
@@ -108,11 +107,6 @@ def _notice(read: Reader) -> str:
     )
 
 
-def controls() -> None:
-    st.text_input("Text", key=key("objective", "text"))
-    st.caption("The first letter is given: before it the model has read nothing.")
-
-
 def questions() -> tuple[Question, ...]:
     from models.lessons.objective import bits
 
@@ -156,6 +150,7 @@ def questions() -> tuple[Question, ...]:
 
 
 PART = Part(
-    "letters", "Perplexity and bits", ("text",),
-    lesson, controls, TRIES, questions,
+    "letters", "Perplexity and bits",
+    ("text", Note("The first letter is given: before it the model has read nothing.")),
+    lesson, TRIES, questions,
 )  # fmt: skip

@@ -7,11 +7,10 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
-import streamlit as st
 
+from pages.lab.controls import Note
 from pages.lab.lesson import Lesson, Part, Question, Shape, Try
 from pages.lab.objective.inputs import MODEL, OTHER, TARGET, WORDS, Inputs
-from pages.lab.session import key
 from viz_core.boards import Board, Curves, Fact, Facts, Line, Matrix, Panel, Scrub
 
 if TYPE_CHECKING:
@@ -147,11 +146,6 @@ def _notices(sums: Terms) -> list[str]:
     return notices
 
 
-def controls() -> None:
-    st.selectbox("Right word", range(len(WORDS)), key=key("objective", "word"), format_func=WORDS.__getitem__)
-    st.caption("q is the row of dashed cells. ε is the slider above the board.")
-
-
 def questions() -> tuple[Question, ...]:
     import torch
 
@@ -191,6 +185,7 @@ def questions() -> tuple[Question, ...]:
 
 
 PART = Part(
-    "loss", "Cross-entropy and KL", ("eps", "word", "q"),
-    lesson, controls, TRIES, questions, scrub="eps",
+    "loss", "Cross-entropy and KL",
+    ("word", Note("q is the row of dashed cells. ε is the slider above the board.")),
+    lesson, TRIES, questions, scrub="eps", also=("q",),
 )  # fmt: skip

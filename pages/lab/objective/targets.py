@@ -6,11 +6,10 @@ import math
 from typing import TYPE_CHECKING
 
 import numpy as np
-import streamlit as st
 
+from pages.lab.controls import Note, Set
 from pages.lab.lesson import Lesson, Part, Question, Shape, Try
-from pages.lab.objective.inputs import MODEL, OTHER, RATES, SMOOTHINGS, STEPS, TARGET, Inputs
-from pages.lab.session import key
+from pages.lab.objective.inputs import MODEL, OTHER, STEPS, TARGET, Inputs
 from viz_core.boards import Board, Curves, Fact, Facts, Line, Matrix, Panel, Scrub
 
 if TYPE_CHECKING:
@@ -129,17 +128,6 @@ def _notices(run: Run, setup: Setup, floor: Tensor) -> list[str]:
     ]
 
 
-def controls() -> None:
-    st.select_slider("Training steps", STEPS, key=key("objective", "steps"))
-    st.select_slider("Learning rate η", RATES, key=key("objective", "rate"), format_func="{:g}".format)
-    st.segmented_control(
-        "Label smoothing ε", SMOOTHINGS, key=key("objective", "smoothing"), required=True,
-        format_func="{:g}".format,
-    )  # fmt: skip
-    st.number_input("Seed of the weights", 0, 999, key=key("objective", "seed"))
-    st.caption("The decoder reads the right words before each position (teacher forcing).")
-
-
 def questions() -> tuple[Question, ...]:
     from models.lessons.objective import entropy, toy, training
 
@@ -181,6 +169,10 @@ def questions() -> tuple[Question, ...]:
 
 
 PART = Part(
-    "targets", "Targets and training", ("step", "steps", "rate", "smoothing", "seed"),
-    lesson, controls, TRIES, questions, scrub="step",
+    "targets", "Targets and training",
+    (
+        "steps", "rate", "smoothing", Set("seed", {"label": "Seed of the weights", "help": None}),
+        Note("The decoder reads the right words before each position (teacher forcing)."),
+    ),
+    lesson, TRIES, questions, scrub="step",
 )  # fmt: skip

@@ -5,12 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
-import streamlit as st
 
+from pages.lab.controls import Note
 from pages.lab.lesson import Lesson, Part, Question, Shape, Try
 from pages.lab.objective import warmup_board
-from pages.lab.objective.inputs import MODEL, NORMS, TARGET, TOTALS, WIDTHS, Inputs
-from pages.lab.session import key
+from pages.lab.objective.inputs import MODEL, NORMS, TARGET, Inputs
 from viz_core.boards import Board, Curves, Fact, Facts, Line, Panel, Scrub
 
 if TYPE_CHECKING:
@@ -114,19 +113,6 @@ def _notices(total: int, peaks: Tensor, rates: Tensor, tried: Trial) -> list[str
     ]
 
 
-def controls() -> None:
-    st.select_slider("d_model", WIDTHS, key=key("objective", "d_model"), format_func="{:,}".format)
-    st.select_slider(
-        "Training steps in all", TOTALS, key=key("objective", "total"), format_func="{:,}".format
-    )
-    st.segmented_control(
-        "Norm of the toy", list(NORMS), key=key("objective", "norm"), required=True,
-        format_func=str.capitalize,
-    )  # fmt: skip
-    st.number_input("Seed", 0, 999, key=key("objective", "seed"), help="Of the toy's weights and the noise")
-    st.caption("Norm and seed train the toy anew.")
-
-
 def questions() -> tuple[Question, ...]:
     import torch
 
@@ -165,6 +151,6 @@ def questions() -> tuple[Question, ...]:
 
 
 PART = Part(
-    "warmup", "Warm-up", ("warmup", "d_model", "total", "norm", "seed"),
-    lesson, controls, TRIES, questions, scrub="warmup",
+    "warmup", "Warm-up", ("d_model", "total", "norm", "seed", Note("Norm and seed train the toy anew.")),
+    lesson, TRIES, questions, scrub="warmup",
 )  # fmt: skip

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import streamlit as st
-
+from pages.lab.controls import Note, When
 from pages.lab.lesson import Lesson, Part, Question, Try
 from pages.lab.positions import alibi, four_terms, t5
-from pages.lab.positions.inputs import BIASES, HEAD_COUNTS, LAYERS, Inputs
+from pages.lab.positions.inputs import Inputs
 from pages.lab.positions.per_head import N_DISTANCES
-from pages.lab.positions.suite import sentence, trained
-from pages.lab.session import key
+from pages.lab.positions.suite import trained
 
 TRIES = (
     Try("ALiBi, the last head", {"bias": "alibi", "heads": 8, "head": 7}),
@@ -21,21 +19,6 @@ LESSONS = {"alibi": alibi.lesson, "t5": t5.lesson, "transformer-xl": four_terms.
 
 def lesson(inputs: Inputs) -> Lesson:
     return LESSONS[inputs.bias](inputs)
-
-
-def controls() -> None:
-    chosen = st.segmented_control(
-        "bias", list(BIASES), key=key("positions", "bias"), format_func=BIASES.__getitem__, required=True
-    )
-    if chosen == "alibi":
-        st.segmented_control("heads", HEAD_COUNTS, key=key("positions", "heads"), required=True)
-    elif chosen == "transformer-xl":
-        sentence()
-        st.segmented_control("layer", LAYERS, key=key("positions", "layer"), required=True)
-    else:
-        st.caption(
-            "The trained model of this suite with positions=t5: four heads, one table for both layers."
-        )
 
 
 def questions() -> tuple[Question, ...]:
@@ -77,6 +60,18 @@ def questions() -> tuple[Question, ...]:
 
 
 PART = Part(
-    "biases", "Biases", ("bias", "heads", "text", "layer", "head"),
-    lesson, controls, TRIES, questions, scrub="head",
+    "biases", "Biases",
+    (
+        "bias", When("bias", "alibi", ("heads",)), When("bias", "transformer-xl", ("text", "layer")),
+        When(
+            "bias", "t5",
+            (
+                Note(
+                    "The trained model of this suite with positions=t5: four heads, one table for both "
+                    "layers.",
+                ),
+            ),
+        ),
+    ),
+    lesson, TRIES, questions, scrub="head",
 )  # fmt: skip

@@ -5,12 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
-import streamlit as st
 
+from pages.lab.controls import Note
 from pages.lab.lesson import Lesson, Part, Question, Shape, Try
 from pages.lab.positions.inputs import TABLES, Inputs
 from pages.lab.positions.suite import trained
-from pages.lab.session import key
 from viz_core.boards import Board, Curves, Fact, Facts, Line, Matrix, Scrub
 
 if TYPE_CHECKING:
@@ -136,13 +135,6 @@ def _notices(likeness: Tensor, table: str) -> list[str]:
     ]
 
 
-def controls() -> None:
-    st.segmented_control(
-        "table", list(TABLES), key=key("positions", "table"), format_func=TABLES.__getitem__, required=True
-    )
-    st.caption("Two models of one suite: the same sizes, text, seed and steps; only the positions differ.")
-
-
 def questions() -> tuple[Question, ...]:
     from models.lessons.positions.waves import (
         added_vectors,
@@ -180,6 +172,10 @@ def questions() -> tuple[Question, ...]:
 
 
 PART = Part(
-    "learned", "Learned", ("table", "place"),
-    lesson, controls, TRIES, questions, scrub="place",
+    "learned", "Learned",
+    (
+        "table",
+        Note("Two models of one suite: the same sizes, text, seed and steps; only the positions differ."),
+    ),
+    lesson, TRIES, questions, scrub="place",
 )  # fmt: skip

@@ -5,12 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
-import streamlit as st
 
+from pages.lab.controls import Note
 from pages.lab.lesson import Lesson, Part, Question, Shape, Try
 from pages.lab.positions.inputs import TIMES, Inputs
 from pages.lab.positions.suite import NAMES, all_trained, trained
-from pages.lab.session import key
 from pages.shared import cache
 from viz_core.boards import Board, Curves, Fact, Facts, Line, Matrix
 
@@ -169,16 +168,6 @@ def _notice(answers: dict[str, Asked], asked_for: int, trained_length: int) -> s
     )
 
 
-def controls() -> None:
-    st.segmented_control(
-        "asked for", TIMES, key=key("positions", "times"), format_func="{}×".format, required=True
-    )
-    st.slider("held-out text", 1, 9, key=key("positions", "held_out"), help="Nine samples of new text")
-    st.caption(
-        "One small suite, one seed: it shows what can happen, not which scheme is best for large models."
-    )
-
-
 def questions() -> tuple[Question, ...]:
     trained_length = trained("none").trained_length
     longest = max(TIMES) * trained_length
@@ -216,6 +205,13 @@ def questions() -> tuple[Question, ...]:
 
 
 PART = Part(
-    "length", "Length", ("times", "held_out"),
-    lesson, controls, TRIES, questions,
+    "length", "Length",
+    (
+        "times", "held_out",
+        Note(
+            "One small suite, one seed: it shows what can happen, not which scheme is best for large "
+            "models.",
+        ),
+    ),
+    lesson, TRIES, questions,
 )  # fmt: skip

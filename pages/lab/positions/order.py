@@ -5,12 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
-import streamlit as st
 
+from pages.lab.controls import Set, When
 from pages.lab.lesson import Lesson, Part, Question, Shape, Try
 from pages.lab.positions.inputs import MASKS, ORDERS, SENTENCE, Inputs
-from pages.lab.positions.suite import NAMES, all_trained, all_untrained, read, sentence, trained
-from pages.lab.session import key
+from pages.lab.positions.suite import NAMES, all_trained, all_untrained, read, trained
 from viz_core.boards import Bars, Board, Fact, Facts, Matrix
 
 if TYPE_CHECKING:
@@ -106,23 +105,6 @@ def _notice(moved: dict[str, float], losses: Tensor, inputs: Inputs) -> str:
     )
 
 
-def controls() -> None:
-    sentence()
-    chosen = st.segmented_control(
-        "order", list(ORDERS), key=key("positions", "order"), format_func=ORDERS.__getitem__, required=True
-    )
-    if chosen == "shuffled":
-        st.slider("seed of the shuffle", 0, 99, key=key("positions", "shuffle"))
-    st.segmented_control(
-        "mask (untrained models)",
-        list(MASKS),
-        key=key("positions", "mask"),
-        format_func=MASKS.__getitem__,
-        required=True,
-    )
-    st.slider("seed of the weights", 0, 99, key=key("positions", "seed"))
-
-
 def questions() -> tuple[Question, ...]:
     from models.lessons.positions.order import movements, reversed_order, shuffled
 
@@ -152,6 +134,10 @@ def questions() -> tuple[Question, ...]:
 
 
 PART = Part(
-    "order", "Order", ("text", "order", "shuffle", "mask", "seed"),
-    lesson, controls, TRIES, questions,
+    "order", "Order",
+    (
+        "text", "order", When("order", "shuffled", ("shuffle",)), "mask",
+        Set("seed", {"label": "seed of the weights", "help": None}),
+    ),
+    lesson, TRIES, questions,
 )  # fmt: skip

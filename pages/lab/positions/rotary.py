@@ -5,11 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
-import streamlit as st
 
 from pages.lab.lesson import Lesson, Part, Question, Shape, Try
 from pages.lab.positions.inputs import Inputs
-from pages.lab.session import key
 from viz_core.boards import Board, Curves, Fact, Facts, Line, Plane, Scrub
 
 if TYPE_CHECKING:
@@ -145,11 +143,6 @@ def _notices(turned: Turned, distance: int) -> list[str]:
     ]
 
 
-def controls() -> None:
-    st.slider("distance m − n", 0, MOST_DISTANT, key=key("positions", "distance"))
-    st.slider("seed of q and k", 0, 99, key=key("positions", "vectors"))
-
-
 def questions() -> tuple[Question, ...]:
     from models.lessons.positions.rotary import added_scores, rotary_scores, speeds
     from models.lessons.positions.waves import by_distance
@@ -185,7 +178,4 @@ def questions() -> tuple[Question, ...]:
     )
 
 
-PART = Part(
-    "rotary", "Rotary", ("distance", "vectors", "position"),
-    lesson, controls, TRIES, questions, scrub="position",
-)  # fmt: skip
+PART = Part("rotary", "Rotary", ("distance", "vectors"), lesson, TRIES, questions, scrub="position")

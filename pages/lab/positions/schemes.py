@@ -5,12 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
-import streamlit as st
 
+from pages.lab.controls import Note, When
 from pages.lab.lesson import Lesson, Part, Question, Shape, Try
-from pages.lab.positions.inputs import LAYERS, SENTENCE, WEIGHTS, Inputs
-from pages.lab.positions.suite import NAMES, all_trained, all_untrained, read, sentence, trained
-from pages.lab.session import key
+from pages.lab.positions.inputs import SENTENCE, Inputs
+from pages.lab.positions.suite import NAMES, all_trained, all_untrained, read, trained
 from viz_core.boards import Board, Matrix, Panel, Scrub
 
 if TYPE_CHECKING:
@@ -95,24 +94,6 @@ def _notices(patterns: Tensor) -> list[str]:
     ]
 
 
-def controls() -> None:
-    sentence()
-    chosen = st.segmented_control(
-        "weights",
-        list(WEIGHTS),
-        key=key("positions", "weights"),
-        format_func=WEIGHTS.__getitem__,
-        required=True,
-    )
-    st.segmented_control("layer", LAYERS, key=key("positions", "layer"), required=True)
-    if chosen == "untrained":
-        st.slider(
-            "seed", 0, 99, key=key("positions", "seed"), help="Another seed, other weights for all seven"
-        )
-    else:
-        st.caption("Each was trained on the same text with the same steps and seed.")
-
-
 def questions() -> tuple[Question, ...]:
     from models.lessons.positions.side_by_side import patterns
 
@@ -148,6 +129,13 @@ def questions() -> tuple[Question, ...]:
 
 
 PART = Part(
-    "schemes", "Side by side", ("text", "weights", "layer", "seed", "head"),
-    lesson, controls, TRIES, questions, scrub="head",
+    "schemes", "Side by side",
+    (
+        "text", "weights", "layer",
+        When(
+            "weights", "untrained", ("seed",),
+            (Note("Each was trained on the same text with the same steps and seed."),),
+        ),
+    ),
+    lesson, TRIES, questions, scrub="head",
 )  # fmt: skip

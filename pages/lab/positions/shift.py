@@ -5,11 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
-import streamlit as st
 
+from pages.lab.controls import Note
 from pages.lab.lesson import Lesson, Part, Question, Shape, Try
 from pages.lab.positions.inputs import SHIFTS, Inputs
-from pages.lab.session import key
 from viz_core.boards import Board, Fact, Facts, Matrix, Panel, Plane, Scrub, Sign
 
 if TYPE_CHECKING:
@@ -128,11 +127,6 @@ def _notices(errors: np.ndarray) -> list[str]:
     ]
 
 
-def controls() -> None:
-    st.slider("position p", 0, 99, key=key("positions", "start"))
-    st.caption(f"The matrix does not change with p. Eight channels, base {BASE:,}.")
-
-
 def questions() -> tuple[Question, ...]:
     import torch
 
@@ -168,6 +162,6 @@ def questions() -> tuple[Question, ...]:
 
 
 PART = Part(
-    "shift", "Shift", ("start", "shift"),
-    lesson, controls, TRIES, questions, scrub="shift",
+    "shift", "Shift", ("start", Note(f"The matrix does not change with p. Eight channels, base {BASE:,}.")),
+    lesson, TRIES, questions, scrub="shift",
 )  # fmt: skip

@@ -4,10 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, cast
 
-import streamlit as st
-
 from pages.lab.positions.inputs import SENTENCE
-from pages.lab.session import key
 from pages.shared import cache
 from pages.shared.wording import numbered
 
@@ -58,8 +55,3 @@ def read(text: str = SENTENCE) -> tuple[Tensor, list[str]]:
     lm = trained("none")
     ids = lm.read(text)
     return ids, numbered(lm.words(ids))
-
-
-def sentence() -> None:
-    """The widget that edits it."""
-    st.text_input("Sentence", key=key("positions", "text"), help="Words of the grammar; at most 31")

@@ -5,11 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
-import streamlit as st
 
+from pages.lab.controls import Note
 from pages.lab.lesson import Lesson, Part, Question, Shape, Try
-from pages.lab.positions.inputs import MOST_POSITIONS, WIDTHS, Inputs
-from pages.lab.session import key
+from pages.lab.positions.inputs import MOST_POSITIONS, Inputs
 from viz_core.boards import Board, Curves, Fact, Facts, Line, Matrix, Panel, Scrub
 
 if TYPE_CHECKING:
@@ -125,13 +124,6 @@ def _notices(products: ByDistance, lengths: np.ndarray) -> list[str]:
     ]
 
 
-def controls() -> None:
-    st.segmented_control(
-        "d_model", WIDTHS, key=key("positions", "d_model"), required=True, help="Channels of the table"
-    )
-    st.caption(f"The base of the paper is 10,000. The table shows positions 0 to {MOST_POSITIONS - 1}.")
-
-
 def questions() -> tuple[Question, ...]:
     from models.lessons.positions.waves import by_distance, dot_products, wave_tables, wavelengths
 
@@ -167,6 +159,10 @@ def questions() -> tuple[Question, ...]:
 
 
 PART = Part(
-    "waves", "Waves", ("d_model", "base"),
-    lesson, controls, TRIES, questions, scrub="base",
+    "waves", "Waves",
+    (
+        "d_model",
+        Note(f"The base of the paper is 10,000. The table shows positions 0 to {MOST_POSITIONS - 1}."),
+    ),
+    lesson, TRIES, questions, scrub="base",
 )  # fmt: skip

@@ -6,12 +6,10 @@ import math
 from typing import TYPE_CHECKING
 
 import numpy as np
-import streamlit as st
 
-from pages.lab import session
 from pages.lab.lesson import Lesson, Part, Question, Shape, Try
 from pages.lab.softmax.colours import AS_IT_IS, SCALED
-from pages.lab.softmax.inputs import N_KEYS, Inputs
+from pages.lab.softmax.inputs import Inputs
 from pages.shared.wording import short
 from viz_core.boards import Bars, Board, Colour, Curves, Fact, Facts, Line, Panel, Scrub
 
@@ -154,11 +152,6 @@ def _channels(d_k: int) -> str:
     return f"{d_k:,} channel{'s' * (d_k != 1)}"
 
 
-def controls() -> None:
-    st.select_slider("Keys", N_KEYS, key=session.key("softmax", "n_keys"))
-    st.number_input("Seed of the random numbers", 0, 999, key=session.key("softmax", "seed"))
-
-
 def questions() -> tuple[Question, ...]:
     from models.lessons.softmax import dot_products
 
@@ -198,7 +191,4 @@ def questions() -> tuple[Question, ...]:
     )
 
 
-PART = Part(
-    "dots", "Dot products", ("d_k", "n_keys", "seed"),
-    lesson, controls, TRIES, questions, scrub="d_k",
-)  # fmt: skip
+PART = Part("dots", "Dot products", ("n_keys", "seed"), lesson, TRIES, questions, scrub="d_k")

@@ -111,10 +111,6 @@ def _notices(naive: dict[str, Computed], stable: dict[str, Computed], heights: n
     return notices
 
 
-def controls() -> None:
-    """The height of the logits is the only control."""
-
-
 def questions() -> tuple[Question, ...]:
     from models.lessons.softmax import formats
 
@@ -153,7 +149,4 @@ def questions() -> tuple[Question, ...]:
     )
 
 
-PART = Part(
-    "formats", "Number formats", ("height",),
-    lesson, controls, TRIES, questions, scrub="height",
-)  # fmt: skip
+PART = Part("formats", "Number formats", (), lesson, TRIES, questions, scrub="height")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from pages.shared import widget
 from pages.shared.link import characters, number, one_of, param, whole
 
 N_LOGITS = (4, 8, 16, 32, 64, 256)
@@ -25,16 +26,16 @@ class Inputs:
     """The controls of the page."""
 
     deviation: float = param(1.0, number(0.01, 100))
-    n_logits: int = param(16, one_of(N_LOGITS))
-    seed: int = param(0, whole(0, 999))
+    n_logits: int = param(16, one_of(N_LOGITS), widget.steps("Logits"))
+    seed: int = param(0, whole(0, 999), widget.count("Seed of the random numbers"))
     d_k: int = param(64, whole(1, 1_024))
-    n_keys: int = param(64, one_of(N_KEYS))
+    n_keys: int = param(64, one_of(N_KEYS), widget.steps("Keys"))
     temperature: float = param(1.0, number(0.02, 50))
-    text: str = param(TEXT, characters(2_000))
-    stack: str = param("encoder.self", one_of(tuple(STACKS)))
-    layer: int = param(1, whole(0, 1))
-    head: int = param(3, whole(0, 3))
-    scope: str = param("layer", one_of(tuple(SCOPES)))
-    query: int = param(PRONOUN, whole(PRONOUN, MAX_POSITION))
-    step: int = param(PRONOUN, whole(PRONOUN, MAX_POSITION))
+    text: str = param(TEXT, characters(2_000), widget.line("Sentence"))
+    stack: str = param("encoder.self", one_of(STACKS), widget.select("Attention"))
+    layer: int = param(1, one_of(range(2)), widget.segmented("Layer"))
+    head: int = param(3, one_of(range(4)), widget.segmented("Head"))
+    scope: str = param("layer", one_of(SCOPES), widget.segmented("Heated"))
+    query: int = param(PRONOUN, whole(PRONOUN, MAX_POSITION), widget.select("Looks from"))
+    step: int = param(PRONOUN, whole(PRONOUN, MAX_POSITION), widget.select("Next word"))
     height: int = param(20, whole(-120, 120))

@@ -6,12 +6,10 @@ import math
 from typing import TYPE_CHECKING
 
 import numpy as np
-import streamlit as st
 
-from pages.lab import session
 from pages.lab.lesson import Lesson, Part, Question, Shape, Try
 from pages.lab.softmax.colours import AS_IT_IS, SCALED
-from pages.lab.softmax.inputs import N_LOGITS, Inputs
+from pages.lab.softmax.inputs import Inputs
 from pages.shared.wording import short
 from viz_core.boards import Bars, Board, Colour, Curves, Fact, Facts, Line, Panel, Scrub
 
@@ -135,11 +133,6 @@ def _notice(result: Spread, at: int) -> str:
     )
 
 
-def controls() -> None:
-    st.select_slider("Logits", N_LOGITS, key=session.key("softmax", "n_logits"))
-    st.number_input("Seed of the random numbers", 0, 999, key=session.key("softmax", "seed"))
-
-
 def questions() -> tuple[Question, ...]:
     from models.lessons.softmax import spread
 
@@ -174,7 +167,4 @@ def questions() -> tuple[Question, ...]:
     )
 
 
-PART = Part(
-    "spread", "Spread", ("deviation", "n_logits", "seed"),
-    lesson, controls, TRIES, questions, scrub="deviation",
-)  # fmt: skip
+PART = Part("spread", "Spread", ("n_logits", "seed"), lesson, TRIES, questions, scrub="deviation")

@@ -172,7 +172,4 @@ def questions() -> tuple[Question, ...]:
     )
 
 
-PART = Part(
-    "head", "A real head", ("temperature", "text", "stack", "layer", "head", "scope", "query", "step"),
-    lesson, head_choice.controls, TRIES, questions, scrub="temperature",
-)  # fmt: skip
+PART = Part("head", "A real head", head_choice.CONTROLS, lesson, TRIES, questions, scrub="temperature")

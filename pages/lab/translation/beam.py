@@ -6,13 +6,11 @@ from math import exp
 from typing import TYPE_CHECKING
 
 import numpy as np
-import streamlit as st
 
 from pages.lab.lesson import Lesson, Part, Question, Shape, Try
-from pages.lab.session import key
 from pages.lab.translation import sentence_choice
 from pages.lab.translation.beam_tree import diagram
-from pages.lab.translation.inputs import INCOMPLETE, SENTENCE, WIDTHS, Inputs
+from pages.lab.translation.inputs import INCOMPLETE, SENTENCE, Inputs
 from pages.lab.translation.sentence_choice import reading_of, rounded
 from viz_core.boards import Board, Fact, Facts, Scrub, Table
 
@@ -68,17 +66,6 @@ def lesson(inputs: Inputs) -> Lesson:
             Shape("M", "source, d_model", (len(read.source), read.model.config.d_model)),
         ),
         code=(beam.search, beam.steps, beam.survivors),
-    )  # fmt: skip
-
-
-def controls() -> None:
-    sentence_choice.sentence(*sentence_choice.PHRASE_FIELDS)
-    st.select_slider(
-        "Beam width", WIDTHS, key=key("translation", "width"), help="Sentences kept at each step"
-    )
-    st.slider(
-        "Length penalty α", 0.0, 2.0, step=0.1, key=key("translation", "length_penalty"),
-        help="The finished sentences rank by score / length^α: 0 favours short ones, 1 is the mean per word",
     )  # fmt: skip
 
 
@@ -198,6 +185,6 @@ def _width(read: Reading, width: int) -> BeamTree:
 
 
 PART = Part(
-    "beam", "Greedy or beam", (*sentence_choice.PHRASE_FIELDS, "width", "length_penalty", "step"),
-    lesson, controls, TRIES, questions, scrub="step",
+    "beam", "Greedy or beam", (*sentence_choice.PHRASE, "width", "length_penalty"),
+    lesson, TRIES, questions, scrub="step",
 )  # fmt: skip

@@ -178,6 +178,6 @@ def questions() -> tuple[Question, ...]:
 
 
 PART = Part(
-    "flow", "The translator at work", (*sentence_choice.FIELDS, "moment"),
-    lesson, sentence_choice.controls, TRIES, questions, scrub="moment",
+    "flow", "The translator at work", sentence_choice.CONTROLS,
+    lesson, TRIES, questions, scrub="moment",
 )  # fmt: skip

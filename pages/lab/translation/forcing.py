@@ -5,10 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
-import streamlit as st
 
 from pages.lab.lesson import Lesson, Part, Question, Shape, Try
-from pages.lab.session import key
 from pages.lab.translation import sentence_choice
 from pages.lab.translation.forcing_board import alone, forced
 from pages.lab.translation.inputs import SENTENCE, Inputs
@@ -79,11 +77,6 @@ def lesson(inputs: Inputs) -> Lesson:
         ),
         code=(forcing.edits, forcing.teacher_forcing, forcing.free_running),
     )
-
-
-def controls() -> None:
-    sentence_choice.controls()
-    st.text_input("Word put there", key=key("translation", "put"), help="One word that the translator knows")
 
 
 def _compared(read: Reading, put: str) -> Compared:
@@ -188,6 +181,6 @@ def questions() -> tuple[Question, ...]:
 
 
 PART = Part(
-    "forcing", "Teacher forcing", (*sentence_choice.FIELDS, "put", "at"),
-    lesson, controls, TRIES, questions, scrub="at",
+    "forcing", "Teacher forcing", (*sentence_choice.CONTROLS, "put"),
+    lesson, TRIES, questions, scrub="at",
 )  # fmt: skip

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from pages.shared import widget
 from pages.shared.link import characters, number, one_of, param, whole
 
 SENTENCE = "the animal did not cross the street because it was too tired"
@@ -20,19 +21,41 @@ TOP_P = (1.0, 0.99, 0.95, 0.9, 0.75, 0.5, 0.25)
 class Inputs:
     """All parts' inputs; `phrase` is the sentence of beam search and sampling, where words may be missing."""
 
-    text: str = param(SENTENCE, characters(400))
-    direction: str = param("en-fr", one_of(tuple(DIRECTIONS)))
+    text: str = param(SENTENCE, characters(400), widget.line("Sentence"))
+    direction: str = param("en-fr", one_of(DIRECTIONS), widget.select("Direction"))
     moment: int = param(115, whole(0, 400))
     head: int = param(7, whole(0, 7))
-    phrase: str = param(INCOMPLETE, characters(400))
-    phrase_direction: str = param("fr-en", one_of(tuple(DIRECTIONS)))
-    width: int = param(2, one_of(WIDTHS))
-    length_penalty: float = param(0.0, number(0, 2))
+    phrase: str = param(INCOMPLETE, characters(400), widget.line("Sentence"))
+    phrase_direction: str = param("fr-en", one_of(DIRECTIONS), widget.select("Direction"))
+    width: int = param(2, one_of(WIDTHS), widget.steps("Beam width", "Sentences kept at each step"))
+    length_penalty: float = param(
+        0.0,
+        number(0, 2),
+        widget.slider(
+            "Length penalty α",
+            "The finished sentences rank by score / length^α: 0 favours short ones, 1 is the mean per word",
+            step=0.1,
+        ),
+    )
     step: int = param(20, whole(0, MAX_STEPS))
-    word: int = param(8, whole(1, MAX_STEPS))
+    word: int = param(8, whole(1, MAX_STEPS), widget.select("Word to choose"))
     temperature: float = param(1.0, number(0.1, 4))
-    top_k: int = param(0, one_of(TOP_K))
-    top_p: float = param(1.0, one_of(TOP_P))
-    seed: int = param(0, whole(0, 999))
-    put: str = param("elle", characters(40))
+    top_k: int = param(
+        0,
+        one_of(TOP_K),
+        widget.select("Top-k", "Fan et al. 2018: only the k likeliest words", lambda k: str(k or "all")),
+    )
+    top_p: float = param(
+        1.0,
+        one_of(TOP_P),
+        widget.select(
+            "Top-p",
+            "Holtzman et al. 2020: the fewest words that together reach p",
+            lambda p: "all" if p == 1 else str(p),
+        ),
+    )
+    seed: int = param(0, whole(0, 999), widget.slider("Seed", "Another seed, other sentences drawn"))
+    put: str = param(
+        "elle", characters(40), widget.line("Word put there", "One word that the translator knows")
+    )
     at: int = param(11, whole(1, MAX_STEPS))

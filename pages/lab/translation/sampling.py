@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
-import streamlit as st
 
+from pages.lab.controls import Columns, Own
 from pages.lab.lesson import Lesson, Part, Question, Shape, Try
-from pages.lab.session import key
 from pages.lab.translation import drawn_sentences, sentence_choice
-from pages.lab.translation.inputs import INCOMPLETE, MAX_STEPS, TOP_K, TOP_P, Inputs
+from pages.lab.translation.inputs import INCOMPLETE, MAX_STEPS, Inputs
 from pages.lab.translation.sentence_choice import reading_of
+from pages.shared.state import State
 from viz_core.boards import Bars, Board, Colour, Fact, Facts, Scrub
 
 if TYPE_CHECKING:
@@ -68,33 +68,15 @@ def lesson(inputs: Inputs) -> Lesson:
     )
 
 
-def controls() -> None:
-    sentence_choice.sentence(*sentence_choice.PHRASE_FIELDS)
-    _step()
-    left, right = st.columns(2)
-    left.selectbox(
-        "Top-k", TOP_K, key=key("translation", "top_k"), format_func=lambda k: str(k or "all"),
-        help="Fan et al. 2018: only the k likeliest words",
-    )  # fmt: skip
-    right.selectbox(
-        "Top-p", TOP_P, key=key("translation", "top_p"), format_func=lambda p: "all" if p == 1 else str(p),
-        help="Holtzman et al. 2020: the fewest words that together reach p",
-    )  # fmt: skip
-    st.slider("Seed", 0, 999, key=key("translation", "seed"), help="Another seed, other sentences drawn")
-
-
-def _step() -> None:
+def _word(state: State) -> None:
     """Which word to look at; a link may name one that this sentence does not have: then its last is shown."""
-    state = st.session_state
     try:
-        written = reading_of(
-            state[key("translation", "phrase")], state[key("translation", "phrase_direction")]
-        ).written
+        written = reading_of(state.kept["phrase"], state.kept["phrase_direction"]).written
     except ValueError:
         written = []  # what is wrong with the sentence is said above the board
     names = dict(enumerate(written, start=1))
-    st.selectbox(
-        "Word to choose", range(1, MAX_STEPS + 1), key=key("translation", "word"),
+    state.draw(
+        "word", options=range(1, MAX_STEPS + 1),
         format_func=lambda at: f"{at}: {names.get(at, '(after the end)')}",
     )  # fmt: skip
 
@@ -186,6 +168,7 @@ def questions() -> tuple[Question, ...]:
 
 
 PART = Part(
-    "sampling", "Sampling", (*sentence_choice.PHRASE_FIELDS, "word", "temperature", "top_k", "top_p", "seed"),
-    lesson, controls, TRIES, questions, scrub="temperature",
+    "sampling", "Sampling",
+    (*sentence_choice.PHRASE, Own(_word, ("word",)), Columns((("top_k",), ("top_p",))), "seed"),
+    lesson, TRIES, questions, scrub="temperature",
 )  # fmt: skip

@@ -4,17 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import streamlit as st
-
-from pages.lab.session import key
-from pages.lab.translation.inputs import DIRECTIONS, MAX_WORDS
+from pages.lab.translation.inputs import MAX_WORDS
 from pages.shared import cache
 
 if TYPE_CHECKING:
     from models.lessons.translation.reading import Reading
 
-FIELDS = ("text", "direction")
-PHRASE_FIELDS = ("phrase", "phrase_direction")
+CONTROLS = ("text", "direction")
+PHRASE = ("phrase", "phrase_direction")
 
 
 def reading_of(text: str, direction: str) -> Reading:
@@ -28,18 +25,6 @@ def reading_of(text: str, direction: str) -> Reading:
 
     found: Reading = cache.cached(cache.results, ("translation", text, direction), make)
     return found
-
-
-def controls() -> None:
-    sentence("text", "direction")
-
-
-def sentence(text: str, direction: str) -> None:
-    """The sentence of these two inputs, and the way it is translated."""
-    st.text_input("Sentence", key=key("translation", text))
-    st.selectbox(
-        "Direction", list(DIRECTIONS), key=key("translation", direction), format_func=DIRECTIONS.__getitem__
-    )
 
 
 def rounded(number: float) -> str:

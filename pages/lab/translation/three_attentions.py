@@ -161,7 +161,4 @@ def questions() -> tuple[Question, ...]:
     )
 
 
-PART = Part(
-    "three", "Three attentions", (*sentence_choice.FIELDS, "head"),
-    lesson, sentence_choice.controls, TRIES, questions, scrub="head",
-)  # fmt: skip
+PART = Part("three", "Three attentions", sentence_choice.CONTROLS, lesson, TRIES, questions, scrub="head")

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from models.config import POSITION_SCHEMES
 from models.training.config import CHOICES, LIMITS, USUAL_SIZES, TrainingConfig
-from pages.shared.link import Reader, characters, number, one_of, param, read_link, whole, written
+from pages.shared.link import Rule, characters, number, one_of, param, read_link, whole, written
 from pages.shared.training import uploads
 from pages.shared.training.catalogue import Option, TaskInfo
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from models.data.tasks import Task
     from models.training.config import RunConfig
 
-SIZES: dict[str, tuple[Any, Reader]] = {
+SIZES: dict[str, tuple[Any, Rule]] = {
     "n_layers": (USUAL_SIZES["n_layers"], whole(1, 48)),
     "n_heads": (USUAL_SIZES["n_heads"], whole(1, 64)),
     "d_model": (USUAL_SIZES["d_model"], whole(1, 4_096)),
@@ -47,13 +47,13 @@ def inputs_of(info: TaskInfo) -> type[Any]:
     """A dataclass of all settings of a task: its fields have the task's defaults, and readers for links."""
     specs: list[tuple[str, type[Any], Any]] = []
     for option in info.options:
-        specs.append((option.name, object, param(option.default, option_reader(option))))
+        specs.append((option.name, object, param(option.default, option_rule(option))))
     for name in size_names(info):
         default, read = SIZES[name]
         specs.append((name, object, param(_like(default, info.sizes.get(name, default)), read)))
     for spec in fields(TrainingConfig):
         default = _like(spec.default, info.training.get(spec.name, spec.default))
-        specs.append((spec.name, object, param(default, _training_reader(spec))))
+        specs.append((spec.name, object, param(default, _training_rule(spec))))
     return make_dataclass("Settings", specs, frozen=True, kw_only=True)
 
 
@@ -114,10 +114,10 @@ def run_config(info: TaskInfo, values: Mapping[str, Any], task: Task | None = No
     return made(task or task_of(info, values), sizes=sizes, training=training)
 
 
-def option_reader(option: Option) -> Reader:
-    """How a link's text becomes the value of a task's option."""
+def option_rule(option: Option) -> Rule:
+    """What a task's option may be."""
     if option.file:
-        return uploads.read_name
+        return uploads.FILE
     if option.choices:
         return one_of(tuple(option.choices))
     if isinstance(option.default, bool):
@@ -129,7 +129,7 @@ def option_reader(option: Option) -> Reader:
     return number(low, high) if isinstance(option.default, float) else characters(_MOST_TEXT)
 
 
-def _training_reader(spec: Field[Any]) -> Reader:
+def _training_rule(spec: Field[Any]) -> Rule:
     if spec.name in CHOICES:
         return one_of(CHOICES[spec.name])
     if isinstance(spec.default, bool):

@@ -10,6 +10,7 @@ import re
 from pathlib import Path
 
 from models.files import write_whole
+from pages.shared.link import checked, text
 
 MAX_BYTES = 200 << 20
 MAX_FILES = 50
@@ -26,18 +27,19 @@ def folder() -> Path:
     return runs_root() / "uploads"
 
 
-def read_name(raw: str) -> str:
-    """the name of a file that was handed in here"""
-    if raw == "":
-        return raw
-    if not _NAME.fullmatch(raw) or not (folder() / raw).is_file():
-        raise ValueError
-    return raw
+def _is_here(name: str) -> bool:
+    return _NAME.fullmatch(name) is not None and (folder() / name).is_file()
+
+
+FILE = text(
+    "the name of a file that was handed in here",
+    lambda raw: checked(raw, lambda name: name == "" or _is_here(name)),
+)
 
 
 def path_of(name: str) -> Path:
     """The file of a name. Raises ValueError where it is gone."""
-    if not _NAME.fullmatch(name) or not (folder() / name).is_file():
+    if not _is_here(name):
         raise ValueError("the file that was handed in is no longer here; choose it again")
     return folder() / name
 

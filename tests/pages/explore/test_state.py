@@ -74,7 +74,7 @@ def test_every_default_is_one_that_a_link_could_hold() -> None:
     for kind in (Inputs, View):
         for field in fields(kind):
             if field.default not in (None, ()):
-                assert field.metadata["read"](str(field.default)) == field.default
+                assert field.metadata["param"].rule.read(str(field.default)) == field.default
 
 
 def test_scale_choices_mean_what_the_config_means() -> None:

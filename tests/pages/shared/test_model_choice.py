@@ -25,7 +25,7 @@ def test_every_shipped_model_is_offered_the_translator_first() -> None:
     assert offered[0] == "translator"
     assert sorted(offered) == sorted([*(model.name for model in list_models()), "untrained"])
     for name in offered:
-        assert model_choice.read_name(name) == name
+        assert model_choice.NAME.read(name) == name
         assert model_choice.title_of(name)
 
 
@@ -73,7 +73,7 @@ def test_the_translator_opens_on_the_head_of_its_card() -> None:
 )
 def test_other_names_are_refused(raw: str) -> None:
     with pytest.raises(ValueError):
-        model_choice.read_name(raw)
+        model_choice.NAME.read(raw)
     assert model_choice.offer_of(raw) is None
 
 

@@ -60,7 +60,7 @@ def test_the_link_of_a_run_is_the_same_run_again(induction: catalogue.TaskInfo) 
 
 def test_a_link_names_uploads_only_and_never_a_path(tmp_path: Path) -> None:
     option = catalogue.Option("file", "", "a text", None, None, (), (".txt",))
-    read = settings.option_reader(option)
+    read = settings.option_rule(option).read
     for raw in ("/etc/passwd", "../config.json", "0" * 64 + ".txt"):
         with pytest.raises(ValueError):
             read(raw)

@@ -1,0 +1,161 @@
+"""The state of a page: the one place where links, widgets and what is computed from meet.
+
+A page declares its inputs once (`pages.shared.link.param`), and everything follows from that: what a link
+says, which widget is drawn, what a result is cached by, what "Reset" puts back, and which values are refused.
+What is `kept` has passed its rule, however it came: by link, by widget, by a table's cell or by a message
+written by hand.
+
+Streamlit forgets a widget's value when it is not drawn, so values are kept beside and put back where they
+are missing. Its own `persist_state=` would keep them too, but without a rule; `bind="query-params"` would
+write the address, which the browser's side of the boards writes as sliders move there, and would drop what it
+does not understand without a word.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
+
+from pages.shared import widget_internals
+from pages.shared.link import CellError, Param, read_link, written
+
+KEPT = "the value before it is kept"
+
+
+class State:
+    """The inputs of one page, in the session of the visitor whose run this is."""
+
+    def __init__(self, name: str, params: Mapping[str, Param]) -> None:
+        self.name, self.params = name, params
+
+    def key(self, field: str) -> str:
+        """The session's key for an input, and the key of the widget that sets it."""
+        return f"{self.name}.{field}"
+
+    @property
+    def kept(self) -> dict[str, Any]:
+        """The present values, all of which fit; one dict as long as the session lasts."""
+        everywhere: dict[str, dict[str, Any]] = st.session_state.setdefault("kept", {})
+        return everywhere.setdefault(self.name, self.defaults())
+
+    def defaults(self) -> dict[str, Any]:
+        return {field: spec.default for field, spec in self.params.items()}
+
+    def enter(self) -> None:
+        """At the top of every run: on arrival the link's values, if it has any; then what widgets say."""
+        if arrive(self.name):
+            if st.query_params or self.name not in st.session_state.get("kept", {}):
+                self.read(dict(st.query_params))
+            else:
+                self.put(self.kept)  # Streamlit may still hold what its widgets began with
+        self.take()
+
+    def read(self, params: Mapping[str, str]) -> None:
+        """Shows what a link says; all else is as on a first visit."""
+        values, problems = read_link(self.params, params)
+        self.put(self.defaults() | values)
+        refuse(*problems)
+
+    def take(self) -> None:
+        """Keeps what the widgets say, where it fits, and puts back what they forgot."""
+        kept = self.kept
+        for field, spec in self.params.items():
+            value = st.session_state.setdefault(self.key(field), kept[field])
+            if spec.rule.fits(value):
+                kept[field] = value
+            else:
+                refuse(self._refusal(field, value))
+                if not spec.rule.fits(kept[field]):  # what it named is gone
+                    kept[field] = spec.default
+                st.session_state[self.key(field)] = kept[field]
+        widget_internals.write_again(map(self.key, self.params))
+
+    def put(self, values: Mapping[str, Any]) -> None:
+        """Sets inputs, and tells the browser that its own may have changed too."""
+        self.kept.update(values)
+        for field, value in values.items():
+            st.session_state[self.key(field)] = value
+        st.session_state.moves = st.session_state.get("moves", 0) + 1
+
+    def write_again(self) -> None:
+        """For widgets that are drawn anew: in the browser they would show their own defaults otherwise."""
+        for field, value in self.kept.items():
+            st.session_state[self.key(field)] = value
+
+    def draw(
+        self,
+        field: str,
+        place: DeltaGenerator | Any = st,
+        *,
+        then: Callable[[], None] | None = None,
+        **changes: Any,
+    ) -> None:
+        """Draws an input's widget. then: what a changed value entails; it finds the value in `kept`.
+
+        changes: what differs this time from what is declared, such as its label.
+        """
+        spec, key, kept = self.params[field], self.key(field), self.kept
+        if spec.widget is None:
+            raise TypeError(f"{self.name}.{field} is declared without a widget")
+
+        def on_change() -> None:
+            kept[field] = st.session_state[key]
+            if then:
+                then()
+
+        spec.widget.draw(place, spec.rule, key=key, on_change=on_change, **changes)
+        problems = st.session_state.setdefault("problems", [])
+
+        def accept(value: Any, same: bool) -> Any:
+            if same and spec.rule.fits(value):
+                return value
+            problems.append(self._refusal(field, value))
+            return kept[field]
+
+        widget_internals.guard(key, accept)
+
+    def edit(self, field: str, raw: str) -> None:
+        """What a person wrote into the board's cells becomes an input, where it fits."""
+        rule = self.params[field].rule
+        try:
+            self.kept[field] = st.session_state[self.key(field)] = rule.read(raw)
+        except ValueError as error:
+            said = str(error) if isinstance(error, CellError) else rule.refusal(raw)
+            refuse(f"{said}; {KEPT}.")
+
+    def link(self, fields: Iterable[str]) -> dict[str, str]:
+        """The query parameters of those of these inputs that are not as on a first visit."""
+        kept, usual = self.kept, self.defaults()
+        return {field: written(kept[field]) for field in fields if kept[field] != usual[field]}
+
+    def reset(self, fields: Iterable[str]) -> None:
+        """These inputs as on a first visit."""
+        usual = self.defaults()
+        self.put({field: usual[field] for field in fields})
+
+    def _refusal(self, field: str, value: Any) -> str:
+        spec = self.params[field]
+        label = spec.widget.label.partition(":")[0] if spec.widget else field
+        return f"{label}: {spec.rule.refusal(value)}; {KEPT}."
+
+
+def arrive(page: str) -> bool:
+    """Whether the visitor comes from another page, or from outside."""
+    arrived, st.session_state.page = st.session_state.get("page") != page, page
+    return arrived
+
+
+def refuse(*sentences: str) -> None:
+    """Notes what was wrong; the page says it when it next draws its problems."""
+    st.session_state.setdefault("problems", []).extend(sentences)
+
+
+def problems() -> list[str]:
+    """What was refused since they were last asked for, each sentence once."""
+    noted = st.session_state.setdefault("problems", [])
+    found = list(dict.fromkeys(noted))
+    noted.clear()
+    return found

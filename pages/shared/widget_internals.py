@@ -1,0 +1,78 @@
+"""The private parts of Streamlit that the pages lean on, all of them here; each has a test that fails when
+it is gone.
+
+`write_again`. Streamlit loads the code of its widgets late, and a value that the server has set reaches them
+with one run alone. If a person changes something before all widgets are there, those that come later begin
+with their own defaults, not with what the link says, and soon send that. A value that is written again goes
+to the browser again; of a widget that it has told of, this would undo what a person has moved since.
+
+`guard`. What a browser's message says of a widget is decoded before a page's code runs. There Streamlit
+raises for a number that is none, and quietly puts its own default where one is out of range; an option that
+does not exist goes through. A page can refuse a value in words only if it decodes it itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import replace
+from typing import Any
+
+import streamlit as st
+from streamlit.runtime.scriptrunner import get_script_run_ctx
+from streamlit.runtime.state.common import user_key_from_element_id
+
+
+def _session() -> Any:
+    """Streamlit's own record of this visitor's widgets; None outside a page."""
+    context = get_script_run_ctx(suppress_warning=True)
+    return context.session_state._state if context else None
+
+
+def _told() -> list[str]:
+    """The ids of the widgets that the browser has told of, and that some run has drawn."""
+    session = _session()
+    known = session._new_widget_state if session else None
+    return [id_ for id_ in known.states if id_ in known.widget_metadata] if known else []
+
+
+def write_again(keys: Iterable[str]) -> None:
+    """Before widgets are drawn: gives those of these keys that are untold the session's values once more."""
+    told = {user_key_from_element_id(id_) for id_ in _told()}
+    for key in keys:
+        if key not in told and key in st.session_state:
+            st.session_state[key] = st.session_state[key]
+
+
+def guard(key: str, accept: Callable[[Any, bool], Any]) -> None:
+    """After the widget of this key is drawn: its next values are what `accept` makes of them.
+
+    accept is given a value and whether it is what the message said. It must not use the session's state.
+    """
+    session = _session()
+    id_ = session.get_widget_id_from_key(key) if session else None
+    metadata = session.get_widget_metadata(id_) if id_ else None
+    if metadata is None:
+        return
+
+    def decode(raw: Any) -> Any:
+        if raw is None:  # what the widget begins with
+            return metadata.deserializer(None)
+        try:
+            value = metadata.deserializer(raw)
+            same = _plain(metadata.serializer(value)) == _plain(raw)
+        except Exception:  # whatever a message written by hand leads to
+            return accept(_plain(raw), False)
+        return accept(value if same else _plain(raw), same)
+
+    session._set_widget_metadata(replace(metadata, deserializer=decode))
+
+
+def _plain(raw: Any) -> Any:
+    """A message's value; an array of one is that one."""
+    if raw is None or isinstance(raw, str | bytes | int | float):
+        return raw
+    try:
+        values = list(raw)
+    except TypeError:
+        return str(raw)
+    return values[0] if len(values) == 1 else tuple(values)

@@ -1,0 +1,191 @@
+"""The state of a page: from links, widgets and cells to values that all fit, and back into a link."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import pytest
+
+from pages.shared import state as module
+from pages.shared import widget, widget_internals
+from pages.shared.link import characters, number, one_of, param, params_of, table, whole
+from pages.shared.state import State, problems
+
+
+@dataclass(frozen=True)
+class Inputs:
+    n: int = param(4, whole(1, 8), widget.slider("Words"))
+    spread: float = param(1.0, number(0.01, 100))
+    kind: str = param("a", one_of({"a": "first", "b": "second"}), widget.select("Kind: choose one"))
+    text: str = param("", characters(5), widget.line("Text"))
+    cells: tuple = param(((1.0, 2.0),), table((1, 2), (1, 3)))
+
+
+NAN = float("nan")
+DEFAULTS = {"n": 4, "spread": 1.0, "kind": "a", "text": "", "cells": ((1.0, 2.0),)}
+PAGE, OTHER = State("demo", params_of(Inputs)), State("other", params_of(Inputs))
+
+
+class Session(dict):
+    """Stands for Streamlit's session state: keys are attributes too."""
+
+    __getattr__ = dict.__getitem__
+    __setattr__ = dict.__setitem__
+
+
+class FakeStreamlit:
+    def __init__(self) -> None:
+        self.session_state = Session()
+        self.query_params: dict[str, str] = {}
+
+
+@pytest.fixture
+def st(monkeypatch: pytest.MonkeyPatch) -> Iterator[FakeStreamlit]:
+    fake = FakeStreamlit()
+    monkeypatch.setattr(module, "st", fake)
+    monkeypatch.setattr(widget_internals, "st", fake)
+    yield fake
+
+
+class Place:
+    """Notes what is drawn in it."""
+
+    def __init__(self) -> None:
+        self.drawn: dict[str, dict] = {}
+
+    def __getattr__(self, kind: str):
+        return lambda **given: self.drawn.__setitem__(kind, given)
+
+
+def test_a_first_visit_has_the_defaults(st: FakeStreamlit) -> None:
+    PAGE.enter()
+    assert PAGE.kept == DEFAULTS
+    assert PAGE.link(DEFAULTS) == {}
+
+
+def test_a_link_is_shown_and_written_again(st: FakeStreamlit) -> None:
+    st.query_params = {"n": "7", "cells": "3,0.5", "foreign": "1"}
+    PAGE.enter()
+    assert PAGE.kept == DEFAULTS | {"n": 7, "cells": ((3.0, 0.5),)}
+    assert PAGE.link(["n", "spread", "cells"]) == {"n": "7", "cells": "3,0.5"}
+    assert problems() == []
+
+
+def test_a_damaged_link_says_what_it_dropped(st: FakeStreamlit) -> None:
+    st.query_params = {"n": "70", "kind": "c"}
+    PAGE.enter()
+    assert PAGE.kept == DEFAULTS
+    assert problems() == [
+        "The link's n='70' is not a whole number from 1 to 8; its default is shown.",
+        "The link's kind='c' is not one of a, b; its default is shown.",
+    ]
+    assert problems() == []
+
+
+def test_what_a_widget_says_is_kept_beyond_it_and_beyond_visits_to_other_pages(st: FakeStreamlit) -> None:
+    PAGE.enter()
+    st.session_state["demo.n"] = 5
+    PAGE.enter()
+    del st.session_state["demo.n"]  # as Streamlit does with a widget that is not drawn
+    PAGE.enter()
+    assert PAGE.kept["n"] == 5
+    OTHER.enter()
+    del st.session_state["demo.n"]
+    PAGE.enter()
+    assert (PAGE.kept["n"], OTHER.kept["n"]) == (5, 4)
+
+
+def test_what_a_widget_began_with_gives_way_to_what_was_kept(st: FakeStreamlit) -> None:
+    PAGE.enter()
+    st.session_state["demo.n"] = 7
+    PAGE.enter()
+    OTHER.enter()
+    st.session_state["demo.n"] = 4  # Streamlit puts a new widget's default there
+    before = st.session_state.moves
+    PAGE.enter()
+    assert (PAGE.kept["n"], st.session_state.moves) == (7, before + 1)
+
+
+@pytest.mark.parametrize(
+    ("field", "value", "sentence"),
+    [
+        ("n", 9, "Words: 9 is not a whole number from 1 to 8; the value before it is kept."),
+        ("n", True, "Words: True is not a whole number from 1 to 8; the value before it is kept."),
+        ("n", None, "Words: None is not a whole number from 1 to 8; the value before it is kept."),
+        (
+            "spread",
+            float("nan"),
+            "spread: nan is not a number from 0.01 to 100; the value before it is kept.",
+        ),
+        ("kind", "/etc/passwd", "Kind: '/etc/passwd' is not one of a, b; the value before it is kept."),
+        (
+            "text",
+            "x" * 22_000_000,
+            f"Text: '{'x' * 40}…' (22,000,000 characters) is not at most 5 characters; the value before it "
+            "is kept.",
+        ),
+    ],
+)
+def test_a_value_that_does_not_fit_never_becomes_an_input(
+    st: FakeStreamlit, field: str, value: object, sentence: str
+) -> None:
+    PAGE.enter()
+    st.session_state[f"demo.{field}"] = value
+    PAGE.enter()
+    assert PAGE.kept == DEFAULTS
+    assert st.session_state[f"demo.{field}"] == DEFAULTS[field]
+    assert problems() == [sentence]
+
+
+def test_reset_is_for_the_named_inputs_alone_and_tells_the_browser(st: FakeStreamlit) -> None:
+    st.query_params = {"n": "7", "cells": "9,9"}
+    PAGE.enter()
+    before = st.session_state.moves
+    PAGE.reset(["n", "spread"])
+    assert PAGE.kept == DEFAULTS | {"cells": ((9.0, 9.0),)}
+    assert st.session_state.moves == before + 1
+
+
+def test_cells_that_were_written_become_an_input(st: FakeStreamlit) -> None:
+    PAGE.enter()
+    PAGE.edit("cells", "5,6")
+    assert PAGE.kept["cells"] == ((5.0, 6.0),)
+    assert problems() == []
+
+
+@pytest.mark.parametrize(
+    ("raw", "sentence"),
+    [
+        ("5,abc", "'abc' is not a number from -1,000,000 to 1,000,000; the value before it is kept."),
+        ("5,1e9", "'1e9' is not a number from -1,000,000 to 1,000,000; the value before it is kept."),
+        ("5,nan", "'nan' is not a number from -1,000,000 to 1,000,000; the value before it is kept."),
+        (
+            "5,6;7",
+            "'5,6;7' is not a table like 1,2;3,4: 1 to 2 rows of 1 to 3 numbers within ±1,000,000; the value "
+            "before it is kept.",
+        ),
+    ],
+)
+def test_cells_that_make_no_table_are_refused(st: FakeStreamlit, raw: str, sentence: str) -> None:
+    PAGE.enter()
+    PAGE.edit("cells", raw)
+    assert PAGE.kept == DEFAULTS
+    assert problems() == [sentence]
+
+
+def test_a_widget_is_drawn_as_declared_and_says_what_follows(st: FakeStreamlit) -> None:
+    PAGE.enter()
+    place, followed = Place(), []
+    PAGE.draw("n", place, then=lambda: followed.append(PAGE.kept["n"]))
+    drawn = place.drawn["slider"]
+    assert (drawn["label"], drawn["min_value"], drawn["max_value"], drawn["key"]) == ("Words", 1, 8, "demo.n")
+    st.session_state["demo.n"] = 6
+    drawn["on_change"]()
+    assert followed == [6]
+    PAGE.draw("kind", place, label="Other")
+    drawn = place.drawn["selectbox"]
+    assert (drawn["label"], drawn["options"], drawn["format_func"]("b")) == ("Other", ("a", "b"), "second")
+
+
+def test_an_input_without_a_widget_cannot_be_drawn(st: FakeStreamlit) -> None:
+    with pytest.raises(TypeError, match=r"demo\.spread is declared without a widget"):
+        PAGE.draw("spread", Place())
