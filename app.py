@@ -1,27 +1,7 @@
-"""Attention Lab: page configuration and navigation."""
-
-from pathlib import Path
+"""Attention Lab as a server: its pages, and what browsers fetch beside them."""
 
 import streamlit as st
 
-SHARED = Path(__file__).parent / "pages" / "shared"
+from pages.shared.browser import plotly_js
 
-# The icon is a file of ours: Streamlit's own come from another host.
-st.set_page_config(page_title="Attention Lab", page_icon=str(SHARED / "icon.svg"), layout="wide")
-st.html(SHARED / "page.css")
-st.logo(str(SHARED / "logo.svg"), size="large")
-pages = [
-    st.Page("pages/explore/page.py", title="Explore", default=True),
-    st.Page("pages/lab/attention/page.py", title="Attention", url_path="attention"),
-    st.Page("pages/lab/softmax/page.py", title="Softmax", url_path="softmax"),
-    st.Page("pages/lab/heads/page.py", title="Heads", url_path="heads"),
-    st.Page("pages/lab/masks/page.py", title="Masks", url_path="masks"),
-    st.Page("pages/lab/positions/page.py", title="Positions", url_path="positions"),
-    st.Page("pages/lab/block/page.py", title="Block", url_path="block"),
-    st.Page("pages/lab/translation/page.py", title="Translation", url_path="translation"),
-    st.Page("pages/lab/objective/page.py", title="Objective", url_path="objective"),
-    st.Page("pages/lab/design/page.py", title="Design", url_path="design"),
-    st.Page("pages/train/page.py", title="Train", url_path="train"),
-    st.Page("pages/runs/page.py", title="Runs", url_path="runs"),
-]
-st.navigation(pages, position="top").run()
+app = st.App("pages/navigation.py", routes=plotly_js.routes())

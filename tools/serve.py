@@ -67,14 +67,11 @@ def serve(host: str, port: int) -> None:
     os.environ.setdefault("OMP_NUM_THREADS", "1")
     os.chdir(ROOT)  # Streamlit reads .streamlit/config.toml from here
     from streamlit import net_util
-    from streamlit.runtime.pages_manager import PagesManager
     from streamlit.web import cli
 
     # Streamlit would ask an outside host for this machine's public address: for its banner if HOST is 0.0.0.0
     # and whenever a page of unknown origin tries to connect. Nothing here may leave the machine.
     net_util.get_external_ip = lambda: None
-    # Streamlit would look for the first visitor's page in pages/, before app.py has named its pages.
-    PagesManager.uses_pages_directory = False
     print(f"Attention Lab: http://{f'[{host}]' if ':' in host else host}:{port}", flush=True)
     sys.exit(cli.main(["run", str(ROOT / "app.py"), f"--server.address={host}", f"--server.port={port}"]))
 

@@ -14,7 +14,7 @@ from pages.shared.training.runs import Run
 if TYPE_CHECKING:
     from models.runs.status import Status
 
-TRAIN, EXPLORE = "pages/train/page.py", "pages/explore/page.py"
+TRAIN, EXPLORE = "train/page.py", "explore/page.py"
 
 
 def draw(run: Run, status: Status, *, name: str) -> None:

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 SECONDS = 1.0
 KEY = "train.live"
-RUNS, EXPLORE = "pages/runs/page.py", "pages/explore/page.py"
+RUNS, EXPLORE = "runs/page.py", "explore/page.py"
 STATES = {
     "queued": "Waiting for its turn",
     "running": "Training",

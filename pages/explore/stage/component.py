@@ -7,6 +7,4 @@ from pathlib import Path
 from pages.shared.browser.component import Component
 
 HERE = Path(__file__).parent
-SCRIPTS = ("data.js", "grid.js", "head.js", "lines.js", "numbers.js", "output.js", "pictures.js", "stage.js")
-
-stage = Component("attention_lab_stage", [HERE / name for name in SCRIPTS], HERE / "stage.css")
+stage = Component("attention_lab_stage", [HERE / "stage.js"], HERE / "stage.css")

@@ -1,6 +1,6 @@
 /* The payload: [uint32 header length][header JSON][padding][blocks]. Written by pages/explore/payload.py. */
 
-class TraceData {
+export class TraceData {
   constructor(bytes) {
     const copy = bytes.slice(); // a fresh buffer, so that typed arrays are aligned
     const headerLength = new DataView(copy.buffer).getUint32(0, true);
@@ -78,7 +78,7 @@ function dotProduct(a, aStart, b, bStart, length) {
 }
 
 /* One matrix of an exact head: its pattern, its scores, or its dot products (summed here from the trace's q and k). */
-function matrixOf(exact, show) {
+export function matrixOf(exact, show) {
   if (show !== "dots") return exact[show];
   if (!exact.dots) {
     exact.dots = new Float64Array(exact.nq * exact.nk);

@@ -1,6 +1,8 @@
 /* View 1: every head of the chosen stack as a thumbnail, in one canvas; a transparent button lies on each. */
 
-const SORTS = [
+import { colourLevels, el, fitCanvas, imageOf, imageOfBytes, number } from "../../shared/browser/dom.js";
+
+export const SORTS = [
   { value: "layer", text: "layer" },
   { value: "entropy", text: "entropy", title: "Most focused first" },
   { value: "distance", text: "distance", title: "Longest mean distance between query and key first" },
@@ -9,7 +11,7 @@ const SORTS = [
   { value: "same", text: "same", title: "Largest share on the token itself first" },
 ];
 
-class GridView {
+export class GridView {
   constructor(stage) {
     this.stage = stage;
     this.canvas = el("canvas", { "aria-hidden": "true" });

@@ -1,6 +1,9 @@
 /* View 2: one head as a heatmap. Hover, or move the marked cell with the arrow keys, to read its numbers. */
 
-class HeadView {
+import { colourLevels, el, fitCanvas, imageOf, imageOfBytes, number, shorten } from "../../shared/browser/dom.js";
+import { matrixOf } from "./data.js";
+
+export class HeadView {
   constructor(stage) {
     this.stage = stage;
     this.canvas = el("canvas", { role: "img", "aria-label": "Attention of one head" });

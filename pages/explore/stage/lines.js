@@ -1,13 +1,15 @@
 /* View 3: two columns of tokens, queries left and keys right, joined by lines weighted by attention; one colour a head.
    Hover or focus a token on either side and only its own lines stay; click it to keep it so. */
 
+import { el, fitCanvas, number, shorten } from "../../shared/browser/dom.js";
+
 const FAINTEST = 0.02;
 const MOST_LINES = 1500; // more are neither legible nor quick to draw: the weakest give way, and the note says so
 const THIN = 0.15; // below this a line is one screen pixel wide, which a processor draws ten times as fast
 const WEAK = 0.3; // where no weight reaches this, all lines are drawn stronger
 const SHADES = 20;
 
-class LinesView {
+export class LinesView {
   constructor(stage) {
     this.stage = stage;
     this.canvas = el("canvas", { role: "img", "aria-label": "Lines from queries to keys" });

@@ -1,9 +1,12 @@
 /* View 4: for the chosen query and key the whole computation, in the trace's own numbers. The products and their sum are
    worked out here from the trace's q and k; scores, weights, values and z are read from the trace. */
 
+import { cssColour, el, inkOn, number, shorten } from "../../shared/browser/dom.js";
+import { matrixOf } from "./data.js";
+
 const ROWS_SHOWN = 8;
 
-class NumbersView {
+export class NumbersView {
   constructor(stage) {
     this.stage = stage;
     this.root = el("div", { class: "view numbers-view", tabindex: "0", role: "region", "aria-label": "The numbers of one cell" });

@@ -1,6 +1,8 @@
 /* View 5: the most probable next tokens at the chosen step, and the antecedent that the encoder names for each pronoun. */
 
-class OutputView {
+import { el, number, shorten } from "../../shared/browser/dom.js";
+
+export class OutputView {
   constructor(stage) {
     this.stage = stage;
     this.root = el("div", { class: "view output-view", tabindex: "0", role: "region", "aria-label": "Output" });

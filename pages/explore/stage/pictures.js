@@ -1,9 +1,11 @@
 /* The picture that was read, what the model made of it, and where the chosen query looks in it. Pixels are grey, 0 is black. */
 
+import { el, fitCanvas, imageOf } from "../../shared/browser/dom.js";
+
 const PICTURE_SIDE = 84;
 const GREYS = Uint8ClampedArray.from({ length: 3 * 256 }, (_, at) => Math.floor(at / 3));
 
-class Pictures {
+export class Pictures {
   constructor(stage) {
     this.stage = stage;
     this.root = el("div", { class: "pictures" });

@@ -1,6 +1,17 @@
 /* The stage: one component that holds the trace, the state of the view and the five views of it. A change of view never
    asks the server, unless it needs numbers of a head that were too many to send. */
 
+import { Choice, el, number, shorten, writeAddress } from "../../shared/browser/dom.js";
+import { fetchPlotlyAhead } from "../../shared/browser/plotly.js";
+import { onThemeChange, themeOf } from "../../shared/browser/theme.js";
+import { TraceData } from "./data.js";
+import { GridView, SORTS } from "./grid.js";
+import { HeadView } from "./head.js";
+import { LinesView } from "./lines.js";
+import { NumbersView } from "./numbers.js";
+import { OutputView } from "./output.js";
+import { Pictures } from "./pictures.js";
+
 const VIEWS = [
   { value: "grid", text: "Grid" },
   { value: "head", text: "Head" },
@@ -38,6 +49,7 @@ class Stage {
     this.resizer = new ResizeObserver(() => this.data && this.draw());
     this.resizer.observe(this.panel);
     this.stopListening = onThemeChange(() => this.data && this.draw());
+    fetchPlotlyAhead();
   }
 
   build() {
@@ -279,7 +291,7 @@ class Stage {
 }
 
 /* What to notice in what is shown, with its live number. */
-function caption(stage) {
+export function caption(stage) {
   const { data, view, stack } = stage;
   const strong = (side, at, role) => el("strong", { class: role, text: `“${shorten(data.tokens(side)[at].text, 18)}”` });
   const words = (text) => document.createTextNode(text);
@@ -321,7 +333,7 @@ function writeLink(link, defaults, view) {
   writeAddress(params);
 }
 
-function mount({ parentElement, data, setTriggerValue }) {
+export function mount({ parentElement, data, setTriggerValue }) {
   const stage = (parentElement.attentionLabStage ||= new Stage(parentElement));
   stage.receive(data, (action) => setTriggerValue("act", action));
   return () => {

@@ -1,5 +1,13 @@
 /* The board: panels in rows, and the control that chooses the frame of all of them. Moving it never asks the server. */
 
+import { el, writeAddress } from "../browser/dom.js";
+import { onThemeChange, themeOf } from "../browser/theme.js";
+import { BarsPanel, CurvesPanel, PlanePanel, tickText } from "./charts.js";
+import { Framed, readMessage } from "./data.js";
+import { FactsPanel, SignPanel, TablePanel } from "./facts.js";
+import { MatrixPanel, plainNumber } from "./matrix.js";
+import { DiagramPanel, LayersPanel } from "./shapes.js";
+
 const PANELS = {
   Matrix: MatrixPanel, Curves: CurvesPanel, Bars: BarsPanel, Plane: PlanePanel, Layers: LayersPanel,
   Diagram: DiagramPanel, Table: TablePanel, Facts: FactsPanel, Sign: SignPanel,
@@ -215,7 +223,7 @@ function emphasised(text) {
   return text.split("**").map((part, at) => (at % 2 ? el("strong", { text: part }) : document.createTextNode(part)));
 }
 
-function mount({ parentElement, data, setTriggerValue }) {
+export function mount({ parentElement, data, setTriggerValue }) {
   const board = (parentElement.attentionLabBoard ||= new Board(parentElement));
   board.receive(data, (action) => setTriggerValue("act", action));
   return () => {

@@ -1,8 +1,12 @@
 /* Curves, bars and arrows. What no frame changes is drawn once for a size; a frame moves the rest. */
 
+import { el, number, shortNumber, shorten } from "../browser/dom.js";
+import { extent } from "./data.js";
+import { caption, plainNumber } from "./matrix.js";
+
 const MARGIN = { left: 56, right: 14, top: 10, bottom: 44 };
 
-function svg(tag, attributes = {}, children = []) {
+export function svg(tag, attributes = {}, children = []) {
   const node = document.createElementNS("http://www.w3.org/2000/svg", tag);
   for (const [name, value] of Object.entries(attributes)) {
     if (name === "text") node.textContent = value;
@@ -43,14 +47,14 @@ class Axis {
   }
 }
 
-function tickText(value) {
+export function tickText(value) {
   const size = Math.abs(value);
   if (size !== 0 && (size >= 1e5 || size < 1e-3)) return value.toExponential(0).replace("e+", "e").replaceAll("-", "−");
   return String(+value.toPrecision(4)).replaceAll("-", "−");
 }
 
 /* A chart's root, size and axes; subclasses draw into it. */
-class Chart {
+export class Chart {
   constructor(board, spec, kind) {
     this.board = board;
     this.spec = spec;
@@ -99,7 +103,7 @@ class Chart {
   }
 }
 
-class CurvesPanel extends Chart {
+export class CurvesPanel extends Chart {
   constructor(board, spec) {
     super(board, spec, "curves");
     this.picture.addEventListener("pointermove", (event) => this.point(event));
@@ -206,7 +210,7 @@ class CurvesPanel extends Chart {
   }
 }
 
-class BarsPanel extends Chart {
+export class BarsPanel extends Chart {
   constructor(board, spec) {
     super(board, spec, "bars");
   }
@@ -256,7 +260,7 @@ class BarsPanel extends Chart {
   }
 }
 
-class PlanePanel extends Chart {
+export class PlanePanel extends Chart {
   constructor(board, spec) {
     super(board, spec, "plane");
   }

@@ -15,7 +15,7 @@ function halves(buffer, offset, length) {
 }
 
 /* An array [*frame, ...]; without a frame axis it is the same in every frame. */
-class Framed {
+export class Framed {
   constructor(values, shape) {
     this.values = values;
     this.shape = shape;
@@ -33,7 +33,7 @@ class Framed {
   }
 }
 
-function readMessage(bytes) {
+export function readMessage(bytes) {
   const copy = bytes.slice(); // a fresh buffer, so that typed arrays are aligned
   const length = new DataView(copy.buffer).getUint32(0, true);
   const start = Math.ceil((4 + length) / 8) * 8;
@@ -49,7 +49,7 @@ function readMessage(bytes) {
 }
 
 /* The smallest and largest finite number of an array. */
-function extent(values) {
+export function extent(values) {
   let low = Infinity;
   let high = -Infinity;
   for (const value of values) {

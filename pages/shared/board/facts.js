@@ -1,6 +1,9 @@
 /* Numbers side by side, words in rows, and the signs of an equation. */
 
-class FactsPanel {
+import { el, number } from "../browser/dom.js";
+import { caption } from "./matrix.js";
+
+export class FactsPanel {
   constructor(board, spec) {
     this.board = board;
     this.spec = spec;
@@ -23,11 +26,11 @@ class FactsPanel {
 }
 
 /* Whole numbers in groups of three. */
-function written(value, digits) {
+export function written(value, digits) {
   return digits === 0 && Number.isFinite(value) ? value.toLocaleString("en", { maximumFractionDigits: 0 }).replace("-", "−") : number(value, digits);
 }
 
-class TablePanel {
+export class TablePanel {
   constructor(board, spec) {
     this.spec = spec;
     const head = el("tr", {}, spec.columns.map((name) => el("th", { scope: "col", text: name })));
@@ -46,7 +49,7 @@ class TablePanel {
   }
 }
 
-class SignPanel {
+export class SignPanel {
   constructor(board, spec) {
     this.root = el("div", { class: "sign", text: spec.text });
   }

@@ -1,10 +1,13 @@
 /* A matrix: a table whose cells show their numbers, or, when it is large, a canvas of colours. */
 
+import { cssColour, el, fitCanvas, imageOf, inkOn, number, shortNumber, shorten } from "../browser/dom.js";
+import { extent } from "./data.js";
+
 const MOST_COLUMNS = 26;
 const MOST_ROWS = 24;
 const HEAD_EDGE = 8;
 
-class MatrixPanel {
+export class MatrixPanel {
   constructor(board, spec) {
     this.board = board;
     this.update(spec);
@@ -345,7 +348,7 @@ function everyNth(names, spacing, room, write) {
   names.forEach((name, at) => at % step === 0 && write(name, at));
 }
 
-function plainNumber(value) {
+export function plainNumber(value) {
   return String(Number(value.toPrecision(6)));
 }
 
@@ -355,6 +358,6 @@ function withAxes(spec, body) {
   return el("div", { class: "with-axes" }, [named(spec.column_axis, "across"), named(spec.row_axis, "down"), body]);
 }
 
-function caption(spec) {
+export function caption(spec) {
   return spec.title ? el("figcaption", { class: spec.role || "", text: spec.title }) : null;
 }

@@ -1,6 +1,9 @@
 /* Drawings of structure: who may look at whom through the layers, and the boxes of a computation. */
 
-class LayersPanel extends Chart {
+import { shorten } from "../browser/dom.js";
+import { Chart, svg } from "./charts.js";
+
+export class LayersPanel extends Chart {
   constructor(board, spec) {
     super(board, spec, "layers");
   }
@@ -57,7 +60,7 @@ class LayersPanel extends Chart {
 const SMALLEST = 0.68;
 const RULER = document.createElement("canvas").getContext("2d");
 
-class DiagramPanel extends Chart {
+export class DiagramPanel extends Chart {
   constructor(board, spec) {
     super(board, spec, "diagram");
     if (spec.nodes.some((node) => node.frame !== null)) this.picture.setAttribute("role", "group"); // a picture holds no buttons

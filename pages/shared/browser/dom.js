@@ -1,6 +1,6 @@
 /* Small helpers: elements, colours, numbers. Text reaches the page through textContent only, never as HTML. */
 
-function el(tag, attributes = {}, children = []) {
+export function el(tag, attributes = {}, children = []) {
   const node = document.createElement(tag);
   for (const [name, value] of Object.entries(attributes)) {
     if (name === "text") node.textContent = value;
@@ -11,20 +11,20 @@ function el(tag, attributes = {}, children = []) {
   return node;
 }
 
-function number(value, digits = 2) {
+export function number(value, digits = 2) {
   if (!Number.isFinite(value)) return Number.isNaN(value) ? "NaN" : value > 0 ? "∞" : "−∞";
   const small = value !== 0 && Math.abs(value) < 0.5 * 10 ** -digits;
   return (small ? value.toExponential(1) : value.toFixed(digits)).replaceAll("-", "−");
 }
 
 /* The same where there is little room: what the digits would round away is about nothing. */
-function shortNumber(value, digits = 2) {
+export function shortNumber(value, digits = 2) {
   return value !== 0 && Math.abs(value) < 0.5 * 10 ** -digits ? "≈0" : number(value, digits);
 }
 
 /* A group of buttons of which one (or, with `many`, any number) is pressed. The same buttons are kept while the
    options stay the same, so that keyboard focus survives a redraw. */
-class Choice {
+export class Choice {
   constructor(label, onChoose, className = "") {
     this.buttons = [];
     this.shown = "";
@@ -71,7 +71,7 @@ class Choice {
 }
 
 /* A canvas of `width` x `height` CSS pixels, sharp on every screen. */
-function fitCanvas(canvas, width, height) {
+export function fitCanvas(canvas, width, height) {
   const ratio = window.devicePixelRatio || 1;
   const w = Math.round(width * ratio);
   const h = Math.round(height * ratio);
@@ -87,14 +87,14 @@ function fitCanvas(canvas, width, height) {
   return context;
 }
 
-function lookupTable(hex) {
+export function lookupTable(hex) {
   const table = new Uint8ClampedArray(hex.length / 2);
   for (let i = 0; i < table.length; i++) table[i] = parseInt(hex.substr(2 * i, 2), 16);
   return table;
 }
 
 /* An image of values in 0..255 (or null for a blank cell) through a 256-colour table. */
-function imageOf(width, height, level, table) {
+export function imageOf(width, height, level, table) {
   const image = new ImageData(width, height);
   const pixels = image.data;
   for (let at = 0; at < width * height; at++) {
@@ -111,7 +111,7 @@ function imageOf(width, height, level, table) {
 
 /* Colour levels 0..255 of a matrix [query, key]: {level(cell) or null where masked, extent}. Weights run from 0 to 1, to the
    row's largest, or over four powers of ten; signed values lie around 127.5. */
-function colourLevels(values, columns, range, signed) {
+export function colourLevels(values, columns, range, signed) {
   const size = (value) => (Number.isFinite(value) ? Math.abs(value) : 0);
   const largest = (from, to) => {
     let most = 1e-12;
@@ -133,7 +133,7 @@ function colourLevels(values, columns, range, signed) {
 }
 
 /* The same for bytes that are levels already: one look-up a cell, for the many thumbnails of a grid. */
-function imageOfBytes(width, height, bytes, table) {
+export function imageOfBytes(width, height, bytes, table) {
   const colours = new Uint32Array(256);
   const parts = new Uint8ClampedArray(colours.buffer);
   for (let level = 0; level < 256; level++) parts.set([table[3 * level], table[3 * level + 1], table[3 * level + 2], 255], 4 * level);
@@ -151,12 +151,12 @@ function canvasOf(image) {
   return canvas;
 }
 
-function cssColour(table, level) {
+export function cssColour(table, level) {
   return `rgb(${table[3 * level]},${table[3 * level + 1]},${table[3 * level + 2]})`;
 }
 
 /* Black or white, whichever reads better on a colour of the table (relative luminance, WCAG 2). */
-function inkOn(table, level) {
+export function inkOn(table, level) {
   const [r, g, b] = [0, 1, 2].map((c) => {
     const s = table[3 * level + c] / 255;
     return s <= 0.04045 ? s / 12.92 : ((s + 0.055) / 1.055) ** 2.4;
@@ -164,13 +164,13 @@ function inkOn(table, level) {
   return 0.2126 * r + 0.7152 * g + 0.0722 * b > 0.179 ? "#000" : "#fff";
 }
 
-function shorten(text, length = 14) {
+export function shorten(text, length = 14) {
   const letters = [...text];
   return letters.length > length ? `${letters.slice(0, length - 1).join("")}…` : text;
 }
 
 /* Puts query parameters into the address bar, without a new page. */
-function writeAddress(params) {
+export function writeAddress(params) {
   const query = params.toString();
   const next = window.location.pathname + (query ? `?${query}` : "");
   if (next !== window.location.pathname + window.location.search) window.history.replaceState(window.history.state, "", next);

@@ -1,5 +1,8 @@
 /* Light or dark, from the background that Streamlit shows. */
-function themeOf(node) {
+
+import { lookupTable } from "./dom.js";
+
+export function themeOf(node) {
   const style = getComputedStyle(node);
   const probe = style.getPropertyValue("--st-background-color").trim();
   const context = (themeOf.context ||= document.createElement("canvas").getContext("2d"));
@@ -18,7 +21,7 @@ function themeOf(node) {
 }
 
 /* Calls back when the system changes between light and dark, once Streamlit has followed; gives a way to stop. */
-function onThemeChange(callback) {
+export function onThemeChange(callback) {
   const system = matchMedia("(prefers-color-scheme: dark)");
   const later = () => setTimeout(callback, 400);
   system.addEventListener("change", later);

@@ -1,5 +1,8 @@
 /* A table of texts: rows that can be chosen, one that can be opened, cells that stand out. Written by pages/shared/table. */
 
+import { el } from "../browser/dom.js";
+import { onThemeChange, themeOf } from "../browser/theme.js";
+
 class Table {
   constructor(host) {
     this.caption = el("caption", {});
@@ -59,7 +62,7 @@ class Table {
   }
 }
 
-function mount({ parentElement, data, setTriggerValue }) {
+export function mount({ parentElement, data, setTriggerValue }) {
   const table = (parentElement.attentionLabTable ||= new Table(parentElement));
   table.receive(data, (action) => setTriggerValue("act", action));
   return () => {

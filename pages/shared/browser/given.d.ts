@@ -1,0 +1,22 @@
+/* What the server puts before the modules (component.py). */
+interface Colours {
+  query: string;
+  key: string;
+  value: string;
+  ink: string;
+  muted: string;
+  background: string;
+  grid: string;
+  accent: string;
+  heads: string[];
+}
+
+/* Tables of 256 colours as hexadecimal digits. */
+interface GivenColours extends Colours {
+  sequential: string;
+  diverging: string;
+}
+
+declare const THEME: { light: GivenColours; dark: GivenColours };
+declare const STYLE: string;
+declare const PLOTLY: string;

@@ -1,0 +1,17 @@
+import re
+
+import plotly
+from starlette.applications import Starlette
+from starlette.testclient import TestClient
+
+from pages.shared.browser import plotly_js
+
+
+def test_plotly_is_that_of_the_installed_package_and_kept_for_good():
+    assert re.fullmatch(r"/plotly/\d+\.\d+\.\d+\.js", plotly_js.ADDRESS)
+    assert plotly.__version__ in plotly_js.ADDRESS
+    answer = TestClient(Starlette(routes=plotly_js.routes())).get(plotly_js.ADDRESS)
+    assert answer.content == plotly_js.script()
+    assert answer.headers["cache-control"] == "public, max-age=31536000, immutable"
+    assert answer.headers["content-type"].startswith("text/javascript")
+    assert int(answer.headers["content-length"]) < 2_000_000
