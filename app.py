@@ -2,6 +2,6 @@
 
 import streamlit as st
 
-from pages.shared.browser import plotly_js
+from pages.shared.browser import document, plotly_js
 
-app = st.App("pages/navigation.py", routes=plotly_js.routes())
+app = st.App("pages/navigation.py", routes=[*document.routes(), *plotly_js.routes()])

@@ -8,14 +8,11 @@ from urllib.parse import urlsplit
 import pytest
 from playwright.sync_api import Browser, Page, Playwright, expect, sync_playwright
 
-from tests.browser.board import LAB_PAGES
 from tests.browser.lab import SECONDS, Lab, NewLab
 from tools import chromium
 from tools.background import serving_the_app
 
 expect.set_options(timeout=SECONDS)
-NAMED_PAGES = (*LAB_PAGES, "train", "runs")
-SEARCHES = {f"/{page}/_stcore/{name}" for page in NAMED_PAGES for name in ("health", "host-config")}
 
 
 @pytest.fixture(scope="session")
@@ -93,9 +90,7 @@ def watch(page: Page, app_url: str, problems: list[str]) -> None:
             problems.append(f"request to another host: {url}")
 
     def check_console(message) -> None:
-        # Of a page with a name, Streamlit first looks for its server below that name: two requests in vain.
-        is_search = urlsplit(message.location["url"]).path in SEARCHES
-        if message.type == "error" and not is_search:
+        if message.type == "error":
             problems.append(f"console error: {message.text}")
 
     page.on("console", check_console)

@@ -5,7 +5,7 @@ from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
 import pytest
-from playwright.sync_api import expect
+from playwright.sync_api import Page, expect
 
 from tests.browser.lab import TEXT, Lab, NewLab, untrained
 
@@ -151,3 +151,17 @@ def test_a_good_link_is_no_longer_blamed_when_the_text_gets_shorter(lab: Lab) ->
     expect(lab.problem).to_have_count(0)
     lab.hover_cell(2, 2)
     lab.assert_reads(untrained("three short words"), "encoder.0.self", 0, 2, 2)
+
+
+@pytest.mark.parametrize("path", ["/", "/design"])
+def test_a_page_asks_for_its_server_once_where_it_is(page: Page, app_url: str, path: str) -> None:
+    asked: list[str] = []
+    page.on("request", lambda request: asked.append(request.url))
+    page.on("websocket", lambda socket: asked.append(socket.url))
+    page.goto(path)
+    expect(page.get_by_role("link", name="Softmax")).to_be_visible()
+    searches = [url for url in asked if url.endswith(("/health", "/host-config", "/stream"))]
+    own = f"{app_url}/_stcore"
+    assert sorted(searches) == sorted(
+        [f"{own}/health", f"{own}/host-config", f"{own}/stream".replace("http", "ws", 1)]
+    )

@@ -1,0 +1,38 @@
+"""The document that every page's address answers with: Streamlit's own, told where its server is.
+
+Streamlit's front end would look for its server below the page's name first: two requests answered 404, two
+errors in the console, and a pause before it looks beside it.
+"""
+
+from functools import cache
+from pathlib import Path
+
+import streamlit
+from starlette.convertors import StringConvertor, register_url_convertor
+from starlette.requests import Request
+from starlette.responses import HTMLResponse
+from starlette.routing import BaseRoute, Route
+
+# No documented way: what the front end reads from `window` where another site embeds it. Relative, like the
+# document's own links to scripts, so that both hold behind a proxy that adds a path.
+_WITH_ADDRESS = "<head><script>window.__streamlit = {BACKEND_BASE_URL: new URL('.', location).href}</script>"
+
+
+class _Name(StringConvertor):
+    regex = "[^/.]*"  # no dot: not a file such as favicon.png
+
+
+def routes() -> list[BaseRoute]:
+    """What `st.App` has to serve beside Streamlit itself."""
+    register_url_convertor("name", _Name())
+    return [Route("/{page:name}", _send)]
+
+
+@cache
+def _document() -> str:
+    document = (Path(streamlit.__file__).parent / "static" / "index.html").read_text(encoding="utf-8")
+    return document.replace("<head>", _WITH_ADDRESS, 1)
+
+
+def _send(request: Request) -> HTMLResponse:
+    return HTMLResponse(_document(), headers={"Cache-Control": "no-cache"})
