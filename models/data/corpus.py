@@ -37,7 +37,7 @@ def build_vocabulary(sentences: int = _VOCABULARY_SENTENCES) -> Vocabulary:
 
 @lru_cache(maxsize=1)
 def kept_vocabulary() -> Vocabulary:
-    """What `build_vocabulary` finds, kept in a file, for finding it takes many seconds."""
+    """What `build_vocabulary` finds, kept in a file, because finding it takes many seconds."""
     words = json.loads(_KEPT.read_text(encoding="utf-8"))
     return Vocabulary([*SPECIALS, *sorted({*words["en"], *words["fr"]})], words["en"], words["fr"])
 

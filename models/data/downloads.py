@@ -26,7 +26,7 @@ _AGENT = {"User-Agent": "attention-lab"}  # some servers refuse the library's ow
 
 
 class SourceError(ValueError):
-    """A source that is not here, or could not be had: a sentence with the remedy. `source` is its name."""
+    """A source is not here, or could not be had. The message says the remedy, `source` its name."""
 
     def __init__(self, sentence: str, source: str) -> None:
         super().__init__(sentence)
@@ -37,8 +37,8 @@ class SourceError(ValueError):
 class Part:
     """One file: where it comes from, what it is called here, its length in bytes and its checksum.
 
-    digest: "sha256:…" or "md5:…" of the file as it is kept. packed: where the address gives a zip archive,
-    that one's length; the file is its only member.
+    digest: "sha256:…" or "md5:…" of the file as it is kept. packed: the length of the zip archive, if
+    the address gives one; the file is its only member.
     """
 
     address: str
@@ -139,8 +139,9 @@ def needed(name: str) -> list[Path]:
 def fetch(name: str, progress: Progress | None = None) -> list[Path]:
     """Downloads what is missing of a source; returns its files.
 
-    Each file takes its name only when it is whole and its checksum right; what was begun is removed, however
-    it ends. Raises SourceError where there is no network, no space, or something else comes than expected.
+    Each file takes its name only when it is whole and its checksum is right; what was begun is removed,
+    however it ends. Raises SourceError where there is no network, no space, or something else comes than
+    expected.
     """
     wanted, done = source(name), 0
     folder = data_root() / name
@@ -159,7 +160,7 @@ def fetch(name: str, progress: Progress | None = None) -> list[Path]:
                 ) from None
             except OSError as error:
                 raise SourceError(
-                    f"{path} cannot be written ({error.strerror or error}); make room or give leave, or set "
+                    f"{path} cannot be written ({error.strerror or error}); make room, allow writing, or set "
                     f"{DATA} to another folder",
                     name,
                 ) from None
@@ -198,7 +199,7 @@ def _fetch_part(part: Part, path: Path, name: str, progress: Progress) -> None:
 
 
 def _download(part: Part, to: Path, name: str, progress: Progress) -> None:
-    """Never more bytes than expected, and an error for fewer."""
+    """Takes no more bytes than expected, and raises SourceError for fewer."""
     request = urllib.request.Request(part.address, headers=_AGENT)
     come = 0
     with urllib.request.urlopen(request, timeout=_PATIENCE) as answer, to.open("wb") as file:

@@ -21,7 +21,7 @@ class Passages(NamedTuple):
 
 
 def passages_of(source: str, file: str, held_out: bool) -> Passages:
-    """Sentences of a part of the text; of the grammar's, which stand alone, a pair is two clauses of one.
+    """Sentences of a part of the text. The grammar's stand alone, so their pairs are two clauses of one.
 
     Raises ValueError for a source that is not here, a file that is no text, and fewer than 2 sentences.
     """

@@ -1,4 +1,4 @@
-"""Pairs of sentences as rows of ids: the shipped grammar's, in both directions, or a table's of one's own."""
+"""Pairs of sentences as rows of ids: the shipped grammar's, in both directions, or a table's."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _NAMES = ({"source", "text", "from", "en", "english"}, {"target", "translation",
 
 
 class Row(NamedTuple):
-    """What the encoder reads, with <eos>; what is written, without; at each pronoun, the noun it means."""
+    """What the encoder reads, with <eos>; what is written, without it; the noun that each pronoun means."""
 
     source: list[int]
     target: list[int]
@@ -55,8 +55,9 @@ def grammar_row(tokenizer: WordTokenizer, pair: Pair, direction: Direction) -> R
 
 
 def grammar_batches(tokenizer: WordTokenizer, size: int, seed: int, start: int = 0) -> Iterator[list[Row]]:
-    """Endless training batches from the one of step `start`, always the same for a seed; both directions,
-    like lengths together.
+    """Endless training batches from the one of step `start` on, always the same for a seed.
+
+    A batch holds sentences of like lengths, in both directions.
     """
     pairs = sample_pairs(seed, "training")
     rng = random.Random(seed)

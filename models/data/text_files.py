@@ -1,4 +1,4 @@
-"""A text file of any origin as text: bounded, decoded by its mark, and refused in words where it is none."""
+"""Text from a file of any origin: bounded, decoded by its mark, and refused with a sentence if it is none."""
 
 from __future__ import annotations
 
@@ -35,8 +35,8 @@ def read_text(path: Path) -> str:
         text = raw.decode(encoding)
     except UnicodeDecodeError as error:
         raise ValueError(
-            f"{path.name!r} is no text in UTF-8 or with a byte order mark (byte {error.start:,} is none of "
-            "it); save it as UTF-8"
+            f"{path.name!r} is no text in UTF-8 or with a byte order mark (byte {error.start:,} does not "
+            "fit); save it as UTF-8"
         ) from None
     if "\0" in text:
         raise ValueError(f"{path.name!r} holds zero bytes, as no text does; choose a text file, in UTF-8")

@@ -29,7 +29,7 @@ class Texts(NamedTuple):
 def texts_of(source: str, file: str) -> Texts:
     """The text of `file`, where one is named, else that of `source`; its last tenth is held out.
 
-    Of the grammar, sentences whose nouns never meet in training are held out instead. Raises ValueError for a
+    The grammar instead holds out sentences whose nouns never meet in training. Raises ValueError for a
     source that is not here and a file that is no text.
     """
     if source == GRAMMAR and not file:
@@ -46,7 +46,7 @@ def texts_of(source: str, file: str) -> Texts:
 
 @lru_cache(maxsize=2)
 def sentences(held_out: bool) -> list[str]:
-    """English sentences of the grammar; held out are a tenth as many."""
+    """English sentences of the grammar; the held-out ones are a tenth as many."""
     count = _SENTENCES // HELD_OUT_SHARE if held_out else _SENTENCES
     pairs = sample_pairs(0, "held out" if held_out else "training")
     return [" ".join(pair.english) for pair in islice(pairs, count)]

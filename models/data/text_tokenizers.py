@@ -27,11 +27,12 @@ _INSIDE = "##"  # in front of a piece that does not begin a word (Devlin et al. 
 
 
 class TextTokenizer:
-    """Text to ids and back; `vocabulary` gives the ids by its order, and no text is its first `n_specials`.
+    """Text to ids and back; `vocabulary` gives the ids by its order, and its first `n_specials` stand for no
+    text.
 
-    Characters read what they do not know as `unknown_id`, word pieces too; byte pairs know everything. Byte
+    Characters and word pieces read what they do not know as `unknown_id`; byte pairs know everything. Byte
     pairs write their bytes as GPT-2 does (Radford et al. 2019, 2.2), word pieces mark those inside a word.
-    Raises ValueError for a vocabulary that is none.
+    Raises ValueError for an impossible vocabulary.
     """
 
     def __init__(
@@ -64,7 +65,7 @@ class TextTokenizer:
         least = 256 + len(specials)
         if not least <= size <= MAX_VOCABULARY:
             raise ValueError(
-                f"a vocabulary of {size} byte pairs; give {least} (all bytes) to {MAX_VOCABULARY:,}"
+                f"{size} byte pairs make no vocabulary; give {least} (all bytes) to {MAX_VOCABULARY:,}"
             )
         library = Tokenizer(models.BPE())
         library.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
@@ -86,7 +87,7 @@ class TextTokenizer:
         """At most `size` lower-case words and parts of words; `unknown_id` is one of the specials."""
         if not len(specials) < size <= MAX_VOCABULARY:
             raise ValueError(
-                f"a vocabulary of {size} word pieces; give {len(specials) + 1} to {MAX_VOCABULARY:,}"
+                f"{size} word pieces make no vocabulary; give {len(specials) + 1} to {MAX_VOCABULARY:,}"
             )
         library = Tokenizer(models.WordPiece(unk_token=specials[unknown_id]))
         library.normalizer, library.pre_tokenizer = _word_rules()
@@ -108,7 +109,7 @@ class TextTokenizer:
         kinds = {"kind": str, "vocabulary": list, "n_specials": int, "unknown_id": int | None, "merges": list}
         for name, kind in kinds.items():
             if not isinstance(values, dict) or not isinstance(values.get(name), kind):
-                raise ValueError(f"a tokenizer without a valid {name!r}; give what to_json returned")
+                raise ValueError(f"the tokenizer has no valid {name!r}; give what to_json returned")
         if values["kind"] not in get_args(Kind):
             raise ValueError(f"kind={values['kind']!r} is unknown; choose one of {', '.join(get_args(Kind))}")
         texts = chain(values["vocabulary"], *(p if isinstance(p, list) else [p] for p in values["merges"]))
@@ -130,7 +131,7 @@ class TextTokenizer:
         return len(self.vocabulary)
 
     def id(self, token: str) -> int:
-        """The id of a token as the vocabulary writes it. Raises KeyError for no token."""
+        """The id of a token as the vocabulary writes it. Raises KeyError where there is no such token."""
         return self._ids[token]
 
     def encode(self, text: str) -> list[int]:
@@ -169,7 +170,7 @@ class TextTokenizer:
 
     @cached_property
     def n_characters(self) -> Int[Tensor, "vocabulary"]:
-        """How many characters begin in each token: together, those of a text are its characters."""
+        """How many characters begin in each token: summed over a text, all its characters."""
         counts = [0] * self.n_specials
         for token in self.vocabulary[self.n_specials :]:
             raw = _bytes_of(token) if self.kind == "bpe" else b""
@@ -193,7 +194,7 @@ class TextTokenizer:
         n, rest = len(self.vocabulary), self.vocabulary[self.n_specials :]
         if not 1 <= n <= MAX_VOCABULARY or not 0 <= self.n_specials <= n:
             raise ValueError(
-                f"a vocabulary of {n:,} tokens with {self.n_specials} special ones; "
+                f"{n:,} tokens with {self.n_specials} special ones make no vocabulary; "
                 f"give 1 to {MAX_VOCABULARY:,}, or choose bpe, which needs fewer"
             )
         if not all(0 < len(token) <= _MAX_TOKEN for token in self.vocabulary):
@@ -223,7 +224,9 @@ class TextTokenizer:
             library.normalizer, library.pre_tokenizer = _word_rules()
             return library
         except Exception as error:  # the library raises nothing narrower
-            raise ValueError(f"no tokenizer of kind {self.kind!r}: {error}; train it again") from None
+            raise ValueError(
+                f"a tokenizer of kind {self.kind!r} cannot be built: {error}; train it again"
+            ) from None
 
 
 def _word_rules() -> tuple[normalizers.Normalizer, pre_tokenizers.PreTokenizer]:

@@ -1,4 +1,4 @@
-"""The adjectives, those that stand before a French noun first."""
+"""The adjectives; those that stand before a French noun come first."""
 
 from models.data.grammar.lexemes import read_adjectives
 

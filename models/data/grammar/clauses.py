@@ -62,7 +62,7 @@ def sentence(both: Both) -> Both:
 
 @dataclass(frozen=True)
 class Action:
-    """`adverb`: (often, souvent), which English puts before the verb and French after the finite verb."""
+    """`adverb` is a pair (often, souvent): English puts it before the verb, French after the finite verb."""
 
     verb: Verb
     tense: Tense = "past"
@@ -146,7 +146,7 @@ def be(
     question: bool = False,
     companion: NounPhrase | None = None,
 ) -> Both:
-    """A "be" clause; with a `companion` ("the dog and the cat") plural, and feminine only if both are."""
+    """A "be" clause. A `companion` ("the dog and the cat") makes it plural, and feminine only if both are."""
     person, gender = subject.person, subject.gender
     english_who, french_who = subject.english(tag), subject.french(tag)
     if companion:

@@ -27,7 +27,7 @@ class Noun:
 
 @dataclass(frozen=True)
 class Adjective:
-    """`before`: stands before the French noun; `euphonic`: masculine before a vowel (bel, vieil, nouvel)."""
+    """`before`: it precedes the French noun. `euphonic`: masculine before a vowel (bel, vieil, nouvel)."""
 
     english: str
     masculine: str

@@ -55,7 +55,7 @@ class Pair:
         return self.french if direction == "en-fr" else self.english
 
     def mention(self, direction: Direction) -> Mention | None:
-        """Of the source's pronoun."""
+        """Where the source's pronoun is, if it has one."""
         return self.english_mention if direction == "en-fr" else self.french_mention
 
     def target_mention(self, direction: Direction) -> Mention | None:
@@ -96,7 +96,7 @@ def counterpart(pair: Pair) -> Pair | None:
 
 
 def _finish(draft: Reason | Simple, rng: random.Random) -> Pair:
-    """Full stops are optional, question marks nearly always there, one English source in eight is casual."""
+    """A full stop is optional, a question mark nearly always there; one English source in eight is casual."""
     question = draft.question
     ending = rng.choices(("?", ""), (90, 10))[0] if question else rng.choices((".", ""), (25, 75))[0]
     return _pair(draft, ending=ending, casual=rng.random() < 0.12)
@@ -142,7 +142,7 @@ _LONG = (
 
 
 def _casual(words: list[Word]) -> list[Word]:
-    """As people type: didn't, can't, it's, and no comma."""
+    """The words as people type them: didn't, can't, it's, and no comma."""
     result: list[Word] = []
     for word, following in zip(words, [*words[1:], Word("")], strict=True):
         last = result[-1] if result else Word("")

@@ -88,7 +88,7 @@ class Reason:
         return join(self.front, main, beneficiary, hope)
 
     def flipped(self) -> Reason | None:
-        """The same words but the deciding adjective, so that the pronoun means the other noun.
+        """The same words but for the deciding adjective, so that the pronoun means the other noun.
 
         None where the English pronoun would change too (he and it, it and they): it alone decides there.
         """
@@ -194,7 +194,7 @@ _SPATIAL = {"path", "water", "land", "building", "height", "holder"}
 
 
 def _with_fillers(rng: random.Random, recipe: Reason) -> Reason:
-    """Times and places in front or at the end, a which-clause on either noun: nothing keeps its place."""
+    """Adds times, places and which-clauses to either noun, so that nothing keeps its place."""
     if recipe.question:
         return recipe
     where = rng.random()

@@ -26,7 +26,7 @@ def moved(
 def hidden(
     parts: Float[Tensor, "picture position channel"], share: float, generator: torch.Generator
 ) -> Float[Tensor, "picture position channel"]:
-    """The parts with a share of them, rounded, made blank: others in every picture (He et al. 2021, 3)."""
+    """Makes a share of the parts (rounded) blank, others in every picture (He et al. 2021, 3)."""
     n_hidden = round(share * parts.shape[1])
     order = torch.rand(parts.shape[:2], generator=generator).argsort(dim=1)
     return parts.masked_fill((order < n_hidden)[:, :, None], BLANK)

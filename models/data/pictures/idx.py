@@ -39,8 +39,8 @@ def _read(file: BufferedIOBase, path: Path, n_axes: int) -> np.ndarray:
     if start != wanted:
         kind = "pictures" if n_axes == 3 else "labels"
         raise ValueError(
-            f"{path.name!r} starts with 0x{start.hex() or '(nothing)'}, but an IDX file of {kind} with "
-            f"0x{wanted.hex()}; choose the file of {kind}"
+            f"{path.name!r} starts with 0x{start.hex() or '(nothing)'}, but an IDX file of {kind} "
+            f"starts with 0x{wanted.hex()}; choose the file of {kind}"
         )
     header = file.read(4 * n_axes)
     if len(header) < 4 * n_axes:
@@ -49,7 +49,7 @@ def _read(file: BufferedIOBase, path: Path, n_axes: int) -> np.ndarray:
     size = math.prod(shape)
     if not 0 < size <= MAX_BYTES:
         raise ValueError(
-            f"{path.name!r} states the sizes {shape}, which makes {size:,} bytes and not 1 to {MAX_BYTES:,}; "
+            f"{path.name!r} states the sizes {shape}, which make {size:,} bytes and not 1 to {MAX_BYTES:,}; "
             "choose a smaller or a whole file"
         )
     content = file.read(size + 1)

@@ -37,12 +37,12 @@ class Parts:
 
     @property
     def height(self) -> int:
-        """Of a part, in pixels."""
+        """The height of a part, in pixels."""
         return 1 if self.cut == "rows" else int(self.cut.partition("x")[0])
 
     @property
     def width(self) -> int:
-        """Of a part, in pixels."""
+        """The width of a part, in pixels."""
         return self.n_columns if self.cut == "rows" else self.height
 
     @property

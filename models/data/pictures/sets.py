@@ -41,7 +41,7 @@ class PictureSet:
 
     @cached_property
     def mean(self) -> Float[Tensor, "row column"]:
-        """The mean training picture: what to guess who knows nothing of a picture."""
+        """The mean training picture: the best guess about an unknown picture."""
         return self.training.mean(dim=0)
 
     @cached_property
@@ -114,7 +114,7 @@ def _read_pair(images: Path, labels: Path) -> tuple[Tensor, Tensor]:
     pictures, shown = read_idx(images, 3), read_idx(labels, 1)
     if len(pictures) != len(shown):
         raise ValueError(
-            f"{images.name!r} has {len(pictures):,} pictures, but {labels.name!r} {len(shown):,} labels; "
+            f"{images.name!r} has {len(pictures):,} pictures, but {labels.name!r} has {len(shown):,} labels; "
             "choose two files that belong together"
         )
     if len(shown) < _HELD_OUT_SHARE:

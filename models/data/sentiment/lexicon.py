@@ -86,7 +86,7 @@ NEGATED_ACTIONS = (
 VERY = ("", "", "very", "really", "truly", "absolutely", "so", "quite")
 VERY_MUCH = ("", "", "really", "truly", "absolutely", "quite")  # those that a verb can have
 
-# What the last word is on: {chief} decides, {other} says the opposite, {same} agrees.
+# Two clauses: {chief} decides, {other} says the opposite, {same} agrees.
 ALONE = ("{chief}",)
 AGREEING = ("{chief} and {same}", "{same} and {chief}")
 CONTRASTING = (

@@ -20,7 +20,7 @@ Key = tuple[Thing, Opinion]
 
 @dataclass(frozen=True)
 class Clause:
-    """One judgement; `positive` is what it says in the end, its negation counted."""
+    """One judgement; `positive` is what it says in the end, its negation included."""
 
     text: str
     key: Key
@@ -42,12 +42,12 @@ class Review:
 
     @property
     def contrast(self) -> bool:
-        """The other clause says the opposite."""
+        """Whether the other clause says the opposite."""
         return self.rival is not None and self.rival.positive != self.chief.positive
 
     @property
     def negated(self) -> bool:
-        """Only who reads a negation can tell the verdict: every clause that gives it has one."""
+        """Whether a negation tells the verdict: every clause that gives it has one."""
         alone = self.rival is None or self.contrast
         return self.chief.negated and (alone or (self.rival is not None and self.rival.negated))
 
@@ -118,7 +118,7 @@ def _clause(rng: random.Random, positive: bool, held_out: bool) -> Clause:
 
 
 def _dressed(rng: random.Random, text: str) -> str:
-    """With a full stop, mostly, and sometimes with a sentence before or after that judges nothing."""
+    """Adds a full stop, mostly, and sometimes a sentence before or after that judges nothing."""
     beside, place = "", rng.random()
     if place < 0.3:
         beside = rng.choice(lexicon.NEUTRAL).format(

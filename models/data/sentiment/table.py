@@ -31,7 +31,7 @@ class Table:
 def read_table(path: Path) -> Table:
     """A CSV of two columns, or of more with two called text and label (or review and sentiment, ...).
 
-    Columns are apart by tabs, commas or semicolons. A text that comes twice counts once, with its first
+    Tabs, commas or semicolons separate columns. A text that comes twice counts once, with its first
     label; a tenth of the texts is held out, the same ones in any order. Raises ValueError, with value, rule
     and remedy, for a file that is no such table, and as `read_text` does.
     """
@@ -79,7 +79,7 @@ def _rows(text: str, name: str) -> list[tuple[int, list[str]]]:
     for line, row in rows:
         if len(row) != len(rows[0][1]):
             raise ValueError(
-                f"line {line} of {name!r} has {len(row)} columns, and its first line {len(rows[0][1])}; "
+                f"line {line} of {name!r} has {len(row)} columns, but its first line has {len(rows[0][1])}; "
                 "put quotes around texts that hold the mark between columns"
             )
     return rows

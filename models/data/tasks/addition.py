@@ -41,7 +41,7 @@ class Addition(Algorithmic):
         return f"{total:0{self.digits + 1}}"[::-1]
 
     def tidy(self, question: str) -> str:
-        """Zeros in front, where a number is short of them."""
+        """Puts zeros in front where a number is too short."""
         numbers = re.fullmatch("([0-9]+)\\+([0-9]+)", question)
         if not numbers or max(map(len, numbers.groups())) > self.digits:
             example = self._held_out(1)[0]

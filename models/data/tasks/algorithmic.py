@@ -87,7 +87,7 @@ class Algorithmic(Task):
         question = self.tidy(question)
         if len(answer) > len(self.answer(question)):
             raise ValueError(
-                f"an answer of {len(answer)} characters to {question!r}; "
+                f"the answer to {question!r} has {len(answer)} characters; "
                 f"give at most {len(self.answer(question))}"
             )
         ids = self._ids(question + EQUALS + answer)
@@ -108,7 +108,7 @@ class Algorithmic(Task):
         self._ids(question)
         limit = self.longest[0]
         if not 0 < len(question) <= limit:
-            raise ValueError(f"a question of {len(question)} characters; give 1 to {limit}")
+            raise ValueError(f"the question has {len(question)} characters; give 1 to {limit}")
         return question
 
     def outputs(self) -> tuple[str, ...]:

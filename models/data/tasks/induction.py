@@ -27,8 +27,8 @@ _SAMPLES = 4
 class Induction(Task):
     """Letters in random order, four or more and all different, then the same again (Olsson et al. 2022).
 
-    Asked is the second half from its second letter on: nothing before can be known. As the halves differ in
-    length, no fixed distance helps: a head has to look for its own letter, and read what came after it.
+    The second half is asked from its second letter on: nothing before it can be known. As the halves differ
+    in length, no fixed distance helps: a head has to look for its own letter, and read what came after it.
     """
 
     name = "induction"
@@ -88,7 +88,7 @@ class Induction(Task):
         if strange:
             raise ValueError(f"{strange[0]!r} is no letter of this task; use {''.join(known)}")
         if not 0 < len(typed) <= 2 * self.length:
-            raise ValueError(f"{len(typed)} letters; give 1 to {2 * self.length}")
+            raise ValueError(f"the text has {len(typed)} letters; give 1 to {2 * self.length}")
         ids = [known.index(letter) + 1 for letter in typed]
         return Reading((torch.tensor([ids]),), {"decoder": list(typed)}, text=typed)
 

@@ -25,5 +25,7 @@ def classes_of(learnt: dict[str, Any]) -> tuple[str, ...]:
     if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
         raise ValueError(f"classes={names!r:.40} are no names; give what learnt returned")
     if not 1 <= len(names) <= _MOST_CLASSES:
-        raise ValueError(f"{len(names):,} classes, not 1 to {_MOST_CLASSES}; give what learnt returned")
+        raise ValueError(
+            f"there are {len(names):,} classes, not 1 to {_MOST_CLASSES}; give what learnt returned"
+        )
     return tuple(names)

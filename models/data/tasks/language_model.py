@@ -35,9 +35,9 @@ class TextModel(Task):
     source: str = option(GRAMMAR, "a text by name", choices=TEXT_SOURCES)
     file: str = option("", "a text file instead", file=TEXT_ENDINGS)
     tokens: str = option("characters", "what a token is", choices=("characters", "bpe"))
-    vocabulary: int = option(1000, "byte pairs, where tokens are those", low=256, high=MAX_VOCABULARY)
+    vocabulary: int = option(1000, "how many byte pairs, where tokens are bpe", low=256, high=MAX_VOCABULARY)
     length: int = option(64, "tokens that are read at once", low=8, high=1024)
-    temperature: float = option(0.8, "of what it writes: low is sure, high is wild", low=0.05, high=5.0)
+    temperature: float = option(0.8, "how it writes: low is sure, high is wild", low=0.05, high=5.0)
 
     def dictates(self) -> dict[str, Any]:
         return {"vocab_size": len(self.tokenizer), "max_len": self.length, "pad_id": None}
@@ -64,7 +64,7 @@ class TextModel(Task):
         }
 
     def probe(self) -> Reading:
-        """Where the held-out text begins."""
+        """The beginning of the held-out text."""
         return self.read(self._opening)
 
     def read(self, text: str) -> Reading:

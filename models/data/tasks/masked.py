@@ -34,8 +34,8 @@ _LEARN_FROM = 50_000  # sentences that word pieces are counted in
 
 @dataclass(frozen=True, kw_only=True)
 class Masked(Task):
-    """[CLS] sentence [SEP], 15% of it to be told from the rest: of these, 80% are [MASK], 10% another word
-    at random, 10% themselves (Devlin et al. 2019, 3.1).
+    """In [CLS] sentence [SEP], 15% of the words are to be told from the rest: 80% of them are [MASK], 10%
+    another word at random, 10% themselves (Devlin et al. 2019, 3.1).
 
     With `next_sentence`, [CLS] sentence [SEP] sentence [SEP]: at [CLS], the model says whether the second
     follows the first, as it does in half of all examples, by one of two words of its vocabulary, [NEXT] or
@@ -227,7 +227,7 @@ class Masked(Task):
 
 
 def hide(ids: list[int], rng: random.Random, n_tokens: int) -> tuple[list[int], list[int]]:
-    """What is read, and what is asked at each position (IGNORED at most): 15% of the words, at least one."""
+    """What is read, and what is asked at each position (mostly IGNORED): 15% of the words, at least one."""
     words = [at for at, id_ in enumerate(ids) if id_ >= len(SPECIALS) or id_ == UNK]
     read, asked = list(ids), [IGNORED] * len(ids)
     for at in rng.sample(words, min(len(words), max(1, round(MASKED_SHARE * len(words))))):

@@ -17,7 +17,7 @@ _ENDINGS = (".gz", "-ubyte", ".idx")
 class Mnist(Pictures):
     """Pictures of 28 by 28 pixels, or of another size where files are named.
 
-    Of named files a fifth is held out, of the downloaded ones the 10,000 that MNIST holds out itself.
+    A fifth of named files is held out; of the downloaded ones, those 10,000 that MNIST itself holds out.
     """
 
     parts: str = option("rows", "what becomes a position: rows, or patches", choices=("rows", "4x4", "7x7"))

@@ -60,7 +60,7 @@ class Pictures(Task):
         """The held-out picture with the number `text`, from 1."""
         n = len(self.pictures.held_out)
         if not text.strip().isdecimal() or not 1 <= int(text) <= n:
-            raise ValueError(f"{text.strip()[:40]!r} is the number of no picture; type one from 1 to {n:,}")
+            raise ValueError(f"no picture has the number {text.strip()[:40]!r}; type one from 1 to {n:,}")
         return self._reading(int(text))
 
     def places(self) -> Tensor:
@@ -103,7 +103,7 @@ class Autoencoder(Pictures):
     def score(self, model: Transformer, batch: Batch) -> dict[str, float]:
         """Squared errors as shares of the pictures' variance about the mean picture: less is better, 0 best.
 
-        That of PCA with `d_model` numbers for a whole picture stands beside, as what is to be beaten.
+        The error of PCA with `d_model` numbers for a whole picture stands beside it, to be beaten.
         """
         originals, made = (self.cut.join(p.cpu().float()) for p in (batch.targets, model(*batch.inputs)))
         variance = mse_loss(self.pictures.mean.expand_as(originals), originals)

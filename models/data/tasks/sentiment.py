@@ -96,7 +96,7 @@ class Sentiment(Task):
     def score(self, model: Transformer, batch: Batch) -> dict[str, float]:
         """The share of right verdicts: of all, and of those that only a negation or a contrast tells.
 
-        Where a batch has none of these, all count for them.
+        Where a batch has none of these, all its reviews count.
         """
         right = (model(*batch.inputs).argmax(dim=-1) == batch.targets)[:, 0].double()
         scores = {"accuracy": right.mean().item()}
@@ -152,7 +152,7 @@ class Sentiment(Task):
 
     @cached_property
     def _shown(self) -> str:
-        """The text that is watched: of a table, one that is held out, as far as it can be."""
+        """The text that is watched: our own, or the beginning of a table's first held-out one."""
         return _PROBE if self.table is None else self.table.held_out[0][0][:_WATCHED_CHARACTERS]
 
     def _rows(

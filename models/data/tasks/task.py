@@ -86,7 +86,7 @@ class Task(ABC):
         return " ".join(names[at] for at in ids)
 
     def rebuilt(self, logits: Tensor) -> Tensor | None:
-        """Logits [picture, position, channel] as pictures [picture, row, column] in 0..1, if such."""
+        """Logits [picture, position, channel] as pictures [picture, row, column] in 0..1; else None."""
         return None
 
     def places(self) -> Tensor | None:
@@ -125,9 +125,9 @@ class Task(ABC):
 
     @torch.no_grad()
     def score(self, model: Transformer, batch: Batch) -> dict[str, float]:
-        """Held-out scores, the one that counts first; here the share of examples that are right throughout.
+        """Held-out scores, the most important first; here the share of examples that are right throughout.
 
-        Right answers read under the right words before them: the share that greedy writing gets right, too.
+        The model reads the right words before each answer; greedy writing gets the same share right.
         """
         best = model(*batch.inputs).argmax(dim=-1)
         right = (best == batch.targets) | (batch.targets == IGNORED)

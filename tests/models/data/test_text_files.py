@@ -32,7 +32,7 @@ def test_text_is_the_same_in_every_encoding(tmp_path: Path, encoding: str, end: 
         (b" \r\n\t", "'some.txt' is empty"),
         (
             b"abc\xff\xfedef",
-            "'some.txt' is no text in UTF-8 or with a byte order mark (byte 3 is none of it)",
+            "'some.txt' is no text in UTF-8 or with a byte order mark (byte 3 does not fit)",
         ),
         (b"PK\x03\x04\x00\x00", "'some.txt' holds zero bytes, as no text does; choose a text file, in UTF-8"),
         (b"\xff\xfea", "is no text in UTF-8 or with a byte order mark"),

@@ -109,10 +109,10 @@ def test_a_long_text_is_tokenized_piece_by_piece(monkeypatch: pytest.MonkeyPatch
     ("changes", "sentence"),
     [
         ({"kind": "magic"}, "kind='magic' is unknown; choose one of characters, bpe, wordpiece"),
-        ({"vocabulary": []}, "a vocabulary of 0 tokens with 1 special ones"),
+        ({"vocabulary": []}, "0 tokens with 1 special ones make no vocabulary"),
         (
             {"vocabulary": ["<unk>", *map(chr, range(200, 200 + MAX_VOCABULARY))]},
-            "a vocabulary of 50,001 tokens",
+            "50,001 tokens with 1 special ones make no",
         ),
         ({"vocabulary": ["<unk>", "a", "a"]}, "the vocabulary has 'a' more than once; keep one of them"),
         ({"vocabulary": ["<unk>", "ab"]}, "a vocabulary of characters has longer tokens"),
@@ -123,12 +123,12 @@ def test_a_long_text_is_tokenized_piece_by_piece(monkeypatch: pytest.MonkeyPatch
             {"kind": "bpe", "vocabulary": ["<unk>", "é☃"]},
             "a vocabulary of byte pairs has other signs than bytes",
         ),
-        ({"kind": "bpe", "merges": [["a", "z"]]}, "no tokenizer of kind 'bpe':"),
-        ({"merges": 3}, "a tokenizer without a valid 'merges'; give what to_json returned"),
+        ({"kind": "bpe", "merges": [["a", "z"]]}, "a tokenizer of kind 'bpe' cannot be built:"),
+        ({"merges": 3}, "the tokenizer has no valid 'merges'; give what to_json returned"),
         ({"merges": [["a"]]}, "a tokenizer's vocabulary and pairs are texts"),
         ({"merges": [["a", 3]]}, "a tokenizer's vocabulary and pairs are texts"),
-        ({"n_specials": "x"}, "a tokenizer without a valid 'n_specials'"),
-        ({"vocabulary": None}, "a tokenizer without a valid 'vocabulary'"),
+        ({"n_specials": "x"}, "the tokenizer has no valid 'n_specials'"),
+        ({"vocabulary": None}, "the tokenizer has no valid 'vocabulary'"),
     ],
 )
 def test_what_is_no_tokenizer_is_refused(changes: dict, sentence: str):
@@ -139,10 +139,10 @@ def test_what_is_no_tokenizer_is_refused(changes: dict, sentence: str):
 
 @pytest.mark.parametrize("size", [10, MAX_VOCABULARY + 1])
 def test_a_vocabulary_has_a_size_that_it_can_have(size: int):
-    with pytest.raises(ValueError, match=f"a vocabulary of {size} byte pairs; give 256"):
+    with pytest.raises(ValueError, match=f"{size} byte pairs make no vocabulary; give 256"):
         TextTokenizer.bpe([TEXT], size)
     if size > 10:
-        with pytest.raises(ValueError, match=f"a vocabulary of {size} word pieces; give 6 to 50,000"):
+        with pytest.raises(ValueError, match=f"{size} word pieces make no vocabulary; give 6 to 50,000"):
             TextTokenizer.wordpiece(SENTENCES, size, specials=SPECIALS, unknown_id=1)
 
 

@@ -31,16 +31,16 @@ def test_bytes_become_arrays(tmp_path: Path, packed):
 @pytest.mark.parametrize(
     ("content", "n_axes", "sentence"),
     [
-        (b"", 3, "'some-idx' starts with 0x(nothing), but an IDX file of pictures with 0x0000"),
-        (LABELS, 3, "starts with 0x00000801, but an IDX file of pictures with 0x00000803; choose the"),
+        (b"", 3, "'some-idx' starts with 0x(nothing), but an IDX file of pictures starts with 0x0000"),
+        (LABELS, 3, "starts with 0x00000801, but an IDX file of pictures starts with 0x00000803; choose the"),
         (
             PICTURES,
             1,
-            "starts with 0x00000803, but an IDX file of labels with 0x00000801; choose the file of",
+            "starts with 0x00000803, but an IDX file of labels starts with 0x00000801; choose the file of",
         ),
         (b"\x89PNG....", 3, "starts with 0x89504e47, but"),
         (PICTURES[:9], 3, "'some-idx' ends before its sizes do; copy or download it again"),
-        (PICTURES[:4] + bytes(12), 3, "states the sizes (0, 0, 0), which makes 0 bytes"),
+        (PICTURES[:4] + bytes(12), 3, "states the sizes (0, 0, 0), which make 0 bytes"),
         (PICTURES[:4] + b"\xff" * 12, 3, f"and not 1 to {MAX_BYTES:,}; choose a smaller or a whole file"),
         (PICTURES[:-1], 3, "states 12 bytes and holds 11; copy or download it again"),
         (PICTURES + b"!", 3, "states 12 bytes and holds more; copy or download it again"),

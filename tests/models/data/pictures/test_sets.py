@@ -75,7 +75,9 @@ def test_a_pair_that_changed_is_read_again(tmp_path: Path):
 
 
 def test_pairs_that_do_not_belong_together_are_refused(tmp_path: Path):
-    with pytest.raises(ValueError, match="'images' has 10 pictures, but 'labels' 9 labels; choose two files"):
+    with pytest.raises(
+        ValueError, match="'images' has 10 pictures, but 'labels' has 9 labels; choose two files"
+    ):
         idx(write_pair(tmp_path, 10, 9))
     with pytest.raises(ValueError, match="'images' has 4 pictures, too few to hold any out; give 5 or more"):
         idx(write_pair(tmp_path, 4, 4))

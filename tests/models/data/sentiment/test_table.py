@@ -64,7 +64,7 @@ def test_a_text_twice_counts_once_and_breaks_are_blanks(tmp_path: Path):
         ("only one column\n" * 30, "has the columns 'only one column'; call two of them"),
         (
             "text,label\n" + "fine,well,good\n",
-            "line 2 of 'some.csv' has 3 columns, and its first line 2; put",
+            "line 2 of 'some.csv' has 3 columns, but its first line has 2; put",
         ),
         ("text,label\nfine,\n", "line 2 of 'some.csv' has no label; give it one, or remove the line"),
         ("text,label\n" + "fine,good\n" * 30, "has 1 different labels, not 2 to 20; one column must hold"),

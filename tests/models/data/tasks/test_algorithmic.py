@@ -121,15 +121,15 @@ def test_numbers_are_filled_with_zeros():
 @pytest.mark.parametrize(
     ("name", "typed", "sentence"),
     [
-        ("copy", "", "a question of 0 characters; give 1 to 8"),
-        ("copy", "abcdefghi", "a question of 9 characters; give 1 to 8"),
+        ("copy", "", "the question has 0 characters; give 1 to 8"),
+        ("copy", "abcdefghi", "the question has 9 characters; give 1 to 8"),
         ("copy", "äb", "'ä' is no character of 'copy'; use abcdefghijklmnop"),
-        ("copy", "ab=abc", "an answer of 3 characters to 'ab'; give at most 2"),
+        ("copy", "ab=abc", "the answer to 'ab' has 3 characters; give at most 2"),
         ("addition", "12", "'12' is no sum of two numbers of at most 3 digits; try"),
         ("addition", "1234+1", "'1234+1' is no sum of two numbers of at most 3 digits; try"),
         ("addition", "١+٢", "'١+٢' is no sum"),
         ("induction", "a-b", "'-' is no letter of this task; use abc"),
-        ("induction", "", "0 letters; give 1 to"),
+        ("induction", "", "the text has 0 letters; give 1 to"),
     ],
 )
 def test_what_is_no_question_is_refused(name: str, typed: str, sentence: str):

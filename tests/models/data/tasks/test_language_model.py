@@ -112,7 +112,7 @@ def test_reading_needs_the_text_no_more(tmp_path, tokens):
     assert again.probe().tokens == task.probe().tokens
     with pytest.raises(ValueError, match="opening=None is no text to watch"):
         make_task("language-model").restore({})
-    with pytest.raises(ValueError, match="a tokenizer without a valid 'kind'"):
+    with pytest.raises(ValueError, match="the tokenizer has no valid 'kind'"):
         make_task("language-model").restore({"opening": "a"})
 
 

@@ -155,7 +155,7 @@ def test_reading_needs_the_data_no_more(tmp_path):
     assert "[MASK]" in again.probe().tokens["encoder"]
     with pytest.raises(ValueError, match="is not as learnt returned it"):
         again.restore(learnt | {"shown": 3})
-    with pytest.raises(ValueError, match="a tokenizer without a valid 'kind'"):
+    with pytest.raises(ValueError, match="the tokenizer has no valid 'kind'"):
         again.restore({"shown": "x"})
 
 

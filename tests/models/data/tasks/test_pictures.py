@@ -160,7 +160,7 @@ def test_a_number_reads_the_held_out_picture_of_that_number(name: str):
 
 @pytest.mark.parametrize("text", ["", "0", "360", "seven", "-1", "1.5", "9" * 60])
 def test_what_is_no_number_of_a_picture_is_refused_in_words(text: str):
-    sentence = f"{text[:40]!r} is the number of no picture; type one from 1 to 359"
+    sentence = f"no picture has the number {text[:40]!r}; type one from 1 to 359"
     with pytest.raises(ValueError, match=f"^{re.escape(sentence)}$"):
         DigitsAutoencoder().read(text)
 

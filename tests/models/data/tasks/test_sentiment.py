@@ -162,9 +162,9 @@ def test_what_was_learnt_reads_without_the_table(imdb: str, tmp_path: Path):
     ("change", "sentence"),
     [
         ({"classes": ["good", 1]}, "classes=['good', 1] are no names; give what learnt returned"),
-        ({"classes": []}, "0 classes, not 1 to 256; give what learnt returned"),
+        ({"classes": []}, "there are 0 classes, not 1 to 256; give what learnt returned"),
         ({"shown": None}, "shown=None or the tokenizer is not as learnt returned it"),
-        ({"tokenizer": {}}, "a tokenizer without a valid"),
+        ({"tokenizer": {}}, "the tokenizer has no valid"),
     ],
 )
 def test_foreign_values_are_not_restored(change: dict[str, Any], sentence: str):
