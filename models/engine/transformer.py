@@ -26,12 +26,12 @@ class Transformer(nn.Module):
     the stream as loud as positions, while the same matrix, tied, starts with logits of variance about 1.
     Linear maps start Xavier-uniform with zero biases. `seed` fixes all weights; None draws a fresh one.
     Neither reads nor changes PyTorch's global random state. Raises ValueError for a config whose mask does
-    not exist.
+    not exist or suits no text that the model reads.
     """
 
     def __init__(self, config: ModelConfig, *, seed: int | None = None) -> None:
         super().__init__()
-        masks.named(config.mask, config.mask_argument, 1)
+        masks.check_fits(config.mask, config.mask_argument, config.max_len)
         self.config = config
         has_memory = config.kind == "encoder-decoder"
         generator = torch.Generator()

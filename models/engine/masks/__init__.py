@@ -1,7 +1,7 @@
 """Who may attend to whom: boolean masks, True = may attend, broadcastable to [batch, head, query, key]."""
 
 from models.engine.masks.core import Mask, causal, check, combine, padding
-from models.engine.masks.named import NAMED, kind_of, named
+from models.engine.masks.named import NAMED, check_fits, kind_of, named
 from models.engine.masks.patterns import (
     edges,
     fixed,
@@ -19,6 +19,7 @@ __all__ = [
     "Mask",
     "causal",
     "check",
+    "check_fits",
     "combine",
     "edges",
     "fixed",

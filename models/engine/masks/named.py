@@ -17,12 +17,14 @@ MAX_PAINTED = 32
 class Named(NamedTuple):
     """A mask of n tokens that has a name.
 
-    `argument` says what its argument holds ("" where there is none), `usual` what an empty one stands for.
+    `argument` says what its argument holds ("" where there is none), `usual` what an empty one stands for,
+    `least` how many tokens it takes for an argument to fit.
     """
 
     make: Callable[[int, str], Mask]
     argument: str
     usual: Callable[[int], str]
+    least: Callable[[str], int] = lambda argument: 1
 
 
 def named(name: str, argument: str, n: int) -> Bool[Tensor, "1 1 n n"]:
@@ -36,6 +38,17 @@ def named(name: str, argument: str, n: int) -> Bool[Tensor, "1 1 n n"]:
         raise ValueError(f"mask {name!r} takes no argument, but got {argument[:40]!r}; leave it out")
     allowed = NAMED[kind].make(n, argument or NAMED[kind].usual(n))
     return (allowed if kind == name else allowed & causal(n, n)).expand(1, 1, n, n)
+
+
+def check_fits(name: str, argument: str, max_len: int) -> None:
+    """Raises ValueError, as `named` does, where no text of at most `max_len` tokens can have this mask."""
+    least = NAMED[kind_of(name)].least(argument) if argument else 1
+    if least > max_len:
+        raise ValueError(
+            f"argument {argument[:40]!r} of mask {name!r} needs {least} tokens, but max_len={max_len}; "
+            f"try max_len={least}, or an argument for fewer tokens"
+        )
+    named(name, argument, least)
 
 
 def kind_of(name: str) -> str:
@@ -55,22 +68,25 @@ def _numbers(name: str, argument: str, count: int | None = None) -> list[int]:
     return [int(part) for part in parts]
 
 
-def _edges(n: int, argument: str) -> Mask:
+def _edges(argument: str) -> list[tuple[int, int]]:
     pairs = [re.fullmatch("([0-9]{1,6})-([0-9]{1,6})", part) for part in argument.split()]
     if not all(pairs):
         raise ValueError(_refusal("edges", argument, "0-1 1-2"))
-    return patterns.edges(n, [(int(pair[1]), int(pair[2])) for pair in pairs if pair])
+    return [(int(pair[1]), int(pair[2])) for pair in pairs if pair]
 
 
 def _painted(n: int, argument: str) -> Mask:
     if n > MAX_PAINTED:
         raise ValueError(f"{n} tokens are too many to paint a mask for; give at most {MAX_PAINTED}")
-    rows = argument.count(";") + 1
-    if rows != n:
+    if (rows := _n_rows(argument)) != n:
         raise ValueError(
             f"the painted mask has {rows} rows, but there are {n} tokens; paint {n}, or give as many tokens"
         )
     return patterns.painted(argument)
+
+
+def _n_rows(argument: str) -> int:
+    return argument.count(";") + 1
 
 
 def _document_of(n: int, lengths: list[int]) -> Int[Tensor, "n"]:
@@ -124,13 +140,15 @@ NAMED: dict[str, Named] = {
         lambda n: "4.4",
     ),
     "edges": Named(
-        _edges,
+        lambda n, a: patterns.edges(n, _edges(a)),
         "pairs of nodes with spaces between",
         lambda n: " ".join(f"{node}-{node + 1}" for node in range(n - 1)),
+        lambda a: 1 + max((max(pair) for pair in _edges(a)), default=0),
     ),
     "painted": Named(
         _painted,
         "a row of 0 and 1 for each query, with ; between",
         lambda n: _rows_of(causal(min(n, MAX_PAINTED), min(n, MAX_PAINTED))),
+        _n_rows,
     ),
 }

@@ -54,6 +54,17 @@ def test_a_config_s_mask_is_the_caller_s(make: Make, mask: str, argument: str):
     torch.testing.assert_close(in_parts, own(IDS), rtol=0, atol=1e-12)
 
 
+@pytest.mark.parametrize(
+    ("mask", "argument", "length"),
+    [("edges", "0-1 1-2", 6), ("causal+edges", "0-5", 6), ("painted", "10;11", 2), ("painted", "", 6)],
+)
+def test_a_config_s_mask_may_need_more_than_one_token(make: Make, mask: str, argument: str, length: int):
+    own = make("encoder-only", mask=mask, mask_argument=argument, max_len=6)
+    handed = masks.named(mask, argument, length)
+    plain = make("encoder-only", max_len=6)(IDS[:1, :length], mask=handed)
+    torch.testing.assert_close(own(IDS[:1, :length]), plain, rtol=0, atol=0)
+
+
 def test_outputs_of_their_own_equal_plain_loops(make: Make):
     model = make("encoder-only", n_outputs=4, tied_embeddings=False)
     expected = torch.tensor(plain_logits(model, IDS[0].tolist(), None), dtype=torch.float64)
@@ -103,6 +114,16 @@ def test_recomputing_keeps_less_for_the_gradient(make: Make):
         ({"pooling": "last"}, "pooling='last' is unknown; choose one of none, mean, first"),
         ({"mask": "keyhole"}, "mask='keyhole' is unknown"),
         ({"mask": "window", "mask_argument": "x"}, "argument 'x' of mask 'window' is not a width in tokens"),
+        (
+            {"mask": "edges", "mask_argument": "0-1 3-12", "max_len": 12},
+            "argument '0-1 3-12' of mask 'edges' needs 13 tokens, but max_len=12; try max_len=13",
+        ),
+        (
+            {"mask": "painted", "mask_argument": "100;110;111", "max_len": 2},
+            "argument '100;110;111' of mask 'painted' needs 3 tokens, but max_len=2; try max_len=3",
+        ),
+        ({"mask": "edges", "mask_argument": "0,1"}, "argument '0,1' of mask 'edges' is not pairs of nodes"),
+        ({"mask": "painted", "mask_argument": "10;1"}, "row 2 of the painted mask is '1', not 2 cells"),
         ({"mask": 3}, "mask=3 is no text"),
     ],
 )
