@@ -43,7 +43,7 @@ HELP = {
     "compile": "torch.compile: a slow start, then faster",
     "gradient_checkpointing": "Compute activations twice instead of keeping them: less memory, more time",
     "threads": "Of the CPU; 0 is PyTorch's own choice",
-    "seed": "The same seed gives the same numbers on a CPU",
+    "seed": "The same seed gives the same numbers again on the same CPU",
     "validate_every": "Steps between validations; 0 is about 20 times a run",
     "held_out": "Examples that validation reads",
     "n_snapshots": "How often the heads are kept, for scrubbing",

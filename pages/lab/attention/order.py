@@ -72,8 +72,8 @@ def _notice(new: Sequence[int], plain: float, placed: float) -> str:
     if list(new) == sorted(new):
         return "The order is the same, and so is every output. Change the order."
     return (
-        f"Without positions the outputs only change places: they differ by **{_tiny(plain)}**, which is "
-        f"rounding. With positions they differ by up to **{placed:.2f}**."
+        f"Without positions the outputs only change places: they differ by **{_tiny(plain)}**, no more "
+        f"than rounding. With positions they differ by up to **{placed:.2f}**."
     )
 
 

@@ -10,7 +10,7 @@ from pages.lab.heads import layer_choice
 from pages.lab.heads.inputs import Inputs
 from pages.lab.heads.layer_choice import reading_of
 from pages.lab.lesson import Lesson, Part, Question, Shape, Try
-from pages.shared.wording import numbered
+from pages.shared.wording import numbered, short
 from viz_core.boards import Board, Fact, Facts, Matrix, Panel, Scrub
 
 if TYPE_CHECKING:
@@ -115,7 +115,7 @@ def _facts(read: Reading, written: Tensor) -> Facts:
     return Facts(
         facts=(
             Fact(label="length of the sum / sum of the lengths", values=agreement),
-            Fact(label="sum + bias against the engine's out: largest difference", values=f"{gap:.1g}"),
+            Fact(label="sum + bias against the engine's out: largest difference", values=short(gap)),
         )
     )
 
@@ -158,7 +158,8 @@ def questions() -> tuple[Question, ...]:
             "Number the heads backwards; each keeps its columns and rows. What becomes of the output?",
             ("its channels turn round", "nothing", "another vector"),
             1 if gap < 1e-4 else 2,
-            f"The largest difference is {gap:.1g}, rounding: a sum has no order, so heads have none.",
+            f"The largest difference is {short(gap)}, no more than rounding: a sum has no order, so "
+            "heads have none.",
         ),
         Question(
             "At “it”, add up the lengths of the heads' vectors. How long is the vector of their sum?",

@@ -11,7 +11,7 @@ from pages.lab.controls import When
 from pages.lab.heads.inputs import Inputs
 from pages.lab.heads.layer_choice import reading_of
 from pages.lab.lesson import Lesson, Part, Question, Shape, Try
-from pages.shared.wording import numbered
+from pages.shared.wording import numbered, short
 from viz_core.boards import Board, Fact, Facts, Matrix, Scrub
 from viz_core.measures import entropy
 
@@ -151,7 +151,8 @@ def questions() -> tuple[Question, ...]:
             "One head has 64 columns. Cut it into 8 heads and add up their eight q · k: what is the sum?",
             same,
             0 if gap < 1e-3 else 2,
-            f"The largest difference is {gap:.1g}, rounding: the same 64 products, added in groups of 8.",
+            f"The largest difference is {short(gap)}, no more than rounding: the same 64 products, "
+            "added in groups of 8.",
         ),
         Question(
             f"Not one of the {n_weights:,} parameters changes. Does the output, with 8 heads instead of 1?",
@@ -163,7 +164,8 @@ def questions() -> tuple[Question, ...]:
             "If all 8 heads had the one head's pattern, how far would the output be from the one head's?",
             ("0", "about half its length", "its whole length"),
             0 if alike < 1e-5 else 1,
-            f"{alike:.1g}: values and W_O are only cut and put together again. Patterns make the difference.",
+            f"{short(alike)}: values and W_O are only cut and put together again. Patterns make the "
+            "difference.",
         ),
     )
 

@@ -13,6 +13,7 @@ from pages.lab.lesson import Lesson, Part, Question, Shape, Try
 from pages.lab.masks import choice
 from pages.lab.masks.inputs import Inputs
 from pages.shared.state import State
+from pages.shared.wording import short
 from viz_core.boards import Board, Fact, Facts, Matrix, Sign
 
 if TYPE_CHECKING:
@@ -82,7 +83,8 @@ def _notice(n_padding: int, padded: Padded) -> str:
         return "Nothing is padded: the mask adds **0** everywhere. Add some <pad> to see what it is for."
     return (
         f"Seen, {n_padding} <pad> would take **{padded.wasted.mean().item():.0%}** of the weights. Hidden, "
-        f"they take nothing: the words' weights differ from those without padding by **{padded.change:.2g}**."
+        f"they take nothing: the words' weights differ from those without padding by "
+        f"**{short(padded.change)}**."
     )
 
 
@@ -106,7 +108,7 @@ def questions() -> tuple[Question, ...]:
             "Six `<pad>` instead of one, all hidden. The weights over the words …",
             ("shrink", "stay the same", "grow"),
             1 if six.change < 1e-12 else 0,
-            f"exp(−∞) = 0, however often it is added: the difference is **{six.change:.2g}**.",
+            f"exp(−∞) = 0, however often it is added: the difference is **{short(six.change)}**.",
         ),
         Question(
             f"Not hidden, one `<pad>` takes {before:.0%} of the weights. Six take …",

@@ -9,6 +9,7 @@ import numpy as np
 from pages.lab.lesson import Lesson, Part, Question, Shape, Try
 from pages.lab.masks import choice
 from pages.lab.masks.inputs import TALK, WORDS, Inputs
+from pages.shared.wording import short
 from viz_core.boards import Board, Curves, Line, Matrix, Scrub, Sign
 
 if TYPE_CHECKING:
@@ -134,7 +135,7 @@ def questions() -> tuple[Question, ...]:
             "Dividing each cut row by its sum repairs it …",
             ("always", "never", "until a hidden score is so large that nothing is left to divide"),
             2 if apart < 1e-6 and breaks else 0,
-            f"With small scores the largest difference is {apart:.2g}. With a hidden score of 120 the "
+            f"With small scores the largest difference is {short(apart)}. With a hidden score of 120 the "
             "visible weights are 0 in float32, and 0 / 0 is NaN.",
         ),
     )

@@ -8,6 +8,7 @@ import numpy as np
 
 from pages.lab.lesson import Lesson, Part, Question, Shape, Try
 from pages.lab.objective.inputs import MODEL, OTHER, WORDS, Inputs
+from pages.shared.wording import short
 from viz_core.boards import Bars, Board, Colour, Curves, Fact, Facts, Line, Matrix, Panel, Scrub
 
 if TYPE_CHECKING:
@@ -165,7 +166,7 @@ def questions() -> tuple[Question, ...]:
             "With ε = 0.1, where does descent come to rest?",
             ("At p = one-hot, with endless logits", "Nowhere", "At p = the smoothed target"),
             2 if best < 1e-9 else 0,
-            f"There p − y = 0 (largest entry {best:.0e}), with finite logits: the right word's is "
+            f"There p − y = 0 (largest entry {short(best)}), with finite logits: the right word's is "
             f"{(smooth[2] / smooth[0]).log():.2f} above the others. One-hot targets pull without end.",
         ),
     )

@@ -10,6 +10,7 @@ from pages.lab.controls import Note
 from pages.lab.lesson import Lesson, Part, Question, Shape, Try
 from pages.lab.positions.inputs import TABLES, Inputs
 from pages.lab.positions.suite import trained
+from pages.shared.wording import short
 from viz_core.boards import Board, Curves, Fact, Facts, Line, Matrix, Scrub
 
 if TYPE_CHECKING:
@@ -160,7 +161,8 @@ def questions() -> tuple[Question, ...]:
             "Do all pairs that are equally far apart have the same dot product, as with the waves?",
             ("yes", "no"),
             0 if spreads["learned"] < 1e-3 else 1,
-            f"Learned, they differ by up to {spreads['learned']:.1f}; waves by {spreads['sinusoidal']:.0e}.",
+            f"Learned, they differ by up to {spreads['learned']:.1f}; waves by "
+            f"{short(spreads['sinusoidal'])}.",
         ),
         Question(
             f"The model was trained on {n} words. What is its vector for position {n + 1}?",

@@ -10,6 +10,7 @@ from pages.lab.controls import Set, When
 from pages.lab.lesson import Lesson, Part, Question, Shape, Try
 from pages.lab.positions.inputs import MASKS, ORDERS, SENTENCE, Inputs
 from pages.lab.positions.suite import NAMES, all_trained, all_untrained, read, trained
+from pages.shared.wording import short
 from viz_core.boards import Bars, Board, Fact, Facts, Matrix
 
 if TYPE_CHECKING:
@@ -95,7 +96,7 @@ def _notice(moved: dict[str, float], losses: Tensor, inputs: Inputs) -> str:
     unmoved = [NAMES[scheme] for scheme, by in moved.items() if by < 1e-4]
     worse = (losses[:, 1] - losses[:, 0]).tolist()
     untouched = (
-        f"**{' and '.join(unmoved)}** did not notice (moved by {moved['none']:.0e})"
+        f"**{' and '.join(unmoved)}** did not notice (moved by {short(moved['none'])})"
         if unmoved
         else "**every model noticed**: the causal mask alone tells which words came before"
     )
@@ -120,8 +121,8 @@ def questions() -> tuple[Question, ...]:
             "No mask, the sentence read backwards. Which models do not notice?",
             groups,
             {"none": 0, "ALiBi none": 1, "T5 none": 2}.get(" ".join(sorted(blind)), 3),
-            f"ALiBi (moved {backwards['alibi']:.0e}) counts distance, which is the same in both directions; "
-            f"T5 (moved {backwards['t5']:.2f}) has other buckets for later words.",
+            f"ALiBi (moved {short(backwards['alibi'])}) counts distance, which is the same in both "
+            f"directions; T5 (moved {backwards['t5']:.2f}) has other buckets for later words.",
         ),
         Question(
             "A model without positions gets a causal mask. Does it notice a shuffle?",

@@ -8,6 +8,7 @@ import numpy as np
 
 from pages.lab.lesson import Lesson, Part, Question, Shape, Try
 from pages.lab.positions.inputs import Inputs
+from pages.shared.wording import short
 from viz_core.boards import Board, Curves, Fact, Facts, Line, Plane, Scrub
 
 if TYPE_CHECKING:
@@ -138,7 +139,7 @@ def _notices(turned: Turned, distance: int) -> list[str]:
     moved = (turned.score - turned.score[0]).abs()
     return [
         f"Query at {n + distance}, key at {n}: the score is **{turned.score[n]:.4f}**. Since the key left "
-        f"position 0 it has changed by **{change:.0e}**: only the distance, {distance}, counts."
+        f"position 0 it has changed by **{short(change)}**: only the distance, {distance}, counts."
         for n, change in enumerate(moved.tolist())
     ]
 
@@ -160,7 +161,7 @@ def questions() -> tuple[Question, ...]:
             "Query at 3 and key at 0 move on to 40 and 37. What happens to the score?",
             moves,
             2 if change < 1e-9 else 0 if scores[40, 37] > scores[3, 0] else 1,
-            f"It changes by {change:.0e}: both turned by the same angles.",
+            f"It changes by {short(change)}: both turned by the same angles.",
         ),
         Question(
             "Which pair of channels turns most from one word to the next?",
@@ -172,7 +173,7 @@ def questions() -> tuple[Question, ...]:
             "Add sinusoidal waves to q and k instead. Does the score still depend on the distance only?",
             same,
             0 if added < 1e-9 else 1,
-            f"Equal distances now differ by up to {added:.1f}; with rotary by {rotary:.0e}: "
+            f"Equal distances now differ by up to {added:.1f}; with rotary by {short(rotary)}: "
             "q also meets the key's wave, and k the query's.",
         ),
     )

@@ -10,6 +10,7 @@ from pages.lab.controls import Note, When
 from pages.lab.lesson import Lesson, Part, Question, Shape, Try
 from pages.lab.positions.inputs import SENTENCE, Inputs
 from pages.lab.positions.suite import NAMES, all_trained, all_untrained, read, trained
+from pages.shared.wording import short
 from viz_core.boards import Board, Matrix, Panel, Scrub
 
 if TYPE_CHECKING:
@@ -115,14 +116,14 @@ def questions() -> tuple[Question, ...]:
             "Six times the word “it”, layer 0. Which model gives all of them the same weight?",
             tuple(NAMES[scheme] for scheme in choices),
             choices.index(even[0]),
-            f"The last “it” weighs them alike to within {uneven[even[0]]:.0e}; ALiBi's weights differ by "
+            f"The last “it” weighs them alike to within {short(uneven[even[0]])}; ALiBi's weights differ by "
             f"up to {uneven['alibi']:.2f}.",
         ),
         Question(
             "In layer 0, which models cannot tell the first “the” from the second?",
             ("none only", "none and ALiBi", "all of them"),
             0 if blind == ["none"] else 1 if blind == ["none", "alibi"] else 2,
-            f"Without positions the two weights differ by {told_apart['none']:.0e}; with ALiBi by up to "
+            f"Without positions the two weights differ by {short(told_apart['none'])}; with ALiBi by up to "
             f"{told_apart['alibi']:.2f}.",
         ),
     )

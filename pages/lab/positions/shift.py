@@ -9,6 +9,7 @@ import numpy as np
 from pages.lab.controls import Note
 from pages.lab.lesson import Lesson, Part, Question, Shape, Try
 from pages.lab.positions.inputs import SHIFTS, Inputs
+from pages.shared.wording import short
 from viz_core.boards import Board, Fact, Facts, Matrix, Panel, Plane, Scrub, Sign
 
 if TYPE_CHECKING:
@@ -120,9 +121,9 @@ def _error(errors: np.ndarray) -> Facts:
 def _notices(errors: np.ndarray) -> list[str]:
     return [
         f"The same matrix moves **all {N_POSITIONS} positions** by {k}: the largest difference from the "
-        f"table is **{error:.0e}**, the rounding of 64-bit numbers."
-        if error
-        else f"Shifted by {k}, every position stays where it is: the largest difference is **0**."
+        f"table is **{short(error)}**, no more than the rounding of 64-bit numbers."
+        if k
+        else f"Shifted by {k}, every position stays where it is: the difference is **{short(error)}**."
         for k, error in enumerate(errors)
     ]
 
@@ -144,13 +145,14 @@ def questions() -> tuple[Question, ...]:
             "How many matrices does a model need for “k places on”?",
             needed,
             1 if max(errors) < 1e-10 else 2,
-            f"One for shift 1 and one for shift 30 serve 1,000 positions; largest error {max(errors):.0e}.",
+            f"One for shift 1 and one for shift 30 serve 1,000 positions; largest error "
+            f"{short(max(errors))}.",
         ),
         Question(
             "Apply the matrix of shift 4, then that of shift 3. What is PE(p) now?",
             combined,
             0 if gap < 1e-10 else 2,
-            f"Angles add up: M_3 M_4 differs from M_7 by at most {gap:.0e}.",
+            f"Angles add up: M_3 M_4 differs from M_7 by at most {short(gap)}.",
         ),
         Question(
             "What does a shift do to the length of a vector?",

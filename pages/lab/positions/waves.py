@@ -9,6 +9,7 @@ import numpy as np
 from pages.lab.controls import Note
 from pages.lab.lesson import Lesson, Part, Question, Shape, Try
 from pages.lab.positions.inputs import MOST_POSITIONS, Inputs
+from pages.shared.wording import short
 from viz_core.boards import Board, Curves, Fact, Facts, Line, Matrix, Panel, Scrub
 
 if TYPE_CHECKING:
@@ -116,10 +117,10 @@ def _facts(products: ByDistance, lengths: np.ndarray) -> Panel:
 
 
 def _notices(products: ByDistance, lengths: np.ndarray) -> list[str]:
-    spread = (products.high - products.low).amax(dim=-1)
+    spread = (products.high - products.low).amax(dim=-1).tolist()
     return [
         f"With base {base:,.0f} the slowest wave comes round after **{lengths[at, -1]:,.0f} positions**. The "
-        f"dot product depends on the distance only: the same everywhere, to within **{spread[at]:.0e}**."
+        f"dot product depends on the distance only: the same everywhere, to within **{short(spread[at])}**."
         for at, base in enumerate(BASES)
     ]
 
