@@ -16,7 +16,7 @@ def test_slopes_are_those_of_bloom(n_heads: int):
 
 def test_eight_heads_halve_from_head_to_head():
     """Press et al. 2022, section 3: 1/2, 1/4, ..., 1/256."""
-    assert alibi_slopes(8).tolist() == [1 / 2**i for i in range(1, 9)]
+    assert alibi_slopes(8).tolist() == pytest.approx([1 / 2**i for i in range(1, 9)], rel=1e-15)
 
 
 @pytest.mark.parametrize("n_heads", [3, 8])

@@ -5,6 +5,7 @@ import torch
 from torch import nn
 
 from models.lessons.block import norms
+from tests.rounding import rounding
 
 SHIFTS = torch.tensor([0.0, 1.0, 4.0])
 
@@ -53,7 +54,7 @@ def test_companions_matter_to_batch_norm_alone(seed: int):
     assert torch.equal(moved[:, 0], x[0].expand(3, -1, -1))
     close(moved[2, 1:], x[1:] + 4)
     by_layer, by_batch = (norms.largest_change(norms.normalise(moved, axis)) for axis in ("layer", "batch"))
-    assert by_layer.abs().max() == 0
+    assert by_layer.max() < rounding(norms.normalise(moved, "layer").abs().max().item(), torch.float32)
     assert 0 == by_batch[0] < by_batch[1] < by_batch[2]
     running = norms.with_running(moved, norms.trained_on(norms.batches(60, seed)))
     assert norms.largest_change(running).max() == 0

@@ -77,8 +77,15 @@ def test_the_run_is_the_same_each_time_and_reads_as_the_sentences():
     assert run.loss.tolist() == pytest.approx((-right.log()).mean(dim=-1).tolist(), abs=1e-5)
 
 
-def test_a_rate_of_0_3_is_too_large_and_smoothing_has_a_floor():
-    assert all(train(Setup(learning_rate=0.3, seed=seed)).loss[-1] > 0.3 for seed in (0, 1))
+@pytest.mark.parametrize("seed", [0, 1])
+def test_a_rate_of_0_3_is_too_large(seed: int):
+    """Its first steps go too far. Where it ends depends on the last bits, and so on the processor."""
+    usual, wild = (train(Setup(learning_rate=rate, seed=seed)).loss for rate in (0.01, 0.3))
+    assert wild[1:].max() > usual[1:].max() + 1
+    assert wild[-1] > 3 * usual[-1]
+
+
+def test_smoothing_has_a_floor():
     run = train(Setup(smoothing=0.1))
     wanted = targets(toy.TARGETS, 6, 0.1)
     floor = terms(wanted, wanted).cross.sum(dim=-1).mean()

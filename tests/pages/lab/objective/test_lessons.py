@@ -126,11 +126,12 @@ def test_smoothed_training_stays_above_the_entropy_of_its_targets():
 
 def test_the_experiments_of_the_first_part_go_as_they_say():
     ten, smooth, wild = (targets.lesson(replace(Inputs(), **each.set)) for each in targets.TRIES)
+    usual = facts(targets.lesson(Inputs()))["H(y, p): the loss"]
     assert ten.board.scrub.values[-1] == 10
     assert facts(ten)["H(y, p): the loss"][-1] > 0.1
     assert facts(smooth)["H(y, p): the loss"][-1] > 0.42
-    assert facts(wild)["H(y, p): the loss"][-1] > 0.3
-    assert "I am a student <eos>" not in wild.board.notice[-1]
+    assert facts(wild)["H(y, p): the loss"][1:].max() > usual[1:].max() + 1
+    assert facts(wild)["H(y, p): the loss"][-1] > 3 * usual[-1]
 
 
 def test_the_table_adds_up_both_ways(lessons):

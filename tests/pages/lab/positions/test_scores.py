@@ -43,7 +43,7 @@ def test_alibi_is_the_papers_slopes():
             expected = [
                 -(2.0 ** -(head + 1)) * (query - key) if key <= query else -math.inf for key in range(10)
             ]
-            assert shown[head, query].tolist() == expected
+            assert shown[head, query].tolist() == pytest.approx(expected, rel=1e-15)
     np.testing.assert_allclose(panel(board, "pattern, if all scores are equal").values.sum(axis=-1), 1)
     assert "**0.5**" in board.notice[0]
     assert "**1.4 words**" in board.notice[0]
