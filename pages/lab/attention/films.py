@@ -56,7 +56,7 @@ def lesson(inputs: Inputs) -> Lesson:
     n_features = len(examples.FEATURES)
     return Lesson(
         see="Each viewer is a row of tastes, each film a row of features. Multiply feature by feature and "
-        "add up: the **dot product** says how well they fit. Outlined: each viewer's best film.",
+        "add up: the **dot product** says how well they fit. Each viewer's best film is outlined.",
         board=Board(rows=[given, computed], notice=notice),
         formula=r"\text{fit} = \q{q} \cdot \k{k} = \sum_c \q{q}_c\, \k{k}_c \qquad "
         r"Z = \operatorname{softmax}(\q{Q} \k{K}^\top)\, \k{K}",

@@ -38,7 +38,7 @@ def lesson(inputs: Inputs) -> Lesson:
     n_words, d_model = plain.original.shape
     return Lesson(
         see="An encoder of 2 layers reads a sentence, then the same words in another order: one row of "
-        "outputs for each word. Above without positions, below with sinusoidal positions added.",
+        "outputs for each word. The upper rows have no positions; the lower ones add sinusoidal positions.",
         board=board,
         formula=r"f(P X) = P f(X) \quad\text{for every reordering } P",
         sizes=rf"n = {n_words} \text{{ words}},\; d_\text{{model}} = {d_model}",
@@ -78,7 +78,7 @@ def _notice(new: Sequence[int], plain: float, placed: float) -> str:
 
 
 def _tiny(value: float) -> str:
-    """As the cells write it: 2.4e−7."""
+    """The number as cells write it: 2.4e−7."""
     return f"{value:.1e}".replace("e-0", "e−") if value else "0"
 
 
@@ -114,7 +114,7 @@ def questions() -> tuple[Question, ...]:
             "different embeddings now.",
         ),
         Question(
-            "Without positions: how do the outputs of the two “the” differ?",
+            "Without positions, how do the outputs of the two “the” differ?",
             ("not at all", "each is about its own noun"),
             0 if twins < 1e-5 else 1,
             f"They differ by {_tiny(twins)}: same embedding, same words around them, so the same output.",

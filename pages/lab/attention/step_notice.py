@@ -36,12 +36,12 @@ def _free(tensors: Tensors, before: Tensors, words: Sequence[str], asking: Seque
 
 
 def _additive(tensors: Tensors, before: Tensors, words: Sequence[str], asking: Sequence[str]) -> str:
-    return f"“{asking[0]}” asks, the network judges: most weight goes to {_best(tensors['pattern'], words)}."
+    return f"“{asking[0]}” asks, and the network gives most weight to {_best(tensors['pattern'], words)}."
 
 
 def _dot_product(tensors: Tensors, before: Tensors, words: Sequence[str], asking: Sequence[str]) -> str:
     now, then = _best(tensors["pattern"], words), _best(before["pattern"], words)
-    return f"“{asking[0]}” looks most at {now}, without anything learned; the network had {then}."
+    return f"“{asking[0]}” looks most at {now}, without anything learned; the network looked most at {then}."
 
 
 def _scaled(tensors: Tensors, before: Tensors, words: Sequence[str], asking: Sequence[str]) -> str:

@@ -101,7 +101,7 @@ def questions() -> tuple[Question, ...]:
     before, after = (facts.longer_token(X, animal, factor)[it, animal].item() for factor in (1, 2))
     return (
         Question(
-            "Multi-head attention, 4 channels. How many numbers are there to learn with 4 heads, "
+            "Multi-head attention has 4 channels. How many numbers are there to learn with 4 heads, "
             "if 1 head has " + f"{one}?",
             tuple(map(str, offered)),
             offered.index(four),
@@ -114,7 +114,7 @@ def questions() -> tuple[Question, ...]:
             f"Equal keys get equal scores: every weight is {same[0, 0, 0]:.2f}, whatever the matrices.",
         ),
         Question(
-            "No parameters: “animal” becomes twice as long. What does “it” do?",
+            "Without parameters, “animal” becomes twice as long. What does “it” do?",
             ("look at it more", "look at it less", "no change"),
             0 if after > before else 1,
             f"A longer vector has larger dot products: the weight goes from {before:.2f} to {after:.2f}.",

@@ -19,10 +19,10 @@ if TYPE_CHECKING:
     from models.lessons.block.depth import Signals, Switches
 
 SEE = (
-    "Stacks of 1 to 48 layers with **random weights**, as they are before the first step of training: one "
-    "pass forward, one backward. **Drag the slider to a depth.** Left, what the stream carries after each "
-    "layer; right, the gradients that come back, of which Xiong et al. (2020) prove how they depend on the "
-    "norm."
+    "Stacks of 1 to 48 layers have **random weights**, as before the first step of training, and run once "
+    "forward, once backward. **Drag the slider to a depth.** On the left is what the stream carries after "
+    "each layer, on the right are the gradients that come back. Xiong et al. (2020) prove how these depend "
+    "on the norm."
 )
 TRIES = (
     Try("no norm, no residual", {"residual": False, "norm": "none", "depth": 48}),
@@ -78,7 +78,7 @@ def _switches(inputs: Inputs) -> Switches:
 
 
 def _model(chosen: Switches) -> Transformer:
-    """Building 48 layers takes as long as measuring them: they are kept, and get weights of each seed."""
+    """The deepest stack, kept because building it takes as long as measuring it; seeds redraw its weights."""
     from models.lessons.block.depth import deep_model
 
     def make() -> tuple[Transformer, int]:
@@ -180,7 +180,7 @@ def questions() -> tuple[Question, ...]:
     nearest = min(choices.values(), key=lambda size: abs(np.log10(size / reached)))
     return (
         Question(
-            "48 layers, no residual, no norm: how much of the gradient at the top arrives at the bottom?",
+            "With 48 layers, no residual, no norm, how much of the top's gradient arrives at the bottom?",
             tuple(choices),
             list(choices.values()).index(nearest),
             f"{short(reached)} of it. Each layer multiplies it by a number below 1, 48 times over.",
@@ -193,7 +193,7 @@ def questions() -> tuple[Question, ...]:
             f"near 1/√48 = {48**-0.5:.2f}. Xiong et al. train pre-norm without warm-up.",
         ),
         Question(
-            "With residual, 48 layers: in which stack can one still tell the tokens apart at the end?",
+            "With residual and 48 layers, in which stack can one still tell the tokens apart at the end?",
             ("post-norm", "both", "pre-norm"),
             2 if apart > 0.1 > alike else 1,
             f"They differ by {short(apart)} of their size with pre-norm, by {short(alike)} with post-norm: "

@@ -21,9 +21,9 @@ if TYPE_CHECKING:
 
 D_MODEL, N_HEADS = 32, 4
 SEE = (
-    "One layer, and the sentence's vectors on their way through it. **Press a box, or drag the slider:** "
-    "below stands the tensor at that point, a row a token, with each row's mean, deviation and length; "
-    "beside it, the feed-forward's hidden layer. $\\lVert x\\rVert$ in a box is the vectors' mean length."
+    "The sentence's vectors go through one layer. **Press a box, or drag the slider:** below stands the "
+    "tensor at that point, a row for each token, with each row's mean, deviation and length; beside it "
+    "stands the feed-forward's hidden layer. $\\lVert x\\rVert$ in a box is the vectors' mean length."
 )
 ENTERING = {
     "random": "embedding plus position", "layer0": "embedding plus position", "layer1": "what layer 0 leaves",
@@ -178,21 +178,21 @@ def questions() -> tuple[Question, ...]:
     shares = ("none", "about a tenth", "about half")
     return (
         Question(
-            "Random weights and relu: how much of the feed-forward's hidden layer is exactly 0?",
+            "With random weights and relu, how much of the feed-forward's hidden layer is exactly 0?",
             shares,
             0 if zeros == 0 else 1 if zeros < 0.2 else 2,
             f"{zeros:.0%}: sums of random products are as often below 0 as above, and relu cuts off what is "
-            "below. gelu bends instead, and leaves next to nothing at exactly 0.",
+            "below. gelu bends instead and leaves next to nothing at exactly 0.",
         ),
         Question(
-            "Pre-norm and random weights. Through the layer the vectors on the stream become …",
+            "With pre-norm and random weights, a layer makes the vectors on the stream …",
             ("longer", "shorter", "exactly as long as before"),
             0 if end > start * 1.05 else 1 if end < start * 0.95 else 2,
             f"The mean length goes from {start:.1f} to {end:.1f}: with pre-norm the norms stand on the "
             "branches, and the stream itself only ever has something added.",
         ),
         Question(
-            "Post-norm with d_model = 32 and a norm not yet trained: how long is a vector that leaves?",
+            "With post-norm, d_model = 32 and an untrained norm, how long is a vector that leaves?",
             ("1", "√32 = 5.7", "as long as it came"),
             [1, 32**0.5].index(min((1, 32**0.5), key=lambda size: abs(size - after[:, 2].mean().item()))),
             f"{after[:, 2].mean():.2f}: mean 0 and deviation 1 over 32 channels make √(32 · 1²), for every "

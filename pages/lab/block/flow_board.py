@@ -45,7 +45,7 @@ def diagram(walked: Walk, config: ModelConfig) -> Diagram:
 
 
 def _rows(walked: Walk, config: ModelConfig) -> list[int]:
-    """Branches stand above the stream; without residual there is but one line."""
+    """Branches stand above the stream; without residual there is only one line."""
     if not config.residual:
         return [BRANCH] * len(walked.points)
     branch = {"attention", "feed-forward", *(("norm",) if config.norm == "pre" else ())}
@@ -74,7 +74,7 @@ def _entering(x: Vectors, entering: str) -> str:
     from models.lessons.block.flow import mean_length
 
     return (
-        f"What enters is {entering}: a vector of {x.shape[1]} channels a token, on average "
+        f"What enters is {entering}: a vector of {x.shape[1]} channels for each token, on average "
         f"**{mean_length(x):.1f}** long. Every box to the right keeps this shape, so layers can be stacked."
     )
 
@@ -88,9 +88,9 @@ def _notice(walked: Walk, at: int, config: ModelConfig) -> str:
     if kind == "norm":
         _, deviation, _ = token_statistics(x).mean(dim=0).tolist()
         lengths = x.norm(dim=-1)
-        how = "for every one" if lengths.max() - lengths.min() < 0.1 else "on average: its gains are trained"
+        how = "each" if lengths.max() - lengths.min() < 0.1 else "on average, since its gains are trained"
         return (
-            f"The norm looks at one row at a time, whose length was {before:.1f} on average: now a "
+            f"The norm looks at one row at a time. Rows were {before:.1f} long on average; now they have a "
             f"deviation of **{deviation:.2f}** and a length of **{length:.1f}** {how}."
         )
     if kind == "add":
@@ -99,14 +99,14 @@ def _notice(walked: Walk, at: int, config: ModelConfig) -> str:
         )
         kept = mean_length(walked.points[left].x)
         return (
-            f"The sum keeps what was there ({kept:.1f} long) and adds {before:.1f}: now **{length:.1f}**. A "
-            "gradient passes an add unchanged, whatever the branch does to it."
+            f"The sum keeps what was there ({kept:.1f} long) and adds {before:.1f}: it is **{length:.1f}** "
+            "long. A gradient passes an add unchanged, whatever the branch does to it."
         )
     alone = "" if config.residual else " Without residual, this **replaces** what came in."
     if kind == "attention":
         return (
-            f"Attention writes vectors **{length:.1f}** long, the only place where tokens exchange "
-            f"anything; it read vectors {before:.1f} long.{alone}"
+            f"Attention is the only place where tokens exchange anything: it writes vectors "
+            f"**{length:.1f}** long and read vectors {before:.1f} long.{alone}"
         )
     zeros = share_of_zeros(walked.hidden) if walked.hidden is not None else 0.0
     return (

@@ -106,7 +106,7 @@ def _answers(read: Read) -> Matrix:
 
 
 def _bars(read: Read) -> list[list[Bars]]:
-    """Of the final answer, and of the whole distribution: [frame = position, level]."""
+    """Bars of the final answer and of the whole distribution, [frame = position, level]."""
     from models.lessons.block import lens
 
     final, labels = lens.answers(read.logits)[-1], ["embed", *_levels(read)[1:]]
@@ -129,7 +129,7 @@ def _bars(read: Read) -> list[list[Bars]]:
 
 
 def _room(values: Tensor) -> float:
-    """The height of the bars' axis: above the tallest there is room for its number."""
+    """The height of the bars' axis, with room for a number above the tallest bar."""
     return 1.15 * values.max().item()
 
 
@@ -184,7 +184,7 @@ def questions() -> tuple[Question, ...]:
             + ".",
         ),
         Question(
-            "The hidden word “the animal did not cross the [MASK]”: which word leads at the end?",
+            "In “the animal did not cross the [MASK]”, which word leads at the end?",
             tuple(sorted({*guesses, "animal"})),
             sorted({*guesses, "animal"}).index(guesses[-1]),
             " Then ".join(f"“{guess}” after layer {n}." for n, guess in enumerate(guesses, start=1))

@@ -17,9 +17,9 @@ if TYPE_CHECKING:
 N_FRAMES, CHANNEL = 21, 2
 SHIFTS = np.linspace(0, MOST_SHIFT, N_FRAMES).round(2)
 SEE = (
-    "A batch of sentences (s), a row for each token (t). To normalise the first number of channel 2, **the "
-    "outlined cells are averaged**: by layer norm that token's channels, by batch norm that channel of all "
-    "tokens in the batch. **Drag the slider:** all sentences but the first are moved away."
+    "A batch holds sentences (s), with a row for each token (t). To normalise the first number of channel 2, "
+    "**the outlined cells are averaged**: layer norm takes that token's channels, batch norm takes that "
+    "channel of all tokens in the batch. **Drag the slider** to move all sentences but the first away."
 )
 TRIES = (
     Try("move the companions", {"sentences": 3, "tokens": 3, "statistics": "batch", "shift": 4.0}),
@@ -118,20 +118,20 @@ def _change(changes: dict[str, np.ndarray]) -> Curves:
 
 
 def _notice(inputs: Inputs, changes: dict[str, np.ndarray], mean: float, at: int) -> str:
-    """One frame's: how far sentence 1 has moved, and the mean of what batch norm makes of the whole batch."""
+    """What a frame shows: how far sentence 1 moved, and the mean of the batch after batch norm."""
     shift = float(SHIFTS[at])
     layer, batch = changes["layer norm"][at], changes["batch norm"][at]
     numbers = inputs.sentences * inputs.tokens
     if numbers == 1 and inputs.statistics == "batch":
         return (
             "One token is its channel's own mean: batch norm leaves **0** in every channel, whatever was "
-            "there. A decoder that writes one word at a time would need running statistics; layer norm none."
+            "there. A decoder that writes word by word would need running statistics; layer norm needs none."
         )
     if inputs.sentences == 1:
         here = f"averages the **{numbers}** numbers of each channel here"
         remembered = f"takes averages over **{N_BATCHES}** batches of training"
         return (
-            "Sentence 1 is alone: nobody to move. Batch norm "
+            "Sentence 1 is alone, so nothing else can move. Batch norm "
             f"{here if inputs.statistics == 'batch' else remembered}."
         )
     if shift == 0:

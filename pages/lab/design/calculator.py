@@ -12,8 +12,8 @@ from pages.lab.lesson import Lesson, Part, Question, Shape, Try
 from viz_core.boards import Board, Scrub
 
 SEE = (
-    "A model of these sizes, counted by formula: its **parameters**, beside the published count; the "
-    "**operations** of a forward pass, × and + counted as two; and **memory** in float32, activations to "
+    "Formulas count what a model of these sizes has: its **parameters**, beside the published count; the "
+    "**operations** of a forward pass, where × and + are two; and its **memory** in float32, activations to "
     "within a quarter. Pick a published model, or change any size. **Drag the slider to longer sequences.**"
 )
 TRIES = (
@@ -101,7 +101,7 @@ def questions() -> tuple[Question, ...]:
             tuple(times.values()),
             list(times).index(grown),
             f"N grows × {grown}, all parameters × {wider.total / now.total:.1f}: both sides of a layer's "
-            "matrices double, of the embedding only one.",
+            "matrices double, but only one side of the embedding.",
         ),
         Question(
             "GPT-2 small at its full 1,024 tokens: how much of a forward pass is every query with every key?",

@@ -58,7 +58,7 @@ def table(found: Asked, counted: Parameters) -> Table:
 
 
 def _per_token(found: Asked, lengths: list[int], operations: list[int]) -> np.ndarray:
-    """Operations of whole sequences as those of a position, of all stacks together."""
+    """Operations for one position of all stacks, from those for whole sequences."""
     return np.array(operations, float) / np.array(lengths) / len(found.config.stacks)
 
 
@@ -108,7 +108,7 @@ def inference(inputs: Inputs, found: Asked, lengths: list[int]) -> Bars:
 
 
 def _above(values: np.ndarray) -> float:
-    """So far up that a number fits over the highest bar."""
+    """The end of the axis, where a number fits over the highest bar."""
     return 1.15 * float(values.max())
 
 

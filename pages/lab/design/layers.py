@@ -12,9 +12,9 @@ from viz_core.boards import Board, Scrub
 
 MEASURED = ("self-attention", "recurrent", "convolution")
 SEE = (
-    "One layer over *n* tokens of *d* channels: the operations that table 1 of *Attention is all you need* "
-    "counts, and milliseconds **measured on this server**, one text, one thread, when these sizes are first "
-    "asked for. The dashed upright is where *n = d*. **Drag the slider to longer texts.**"
+    "One layer reads *n* tokens of *d* channels. It takes the operations that table 1 of *Attention is all "
+    "you need* counts, and milliseconds **measured on this server** (one text, one thread) when these sizes "
+    "are first asked for. On the dashed line *n = d*. **Drag the slider to longer texts.**"
 )
 TRIES = (
     Try("a sentence: n < d", {"d_layer": 256, "length": 32}),
@@ -77,13 +77,13 @@ def questions() -> tuple[Question, ...]:
     share = 8 * 32 * 256**2 / c.attention_flops(32, 256)
     return (
         Question(
-            "Twice as many tokens, d as before: the operations of self-attention, and of recurrence?",
+            "Tokens double and d stays. What becomes of the operations of self-attention, and of recurrence?",
             times,
             {(2, 2): 0, (4, 2): 1, (2, 4): 2}[grown],
             "n² d has n twice, n d² once.",
         ),
         Question(
-            "d = 256: at which length does table 1 count as much for self-attention as for recurrence?",
+            "With d = 256, at which length does table 1 count as much for self-attention as for recurrence?",
             lengths,
             lengths.index(str(same)),
             f"There both are {c.recurrent(same, 256) / 1e6:.1f} million. n² d = n d² where n = d.",

@@ -32,7 +32,7 @@ def times(measured: dict[str, list[float]], d: int) -> Curves:
 
 
 def _curves(title: str, unit: str, lines: dict[str, np.ndarray], d: int) -> Curves:
-    """Logarithmic curves over n, and an upright at n = d: two more points there, which it alone joins."""
+    """Logarithmic curves over n, and an upright line at n = d, which alone joins two more points there."""
     at = LENGTHS.index(d)
     x = np.insert(np.array(LENGTHS, float), at, [d, d])
     low = float(np.nanmin(list(lines.values())))
@@ -97,10 +97,10 @@ def notices(table: dict[str, np.ndarray], measured: dict[str, list[float]], d: i
         ratio = table["self-attention"][at] / table["recurrent"][at]
         attention, recurrent = measured["self-attention"][at], measured["recurrent"][at]
         clock = (
-            f"Measured: {attention:.2f} against {recurrent:.2f} ms; recurrence, whose {n:,} steps wait for "
-            f"each other, takes {recurrent / attention:.1f} × as long."
+            f"Measured, attention takes {attention:.2f} ms; recurrence, whose {n:,} steps wait for each "
+            f"other, takes {recurrent:.2f} ms, {recurrent / attention:.1f} × as long."
             if np.isfinite(attention + recurrent)
-            else f"So long a text is not measured here: a pass of one of them would take over {MOST_MS:g} ms."
+            else f"A text so long is not measured here: one of the layers would take over {MOST_MS:g} ms."
         )
         said.append(
             f"With n = {n:,} and d = {d}, table 1 gives self-attention n / d = **{ratio:.3g} ×** the "

@@ -17,10 +17,10 @@ if TYPE_CHECKING:
     from models.lessons.design.memory import Setting
 
 SEE = (
-    "Training attention alone, layer upon layer: what must stay in memory from the forward pass to the "
-    "backward pass, and the peak of both. Each head of each layer has a matrix of t × t weights for every "
-    "sequence. The table holds a small stack whose memory is **measured here**. **Drag the slider to longer "
-    "texts.**"
+    "Attention alone is trained, layer upon layer. The charts show what must stay in memory from the "
+    "forward to the backward pass, and the peak of both. Each head of each layer has a matrix of t × t "
+    "weights for every sequence. The table holds a small stack whose memory is **measured here**. **Drag the "
+    "slider to longer texts.**"
 )
 PLAIN = {
     "t": 1_000, "sequences": 16, "heads": 8, "layers": 6, "half": False, "pieces": 1, "checkpointing": False,
@@ -77,7 +77,7 @@ def lesson(inputs: Inputs) -> Lesson:
 
 
 def _settings(inputs: Inputs) -> tuple[list[Setting], list[Setting]]:
-    """At each length the plain setting, and with the switches."""
+    """At each length the plain setting, and the one with the switches."""
     from models.lessons.design.memory import Setting
 
     plain = [Setting(inputs.sequences, t, inputs.heads, inputs.layers) for t in LONG]
@@ -115,14 +115,14 @@ def questions() -> tuple[Question, ...]:
             f"{memory.matrix_bytes(16, 2_000) / 1e6:.0f} MB. Queries double, and so do keys.",
         ),
         Question(
-            "Scores, pattern, and the gradients of both: how many does PyTorch keep until the backward pass?",
+            "Of scores, pattern and their gradients, how many does PyTorch keep until the backward pass?",
             ("one", "two", "all four"),
             {1: 0, 2: 1, 4: 2}[kept],
             f"Measured: {kept}. Softmax and the product with v both need the pattern; scores are thrown "
             "away, and gradients come and go layer by layer.",
         ),
         Question(
-            "16 texts of 4,000 tokens, 6 layers of 8 heads: what alone saves most at the peak?",
+            "16 texts of 4,000 tokens pass 6 layers of 8 heads. Which saving alone lowers the peak most?",
             names,
             min(range(3), key=lambda at: peaks[names[at]]),
             f"Plain {plain:.0f} GB; " + ", ".join(f"{name} {size:.1f}" for name, size in peaks.items())

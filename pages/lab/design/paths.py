@@ -15,9 +15,9 @@ if TYPE_CHECKING:
 
 FAR = 1_000
 SEE = (
-    "Five ways to let words know of each other, read from left to right: words below, outputs on top. What "
-    "has heard of **word 1** is lit, and every arrow takes one step. A stack has as many layers as its last "
-    "output needs to see word 1. **Press play, or step by step.**"
+    "There are five ways to let words know of each other, from left to right; words are below, outputs on "
+    "top. What has heard of **word 1** is lit, and every arrow takes one step. A stack has as many layers as "
+    "its last output needs to see word 1. **Press play, or go step by step.**"
 )
 TRIES = (
     Try("twelve words", {"words": 12, "kernel": 3, "window": 3, "step": 1}),
@@ -143,19 +143,19 @@ def questions() -> tuple[Question, ...]:
     layers = ("7", "32", "500")
     return (
         Question(
-            "Eight words, recurrent: after how many steps has the last output heard of word 1?",
+            "After how many steps has a recurrent network's last of eight outputs heard of word 1?",
             ("1", "3", "8"),
             ("1", "3", "8").index(str(crawl)),
             f"Found by search: one into the first state, then {crawl - 1} from state to state.",
         ),
         Question(
-            "Twice as many words. The longest path of self-attention …",
+            "With twice as many words, the longest path of self-attention …",
             ("stays as it is", "grows by one", "doubles"),
             0 if doubled == paths.longest_path(paths.self_attention(n)) else 2,
             f"It is {doubled}, for 8 and for 16: every output has an arrow from every word before it.",
         ),
         Question(
-            "A thousand words, kernels of width 3 with growing gaps (dilated): how many layers?",
+            "How many layers do a thousand words need, with kernels of width 3 and growing gaps (dilated)?",
             layers,
             layers.index(str(gaps)),
             f"3^{gaps} = {3**gaps:,} reaches a thousand. Without gaps it takes {plain}.",

@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 
 SEE = (
     "The layer's output is a **sum**: head $i$ meets only its own rows of $W_O$, and writes the vector "
-    r"$c_i=z_i\,W_{O,i}$. Above, each head's share at every token: of the vectors' lengths, and of the sum "
-    "itself. Below, the vectors at one token. **Drag the slider to another token.**"
+    r"$c_i=z_i\,W_{O,i}$. Above is each head's share at every token, of the vectors' lengths and of the "
+    "sum itself; below are the vectors at one token. **Drag the slider to another token.**"
 )
 TRIES = (
     Try("a trained layer", {"model": "layer1", "query": 9}),

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 SECONDS = 0.04
 SEE = (
-    "**Narrow** heads share the width, $d_{head}=d_{model}/h$; **wide** heads have all of it each, "
+    "**Narrow** heads share the width, $d_{head}=d_{model}/h$; **wide** heads each have all of it, "
     "$d_{head}=d_{model}$. Parameters and operations are counted; milliseconds are **measured on this "
     "server**, when these sizes are first asked for. **Drag the slider to more heads.**"
 )
@@ -116,19 +116,19 @@ def questions() -> tuple[Question, ...]:
     asked = list(times)
     return (
         Question(
-            "Eight narrow heads instead of one: how many parameters?",
+            "Eight narrow heads have how many parameters, compared with one?",
             tuple(times.values()),
             asked.index(eight.parameters // one.parameters),
-            f"{one.parameters:,} with one head and {eight.parameters:,} with eight: 3 k² + k² knows no h.",
+            f"{one.parameters:,} with one head and {eight.parameters:,} with eight: 3 k² + k² has no h.",
         ),
         Question(
-            "Eight wide heads instead of eight narrow ones: how many operations?",
+            "Eight wide heads take how many operations, compared with eight narrow ones?",
             tuple(times.values()),
             asked.index(wide.flops // eight.flops),
             f"{eight.flops:,} and {wide.flops:,}: every product has h · d_head columns or rows.",
         ),
         Question(
-            "Eight narrow heads instead of one: how many attention weights are in the patterns?",
+            "How many attention weights are in the patterns of eight narrow heads, compared with one?",
             tuple(times.values()),
             asked.index(eight.pattern_entries // one.pattern_entries),
             f"{one.pattern_entries:,} and {eight.pattern_entries:,}: each head has its own pattern, "

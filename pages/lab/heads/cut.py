@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     from models.lessons.heads.reading import Reading
 
 SEE = (
-    "One sentence in one attention layer. Colours along edges are **heads**: each owns a block of columns "
-    "of $W_Q$ (and of $W_K$ and $W_V$), from which come its own queries, keys, values and pattern. Then the "
+    "One attention layer reads one sentence. Colours along edges are **heads**: each owns a block of columns "
+    "of $W_Q$ (and of $W_K$ and $W_V$), which make its own queries, keys, values and pattern. Then the "
     "heads' results $z$ stand side by side, and $W_O$ mixes them. **Drag the slider to see each head.**"
 )
 TRIES = (
@@ -188,16 +188,16 @@ def questions() -> tuple[Question, ...]:
             "W_Q has 32 columns and the layer has 4 heads. Which columns make the queries of head 2?",
             columns,
             columns.index(f"{third[0]} to {third[-1]}"),
-            f"Heads count from 0 and have {four.config.head_size} columns each, so the third block.",
+            f"Heads count from 0 and have {four.config.head_size} columns each: head 2 owns the third block.",
         ),
         Question(
-            "Eight heads instead of four, d_model and d_head = auto as before. How many parameters now?",
+            "Eight heads replace four; d_model and d_head = auto stay. How many parameters are there now?",
             tuple(times.values()),
             list(times).index(round(more / now)),
             f"{now:,} before, {more:,} now: the same matrices are cut into narrower blocks.",
         ),
         Question(
-            "Four heads again, but each as wide as d_model: d_head = 32. How many parameters in attention?",
+            "Four heads are as wide as d_model: d_head = 32. How many parameters has attention now?",
             tuple(times.values()),
             list(times).index(round(wider / now)),
             f"{now:,} before, {wider:,} now: every head brings {wide.config.head_size} columns of its own.",

@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from models.lessons.heads.recut import Recut
 
 SEE = (
-    "One layer, one input, one set of $W_Q$, $W_K$, $W_V$, $W_O$ with 64 columns, cut into 1, 2, 4 and 8 "
-    "heads. The tables show where heads look from one token; below, the dot products before the softmax. "
+    "One layer has one input and one set of $W_Q$, $W_K$, $W_V$, $W_O$ with 64 columns, cut into 1, 2, 4 and "
+    "8 heads. The tables show where heads look from one token, and the dot products before the softmax. "
     "**Drag the slider to look from another token.**"
 )
 TRIES = (
@@ -158,7 +158,7 @@ def questions() -> tuple[Question, ...]:
             f"Not one of the {n_weights:,} parameters changes. Does the output, with 8 heads instead of 1?",
             ("no", "a little, by rounding", "yes, a lot"),
             2 if apart > 0.1 else 1,
-            f"Between 1 and 8 heads by {apart:.2f} of its length: softmax is taken head by head.",
+            f"From 1 to 8 heads it changes by {apart:.2f} of its length: softmax is taken head by head.",
         ),
         Question(
             "If all 8 heads had the one head's pattern, how far would the output be from the one head's?",

@@ -66,8 +66,8 @@ def test_the_first_notice_counts_who_looks_at_itself():
 @pytest.mark.parametrize(
     ("key", "said"),
     [
-        ("v0", "most weight goes to “animal” (**0.54**)"),
-        ("v1", "looks most at “animal” (**0.56**), without anything learned; the network had “animal”"),
+        ("v0", "the network gives most weight to “animal” (**0.54**)"),
+        ("v1", "“animal” (**0.56**), without anything learned; the network looked most at “animal”"),
         ("v2", "Dividing by √4 = 2 evens the weights out: the largest goes from 0.56 to **0.42**."),
         ("v3", "“il” at “animal” (**0.42**), “rue” at “street” (**0.55**), “fatigué” at “tired” (**0.55**)"),
         ("v4", "what “il” gives it goes from 0.33 to **0.10**"),

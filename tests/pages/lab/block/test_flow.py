@@ -66,7 +66,7 @@ def test_notices_tell_lengths_of_what_is_there():
     at = {name: notice for name, notice in zip(board.scrub.words, board.notice, strict=True)}
     assert bold(at["x enters"]) == [pytest.approx(length(trace["encoder.0.resid_pre"]), abs=0.051)]
     assert bold(at["norm 1"]) == pytest.approx([1.0, 32**0.5], abs=0.06)
-    assert "for every one" in at["norm 1"]
+    assert "** each" in at["norm 1"]
     assert "embedding plus position" in at["x enters"]
     assert "what layer 0 leaves" in flow.lesson(Inputs(subject="layer1")).board.notice[0]
     assert bold(at["add 1"]) == [pytest.approx(length(trace["encoder.0.resid_self"]), abs=0.051)]

@@ -57,7 +57,8 @@ def test_times_are_those_measured():
     attention, recurrent = (
         layer_cost.measure(name, LENGTHS, 32, 1)[1] for name in ("self-attention", "recurrent")
     )
-    assert f"Measured: {attention:.2f} against {recurrent:.2f} ms" in board.notice[1]
+    assert f"attention takes {attention:.2f} ms; recurrence, whose" in board.notice[1]
+    assert f"other, takes {recurrent:.2f} ms" in board.notice[1]
 
 
 @pytest.mark.parametrize("d", [D_LAYER[0], D_LAYER[-1]])
