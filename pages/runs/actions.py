@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import streamlit as st
 
 from pages.runs import export, state
+from pages.shared.state import refuse
 from pages.shared.training import catalogue, runs, settings, words
 from pages.shared.training.runs import Run
 
@@ -94,5 +95,5 @@ def _attempt(action: Callable[[], str | None]) -> str | None:
     try:
         return action()
     except (ValueError, OSError) as error:
-        st.session_state.runs_problem = str(error)
+        refuse(str(error))
         return None

@@ -9,6 +9,7 @@ import streamlit as st
 from pages.runs import actions, compare, listing, scrubber, state, try_it
 from pages.shared.board.component import board
 from pages.shared.problems import say
+from pages.shared.state import problems
 from pages.shared.table.component import table
 from pages.shared.training import runs
 from pages.shared.training.message import message
@@ -26,7 +27,7 @@ def page() -> None:
     with st.container(horizontal=True, vertical_alignment="center", key="runs_heading"):
         st.html("<h1>Runs</h1>", width="content")
         st.markdown("Open one to scrub through its training; tick several to compare them.", width="content")
-    say([st.session_state.pop("runs_problem", None)])
+    say([*problems()])
     if not listed:
         st.markdown("No run yet: start one on [Train](/train).")
         return
@@ -54,7 +55,7 @@ def _at(shown: Board) -> float | None:
     """The step to begin with: the link's, else the last."""
     if shown.scrub is None:
         return None
-    step = st.session_state.get("runs_step")
+    step = state.STATE.kept["step"]
     return float(shown.scrub.values[-1] if step is None else step)
 
 

@@ -3,49 +3,56 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import streamlit as st
 
+from pages.shared.link import Param, Rule, checked, whole
+from pages.shared.state import State, arrive, refuse
 from pages.shared.training import runs
 from pages.shared.training.runs import SHIPPED, Run
 
 PAGE = "runs"
-MOST = 8
+MOST, MOST_CHARACTERS = 8, 200
 FIRST = f"{SHIPPED}induction"
+
+
+def _are_ids(value: Any) -> bool:
+    return (
+        isinstance(value, tuple)
+        and len(value) <= MOST
+        and all(isinstance(run_id, str) and len(run_id) <= MOST_CHARACTERS for run_id in value)
+    )
+
+
+IDS = Rule(
+    f"the ids of at most {MOST} runs, with dots between them",
+    lambda raw: checked(tuple(raw.split(".")), _are_ids),
+    _are_ids,
+)
+STATE = State(PAGE, {"runs": Param((), IDS), "step": Param(None, whole(0, 10**11))})
 
 
 def enter(listed: Sequence[Run]) -> None:
     """On arrival the link's runs, else those of the last visit, else one that has something to scrub."""
-    arrived, st.session_state.page = st.session_state.get("page") != PAGE, PAGE
-    if not arrived:
+    if not arrive(PAGE):
         return
-    params = dict(st.query_params)
-    st.session_state.runs_step = _step(params.get("step", ""))
-    if "runs" in params:
-        asked = params["runs"].split(".")[:MOST]
-        st.session_state.runs_chosen = [run_id for run_id in asked if runs.find(run_id)]
-        gone = [run_id[:60] for run_id in asked if not runs.find(run_id)]
-        if gone:
-            st.session_state.runs_problem = f"The link's run {gone[0]!r} is not here; choose one of the list."
-    elif "runs_chosen" not in st.session_state:
+    STATE.arrive()
+    gone = [run_id for run_id in STATE.kept["runs"] if not runs.find(run_id)]
+    if gone and "runs" in st.query_params:
+        refuse(f"The link's run {gone[0][:60]!r} is not here; choose one of the list.")
+    elif not STATE.kept["runs"]:
         ids = [run.id for run in listed]
-        st.session_state.runs_chosen = [FIRST] if FIRST in ids else ids[:1]
-
-
-def _step(raw: str) -> float | None:
-    """The step of a link, where it is a number."""
-    return float(raw) if raw.isdecimal() and len(raw) < 12 else None
+        STATE.put({"runs": (FIRST,) if FIRST in ids else tuple(ids[:1])})
 
 
 def chosen() -> list[str]:
     """The ids of the chosen runs that are still there."""
-    return [run_id for run_id in st.session_state.get("runs_chosen", []) if runs.find(run_id)]
+    return [run_id for run_id in STATE.kept["runs"] if runs.find(run_id)]
 
 
 def choose(ids: Sequence[str]) -> None:
     """Chooses these runs; more than eight would not be told apart."""
-    st.session_state.runs_chosen = list(ids)[:MOST]
+    STATE.put({"runs": tuple(run_id[:MOST_CHARACTERS] for run_id in ids[:MOST])})
     if len(ids) > MOST:
-        st.session_state.runs_problem = (
-            f"{len(ids)} runs are more than can be told apart; {MOST} are compared."
-        )
+        refuse(f"{len(ids)} runs are more than can be told apart; {MOST} are compared.")

@@ -9,7 +9,9 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 import streamlit as st
 
-from pages.shared import cache
+from pages.shared import cache, widget
+from pages.shared.link import Param, characters, number, whole
+from pages.shared.state import State
 from pages.shared.table.component import Row, message, table
 from pages.shared.training import words
 from pages.shared.training.runs import Run
@@ -18,7 +20,9 @@ if TYPE_CHECKING:
     from models.zoo.trained import TrainedModel
 
 MOST_CHARACTERS = 2_000
+MOST_PICTURES = 1_000_000
 MOST_TOKENS = 300
+HEAT = "0 always writes the likeliest"
 CANDIDATES = 8
 PIXEL = 10
 MASK = "[MASK]"
@@ -89,24 +93,40 @@ def _kind(model: TrainedModel) -> Kind | None:
     return Kind("classify" if config.pooling != "none" else "fill", probe)
 
 
+def _given(run: Run, kind: Kind) -> State:
+    """What a person asks of this run."""
+    first = int(kind.example) if kind.example.isdecimal() else 1
+    given = State(
+        f"runs.try.{run.id}",
+        {
+            "text": Param(kind.example, characters(MOST_CHARACTERS), widget.line("Text")),
+            "temperature": Param(0.8, number(0, 2), widget.slider("Temperature", HEAT, step=0.1)),
+            "picture": Param(first, whole(1, MOST_PICTURES), widget.count("Held-out picture")),
+        },
+    )
+    given.take()
+    return given
+
+
 def _typed(run: Run, kind: Kind, label: str) -> str:
-    text = st.text_input(label, kind.example, max_chars=MOST_CHARACTERS, key=f"runs.try.{run.id}")
-    return str(text)
+    given = _given(run, kind)
+    given.draw("text", label=label)
+    return str(given.kept["text"])
 
 
 def _write(run: Run, kind: Kind) -> None:
     """Goes on writing after a prompt."""
     text = _typed(run, kind, "Prompt: the model goes on writing")
     left, right = st.columns([3, 1], vertical_alignment="bottom")
-    heat = left.slider(
-        "Temperature", 0.0, 2.0, 0.8, 0.1, key="runs.temperature", help="0 always writes the likeliest"
-    )
+    given = _given(run, kind)
+    given.draw("temperature", left)
+    temperature = given.kept["temperature"]
     if right.button("Another", width="stretch"):
         st.session_state.runs_seed = st.session_state.get("runs_seed", 0) + 1
     seed = st.session_state.get("runs_seed", 0)
 
     def ask(model: TrainedModel) -> str:
-        return go_on(model, text, temperature=heat, seed=seed)
+        return go_on(model, text, temperature=temperature, seed=seed)
 
     st.code(text + _on_model(run, ask), language=None, wrap_lines=True)
 
@@ -184,13 +204,14 @@ def _classify(run: Run, kind: Kind) -> None:
 
 def _rebuild(run: Run, kind: Kind) -> None:
     """A held-out picture, and the model's reconstruction."""
-    first = int(kind.example) if kind.example.isdecimal() else 1
-    number = st.number_input("Held-out picture", 1, None, first, 1, key=f"runs.try.{run.id}")
+    given = _given(run, kind)
+    given.draw("picture")
+    picture = str(given.kept["picture"])
 
     def ask(model: TrainedModel) -> tuple[np.ndarray, np.ndarray]:
         import torch
 
-        reading = model.read(str(number))
+        reading = model.read(picture)
         with torch.no_grad():
             made = model.task.rebuilt(model.model(*reading.inputs))
         if reading.picture is None or made is None:

@@ -86,7 +86,7 @@ def number(low: float, high: float) -> Rule:
     def fits(value: Any) -> bool:
         return _is_number(value, low, high)
 
-    return Rule(f"a number from {low:,.10g} to {high:,.10g}", read, fits, low, high)
+    return Rule(f"a number from {low:,.10g} to {high:,.10g}", read, fits, float(low), float(high))
 
 
 def one_of(options: Iterable[Any]) -> Rule:

@@ -47,17 +47,17 @@ class State:
     def enter(self) -> None:
         """At the top of every run: on arrival the link's values, if it has any; then what widgets say."""
         if arrive(self.name):
-            if st.query_params or self.name not in st.session_state.get("kept", {}):
-                self.read(dict(st.query_params))
-            else:
-                self.put(self.kept)  # Streamlit may still hold what its widgets began with
+            self.arrive()
         self.take()
 
-    def read(self, params: Mapping[str, str]) -> None:
-        """Shows what a link says; all else is as on a first visit."""
-        values, problems = read_link(self.params, params)
-        self.put(self.defaults() | values)
-        refuse(*problems)
+    def arrive(self) -> None:
+        """Shows what the link says, all else as on a first visit; without a link, what was there before."""
+        if st.query_params or self.name not in st.session_state.get("kept", {}):
+            values, problems = read_link(self.params, dict(st.query_params))
+            self.put(self.defaults() | values)
+            refuse(*problems)
+        else:
+            self.put(self.kept)  # Streamlit may still hold what its widgets began with
 
     def take(self) -> None:
         """Keeps what the widgets say, where it fits, and puts back what they forgot."""

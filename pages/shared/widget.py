@@ -52,4 +52,4 @@ def _of(kind: str) -> Callable[..., Widget]:
 
 segmented, select, steps, radio = map(_of, CHOICES)
 slider, count = map(_of, NUMBERS)
-toggle, line, area = map(_of, ("toggle", "text_input", "text_area"))
+toggle, tick, line, area = map(_of, ("toggle", "checkbox", "text_input", "text_area"))

@@ -5,7 +5,8 @@ from __future__ import annotations
 import streamlit as st
 
 from pages.shared.board.component import board
-from pages.shared.training import catalogue, runs
+from pages.shared.state import refuse
+from pages.shared.training import runs
 from pages.train import form, start, state, watch
 from pages.train.presets import PRESETS
 
@@ -16,7 +17,7 @@ def page() -> None:
     run = runs.find(state.watched())
     if state.watched() and run is None:
         gone = state.watched()[:100]
-        st.session_state.train_problem = f"The run {gone!r} is not there any more; choose one on Runs."
+        refuse(f"The run {gone!r} is not there any more; choose one on Runs.")
         state.watch("")
     if run is not None and not run.shipped:
         _watch(run)
@@ -32,25 +33,21 @@ def _watch(run: runs.Run) -> None:
 
 
 def _settings() -> None:
-    tasks = catalogue.tasks()
     info = state.task()
+    given = state.settings_of(info)
     heading = st.container(horizontal=True, vertical_alignment="center", key="train_heading")
     with heading:
         st.html("<h1>Train</h1>", width="content")
-        st.session_state["train.task"] = info.name
-        st.selectbox(
-            "Task", list(tasks), key="train.task", format_func=lambda name: tasks[name].label,
-            on_change=state.choose_task, label_visibility="collapsed", width=340,
-        )  # fmt: skip
+        state.page().draw("task")
         st.markdown("for", width="content")
         for label, preset in PRESETS.items():
-            st.button(label, on_click=lambda preset=preset: state.put(info, preset(info)))
+            st.button(label, on_click=given.put, args=(given.defaults() | preset(info),))
     st.text(f"{info.about} {info.see}".replace("`", ""))
     places = st.container(), st.container()
     with places[1]:
         form.draw(info)
     with places[0]:
-        start.draw(info, state.values(info), heading)
+        start.draw(info, given.kept, heading)
 
 
 page()

@@ -9,6 +9,7 @@ from streamlit.delta_generator import DeltaGenerator
 
 from pages.shared.board.component import board
 from pages.shared.problems import say
+from pages.shared.state import problems, refuse
 from pages.shared.training import runs, settings, uploads, words
 from pages.shared.training.catalogue import TaskInfo
 from pages.shared.training.message import message
@@ -21,16 +22,16 @@ KEY = "train.before"
 
 def draw(info: TaskInfo, values: dict[str, Any], heading: DeltaGenerator) -> None:
     """Parameters, memory and time expected; sentences where nothing can start. The button is in `heading`."""
-    problems = [*st.session_state.pop("link_problems", ()), st.session_state.pop("train_problem", None)]
+    said = problems()
     ready: Prepared | None = None
     missing = ""
     try:
         with st.spinner("Reading the task's data…"):
             ready = prepared(info, values)
     except ValueError as error:
-        problems.append(_told(error))
+        said.append(_told(error))
         missing = getattr(error, "source", "")
-    say(problems)
+    say(said)
     if missing:
         download.offer(missing)
     heading.button("Start", type="primary", disabled=ready is None, on_click=_start, args=(ready,))
@@ -66,11 +67,11 @@ def _start(ready: Prepared | None) -> None:
 
     if ready is None:
         return
-    keep_going = bool(st.session_state.get("train.keep_going", False))
+    keep_going = state.page().kept["keep_going"]
     try:
         state.watch(jobs.submit(ready.config, session=state.session(), keep_going=keep_going))
     except (ValueError, OSError) as error:
-        st.session_state.train_problem = str(error)
+        refuse(str(error))
 
 
 def _going_on() -> None:

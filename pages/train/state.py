@@ -1,104 +1,69 @@
-"""What Train holds: the task, its settings, and the run that is watched. Link and widgets are one."""
+"""What Train holds: the task and the run that is watched, and of every task its settings."""
 
 from __future__ import annotations
 
 import secrets
-from collections.abc import Mapping
-from typing import Any
 
 import streamlit as st
 
-from pages.shared import widget_internals
+from pages.shared import widget
+from pages.shared.link import Param, characters, one_of
+from pages.shared.state import State, arrive
 from pages.shared.training import catalogue, settings
 from pages.shared.training.catalogue import TaskInfo
 
 PAGE = "train"
 FIRST = "induction"
+MOST_CHARACTERS = 200
 
 
-def key(task: str, name: str) -> str:
-    """The key of the widget that sets a task's setting; every task keeps its own."""
-    return f"{PAGE}.{task}.{name}"
+def page() -> State:
+    """The task, the run that is watched ("" for none), and whether runs outlive the server."""
+    names = {name: info.label for name, info in catalogue.tasks().items()}
+    chooser = widget.select("Task", label_visibility="collapsed", width=340)
+    return State(
+        PAGE,
+        {
+            "task": Param(FIRST if FIRST in names else next(iter(names)), one_of(names), chooser),
+            "run": Param("", characters(MOST_CHARACTERS)),
+            "keep_going": Param(False, one_of((True, False)), widget.tick("Go on when the server stops")),
+        },
+    )
+
+
+def settings_of(info: TaskInfo) -> State:
+    """The settings of a task; every task keeps its own."""
+    return State(f"{PAGE}.{info.name}", settings.declared(info))
 
 
 def enter() -> None:
-    """At the top of every run: on arrival the link's values, if it has any, then whatever is missing."""
-    arrived, st.session_state.page = st.session_state.get("page") != PAGE, PAGE
-    kept = st.session_state.setdefault("train_kept", {})
-    params = dict(st.query_params)
-    if arrived and (params or not kept):
-        _read(params)
-    elif arrived:
-        st.session_state.train_redraw = True
-
-
-def _read(params: Mapping[str, str]) -> None:
-    tasks, problems = catalogue.tasks(), []
-    name = params.get("task", _first())
-    if name not in tasks:
-        shown = name[:40]
-        problems.append(f"The link's task={shown!r} is not one of {', '.join(tasks)}; {_first()} is shown.")
-        name = _first()
-    values, more = settings.from_link(tasks[name], params)
-    st.session_state.train_kept[name] = values
-    st.session_state.train_task = name
-    st.session_state.train_run = params.get("run", "")[:100]
-    st.session_state.train_redraw = True
-    st.session_state.link_problems = problems + more
-
-
-def _first() -> str:
-    """The task that a first visit shows."""
-    tasks = catalogue.tasks()
-    return FIRST if FIRST in tasks else next(iter(tasks))
+    """At the top of every run: on arrival the link's values, if it has any, then what widgets say."""
+    shown, arrived = page(), arrive(PAGE)
+    if arrived:
+        shown.arrive()
+    shown.take()
+    given = settings_of(task())
+    if arrived:
+        given.arrive()
+    elif st.session_state.get("train_drawn") != given.name:
+        given.write_again()
+    given.take()
+    st.session_state.train_drawn = given.name
 
 
 def task() -> TaskInfo:
     """The task that is chosen."""
-    tasks = catalogue.tasks()
-    return tasks.get(st.session_state.get("train_task", ""), tasks[_first()])
-
-
-def seed_widgets(info: TaskInfo) -> None:
-    """Before widgets are drawn: gives those that are drawn anew the values they had."""
-    kept = st.session_state.train_kept.setdefault(info.name, settings.defaults(info))
-    anew = st.session_state.pop("train_redraw", False) or st.session_state.get("train_drawn") != info.name
-    for name, value in kept.items():
-        if anew:
-            st.session_state[key(info.name, name)] = value
-        else:
-            st.session_state.setdefault(key(info.name, name), value)
-    widget_internals.write_again(key(info.name, name) for name in kept)
-    st.session_state.train_drawn = info.name
-
-
-def values(info: TaskInfo) -> settings.Values:
-    """What the widgets say now; remembered for when they are not drawn."""
-    kept = st.session_state.train_kept[info.name]
-    found = {name: st.session_state.get(key(info.name, name), kept[name]) for name in kept}
-    st.session_state.train_kept[info.name] = found
-    return found
-
-
-def put(info: TaskInfo, changes: Mapping[str, Any]) -> None:
-    """Sets some settings, as a preset does, and all others to the task's own."""
-    st.session_state.train_kept[info.name] = settings.defaults(info) | dict(changes)
-    st.session_state.train_redraw = True
-
-
-def choose_task() -> None:
-    """The task of the list was chosen."""
-    st.session_state.train_task = st.session_state["train.task"]
+    return catalogue.tasks()[page().kept["task"]]
 
 
 def watched() -> str:
     """The id of the run that is watched; "" for none."""
-    return str(st.session_state.get("train_run", ""))
+    return str(page().kept["run"])
 
 
 def watch(run_id: str) -> None:
     """Shows a run, or with "" the settings of the next."""
-    st.session_state.train_run = run_id
+    page().put({"run": run_id})
     st.session_state.train_drawn = ""
 
 

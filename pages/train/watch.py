@@ -8,6 +8,7 @@ import streamlit as st
 
 from pages.shared.board.component import board
 from pages.shared.problems import say
+from pages.shared.state import problems, refuse
 from pages.shared.training import catalogue, figures, runs, settings, words
 from pages.shared.training.history import history_of
 from pages.shared.training.message import message
@@ -48,7 +49,7 @@ def _live(run_id: str, was_live: bool) -> None:
         st.rerun()
     status = jobs.status(run_id)
     _heading(run, status)
-    say([*st.session_state.pop("link_problems", ()), st.session_state.pop("train_problem", None)])
+    say(problems())
     entries = history_of(run.folder.path / "metrics.jsonl").entries()
     described = runs.described(run)
     steps = _whole(described["training"].get("steps"))
@@ -111,13 +112,11 @@ def _ask(what: str, run_id: str) -> None:
 
     try:
         if what == "resume":
-            jobs.resume(
-                run_id, session=state.session(), keep_going=st.session_state.get("train.keep_going", False)
-            )
+            jobs.resume(run_id, session=state.session(), keep_going=state.page().kept["keep_going"])
         else:
             (jobs.pause if what == "pause" else jobs.stop)(run_id)
     except (ValueError, OSError) as error:
-        st.session_state.train_problem = str(error)
+        refuse(str(error))
 
 
 def _progress(status: Status, entries: list[dict[str, Any]], steps: int) -> str:

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import Field, fields, make_dataclass
+from dataclasses import Field, fields
 from typing import TYPE_CHECKING, Any
 
 from models.config import POSITION_SCHEMES
 from models.training.config import CHOICES, LIMITS, USUAL_SIZES, TrainingConfig
-from pages.shared.link import Rule, characters, number, one_of, param, read_link, whole, written
+from pages.shared import widget
+from pages.shared.link import Param, Rule, characters, number, one_of, whole, written
 from pages.shared.training import uploads
 from pages.shared.training.catalogue import Option, TaskInfo
+from pages.shared.training.labels import HELP, label_of
 
 if TYPE_CHECKING:
     from models.data.tasks import Task
@@ -43,29 +45,40 @@ def training_names() -> list[str]:
     return [spec.name for spec in fields(TrainingConfig)]
 
 
-def inputs_of(info: TaskInfo) -> type[Any]:
-    """A dataclass of all settings of a task: its fields have the task's defaults, and readers for links."""
-    specs: list[tuple[str, type[Any], Any]] = []
-    for option in info.options:
-        specs.append((option.name, object, param(option.default, option_rule(option))))
+def declared(info: TaskInfo) -> dict[str, Param]:
+    """All settings of a task: the task's defaults, what they may be, and the widgets that set them."""
+    found = {option.name: _option(option) for option in info.options}
     for name in size_names(info):
-        default, read = SIZES[name]
-        specs.append((name, object, param(_like(default, info.sizes.get(name, default)), read)))
+        default, rule = SIZES[name]
+        found[name] = _param(name, _like(default, info.sizes.get(name, default)), rule)
     for spec in fields(TrainingConfig):
         default = _like(spec.default, info.training.get(spec.name, spec.default))
-        specs.append((spec.name, object, param(default, _training_rule(spec))))
-    return make_dataclass("Settings", specs, frozen=True, kw_only=True)
+        found[spec.name] = _param(spec.name, default, _training_rule(spec))
+    return found
+
+
+def _option(option: Option) -> Param:
+    return _param(option.name, option.default, option_rule(option), option.about)
+
+
+def _param(name: str, default: Any, rule: Rule, about: str = "") -> Param:
+    """The setting with a widget after the kind of its default."""
+    about = about or HELP.get(name, "")
+    label, tip = label_of(name), about[:1].upper() + about[1:] or None
+    if isinstance(default, bool):
+        return Param(default, rule, widget.toggle(label, tip))
+    if rule.options:
+        return Param(default, rule, widget.select(label, tip))
+    if isinstance(default, int):
+        return Param(default, rule, widget.count(label, tip, step=1))
+    if isinstance(default, float):
+        return Param(default, rule, widget.count(label, tip, step=None, format="%.6g"))
+    return Param(default, rule, widget.line(label, tip))
 
 
 def defaults(info: TaskInfo) -> Values:
     """What a first visit shows."""
-    return {spec.name: spec.default for spec in fields(inputs_of(info))}
-
-
-def from_link(info: TaskInfo, params: Mapping[str, str]) -> tuple[Values, list[str]]:
-    """All settings, those that the link gives among them, and a sentence for each that was refused."""
-    values, problems = read_link(inputs_of(info), params)
-    return defaults(info) | values, problems
+    return {name: spec.default for name, spec in declared(info).items()}
 
 
 def to_link(info: TaskInfo, values: Mapping[str, Any]) -> dict[str, str]:

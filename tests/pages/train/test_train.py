@@ -11,6 +11,7 @@ from pages.shared.training.history import history_of
 from pages.train import board, watch
 from pages.train.presets import PRESETS
 from tests.pages.shared.training.conftest import MakeRun
+from tests.pages.shared.training.test_settings import shown
 from viz_core.boards import Curves, Facts, Matrix
 
 
@@ -20,7 +21,7 @@ def test_a_preset_is_a_run_that_its_widgets_can_show(label: str) -> None:
         changes = PRESETS[label](info)
         assert changes.keys() <= settings.defaults(info).keys(), info.name
         link = settings.to_link(info, settings.defaults(info) | changes)
-        assert settings.from_link(info, link) == (settings.defaults(info) | changes, []), info.name
+        assert shown(info, link) == (settings.defaults(info) | changes, []), info.name
 
 
 def test_the_gpu_preset_is_the_size_of_nanogpt_s_characters() -> None:

@@ -1,0 +1,46 @@
+"""What a run's settings are called on Train, and what they do."""
+
+from __future__ import annotations
+
+LABELS = {
+    "n_layers": "Layers",
+    "n_heads": "Heads",
+    "max_len": "Context",
+    "d_ff": "d_ff (0: 4 ×)",
+    "threads": "Threads (0: all)",
+    "learning_rate": "Learning rate",
+    "warmup_steps": "Warm-up steps",
+    "batch_size": "Batch",
+    "clip": "Clip gradients at",
+}
+HELP = {
+    "n_layers": "Per stack",
+    "d_model": "Width of the residual stream",
+    "d_ff": "Width of the feed-forward layers; 0 is four times d_model",
+    "max_len": "Positions that the model reads at once",
+    "positions": "How the model knows where a token stands",
+    "norm": "Normalise before or after each sublayer",
+    "dropout": "Share of activations that is dropped while training",
+    "steps": "Updates of the weights",
+    "batch_size": "Examples of one step",
+    "accumulation": "Pieces in which a batch is read: less memory, the same gradient",
+    "learning_rate": "The highest; the schedule says when",
+    "schedule": "warm-up is that of the paper (5.3)",
+    "clip": "The longest gradient; 0 for any",
+    "final_rate": "The share of the highest rate where cosine ends",
+    "label_smoothing": "Share of each target that is spread over all outputs (the paper's 5.4)",
+    "precision": "Of matrix products; weights stay float32",
+    "compile": "torch.compile: a slow start, then faster",
+    "gradient_checkpointing": "Compute activations twice instead of keeping them: less memory, more time",
+    "threads": "Of the CPU; 0 is PyTorch's own choice",
+    "seed": "The same seed gives the same numbers again on the same CPU",
+    "validate_every": "Steps between validations; 0 is about 20 times a run",
+    "held_out": "Examples that validation reads",
+    "n_snapshots": "How often the heads are kept, for scrubbing",
+    "checkpoint_seconds": "Between two checkpoints",
+}
+
+
+def label_of(name: str) -> str:
+    """A field's name as a label: gradient_checkpointing becomes Gradient checkpointing; d_model stays."""
+    return LABELS.get(name) or (name if name.startswith("d_") else name.replace("_", " ").capitalize())
