@@ -5,6 +5,8 @@ import sys
 from collections.abc import Iterable
 from dataclasses import MISSING, asdict, dataclass, fields
 from difflib import get_close_matches
+from importlib import import_module
+from pathlib import Path
 from typing import Any, Literal, get_args, no_type_check
 
 Kind = Literal["encoder-only", "decoder-only", "encoder-decoder"]
@@ -12,8 +14,12 @@ Activation = Literal["relu", "gelu", "gelu-tanh"]
 Norm = Literal["pre", "post", "none"]
 Pooling = Literal["none", "mean", "first"]
 
-POSITION_SCHEMES: list[str] = ["none", "sinusoidal", "learned", "rotary", "alibi", "t5", "transformer-xl"]
-"""Names a config may give as `positions`; `models.engine.positions.register` adds more."""
+_SCHEMES = Path(__file__).parent / "engine" / "positions"
+POSITION_SCHEMES: list[str] = sorted(
+    (file.stem.replace("_", "-") for file in _SCHEMES.glob("[!_]*.py")),
+    key=lambda name: (name != "none", name),
+)
+"""Names a config may give as `positions`: a file each; `models.engine.positions.register` adds more."""
 
 
 @no_type_check  # what the fields may be is checked below, in words
@@ -138,9 +144,9 @@ class ModelConfig:
         _check_choice("norm", self.norm, get_args(Norm))
         _check_choice("positions", self.positions, POSITION_SCHEMES)
         _check_choice("pooling", self.pooling, get_args(Pooling))
-        if self.positions == "rotary" and self.head_size % 2:
+        if self.head_size % 2 and pairs_channels(self.positions):
             raise ValueError(
-                f"d_head={self.head_size} is odd, but rotary positions turn channels in pairs; "
+                f"d_head={self.head_size} is odd, but {self.positions} positions turn channels in pairs; "
                 f"try d_head={self.head_size + 1}, or other positions"
             )
         for name in ("bias", "tied_embeddings", "residual", "feed_forward"):
@@ -201,6 +207,11 @@ class ModelConfig:
         for name in ("mask", "mask_argument"):
             if not isinstance(getattr(self, name), str):
                 raise ValueError(f"{name}={getattr(self, name)!r} is no text; try mask='none'")
+
+
+def pairs_channels(positions: str) -> bool:
+    """Whether this scheme turns channels in pairs. Its class says so, and importing that imports PyTorch."""
+    return import_module("models.engine.positions").POSITIONS[positions].pairs_channels
 
 
 def _check_size(name: str, value: object, alternative: str = "") -> None:

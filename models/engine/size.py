@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-import torch
-
 from models.config import ModelConfig
 from models.engine.positions import POSITIONS
 
@@ -42,7 +40,7 @@ def count_parameters(config: ModelConfig) -> Parameters:
     last_norms = norm_parameters(config) * n_stacks * (config.norm == "pre")
     return Parameters(
         embedding=embedding,
-        positions=n_stacks * position_parameters(config),
+        positions=n_stacks * POSITIONS[config.positions].n_parameters(config),
         attention=(n_layers + n_crossing) * attention_parameters(config),
         feed_forward=n_layers * feed_forward_parameters(config),
         norms=n_sublayers * norm_parameters(config) + last_norms,
@@ -68,21 +66,6 @@ def norm_parameters(config: ModelConfig) -> int:
     return config.d_model * (1 + config.bias) * (config.norm != "none")
 
 
-def position_parameters(config: ModelConfig) -> int:
-    """The parameters of one stack's positions."""
-    width = config.n_heads * config.head_size
-    match config.positions:
-        case "none" | "sinusoidal" | "rotary" | "alibi":
-            return 0
-        case "learned":
-            return config.max_len * config.d_model
-        case "transformer-xl":
-            return 2 * width + config.n_layers * config.d_model * width
-    with torch.random.fork_rng(devices=[]):
-        scheme = POSITIONS[config.positions](config)
-    return sum(parameter.numel() for parameter in scheme.parameters())
-
-
 def activation_bytes(
     config: ModelConfig,
     lengths: Sequence[int],
@@ -95,9 +78,9 @@ def activation_bytes(
 
     Per position and layer: the stream before and after each norm, q, k and v, the heads' answers
     before and after they are put side by side, and the feed-forward network after its activation (before it,
-    too, but for relu). Dropout keeps what it dropped, and with it the scores are written out, three times;
-    Transformer-XL's bias is, once. Per position of the output: three times the logits. `recompute` keeps one
-    layer at a time, and the stream at each; `half` is autocast, where norms and sums stay float32.
+    too, but for relu). Dropout keeps what it dropped, and with it the scores are written out, three times; a
+    bias that the positions keep is, once. Per position of the output: three times the logits. `recompute`
+    keeps one layer at a time, and the stream at each; `half` is autocast, where norms and sums stay float32.
     """
     heads = config.n_heads * config.head_size
     n_ff = 1 + (config.activation != "relu") + 2 * bool(config.dropout)
@@ -108,7 +91,7 @@ def activation_bytes(
         numbers = n_sublayers * (1 + (config.norm != "none")) * config.d_model
         numbers += 5 * heads * (1 + crossing) + n_ff * config.ff_size
         numbers += 2 * config.d_model * bool(config.dropout)
-        written_out = 3 * bool(config.dropout) + (config.positions == "transformer-xl")
+        written_out = 3 * bool(config.dropout) + POSITIONS[config.positions].keeps_bias
         scores = config.n_heads * (length + lengths[0] * crossing)
         per_layer += length * (numbers + written_out * scores)
     n_kept = 1 if recompute else config.n_layers

@@ -9,6 +9,7 @@ from typing import Any
 
 import streamlit as st
 
+from models.config import POSITION_SCHEMES
 from pages.explore import state
 from pages.explore.state import Inputs, View
 from pages.shared import mask_choice, model_choice, widget_internals
@@ -233,7 +234,7 @@ def _untrained() -> None:
         format_func=lambda d: str(d or "auto"),
         help="auto = d_model / heads",
     )
-    left.selectbox("Positions", state.POSITIONS, key="positions")
+    left.selectbox("Positions", POSITION_SCHEMES, key="positions")
     right.selectbox(
         "Scale", state.SCALES, key="attention_scale", help="on: dot products are multiplied by 1 / √d_head"
     )

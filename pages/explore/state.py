@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, fields
 from typing import Any
 
+from models.config import POSITION_SCHEMES
 from pages.shared import mask_choice, model_choice
 from pages.shared.link import Rule, characters, checked, one_of, param, whole
 
@@ -17,7 +18,6 @@ QUANTITIES = ("pattern", "scores", "dots")
 RANGES = ("full", "row", "log")
 SORTS = ("layer", "entropy", "distance", "previous", "first", "same")
 PINS = ("none", "query", "key")
-POSITIONS = ("none", "sinusoidal", "learned", "rotary", "alibi", "t5", "transformer-xl")
 NORMS = ("pre", "post")
 PADDINGS = (0, 3)
 D_HEADS = (0, 4, 8, 16, 32, 64, 128)
@@ -51,7 +51,7 @@ class Inputs:
     n_heads: int = param(4, whole(1, 16))
     d_model: int = param(64, one_of(D_MODELS))
     d_head: int = param(0, one_of(D_HEADS))
-    positions: str = param("sinusoidal", one_of(POSITIONS))
+    positions: str = param("sinusoidal", one_of(POSITION_SCHEMES))
     attention_scale: str = param("on", one_of(SCALES))
     norm: str = param("pre", one_of(NORMS))
     mask: str = param("none", one_of(tuple(mask_choice.NAMES)))

@@ -79,7 +79,7 @@ def subject_of(inputs: Inputs) -> Subject:
 
 def _untrained(inputs: Inputs) -> Subject:
     from models import ModelConfig, UntrainedModel
-    from models.engine.positions import has_bias
+    from models.engine.positions import has_bias, turns
 
     words = inputs.text.split()
     if len(words) > model_choice.MAX_UNTRAINED_TOKENS:
@@ -131,7 +131,7 @@ def _untrained(inputs: Inputs) -> Subject:
         code=code,
         names=model.names(inputs.text),
         extras={
-            "turned": config.positions == "rotary",
+            "turned": turns(config.positions),
             "stepNote": "Random weights: a softmax over the different words of this text, for its first 128.",
         },
     )

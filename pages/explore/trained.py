@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import Any, cast
 
 from models.data.tasks import Reading, Task
+from models.engine.positions import turns
 from models.zoo.trained import TrainedModel
 from pages.explore.state import Inputs
 from pages.explore.subject import STACK_SIDES, Stack, Subject, stack_of
@@ -106,7 +107,7 @@ def _tool(lm: TrainedModel) -> str:
 def _extras(lm: TrainedModel, answer: str) -> dict[str, Any]:
     pooled = _POOLED.get(lm.config.pooling)
     extras: dict[str, Any] = {
-        "turned": lm.config.positions == "rotary",
+        "turned": turns(lm.config.positions),
         "see": lm.task.see,
         "stepNote": f"There are {len(lm.outputs):,} outputs; these are the most probable.",
         "captions": {"output": "The last linear layer and the softmax: how probable each output is."},

@@ -105,7 +105,7 @@ REFUSED = [
     ({"norm": []}, "norm=[] is unknown; choose one of pre, post, none"),
     (
         {"positions": "rope"},
-        "positions='rope' is unknown; choose one of none, sinusoidal, learned, rotary, alibi, t5, "
+        "positions='rope' is unknown; choose one of none, alibi, learned, rotary, sinusoidal, t5, "
         "transformer-xl",
     ),
     (

@@ -1,20 +1,25 @@
-"""How a model knows the order of its tokens: an open registry of schemes.
+"""How a model knows the order of its tokens: one scheme a file, whose name is the scheme's.
 
 A scheme is a module built from the config; each stack owns one. It may act in three places: on the embeddings
 (`forward`), on the queries and keys of self-attention (`rotate`), on its scores (`bias`). Cross-attention
 looks at another text, where distances mean nothing, and gets none of the last two. A new scheme is a subclass
-under a new name:
+in a new file, here alternating.py:
 
     @register("alternating")
     class Alternating(PositionScheme):
         def forward(self, embeddings, start=0): ...
+
+Every file of this folder is imported, so that a scheme is found by being there.
 """
 
-from models.engine.positions.absolute import sinusoids, waves
+from importlib import import_module
+from pkgutil import iter_modules
+
+from models.engine.position_scheme import POSITIONS, LayerPositions, PositionScheme, has_bias, register, turns
 from models.engine.positions.alibi import alibi_bias, alibi_slopes
-from models.engine.positions.relative_bias import relative_buckets
 from models.engine.positions.rotary import rotate
-from models.engine.positions.scheme import POSITIONS, LayerPositions, PositionScheme, has_bias, register
+from models.engine.positions.sinusoidal import sinusoids, waves
+from models.engine.positions.t5 import relative_buckets
 from models.engine.positions.transformer_xl import TransformerXL
 
 __all__ = [
@@ -29,5 +34,9 @@ __all__ = [
     "relative_buckets",
     "rotate",
     "sinusoids",
+    "turns",
     "waves",
 ]
+
+for found in iter_modules(__path__):
+    import_module(f"{__name__}.{found.name}")

@@ -7,7 +7,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from models.config import ModelConfig
-from models.engine.positions.scheme import Bias, Keys, PositionScheme, Queries, register
+from models.engine.position_scheme import Bias, Keys, PositionScheme, Queries, register
 
 
 def alibi_slopes(n_heads: int) -> Float[Tensor, " head"]:

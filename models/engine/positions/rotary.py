@@ -4,8 +4,8 @@ import torch
 from jaxtyping import Float, Real
 from torch import Tensor
 
-from models.engine.positions.absolute import angles
-from models.engine.positions.scheme import Heads, PositionScheme, register
+from models.engine.position_scheme import Heads, PositionScheme, register
+from models.engine.positions.sinusoidal import angles
 
 
 def rotate(
@@ -32,6 +32,8 @@ def rotate(
 @register("rotary")
 class Rotary(PositionScheme):
     """Turns queries and keys; see `rotate`."""
+
+    pairs_channels = True
 
     def rotate(self, x: Heads, start: int = 0) -> Heads:
         """Turned by the angles of positions start, start + 1, ..."""

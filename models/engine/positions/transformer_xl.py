@@ -4,8 +4,7 @@ import torch
 from torch import nn
 
 from models.config import ModelConfig
-from models.engine.positions.absolute import waves
-from models.engine.positions.scheme import (
+from models.engine.position_scheme import (
     Bias,
     Keys,
     PositionScheme,
@@ -14,6 +13,7 @@ from models.engine.positions.scheme import (
     distances,
     register,
 )
+from models.engine.positions.sinusoidal import waves
 
 
 @register("transformer-xl")
@@ -27,6 +27,8 @@ class TransformerXL(PositionScheme):
     before from after.
     """
 
+    keeps_bias = True
+
     def __init__(self, config: ModelConfig, *, causal: bool = False) -> None:
         super().__init__(config)
         self.d_model = config.d_model
@@ -37,6 +39,12 @@ class TransformerXL(PositionScheme):
         self.r_proj = nn.ModuleList(
             nn.Linear(config.d_model, width, bias=False) for _ in range(config.n_layers)
         )
+
+    @classmethod
+    def n_parameters(cls, config: ModelConfig) -> int:
+        """u and v, and W_R of each layer."""
+        width = config.n_heads * config.head_size
+        return 2 * width + config.n_layers * config.d_model * width
 
     def bias(self, q: Queries, k: Keys, *, layer: int, scale: float) -> Bias:
         """The three terms that positions add to scale * q . k, [batch, head, query, key]."""

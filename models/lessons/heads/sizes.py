@@ -3,8 +3,7 @@
 from collections.abc import Sequence
 from typing import NamedTuple
 
-PAIRED = ("rotary",)
-"""Positions that turn pairs of channels."""
+from models.config import pairs_channels
 
 
 class Sizes(NamedTuple):
@@ -37,7 +36,7 @@ def check(sizes: Sizes, offered: Offered) -> None:
 def _possible(sizes: Sizes) -> bool:
     if sizes.d_head is None and sizes.d_model % sizes.n_heads:
         return False
-    return sizes.positions not in PAIRED or _d_head(sizes) % 2 == 0
+    return _d_head(sizes) % 2 == 0 or not pairs_channels(sizes.positions)
 
 
 def _d_head(sizes: Sizes) -> int:

@@ -8,7 +8,7 @@ from torch import Tensor
 
 from models.engine import masks
 from models.engine.positions import alibi_bias, alibi_slopes, relative_buckets
-from models.engine.positions.relative_bias import RelativeBias
+from models.engine.positions.t5 import RelativeBias
 from models.zoo.suite import LanguageModel
 
 

@@ -7,7 +7,7 @@ from jaxtyping import Float, Real
 from torch import Tensor
 
 from models.engine.positions import rotate, sinusoids
-from models.engine.positions.absolute import angles
+from models.engine.positions.sinusoidal import angles
 
 
 class Turned(NamedTuple):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from models.config import POSITION_SCHEMES
 from models.lessons.design.presets import PRESETS
 from pages.shared import widget
 from pages.shared.link import one_of, param, whole
@@ -14,7 +15,6 @@ D_LAYER = (32, 64, 128, 256, 512)
 NEIGHBOURS = (16, 32, 64, 128)
 LENGTHS = tuple(2**power for power in range(4, 12))
 KINDS = ("encoder-decoder", "encoder-only", "decoder-only")
-POSITIONS = ("none", "sinusoidal", "learned", "rotary", "alibi", "t5", "transformer-xl")
 NORMS = ("pre", "post")
 ACTIVATIONS = ("relu", "gelu", "gelu-tanh")
 SWITCH = (False, True)
@@ -59,7 +59,7 @@ class Inputs:
     d_ff: int = param(3_072, whole(1, LIMITS["d_ff"]), widget.count("d_ff"))
     vocab_size: int = param(50_257, whole(1, LIMITS["vocab_size"]), widget.count("vocab_size"))
     max_len: int = param(1_024, whole(1, LIMITS["max_len"]), widget.count("max_len"))
-    positions: str = param("learned", one_of(POSITIONS), widget.select("positions"))
+    positions: str = param("learned", one_of(POSITION_SCHEMES), widget.select("positions"))
     norm: str = param("pre", one_of(NORMS), widget.select("norm"))
     activation: str = param("gelu-tanh", one_of(ACTIVATIONS), widget.select("activation"))
     tied: bool = param(True, one_of(SWITCH), widget.toggle("tied embeddings"))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from models.config import ModelConfig
+from models.config import ModelConfig, pairs_channels
 from models.lessons.design.presets import Preset, preset
 from pages.lab.controls import Columns, Set
 from pages.lab.design.inputs import LIMITS, Inputs
@@ -50,9 +50,9 @@ def _check(inputs: Inputs) -> None:
         near = [size for size in (d // h * h, (d // h + 1) * h) if 0 < size <= LIMITS["d_model"]]
         remedy = " or ".join(map(str, near)) or f"n_heads={d}"
         raise ValueError(f"d_model={d} is not divisible by n_heads={h}; try d_model={remedy}")
-    if inputs.positions == "rotary" and d // h % 2:
+    if d // h % 2 and pairs_channels(inputs.positions):
         raise ValueError(
-            f"d_model / n_heads = {d // h} is odd, but rotary positions turn channels in pairs; "
+            f"d_model / n_heads = {d // h} is odd, but {inputs.positions} positions turn channels in pairs; "
             f"try d_model={d + h}, or other positions"
         )
 

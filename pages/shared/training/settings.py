@@ -24,7 +24,7 @@ SIZES: dict[str, tuple[Any, Rule]] = {
     "d_model": (USUAL_SIZES["d_model"], whole(1, 4_096)),
     "d_ff": (0, whole(0, 16_384)),
     "max_len": (64, whole(1, 4_096)),
-    "positions": ("sinusoidal", one_of(tuple(POSITION_SCHEMES))),
+    "positions": ("sinusoidal", one_of(POSITION_SCHEMES)),
     "norm": ("pre", one_of(("pre", "post"))),
     "activation": ("relu", one_of(("relu", "gelu", "gelu-tanh"))),
     "dropout": (0.0, number(0, 0.95)),

@@ -4,8 +4,9 @@ import struct
 import numpy as np
 import pytest
 
+from models.config import POSITION_SCHEMES
 from pages.explore.payload import ARRAYS, EXACT_BYTES, WINDOW, Body, Opened, build, pack, plan
-from pages.explore.state import POSITIONS, Inputs
+from pages.explore.state import Inputs
 from pages.explore.subject import Stack, subject_of
 
 
@@ -47,7 +48,7 @@ def test_a_short_text_arrives_whole_and_equal_to_the_trace(mask: str) -> None:
             np.testing.assert_array_equal(array, trace[f"encoder.{block['layer']}.self.{name}"].numpy())
 
 
-@pytest.mark.parametrize("positions", POSITIONS)
+@pytest.mark.parametrize("positions", POSITION_SCHEMES)
 @pytest.mark.parametrize("n_words", [9, 200])
 def test_the_bias_of_positions_arrives_where_there_is_one(positions: str, n_words: int) -> None:
     inputs = Inputs(

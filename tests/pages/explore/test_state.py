@@ -3,8 +3,8 @@ from dataclasses import fields
 import pytest
 
 from models.config import POSITION_SCHEMES
-from pages.explore.state import POSITIONS, SHOWCASE, Inputs, View, scale_of, write_link
-from pages.shared.link import read_link
+from pages.explore.state import SHOWCASE, Inputs, View, scale_of, write_link
+from pages.shared.link import params_of, read_link
 
 
 def test_a_link_written_and_read_gives_the_same_inputs() -> None:
@@ -30,7 +30,7 @@ def test_a_link_holds_only_what_differs_from_the_defaults_and_matters_to_the_mod
 
 
 def test_every_scheme_of_the_engine_can_be_chosen() -> None:
-    assert list(POSITIONS) == POSITION_SCHEMES
+    assert params_of(Inputs)["positions"].rule.options == tuple(POSITION_SCHEMES)
 
 
 @pytest.mark.parametrize(

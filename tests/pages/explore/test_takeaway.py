@@ -6,7 +6,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from pages.explore.state import POSITIONS, Inputs
+from models.config import POSITION_SCHEMES
+from pages.explore.state import Inputs
 from pages.explore.takeaway import Shown
 
 BIASED = ("alibi", "t5", "transformer-xl")
@@ -17,7 +18,7 @@ def shown(positions: str, **view: object) -> Shown:
     return Shown(inputs, {"layer": 1, "head": 2, **view})
 
 
-@pytest.mark.parametrize("positions", POSITIONS)
+@pytest.mark.parametrize("positions", POSITION_SCHEMES)
 def test_each_row_of_the_table_adds_up_to_its_score(positions: str) -> None:
     found = shown(positions)
     table = pd.read_csv(io.StringIO(found.csv()))
@@ -29,7 +30,7 @@ def test_each_row_of_the_table_adds_up_to_its_score(positions: str) -> None:
     np.testing.assert_allclose(table["weight"], trace["encoder.1.self.pattern"][2].ravel(), atol=1e-6)
 
 
-@pytest.mark.parametrize("positions", POSITIONS)
+@pytest.mark.parametrize("positions", POSITION_SCHEMES)
 def test_the_figure_of_the_numbers_tells_the_bias(positions: str) -> None:
     found = shown(positions, view="numbers", query=4, key=1)
     (sentence,) = [

@@ -1,5 +1,7 @@
 """What holds for every scheme: whole models against plain loops, caches, and the open registry."""
 
+import subprocess
+import sys
 from collections.abc import Callable
 from typing import Any
 
@@ -9,7 +11,7 @@ from torch import Tensor, nn
 
 from models import ModelConfig, Trace, Transformer
 from models.config import POSITION_SCHEMES
-from models.engine.positions import POSITIONS, PositionScheme, has_bias, register
+from models.engine.positions import POSITIONS, PositionScheme, has_bias, register, turns
 from tests.models.engine.plain import plain_logits
 
 Make = Callable[..., Transformer]
@@ -97,7 +99,35 @@ def test_max_len_holds_for_every_scheme(positions: str):
 
 
 def test_the_config_knows_every_registered_name():
+    """The names of the files are those that the classes in them register."""
+    expected = ["none", "alibi", "learned", "rotary", "sinusoidal", "t5", "transformer-xl"]
+    assert expected == POSITION_SCHEMES
     assert sorted(POSITIONS) == sorted(POSITION_SCHEMES)
+
+
+def test_names_are_known_without_torch():
+    code = (
+        "import sys; from models.config import POSITION_SCHEMES as p; print(len(p), 'torch' in sys.modules)"
+    )
+    told = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
+    assert told == "7 False\n"
+
+
+@pytest.mark.parametrize("positions", POSITION_SCHEMES)
+@pytest.mark.parametrize("fields", [{}, {"n_heads": 3, "d_head": 4, "n_layers": 2, "max_len": 5}])
+def test_a_scheme_counts_its_own_parameters(positions: str, fields: dict[str, Any]):
+    config = ModelConfig(kind="encoder-only", positions=positions, **SIZES | {"n_heads": 1} | fields)
+    built = POSITIONS[positions](config)
+    before = torch.get_rng_state()
+    assert POSITIONS[positions].n_parameters(config) == sum(p.numel() for p in built.parameters())
+    assert torch.equal(torch.get_rng_state(), before)
+
+
+def test_what_a_scheme_does_is_read_from_its_class():
+    assert [name for name in POSITION_SCHEMES if has_bias(name)] == ["alibi", "t5", "transformer-xl"]
+    assert [name for name in POSITION_SCHEMES if turns(name)] == ["rotary"]
+    assert [name for name in POSITION_SCHEMES if POSITIONS[name].pairs_channels] == ["rotary"]
+    assert [name for name in POSITION_SCHEMES if POSITIONS[name].keeps_bias] == ["transformer-xl"]
 
 
 def test_the_registry_is_open():

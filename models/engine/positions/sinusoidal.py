@@ -1,14 +1,14 @@
-"""Positions added to the embeddings: fixed waves, or one trained vector each."""
+"""Sinusoidal positions: fixed waves, added to the embeddings."""
 
 import math
 from functools import lru_cache
 
 import torch
 from jaxtyping import Float, Real
-from torch import Tensor, nn
+from torch import Tensor
 
 from models.config import ModelConfig
-from models.engine.positions.scheme import PositionScheme, register
+from models.engine.position_scheme import PositionScheme, register
 
 
 def angles(
@@ -53,6 +53,11 @@ class Sinusoidal(PositionScheme):
         # A buffer would be rounded once and for all by `.float()` and written into every checkpoint.
         self._table = _table(*self._size, torch.get_default_dtype())
 
+    @classmethod
+    def n_parameters(cls, config: ModelConfig) -> int:
+        """None: the waves are computed."""
+        return 0
+
     def forward(
         self, embeddings: Float[Tensor, "batch position d_model"], start: int = 0
     ) -> Float[Tensor, "batch position d_model"]:
@@ -60,19 +65,3 @@ class Sinusoidal(PositionScheme):
         if self._table.dtype != embeddings.dtype or self._table.device != embeddings.device:
             self._table = sinusoids(*self._size).to(embeddings)
         return embeddings + self._table[start : start + embeddings.shape[1]]
-
-
-@register("learned")
-class Learned(PositionScheme):
-    """Adds one trained vector per position, stored and scaled as the token embeddings are."""
-
-    def __init__(self, config: ModelConfig, *, causal: bool = False) -> None:
-        super().__init__(config)
-        self.embedding = nn.Embedding(config.max_len, config.d_model)
-        self.scale = config.d_model**0.5
-
-    def forward(
-        self, embeddings: Float[Tensor, "batch position d_model"], start: int = 0
-    ) -> Float[Tensor, "batch position d_model"]:
-        """Embeddings plus the vectors of start, start + 1, ..."""
-        return embeddings + self.embedding.weight[start : start + embeddings.shape[1]] * self.scale

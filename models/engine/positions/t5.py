@@ -7,7 +7,7 @@ from jaxtyping import Int
 from torch import Tensor, nn
 
 from models.config import ModelConfig
-from models.engine.positions.scheme import (
+from models.engine.position_scheme import (
     Bias,
     Keys,
     PositionScheme,

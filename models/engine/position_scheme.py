@@ -1,7 +1,7 @@
 """What every position scheme can do, and the registry of them."""
 
 from collections.abc import Callable
-from typing import NamedTuple, TypeVar
+from typing import ClassVar, NamedTuple, TypeVar
 
 import torch
 from jaxtyping import Float, Int
@@ -16,10 +16,23 @@ Bias = Float[Tensor, "#batch head query key"]
 
 
 class PositionScheme(nn.Module):
-    """Does nothing at all; the base of every scheme. `causal`: the stack's queries see no later key."""
+    """The base of every scheme, which does nothing at all. `causal`: the stack's queries see no later key.
+
+    `pairs_channels`: it turns channels in pairs, so that d_head must be even. `keeps_bias`: its bias depends
+    on the text, and training keeps it for the backward pass.
+    """
+
+    pairs_channels: ClassVar[bool] = False
+    keeps_bias: ClassVar[bool] = False
 
     def __init__(self, config: ModelConfig, *, causal: bool = False) -> None:
         super().__init__()
+
+    @classmethod
+    def n_parameters(cls, config: ModelConfig) -> int:
+        """How many numbers training changes in one stack; by a formula where building it takes long."""
+        with torch.random.fork_rng(devices=[]):
+            return sum(parameter.numel() for parameter in cls(config).parameters())
 
     def forward(
         self, embeddings: Float[Tensor, "batch position d_model"], start: int = 0
@@ -52,12 +65,17 @@ class LayerPositions(NamedTuple):
         return self.scheme.bias(q, k, layer=self.layer, scale=scale)
 
 
-POSITIONS: dict[str, type[PositionScheme]] = {"none": PositionScheme}
+POSITIONS: dict[str, type[PositionScheme]] = {}
 Scheme = TypeVar("Scheme", bound=type[PositionScheme])
 
 
 def register(name: str) -> Callable[[Scheme], Scheme]:
-    """Enters a scheme into `POSITIONS`. Raises ValueError when the name is taken."""
+    """Enters a scheme into `POSITIONS`, its name into what pages read before PyTorch is imported.
+
+    A file of `models.engine.positions` is found by itself. A scheme from elsewhere is known to the processes
+    that register it; the server offers it on every page if it does so before it serves, and a run needs it
+    in its own process. Raises ValueError when the name is taken.
+    """
 
     def enter(scheme: Scheme) -> Scheme:
         if name in POSITIONS:
@@ -73,6 +91,11 @@ def register(name: str) -> Callable[[Scheme], Scheme]:
 def has_bias(name: str) -> bool:
     """Whether a scheme adds something to the scores."""
     return POSITIONS[name].bias is not PositionScheme.bias
+
+
+def turns(name: str) -> bool:
+    """Whether a scheme turns queries and keys."""
+    return POSITIONS[name].rotate is not PositionScheme.rotate
 
 
 def distances(n_query: int, n_key: int, *, device: torch.device | None = None) -> Int[Tensor, " distance"]:
