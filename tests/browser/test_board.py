@@ -149,7 +149,7 @@ def test_steps_go_one_frame_on_and_back_and_stop_at_the_ends(worked: BoardPage) 
 def test_a_picture_tells_the_number_pointed_at(page: Page) -> None:
     """Channel 1 of the paper's table is cos(position)."""
     lab = BoardPage(page, "positions").open(part="waves")
-    canvas = lab.panel("PE: one vector a position").locator("canvas")
+    canvas = lab.panel("PE: one vector for each position").locator("canvas")
     canvas.hover(position=lab.board.evaluate(MIDDLE_OF, [3, 1]))
     assert status(lab).endswith(f"position 3, channel 1 = −{-math.cos(3):.4f}")
 

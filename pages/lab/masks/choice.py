@@ -20,7 +20,7 @@ AXES: dict[str, Any] = {"row_axis": "query", "column_axis": "key"}
 
 
 def of_mask(field: str, argument: str) -> Own:
-    """Which mask: one by name, or the one that was painted on the board; and its argument."""
+    """Chooses a mask, one by name or the one that was painted on the board, and its argument."""
 
     def draw(state: State) -> None:
         now = state.kept[field]

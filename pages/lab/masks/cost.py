@@ -119,7 +119,7 @@ def questions() -> tuple[Question, ...]:
     times = (4, 8, 16)
     return (
         Question(
-            "49 words: which stride leaves strided attention the fewest pairs?",
+            "With 49 words, which stride leaves strided attention the fewest pairs?",
             tuple(str(stride) for stride in at),
             list(at).index(best),
             "; ".join(f"stride {stride} keeps {kept:,}" for stride, kept in at.items())
@@ -135,6 +135,6 @@ def questions() -> tuple[Question, ...]:
 
 
 PART = Part(
-    "cost", "Cost", ("text_length", Note("Square numbers, so that √n is a whole stride.")),
+    "cost", "Cost", ("text_length", Note("Only square numbers are offered, so that √n is a whole stride.")),
     lesson, TRIES, questions, scrub="stride",
 )  # fmt: skip

@@ -78,8 +78,8 @@ def _notice(n: int, kept: int, sees: list[bool], told: Telling | None) -> str:
     query, key = WORDS[told.query], WORDS[told.key]
     return (
         f"**{kept} of {n * n}** pairs are left. “{query}” shares out its 1 among {told.visible} "
-        f"{'words' if told.visible > 1 else 'word'}: “{key}” gets **{told.weight:.2f}**, without the mask "
-        f"{told.without:.2f}."
+        f"{'words' if told.visible > 1 else 'word'}: “{key}” gets **{told.weight:.2f}**; without "
+        f"the mask it would get {told.without:.2f}."
     )
 
 
@@ -119,7 +119,7 @@ def questions() -> tuple[Question, ...]:
             f"The weights of a row sum to 1: with one key left it gets **{alone:.2f}**, whatever its score.",
         ),
         Question(
-            "Seven words are three documents of 2, 3 and 2. Of 49 pairs the mask keeps …",
+            "Seven words make three documents of 2, 3 and 2. Of 49 pairs the mask keeps …",
             counts,
             counts.index(str(documents)),
             f"2 × 2 + 3 × 3 + 2 × 2 = **{documents}**: blocks along the diagonal.",

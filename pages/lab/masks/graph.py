@@ -98,13 +98,13 @@ def questions() -> tuple[Question, ...]:
     everybody = int(reach.through_layers(star, 1).layers.max())
     return (
         Question(
-            "A star: node 0 is joined to all others. Node 1 changes. After one step … outputs have moved.",
+            "In a star, node 0 is joined to all others. Node 1 changes. How many outputs move in one step?",
             ("1", "2", "6"),
             ("1", "2", "6").index(str(leaf)),
             f"**{leaf}**: its own and that of node 0, its only neighbour.",
         ),
         Question(
-            "A chain of six nodes. How many layers until node 5 can have heard of node 0?",
+            "In a chain of six nodes, after how many layers can node 5 have heard of node 0?",
             ("1", "5", "6"),
             ("1", "5", "6").index(str(needed)),
             f"**{needed}**: a layer carries news over one edge. In the star {everybody} are enough for all.",

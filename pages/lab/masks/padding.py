@@ -105,13 +105,13 @@ def questions() -> tuple[Question, ...]:
     rows_alike = bool((six.allowed == six.allowed[:1]).all())
     return (
         Question(
-            "Six `<pad>` instead of one, all hidden. The weights over the words …",
+            "Six hidden `<pad>` replace one hidden `<pad>`. The weights over the words …",
             ("shrink", "stay the same", "grow"),
             1 if six.change < 1e-12 else 0,
             f"exp(−∞) = 0, however often it is added: the difference is **{short(six.change)}**.",
         ),
         Question(
-            f"Not hidden, one `<pad>` takes {before:.0%} of the weights. Six take …",
+            f"If it is not hidden, one `<pad>` takes {before:.0%} of the weights. Six take …",
             ("as much", "more, but less than six times as much", "six times as much"),
             1 if before < after < 6 * before else 0,
             f"**{after:.0%}**: each `<pad>` joins the sum in the softmax, which then has more to divide by.",

@@ -33,7 +33,7 @@ def lesson(inputs: Inputs) -> Lesson:
     cone = reach.cone(allowed, n - 1, MOST_LAYERS)
     return Lesson(
         see=f"Every layer hands on what the layer below has gathered. Follow “{WORDS[n - 1]}” downwards: "
-        "the lit dots are all that its vector can depend on. Marked below: what is heard by then. "
+        "the lit dots are all that its vector can depend on. What is heard by then is marked below. "
         "Drag the number of **layers**; paint the mask.",
         board=Board(
             rows=_rows(allowed.numpy(), through, cone.numpy()),
@@ -97,14 +97,14 @@ def questions() -> tuple[Question, ...]:
     packed = reach.through_layers(masks.named("packed", "5", 10)[0, 0], 5)
     return (
         Question(
-            f"With a causal window of 3, one layer lets a word hear {heard[0]} words. Two layers: …",
+            f"With a causal window of 3, one layer lets a word hear {heard[0]} words. Two let it hear …",
             tuple(map(str, after_two)),
             after_two.index(heard[1]),
             f"Each layer adds the 2 words before the furthest one: {', '.join(map(str, heard))}. "
             f"The first of ten words takes **{needed}** layers.",
         ),
         Question(
-            "Twelve words in segments of 3 without memory. After five layers the last word hears …",
+            "Twelve words stand in segments of 3, without memory. After five layers the last word hears …",
             ("its segment: 3", "all 12", "15"),
             (3, 12, 15).index(apart),
             f"Nobody crosses the border of a segment, so no layer helps: **{apart}** words.",

@@ -38,8 +38,8 @@ def lesson(inputs: Inputs) -> Lesson:
     late = too_late.change_hidden(scores, allowed, query, key, torch.from_numpy(HIDDEN))
     pair = f"“{WORDS[query]}” → “{WORDS[key]}”"
     return Lesson(
-        see="The wrong order: softmax over **all** scores, then weight 0 for what is hidden. Drag a score "
-        f"that the mask hides, {pair}: nothing ought to change.",
+        see="This is the wrong order: softmax of **all** scores, then weight 0 for what is hidden. Drag a "
+        f"score that the mask hides, {pair}: nothing ought to change.",
         board=Board(
             rows=_rows(n, query, late),
             notice=_notices(query, late),

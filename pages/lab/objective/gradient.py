@@ -34,7 +34,7 @@ def lesson(inputs: Inputs) -> Lesson:
     square = gradient.walk(z, y, gradient.squared_error, gradient.of_squared_error, inputs.descent)
     steps = np.arange(gradient.N_STEPS + 1)
     return Lesson(
-        see="Six logits $z$, to **write into**, and the target $y$. Blue descends the cross-entropy, red the "
+        see="**Write into** the six logits $z$; $y$ is the target. Blue descends the cross-entropy, red the "
         "squared error of the same probabilities: $z \\leftarrow z - \\eta\\,\\nabla_z L$, step by step. "
         "**Press play.**",
         board=Board(
@@ -117,7 +117,7 @@ def _notices(cross: Walk, square: Walk, word: int) -> list[str]:
     said = f"**{WORDS[word]}**"
     return [
         f"p({said}) after {_steps(step)}: **{_short(a)}** by cross-entropy, **{_short(b)}** by "
-        f"squared error; lengths of their gradients **{_short(x)}** and **{_short(y)}**."
+        f"squared error; their gradients are **{_short(x)}** and **{_short(y)}** long."
         for step, (a, b, x, y) in enumerate(
             zip(
                 cross.probabilities[:, word].tolist(), square.probabilities[:, word].tolist(),
@@ -149,12 +149,12 @@ def questions() -> tuple[Question, ...]:
     total = cross.sum().item()
     return (
         Question(
-            "Sure, and wrong: p is 0.998 for “am”, the right word is “I”. How many times as long is the "
-            "gradient of cross-entropy as that of squared error?",
+            "The model is sure, and wrong: p is 0.998 for “am”, the right word is “I”. How many times as "
+            "long is the gradient of cross-entropy as that of squared error?",
             ("As long", "About 10 times", "Hundreds of times"),
             int(np.abs(np.log(sizes / ratio)).argmin()),
             f"{ratio:.0f} times: {cross.norm():.3f} against {cross.norm() / ratio:.5f}. The squared error's "
-            "goes through the slope of a saturated softmax; in p − y that slope has cancelled.",
+            "gradient goes through the slope of a saturated softmax; in p − y that slope has cancelled.",
         ),
         Question(
             "What do the six bars of p − y add up to?",

@@ -16,7 +16,7 @@ TOTALS = (10_000, 20_000, 50_000, 100_000)
 NORMS = {"post": "Post-norm", "pre": "Pre-norm"}
 DESCENTS = (0.1, 0.3, 1, 3)
 WORDS = ("a", "am", "I", "thanks", "student", "<eos>")
-"""Those of the lesson, here so that a first visit need not wait for torch."""
+"""The lesson's words, here so that a first visit need not wait for torch."""
 MODEL: Colour = "accent"
 OTHER: Colour = 7
 TARGET: Colour = "muted"

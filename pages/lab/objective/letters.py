@@ -125,10 +125,10 @@ def questions() -> tuple[Question, ...]:
     )
     return (
         Question(
-            "Two models, one reads letters, one words. Which of their numbers can be compared?",
+            "One model reads letters, another reads words. Which of their numbers can be compared?",
             ("Perplexity", "Bits per character", "Nats per token"),
             int(np.argmin([abs(math.log(by_letter / by_word)) for by_letter, by_word in told])),
-            f"Of one text and one model: perplexity {read.perplexity:.1f} per letter and "
+            f"For one text and one model, perplexity is {read.perplexity:.1f} per letter and "
             f"{2**words:,.0f} per word. The bits of the whole text, {read.bits_per_letter:.2f} "
             "per character, do not depend on the pieces.",
         ),
@@ -143,8 +143,8 @@ def questions() -> tuple[Question, ...]:
             "In the text of a first visit, which letters cost the most bits?",
             ("The first of each word", "Those within words", "Both alike"),
             0 if first > 1.1 * later else 1 if later > 1.1 * first else 2,
-            f"After a blank {first:.2f} bits in the mean, elsewhere {later:.2f}: within a word, the letters "
-            "before leave little choice.",
+            f"After a blank it is {first:.2f} bits on average, elsewhere {later:.2f}: within a word, the "
+            "letters before leave little choice.",
         ),
     )
 

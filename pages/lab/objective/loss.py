@@ -40,9 +40,9 @@ def lesson(inputs: Inputs) -> Lesson:
     parts = entropy.terms(p, q)
     sums = replace(parts, **{name: getattr(parts, name).sum(dim=-1) for name in vars(parts)})
     return Lesson(
-        see="One position. Its target $p$ is the right word, with a share ε of it spread over all six words; "
-        "the model's answer is $q$. **Write into $q$**: it is divided by its sum. Every column of the table "
-        "below adds up from top to bottom, every row from left to right.",
+        see="At one position, the target $p$ is the right word, with a share ε of it spread over all six "
+        "words; the model's answer is $q$. **Write into $q$**: it is divided by its sum. Every column of the "
+        "table below adds up from top to bottom, every row from left to right.",
         board=Board(
             rows=[
                 [_answer(inputs), _both(p, q)],
@@ -140,8 +140,8 @@ def _notices(sums: Terms) -> list[str]:
             )
         else:
             notices.append(
-                f"At ε = **{eps:.2f}**: **{h:.3f}** (the target's own, no model changes it) + **{kl:.3f}** "
-                f"(what q is off) = **{cross:.3f}** nats. {best}"
+                f"At ε = **{eps:.2f}** the loss is **{h:.3f}** (the target's own, which no model changes) + "
+                f"**{kl:.3f}** (how far q is off) = **{cross:.3f}** nats. {best}"
             )
     return notices
 

@@ -35,9 +35,9 @@ def lesson(inputs: Inputs) -> Lesson:
     floor = parts.entropy.sum(dim=-1).mean(dim=-1)  # [record], the same in all
     divergence = parts.divergence.sum(dim=-1).mean(dim=-1)
     return Lesson(
-        see="Two sentences to translate, *je suis étudiant* and *merci*, seven positions, **six words** to "
-        "choose from. Left the targets, in the middle a tiny model before its first step, right the model "
-        "now, trained on this server when first asked for, in "
+        see="A tiny model translates *je suis étudiant* and *merci*: at seven positions it chooses among "
+        "**six words**. On the left are the targets, in the middle is the model before its first step, on "
+        "the right the model now. It was trained on this server when first asked for, in "
         f"**{1_000 * run.seconds:.0f} ms**. **Press play.**",
         board=Board(
             rows=[
@@ -122,7 +122,7 @@ def _notices(run: Run, setup: Setup, floor: Tensor) -> list[str]:
 
     smoothed = f" It cannot fall below {floor[0]:.3f}, the entropy of smoothed targets."
     return [
-        f"After **{step} of {setup.steps}** steps the loss is **{loss:.3f}** nats. The likeliest words: "
+        f"After **{step} of {setup.steps}** steps the loss is **{loss:.3f}** nats. The likeliest words are "
         f"**{' '.join(first)}** and **{' '.join(second)}**.{smoothed if setup.smoothing else ''}"
         for step, loss, (first, second) in zip(run.steps, run.loss.tolist(), written(run), strict=True)
     ]
@@ -145,8 +145,8 @@ def questions() -> tuple[Question, ...]:
     offered = (entropy.terms(wanted, wanted).entropy.sum(dim=-1).mean().item(), 0.0, -math.log(best))
     return (
         Question(
-            f"A guess of 1/6 for each of six words has loss ln 6 = {math.log(n):.2f}. The untrained model?",
-            ("Less", "Exactly as much", "More"),
+            f"Guessing 1/6 for each word costs ln 6 = {math.log(n):.2f}. The untrained model's loss is …",
+            ("less", "exactly as much", "more"),
             0 if mean < math.log(n) - 0.01 else 2 if mean > math.log(n) + 0.01 else 1,
             f"{mean:.2f} nats, the mean of eight seeds: random weights prefer some words, for no reason, and "
             "to be sure of a wrong one costs more than to spread the guess.",

@@ -34,10 +34,10 @@ def lesson(inputs: Inputs) -> Lesson:
     peaks = schedule.peak(inputs.d_model, warmups)
     tried = warmup_board.tried(inputs.norm, inputs.seed)
     return Lesson(
-        see="Above, the paper's learning rate: up in a line, then down as one over the root of the step; "
-        "**drag the slider**. Below, why it begins small: what Adam does at first, and the toy of the first "
-        f"part, two layers deep, with **{NORMS[inputs.norm].lower()}**, trained here without a warm-up and "
-        f"with one of {warmup.WARMUP} steps.",
+        see="Above is the paper's learning rate: it goes up in a line, then down as one over the root of the "
+        "step; **drag the slider**. Below is why it begins small: what Adam does at first, and the toy of "
+        f"the first part, two layers deep, with **{NORMS[inputs.norm].lower()}**, trained here without a "
+        f"warm-up and with one of {warmup.WARMUP} steps.",
         board=Board(
             rows=[
                 _schedules(1_000 * rates, 1_000 * cosines, steps),
@@ -104,7 +104,7 @@ def _notices(total: int, peaks: Tensor, rates: Tensor, tried: Trial) -> list[str
     ends = [run.loss[-1].item() for run in tried]
     return [
         (
-            f"Peak **{peak:.3f} × 10⁻³** at step **{warmup:,.0f}**."
+            f"The peak is **{peak:.3f} × 10⁻³** at step **{warmup:,.0f}**."
             if warmup <= total
             else f"At step **{total:,}**, the last, the rate is **{last:.3f} × 10⁻³** and still rising."
         )
@@ -127,7 +127,7 @@ def questions() -> tuple[Question, ...]:
     later = schedule.paper(512, four[1:], torch.tensor([16_000.0], dtype=torch.float64)).item()
     return (
         Question(
-            "Four times as many steps of warm-up. What becomes of the peak?",
+            "With four times as many steps of warm-up, what becomes of the peak?",
             ("A quarter", "Half", "The same"),
             int(np.abs(np.array([0.25, 0.5, 1.0]) - ratio).argmin()),
             f"From {peaks[0]:.6f} to {peaks[1]:.6f}: (d_model · warm-up)^−1/2. And after it, the rate takes "
@@ -138,14 +138,14 @@ def questions() -> tuple[Question, ...]:
             ("By the whole learning rate", f"By {sizes[-1]:.2f} of it, as later", "Not at all"),
             0 if sizes[0] > 0.99 else 1,
             f"|m̂/√v̂| = {sizes[0]:.2f}: m̂ and √v̂ know one and the same gradient. At step "
-            f"{warmup_board.NOISE_STEPS} it is {sizes[-1]:.2f}, as noise cancels in the mean.",
+            f"{warmup_board.NOISE_STEPS} it is {sizes[-1]:.2f}, because noise cancels in the mean.",
         ),
         Question(
             "The toy's norms are put before the sub-layers (pre-norm). How much does warm-up gain?",
             ("More than with post-norm", "As much", "Nearly nothing"),
             2 if lost[1] < 0.02 < lost[0] else 1 if abs(lost[1] - lost[0]) < 0.02 else 0,
-            f"{lost[1]:.3f} nats of the last loss, against {lost[0]:.3f} with post-norm. Why: Xiong et al. "
-            "2020, and the page Block.",
+            f"{lost[1]:.3f} nats of the last loss, against {lost[0]:.3f} with post-norm. Xiong et al. "
+            "2020 and the page Block say why.",
         ),
     )
 

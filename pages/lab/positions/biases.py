@@ -67,7 +67,7 @@ PART = Part(
             "bias", "t5",
             (
                 Note(
-                    "The trained model of this suite with positions=t5: four heads, one table for both "
+                    "This is the suite's trained model with positions=t5: four heads, one table for both "
                     "layers.",
                 ),
             ),

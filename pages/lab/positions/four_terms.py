@@ -82,7 +82,7 @@ def _notices(spread: Tensor) -> list[str]:
     shares = spread / spread.sum(dim=0)
     return [
         f"In head {head} most of what tells keys apart is **{NAMES[int(share.argmax())]}** "
-        f"({share.max():.0%} of the terms' spread); distance, in the second and fourth, makes "
+        f"({share.max():.0%} of the terms' spread); distance, in the second and fourth term, makes "
         f"**{share[1] + share[3]:.0%}**."
         for head, share in enumerate(shares.T)
     ]

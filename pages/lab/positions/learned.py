@@ -161,14 +161,14 @@ def questions() -> tuple[Question, ...]:
             "Do all pairs that are equally far apart have the same dot product, as with the waves?",
             ("yes", "no"),
             0 if spreads["learned"] < 1e-3 else 1,
-            f"Learned, they differ by up to {spreads['learned']:.1f}; waves by "
+            f"Learned ones differ by up to {spreads['learned']:.1f}; waves by "
             f"{short(spreads['sinusoidal'])}.",
         ),
         Question(
             f"The model was trained on {n} words. What is its vector for position {n + 1}?",
             far,
             2 if lm.model.config.max_len == n else 0,
-            f"The table has {n} rows. The last part of this page asks for more, and gets a sentence.",
+            f"The table has {n} rows. The last part of this page asks for more, and is refused.",
         ),
     )
 

@@ -143,7 +143,7 @@ def _table(answers: dict[str, Asked], asked_for: int, trained_length: int) -> Ma
 
 
 def _refusals(answers: dict[str, Asked]) -> Facts:
-    """What a model says that has no answer."""
+    """What the models say that have no answer."""
     refused = [
         Fact(label=f"{NAMES[scheme]} answers", values=answer.refusal)
         for scheme, answer in answers.items()

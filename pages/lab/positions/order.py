@@ -17,9 +17,9 @@ if TYPE_CHECKING:
     from torch import Tensor
 
 SEE = (
-    "The words change places. **Above**: how far each word's output moves (untrained models, the same "
-    "weights in all; 0 means that the model did not notice). **Below**: how surprised the trained models are "
-    "by each word, in order and not, in nats: the lower, the better the guess."
+    "The words change places. **Above** is how far each word's output moves (untrained models with the same "
+    "weights; 0 means that the model did not notice). **Below** is how surprised the trained models are by "
+    "each word, in order and not, in nats: the lower, the better the guess."
 )
 TRIES = (
     Try("read it backwards", {"order": "reversed", "mask": "none"}),
@@ -93,7 +93,7 @@ def _losses(losses: Tensor, order: str) -> Matrix:
 
 
 def _notice(moved: dict[str, float], losses: Tensor, inputs: Inputs) -> str:
-    unmoved = [NAMES[scheme] for scheme, by in moved.items() if by < 1e-4]
+    unmoved = [f"“{NAMES[scheme]}”" for scheme, by in moved.items() if by < 1e-4]
     worse = (losses[:, 1] - losses[:, 0]).tolist()
     untouched = (
         f"**{' and '.join(unmoved)}** did not notice (moved by {short(moved['none'])})"
@@ -102,7 +102,7 @@ def _notice(moved: dict[str, float], losses: Tensor, inputs: Inputs) -> str:
     )
     return (
         f"{ORDERS[inputs.order].capitalize()}, {MASKS[inputs.mask]}: {untouched}. The trained models, "
-        f"causal, are worse by **{min(worse):.1f} to {max(worse):.1f} nats** a word."
+        f"which are causal, are worse by **{min(worse):.1f} to {max(worse):.1f} nats** a word."
     )
 
 
@@ -114,11 +114,11 @@ def questions() -> tuple[Question, ...]:
     backwards = movements(all_untrained(0, causal=False), words, reversed_order(len(words)))
     mixed = movements(all_untrained(0), words, shuffled(len(words), 0))
     blind = {NAMES[scheme] for scheme, moved in backwards.items() if moved < 1e-4}
-    groups = ("none only", "none and ALiBi", "none and T5", "nobody")
+    groups = ("“none” alone", "“none” and ALiBi", "“none” and T5", "no model")
     noticed = ("no: it has no positions", "yes: the mask tells it")
     return (
         Question(
-            "No mask, the sentence read backwards. Which models do not notice?",
+            "Without a mask, the sentence is read backwards. Which models do not notice?",
             groups,
             {"none": 0, "ALiBi none": 1, "T5 none": 2}.get(" ".join(sorted(blind)), 3),
             f"ALiBi (moved {short(backwards['alibi'])}) counts distance, which is the same in both "

@@ -121,7 +121,7 @@ def questions() -> tuple[Question, ...]:
         ),
         Question(
             "In layer 0, which models cannot tell the first “the” from the second?",
-            ("none only", "none and ALiBi", "all of them"),
+            ("“none” alone", "“none” and ALiBi", "all of them"),
             0 if blind == ["none"] else 1 if blind == ["none", "alibi"] else 2,
             f"Without positions the two weights differ by {short(told_apart['none'])}; with ALiBi by up to "
             f"{told_apart['alibi']:.2f}.",

@@ -67,7 +67,7 @@ def lesson(inputs: Inputs) -> Lesson:
 def _table(tables: Tensor) -> Matrix:
     n, d = tables.shape[1:]
     return Matrix(
-        title="PE: one vector a position",
+        title="PE: one vector for each position",
         values=tables.numpy(),
         picture=True,
         rows=[str(p) for p in range(n)],
@@ -139,13 +139,13 @@ def questions() -> tuple[Question, ...]:
     bases = ("base 10", "base 1,000,000")
     return (
         Question(
-            "d_model = 32, base 10,000. After how many positions does the slowest pair of channels repeat?",
+            "With d_model = 32 and base 10,000, when does the slowest pair of channels repeat?",
             after,
             after.index(slowest),
             f"2π · 10,000^(30/32) = {slowest}: longer than any text, so no two places look alike.",
         ),
         Question(
-            "Which dot product is larger: of positions 3 and 8, or of positions 40 and 45?",
+            "Which dot product is larger: that of positions 3 and 8, or that of positions 40 and 45?",
             places,
             bigger,
             f"Both are {near:.4f}: they are equally far apart, and that is all the product knows.",

@@ -37,7 +37,7 @@ def lesson(inputs: Inputs) -> Lesson:
     scaled = dot_products.attend(vectors, inputs.n_keys, power=0.5)
     d_ks = np.array(dot_products.D_KS)
     return Lesson(
-        see="Random queries and keys of $d_k$ channels, and what attention makes of their dot products: red "
+        see="Attention makes weights of the dot products of random queries and keys of $d_k$ channels: red "
         r"without a scale, blue divided by $\sqrt{d_k}$. Bands hold the middle half of 32 queries.",
         board=Board(
             rows=[
@@ -174,14 +174,14 @@ def questions() -> tuple[Question, ...]:
             f"is {wider:.2f} times as large: it is √d_k, and that is what attention divides by.",
         ),
         Question(
-            "1,024 channels, no scale: how much gradient gets through, against divided by √d_k?",
+            "With 1,024 channels, how much gradient gets through without the scale, against divided by √d_k?",
             ("As much", "About a third", "Less than a hundredth"),
             int(np.argmin(abs(np.log(ratios * kept / lost)))),
             f"{short(lost)} against {short(kept)} for the middle query: with nearly all weight on one key, "
             "moving a score a little changes nothing, so nothing is learned.",
         ),
         Question(
-            "And divided by d_k = 1,024 itself, not by its root?",
+            "What if they are divided by d_k = 1,024 itself, not by its root?",
             ("One key takes all", "All 64 keys look alike", "The same as by the root"),
             1 if entropy > 0.99 * math.log(64) else 2,
             f"The scores' deviation is then 1/√d_k, and the entropy {entropy:.3f} of at most "

@@ -35,8 +35,8 @@ def lesson(inputs: Inputs) -> Lesson:
     result = spread.spread(inputs.n_logits, seed=inputs.seed)
     deviations = result.deviations.numpy()
     return Lesson(
-        see="Random logits, spread more and more, and the attention weights that softmax makes of them: "
-        "red as they are, blue after dividing them by their own standard deviation.",
+        see="Softmax makes attention weights of random logits that spread more and more: red of the logits "
+        "as they are, blue after dividing them by their own standard deviation.",
         board=Board(
             rows=[
                 [_facts("as they are", result.original, AS_IT_IS), _facts(DIVIDED, result.unit, SCALED)],

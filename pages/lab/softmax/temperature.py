@@ -82,9 +82,9 @@ def _positions(inputs: Inputs, trace: Trace) -> tuple[int, int]:
 def _see(inputs: Inputs, place: Place) -> str:
     heads = f"head {inputs.head}" if len(place.heads) == 1 else "all heads"
     return (
-        f"The trained translator, with the scores of {heads} of its {STACKS[inputs.stack].lower()} in layer "
-        f"{inputs.layer} divided by a temperature $T$: what head "
-        f"{inputs.head} looks at, and how probable that makes the next word."
+        f"The scores of {heads} of the trained translator's {STACKS[inputs.stack].lower()}, layer "
+        f"{inputs.layer}, are divided by a temperature $T$. Below is what head {inputs.head} looks at, and "
+        "how probable that makes the next word."
     )
 
 
@@ -166,8 +166,8 @@ def questions() -> tuple[Question, ...]:
             "The decoder's cross-attention (layer 1) is heated to 50. What happens?",
             ("It writes the same sentence", "It writes another French sentence", "It writes nothing"),
             1 if cross.translations[-1] != cross.translations[len(cross.translations) // 2] else 0,
-            f"It writes “{cross.translations[-1]}”: French it has learned, but where it is in the English "
-            "sentence it cannot see.",
+            f"It writes “{cross.translations[-1]}”: It has learned French, but cannot see where it is in the "
+            "English sentence.",
         ),
     )
 

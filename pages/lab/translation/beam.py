@@ -22,8 +22,9 @@ if TYPE_CHECKING:
 MOST_SENTENCES = 5
 SEE = (
     "Greedy takes the likeliest word and never comes back. A **beam** keeps the best few sentences: “keep "
-    "the top two, run the model twice”. Boxes: words, with the sum of log-probabilities up to there; lit: "
-    "the best so far; faint: pruned, or leading nowhere. The first source **lacks a noun**: there is doubt."
+    "the top two, run the model twice”. Boxes are words, with the sum of log-probabilities up to there. "
+    "The best so far is lit; what is pruned or leads nowhere is faint. The first source **lacks a noun**, so "
+    "there is doubt."
 )
 DOUBT = {"phrase": INCOMPLETE, "phrase_direction": "fr-en", "length_penalty": 0.0, "step": 20}
 WHOLE = {"phrase": SENTENCE, "phrase_direction": "en-fr", "length_penalty": 0.0, "step": 20}
@@ -109,7 +110,7 @@ def _greedy_score(read: Reading) -> float:
 
 
 def _notices(read: Reading, tree: BeamTree, steps: list[Step], width: int) -> list[str]:
-    told = ["One hypothesis, the empty one: the model runs **once** and proposes its likeliest first words."]
+    told = ["The only hypothesis is empty: the model runs **once** and proposes its likeliest first words."]
     for number, step in enumerate(steps[:-1], start=1):
         best = _sentence(read, tree.tokens(step.kept[0].id))
         told.append(

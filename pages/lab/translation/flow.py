@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from models.lessons.translation.reading import Reading
 
 SEE = (
-    "The encoder reads the source **once** and leaves its **memory**, one vector a word. The decoder runs "
+    "The encoder reads the source **once** and leaves its **memory**, one vector per word. The decoder runs "
     "**once for every word** it writes: it reads what is written so far, looks into the memory, and a linear "
     "layer and softmax give every word it knows a probability. (Sums and norms are not drawn.) **Press ▶.**"
 )

@@ -21,9 +21,9 @@ if TYPE_CHECKING:
 
 SEE = (
     "In training the decoder is **fed the reference** (here the translator's own sentence), whatever it "
-    "predicts: teacher forcing, all words in **one pass**. In use it reads **what it wrote itself**, a pass "
-    "a word, mistakes included, which it never met in training: exposure bias (Ranzato et al. 2016). One "
-    "word that is read is replaced. **Drag to replace another.**"
+    "predicts: teacher forcing, all words in **one pass**. In use it reads **what it wrote itself**, in one "
+    "pass per word, with mistakes that it never met in training: exposure bias (Ranzato et al. 2016). Here "
+    "one word that it reads is replaced. **Drag to replace another.**"
 )
 TRIES = (
     Try("the same word: “il”", {"text": SENTENCE, "direction": "en-fr", "put": "il", "at": 11}),
@@ -166,7 +166,7 @@ def questions() -> tuple[Question, ...]:
             "agrees with the subject that was fed; all else is fed as before.",
         ),
         Question(
-            "“a” instead of “n'” after “l' animal”, and the decoder goes on alone. What becomes of “not”?",
+            "The decoder reads “a” for “n'” after “l' animal” and goes on alone. What becomes of “not”?",
             ("it is written later", "it is written twice", "it is lost"),
             0 if has_not else 2,
             f"It writes “{' '.join(a.free[2][:-1])}”: after one wrong word, it goes another way.",

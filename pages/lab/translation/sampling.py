@@ -23,8 +23,8 @@ if TYPE_CHECKING:
 TEMPERATURES = np.concatenate([np.arange(2, 20) / 20, np.arange(4, 17) / 4])  # 0.1, 0.15 ... 1, 1.25 ... 4
 N_WORDS = 8
 SEE = (
-    "One step of the decoder, after the words that greedy wrote before it. **Temperature** divides the "
-    "logits: below 1 sharpens, above 1 flattens. **Top-k** keeps the k likeliest words, **top-p** the fewest "
+    "This is one step of the decoder, after the words that greedy wrote. **Temperature** divides the logits: "
+    "below 1 it sharpens, above 1 it flattens. **Top-k** keeps the k likeliest words, **top-p** the fewest "
     "that together reach p; the rest is cut, and what is kept is made to add up to 1. **Drag the slider.**"
 )
 TRIES = (
@@ -152,13 +152,13 @@ def questions() -> tuple[Question, ...]:
             f"{hot:.2f} at T = 3 and {cold:.2f} at T = 0.1: dividing all logits by T keeps their order.",
         ),
         Question(
-            "Top-p 0.75, and the temperature rises from 1 to 3. How many words are kept?",
+            "Top-p is 0.75, and the temperature rises from 1 to 3. How many words are kept?",
             counts,
             0 if nucleus[1] > nucleus[0] else 2,
             f"{nucleus[1]:,} instead of {nucleus[0]:,}: the flatter, the more it takes to reach 0.75.",
         ),
         Question(
-            "And with top-k 3?",
+            "How many words are kept with top-k 3?",
             counts,
             2 if three.n_kept[0] == three.n_kept[1] else 0,
             f"Always 3, but they have {three.kept_mass[0]:.2f} of the probability at T = 1 and "

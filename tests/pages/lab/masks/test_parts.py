@@ -78,7 +78,8 @@ def test_the_opening_example_is_the_talks() -> None:
     powers = np.exp(TALK[1])
     assert notice(lesson) == (
         "**10 of 16** pairs are left. “I” shares out its 1 among 2 words: “I” gets "
-        f"**{powers[1] / powers[:2].sum():.2f}**, without the mask {powers[1] / powers.sum():.2f}."
+        f"**{powers[1] / powers[:2].sum():.2f}**; without the mask it would get "
+        f"{powers[1] / powers.sum():.2f}."
     )
 
 

@@ -70,7 +70,7 @@ def test_the_words_are_the_lessons():
 def test_the_right_answers():
     right = [question.options[question.right] for part in PARTS for question in part.questions()]
     assert right == [
-        "More",
+        "more",
         "0.92",
         "0.42 nats",
         "Only that of the right word",
@@ -208,7 +208,7 @@ def test_the_schedule_peaks_where_it_is_marked(lessons):
         assert curves.x[rates.argmax()] == curves.at[at] == steps
         assert facts(lesson)["peak, at the last step of warm-up"][at] == pytest.approx(rates.max())
     at = frame(lesson, 4_000)
-    assert lesson.board.notice[at].startswith("Peak **0.699 × 10⁻³** at step **4,000**.")
+    assert lesson.board.notice[at].startswith("The peak is **0.699 × 10⁻³** at step **4,000**.")
     assert 1_000 / math.sqrt(512 * 4_000) == pytest.approx(0.699, abs=5e-4)
     toy_loss = panel(lesson, Curves, "loss of the toy, rate 0.03")
     ends = [line.y[-1] for line in toy_loss.lines]

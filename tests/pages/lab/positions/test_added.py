@@ -19,7 +19,7 @@ def wave(position: int, channel: int, d_model: int, base: float) -> float:
 
 def test_the_table_and_its_waves_are_the_formula_at_every_base():
     board = waves.lesson(Inputs(d_model=8)).board
-    table = panel(board, "PE: one vector a position").values
+    table = panel(board, "PE: one vector for each position").values
     lines = panel(board, "four of its columns as waves").lines
     for frame, base in ((0, 10.0), (36, 10_000.0), (60, 1_000_000.0)):
         assert board.scrub.values[frame] == pytest.approx(base)
