@@ -47,8 +47,9 @@ def draw(run: Run) -> None:
         return
     with st.container(border=True, key="runs_try"):
         st.markdown("**Try it**")
+        given = _given(run, kind)
         try:
-            WAYS[kind.way](run, kind)
+            WAYS[kind.way](run, given)
         except (ValueError, OSError) as error:
             st.text(str(error))
 
@@ -108,17 +109,15 @@ def _given(run: Run, kind: Kind) -> State:
     return given
 
 
-def _typed(run: Run, kind: Kind, label: str) -> str:
-    given = _given(run, kind)
+def _typed(given: State, label: str) -> str:
     given.draw("text", label=label)
     return str(given.kept["text"])
 
 
-def _write(run: Run, kind: Kind) -> None:
+def _write(run: Run, given: State) -> None:
     """Goes on writing after a prompt."""
-    text = _typed(run, kind, "Prompt: the model goes on writing")
+    text = _typed(given, "Prompt: the model goes on writing")
     left, right = st.columns([3, 1], vertical_alignment="bottom")
-    given = _given(run, kind)
     given.draw("temperature", left)
     temperature = given.kept["temperature"]
     if right.button("Another", width="stretch"):
@@ -150,16 +149,16 @@ def go_on(model: TrainedModel, text: str, *, temperature: float, seed: int) -> s
     return written[:MOST_TOKENS]
 
 
-def _answer(run: Run, kind: Kind) -> None:
+def _answer(run: Run, given: State) -> None:
     """Answers a question, greedily."""
-    text = _typed(run, kind, "Question: the model writes the answer")
+    text = _typed(given, "Question: the model writes the answer")
     answer = _on_model(run, lambda model: model.answered(text)[1])
     st.code(f"{text}  →  {answer}", language=None, wrap_lines=True)
 
 
-def _fill(run: Run, kind: Kind) -> None:
+def _fill(run: Run, given: State) -> None:
     """Masks the word that is pressed, and says what the model would put there."""
-    text = _typed(run, kind, f"Sentence: press a word to hide it, or type {MASK} yourself")
+    text = _typed(given, f"Sentence: press a word to hide it, or type {MASK} yourself")
     parts = text.split()
     shown = {at: word for at, word in enumerate(parts) if word != MASK}
     hidden = st.pills(
@@ -188,9 +187,9 @@ def candidates(model: TrainedModel, text: str) -> list[tuple[str, float]]:
     return _likeliest(logits, model.outputs)
 
 
-def _classify(run: Run, kind: Kind) -> None:
+def _classify(run: Run, given: State) -> None:
     """The probability of every class."""
-    text = _typed(run, kind, "Text, or the number of a held-out picture")
+    text = _typed(given, "Text, or the number of a held-out picture")
 
     def ask(model: TrainedModel) -> list[tuple[str, float]]:
         import torch
@@ -202,9 +201,8 @@ def _classify(run: Run, kind: Kind) -> None:
     _table("What the model takes it for", ("class", "#probability"), _on_model(run, ask))
 
 
-def _rebuild(run: Run, kind: Kind) -> None:
+def _rebuild(run: Run, given: State) -> None:
     """A held-out picture, and the model's reconstruction."""
-    given = _given(run, kind)
     given.draw("picture")
     picture = str(given.kept["picture"])
 
@@ -249,7 +247,7 @@ def _nothing() -> None:
     """These rows cannot be chosen."""
 
 
-WAYS: dict[str, Callable[[Run, Kind], None]] = {
+WAYS: dict[str, Callable[[Run, State], None]] = {
     "write": _write,
     "answer": _answer,
     "fill": _fill,
