@@ -4,15 +4,19 @@
 
 4 layers, 4 heads, 128 wide, 64 characters, 12 pieces a batch, as nanoGPT's small setting. The sides take
 turns, some steps each, so that whatever else the machine does hits all of them. "same model, plain loop" is
-our engine in the plain loop; what ours takes beyond it is the price of records, seeds and checks.
+our engine in the plain loop; what ours takes beyond it is the price of records, seeds and checks. Then some
+steps alone and beside another busy process, against what the page says that they will take.
 """
 
 from __future__ import annotations
 
 import argparse
 import statistics
+import subprocess
+import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +28,7 @@ from models.data.tasks import make_task
 from models.engine.transformer import Transformer
 from models.training.config import RunConfig, run_config
 from models.training.loop import Training
+from models.training.memory import FRESH_SECONDS, estimate
 
 SHAKESPEARE = Path(__file__).parents[2] / "shared" / "data" / "tinyshakespeare" / "input.txt"
 LENGTH, BATCH = 64, 12
@@ -71,8 +76,46 @@ def measure(steps: dict[str, Callable[[], object]], rounds: int, n_steps: int) -
     return {name: values[2:] for name, values in seconds.items()}
 
 
+@contextmanager
+def busy_process() -> Iterator[None]:
+    """Inside, another process takes all it can of one core."""
+    process = subprocess.Popen([sys.executable, "-c", "while True: pass"])
+    time.sleep(FRESH_SECONDS)  # by then it is forgotten how fast the quiet machine was
+    try:
+        yield
+    finally:
+        process.kill()
+        process.wait()
+
+
+def steps_and_estimate(n_steps: int) -> tuple[float, float]:
+    """Seconds that some steps of a translator take, and what was said before."""
+    training = {"steps": n_steps, "validate_every": 1_000_000, "n_snapshots": 2, "held_out": 1}
+    run = run_config(make_task("translation"), training=training)
+    said = estimate(run).seconds or float("nan")
+    steps = Training(run)
+    for _ in steps:
+        pass
+    return steps.seconds, said
+
+
+def beside_others(n_steps: int) -> None:
+    """Prints how training fares beside a busy process, and whether its estimate does."""
+    steps_and_estimate(2)  # warms up
+    alone = steps_and_estimate(n_steps)
+    with busy_process():
+        beside = steps_and_estimate(n_steps)
+    rows = [
+        [name, f"{took:.1f}", f"{said:.1f}", f"{took / said:.2f}"]
+        for name, (took, said) in (("alone", alone), ("beside a busy process", beside))
+    ]
+    rows.append(["the second against the first", f"{beside[0] / alone[0]:.2f}", "", ""])
+    columns = ["", "seconds", "estimated", "seconds to estimate (target 0.5 to 2)"]
+    print_table(f"{n_steps} steps of the translator, {torch.get_num_threads()} threads", columns, rows)
+
+
 def main() -> None:
-    """Prints tokens per second of each side, and ours as a multiple of each."""
+    """Prints tokens per second of each side, ours as a multiple of each, and training on a busy machine."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
@@ -93,6 +136,7 @@ def main() -> None:
         f"Training step, 4 layers, 128 wide, {BATCH} x {LENGTH} characters, {torch.get_num_threads()} threads"
     )
     print_table(title, ["", "tokens/s", "speed of ours to it (target ≥ 1)"], rows)
+    beside_others(4 * options.steps)
 
 
 if __name__ == "__main__":

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
@@ -11,6 +12,12 @@ if TYPE_CHECKING:
     from models.engine.transformer import Transformer
     from models.zoo import list_models, load_model
     from models.zoo.untrained import UntrainedModel
+
+# PyTorch's idle threads would spin while they wait for each other, and where anything else is busy on the
+# machine, training would then take ten times as long. OpenMP reads this once, when torch is imported: GNU's
+# runtime the first, Intel's both.
+os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
+os.environ.setdefault("KMP_BLOCKTIME", "0")
 
 __all__ = ["ModelConfig", "Trace", "Transformer", "UntrainedModel", "list_models", "load_model"]
 

@@ -4,6 +4,7 @@ import os
 
 # Before torch is imported: with several workers on few cores, one thread each is the fastest.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
+os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")  # as models has it: a test may take more threads
 
 from pathlib import Path
 

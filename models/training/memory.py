@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from functools import lru_cache
 from typing import Any
 
 import torch
-from cachetools import LRUCache, cached
+from cachetools import LRUCache, TTLCache, cached
 
 from models.config import ModelConfig
 from models.data.tasks import Task, generator_of
@@ -23,12 +23,16 @@ PROCESS_BYTES = 330 << 20
 _TIMED_TOKENS, _TIMED_WIDTH = 512, 256  # of the layer that is timed, so that an answer takes no time itself
 _UPDATE_SECONDS = 2e-9  # of the optimiser, per parameter
 _STEP_SECONDS = 1e-3  # of everything that does not grow with the model
-_THREADS_GAIN = 0.7  # what each further thread adds, next to the first
+FRESH_SECONDS = 10.0
+"""So long does it hold how fast the machine was found."""
+_TIMED_SECONDS = 0.05
 
 
 @dataclass(frozen=True)
 class Estimate:
-    """seconds: of the whole run on this machine, to a factor of two; None where nobody knows, on a GPU."""
+    """seconds: of the whole run on this machine as busy as it is now, to a factor of two; None where nobody
+    knows, on a GPU.
+    """
 
     n_parameters: int
     memory_bytes: int
@@ -154,8 +158,8 @@ def _seconds(config: RunConfig, n_parameters: int) -> float:
     model, how = config.model, config.training
     positions = sum(_lengths(config.task))
     work = _work_per_position(model, max(_lengths(config.task)))
-    threads = how.threads or torch.get_num_threads()
-    rate = _rate(min(model.d_model, _TIMED_WIDTH), model.activation) * (1 + _THREADS_GAIN * (threads - 1))
+    threads = min(how.threads or torch.get_num_threads(), os.cpu_count() or 1)
+    rate = _rate(min(model.d_model, _TIMED_WIDTH), model.activation, threads)
     passes = 4 if how.gradient_checkpointing else 3  # forward; backward costs two
     example = positions * work / rate
     step = how.batch_size * example * passes / 3 + n_parameters * _UPDATE_SECONDS + _STEP_SECONDS
@@ -175,19 +179,26 @@ def _work_per_position(model: ModelConfig, length: int) -> float:
     return crossing * model.n_layers * _layer_work(model, length) + 6.0 * model.d_model * n_out
 
 
-@lru_cache(maxsize=16)
-def _rate(width: int, activation: Any) -> float:
-    """Operations a second of one thread in a layer of this width, forward and backward."""
+@cached(TTLCache(16, ttl=FRESH_SECONDS))
+def _rate(width: int, activation: Any, threads: int) -> float:
+    """Operations a second of so many threads in a layer of this width, forward and backward.
+
+    The time that counts is that of the clock on the wall, so that whatever else runs here slows it as it will
+    slow the run.
+    """
     config = ModelConfig(
         kind="decoder-only", n_layers=1, n_heads=1, d_model=width, vocab_size=1, max_len=64,
         activation=activation, pad_id=None,
     )  # fmt: skip
-    layer = Layer(config)
-    x = torch.zeros(_TIMED_TOKENS // 64, 64, width)
-    best = float("inf")
-    for _ in range(3):
-        start = time.perf_counter()
-        layer(x, causal=True).sum().backward()
-        best = min(best, time.perf_counter() - start)
-    threads = 1 + _THREADS_GAIN * (torch.get_num_threads() - 1)
-    return _TIMED_TOKENS * _layer_work(config, 64) / best / threads
+    layer, x = Layer(config), torch.zeros(_TIMED_TOKENS // 64, 64, width)
+    n_threads, n_passes, start = torch.get_num_threads(), 0, time.perf_counter()
+    torch.set_num_threads(threads)
+    try:
+        while n_passes < 2 or time.perf_counter() - start < _TIMED_SECONDS:
+            if n_passes == 1:  # the first one warmed up
+                start = time.perf_counter()
+            layer(x, causal=True).sum().backward()
+            n_passes += 1
+    finally:
+        torch.set_num_threads(n_threads)
+    return (n_passes - 1) * _TIMED_TOKENS * _layer_work(config, 64) / (time.perf_counter() - start)

@@ -14,6 +14,8 @@ from typing import TYPE_CHECKING, Any, cast
 
 from cachetools import LRUCache
 
+import models as _before_torch  # noqa: F401  (so that torch's idle threads sleep)
+
 if TYPE_CHECKING:
     from models.zoo.loaded import LoadedModel
     from models.zoo.trained import TrainedModel
@@ -48,9 +50,7 @@ results = ByteCache(RESULT_BYTES)
 
 
 def _start_worker() -> None:
-    import torch
-
-    import models as _engine  # noqa: F401  (imported here, once, while the first page is already painting)
+    import torch  # here, once, while the first page is already painting
 
     torch.set_num_threads(1)
     gc.collect()

@@ -70,8 +70,9 @@ def _prepare(info: TaskInfo, values: Mapping[str, Any]) -> Prepared:
     config = settings.run_config(info, values, task)
     training = config.training
     # The worker has all cores, whatever this thread may use.
-    machine = choose(replace(training, threads=training.threads or os.cpu_count() or 1))
-    found = estimate(config)
+    training = replace(training, threads=training.threads or os.cpu_count() or 1)
+    machine = choose(training)
+    found = estimate(replace(config, training=training))
     watched = task.probe().text
     if key not in _tasks:
         _tasks[key] = _without_data(task)

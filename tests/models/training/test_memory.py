@@ -1,5 +1,7 @@
 """Estimates against models that are really built, and passes that are really run."""
 
+import subprocess
+import sys
 import time
 from dataclasses import replace
 
@@ -9,6 +11,7 @@ import torch
 from models.data.tasks import generator_of, make_task
 from models.engine.size import count_parameters
 from models.engine.transformer import Transformer
+from models.training import memory
 from models.training.config import run_config
 from models.training.loop import Training
 from models.training.memory import (
@@ -80,11 +83,19 @@ def test_an_estimate_comes_at_once_and_builds_nothing_large():
     assert found.n_parameters > 9e9
 
 
-def test_the_time_of_a_short_run_is_about_as_said():
-    run = config({"d_model": 64}, steps=40, validate_every=10_000, held_out=8)
-    said = estimate(run).seconds
-    training = Training(run)
-    list(training)
+@pytest.mark.parametrize(("threads", "n_busy"), [(1, 0), (2, 2)])
+def test_the_time_of_a_short_run_is_about_as_said(threads, n_busy):
+    run = config({"d_model": 64}, steps=40, validate_every=10_000, held_out=8, threads=threads)
+    others = [subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in range(n_busy)]
+    try:
+        memory._rate.cache_clear()
+        said = estimate(run).seconds
+        training = Training(run)
+        list(training)
+    finally:
+        for other in others:
+            other.kill()
+            other.wait()
     assert said / 4 < training.seconds < said * 4
 
 
