@@ -29,6 +29,7 @@ static: install-dev
 	$(VENV_PYTHON) -m ruff format --check
 	$(VENV_PYTHON) -m mypy
 	.venv/bin/lint-imports --no-logo
+	$(VENV_PYTHON) -m tools.javascript
 
 unit: static
 	$(VENV_PYTHON) -m pytest tests --ignore=tests/browser --ignore=tests/processes -n 2

@@ -7,4 +7,4 @@ from pathlib import Path
 from pages.shared.browser.component import Component
 
 HERE = Path(__file__).parent
-stage = Component("attention_lab_stage", [HERE / "stage.js"], HERE / "stage.css")
+stage = Component("attention_lab_stage", HERE / "stage.js", HERE / "stage.css")

@@ -1,3 +1,4 @@
+// @ts-nocheck
 /* The payload: [uint32 header length][header JSON][padding][blocks]. Written by pages/explore/payload.py. */
 
 export class TraceData {
@@ -32,7 +33,8 @@ export class TraceData {
     return stack.thumbQuery === stack.nQuery && stack.thumbKey === stack.nKey;
   }
 
-  /* The trace's own float32 numbers of one head, or null where the server has not sent them. `bias` is there only when
+  /* The trace's own float32 numbers of one head, or null where the server has not sent them. `bias` is
+     there only when
      positions add something to the scores. */
   exact(stackId, layer, head) {
     const name = `${stackId}/${layer}/${head}`;
@@ -41,7 +43,9 @@ export class TraceData {
   }
 
   readExact(stackId, layer, head) {
-    const block = this.header.exact.find((b) => b.stack === stackId && b.layer === layer && b.heads.includes(head));
+    const block = this.header.exact.find(
+      (b) => b.stack === stackId && b.layer === layer && b.heads.includes(head),
+    );
     if (!block) return null;
     const d = this.stack(stackId).dHead;
     const sizes = { q: block.nq * d, k: block.nk * d, v: block.nk * d, z: block.nq * d };
@@ -56,14 +60,25 @@ export class TraceData {
     return found;
   }
 
-  /* The weights of one head as they were sent: {values, unit, exact, q0, k0, nq, nk}, or null. All others than the trace's
+  /* The weights of one head as they were sent: {values, unit, exact, q0, k0, nq, nk}, or null. All others
+     than the trace's
      own numbers are bytes, rounded to 1/255. */
   cells(stack, layer, head) {
     const exact = this.exact(stack.id, layer, head);
     if (exact) return { ...exact, values: exact.pattern, unit: 1, exact: true };
     if (this.thumbIsWhole(stack))
-      return { values: this.thumb(stack, layer, head), unit: 1 / 255, exact: false, q0: 0, k0: 0, nq: stack.nQuery, nk: stack.nKey };
-    const block = this.header.exact.find((b) => b.stack === stack.id && b.layer === layer && b.coarse !== null);
+      return {
+        values: this.thumb(stack, layer, head),
+        unit: 1 / 255,
+        exact: false,
+        q0: 0,
+        k0: 0,
+        nq: stack.nQuery,
+        nk: stack.nKey,
+      };
+    const block = this.header.exact.find(
+      (b) => b.stack === stack.id && b.layer === layer && b.coarse !== null,
+    );
     if (!block) return null;
     const size = block.nq * block.nk;
     const values = new Uint8Array(this.buffer, this.start + block.coarse + head * size, size);
@@ -77,7 +92,8 @@ function dotProduct(a, aStart, b, bStart, length) {
   return sum;
 }
 
-/* One matrix of an exact head: its pattern, its scores, or its dot products (summed here from the trace's q and k). */
+/* One matrix of an exact head: its pattern, its scores, or its dot products (summed here from the trace's q
+   and k). */
 export function matrixOf(exact, show) {
   if (show !== "dots") return exact[show];
   if (!exact.dots) {

@@ -1,6 +1,9 @@
+// @ts-nocheck
 /* View 1: every head of the chosen stack as a thumbnail, in one canvas; a transparent button lies on each. */
 
-import { colourLevels, el, fitCanvas, imageOf, imageOfBytes, number } from "../../shared/browser/dom.js";
+import { el, fitCanvas } from "../../shared/browser/dom.js";
+import { colourLevels, imageOf, imageOfBytes } from "../../shared/browser/images.js";
+import { number } from "../../shared/browser/numbers.js";
 
 export const SORTS = [
   { value: "layer", text: "layer" },
@@ -17,14 +20,19 @@ export class GridView {
     this.canvas = el("canvas", { "aria-hidden": "true" });
     this.buttons = el("div", { class: "grid-buttons" });
     this.board = el("div", { class: "grid-board" }, [this.canvas, this.buttons]);
-    this.root = el("div", { class: "view grid-view", tabindex: "0", role: "region", "aria-label": "All heads" }, [this.board]);
+    this.root = el(
+      "div",
+      { class: "view grid-view", tabindex: "0", role: "region", "aria-label": "All heads" },
+      [this.board],
+    );
     this.shown = "";
   }
 
   order(stack, sort) {
     const places = [];
     for (let layer = 0; layer < stack.layers; layer++)
-      for (let head = 0; head < stack.heads; head++) places.push({ layer, head, at: layer * stack.heads + head });
+      for (let head = 0; head < stack.heads; head++)
+        places.push({ layer, head, at: layer * stack.heads + head });
     const values = stack.stats[sort];
     if (!values) return places;
     const sign = sort === "entropy" ? 1 : -1;
@@ -80,7 +88,12 @@ export class GridView {
   image({ thumbKey, thumbQuery }, thumb, table) {
     const { range } = this.stage.view;
     if (range === "full") return imageOfBytes(thumbKey, thumbQuery, thumb, table);
-    const { level } = colourLevels(Float32Array.from(thumb, (v) => v / 255), thumbKey, range, false);
+    const { level } = colourLevels(
+      Float32Array.from(thumb, (v) => v / 255),
+      thumbKey,
+      range,
+      false,
+    );
     return imageOf(thumbKey, thumbQuery, level, table);
   }
 
@@ -92,19 +105,21 @@ export class GridView {
   }
 
   place(stack, plan) {
-    const signature = `${stack.id}/${plan.places.map((p) => p.at)}/${plan.columns}/${plan.cell}/${stack.labels}`;
+    const order = plan.places.map((place) => place.at);
+    const signature = `${stack.id}/${order}/${plan.columns}/${plan.cell}/${stack.labels}`;
     if (signature !== this.shown) {
       this.shown = signature;
       this.buttons.replaceChildren(
         ...plan.places.map(({ layer, head, at: which }, at) => {
           const label = stack.labels[which] ? `, ${stack.labels[which]}` : "";
+          const [left, top] = [at % plan.columns, Math.floor(at / plan.columns)];
           return el("button", {
             type: "button",
             "aria-label": `Open layer ${layer}, head ${head}${label}`,
             "data-layer": layer,
             "data-head": head,
             style:
-              `left:${(at % plan.columns) * plan.cell}px;top:${Math.floor(at / plan.columns) * (plan.cell + plan.label)}px;` +
+              `left:${left * plan.cell}px;top:${top * (plan.cell + plan.label)}px;` +
               `width:${plan.cell}px;height:${plan.cell + plan.label - 4}px`,
             onclick: () => this.stage.set({ layer, head, heads: [head], view: "head" }),
           });
@@ -112,7 +127,8 @@ export class GridView {
       );
     }
     for (const button of this.buttons.children) {
-      const open = +button.dataset.layer === this.stage.view.layer && +button.dataset.head === this.stage.view.head;
+      const open =
+        +button.dataset.layer === this.stage.view.layer && +button.dataset.head === this.stage.view.head;
       button.setAttribute("aria-pressed", String(open));
     }
   }

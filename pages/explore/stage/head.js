@@ -1,6 +1,9 @@
+// @ts-nocheck
 /* View 2: one head as a heatmap. Hover, or move the marked cell with the arrow keys, to read its numbers. */
 
-import { colourLevels, el, fitCanvas, imageOf, imageOfBytes, number, shorten } from "../../shared/browser/dom.js";
+import { el, fitCanvas, shorten } from "../../shared/browser/dom.js";
+import { colourLevels, imageOf, imageOfBytes } from "../../shared/browser/images.js";
+import { number } from "../../shared/browser/numbers.js";
 import { matrixOf } from "./data.js";
 
 export class HeadView {
@@ -25,7 +28,12 @@ export class HeadView {
     this.readout = el("div", { class: "readout", "aria-live": "polite" });
     this.legend = el("canvas", { class: "legend", "aria-hidden": "true" });
     this.ends = el("div", { class: "legend-ends" });
-    this.map = el("canvas", { class: "minimap", role: "img", "aria-label": "The whole matrix; click to move the window", onclick: (e) => this.jump(e) });
+    this.map = el("canvas", {
+      class: "minimap",
+      role: "img",
+      "aria-label": "The whole matrix; click to move the window",
+      onclick: (e) => this.jump(e),
+    });
     this.mapNote = el("p", { class: "muted" });
     this.root = el("div", { class: "view head-view" }, [
       this.board,
@@ -53,7 +61,13 @@ export class HeadView {
     const measure = this.canvas.getContext("2d");
     measure.font = this.font();
     const widest = (side, from, count) =>
-      Math.max(30, ...stage.data.tokens(side).slice(from, from + count).map((t) => measure.measureText(shorten(t.text)).width));
+      Math.max(
+        30,
+        ...stage.data
+          .tokens(side)
+          .slice(from, from + count)
+          .map((t) => measure.measureText(shorten(t.text)).width),
+      );
     const { stack } = stage;
     this.left = 26 + widest(stack.querySide, area.q0, area.nq);
     this.top = 26 + widest(stack.keySide, area.k0, area.nk) * 0.87 + 8;
@@ -77,7 +91,8 @@ export class HeadView {
     return Float32Array.from(thumb, (level) => level / 255);
   }
 
-  /* A function from cell index to colour level 0..255, or null for a cell that is masked or has not happened yet. */
+  /* A function from cell index to colour level 0..255, or null for a cell that is masked or has not
+     happened yet. */
   levels() {
     const { stage, area } = this;
     const values = this.values();
@@ -110,7 +125,10 @@ export class HeadView {
     context.strokeRect(left - 0.5, top - 0.5, area.nk * cell + 1, area.nq * cell + 1);
     this.labels(context);
     const show = { pattern: "attention weights", scores: "scores", dots: "dot products" }[stage.view.show];
-    this.canvas.setAttribute("aria-label", `${show} of ${stage.headName()}: ${area.nq} queries by ${area.nk} keys`);
+    this.canvas.setAttribute(
+      "aria-label",
+      `${show} of ${stage.headName()}: ${area.nq} queries by ${area.nk} keys`,
+    );
   }
 
   labels(context) {
@@ -123,7 +141,8 @@ export class HeadView {
     const text = (side, at) => (whole ? shorten(stage.data.tokens(side)[at].text) : "");
     context.textAlign = "right";
     context.fillStyle = theme.query;
-    for (let i = 0; i < area.nq; i += every) context.fillText(text(stack.querySide, area.q0 + i), left - 6, top + (i + 0.5) * cell);
+    for (let i = 0; i < area.nq; i += every)
+      context.fillText(text(stack.querySide, area.q0 + i), left - 6, top + (i + 0.5) * cell);
     context.textAlign = "left";
     context.fillStyle = theme.key;
     for (let j = 0; j < area.nk; j += every) {
@@ -174,14 +193,21 @@ export class HeadView {
     event.preventDefault();
     const { view, stack } = this.stage;
     const within = (value, count) => Math.max(0, Math.min(count - 1, value));
-    this.stage.set({ query: within(view.query + move[0], stack.nQuery), key: within(view.key + move[1], stack.nKey) });
+    this.stage.set({
+      query: within(view.query + move[0], stack.nQuery),
+      key: within(view.key + move[1], stack.nKey),
+    });
   }
 
   mark() {
     const { area, cell, left, top, stage } = this;
     const { theme, view } = stage;
     const at = this.over || { query: view.query, key: view.key };
-    const context = fitCanvas(this.marks, parseFloat(this.canvas.style.width), parseFloat(this.canvas.style.height));
+    const context = fitCanvas(
+      this.marks,
+      parseFloat(this.canvas.style.width),
+      parseFloat(this.canvas.style.height),
+    );
     const i = at.query - area.q0;
     const j = at.key - area.k0;
     if (i >= 0 && j >= 0 && i < area.nq && j < area.nk) {
@@ -221,7 +247,10 @@ export class HeadView {
     }
     this.readout.replaceChildren(
       ...rows.map(([term, value, colour]) =>
-        el("div", {}, [el("span", { class: "term", text: term }), el("span", { class: "value", text: value, style: colour ? `color:${colour}` : null })]),
+        el("div", {}, [
+          el("span", { class: "term", text: term }),
+          el("span", { class: "value", text: value, style: colour ? `color:${colour}` : null }),
+        ]),
       ),
     );
   }
@@ -230,11 +259,23 @@ export class HeadView {
     const { show, range } = this.stage.view;
     const table = this.table();
     const context = fitCanvas(this.legend, 190, 12);
-    context.drawImage(imageOf(256, 1, (at) => at, table), 0, 0, 190, 12);
+    context.drawImage(
+      imageOf(256, 1, (at) => at, table),
+      0,
+      0,
+      190,
+      12,
+    );
     const signed = this.exact && show !== "pattern";
     const ends = signed
-      ? range === "row" ? ["−row's largest", "0", "+row's largest"] : [number(-this.extent), "0", number(this.extent)]
-      : range === "log" ? ["≤ 0.0001", "0.01", "1"] : range === "row" ? ["0", "row's largest"] : ["0", "0.5", "1"];
+      ? range === "row"
+        ? ["−row's largest", "0", "+row's largest"]
+        : [number(-this.extent), "0", number(this.extent)]
+      : range === "log"
+        ? ["≤ 0.0001", "0.01", "1"]
+        : range === "row"
+          ? ["0", "row's largest"]
+          : ["0", "0.5", "1"];
     this.ends.replaceChildren(...ends.map((text) => el("span", { text })));
   }
 
@@ -247,24 +288,37 @@ export class HeadView {
     const context = fitCanvas(this.map, 190, 190);
     const thumb = stage.data.thumb(stack, stage.view.layer, stage.view.head);
     context.imageSmoothingEnabled = false;
-    context.drawImage(imageOfBytes(stack.thumbKey, stack.thumbQuery, thumb, theme.sequential), 0, 0, 190, 190);
+    context.drawImage(
+      imageOfBytes(stack.thumbKey, stack.thumbQuery, thumb, theme.sequential),
+      0,
+      0,
+      190,
+      190,
+    );
     context.strokeStyle = theme.accent;
     context.lineWidth = 2;
     context.strokeRect(
-      (190 * area.k0) / stack.nKey, (190 * area.q0) / stack.nQuery,
-      (190 * area.nk) / stack.nKey, (190 * area.nq) / stack.nQuery,
+      (190 * area.k0) / stack.nKey,
+      (190 * area.q0) / stack.nQuery,
+      (190 * area.nk) / stack.nKey,
+      (190 * area.nq) / stack.nQuery,
     );
-    this.mapNote.textContent =
-      `Queries ${area.q0}–${area.q0 + area.nq - 1} and keys ${area.k0}–${area.k0 + area.nk - 1} of ${stack.nQuery}. ` +
-      "Click in the whole matrix to move there.";
+    const queries = `Queries ${area.q0}–${area.q0 + area.nq - 1}`;
+    const keys = `keys ${area.k0}–${area.k0 + area.nk - 1} of ${stack.nQuery}`;
+    this.mapNote.textContent = `${queries} and ${keys}. Click in the whole matrix to move there.`;
   }
 
   jump(event) {
-    const { stack, view } = this.stage;
+    const { stack } = this.stage;
     const box = this.map.getBoundingClientRect();
     const q = Math.floor(((event.clientY - box.top) / box.height) * stack.nQuery);
     const k = Math.floor(((event.clientX - box.left) / box.width) * stack.nKey);
     const start = (at, count, size) => Math.max(0, Math.min(count - size, at - Math.floor(size / 2)));
-    this.stage.set({ q0: start(q, stack.nQuery, this.area.nq), k0: start(k, stack.nKey, this.area.nk), query: q, key: k });
+    this.stage.set({
+      q0: start(q, stack.nQuery, this.area.nq),
+      k0: start(k, stack.nKey, this.area.nk),
+      query: q,
+      key: k,
+    });
   }
 }

@@ -1,10 +1,14 @@
-/* View 3: two columns of tokens, queries left and keys right, joined by lines weighted by attention; one colour a head.
+// @ts-nocheck
+/* View 3: two columns of tokens, queries left and keys right, joined by lines weighted by attention; one
+   colour a head.
    Hover or focus a token on either side and only its own lines stay; click it to keep it so. */
 
-import { el, fitCanvas, number, shorten } from "../../shared/browser/dom.js";
+import { el, fitCanvas, shorten } from "../../shared/browser/dom.js";
+import { number } from "../../shared/browser/numbers.js";
 
 const FAINTEST = 0.02;
-const MOST_LINES = 1500; // more are neither legible nor quick to draw: the weakest give way, and the note says so
+// more are neither legible nor quick to draw: the weakest give way, and the note says so
+const MOST_LINES = 1500;
 const THIN = 0.15; // below this a line is one screen pixel wide, which a processor draws ten times as fast
 const WEAK = 0.3; // where no weight reaches this, all lines are drawn stronger
 const SHADES = 20;
@@ -18,7 +22,10 @@ export class LinesView {
     this.board = el("div", { class: "lines-board" }, [this.left, this.canvas, this.right]);
     this.readout = el("div", { class: "readout", "aria-live": "polite" });
     this.scroller = el("div", { class: "lines-scroll" }, [
-      el("div", { class: "lines-heads" }, [el("span", { class: "query", text: "query" }), el("span", { class: "key", text: "key" })]),
+      el("div", { class: "lines-heads" }, [
+        el("span", { class: "query", text: "query" }),
+        el("span", { class: "key", text: "key" }),
+      ]),
       this.board,
     ]);
     this.root = el("div", { class: "view lines-view" }, [
@@ -31,7 +38,9 @@ export class LinesView {
     const { stage } = this;
     const { stack, data } = stage;
     const cells = data.cells(stack, stage.view.layer, stage.view.head);
-    this.area = cells ? { q0: cells.q0, k0: cells.k0, nq: cells.nq, nk: cells.nk } : { q0: 0, k0: 0, nq: 0, nk: 0 };
+    this.area = cells
+      ? { q0: cells.q0, k0: cells.k0, nq: cells.nq, nk: cells.nk }
+      : { q0: 0, k0: 0, nq: 0, nk: 0 };
     const rows = Math.max(this.area.nq, this.area.nk, 1);
     this.row = Math.max(18, Math.min(44, (this.root.clientHeight - 30) / rows));
     this.column(this.left, stack.querySide, this.area.q0, this.area.nq, "query");
@@ -124,26 +133,33 @@ export class LinesView {
 
   describe(least, most, strength) {
     const hint = this.stage.view.heads.length > 2 ? " Ctrl-click a head to see it alone." : "";
-    const weak = strength > 1 ? ` The largest weight is ${number(most, 3)}; lines are drawn stronger by ${number(strength, 1)}.` : "";
-    return `Hover a token on either side; click to keep it. Weights under ${number(least, 3)} are not drawn.${weak}${hint}`;
+    const weak =
+      strength > 1
+        ? ` The largest weight is ${number(most, 3)}; lines are drawn stronger by ${number(strength, 1)}.`
+        : "";
+    const undrawn = `Weights under ${number(least, 3)} are not drawn.`;
+    return `Hover a token on either side; click to keep it. ${undrawn}${weak}${hint}`;
   }
 
-  /* {least, most}: the smallest weight that is drawn, raised until at most MOST_LINES are; and the largest there is. */
+  /* {least, most}: the smallest weight that is drawn, raised until at most MOST_LINES are; and the largest
+     there is. */
   drawnWeights(target) {
     const found = [];
-    for (const head of this.stage.view.heads) this.each(head, target, (i, j, weight) => found.push(weight));
+    for (const head of this.stage.view.heads) this.each(head, target, (_i, _j, weight) => found.push(weight));
     const sorted = Float64Array.from(found).sort();
     const least = sorted.length > MOST_LINES ? sorted[sorted.length - MOST_LINES] : this.faintest();
     return { least, most: sorted.length ? sorted[sorted.length - 1] : 0 };
   }
 
-  /* The lines of one head: thin ones gathered by shade, so that each shade is one stroke; strong ones each on its own. */
+  /* The lines of one head: thin ones gathered by shade, so that each shade is one stroke; strong ones each
+     on its own. */
   stroke(context, head, target, least, strength, reach) {
     const { theme } = this.stage;
     const thin = new Map();
     const { heads } = this.stage.view;
     // Heads that look at the same token run beside each other, not over each other.
-    const apart = Math.min(4, (0.6 * this.row) / heads.length) * (heads.indexOf(head) - (heads.length - 1) / 2);
+    const apart =
+      Math.min(4, (0.6 * this.row) / heads.length) * (heads.indexOf(head) - (heads.length - 1) / 2);
     const line = (path, i, j) => {
       const from = (i + 0.5) * this.row + apart;
       const to = (j + 0.5) * this.row + apart;
@@ -175,12 +191,16 @@ export class LinesView {
     if (target.query !== undefined || target.key !== undefined) {
       for (const head of heads)
         this.each(head, target, (i, j, weight) => {
-          const [role, at] = target.query !== undefined ? ["key", j + this.area.k0] : ["query", i + this.area.q0];
+          const [role, at] =
+            target.query !== undefined ? ["key", j + this.area.k0] : ["query", i + this.area.q0];
           sums[role].set(at, (sums[role].get(at) || 0) + weight / heads.length);
         });
     }
     const last = this.lastQuery();
-    for (const [root, role] of [[this.left, "query"], [this.right, "key"]])
+    for (const [root, role] of [
+      [this.left, "query"],
+      [this.right, "key"],
+    ])
       for (const button of root.children) {
         const at = +button.dataset.at;
         button.style.setProperty("--share", `${Math.round(100 * Math.min(1, sums[role].get(at) || 0))}%`);
@@ -200,23 +220,41 @@ export class LinesView {
     const { stack, data, view, theme } = stage;
     const role = target.query !== undefined ? "query" : target.key !== undefined ? "key" : null;
     if (!role) {
-      this.readout.replaceChildren(el("p", { text: `${view.heads.length} of ${stack.heads} heads of layer ${view.layer}.` }));
+      this.readout.replaceChildren(
+        el("p", { text: `${view.heads.length} of ${stack.heads} heads of layer ${view.layer}.` }),
+      );
       return;
     }
     const side = role === "query" ? stack.querySide : stack.keySide;
     const other = role === "query" ? stack.keySide : stack.querySide;
     const heading = role === "query" ? "looks at" : "is looked at by";
-    const parts = [el("p", {}, [el("strong", { class: role, text: data.tokens(side)[target[role]]?.text ?? "" }), document.createTextNode(` ${heading}`)])];
+    const parts = [
+      el("p", {}, [
+        el("strong", { class: role, text: data.tokens(side)[target[role]]?.text ?? "" }),
+        document.createTextNode(` ${heading}`),
+      ]),
+    ];
     for (const head of view.heads.slice(0, 8)) {
       const found = [];
-      this.each(head, target, (i, j, weight, exact) => found.push({ at: role === "query" ? j + this.area.k0 : i + this.area.q0, weight, exact }));
+      this.each(head, target, (i, j, weight, exact) =>
+        found.push({ at: role === "query" ? j + this.area.k0 : i + this.area.q0, weight, exact }),
+      );
       found.sort((a, b) => b.weight - a.weight);
-      const text = found.slice(0, 3).map((f) => `${data.tokens(other)[f.at].text} ${f.exact ? number(f.weight) : `≈ ${number(f.weight)}`}`);
+      const text = found
+        .slice(0, 3)
+        .map(
+          (f) => `${data.tokens(other)[f.at].text} ${f.exact ? number(f.weight) : `≈ ${number(f.weight)}`}`,
+        );
       parts.push(
         el("div", { class: "read-head", "data-head": head }, [
           el("span", { class: "swatch", style: `background:${theme.heads[head % theme.heads.length]}` }),
           el("span", { class: "term", text: `H${head}` }),
-          el("span", { class: "value", text: this.inside(target) ? text.join(", ") || `nothing from ${number(this.faintest(), 3)} up` : "outside this window" }),
+          el("span", {
+            class: "value",
+            text: this.inside(target)
+              ? text.join(", ") || `nothing from ${number(this.faintest(), 3)} up`
+              : "outside this window",
+          }),
         ]),
       );
     }

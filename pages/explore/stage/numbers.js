@@ -1,7 +1,11 @@
-/* View 4: for the chosen query and key the whole computation, in the trace's own numbers. The products and their sum are
+// @ts-nocheck
+/* View 4: for the chosen query and key the whole computation, in the trace's own numbers. The products and
+   their sum are
    worked out here from the trace's q and k; scores, weights, values and z are read from the trace. */
 
-import { cssColour, el, inkOn, number, shorten } from "../../shared/browser/dom.js";
+import { el, shorten } from "../../shared/browser/dom.js";
+import { cssColour, inkOn } from "../../shared/browser/images.js";
+import { number } from "../../shared/browser/numbers.js";
 import { matrixOf } from "./data.js";
 
 const ROWS_SHOWN = 8;
@@ -9,7 +13,12 @@ const ROWS_SHOWN = 8;
 export class NumbersView {
   constructor(stage) {
     this.stage = stage;
-    this.root = el("div", { class: "view numbers-view", tabindex: "0", role: "region", "aria-label": "The numbers of one cell" });
+    this.root = el("div", {
+      class: "view numbers-view",
+      tabindex: "0",
+      role: "region",
+      "aria-label": "The numbers of one cell",
+    });
   }
 
   draw() {
@@ -24,13 +33,21 @@ export class NumbersView {
     const query = within(view.query, exact.q0, exact.nq);
     const key = within(view.key, exact.k0, exact.nk);
     const cell = {
-      exact, query, key,
+      exact,
+      query,
+      key,
       i: query - exact.q0,
       j: key - exact.k0,
       queryName: data.tokens(stack.querySide)[query].text,
       keyName: data.tokens(stack.keySide)[key].text,
     };
-    this.root.replaceChildren(this.pickers(cell), this.dot(cell), this.score(cell), this.softmax(cell), this.sum(cell));
+    this.root.replaceChildren(
+      this.pickers(cell),
+      this.dot(cell),
+      this.score(cell),
+      this.softmax(cell),
+      this.sum(cell),
+    );
   }
 
   pickers({ query, key, exact }) {
@@ -41,14 +58,33 @@ export class NumbersView {
         document.createTextNode(`${role} `),
         el(
           "select",
-          { "aria-label": role, "data-role": role, onchange: (event) => this.pick(role, +event.target.value) },
-          stage.data.tokens(side).slice(from, from + count).map((t, at) => el("option", { value: from + at, text: `${from + at} ${shorten(t.text, 24)}`, selected: from + at === value })),
+          {
+            "aria-label": role,
+            "data-role": role,
+            onchange: (event) => this.pick(role, +event.target.value),
+          },
+          stage.data
+            .tokens(side)
+            .slice(from, from + count)
+            .map((t, at) =>
+              el("option", {
+                value: from + at,
+                text: `${from + at} ${shorten(t.text, 24)}`,
+                selected: from + at === value,
+              }),
+            ),
         ),
       ]);
+    const [side, kind] = stack.id.split(".");
+    const arrays = `q|k|v|${exact.bias ? "bias|" : ""}scores|pattern|z`;
+    const address = `trace["${side}.${stage.view.layer}.${kind}.${arrays}"][${stage.view.head}]`;
     return el("div", { class: "pickers" }, [
       picker("query", stack.querySide, exact.q0, exact.nq, query),
       picker("key", stack.keySide, exact.k0, exact.nk, key),
-      el("span", { class: "muted", text: `${stage.headName()} · ${exact.d} channels · trace["${stack.id.split(".")[0]}.${stage.view.layer}.${stack.id.split(".")[1]}.q|k|v|${exact.bias ? "bias|" : ""}scores|pattern|z"][${stage.view.head}]` }),
+      el("span", {
+        class: "muted",
+        text: `${stage.headName()} · ${exact.d} channels · ${address}`,
+      }),
     ]);
   }
 
@@ -77,7 +113,10 @@ export class NumbersView {
   }
 
   section(number_, title, children) {
-    return el("section", {}, [el("h3", {}, [el("span", { class: "count", text: number_ }), document.createTextNode(title)]), ...children]);
+    return el("section", {}, [
+      el("h3", {}, [el("span", { class: "count", text: number_ }), document.createTextNode(title)]),
+      ...children,
+    ]);
   }
 
   dot({ exact, i, j, queryName, keyName }) {
@@ -99,11 +138,12 @@ export class NumbersView {
   score({ exact, i, j }) {
     const at = i * exact.nk + j;
     const score = exact.scores[at];
+    const scaled = `${number(matrixOf(exact, "dots")[at], 4)} × ${number(this.stage.data.header.scale, 4)}`;
     const bias = exact.bias ? ` + (${number(exact.bias[at], 4)}, bias of positions)` : "";
     const mask = score === -Infinity ? "+ (−∞, masked)" : "+ 0 (not masked)";
     return this.section("2", exact.bias ? "scale, bias and mask" : "scale and mask", [
       el("p", { class: "formula", "data-step": "score" }, [
-        document.createTextNode(`${number(matrixOf(exact, "dots")[at], 4)} × ${number(this.stage.data.header.scale, 4)}${bias} ${mask} = `),
+        document.createTextNode(`${scaled}${bias} ${mask} = `),
         el("strong", { text: number(score, 4) }),
       ]),
     ]);
@@ -111,7 +151,9 @@ export class NumbersView {
 
   /* The keys with most weight, the chosen one always among them. */
   topKeys({ exact, i, j }) {
-    const order = Array.from({ length: exact.nk }, (_, at) => at).sort((a, b) => exact.pattern[i * exact.nk + b] - exact.pattern[i * exact.nk + a]);
+    const order = Array.from({ length: exact.nk }, (_, at) => at).sort(
+      (a, b) => exact.pattern[i * exact.nk + b] - exact.pattern[i * exact.nk + a],
+    );
     const top = order.slice(0, ROWS_SHOWN);
     if (!top.includes(j)) top[top.length - 1] = j;
     return top;
@@ -121,17 +163,25 @@ export class NumbersView {
     const { exact, i, j } = cell;
     const { stack, data, theme } = this.stage;
     const top = this.topKeys(cell);
-    const most = exact.scores.subarray(i * exact.nk, (i + 1) * exact.nk).reduce((a, b) => Math.max(a, b), -Infinity);
+    const most = exact.scores
+      .subarray(i * exact.nk, (i + 1) * exact.nk)
+      .reduce((a, b) => Math.max(a, b), -Infinity);
     const shown = top.reduce((sum, at) => sum + exact.pattern[i * exact.nk + at], 0);
     const rows = top.map((at) => {
       const score = exact.scores[i * exact.nk + at];
       const weight = exact.pattern[i * exact.nk + at];
       return el("tr", { class: at === j ? "chosen" : null, "data-key": at + exact.k0 }, [
-        el("th", { scope: "row", class: "key", text: shorten(data.tokens(stack.keySide)[at + exact.k0].text) }),
+        el("th", {
+          scope: "row",
+          class: "key",
+          text: shorten(data.tokens(stack.keySide)[at + exact.k0].text),
+        }),
         el("td", { text: number(score, 3) }),
         el("td", { text: number(Math.exp(score - most), 3) }),
         el("td", { class: "weight", text: number(weight, 3) }),
-        el("td", { class: "bar" }, [el("span", { style: `width:${100 * weight}%;background:${theme.accent}` })]),
+        el("td", { class: "bar" }, [
+          el("span", { style: `width:${100 * weight}%;background:${theme.accent}` }),
+        ]),
       ]);
     });
     const rest = stack.nKey - top.length;
@@ -139,10 +189,19 @@ export class NumbersView {
       rows.push(
         el("tr", {}, [
           el("th", { scope: "row", class: "muted", text: `${rest} other keys` }),
-          el("td"), el("td"), el("td", { class: "weight", text: number(Math.max(0, this.rowSum(cell) - shown), 3) }), el("td"),
+          el("td"),
+          el("td"),
+          el("td", { class: "weight", text: number(Math.max(0, this.rowSum(cell) - shown), 3) }),
+          el("td"),
         ]),
       );
-    const head = ["key", "score", `exp(score − ${exact.nk < stack.nKey ? "largest here" : "largest"})`, "weight", ""].map((text) => el("th", { scope: "col", text }));
+    const head = [
+      "key",
+      "score",
+      `exp(score − ${exact.nk < stack.nKey ? "largest here" : "largest"})`,
+      "weight",
+      "",
+    ].map((text) => el("th", { scope: "col", text }));
     return this.section("3", "softmax over the row", [
       el("table", { class: "rows" }, [el("thead", {}, [el("tr", {}, head)]), el("tbody", {}, rows)]),
     ]);
@@ -161,10 +220,17 @@ export class NumbersView {
     const { d } = exact;
     const top = this.topKeys(cell);
     const z = exact.z.subarray(i * d, (i + 1) * d);
-    const weighted = top.map((at) => Float64Array.from(exact.v.subarray(at * d, (at + 1) * d), (v) => v * exact.pattern[i * exact.nk + at]));
-    const others = Float64Array.from(z, (total, channel) => weighted.reduce((rest, row) => rest - row[channel], total));
+    const weighted = top.map((at) =>
+      Float64Array.from(exact.v.subarray(at * d, (at + 1) * d), (v) => v * exact.pattern[i * exact.nk + at]),
+    );
+    const others = Float64Array.from(z, (total, channel) =>
+      weighted.reduce((rest, row) => rest - row[channel], total),
+    );
     const most = Math.max(...[...weighted, z].flatMap((row) => Array.from(row, Math.abs)));
-    const name = (at) => `${number(exact.pattern[i * exact.nk + at], 3)} × v of ${shorten(data.tokens(stack.keySide)[at + exact.k0].text)}`;
+    const name = (at) => {
+      const token = shorten(data.tokens(stack.keySide)[at + exact.k0].text);
+      return `${number(exact.pattern[i * exact.nk + at], 3)} × v of ${token}`;
+    };
     const rest = stack.nKey - top.length;
     return this.section("4", "weighted sum of the values: z", [
       el("table", { class: "strips" }, [

@@ -1,16 +1,27 @@
-/* View 5: the most probable next tokens at the chosen step, and the antecedent that the encoder names for each pronoun. */
+// @ts-nocheck
+/* View 5: the most probable next tokens at the chosen step, and the antecedent that the encoder names for
+   each pronoun. */
 
-import { el, number, shorten } from "../../shared/browser/dom.js";
+import { el, shorten } from "../../shared/browser/dom.js";
+import { number } from "../../shared/browser/numbers.js";
 
 export class OutputView {
   constructor(stage) {
     this.stage = stage;
-    this.root = el("div", { class: "view output-view", tabindex: "0", role: "region", "aria-label": "Output" });
+    this.root = el("div", {
+      class: "view output-view",
+      tabindex: "0",
+      role: "region",
+      "aria-label": "Output",
+    });
   }
 
   draw() {
     const { header } = this.stage.data;
-    this.root.replaceChildren(this.sentence(header), el("div", { class: "output-columns" }, [this.bars(header), this.antecedents(header)]));
+    this.root.replaceChildren(
+      this.sentence(header),
+      el("div", { class: "output-columns" }, [this.bars(header), this.antecedents(header)]),
+    );
   }
 
   /* The tokens as buttons: choose one to see the step that reads it. */
@@ -20,7 +31,13 @@ export class OutputView {
       "div",
       { class: header.pooled ? "steps absent" : "steps", role: "group", "aria-label": "Steps" },
       header.steps.slice(0, 128).map((step, at) =>
-        el("button", { type: "button", "aria-pressed": String(at === view.step), "data-step": at, text: shorten(this.stepName(header, step, at), 18), onclick: () => this.choose(at) }),
+        el("button", {
+          type: "button",
+          "aria-pressed": String(at === view.step),
+          "data-step": at,
+          text: shorten(this.stepName(header, step, at), 18),
+          onclick: () => this.choose(at),
+        }),
       ),
     );
   }
@@ -36,7 +53,9 @@ export class OutputView {
   }
 
   titleOf({ stepSide }, token) {
-    return stepSide === "decoder" ? `Step ${this.stage.view.step + 1}: after “${token}” comes` : `Read at “${token}”`;
+    return stepSide === "decoder"
+      ? `Step ${this.stage.view.step + 1}: after “${token}” comes`
+      : `Read at “${token}”`;
   }
 
   bars(header) {
@@ -47,11 +66,17 @@ export class OutputView {
     const rows = step.top.map(([token, probability]) =>
       el("tr", { class: token === step.chosen ? "chosen" : null }, [
         el("th", { scope: "row", text: shorten(token, 20), title: token }),
-        el("td", { class: "bar" }, [el("span", { style: `width:${100 * probability}%;background:${theme.accent}` })]),
+        el("td", { class: "bar" }, [
+          el("span", { style: `width:${100 * probability}%;background:${theme.accent}` }),
+        ]),
         el("td", { class: "weight", text: number(probability, 3) }),
       ]),
     );
-    return el("section", { class: "next" }, [el("h3", { text: title }), el("table", { class: "rows" }, [el("tbody", {}, rows)]), el("p", { class: "muted", text: header.stepNote })]);
+    return el("section", { class: "next" }, [
+      el("h3", { text: title }),
+      el("table", { class: "rows" }, [el("tbody", {}, rows)]),
+      el("p", { class: "muted", text: header.stepNote }),
+    ]);
   }
 
   antecedents(header) {

@@ -1,6 +1,9 @@
-/* The picture that was read, what the model made of it, and where the chosen query looks in it. Pixels are grey, 0 is black. */
+// @ts-nocheck
+/* The picture that was read, what the model made of it, and where the chosen query looks in it. Pixels are
+   grey, 0 is black. */
 
-import { el, fitCanvas, imageOf } from "../../shared/browser/dom.js";
+import { el, fitCanvas } from "../../shared/browser/dom.js";
+import { imageOf } from "../../shared/browser/images.js";
 
 const PICTURE_SIDE = 84;
 const GREYS = Uint8ClampedArray.from({ length: 3 * 256 }, (_, at) => Math.floor(at / 3));
@@ -12,7 +15,8 @@ export class Pictures {
     this.shown = "";
   }
 
-  /* Of the header: pictures: [{title, levels: [row][column] of 0..255}], places: [row][column], who reads each pixel. */
+  /* Of the header: pictures: [{title, levels: [row][column] of 0..255}], places: [row][column], who reads
+     each pixel. */
   draw() {
     const { pictures = [], places } = this.stage.data.header;
     const signature = JSON.stringify(pictures);
@@ -37,7 +41,13 @@ export class Pictures {
     const flat = levels.flat();
     const context = fitCanvas(canvas, (PICTURE_SIDE * width) / height, PICTURE_SIDE);
     context.imageSmoothingEnabled = false;
-    context.drawImage(imageOf(width, height, (at) => flat[at], GREYS), 0, 0, (PICTURE_SIDE * width) / height, PICTURE_SIDE);
+    context.drawImage(
+      imageOf(width, height, (at) => flat[at], GREYS),
+      0,
+      0,
+      (PICTURE_SIDE * width) / height,
+      PICTURE_SIDE,
+    );
     return context;
   }
 

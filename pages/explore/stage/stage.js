@@ -1,13 +1,18 @@
-/* The stage: one component that holds the trace, the state of the view and the five views of it. A change of view never
+// @ts-nocheck
+/* The stage: one component that holds the trace, the state of the view and the five views of it. A change
+   of view never
    asks the server, unless it needs numbers of a head that were too many to send. */
 
-import { Choice, el, number, shorten, writeAddress } from "../../shared/browser/dom.js";
+import { Choice } from "../../shared/browser/choice.js";
+import { el, shorten } from "../../shared/browser/dom.js";
 import { fetchPlotlyAhead } from "../../shared/browser/plotly.js";
 import { onThemeChange, themeOf } from "../../shared/browser/theme.js";
+import { caption, translationOf } from "./caption.js";
 import { TraceData } from "./data.js";
 import { GridView, SORTS } from "./grid.js";
 import { HeadView } from "./head.js";
 import { LinesView } from "./lines.js";
+import { writeLink } from "./link.js";
 import { NumbersView } from "./numbers.js";
 import { OutputView } from "./output.js";
 import { Pictures } from "./pictures.js";
@@ -54,30 +59,64 @@ class Stage {
 
   build() {
     this.notice = el("p", { class: "notice", "aria-live": "polite" });
-    this.swap = el("button", { type: "button", class: "primary", onclick: () => this.act({ type: "text", text: this.data.header.swap.text }) });
-    this.all = el("button", { type: "button", text: "show all heads", onclick: () => this.set({ view: "grid" }) });
-    this.take = el("button", { type: "button", text: "take away", title: "Figures, numbers and code to keep", onclick: () => this.act({ type: "takeaway", ...this.view }) });
+    this.swap = el("button", {
+      type: "button",
+      class: "primary",
+      onclick: () => this.act({ type: "text", text: this.data.header.swap.text }),
+    });
+    this.all = el("button", {
+      type: "button",
+      text: "show all heads",
+      onclick: () => this.set({ view: "grid" }),
+    });
+    this.take = el("button", {
+      type: "button",
+      text: "take away",
+      title: "Figures, numbers and code to keep",
+      onclick: () => this.act({ type: "takeaway", ...this.view }),
+    });
     this.copy = el("button", { type: "button", text: "copy link", onclick: () => this.copyLink() });
     this.stackChoice = new Choice("stack", (stack) => this.set({ stack }));
     this.viewChoice = new Choice("view", (view) => this.set({ view }), "views");
     this.layerChoice = new Choice("layer", (layer) => this.set({ layer }));
     this.headChoice = new Choice("head", (head, event) => this.chooseHead(head, event), "chips");
-    this.showChoice = new Choice("show", (show) => this.set({ show, range: this.view.range === "log" ? "full" : this.view.range }));
+    this.showChoice = new Choice("show", (show) =>
+      this.set({ show, range: this.view.range === "log" ? "full" : this.view.range }),
+    );
     this.rangeChoice = new Choice("scale", (range) => this.set({ range }));
     this.sortChoice = new Choice("sort by", (sort) => this.set({ sort }));
-    this.slider = el("input", { type: "range", min: 0, step: 1, "aria-label": "Decoding step", oninput: () => this.set({ step: +this.slider.value }) });
+    this.slider = el("input", {
+      type: "range",
+      min: 0,
+      step: 1,
+      "aria-label": "Decoding step",
+      oninput: () => this.set({ step: +this.slider.value }),
+    });
     this.stepText = el("output", {});
-    this.stepBar = el("div", { class: "step" }, [el("span", { class: "choice-label", text: "step", "aria-hidden": "true" }), this.slider, this.stepText]);
+    this.stepBar = el("div", { class: "step" }, [
+      el("span", { class: "choice-label", text: "step", "aria-hidden": "true" }),
+      this.slider,
+      this.stepText,
+    ]);
     this.panel = el("div", { class: "panel" });
     this.translation = el("p", { class: "translation" });
     this.pictures = new Pictures(this);
     this.root = el("div", { class: "stage" }, [
-      el("div", { class: "story" }, [this.notice, el("div", { class: "actions" }, [this.swap, this.all, this.take, this.copy])]),
+      el("div", { class: "story" }, [
+        this.notice,
+        el("div", { class: "actions" }, [this.swap, this.all, this.take, this.copy]),
+      ]),
       this.translation,
       el("div", { class: "controls" }, [
         el("div", { class: "bars" }, [
           el("div", { class: "bar" }, [this.viewChoice.root, this.stackChoice.root, this.stepBar]),
-          el("div", { class: "bar" }, [this.layerChoice.root, this.headChoice.root, this.showChoice.root, this.rangeChoice.root, this.sortChoice.root]),
+          el("div", { class: "bar" }, [
+            this.layerChoice.root,
+            this.headChoice.root,
+            this.showChoice.root,
+            this.rangeChoice.root,
+            this.sortChoice.root,
+          ]),
         ]),
         this.pictures.root,
       ]),
@@ -119,10 +158,13 @@ class Stage {
       this.view = { ...this.defaults(header.linked.stack), ...header.linked };
       this.asked = null;
       this.settle(this.view);
-      if ((header.linked.key ?? header.focus.key) === undefined) this.view.key = this.heaviest(this.view.query) ?? this.view.key;
+      if ((header.linked.key ?? header.focus.key) === undefined)
+        this.view.key = this.heaviest(this.view.query) ?? this.view.key;
     } else {
-      if (this.focusToken !== header.focusToken && this.view.stack === "encoder.self") Object.assign(this.view, header.focus);
-      if (atEnd && header.focus.step === undefined) this.view.step = null; // the last step of another text is its own
+      if (this.focusToken !== header.focusToken && this.view.stack === "encoder.self")
+        Object.assign(this.view, header.focus);
+      // the last step of another text is its own
+      if (atEnd && header.focus.step === undefined) this.view.step = null;
     }
     this.viewToken = header.viewToken;
     this.focusToken = header.focusToken;
@@ -133,7 +175,8 @@ class Stage {
     this.ask(); // a longer text comes with the numbers of fewer heads, perhaps not of the open one
   }
 
-  /* What the view is where nobody has chosen: in the encoder it looks at the first pronoun, if there is one. */
+  /* What the view is where nobody has chosen: in the encoder it looks at the first pronoun, if there is
+     one. */
   defaults(stack) {
     const { defaults, focus } = this.data.header;
     return { ...defaults, ...((stack || defaults.stack) === "encoder.self" ? focus : {}) };
@@ -163,7 +206,8 @@ class Stage {
     if (moved) Object.assign(this.view, { query: change.step, pinned: "query" });
     if (change.stack !== undefined) this.enter();
     this.settle(this.view);
-    if (change.key === undefined && this.view.query !== before) this.view.key = this.heaviest(this.view.query) ?? this.view.key;
+    if (change.key === undefined && this.view.query !== before)
+      this.view.key = this.heaviest(this.view.query) ?? this.view.key;
     this.draw();
     this.ask();
   }
@@ -174,7 +218,8 @@ class Stage {
     return row && row.weights.reduce((top, weight, at) => (weight > row.weights[top] ? at : top), 0) + row.k0;
   }
 
-  /* The weights of a query, the mean over the heads that are shown: {weights, k0, heads}, or null where not sent. */
+  /* The weights of a query, the mean over the heads that are shown: {weights, k0, heads}, or null where not
+     sent. */
   row(query) {
     const { stack, view, data } = this;
     const heads = view.view === "lines" ? view.heads : [view.head];
@@ -182,7 +227,9 @@ class Stage {
     const [first] = all;
     if (!all.every(Boolean) || query < first.q0 || query >= first.q0 + first.nq) return null;
     const weights = new Float64Array(first.nk);
-    for (const exact of all) for (let j = 0; j < exact.nk; j++) weights[j] += exact.pattern[(query - exact.q0) * exact.nk + j] / all.length;
+    for (const exact of all)
+      for (let j = 0; j < exact.nk; j++)
+        weights[j] += exact.pattern[(query - exact.q0) * exact.nk + j] / all.length;
     return { weights, k0: first.k0, heads };
   }
 
@@ -198,19 +245,37 @@ class Stage {
     if (!many) return this.set({ head, heads: [head] });
     const only = event.altKey || event.metaKey || event.ctrlKey;
     const now = this.view.heads;
-    const heads = only ? [head] : now.includes(head) ? now.filter((h) => h !== head) : [...now, head].sort((a, b) => a - b);
-    this.set({ head: heads.includes(head) || !heads.length ? head : heads[0], heads: heads.length ? heads : [head] });
+    const heads = only
+      ? [head]
+      : now.includes(head)
+        ? now.filter((h) => h !== head)
+        : [...now, head].sort((a, b) => a - b);
+    this.set({
+      head: heads.includes(head) || !heads.length ? head : heads[0],
+      heads: heads.length ? heads : [head],
+    });
   }
 
   /* Large traces come with the numbers of the open head alone: ask for others, and for another window. */
   ask() {
     const { stack, view } = this;
     const exact = this.exactHead();
-    const outside = exact && (exact.nq < stack.nQuery || exact.nk < stack.nKey) && (exact.q0 !== view.q0 || exact.k0 !== view.k0);
-    const need = `${JSON.stringify(this.data.header.link)} ${stack.id}/${view.layer}/${view.head}/${view.q0}/${view.k0}`;
+    const outside =
+      exact &&
+      (exact.nq < stack.nQuery || exact.nk < stack.nKey) &&
+      (exact.q0 !== view.q0 || exact.k0 !== view.k0);
+    const wanted = [stack.id, view.layer, view.head, view.q0, view.k0];
+    const need = `${JSON.stringify(this.data.header.link)} ${wanted.join("/")}`;
     if ((!exact || outside) && this.asked !== need) {
       this.asked = need;
-      this.act({ type: "open", stack: stack.id, layer: view.layer, head: view.head, q0: view.q0, k0: view.k0 });
+      this.act({
+        type: "open",
+        stack: stack.id,
+        layer: view.layer,
+        head: view.head,
+        q0: view.q0,
+        k0: view.k0,
+      });
     }
   }
 
@@ -223,7 +288,8 @@ class Stage {
     active.draw();
     this.drawNotice();
     const usual = this.settle(this.defaults(this.view.stack));
-    if (this.stack.querySide === "decoder") usual.query = null; // the row that opens follows the step, so a link names it
+    // the row that opens follows the step, so a link names it
+    if (this.stack.querySide === "decoder") usual.query = null;
     writeLink(this.data.header.link, usual, this.view);
     this.painted("draw");
   }
@@ -233,13 +299,28 @@ class Stage {
     const upTo = (count) => Array.from({ length: count }, (_, at) => ({ value: at, text: String(at) }));
     const nSteps = data.header.steps.length;
     this.viewChoice.update(nSteps ? VIEWS : VIEWS.filter((v) => v.value !== "output"), [view.view]);
-    this.stackChoice.update(data.stacks.map((s) => ({ value: s.id, text: s.title })), [stack.id]);
+    this.stackChoice.update(
+      data.stacks.map((s) => ({ value: s.id, text: s.title })),
+      [stack.id],
+    );
     this.layerChoice.update(upTo(stack.layers), [view.layer]);
-    const chips = upTo(stack.heads).map((chip) => ({ ...chip, colour: theme.heads[chip.value % theme.heads.length], title: stack.labels[view.layer * stack.heads + chip.value] || undefined }));
+    const chips = upTo(stack.heads).map((chip) => ({
+      ...chip,
+      colour: theme.heads[chip.value % theme.heads.length],
+      title: stack.labels[view.layer * stack.heads + chip.value] || undefined,
+    }));
     this.headChoice.update(chips, view.view === "lines" ? view.heads : [view.head]);
     this.showChoice.update(SHOWS, [view.show]);
-    this.rangeChoice.update(view.show === "pattern" || view.view === "grid" ? RANGES : RANGES.slice(0, 2).map((r) => (r.value === "full" ? { ...r, text: "whole" } : r)), [view.range]);
-    this.sortChoice.update(SORTS.filter((s) => s.value === "layer" || stack.stats[s.value]), [view.sort]);
+    this.rangeChoice.update(
+      view.show === "pattern" || view.view === "grid"
+        ? RANGES
+        : RANGES.slice(0, 2).map((r) => (r.value === "full" ? { ...r, text: "whole" } : r)),
+      [view.range],
+    );
+    this.sortChoice.update(
+      SORTS.filter((s) => s.value === "layer" || stack.stats[s.value]),
+      [view.sort],
+    );
     const visible = (choice, on) => choice.classList.toggle("absent", !on);
     visible(this.stackChoice.root, view.view !== "output");
     visible(this.showChoice.root, view.view === "head");
@@ -247,7 +328,10 @@ class Stage {
     visible(this.sortChoice.root, view.view === "grid");
     visible(this.layerChoice.root, view.view !== "grid" && view.view !== "output");
     visible(this.headChoice.root, view.view !== "grid" && view.view !== "output");
-    visible(this.stepBar, (this.stepMatters() && view.view !== "grid") || (view.view === "output" && nSteps > 1));
+    visible(
+      this.stepBar,
+      (this.stepMatters() && view.view !== "grid") || (view.view === "output" && nSteps > 1),
+    );
     this.drawStep();
   }
 
@@ -257,7 +341,9 @@ class Stage {
     this.slider.value = this.view.step;
     const step = header.steps[this.view.step];
     const last = header.steps.length - 1;
-    this.stepText.textContent = step ? `${this.view.step + 1} of ${last + 1}${step.chosen ? ` → ${shorten(step.chosen)}` : ""}` : "";
+    this.stepText.textContent = step
+      ? `${this.view.step + 1} of ${last + 1}${step.chosen ? ` → ${shorten(step.chosen)}` : ""}`
+      : "";
   }
 
   drawNotice() {
@@ -285,52 +371,13 @@ class Stage {
   painted(what) {
     this.root.dataset.generation = this.data.header.generation;
     this.root.dispatchEvent(
-      new CustomEvent("attention-lab:painted", { bubbles: true, composed: true, detail: { what, view: this.view.view, generation: this.data.header.generation } }),
+      new CustomEvent("attention-lab:painted", {
+        bubbles: true,
+        composed: true,
+        detail: { what, view: this.view.view, generation: this.data.header.generation },
+      }),
     );
   }
-}
-
-/* What to notice in what is shown, with its live number. */
-export function caption(stage) {
-  const { data, view, stack } = stage;
-  const strong = (side, at, role) => el("strong", { class: role, text: `“${shorten(data.tokens(side)[at].text, 18)}”` });
-  const words = (text) => document.createTextNode(text);
-  if (view.view === "output" || view.view === "grid") return [words({ ...data.header.caption, ...data.header.captions }[view.view])];
-  const row = stage.row(view.query);
-  if (view.view === "lines" && view.pinned === "none")
-    return [words(`Layer ${view.layer}, ${view.heads.length > 1 ? "heads" : "head"} ${view.heads.join(", ")}: hover a token to see where it looks.`)];
-  if (!row) return [words(`Layer ${view.layer}, head ${view.head}.`)];
-  const best = stage.heaviest(view.query);
-  const writes = stack.querySide === "decoder" && data.header.steps[view.query]?.chosen;
-  const where = row.heads.length > 1 ? `on average over ${row.heads.length} heads of layer ${view.layer}` : `of its attention in layer ${view.layer}, head ${view.head}`;
-  return [
-    ...(writes ? [words("After ")] : []),
-    strong(stack.querySide, view.query, "query"),
-    words(writes ? `, to write “${shorten(writes, 18)}”, it looks at ` : " looks at "),
-    strong(stack.keySide, best, "key"),
-    words(`: ${number(row.weights[best - row.k0])} ${where}${row.weights.length < stack.nKey ? `, among keys ${row.k0}–${row.k0 + row.weights.length - 1}` : ""}.`),
-  ];
-}
-
-/* What the model wrote, a translation with its pronouns standing out, and what the example is there to show. */
-function translationOf({ translation, typed, see }) {
-  const words = (text) => document.createTextNode(text);
-  const parts = (translation || []).map((part) => (part.strong ? el("strong", { text: part.text }) : words(part.text)));
-  if (parts.length) parts.unshift(words(typed ? "→ typed: " : "→ "));
-  return see ? [...parts, words(parts.length ? ` · ${see}` : see)] : parts;
-}
-
-const URL_FIELDS = ["view", "stack", "layer", "head", "heads", "show", "range", "sort", "step", "query", "key", "pinned", "q0", "k0"];
-
-/* The address bar always holds a link to what is shown: the server's part, and what the view adds to its defaults. */
-function writeLink(link, defaults, view) {
-  const params = new URLSearchParams(link);
-  for (const name of URL_FIELDS) {
-    const written = (value) => (Array.isArray(value) ? value.join(".") : String(value));
-    const usual = name === "heads" ? [view.head] : defaults[name];
-    if (written(view[name]) !== written(usual)) params.set(name, written(view[name]));
-  }
-  writeAddress(params);
 }
 
 export function mount({ parentElement, data, setTriggerValue }) {

@@ -1,45 +1,69 @@
-/* The board: panels in rows, and the control that chooses the frame of all of them. Moving it never asks the server. */
+// @ts-nocheck
+/* The board: panels in rows, and the control that chooses the frame of all of them. Moving it never asks
+   the server. */
 
 import { el, writeAddress } from "../browser/dom.js";
+import { Framed, readMessage } from "../browser/message.js";
+import { plainNumber, tickText } from "../browser/numbers.js";
 import { onThemeChange, themeOf } from "../browser/theme.js";
-import { BarsPanel, CurvesPanel, PlanePanel, tickText } from "./charts.js";
-import { Framed, readMessage } from "./data.js";
-import { FactsPanel, SignPanel, TablePanel } from "./facts.js";
-import { MatrixPanel, plainNumber } from "./matrix.js";
-import { DiagramPanel, LayersPanel } from "./shapes.js";
 
-const PANELS = {
-  Matrix: MatrixPanel, Curves: CurvesPanel, Bars: BarsPanel, Plane: PlanePanel, Layers: LayersPanel,
-  Diagram: DiagramPanel, Table: TablePanel, Facts: FactsPanel, Sign: SignPanel,
-};
 const GAP = 18;
 
 class Board {
   constructor(host) {
     this.notice = el("p", { class: "notice", "aria-live": "polite" });
-    this.take = el("button", { type: "button", text: "take away", title: "Figure, numbers and code to keep", onclick: () => this.act({ type: "takeaway", frame: this.frame }) });
+    this.take = el("button", {
+      type: "button",
+      text: "take away",
+      title: "Figure, numbers and code to keep",
+      onclick: () => this.act({ type: "takeaway", frame: this.frame }),
+    });
     this.copy = el("button", { type: "button", text: "copy link", onclick: () => this.copyLink() });
-    this.slider = el("input", { type: "range", min: 0, step: 1, oninput: () => this.show(+this.slider.value) });
+    this.slider = el("input", {
+      type: "range",
+      min: 0,
+      step: 1,
+      oninput: () => this.show(+this.slider.value),
+    });
     this.label = el("span", { class: "choice-label" });
     this.words = el("output", {});
-    this.play = el("button", { type: "button", class: "play", text: "▶", "aria-label": "Play", onclick: () => this.toggle() });
-    const step = (by, name, sign) => el("button", { type: "button", class: "play", text: sign, "aria-label": name, onclick: () => this.step(by) });
+    this.play = el("button", {
+      type: "button",
+      class: "play",
+      text: "▶",
+      "aria-label": "Play",
+      onclick: () => this.toggle(),
+    });
+    const step = (by, name, sign) =>
+      el("button", {
+        type: "button",
+        class: "play",
+        text: sign,
+        "aria-label": name,
+        onclick: () => this.step(by),
+      });
     this.bar = el("div", { class: "scrub" }, [
       el("div", { class: "steps" }, [step(-1, "Step back", "❘◀"), this.play, step(1, "Step forward", "▶❘")]),
-      this.label, this.slider, this.words,
+      this.label,
+      this.slider,
+      this.words,
     ]);
     this.rows = el("div", { class: "rows" });
     this.status = el("p", { class: "status muted", text: HINT });
     this.root = el("div", { class: "board" }, [
       el("div", { class: "story" }, [this.notice, el("div", { class: "actions" }, [this.take, this.copy])]),
-      this.bar, this.rows, this.status,
+      this.bar,
+      this.rows,
+      this.status,
     ]);
     host.append(el("style", { text: STYLE }), this.root);
     this.host = host;
     this.frame = 0;
     this.panels = [];
     // Its height changes with every drawing of other words; only another width asks for a new one.
-    this.resizer = new ResizeObserver(() => this.header && this.rows.clientWidth !== this.width && this.layOut());
+    this.resizer = new ResizeObserver(
+      () => this.header && this.rows.clientWidth !== this.width && this.layOut(),
+    );
     this.resizer.observe(this.rows);
     this.stopListening = onThemeChange(() => this.header && this.layOut());
   }
@@ -55,8 +79,12 @@ class Board {
     this.take.classList.toggle("absent", this.header.keep === false);
     this.status.classList.toggle("absent", this.header.keep === false);
     this.theme = themeOf(this.root);
-    const moving = (name, value) => ["colour", "changed", "note", "texts"].includes(name) || (name === "values" && typeof value === "string");
-    const signature = JSON.stringify([part, board.rows], (name, value) => (value instanceof Framed ? value.shape.slice(-2) : moving(name, value) ? undefined : value));
+    const moving = (name, value) =>
+      ["colour", "changed", "note", "texts"].includes(name) ||
+      (name === "values" && typeof value === "string");
+    const signature = JSON.stringify([part, board.rows], (name, value) =>
+      value instanceof Framed ? value.shape.slice(-2) : moving(name, value) ? undefined : value,
+    );
     if (signature !== this.signature) this.build(board);
     else this.each((panel, spec) => panel.update(spec));
     this.signature = signature;
@@ -74,15 +102,26 @@ class Board {
   nearest(value) {
     const { values } = this.header.board.scrub.values;
     let best = 0;
-    for (let at = 1; at < values.length; at++) if (Math.abs(values[at] - value) < Math.abs(values[best] - value)) best = at;
+    for (let at = 1; at < values.length; at++)
+      if (Math.abs(values[at] - value) < Math.abs(values[best] - value)) best = at;
     return best;
   }
 
   build(board) {
     this.stop();
     this.pressed = null;
-    this.panels = board.rows.map((row) => row.map((spec) => new PANELS[spec.kind](this, spec)));
-    this.rows.replaceChildren(...this.panels.map((row) => el("div", { class: "row" }, row.map((panel) => panel.root))));
+    this.panels = board.rows.map((row) =>
+      row.map((spec) => new PANELS[spec.chart ? "plot" : spec.kind.toLowerCase()].Panel(this, spec)),
+    );
+    this.rows.replaceChildren(
+      ...this.panels.map((row) =>
+        el(
+          "div",
+          { class: "row" },
+          row.map((panel) => panel.root),
+        ),
+      ),
+    );
   }
 
   each(visit) {
@@ -95,10 +134,10 @@ class Board {
     if (!width) return;
     this.theme = themeOf(this.root);
     for (const row of this.panels) {
-      const needs = row.map((panel) => panel.needs ?? { fixed: panel instanceof SignPanel ? 11 * panel.root.textContent.length : 260, columns: 0 });
+      const needs = row.map((panel) => panel.needs ?? { fixed: 260, columns: 0 });
       const columns = needs.reduce((sum, need) => sum + need.columns, 0);
       const free = width - needs.reduce((sum, need) => sum + need.fixed + GAP, 0);
-      // A row that is too wide for readable numbers breaks in two; a matrix of words can be narrower than that.
+      // A row too wide for readable numbers breaks in two; a matrix of words can be narrower than that.
       const least = row.some((panel) => panel.spec?.texts?.length) ? 14 : columns >= 24 ? 24 : 32;
       const cell = Math.max(least, Math.min(54, Math.floor(free / Math.max(1, columns)) - 2));
       for (const panel of row) panel.fit?.(cell);
@@ -129,12 +168,20 @@ class Board {
       this.words.textContent = words;
     }
     this.each((panel) => panel.draw(frame));
-    this.notice.replaceChildren(...emphasised(typeof board.notice === "string" ? board.notice : board.notice[frame]));
+    this.notice.replaceChildren(
+      ...emphasised(typeof board.notice === "string" ? board.notice : board.notice[frame]),
+    );
     clearTimeout(this.writing); // browsers refuse hundreds of addresses in a few seconds
     this.writing = setTimeout(() => this.writeLink(), 150);
     this.root.dataset.frame = frame;
     this.root.dataset.generation = generation;
-    this.root.dispatchEvent(new CustomEvent("attention-lab:painted", { bubbles: true, composed: true, detail: { what: "board", generation } }));
+    this.root.dispatchEvent(
+      new CustomEvent("attention-lab:painted", {
+        bubbles: true,
+        composed: true,
+        detail: { what: "board", generation },
+      }),
+    );
   }
 
   toggle() {
@@ -173,16 +220,25 @@ class Board {
     this.layOut();
   }
 
-  /* Lights up the rows and columns of the axes named, in every panel; the status line says what is pointed at. */
+  /* Lights up the rows and columns of the axes named, in every panel; the status line says what is pointed
+     at. */
   light(lit, words = HINT) {
     this.status.textContent = words;
     this.each((panel) => panel.light?.(lit));
   }
 
-  /* What an axis calls its entry, in whichever panel that is written: names beside one matrix serve all of its row. */
+  /* What an axis calls its entry, in whichever panel that is written: names beside one matrix serve all of
+     its row. */
   nameOf(axis, at) {
-    const named = (panel) => [[panel.row_axis, panel.rows], [panel.column_axis, panel.columns], [panel.axis, panel.labels]];
-    const found = this.header.board.rows.flat().flatMap(named).find(([name, names]) => axis && name === axis && names?.length);
+    const named = (panel) => [
+      [panel.row_axis, panel.rows],
+      [panel.column_axis, panel.columns],
+      [panel.axis, panel.labels],
+    ];
+    const found = this.header.board.rows
+      .flat()
+      .flatMap(named)
+      .find(([name, names]) => axis && name === axis && names?.length);
     return found?.[1][at] ?? at;
   }
 
@@ -193,7 +249,8 @@ class Board {
   writeLink() {
     const { link, scrub, board } = this.header;
     const params = new URLSearchParams(link);
-    if (scrub && this.frame !== this.nearest(scrub.usual)) params.set(board.scrub.field, plainNumber(this.value(this.header)));
+    if (scrub && this.frame !== this.nearest(scrub.usual))
+      params.set(board.scrub.field, plainNumber(this.value(this.header)));
     writeAddress(params);
     this.root.dataset.linked = `${this.header.generation}/${this.frame}`; // for whoever waits for the address
   }
@@ -204,7 +261,10 @@ class Board {
       setTimeout(() => (this.copy.textContent = "copy link"), 1600);
     };
     this.writeLink();
-    navigator.clipboard?.writeText(window.location.href).then(() => say("link copied"), () => say("copy it from the address bar")) ?? say("copy it from the address bar");
+    navigator.clipboard?.writeText(window.location.href).then(
+      () => say("link copied"),
+      () => say("copy it from the address bar"),
+    ) ?? say("copy it from the address bar");
   }
 
   leave() {
@@ -220,7 +280,9 @@ const HINT = "Point at a number: where it stands, and its digits.";
 
 /* **Stars** make words bold. */
 function emphasised(text) {
-  return text.split("**").map((part, at) => (at % 2 ? el("strong", { text: part }) : document.createTextNode(part)));
+  return text
+    .split("**")
+    .map((part, at) => (at % 2 ? el("strong", { text: part }) : document.createTextNode(part)));
 }
 
 export function mount({ parentElement, data, setTriggerValue }) {

@@ -7,4 +7,5 @@ from pathlib import Path
 from pages.shared.browser.component import Component
 
 HERE = Path(__file__).parent
-board = Component("attention_lab_board", [HERE / "board.js"], HERE / "board.css")
+PANELS = sorted((HERE / "panels").glob("*.js"))
+board = Component("attention_lab_board", HERE / "board.js", HERE / "board.css", PANELS)

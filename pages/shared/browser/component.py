@@ -28,21 +28,25 @@ def _colours(dark: bool) -> dict[str, Any]:
     return {**theme.palette(dark), "heads": list(heads), **tables}
 
 
-def _program(files: Sequence[Path], style: Path) -> str:
-    """What pages/shared/browser/given.d.ts declares, then the modules."""
+def _program(main: Path, style: Path, panels: Sequence[Path]) -> str:
+    """The modules, and what pages/shared/browser/given.d.ts declares."""
     given: dict[str, Any] = {"THEME": {"light": _colours(False), "dark": _colours(True)}}
     given |= {"STYLE": style.read_text(), "PLOTLY": plotly_js.ADDRESS}
     constants = [f"const {name} = {json.dumps(value)};" for name, value in given.items()]
-    return "\n".join([*constants, modules.assembled(files)])
+    kinds = "".join(f"{file.stem}: {modules.name_of(file)}, " for file in panels)
+    return "\n".join([*constants, modules.assembled([*panels, main]), f"const PANELS = {{ {kinds}}};"])
 
 
 class Component:
-    """A component of modules of which the last exports `mount({parentElement, data, setTriggerValue})`."""
+    """A component whose module `main` exports `mount({parentElement, data, setTriggerValue})`.
 
-    def __init__(self, name: str, files: Sequence[Path], style: Path) -> None:
+    panels: modules that it finds in PANELS, by the names of their files; each exports a class `Panel`.
+    """
+
+    def __init__(self, name: str, main: Path, style: Path, panels: Sequence[Path] = ()) -> None:
         promise = f"(globalThis.{name}Code ??= Promise.withResolvers())"
-        mount = f"{modules.name_of(files[-1])}.mount"
-        code = f"{_program(files, style)}\n{promise}.resolve({mount});\nexport default () => {{}};"
+        mount = f"{modules.name_of(main)}.mount"
+        code = f"{_program(main, style, panels)}\n{promise}.resolve({mount});\nexport default () => {{}};"
         self._name = f"{name}_code"
         self._code = st.components.v2.component(self._name, js=code)
         # A script of one line would be taken for the path of a file.

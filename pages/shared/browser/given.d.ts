@@ -20,3 +20,6 @@ interface GivenColours extends Colours {
 declare const THEME: { light: GivenColours; dark: GivenColours };
 declare const STYLE: string;
 declare const PLOTLY: string;
+
+/* The panels of a board by their kinds in lower case: one module each. */
+declare const PANELS: Record<string, { Panel: new (board: any, spec: any) => any }>;

@@ -1,13 +1,14 @@
 /* Plotly.js from our own server: loaded once, with the first figure or ahead of it. */
 
-let loading = null;
+/** @type {Promise<any> | undefined} */
+let loading;
 
 /* Resolves with Plotly. */
 export function loadPlotly() {
   loading ??= new Promise((resolve, reject) => {
     const script = document.createElement("script");
     script.src = PLOTLY;
-    script.onload = () => resolve(globalThis.Plotly);
+    script.onload = () => resolve(/** @type {any} */ (globalThis).Plotly);
     script.onerror = () => reject(new Error(`Plotly did not come from ${PLOTLY}`));
     document.head.append(script);
   });
@@ -18,6 +19,6 @@ export function loadPlotly() {
 export function fetchPlotlyAhead() {
   const link = Object.assign(document.createElement("link"), { rel: "prefetch", as: "script", href: PLOTLY });
   const fetchIt = () => document.head.append(link);
-  if (globalThis.requestIdleCallback) requestIdleCallback(fetchIt, { timeout: 5000 });
+  if ("requestIdleCallback" in globalThis) requestIdleCallback(fetchIt, { timeout: 5000 });
   else setTimeout(fetchIt, 2000);
 }

@@ -1,26 +1,38 @@
 /* Light or dark, from the background that Streamlit shows. */
 
-import { lookupTable } from "./dom.js";
+import { contextOf } from "./dom.js";
+import { lookupTable } from "./images.js";
 
+/** @typedef {import("./images.js").Table} Table */
+/** @typedef {Colours & {sequential: Table, diverging: Table, font: string}} Theme */
+
+/** @param {GivenColours} given @returns {Theme} */
+function themeFrom(given) {
+  const tables = { sequential: lookupTable(given.sequential), diverging: lookupTable(given.diverging) };
+  return { ...given, ...tables, font: "" };
+}
+
+const LIGHT = themeFrom(THEME.light);
+const DARK = themeFrom(THEME.dark);
+const PROBE = contextOf(document.createElement("canvas"));
+
+/** The colours and the font that fit the page around a node. @param {HTMLElement} node */
 export function themeOf(node) {
   const style = getComputedStyle(node);
-  const probe = style.getPropertyValue("--st-background-color").trim();
-  const context = (themeOf.context ||= document.createElement("canvas").getContext("2d"));
-  context.fillStyle = probe || "#ffffff";
-  const hex = context.fillStyle;
-  const light = parseInt(hex.slice(1, 3), 16) + parseInt(hex.slice(3, 5), 16) + parseInt(hex.slice(5, 7), 16) > 382;
-  const name = light ? "light" : "dark";
-  if (!themeOf[name]) {
-    const from = THEME[name];
-    themeOf[name] = { ...from, sequential: lookupTable(from.sequential), diverging: lookupTable(from.diverging) };
-  }
-  const theme = themeOf[name];
+  PROBE.fillStyle = style.getPropertyValue("--st-background-color").trim() || "#ffffff";
+  const parts = [1, 3, 5].map((at) => Number.parseInt(String(PROBE.fillStyle).slice(at, at + 2), 16));
+  const theme = parts.reduce((a, b) => a + b) > 382 ? LIGHT : DARK;
   theme.font = style.getPropertyValue("--st-font").trim() || "sans-serif";
-  for (const colour of ["query", "key", "value", "accent", "muted"]) node.style.setProperty(`--${colour}`, theme[colour]);
+  for (const [name, value] of Object.entries(theme))
+    if (["query", "key", "value", "accent", "muted"].includes(name))
+      node.style.setProperty(`--${name}`, value);
   return theme;
 }
 
-/* Calls back when the system changes between light and dark, once Streamlit has followed; gives a way to stop. */
+/**
+ * Calls back when the system changes between light and dark, once Streamlit has followed. Returns a stop.
+ * @param {() => void} callback
+ */
 export function onThemeChange(callback) {
   const system = matchMedia("(prefers-color-scheme: dark)");
   const later = () => setTimeout(callback, 400);

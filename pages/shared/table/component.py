@@ -11,7 +11,7 @@ from typing import Any
 from pages.shared.browser.component import Component
 
 HERE = Path(__file__).parent
-table = Component("attention_lab_table", [HERE / "table.js"], HERE / "table.css")
+table = Component("attention_lab_table", HERE / "table.js", HERE / "table.css")
 
 
 @dataclass(frozen=True)

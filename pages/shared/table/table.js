@@ -1,4 +1,6 @@
-/* A table of texts: rows that can be chosen, one that can be opened, cells that stand out. Written by pages/shared/table. */
+// @ts-nocheck
+/* A table of texts: rows that can be chosen, one that can be opened, cells that stand out. Written by
+   pages/shared/table. */
 
 import { el } from "../browser/dom.js";
 import { onThemeChange, themeOf } from "../browser/theme.js";
@@ -24,12 +26,15 @@ class Table {
     const { caption, columns, rows, choose } = JSON.parse(text);
     this.caption.textContent = caption;
     this.root.setAttribute("aria-label", caption);
-    const names = columns.map(({ name, numeric }) => el("th", { scope: "col", class: numeric ? "numeric" : null, text: name }));
+    const names = columns.map(({ name, numeric }) =>
+      el("th", { scope: "col", class: numeric ? "numeric" : null, text: name }),
+    );
     this.head.replaceChildren(...(choose ? [el("td", {})] : []), ...names);
     // Rows that stay keep their elements, and with them the keyboard's focus.
     const old = new Map([...this.body.children].map((row) => [row.dataset.id, row]));
     const now = rows.map((row) => this.row(row, columns, choose, old.get(row.id)));
-    if (now.length !== this.body.children.length || now.some((row, at) => row !== this.body.children[at])) this.body.replaceChildren(...now);
+    if (now.length !== this.body.children.length || now.some((row, at) => row !== this.body.children[at]))
+      this.body.replaceChildren(...now);
     this.root.dataset.rows = rows.length;
   }
 
@@ -39,10 +44,31 @@ class Table {
     if (!row) row = el("tr", { "data-id": id });
     if (row.dataset.signature !== signature) {
       row.dataset.signature = signature;
-      const box = el("input", { type: "checkbox", "aria-label": `Compare ${cells[0]}`, onchange: () => this.act("choose", id) });
-      const named = opened === undefined ? document.createTextNode(cells[0]) : el("button", { type: "button", class: "open", text: cells[0], onclick: () => this.act("open", id) });
-      const rest = cells.slice(1).map((text, at) => el("td", { text, class: `${columns[at + 1].numeric ? "numeric" : ""} ${marks?.includes(at + 1) ? "marked" : ""}` }));
-      row.replaceChildren(...(choose ? [el("td", {}, [box])] : []), el("th", { scope: "row" }, [named]), ...rest);
+      const box = el("input", {
+        type: "checkbox",
+        "aria-label": `Compare ${cells[0]}`,
+        onchange: () => this.act("choose", id),
+      });
+      const named =
+        opened === undefined
+          ? document.createTextNode(cells[0])
+          : el("button", {
+              type: "button",
+              class: "open",
+              text: cells[0],
+              onclick: () => this.act("open", id),
+            });
+      const rest = cells.slice(1).map((text, at) =>
+        el("td", {
+          text,
+          class: `${columns[at + 1].numeric ? "numeric" : ""} ${marks?.includes(at + 1) ? "marked" : ""}`,
+        }),
+      );
+      row.replaceChildren(
+        ...(choose ? [el("td", {}, [box])] : []),
+        el("th", { scope: "row" }, [named]),
+        ...rest,
+      );
     }
     const box = row.querySelector("input");
     if (box) box.checked = Boolean(chosen);
@@ -52,7 +78,9 @@ class Table {
   }
 
   act(type, id) {
-    const ids = [...this.body.querySelectorAll("tr")].filter((row) => row.querySelector("input")?.checked).map((row) => row.dataset.id);
+    const ids = [...this.body.querySelectorAll("tr")]
+      .filter((row) => row.querySelector("input")?.checked)
+      .map((row) => row.dataset.id);
     this.send({ type, id, ids });
   }
 

@@ -1,24 +1,36 @@
+// @ts-nocheck
 /* A matrix: a table whose cells show their numbers, or, when it is large, a canvas of colours. */
 
-import { cssColour, el, fitCanvas, imageOf, inkOn, number, shortNumber, shorten } from "../browser/dom.js";
-import { extent } from "./data.js";
+import { el, fitCanvas, shorten } from "../../browser/dom.js";
+import { cssColour, imageOf, inkOn } from "../../browser/images.js";
+import { extent } from "../../browser/message.js";
+import { number, plainNumber, shortNumber } from "../../browser/numbers.js";
+import { caption, withAxes } from "../words.js";
 
 const MOST_COLUMNS = 26;
+
 const MOST_ROWS = 24;
+
 const HEAD_EDGE = 8;
 
-export class MatrixPanel {
+export class Panel {
   constructor(board, spec) {
     this.board = board;
     this.update(spec);
     this.nRows = spec.values.size(2);
     this.nColumns = spec.values.size(1);
-    this.isTable = !spec.picture && !spec.small && !spec.large && this.nColumns <= MOST_COLUMNS && this.nRows <= MOST_ROWS;
+    this.isTable =
+      !spec.picture && !spec.small && !spec.large && this.nColumns <= MOST_COLUMNS && this.nRows <= MOST_ROWS;
     this.body = this.isTable ? this.table() : this.canvas();
-    this.root = el("figure", { class: `panel matrix ${spec.scale} ${spec.role || ""} ${spec.small ? "small" : ""}` }, [caption(spec), this.body]);
+    this.root = el(
+      "figure",
+      { class: `panel matrix ${spec.scale} ${spec.role || ""} ${spec.small ? "small" : ""}` },
+      [caption(spec), this.body],
+    );
     // Pictures share a row by their columns, so that their cells come out alike.
     if (spec.large) this.root.style.flex = "1 1 300px";
-    else if (!this.isTable && !spec.small) this.root.style.flex = `${this.nColumns} 1 ${Math.min(260, this.labelRoom + 8 * this.nColumns)}px`;
+    else if (!this.isTable && !spec.small)
+      this.root.style.flex = `${this.nColumns} 1 ${Math.min(260, this.labelRoom + 8 * this.nColumns)}px`;
     this.root.addEventListener("pointerleave", () => board.light({}));
   }
 
@@ -46,7 +58,9 @@ export class MatrixPanel {
   level(value) {
     if (!Number.isFinite(value) || this.spec.scale === "plain") return null;
     const share = Math.max(-1, Math.min(1, value / this.reach));
-    return this.spec.scale === "signed" ? Math.round(127.5 + 127.5 * share) : Math.round(255 * Math.max(0, share));
+    return this.spec.scale === "signed"
+      ? Math.round(127.5 + 127.5 * share)
+      : Math.round(255 * Math.max(0, share));
   }
 
   get colours() {
@@ -66,14 +80,31 @@ export class MatrixPanel {
     const { spec } = this;
     this.cells = [];
     const head = (text, scope, axis, at, heads) =>
-      el("th", { scope, text: shorten(text, scope === "row" ? 24 : 16), title: text, "data-axis": axis, "data-at": at, "data-head": heads[at] >= 0 ? heads[at] : null });
+      el("th", {
+        scope,
+        text: shorten(text, scope === "row" ? 24 : 16),
+        title: text,
+        "data-axis": axis,
+        "data-at": at,
+        "data-head": heads[at] >= 0 ? heads[at] : null,
+      });
     const names = spec.columns.length ? spec.columns : [];
     const rows = Array.from({ length: this.nRows }, (_, i) => {
       const cells = Array.from({ length: this.nColumns }, (_, j) => this.cell(i, j));
-      return el("tr", {}, [spec.rows.length ? head(spec.rows[i], "row", spec.row_axis, i, spec.row_heads) : null, ...cells]);
+      return el("tr", {}, [
+        spec.rows.length ? head(spec.rows[i], "row", spec.row_axis, i, spec.row_heads) : null,
+        ...cells,
+      ]);
     });
     const corner = spec.rows.length ? el("td", { class: "corner" }) : null;
-    const top = names.length ? el("thead", {}, [el("tr", {}, [corner, ...names.map((name, j) => head(name, "col", spec.column_axis, j, spec.column_heads))])]) : null;
+    const top = names.length
+      ? el("thead", {}, [
+          el("tr", {}, [
+            corner,
+            ...names.map((name, j) => head(name, "col", spec.column_axis, j, spec.column_heads)),
+          ]),
+        ])
+      : null;
     const table = el("table", { "aria-label": spec.title || "matrix" }, [top, el("tbody", {}, rows)]);
     table.addEventListener("pointerover", (event) => this.hover(event.target.closest("[data-cell]")));
     table.addEventListener("focusin", (event) => this.hover(event.target.closest("[data-cell]")));
@@ -83,10 +114,18 @@ export class MatrixPanel {
 
   cell(i, j) {
     const { spec } = this;
-    const name = `${spec.rows[i] ?? this.board.nameOf(spec.row_axis, i)}, ${spec.columns[j] ?? this.board.nameOf(spec.column_axis, j)}`;
+    const row = spec.rows[i] ?? this.board.nameOf(spec.row_axis, i);
+    const name = `${row}, ${spec.columns[j] ?? this.board.nameOf(spec.column_axis, j)}`;
     let inner = null;
     if (spec.edit && spec.scale === "mask") inner = el("button", { type: "button", "aria-label": name });
-    else if (spec.edit) inner = el("input", { type: "text", inputmode: "decimal", "aria-label": name, autocomplete: "off", onchange: () => this.send() });
+    else if (spec.edit)
+      inner = el("input", {
+        type: "text",
+        inputmode: "decimal",
+        "aria-label": name,
+        autocomplete: "off",
+        onchange: () => this.send(),
+      });
     const cell = el("td", { "data-cell": i * this.nColumns + j }, [inner]);
     this.cells.push(cell);
     return cell;
@@ -139,7 +178,8 @@ export class MatrixPanel {
     this.root.classList.toggle("upright-names", 7.4 * longest > cell + 6);
     this.root.style.setProperty("--cell", `${cell}px`);
     this.root.style.setProperty("--cell-font", `${Math.max(9, font).toFixed(1)}px`);
-    for (const th of this.root.querySelectorAll("th[data-head]")) th.style.setProperty("--head", this.board.colour(+th.dataset.head));
+    for (const th of this.root.querySelectorAll("th[data-head]"))
+      th.style.setProperty("--head", this.board.colour(+th.dataset.head));
   }
 
   hover(cell) {
@@ -158,7 +198,9 @@ export class MatrixPanel {
     const place = (axis, names, at) => `${axis} ${names[at] ?? this.board.nameOf(axis, at)}`.trim();
     const where = [place(spec.row_axis, spec.rows, i), place(spec.column_axis, spec.columns, j)].join(", ");
     const text = this.textOf(i * this.nColumns + j);
-    return `${spec.title ? `${spec.title}: ` : ""}${where}${text === undefined ? "" : `: ${text}`} = ${this.isMissing(value) ? "not computed yet" : number(value, 4)}`;
+    const title = spec.title ? `${spec.title}: ` : "";
+    const said = this.isMissing(value) ? "not computed yet" : number(value, 4);
+    return `${title}${where}${text === undefined ? "" : `: ${text}`} = ${said}`;
   }
 
   light(lit) {
@@ -167,10 +209,13 @@ export class MatrixPanel {
     const row = lit[spec.row_axis];
     const column = lit[spec.column_axis];
     for (let at = 0; at < this.cells.length; at++) {
-      const on = (spec.row_axis && Math.floor(at / nColumns) === row) || (spec.column_axis && at % nColumns === column);
+      const on =
+        (spec.row_axis && Math.floor(at / nColumns) === row) ||
+        (spec.column_axis && at % nColumns === column);
       this.cells[at].classList.toggle("lit", Boolean(on));
     }
-    for (const th of this.root.querySelectorAll("th[data-axis]")) th.classList.toggle("lit", th.dataset.axis !== "" && lit[th.dataset.axis] === +th.dataset.at);
+    for (const th of this.root.querySelectorAll("th[data-axis]"))
+      th.classList.toggle("lit", th.dataset.axis !== "" && lit[th.dataset.axis] === +th.dataset.at);
   }
 
   /* A press turns a cell, a drag paints others alike; sent to the server once it ends. */
@@ -222,15 +267,21 @@ export class MatrixPanel {
     const by = { ArrowLeft: -1, ArrowRight: 1, ArrowUp: -nColumns, ArrowDown: nColumns }[event.key];
     if (!by) return false;
     event.preventDefault();
-    const leavesRow = Math.abs(by) === 1 && Math.floor((+cell.dataset.cell + by) / nColumns) !== Math.floor(+cell.dataset.cell / nColumns);
+    const leavesRow =
+      Math.abs(by) === 1 &&
+      Math.floor((+cell.dataset.cell + by) / nColumns) !== Math.floor(+cell.dataset.cell / nColumns);
     if (!leavesRow) this.cells[+cell.dataset.cell + by]?.firstElementChild.focus();
     return true;
   }
 
   send() {
     const { spec, nColumns } = this;
-    const written = this.cells.map((cell, at) => (spec.scale === "mask" ? String(this.now[at]) : cell.firstElementChild.value.trim()));
-    const rows = Array.from({ length: this.nRows }, (_, i) => written.slice(i * nColumns, (i + 1) * nColumns).join(spec.scale === "mask" ? "" : ","));
+    const written = this.cells.map((cell, at) =>
+      spec.scale === "mask" ? String(this.now[at]) : cell.firstElementChild.value.trim(),
+    );
+    const rows = Array.from({ length: this.nRows }, (_, i) =>
+      written.slice(i * nColumns, (i + 1) * nColumns).join(spec.scale === "mask" ? "" : ","),
+    );
     this.board.act({ type: "edit", field: spec.edit, value: rows.join(";") });
   }
 
@@ -239,10 +290,20 @@ export class MatrixPanel {
     this.view.addEventListener("pointermove", (event) => {
       const j = Math.floor(((event.offsetX - this.left) / this.width) * this.nColumns);
       const i = Math.floor(((event.offsetY - this.top) / this.height) * this.nRows);
-      if (i >= 0 && j >= 0 && i < this.nRows && j < this.nColumns) this.point(i, j, this.now[i * this.nColumns + j]);
+      if (i >= 0 && j >= 0 && i < this.nRows && j < this.nColumns)
+        this.point(i, j, this.now[i * this.nColumns + j]);
     });
     if (!this.spec.small) return withAxes(this.spec, el("div", { class: "canvas" }, [this.view]));
-    this.button = el("button", { type: "button", class: "thumbnail", "aria-label": `Show ${this.spec.title} large`, onclick: () => this.board.press(this) }, [this.view]);
+    this.button = el(
+      "button",
+      {
+        type: "button",
+        class: "thumbnail",
+        "aria-label": `Show ${this.spec.title} large`,
+        onclick: () => this.board.press(this),
+      },
+      [this.view],
+    );
     return el("div", { class: "canvas" }, [this.button]);
   }
 
@@ -262,13 +323,15 @@ export class MatrixPanel {
     this.left = this.labelRoom + edge(spec.row_heads);
     this.top = edge(spec.column_heads);
     const room = this.root.clientWidth - this.left - (spec.small ? 4 : 26);
-    const most = board.heightOf() * (spec.large ? 0.7 : spec.picture ? 0.56 : 1); // pictures come several to a page
+    // pictures come several to a page
+    const most = board.heightOf() * (spec.large ? 0.7 : spec.picture ? 0.56 : 1);
     const cell = Math.min(room / nColumns, most / nRows, 20);
     const square = cell >= 3 || spec.small;
     this.width = square ? cell * nColumns : Math.min(room, 640);
     this.height = square ? cell * nRows : Math.min(most, Math.max(120, 4 * nRows));
     // Few rows are as high as a line of text, so that names have room and pictures of the same rows match.
-    if (nRows <= MOST_ROWS && !spec.small) this.height = Math.max(this.height, Math.min(spec.named ? Infinity : most, 15 * nRows));
+    if (nRows <= MOST_ROWS && !spec.small)
+      this.height = Math.max(this.height, Math.min(spec.named ? Infinity : most, 15 * nRows));
     const image = imageOf(nColumns, nRows, (at) => this.level(values[at]), this.colours);
     const wide = this.width / nColumns;
     const widest = this.nameRoom;
@@ -286,7 +349,9 @@ export class MatrixPanel {
     context.textBaseline = "middle";
     context.textAlign = "right";
     const high = this.height / nRows;
-    everyNth(spec.rows, high, 14, (name, at) => context.fillText(shorten(name, 11), this.labelRoom - 6, this.top + (at + 0.5) * high));
+    everyNth(spec.rows, high, 14, (name, at) =>
+      context.fillText(shorten(name, 11), this.labelRoom - 6, this.top + (at + 0.5) * high),
+    );
     if (!upright) context.textAlign = "center";
     everyNth(spec.columns, wide, upright ? line : Math.min(60, widest), (name, at) => {
       context.save();
@@ -346,18 +411,4 @@ function reachOf({ scale, reach, values }) {
 function everyNth(names, spacing, room, write) {
   const step = Math.max(1, Math.ceil(room / spacing));
   names.forEach((name, at) => at % step === 0 && write(name, at));
-}
-
-export function plainNumber(value) {
-  return String(Number(value.toPrecision(6)));
-}
-
-/* What rows and columns are, written beside a matrix. */
-function withAxes(spec, body) {
-  const named = (axis, side) => (axis ? el("span", { class: `axis ${side} ${axis}`, text: `${axis} →` }) : null);
-  return el("div", { class: "with-axes" }, [named(spec.column_axis, "across"), named(spec.row_axis, "down"), body]);
-}
-
-export function caption(spec) {
-  return spec.title ? el("figcaption", { class: spec.role || "", text: spec.title }) : null;
 }

