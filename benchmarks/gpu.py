@@ -45,7 +45,7 @@ def config(file: Path, steps: int, *, compiled: bool) -> RunConfig:
 
 
 def operations_per_token(run: RunConfig) -> float:
-    """Forward and backward: 6 a parameter, 12 a layer, channel and key (Chowdhery et al. 2022, B)."""
+    """Forward and backward: 6 per parameter, 12 per layer, channel and key (Chowdhery et al. 2022, B)."""
     model = run.model
     positions = model.max_len * model.d_model * (model.positions == "learned")  # looked up, not multiplied
     attention = 12 * model.n_layers * model.n_heads * model.head_size * model.max_len
@@ -53,7 +53,7 @@ def operations_per_token(run: RunConfig) -> float:
 
 
 def peak() -> float | None:
-    """The card's, where it is known."""
+    """The card's peak; None where it is not known."""
     name = torch.cuda.get_device_name()
     return next((rate for part, rate in PEAKS.items() if part in name), None)
 

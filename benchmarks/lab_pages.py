@@ -190,7 +190,7 @@ def changes(page: Page, control: Control) -> Iterator[str]:
 
 
 def along(slider: Locator) -> Iterator[str]:
-    """To the end of a slider and back."""
+    """Keys that move a slider to its end and back."""
     for key, end in {"ArrowRight": "max", "ArrowLeft": "min"}.items():
         while slider.input_value() != slider.get_attribute(end):
             slider.focus()

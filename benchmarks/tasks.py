@@ -26,7 +26,7 @@ MNIST = SHAKESPEARE.parents[1] / "mnist"
 
 @dataclass(frozen=True)
 class Aim:
-    """A task, a score of its own, and what that is to be, in at most so many seconds (None: any)."""
+    """A task, one of its scores, what that is to reach, and in how many seconds at most (None: any)."""
 
     task: str
     score: str

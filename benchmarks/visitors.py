@@ -3,8 +3,8 @@
     python -m benchmarks.visitors http://127.0.0.1:8501 --users 100 --query "model=untrained" --slider Seed
 
 Visitors arrive 20 a second. Each loads the page, then moves one slider again and again with about two
-seconds of thought in between. Printed: the time from a change to the end of the script run it caused, what
-came over the wire, and every error. The exit status is 1 if there was an error or nothing to measure.
+seconds of thought in between. It prints the time from a change to the end of the script run it caused,
+what came over the wire, and every error. The exit status is 1 if there was an error or nothing to measure.
 """
 
 import argparse

@@ -41,7 +41,7 @@ class BeamTree:
         return self.hypotheses()[0]
 
     def path(self, node_id: int | None = None) -> list[BeamNode]:
-        """From the root's child to a node; left out, to the best one."""
+        """The nodes from the root's child to a node, or to the best one if none is given."""
         node = self.best if node_id is None else self.nodes[node_id]
         path = []
         while node.parent is not None:

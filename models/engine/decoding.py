@@ -46,7 +46,7 @@ def greedy(
     max_new_tokens: int | None = None,
     use_cache: bool = True,
 ) -> Written:
-    """The most probable token, again and again.
+    """Writes the most probable token, again and again.
 
     `prefix` is what the decoder begins with: a prompt, or <bos> for an encoder-decoder, which also needs
     `source`. All prefixes are equally long, without padding. A row ends with `eos_id`, which then fills it
@@ -72,7 +72,7 @@ def sample(
     max_new_tokens: int | None = None,
     use_cache: bool = True,
 ) -> Written:
-    """Tokens drawn from `distribution`; everything else as in `greedy`."""
+    """Writes tokens drawn from `distribution`; everything else is as in `greedy`."""
     n_new = room(model, prefix, source, eos_id, max_new_tokens)
     next_token = NextToken(model, source, use_cache=use_cache)
 
@@ -119,7 +119,7 @@ def room(
     if config.kind == "encoder-only":
         raise ValueError("kind='encoder-only' writes nothing; decode with a model that has a decoder")
     if (source is None) == (config.kind == "encoder-decoder"):
-        found, remedy = ("missing", "give one") if source is None else ("given", "leave it out")
+        found, remedy = ("is missing", "give one") if source is None else ("is given", "leave it out")
         raise ValueError(f"source {found} for kind={config.kind!r}; {remedy}")
     if source is not None and len(source) != len(prefix):
         raise ValueError(
@@ -136,7 +136,7 @@ def room(
     length = prefix.shape[1]
     if not 1 <= length < config.max_len:
         raise ValueError(
-            f"prefix of {length} tokens: at least 1 is needed, and room below max_len={config.max_len}; "
+            f"the prefix has {length} tokens, but needs at least 1, and room below max_len={config.max_len}; "
             f"give 1 to {config.max_len - 1}"
         )
     free = config.max_len - length

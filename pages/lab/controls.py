@@ -15,7 +15,7 @@ from pages.shared.state import State
 
 @dataclass(frozen=True)
 class Note:
-    """A sentence, in Markdown, in small letters or not."""
+    """A sentence in Markdown, in small letters or not."""
 
     text: str
     small: bool = True
@@ -23,7 +23,7 @@ class Note:
 
 @dataclass(frozen=True)
 class Columns:
-    """Controls side by side. widths: of the columns; else all alike."""
+    """Controls side by side. widths: those of the columns, which are else alike."""
 
     columns: tuple[Controls, ...]
     widths: tuple[int, ...] = ()
@@ -49,7 +49,7 @@ class Popover:
 
 @dataclass(frozen=True)
 class Set:
-    """An input whose widget is not all as declared. then: what a changed value entails."""
+    """An input whose widget differs from its declaration. then: what a changed value entails."""
 
     field: str
     changes: Mapping[str, Any] = dataclasses.field(default_factory=dict)

@@ -98,7 +98,7 @@ def edges(n: int, pairs: Sequence[tuple[int, int]], *, self_loops: bool = True) 
 
 
 def painted(rows: str) -> Square:
-    """The mask that was painted cell by cell: "110;011;111" has a row a query, 1 = may attend.
+    """The mask that was painted cell by cell: "110;011;111" has one row per query, 1 = may attend.
 
     Raises ValueError unless there are as many rows of 0 and 1 as cells in each.
     """

@@ -44,7 +44,7 @@ class Inputs:
         ),
     )
     activation: str = param("relu", one_of(ACTIVATIONS), widget.segmented("Activation"))
-    seed: int = param(0, whole(0, 99), widget.count("Seed", "Other random weights"))
+    seed: int = param(0, whole(0, 99), widget.count("Seed", "Draws other random weights"))
     point: int = param(0, whole(0, 7))
     depth: int = param(48, one_of(DEPTHS))
     sentences: int = param(3, whole(1, MOST_SENTENCES), widget.slider("Sentences", "The batch size"))

@@ -187,6 +187,6 @@ def questions() -> tuple[Question, ...]:
 
 PART = Part(
     "norms", "Layer or batch",
-    ("sentences", "tokens", "statistics", Set("seed", {"help": "Other random vectors"})),
+    ("sentences", "tokens", "statistics", Set("seed", {"help": "Draws other random vectors"})),
     lesson, TRIES, questions, scrub="shift",
 )  # fmt: skip

@@ -35,7 +35,7 @@ class Inputs:
         ),
     )
     positions: str = param("sinusoidal", one_of(POSITIONS), widget.select("Positions"))
-    seed: int = param(0, whole(0, 999), widget.slider("Seed", "Another seed, other random weights"))
+    seed: int = param(0, whole(0, 999), widget.slider("Seed", "Another seed draws other random weights"))
     head: int = param(0, whole(0, max(N_HEADS) - 1))
     query: int = param(8, whole(0, MAX_WORDS + 1))
     width: int = param(64, one_of(WIDTHS), widget.steps("d_model", "Numbers per token"))

@@ -30,7 +30,7 @@ class Inputs:
     steps: int = param(20, one_of(STEPS), widget.steps("Training steps"))
     rate: float = param(0.01, one_of(RATES), widget.steps("Learning rate η", show="{:g}".format))
     smoothing: float = param(0, one_of(SMOOTHINGS), widget.segmented("Label smoothing ε", show="{:g}".format))
-    seed: int = param(0, whole(0, 999), widget.count("Seed", "Of the toy's weights and the noise"))
+    seed: int = param(0, whole(0, 999), widget.count("Seed", "Draws the toy's weights and the noise"))
     eps: float = param(0.1, number(0, 0.5))
     word: int = param(2, one_of(dict(enumerate(WORDS))), widget.select("Right word"))
     q: tuple[tuple[float, ...], ...] = param(

@@ -40,7 +40,7 @@ class Inputs:
     text: str = param(SENTENCE, characters(300), widget.line("Sentence", "Words of the grammar; at most 31"))
     layer: int = param(0, one_of(LAYERS), widget.segmented("layer"))
     weights: str = param("untrained", one_of(WEIGHTS), widget.segmented("weights"))
-    seed: int = param(0, whole(0, 99), widget.slider("seed", "Another seed, other weights for all seven"))
+    seed: int = param(0, whole(0, 99), widget.slider("seed", "Another seed draws other weights for all"))
     order: str = param("shuffled", one_of(ORDERS), widget.segmented("order"))
     shuffle: int = param(0, whole(0, 99), widget.slider("seed of the shuffle"))
     mask: str = param("none", one_of(MASKS), widget.segmented("mask (untrained models)"))

@@ -16,7 +16,7 @@ STACKS = {
 }
 SCOPES = {"layer": "All its layer", "head": "This head"}
 PRONOUN = -1
-"""In place of a position: where the sentence has its pronoun."""
+"""Stands for the position of the sentence's pronoun."""
 MAX_POSITION = 64
 TEXT = "the animal did not cross the street because it was too wide"
 

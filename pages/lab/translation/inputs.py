@@ -54,7 +54,7 @@ class Inputs:
             lambda p: "all" if p == 1 else str(p),
         ),
     )
-    seed: int = param(0, whole(0, 999), widget.slider("Seed", "Another seed, other sentences drawn"))
+    seed: int = param(0, whole(0, 999), widget.slider("Seed", "Another seed draws other sentences"))
     put: str = param(
         "elle", characters(40), widget.line("Word put there", "One word that the translator knows")
     )

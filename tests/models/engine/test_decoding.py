@@ -195,8 +195,8 @@ def test_sampling_refused_with_value_rule_and_remedy(make: Make, options: dict[s
             {},
             "kind='encoder-only' writes nothing; decode with a model that has a decoder",
         ),
-        ("encoder-decoder", {}, "source missing for kind='encoder-decoder'; give one"),
-        ("decoder-only", {"source": SOURCE}, "source given for kind='decoder-only'; leave it out"),
+        ("encoder-decoder", {}, "source is missing for kind='encoder-decoder'; give one"),
+        ("decoder-only", {"source": SOURCE}, "source is given for kind='decoder-only'; leave it out"),
         (
             "encoder-decoder",
             {"source": SOURCE[:2]},
@@ -216,12 +216,12 @@ def test_sampling_refused_with_value_rule_and_remedy(make: Make, options: dict[s
         (
             "decoder-only",
             {"prefix": torch.ones(3, 12, dtype=torch.long)},
-            "prefix of 12 tokens: at least 1 is needed, and room below max_len=12; give 1 to 11",
+            "the prefix has 12 tokens, but needs at least 1, and room below max_len=12; give 1 to 11",
         ),
         (
             "decoder-only",
             {"prefix": torch.ones(3, 0, dtype=torch.long)},
-            "prefix of 0 tokens: at least 1 is needed, and room below max_len=12; give 1 to 11",
+            "the prefix has 0 tokens, but needs at least 1, and room below max_len=12; give 1 to 11",
         ),
     ],
 )

@@ -9,7 +9,7 @@ import pytest
 from models.zoo.suite import load_scheme
 from pages.lab.positions import learned, shift, waves
 from pages.lab.positions.inputs import Inputs
-from tests.pages.lab.positions.reading import fact, panel
+from tests.pages.lab.positions.panels import fact, panel
 
 
 def wave(position: int, channel: int, d_model: int, base: float) -> float:

@@ -11,7 +11,7 @@ from models.zoo.suite import SCHEMES, held_out_texts, load_scheme, untrained
 from pages.lab.positions import length, order, schemes
 from pages.lab.positions.inputs import Inputs
 from pages.lab.positions.suite import NAMES
-from tests.pages.lab.positions.reading import fact, panel
+from tests.pages.lab.positions.panels import fact, panel
 
 
 def test_every_scheme_has_a_name():

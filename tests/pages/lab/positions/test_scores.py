@@ -11,7 +11,7 @@ from models import Trace
 from models.zoo.suite import load_scheme
 from pages.lab.positions import biases, rotary
 from pages.lab.positions.inputs import Inputs
-from tests.pages.lab.positions.reading import fact, panel
+from tests.pages.lab.positions.panels import fact, panel
 
 
 def test_rotary_turns_as_complex_numbers_do_and_keeps_the_score():
