@@ -39,8 +39,8 @@ def lesson(inputs: Inputs) -> Lesson:
     tensors = {"Q": Q, "K": K, "V": V} | computed
     products = worked_example.products(Q[0], K)
     return Lesson(
-        see="One query, two keys, 64 channels. Multiply channel by channel and add up: **q1 · k1** and "
-        "**q1 · k2**. Divide by √64 = 8, take the softmax, and mix the values v1 and v2 with these weights.",
+        see="One query meets two keys in 64 channels. Multiply channel by channel and add up: **q1 · k1** "
+        "and **q1 · k2**. Divide by √64 = 8, take the softmax, and mix v1 and v2 with these weights.",
         board=Board(
             rows=[_vectors(Q, K, products), _one_query(tensors), *_equation(tensors)],
             notice=_notices(inputs, computed),

@@ -13,7 +13,7 @@ from viz_core.boards import Board, Scrub
 
 SEE = (
     "Formulas count what a model of these sizes has: its **parameters**, beside the published count; the "
-    "**operations** of a forward pass, where × and + are two; and its **memory** in float32, activations to "
+    "**operations** of a forward pass, × and + counted as two; and its **memory** in float32, activations to "
     "within a quarter. Pick a published model, or change any size. **Drag the slider to longer sequences.**"
 )
 TRIES = (
@@ -52,7 +52,7 @@ def lesson(inputs: Inputs) -> Lesson:
         ),
         formula=(
             r"\begin{gathered}\text{matrices of a layer: } 4\,d_{model}\,h\,d_{head} + 2\,d_{model}\,d_{ff}\\"
-            r"\text{forward, a token: } 2N + 4\,n_{layers}\,t\,h\,d_{head} + 2\,d_{model}\,|V|\\"
+            r"\text{forward, per token: } 2N + 4\,n_{layers}\,t\,h\,d_{head} + 2\,d_{model}\,|V|\\"
             r"N\approx 12\,n_{layers}\,d_{model}^2,\quad\text{training} = 3\times\text{forward}\end{gathered}"
         ),
         sizes=(

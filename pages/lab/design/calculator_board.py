@@ -76,7 +76,7 @@ def operations(found: Asked, lengths: list[int], passes: list[Flops]) -> Curves:
         ]
     most = max(float(line.y.max()) for line in lines)
     return Curves(
-        title="forward, a token", x=np.array(lengths, float), at=np.array(lengths, float), lines=lines,
+        title="forward, per token", x=np.array(lengths, float), at=np.array(lengths, float), lines=lines,
         x_label="tokens t", y_label="billion operations", log_x=True, y_range=(0.0, 1.05 * most),
     )  # fmt: skip
 
@@ -123,12 +123,12 @@ def facts(found: Asked, lengths: list[int], passes: list[Flops]) -> Facts:
     pairs = np.array([each.pairs / each.total for each in passes])
     outputs = np.array([each.output / each.total for each in passes])
     facts = [
-        Fact(label="forward, a token", values=_per_token(found, lengths, totals) / 1e9, unit="billion"),
-        Fact(label="forward, a sequence", values=np.array(totals) / 1e9, digits=0, unit="billion"),
+        Fact(label="forward, per token", values=_per_token(found, lengths, totals) / 1e9, unit="billion"),
+        Fact(label="forward, per sequence", values=np.array(totals) / 1e9, digits=0, unit="billion"),
         Fact(label="of it, every q with every k", values=100 * pairs, digits=1, unit="%"),
         Fact(label="of it, the output", values=100 * outputs, digits=1, unit="%"),
         Fact(
-            label="training, a token",
+            label="training, per token",
             values=_per_token(found, lengths, [flops.training(found.config, t) for t in lengths]) / 1e9,
             unit="billion",
         ),

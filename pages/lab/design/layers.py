@@ -89,7 +89,7 @@ def questions() -> tuple[Question, ...]:
             f"There both are {c.recurrent(same, 256) / 1e6:.1f} million. n² d = n d² where n = d.",
         ),
         Question(
-            "n = 32, d = 256. Of all operations that attention takes, how many are for W_Q, W_K, W_V, W_O?",
+            "With n = 32 and d = 256, what share of attention's operations is for W_Q, W_K, W_V and W_O?",
             ("nearly all", "about half", "nearly none"),
             0 if share > 0.8 else 1 if share > 0.3 else 2,
             f"{share:.0%} of {c.attention_flops(32, 256) / 1e6:.1f} million: 8 n d², not in table 1.",

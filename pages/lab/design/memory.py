@@ -53,7 +53,7 @@ def lesson(inputs: Inputs) -> Lesson:
             scrub=Scrub(field="t", label="tokens t", values=np.array(LONG), words=[f"{t:,}" for t in LONG]),
         ),
         formula=(
-            r"\begin{gathered}\text{kept, a layer: }\underbrace{5\,b\,t\,d}_{x,\,\q{q},\,\k{k},\,\v{v},\,z}"
+            r"\begin{gathered}\text{kept per layer: }\underbrace{5\,b\,t\,d}_{x,\,\q{q},\,\k{k},\,\v{v},\,z}"
             r"+\underbrace{b\,h\,t^2}_{\text{pattern}}\;\text{numbers}\\"
             r"\text{at the peak }\underbrace{2\,b\,h\,t^2}_{\text{gradients of pattern, scores}}"
             r"\text{ more}\end{gathered}"

@@ -112,7 +112,7 @@ def _table(inputs: Inputs, networks: dict[str, Network], found: dict[str, int], 
     ]
     return Table(
         columns=(
-            "network", f"sequential operations a layer, n = {inputs.words}", "table 1",
+            "network", f"sequential operations per layer, n = {inputs.words}", "table 1",
             f"longest path, n = {inputs.words}", "table 1", f"longest path, n = {FAR:,}",
         ),
         rows=rows,

@@ -11,7 +11,7 @@ from viz_core.boards import Board, Curves, Fact, Facts, Matrix, Panel, Scrub
 
 N_WORDS = 10
 SEE = (
-    "The shortest way to say where a word stands: take something off its score for every word of "
+    "The shortest way to say where a word stands is to take something off its score for every word of "
     "**distance**. Each head has its own slope, so some heads see only near words and others nearly all. "
     "Nothing is trained, and any length will do. **Drag the head.**"
 )
@@ -40,8 +40,8 @@ def lesson(inputs: Inputs) -> Lesson:
                 ],
             ],
             notice=[
-                f"Head {head} takes **{slope:.4g}** off a score for every word of distance: of equal scores, "
-                f"a word **{half:.1f} words** further back gets half the weight."
+                f"Head {head} takes **{slope:.4g}** off a score for every word of distance: if scores are "
+                f"equal, a word **{half:.1f} words** further back gets half the weight."
                 for head, (slope, half) in enumerate(zip(slopes.tolist(), halves.tolist(), strict=True))
             ],
             scrub=Scrub(field="head", label="head", values=np.arange(h)),

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 NEAR = 3
 SEE = (
-    "The other way: give each position a vector of its own and let training find it. These are the vectors "
+    "The other way is to give each position a vector of its own and let training find it. These are vectors "
     "of a small language model that was trained for this page on texts of **32 words**; nothing told it that "
     "5 is next to 6. **Drag the position; compare with the waves.**"
 )

@@ -102,7 +102,7 @@ def _notice(moved: dict[str, float], losses: Tensor, inputs: Inputs) -> str:
     )
     return (
         f"{ORDERS[inputs.order].capitalize()}, {MASKS[inputs.mask]}: {untouched}. The trained models, "
-        f"which are causal, are worse by **{min(worse):.1f} to {max(worse):.1f} nats** a word."
+        f"which are causal, are worse by **{min(worse):.1f} to {max(worse):.1f} nats** per word."
     )
 
 

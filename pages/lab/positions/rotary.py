@@ -79,7 +79,7 @@ def _planes(turned: Turned) -> list[Plane]:
     reach = 1.1 * max(float(turned.q.norm(dim=-1).max()), float(turned.k.norm(dim=-1).max()))
     return [
         Plane(
-            title=f"pair {pair}: {speed:.3g} rad a word",
+            title=f"pair {pair}: {speed:.3g} rad per word",
             vectors=np.stack([turned.q[:, pair].numpy(), turned.k[:, pair].numpy()], axis=1),
             names=("q", "k"),
             colours=("query", "key"),
@@ -167,7 +167,7 @@ def questions() -> tuple[Question, ...]:
             "Which pair of channels turns most from one word to the next?",
             fastest,
             0 if a_word[0] > a_word[3] else 1,
-            f"Pair 0 turns {a_word[0]:.1f}° a word, pair 3 {a_word[3]:.2f}°.",
+            f"Pair 0 turns {a_word[0]:.1f}° per word, pair 3 {a_word[3]:.2f}°.",
         ),
         Question(
             "Add sinusoidal waves to q and k instead. Does the score still depend on the distance only?",

@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     from torch import Tensor
 
 SEE = (
-    "The same sentence in seven models that differ in their positions only: same sizes, and where the "
-    "weights are untrained, the **same weights**. With “none”, words that are spelt alike look alike: both "
+    "Seven models read the same sentence. They differ in their positions only: they have the same sizes "
+    "and, untrained, the **same weights**. With “none”, words that are spelt alike look alike: both "
     "“the” get the same weight. **Drag the head.**"
 )
 TRIES = (

@@ -19,8 +19,8 @@ D_MODEL = 8
 BASE = 10_000
 N_POSITIONS = 100
 SEE = (
-    "Is there **one** matrix that moves every position $k$ places on? Below it is, made from $k$ alone: each "
-    "pair of channels (sine, cosine) is a clock hand, and the matrix turns each hand by its own angle. So a "
+    "Is there **one** matrix that moves every position $k$ places on? It stands below, made from $k$ alone: "
+    "each pair of channels (sine, cosine) is a clock hand, and the matrix turns each by its own angle. So a "
     "model can look “three words back” with one fixed linear map. **Drag the shift.**"
 )
 TRIES = (

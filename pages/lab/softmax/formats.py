@@ -37,7 +37,7 @@ def lesson(inputs: Inputs) -> Lesson:
     )
     heights = formats.HEIGHTS.numpy()
     return Lesson(
-        see="Eight logits, all moved up or down together, so that the right weights never change. Softmax is "
+        see="Eight logits move up or down together, so that the right weights never change. Softmax is "
         "computed as its formula is written, and again after subtracting the largest logit. Framed weights "
         "are off by more than 0.01. The logits differ from the largest by what stands above them.",
         board=Board(

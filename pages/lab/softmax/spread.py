@@ -35,7 +35,7 @@ def lesson(inputs: Inputs) -> Lesson:
     result = spread.spread(inputs.n_logits, seed=inputs.seed)
     deviations = result.deviations.numpy()
     return Lesson(
-        see="Softmax makes attention weights of random logits that spread more and more: red of the logits "
+        see="Softmax makes attention weights of random logits that spread more and more: red for the logits "
         "as they are, blue after dividing them by their own standard deviation.",
         board=Board(
             rows=[

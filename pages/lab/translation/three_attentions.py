@@ -17,9 +17,10 @@ if TYPE_CHECKING:
     from models.lessons.translation.reading import Reading
 
 SEE = (
-    "One equation, three uses. They differ in **where $Q$, $K$ and $V$ come from**, and in what is hidden: "
-    "the encoder looks at the whole source; the decoder at what it has written, **never ahead** (left "
-    "blank), and from there into the memory, by a pattern that is **not square**. **Drag to another head.**"
+    "One equation has three uses. They differ in **where $Q$, $K$ and $V$ come from**, and in what is "
+    "hidden: the encoder looks at the whole source; the decoder looks at what it has written, **never "
+    "ahead** (left blank), and from there into the memory, by a pattern that is **not square**. **Drag to "
+    "another head.**"
 )
 TRIES = (
     Try("layer 0, head 0", {"head": 0}),

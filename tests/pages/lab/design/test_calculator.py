@@ -63,9 +63,9 @@ def test_operations_and_memory_at_each_length():
     passed = [flops.forward(config, t) for t in lengths]
     total = np.array([each.total for each in passed], float)
     found = facts(board)
-    np.testing.assert_allclose(found["forward, a sequence"], total / 1e9)
-    np.testing.assert_allclose(found["forward, a token"], total / lengths / 1e9)
-    np.testing.assert_allclose(found["training, a token"], 3 * total / lengths / 1e9)
+    np.testing.assert_allclose(found["forward, per sequence"], total / 1e9)
+    np.testing.assert_allclose(found["forward, per token"], total / lengths / 1e9)
+    np.testing.assert_allclose(found["training, per token"], 3 * total / lengths / 1e9)
     np.testing.assert_allclose(
         found["of it, every q with every k"], [100 * each.pairs / each.total for each in passed]
     )
@@ -79,10 +79,10 @@ def test_kaplans_counts_stand_beside_those_of_one_stack_alone():
     board = calculator.lesson(Inputs()).board
     n = 12 * 12 * 768**2
     assert facts(board)["6 N (Kaplan et al.)"] == f"{6 * n / 1e9:.2f}"
-    curves = panel(board, "forward, a token")
+    curves = panel(board, "forward, per token")
     np.testing.assert_allclose(curves.lines[2].y, 2 * n / 1e9)
     np.testing.assert_allclose(curves.lines[1].y, (2 * n + 2 * 12 * curves.x * 768) / 1e9)
-    assert len(panel(calculator.lesson(of("base")).board, "forward, a token").lines) == 1
+    assert len(panel(calculator.lesson(of("base")).board, "forward, per token").lines) == 1
 
 
 @pytest.mark.parametrize(

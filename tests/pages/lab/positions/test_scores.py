@@ -24,7 +24,7 @@ def test_rotary_turns_as_complex_numbers_do_and_keeps_the_score():
             speed = 10_000 ** (-2 * pair / 8)
             z_q = complex(*q[2 * pair : 2 * pair + 2]) * cmath.exp(1j * (n + 4) * speed)
             z_k = complex(*k[2 * pair : 2 * pair + 2]) * cmath.exp(1j * n * speed)
-            shown = panel(board, f"pair {pair}: {speed:.3g} rad a word").vectors[n]
+            shown = panel(board, f"pair {pair}: {speed:.3g} rad per word").vectors[n]
             np.testing.assert_allclose(shown, [[z_q.real, z_q.imag], [z_k.real, z_k.imag]], atol=1e-12)
             score += (z_q * z_k.conjugate()).real
         assert fact(board, "score").values[n] == pytest.approx(score)
