@@ -1,0 +1,100 @@
+"""A position scheme in a file of its own is offered and works on every page, and no other file is changed."""
+
+import shutil
+import sys
+from collections.abc import Iterator
+from importlib import import_module
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from models.config import POSITION_SCHEMES
+from models.data.tasks import make_task
+from models.engine.positions import POSITIONS
+from models.engine.size import count_parameters
+from models.training.config import run_config
+from tests.browser.board import BoardPage
+from tests.browser.lab import Lab, settle, untrained
+from tests.browser.test_design_page import rows
+from tests.browser.training import TINY, TrainPage
+from tools.background import ROOT, free_port, serving
+
+NAME = "alternating"
+FILE = Path(__file__).with_name(f"{NAME}.py")
+PARTS = ("app.py", "pages", "models", "viz_core", "tools", ".streamlit")
+
+
+@pytest.fixture(scope="module")
+def app_url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """Address of a server of a copy of the app, with one file more."""
+    folder, home, port = tmp_path_factory.mktemp("app"), tmp_path_factory.mktemp("home"), free_port()
+    for part in PARTS:
+        copy = shutil.copytree if (ROOT / part).is_dir() else shutil.copy
+        copy(ROOT / part, folder / part)
+    shutil.copy(FILE, folder / "models/engine/positions")
+    settings = {"ATTENTION_LAB_RUNS": str(home / "runs"), "ATTENTION_LAB_DATA": str(home / "data")}
+    command = [sys.executable, str(folder / "tools/serve.py"), "--port", str(port)]
+    with serving(command, port, folder, home / "log.txt", **settings) as server:
+        yield server.url
+
+
+@pytest.fixture
+def registered() -> Iterator[None]:
+    """This process knows the scheme as well, to compute what the pages must show."""
+    import_module(f"tests.browser.{NAME}")
+    yield
+    POSITIONS.pop(NAME)
+    POSITION_SCHEMES.remove(NAME)
+    sys.modules.pop(f"tests.browser.{NAME}")
+
+
+def choose(page: Page, label: str) -> None:
+    """Pick the scheme from a page's list."""
+    box = page.get_by_role("combobox", name=label, exact=True)
+    box.scroll_into_view_if_needed()
+    settle(page)  # a page that scrolls closes an open list
+    box.click()
+    page.get_by_role("option", name=NAME, exact=True).click()
+    settle(page)
+
+
+@pytest.mark.usefixtures("registered")
+def test_explore_traces_an_untrained_model_with_it(lab: Lab) -> None:
+    lab.untrained(view="head", layer=1, head=2, seed=5)
+    with lab.redrawn():
+        choose(lab.page, "Positions")
+    assert "positions=alternating" in lab.page.url
+    lab.hover_cell(query=7, key=1)
+    trace = untrained(seed=5, positions=NAME)
+    lab.assert_reads(trace, "encoder.1.self", head=2, query=7, key=1)
+    lab.choose("view", "numbers")
+    expect(lab.stage.get_by_text("both turned by their positions")).to_be_visible()
+
+
+@pytest.mark.usefixtures("registered")
+def test_train_trains_with_it(page: Page) -> None:
+    train = TrainPage(page)
+    train.open(**TINY)
+    choose(page, "Positions")
+    sizes = {name: TINY[name] for name in ("n_layers", "n_heads", "d_model")}
+    config = run_config(make_task("reverse", {"length": 4}), sizes={**sizes, "positions": NAME})
+    assert train.facts()["parameters"] == f"{count_parameters(config.model).total:,}"
+    train.finish()
+    assert train.facts()["step"] == "60"
+
+
+def test_design_counts_it_and_says_what_it_needs(page: Page) -> None:
+    design = BoardPage(page, "design")
+    design.open(part="calculator")
+    assert rows(design)["positions"][0] == f"{1_024 * 768:,}"
+    with design.redrawn():
+        choose(page, "positions")
+    assert rows(design)["positions"][0] == "1"
+    heads = page.get_by_role("spinbutton", name="n_heads")
+    heads.fill("256")
+    heads.press("Enter")
+    expect(design.problem).to_have_text(
+        "d_model / n_heads = 3 is odd, but alternating positions turn channels in pairs; "
+        "try d_model=1024, or other positions"
+    )
