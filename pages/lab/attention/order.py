@@ -107,7 +107,7 @@ def questions() -> tuple[Question, ...]:
             "which order it is summed. Who bites whom is lost.",
         ),
         Question(
-            "And with positions, at the same place as before?",
+            "With positions, what becomes of the output of “bites”, which keeps its place?",
             ("it changes", "it stays the same"),
             int(still[1]),
             f"It differs by {placed.difference[bites].max():.2f}: “dog” at place 2 and “dog” at place 5 have "

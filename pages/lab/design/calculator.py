@@ -97,7 +97,7 @@ def questions() -> tuple[Question, ...]:
             "; ".join(f"{name} {n / 1e6:.1f} million" for name, n in zip(parts, sizes, strict=True)) + ".",
         ),
         Question(
-            "GPT-2 small, twice as wide: d_model and d_ff double. How many parameters do its layers have?",
+            "GPT-2 small doubles d_model and d_ff. How many parameters do its layers have?",
             tuple(times.values()),
             list(times).index(grown),
             f"N grows × {grown}, all parameters × {wider.total / now.total:.1f}: both sides of a layer's "

@@ -108,7 +108,7 @@ def questions() -> tuple[Question, ...]:
     plain = memory.peak_bytes(long["plain"]) / 1e9
     return (
         Question(
-            "A text of 2,000 tokens instead of 1,000: how much memory does an attention matrix take?",
+            "A text grows from 1,000 to 2,000 tokens. How much memory does an attention matrix take?",
             ("× 2", "× 4", "× 8"),
             (2, 4, 8).index(twice),
             f"For 16 sequences {memory.matrix_bytes(16, 1_000) / 1e6:.0f} MB and then "

@@ -147,7 +147,7 @@ def questions() -> tuple[Question, ...]:
     agreement = contributions.agreement(written)[it].item()
     return (
         Question(
-            "Translator, layer 1: which head accounts for most of the heads' sum at “it”?",
+            "In the translator's layer 1, which head accounts for most of the heads' sum at “it”?",
             tuple(names),
             shares.index(max(shares)),
             "Shares of the sum: "

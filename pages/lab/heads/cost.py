@@ -116,13 +116,13 @@ def questions() -> tuple[Question, ...]:
     asked = list(times)
     return (
         Question(
-            "Eight narrow heads have how many parameters, compared with one?",
+            "How many parameters do eight narrow heads have, compared with one?",
             tuple(times.values()),
             asked.index(eight.parameters // one.parameters),
             f"{one.parameters:,} with one head and {eight.parameters:,} with eight: 3 k² + k² has no h.",
         ),
         Question(
-            "Eight wide heads take how many operations, compared with eight narrow ones?",
+            "How many operations do eight wide heads take, compared with eight narrow ones?",
             tuple(times.values()),
             asked.index(wide.flops // eight.flops),
             f"{eight.flops:,} and {wide.flops:,}: every product has h · d_head columns or rows.",

@@ -155,7 +155,7 @@ def questions() -> tuple[Question, ...]:
             "added in groups of 8.",
         ),
         Question(
-            f"Not one of the {n_weights:,} parameters changes. Does the output, with 8 heads instead of 1?",
+            f"Not one of the {n_weights:,} parameters changes. Does the output change with 8 heads?",
             ("no", "a little, by rounding", "yes, a lot"),
             2 if apart > 0.1 else 1,
             f"From 1 to 8 heads it changes by {apart:.2f} of its length: softmax is taken head by head.",

@@ -126,7 +126,7 @@ def questions() -> tuple[Question, ...]:
             + ". Small strides keep too many far pairs, large ones too many near pairs.",
         ),
         Question(
-            f"From 256 to 1,024 words, × 4, causal pairs grow × {causal:.1f}. Strided ones, l = √n, grow …",
+            f"From 256 to 1,024 words (× 4), causal pairs grow × {causal:.1f}. Strided ones, l = √n, grow …",
             tuple(f"× {factor}" for factor in times),
             times.index(round(strided)),
             f"Counted: × **{strided:.1f}**. n √n grows by 4 × √4 = 8, n² by 4 × 4 = 16.",

@@ -175,7 +175,7 @@ def questions() -> tuple[Question, ...]:
             f"{by_die[1]:.4f} for ε = 0.1. H(p) grows, and KL falls by as much.",
         ),
         Question(
-            "q gives the right word 1 and the others 0. Its loss for ε = 0, and for ε = 0.1?",
+            "q gives the right word 1 and the others 0. What is its loss for ε = 0, and for ε = 0.1?",
             ("0 and infinite", "0 and 0.1", "Infinite for both"),
             0 if one_hot == 0 and math.isinf(smoothed) else 2,
             "For one-hot targets nothing is better. With ε = 0.1 each other word has 0.017 in p, at a price "

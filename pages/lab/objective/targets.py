@@ -159,7 +159,7 @@ def questions() -> tuple[Question, ...]:
             "better, and being surer costs.",
         ),
         Question(
-            "And which loss does that best model have?",
+            "Which loss does that best model have?",
             (f"{offered[0]:.2f} nats", "0 nats", f"{offered[2]:.2f} nats"),
             int(np.argmin([abs(each - floor) for each in offered])),
             f"H(y) = {floor:.4f} nats: the words with ε/6 each must be paid for too, at −ln(0.1/6) = "

@@ -37,7 +37,7 @@ def questions() -> tuple[Question, ...]:
     trusted = ("yes", "no")
     return (
         Question(
-            "Eight ALiBi heads, equal scores. Which one spreads its attention furthest back?",
+            "Eight ALiBi heads get equal scores. Which one spreads its attention furthest back?",
             heads,
             0 if widest == 0 else 1,
             f"Head {widest} halves a word's weight every {halves[widest]:.0f} words, head {sharpest} every "

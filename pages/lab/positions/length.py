@@ -182,7 +182,7 @@ def questions() -> tuple[Question, ...]:
     offered = ("none", "learned", "t5")
     return (
         Question(
-            "Trained on 32 words, asked for 128. Which of these predicts best at the end?",
+            "Models trained on 32 words are asked for 128. Which of these predicts best at the end?",
             tuple(NAMES[scheme] for scheme in choices),
             choices.index(best),
             ", ".join(f"{NAMES[scheme]} {losses[scheme]:.2f}" for scheme in choices)

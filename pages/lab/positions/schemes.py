@@ -113,7 +113,7 @@ def questions() -> tuple[Question, ...]:
     choices = ("none", "rotary", "alibi")
     return (
         Question(
-            "Six times the word “it”, layer 0. Which model gives all of them the same weight?",
+            "Layer 0 reads “it” six times. Which model gives all of them the same weight?",
             tuple(NAMES[scheme] for scheme in choices),
             choices.index(even[0]),
             f"The last “it” weighs them alike to within {short(uneven[even[0]])}; ALiBi's weights differ by "

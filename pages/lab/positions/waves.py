@@ -139,7 +139,7 @@ def questions() -> tuple[Question, ...]:
     bases = ("base 10", "base 1,000,000")
     return (
         Question(
-            "With d_model = 32 and base 10,000, when does the slowest pair of channels repeat?",
+            "With d_model = 32 and base 10,000, after how many positions does the slowest pair repeat?",
             after,
             after.index(slowest),
             f"2π · 10,000^(30/32) = {slowest}: longer than any text, so no two places look alike.",

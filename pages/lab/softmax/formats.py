@@ -132,7 +132,7 @@ def questions() -> tuple[Question, ...]:
             f"float32 it is {formats.overflow_at(brain):.2f}.",
         ),
         Question(
-            "All logits are near −20, in float16, softmax as written. What comes out?",
+            "All logits are near −20. What does softmax as written give in float16?",
             ("The right weights: small numbers do no harm", "Zeros", "NaN"),
             2 if low.weights[at[-20]].isnan().all() else 0,
             f"exp(−20) is less than half of float16's smallest number: every exp is rounded to "
