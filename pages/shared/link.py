@@ -9,7 +9,7 @@ engine or the browser.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
 from pages.shared.widget import Widget
@@ -27,7 +27,8 @@ class Rule:
     """What a value must be.
 
     said: in words, after "is not". read: from a link's text; ValueError where it is none. fits: whether a
-    value is one. low, high, options: what widgets need of it; names: how the options are shown.
+    value is one. low, high, options: what widgets need of it; names: how the options are shown. most: of a
+    text, so many characters.
     """
 
     said: str
@@ -35,11 +36,15 @@ class Rule:
     fits: Callable[[Any], bool]
     low: float | None = None
     high: float | None = None
+    most: int = 0
     options: tuple[Any, ...] = ()
     names: Mapping[Any, str] = field(default_factory=dict)
 
     def refusal(self, value: Any) -> str:
         """Says that `value` does not fit, with the rule; the sentence goes on with the remedy."""
+        if isinstance(value, str) and self.most and len(value) > self.most:
+            over = len(value) - self.most
+            return f"{len(value):,} characters; at most {self.most:,} are read; remove {over:,}"
         shown = repr(value if isinstance(value, int | float | str | None) else written(value))
         if len(shown) > SHOWN + 2:
             shown = f"{shown[: SHOWN + 1]}…' ({len(shown) - 2:,} characters)"
@@ -107,7 +112,8 @@ def one_of(options: Iterable[Any]) -> Rule:
 
 
 def characters(most: int) -> Rule:
-    return text(f"at most {most:,} characters", lambda raw: checked(raw, lambda given: len(given) <= most))
+    rule = text(f"at most {most:,} characters", lambda raw: checked(raw, lambda given: len(given) <= most))
+    return replace(rule, most=most)
 
 
 def text(said: str, read: Callable[[str], Any]) -> Rule:

@@ -39,7 +39,10 @@ class State:
     def kept(self) -> dict[str, Any]:
         """The present values, all of which fit; one dict as long as the session lasts."""
         everywhere: dict[str, dict[str, Any]] = st.session_state.setdefault("kept", {})
-        return everywhere.setdefault(self.name, self.defaults())
+        kept = everywhere.setdefault(self.name, {})
+        for field, spec in self.params.items():
+            kept.setdefault(field, spec.default)
+        return kept
 
     def defaults(self) -> dict[str, Any]:
         return {field: spec.default for field, spec in self.params.items()}
@@ -54,6 +57,7 @@ class State:
         """Shows what the link says, all else as on a first visit; without a link, what was there before."""
         if st.query_params or self.name not in st.session_state.get("kept", {}):
             values, problems = read_link(self.params, dict(st.query_params))
+            self.kept.clear()
             self.put(self.defaults() | values)
             refuse(*problems)
         else:

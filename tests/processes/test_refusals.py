@@ -98,7 +98,7 @@ def url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
         ("softmax", "part=head", "Head", "99", "'99' is not one of 0, 1, 2, 3", "1"),
         (
             "softmax", "part=head", "Sentence", LONG,
-            f"'{'x' * 40}…' (22,000,000 characters) is not at most 2,000 characters", "it was too wide",
+            "22,000,000 characters; at most 2,000 are read; remove 21,998,000", "it was too wide",
         ),
         ("positions", "part=length", "held-out text", NAN, "nan is not a whole number from 1 to 9", 1.0),
         ("train", "task=sort", "Layers", NAN, "nan is not a whole number from 1 to 48", 3),
@@ -107,7 +107,7 @@ def url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
         ("train", "task=sort", "Task", "/etc/passwd", "'/etc/passwd' is not one of", None),
         (
             "runs", "runs=zoo_induction", "Prompt: the model goes on writing", LONG,
-            "(22,000,000 characters) is not at most 2,000 characters", None,
+            "22,000,000 characters; at most 2,000 are read; remove 21,998,000", None,
         ),
     ],
 )  # fmt: skip
