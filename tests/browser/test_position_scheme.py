@@ -60,6 +60,18 @@ def choose(page: Page, label: str) -> None:
 
 
 @pytest.mark.usefixtures("registered")
+def test_train_trains_with_it(page: Page) -> None:
+    train = TrainPage(page)
+    train.open(**TINY)
+    choose(page, "Positions")
+    sizes = {name: TINY[name] for name in ("n_layers", "n_heads", "d_model")}
+    config = run_config(make_task("reverse", {"length": 4}), sizes={**sizes, "positions": NAME})
+    assert train.facts()["parameters"] == f"{count_parameters(config.model).total:,}"
+    train.finish()
+    assert train.facts()["step"] == "60"
+
+
+@pytest.mark.usefixtures("registered")
 def test_explore_traces_an_untrained_model_with_it(lab: Lab) -> None:
     lab.untrained(view="head", layer=1, head=2, seed=5)
     with lab.redrawn():
@@ -70,18 +82,6 @@ def test_explore_traces_an_untrained_model_with_it(lab: Lab) -> None:
     lab.assert_reads(trace, "encoder.1.self", head=2, query=7, key=1)
     lab.choose("view", "numbers")
     expect(lab.stage.get_by_text("both turned by their positions")).to_be_visible()
-
-
-@pytest.mark.usefixtures("registered")
-def test_train_trains_with_it(page: Page) -> None:
-    train = TrainPage(page)
-    train.open(**TINY)
-    choose(page, "Positions")
-    sizes = {name: TINY[name] for name in ("n_layers", "n_heads", "d_model")}
-    config = run_config(make_task("reverse", {"length": 4}), sizes={**sizes, "positions": NAME})
-    assert train.facts()["parameters"] == f"{count_parameters(config.model).total:,}"
-    train.finish()
-    assert train.facts()["step"] == "60"
 
 
 def test_design_counts_it_and_says_what_it_needs(page: Page) -> None:
