@@ -33,7 +33,7 @@ def body_of(inputs: Inputs, opened: Opened) -> Body:
 
     def make() -> tuple[Body, int]:
         body = payload.build(subject_of(inputs), opened)
-        return body, body.size
+        return body, body.packed.size
 
     return cache.cached(cache.payloads, (inputs, opened, model_choice.stamp_of(inputs.model)), make)
 
@@ -62,7 +62,7 @@ def current() -> Current:
             continue
         st.session_state.last_good = inputs
         st.session_state.last_target = "".join(part["text"] for part in body.translation)
-        packed, unknown = payload.pack(body, own_header(inputs, body)), [] if problem else body.unknown
+        packed, unknown = body.packed.message(**own_header(inputs, body)), [] if problem else body.unknown
         return Current(packed, problem, unknown, body.tool)
     return Current(None, problem, [], "")
 

@@ -7,15 +7,14 @@ budget; numbers come as a window of at most 128 x 128 cells. Where the numbers o
 
 from __future__ import annotations
 
-import json
 import re
-import struct
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from pages.explore.subject import Stack, Subject
+from pages.shared.board.pack import Packed, pack
 from viz_core.measures import head_scores, name_head
 from viz_core.pooling import thumbnails
 
@@ -125,33 +124,12 @@ class Collector:
         part = array[heads, rows, chosen.keys] if name in MATRICES else array[heads, rows]
         self.exact.setdefault((stack, layer), {})[name] = np.ascontiguousarray(part, dtype="<f4")
 
-    def blocks(self) -> tuple[list[dict[str, Any]], list[dict[str, Any]], list[bytes]]:
-        """(stack headers, exact headers, blocks in the order of their offsets)."""
-        out = _Blocks()
-        exact = []
-        for (stack, layer), arrays in self.exact.items():
-            chosen = self._plan[stack]
-            sent = [name for name in ARRAYS if name in arrays]
-            offset = out.add(b"".join(arrays[name].tobytes() for name in sent))
-            exact.append(
-                {
-                    "stack": stack, "layer": layer, "heads": chosen.heads[layer],
-                    "offset": offset, "arrays": sent,
-                    "q0": chosen.queries.start, "k0": chosen.keys.start,
-                    "nq": chosen.queries.stop - chosen.queries.start,
-                    "nk": chosen.keys.stop - chosen.keys.start,
-                    "coarse": self._coarse(stack, layer, out),
-                }
-            )  # fmt: skip
-        stacks = [self._stack_header(stack, out) for stack in self._stacks.values()]
-        return stacks, exact, out.parts
+    def stacks(self) -> list[dict[str, Any]]:
+        """What the browser gets of each stack; the thumbnails of its heads are [layer * head, query, key]."""
+        return [self._stack(stack) for stack in self._stacks.values()]
 
-    def _coarse(self, stack: str, layer: int, out: _Blocks) -> int | None:
-        coarse = self.coarse.get((stack, layer))
-        return None if coarse is None else out.add(coarse.tobytes())
-
-    def _stack_header(self, stack: Stack, out: _Blocks) -> dict[str, Any]:
-        thumbs = np.concatenate(self.thumbs[stack.id])  # [layer * head, query, key]
+    def _stack(self, stack: Stack) -> dict[str, Any]:
+        thumbs = np.concatenate(self.thumbs[stack.id])
         flat = {
             name: np.concatenate([layer[measure] for layer in self.scores[stack.id]])
             for name, measure in STATS.items()
@@ -166,33 +144,30 @@ class Collector:
             "id": stack.id, "title": stack.title, "layers": stack.n_layers, "heads": stack.n_heads,
             "dHead": stack.d_head, "querySide": stack.query_side, "keySide": stack.key_side,
             "nQuery": stack.n_query, "nKey": stack.n_key,
-            "thumbQuery": thumbs.shape[1], "thumbKey": thumbs.shape[2], "thumbs": out.add(thumbs.tobytes()),
+            "thumbQuery": thumbs.shape[1], "thumbKey": thumbs.shape[2], "thumbs": thumbs,
             "stats": {name: [round(float(v), 4) for v in values] for name, values in flat.items()},
             "labels": [name_head(scores) for scores in every],
         }  # fmt: skip
 
-
-class _Blocks:
-    """Byte blocks one after the other, each aligned to 8."""
-
-    def __init__(self) -> None:
-        self.parts: list[bytes] = []
-        self._length = 0
-
-    def add(self, block: bytes) -> int:
-        offset = self._length
-        padded = block + bytes(-len(block) % 8)
-        self.parts.append(padded)
-        self._length += len(padded)
-        return offset
+    def open_heads(self) -> list[dict[str, Any]]:
+        """The numbers of the heads that are sent in full, a layer each: arrays [head, ...] by their names."""
+        return [
+            {
+                "stack": stack, "layer": layer, "heads": self._plan[stack].heads[layer],
+                "arrays": {name: arrays[name] for name in ARRAYS if name in arrays},
+                "q0": self._plan[stack].queries.start, "k0": self._plan[stack].keys.start,
+                "nq": arrays["pattern"].shape[1], "nk": arrays["pattern"].shape[2],
+                "coarse": self.coarse.get((stack, layer)),
+            }
+            for (stack, layer), arrays in self.exact.items()
+        ]  # fmt: skip
 
 
 @dataclass(frozen=True)
 class Body:
-    """What all visitors who ask for the same get alike: a header as JSON and the blocks it points into."""
+    """What all visitors who ask for the same get alike."""
 
-    header: bytes
-    blocks: bytes
+    packed: Packed
     focus: dict[str, int]
     unknown: list[dict[str, Any]]
     translation: list[dict[str, Any]]
@@ -200,39 +175,21 @@ class Body:
     n_steps: int = 0
     tool: str = ""
 
-    @property
-    def size(self) -> int:
-        return len(self.header) + len(self.blocks)
-
-
-def to_json(value: Any) -> bytes:
-    return json.dumps(value, separators=(",", ":"), ensure_ascii=False, allow_nan=False).encode()
-
-
-def pack(body: Body, own: dict[str, Any]) -> bytes:
-    """[uint32 length of the header, little-endian][header JSON][padding to 8][blocks]; `own` joins the
-    header.
-    """
-    text = body.header[:-1] + b"," + to_json(own)[1:]
-    return b"".join([struct.pack("<I", len(text)), text, bytes(-(4 + len(text)) % 8), body.blocks])
-
 
 def build(subject: Subject, opened: Opened) -> Body:
     """Runs the subject; what it computed, ready to be packed."""
     collector = Collector(subject.stacks, opened)
     trace = subject.run(collector)
-    stacks, exact, parts = collector.blocks()
     side = "decoder" if "decoder" in subject.tokens else "encoder"
     antecedents, steps = subject.antecedents(trace), steps_of(subject, trace["logits"])
     header = {
         "tokens": subject.tokens, "scale": subject.scale,
-        "stacks": stacks, "exact": exact,
+        "stacks": collector.stacks(), "exact": collector.open_heads(),
         "steps": steps, "stepSide": side,
         "antecedents": antecedents, **subject.extras, **subject.concluded(trace),
     }  # fmt: skip
     return Body(
-        to_json(header),
-        b"".join(parts),
+        pack(**header),
         _focus(antecedents) or subject.focus,
         subject.unknown,
         subject.extras.get("translation", []),

@@ -14,6 +14,7 @@ from pages.lab.lesson import LabPage, Lesson, Part
 from pages.shared import cache, draw_order
 from pages.shared.board import pack
 from pages.shared.board.component import board
+from pages.shared.board.pack import Packed
 from pages.shared.link import SHOWN
 from pages.shared.problems import say
 from pages.shared.state import problems, refuse
@@ -25,8 +26,7 @@ class Shown:
     """A lesson with its board packed, the inputs it was made from, and a sentence if others were asked."""
 
     lesson: Lesson
-    described: dict[str, Any]
-    arrays: bytes
+    packed: Packed
     inputs: Any
     problem: str | None = None
 
@@ -84,11 +84,11 @@ def _shown(page: LabPage, part: Part, now: Any) -> Shown:
     raise RuntimeError(f"{page.name}/{part.name} has no lesson for its own defaults: {problem}")
 
 
-def _computed(page: LabPage, part: Part, inputs: Any) -> tuple[Lesson, dict[str, Any], bytes]:
+def _computed(page: LabPage, part: Part, inputs: Any) -> tuple[Lesson, Packed]:
     def make() -> tuple[Any, int]:
         lesson = part.lesson(inputs)
-        described, arrays = pack.pack_board(lesson.board)
-        return (lesson, described, arrays), 2 * len(arrays) + 10_000
+        packed = pack.pack(board=lesson.board)
+        return (lesson, packed), 2 * packed.size + 10_000
 
     return cache.cached(cache.payloads, (page.name, part.name, inputs), make)
 
@@ -121,7 +121,7 @@ def _board(page: LabPage, part: Part, shown: Shown, now: Any) -> None:
         else:
             st.session_state.takeaway = act
 
-    board.show(pack.pack(_header(page, part, shown, now), shown.arrays), key=key, on_act=on_act)
+    board.show(shown.packed.message(**_header(page, part, shown, now)), key=key, on_act=on_act)
 
 
 def _edit(page: LabPage, part: Part, field: str, raw: str) -> None:
@@ -135,7 +135,6 @@ def _header(page: LabPage, part: Part, shown: Shown, now: Any) -> dict[str, Any]
     usual = page.inputs()
     scrub = {"at": getattr(now, part.scrub), "usual": getattr(usual, part.scrub)} if part.scrub else None
     return {
-        "board": shown.described,
         "part": part.name,
         "scrub": scrub,
         "moves": st.session_state.get("moves", 0),

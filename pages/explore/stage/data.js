@@ -1,106 +1,131 @@
-// @ts-nocheck
-/* The payload: [uint32 header length][header JSON][padding][blocks]. Written by pages/explore/payload.py. */
+/* What Explore's server sends of a trace (pages/explore/payload.py), and the numbers of one head in it. */
+
+import { readMessage } from "../../shared/browser/message.js";
+
+/** @typedef {import("../../shared/browser/message.js").Framed} Framed */
+/**
+ * @typedef {object} Stack
+ * @property {string} id
+ * @property {string} title
+ * @property {number} layers
+ * @property {number} heads
+ * @property {number} dHead
+ * @property {"encoder" | "decoder"} querySide
+ * @property {"encoder" | "decoder"} keySide
+ * @property {number} nQuery
+ * @property {number} nKey
+ * @property {number} thumbQuery
+ * @property {number} thumbKey
+ * @property {Framed} thumbs
+ * @property {Record<string, number[]>} stats
+ * @property {string[]} labels
+ */
+/** @typedef {{q0: number, k0: number, nq: number, nk: number}} Area */
+/** @typedef {Record<"q" | "k" | "v" | "z" | "scores" | "pattern", Float32Array>} Arrays */
+/** @typedef {Area & Arrays & {d: number, bias?: Float32Array, dots?: Float64Array}} Exact */
 
 export class TraceData {
+  /** @param {Uint8Array} bytes */
   constructor(bytes) {
-    const copy = bytes.slice(); // a fresh buffer, so that typed arrays are aligned
-    const headerLength = new DataView(copy.buffer).getUint32(0, true);
-    this.header = JSON.parse(new TextDecoder().decode(copy.subarray(4, 4 + headerLength)));
-    this.buffer = copy.buffer;
-    this.start = Math.ceil((4 + headerLength) / 8) * 8;
+    this.header = readMessage(bytes);
+    /** @type {Stack[]} */
+    this.stacks = this.header.stacks;
+    /** @type {Map<string, Exact | null>} */
     this.cache = new Map();
   }
 
-  get stacks() {
-    return this.header.stacks;
-  }
-
+  /** @param {string} id */
   stack(id) {
     return this.stacks.find((stack) => stack.id === id) || this.stacks[0];
   }
 
+  /** @param {"encoder" | "decoder"} side @returns {{text: string, mark?: string}[]} */
   tokens(side) {
     return this.header.tokens[side];
   }
 
+  /** @param {Stack} stack @param {number} layer @param {number} head */
   thumb(stack, layer, head) {
-    const size = stack.thumbQuery * stack.thumbKey;
-    return new Uint8Array(this.buffer, this.start + stack.thumbs + (layer * stack.heads + head) * size, size);
+    return /** @type {Uint8Array} */ (stack.thumbs.entry(layer * stack.heads + head));
   }
 
-  /* Thumbnails of short texts hold every cell, rounded to 1/255. */
+  /** Thumbnails of short texts hold every cell, rounded to 1/255. @param {Stack} stack */
   thumbIsWhole(stack) {
     return stack.thumbQuery === stack.nQuery && stack.thumbKey === stack.nKey;
   }
 
-  /* The trace's own float32 numbers of one head, or null where the server has not sent them. `bias` is
-     there only when
-     positions add something to the scores. */
+  /**
+   * The trace's own float32 numbers of one head, or null where the server has not sent them. `bias` is there
+   * only when positions add something to the scores.
+   * @param {string} stackId
+   * @param {number} layer
+   * @param {number} head
+   */
   exact(stackId, layer, head) {
     const name = `${stackId}/${layer}/${head}`;
-    if (!this.cache.has(name)) this.cache.set(name, this.readExact(stackId, layer, head));
-    return this.cache.get(name);
-  }
-
-  readExact(stackId, layer, head) {
-    const block = this.header.exact.find(
-      (b) => b.stack === stackId && b.layer === layer && b.heads.includes(head),
-    );
-    if (!block) return null;
-    const d = this.stack(stackId).dHead;
-    const sizes = { q: block.nq * d, k: block.nk * d, v: block.nk * d, z: block.nq * d };
-    sizes.bias = sizes.scores = sizes.pattern = block.nq * block.nk;
-    const found = { q0: block.q0, k0: block.k0, nq: block.nq, nk: block.nk, d };
-    let at = this.start + block.offset;
-    const place = block.heads.indexOf(head);
-    for (const array of block.arrays) {
-      found[array] = new Float32Array(this.buffer, at + 4 * place * sizes[array], sizes[array]);
-      at += 4 * block.heads.length * sizes[array];
-    }
+    const known = this.cache.get(name);
+    if (known !== undefined) return known;
+    const found = this.readExact(stackId, layer, head);
+    this.cache.set(name, found);
     return found;
   }
 
-  /* The weights of one head as they were sent: {values, unit, exact, q0, k0, nq, nk}, or null. All others
-     than the trace's
-     own numbers are bytes, rounded to 1/255. */
+  /** @param {string} stackId @param {number} layer @param {number} head @returns {Exact | null} */
+  readExact(stackId, layer, head) {
+    const block = this.sent(stackId, layer).find((each) => each.heads.includes(head));
+    if (!block) return null;
+    const place = block.heads.indexOf(head);
+    const named = Object.entries(block.arrays).map(([name, array]) => [name, array.entry(place)]);
+    const { q0, k0, nq, nk } = block;
+    return { q0, k0, nq, nk, d: this.stack(stackId).dHead, ...Object.fromEntries(named) };
+  }
+
+  /**
+   * What was sent of a layer in full: of which heads, and all heads of its window as bytes.
+   * @param {string} stackId
+   * @param {number} layer
+   * @returns {(Area & {heads: number[], arrays: Record<string, Framed>, coarse: Framed | null})[]}
+   */
+  sent(stackId, layer) {
+    const blocks = /** @type {any[]} */ (this.header.exact);
+    return blocks.filter((block) => block.stack === stackId && block.layer === layer);
+  }
+
+  /**
+   * The weights of one head as they were sent, or null. All others than the trace's own numbers are bytes,
+   * rounded to 1/255.
+   * @param {Stack} stack
+   * @param {number} layer
+   * @param {number} head
+   */
   cells(stack, layer, head) {
     const exact = this.exact(stack.id, layer, head);
     if (exact) return { ...exact, values: exact.pattern, unit: 1, exact: true };
-    if (this.thumbIsWhole(stack))
-      return {
-        values: this.thumb(stack, layer, head),
-        unit: 1 / 255,
-        exact: false,
-        q0: 0,
-        k0: 0,
-        nq: stack.nQuery,
-        nk: stack.nKey,
-      };
-    const block = this.header.exact.find(
-      (b) => b.stack === stack.id && b.layer === layer && b.coarse !== null,
-    );
-    if (!block) return null;
-    const size = block.nq * block.nk;
-    const values = new Uint8Array(this.buffer, this.start + block.coarse + head * size, size);
-    return { ...block, values, unit: 1 / 255, exact: false };
+    const rounded = { unit: 1 / 255, exact: false };
+    const whole = { q0: 0, k0: 0, nq: stack.nQuery, nk: stack.nKey };
+    if (this.thumbIsWhole(stack)) return { ...whole, ...rounded, values: this.thumb(stack, layer, head) };
+    const block = this.sent(stack.id, layer).find((each) => each.coarse);
+    return block?.coarse ? { ...block, ...rounded, values: block.coarse.entry(head) } : null;
   }
 }
 
-function dotProduct(a, aStart, b, bStart, length) {
+/** @param {Exact} exact @param {number} i @param {number} j */
+function dotProduct({ q, k, d }, i, j) {
   let sum = 0;
-  for (let c = 0; c < length; c++) sum += a[aStart + c] * b[bStart + c];
+  for (let c = 0; c < d; c++) sum += q[i * d + c] * k[j * d + c];
   return sum;
 }
 
-/* One matrix of an exact head: its pattern, its scores, or its dot products (summed here from the trace's q
-   and k). */
+/**
+ * One matrix of an exact head: its pattern, its scores, or its dot products, summed here from q and k.
+ * @param {Exact} exact
+ * @param {"pattern" | "scores" | "dots"} show
+ */
 export function matrixOf(exact, show) {
   if (show !== "dots") return exact[show];
-  if (!exact.dots) {
-    exact.dots = new Float64Array(exact.nq * exact.nk);
-    for (let i = 0; i < exact.nq; i++)
-      for (let j = 0; j < exact.nk; j++)
-        exact.dots[i * exact.nk + j] = dotProduct(exact.q, i * exact.d, exact.k, j * exact.d, exact.d);
-  }
+  const { nq, nk } = exact;
+  exact.dots ??= Float64Array.from({ length: nq * nk }, (_, at) =>
+    dotProduct(exact, Math.floor(at / nk), at % nk),
+  );
   return exact.dots;
 }

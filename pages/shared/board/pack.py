@@ -1,41 +1,54 @@
-"""A board as bytes for the browser: [uint32 header length][header JSON][padding to 8][arrays].
+"""What the browser draws, as bytes: [uint32 header length][header JSON][padding to 8][arrays].
 
 In the header, an array is {"$": [offset, type, shape]} with the offset counted from the end of the padding.
-An array that stands in several panels is sent once; half precision stays half.
+An array that stands in several places is sent once; half precision stays half, and bytes stay bytes.
 """
 
 from __future__ import annotations
 
 import json
-from dataclasses import fields, is_dataclass
+from dataclasses import dataclass, fields, is_dataclass
 from typing import Any
 
 import numpy as np
 
-from viz_core.boards import Board
-
 MAX_BYTES = 8 << 20
+_KEPT = (np.float16, np.uint8)
 _TYPES = {"f": np.float32, "i": np.int32, "u": np.int32, "b": np.uint8}
 
 
-def pack_board(board: Board) -> tuple[dict[str, Any], bytes]:
-    """The board as plain values, and the bytes that its arrays point into. ValueError if it is too large."""
+@dataclass(frozen=True)
+class Packed:
+    """A JSON object, and the bytes that the arrays in it point into."""
+
+    header: bytes
+    arrays: bytes
+
+    @property
+    def size(self) -> int:
+        return len(self.header) + len(self.arrays)
+
+    def message(self, **own: Any) -> bytes:
+        """The bytes for the browser; `own` joins the header."""
+        text = self.header[:-1] + b"," + to_json(own)[1:]
+        start = len(text).to_bytes(4, "little") + text
+        return start + bytes(-len(start) % 8) + self.arrays
+
+
+def pack(**values: Any) -> Packed:
+    """Boards, numbers, texts, arrays and what holds them. ValueError if their arrays are too large."""
     blocks = _Blocks()
-    described = _plain(board, blocks)
-    arrays = b"".join(blocks.parts)
-    if len(arrays) > MAX_BYTES:
+    header = to_json(_plain(values, blocks))
+    if blocks.size > MAX_BYTES:
         raise ValueError(
-            f"The figure has {len(arrays) >> 20} MB; at most {MAX_BYTES >> 20} are sent; "
+            f"The figure has {blocks.size >> 20} MB; at most {MAX_BYTES >> 20} are sent; "
             "choose smaller sizes."
         )
-    return described, arrays
+    return Packed(header, b"".join(blocks.parts))
 
 
-def pack(header: dict[str, Any], arrays: bytes) -> bytes:
-    """The message: header and arrays in one."""
-    text = json.dumps(header, ensure_ascii=False, separators=(",", ":")).encode()
-    start = len(text).to_bytes(4, "little") + text
-    return start + bytes(-len(start) % 8) + arrays
+def to_json(value: Any) -> bytes:
+    return json.dumps(value, separators=(",", ":"), ensure_ascii=False, allow_nan=False).encode()
 
 
 class _Blocks:
@@ -53,7 +66,7 @@ class _Blocks:
         return self._known[id(array)][1]
 
     def _add(self, array: np.ndarray) -> dict[str, Any]:
-        kind = np.float16 if array.dtype == np.float16 else _TYPES[array.dtype.kind]
+        kind = array.dtype if array.dtype in _KEPT else _TYPES[array.dtype.kind]
         packed = np.ascontiguousarray(array, dtype=kind)
         offset = self.size
         self.parts.append(packed.tobytes() + bytes(-packed.nbytes % 8))
@@ -67,6 +80,8 @@ def _plain(value: Any, blocks: _Blocks) -> Any:
     if is_dataclass(value) and not isinstance(value, type):
         named = {spec.name: _plain(getattr(value, spec.name), blocks) for spec in fields(value)}
         return {"kind": type(value).__name__} | named
+    if isinstance(value, dict):
+        return {name: _plain(entry, blocks) for name, entry in value.items()}
     if isinstance(value, tuple | list):
         return [_plain(entry, blocks) for entry in value]
     return value

@@ -17,8 +17,6 @@ def message(
     at: where the scrub starts. keep: whether there is anything to take away. The same board gives the same
     bytes, which are not sent again.
     """
-    described, arrays = pack.pack_board(board)
     scrub = {"at": at, "usual": float(board.scrub.values[-1])} if board.scrub else None
-    header = {"board": described, "part": part, "scrub": scrub, "moves": at, "link": dict(link), "keep": keep}
-    content = pack.pack(header, arrays)
-    return pack.pack({**header, "generation": zlib.crc32(content)}, arrays)
+    packed = pack.pack(board=board, part=part, scrub=scrub, moves=at, link=dict(link), keep=keep)
+    return packed.message(generation=zlib.crc32(packed.header + packed.arrays))

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from models.config import POSITION_SCHEMES
-from pages.explore.payload import ARRAYS, EXACT_BYTES, WINDOW, Body, Opened, build, pack, plan
+from pages.explore.payload import ARRAYS, EXACT_BYTES, WINDOW, Opened, build, plan
 from pages.explore.state import Inputs
 from pages.explore.subject import Stack, subject_of
 
@@ -20,18 +20,14 @@ def unpack(data: bytes) -> tuple[dict, memoryview]:
     return json.loads(data[4 : 4 + length]), memoryview(data)[start:]
 
 
-def exact_arrays(header: dict, blocks: memoryview, block: dict) -> dict[str, np.ndarray]:
+def array_of(reference: dict, blocks: memoryview) -> np.ndarray:
+    offset, kind, shape = reference["$"]
+    return np.frombuffer(blocks, kind, int(np.prod(shape)), offset).reshape(shape)
+
+
+def exact_arrays(block: dict, blocks: memoryview) -> dict[str, np.ndarray]:
     """What data.js reads, read again here from the format's description."""
-    stack = next(s for s in header["stacks"] if s["id"] == block["stack"])
-    heads, nq, nk, d = len(block["heads"]), block["nq"], block["nk"], stack["dHead"]
-    shapes = {"q": (nq, d), "k": (nk, d), "v": (nk, d), "z": (nq, d)}
-    shapes |= dict.fromkeys(("bias", "scores", "pattern"), (nq, nk))
-    found, at = {}, block["offset"]
-    for name in block["arrays"]:
-        count = heads * shapes[name][0] * shapes[name][1]
-        found[name] = np.frombuffer(blocks, "<f4", count, at).reshape(heads, *shapes[name])
-        at += 4 * count
-    return found
+    return {name: array_of(reference, blocks) for name, reference in block["arrays"].items()}
 
 
 @pytest.mark.parametrize("mask", ["none", "causal", "causal+padding"])
@@ -39,12 +35,12 @@ def test_a_short_text_arrives_whole_and_equal_to_the_trace(mask: str) -> None:
     inputs = Inputs(model="untrained", text=words(9), n_layers=2, n_heads=3, d_model=48, mask=mask)
     subject = subject_of(inputs)
     trace = subject.run(None)
-    header, blocks = unpack(pack(build(subject, Opened()), {"generation": 1}))
+    header, blocks = unpack(build(subject, Opened()).packed.message(generation=1))
     assert header["generation"] == 1
     assert [(b["layer"], b["heads"]) for b in header["exact"]] == [(0, [0, 1, 2]), (1, [0, 1, 2])]
     for block in header["exact"]:
-        assert block["arrays"] == [name for name in ARRAYS if name != "bias"]
-        for name, array in exact_arrays(header, blocks, block).items():
+        assert list(block["arrays"]) == [name for name in ARRAYS if name != "bias"]
+        for name, array in exact_arrays(block, blocks).items():
             np.testing.assert_array_equal(array, trace[f"encoder.{block['layer']}.self.{name}"].numpy())
 
 
@@ -56,9 +52,9 @@ def test_the_bias_of_positions_arrives_where_there_is_one(positions: str, n_word
     )
     subject = subject_of(inputs)
     trace = subject.run(None)
-    header, blocks = unpack(pack(build(subject, Opened(q0=20, k0=5)), {"generation": 1}))
+    header, blocks = unpack(build(subject, Opened(q0=20, k0=5)).packed.message(generation=1))
     (block,) = header["exact"]
-    arrays = exact_arrays(header, blocks, block)
+    arrays = exact_arrays(block, blocks)
     assert (
         ("bias" in arrays) == subject.stacks[0].has_bias == (positions in ("alibi", "t5", "transformer-xl"))
     )
@@ -74,10 +70,10 @@ def test_the_bias_of_positions_arrives_where_there_is_one(positions: str, n_word
 def test_thumbnails_are_the_patterns_rounded_to_bytes() -> None:
     inputs = Inputs(model="untrained", text=words(9), n_heads=4)
     subject = subject_of(inputs)
-    header, blocks = unpack(pack(build(subject, Opened()), {"generation": 1}))
+    header, blocks = unpack(build(subject, Opened()).packed.message(generation=1))
     stack = header["stacks"][0]
-    n = stack["layers"] * stack["heads"]
-    thumbs = np.frombuffer(blocks, np.uint8, n * 81, stack["thumbs"]).reshape(2, 4, 9, 9)
+    assert stack["thumbs"]["$"][1] == "uint8"
+    thumbs = array_of(stack["thumbs"], blocks).reshape(2, 4, 9, 9)
     trace = subject.run(None)
     for layer in range(2):
         np.testing.assert_array_equal(
@@ -88,10 +84,10 @@ def test_thumbnails_are_the_patterns_rounded_to_bytes() -> None:
 def test_a_long_text_sends_the_open_head_through_a_window() -> None:
     inputs = Inputs(model="untrained", text=words(300), n_layers=2, n_heads=8)
     subject = subject_of(inputs)
-    header, blocks = unpack(pack(build(subject, Opened(layer=1, head=5, q0=100, k0=290)), {"g": 1}))
+    header, blocks = unpack(build(subject, Opened(layer=1, head=5, q0=100, k0=290)).packed.message(g=1))
     (block,) = header["exact"]
     assert (block["layer"], block["heads"], block["q0"], block["k0"]) == (1, [5], 100, 300 - WINDOW)
-    arrays = exact_arrays(header, blocks, block)
+    arrays = exact_arrays(block, blocks)
     trace = subject.run(None)
     rows, columns = slice(100, 100 + WINDOW), slice(300 - WINDOW, 300)
     np.testing.assert_array_equal(
@@ -103,9 +99,10 @@ def test_a_long_text_sends_the_open_head_through_a_window() -> None:
 def test_the_other_heads_of_the_open_layer_come_as_bytes() -> None:
     inputs = Inputs(model="untrained", text=words(300), n_layers=2, n_heads=8)
     subject = subject_of(inputs)
-    header, blocks = unpack(pack(build(subject, Opened(layer=1, head=5, q0=100)), {"g": 1}))
+    header, blocks = unpack(build(subject, Opened(layer=1, head=5, q0=100)).packed.message(g=1))
     (block,) = header["exact"]
-    coarse = np.frombuffer(blocks, np.uint8, 8 * WINDOW * WINDOW, block["coarse"]).reshape(8, WINDOW, WINDOW)
+    coarse = array_of(block["coarse"], blocks)
+    assert (coarse.dtype, coarse.shape) == (np.uint8, (8, WINDOW, WINDOW))
     pattern = subject.run(None)["encoder.1.self.pattern"][:, 100 : 100 + WINDOW, :WINDOW].numpy()
     np.testing.assert_array_equal(coarse, np.rint(pattern * 255))
 
@@ -114,7 +111,7 @@ def test_steps_are_the_softmax_of_the_traces_logits() -> None:
     inputs = Inputs(model="untrained", text="b a b")
     subject = subject_of(inputs)
     body = build(subject, Opened())
-    header, _ = unpack(pack(body, {"g": 1}))
+    header, _ = unpack(body.packed.message(g=1))
     logits = subject.run(None)["logits"].double().numpy()[:, :3]  # <pad>, b, a
     expected = np.exp(logits) / np.exp(logits).sum(-1, keepdims=True)
     for step, row in zip(header["steps"], expected, strict=True):
@@ -130,7 +127,7 @@ def test_the_payload_is_bounded_whatever_the_length(n_tokens: int, positions: st
         model="untrained", text=words(n_tokens), n_layers=6, n_heads=12, d_model=96, positions=positions
     )
     body = build(subject_of(inputs), Opened())
-    assert body.size < 1_000_000
+    assert body.packed.size < 1_000_000
 
 
 def test_the_plan_sends_all_heads_then_a_layer_then_one_head() -> None:
@@ -146,11 +143,5 @@ def test_the_plan_sends_all_heads_then_a_layer_then_one_head() -> None:
 def test_a_header_survives_any_text() -> None:
     text = '<script>alert(1)</script> 🙂 שלום "quoted" \\ \u2028'
     subject = subject_of(Inputs(model="untrained", text=text))
-    header, _ = unpack(pack(build(subject, Opened()), {"g": 1}))
+    header, _ = unpack(build(subject, Opened()).packed.message(g=1))
     assert [token["text"] for token in header["tokens"]["encoder"]] == text.split()
-
-
-def test_packing_joins_both_headers() -> None:
-    header, blocks = unpack(pack(Body(b'{"a":1}', b"12345678", {}, [], [], ()), {"b": "ü"}))
-    assert header == {"a": 1, "b": "ü"}
-    assert bytes(blocks) == b"12345678"

@@ -11,7 +11,7 @@ from safetensors.torch import load_file, save_file
 
 from models import load_model
 from models.data.tasks import make_task
-from pages.explore.payload import Opened, build, pack, steps_of
+from pages.explore.payload import Opened, build, steps_of
 from pages.explore.state import STACKS, VIEWS, Inputs, write_link
 from pages.explore.subject import Subject, subject_of
 from pages.explore.takeaway import Shown
@@ -31,7 +31,7 @@ def subject(runs: Path, task: str, text: str, **given: object) -> Subject:
 
 
 def header_of(found: Subject) -> dict:
-    return unpack(pack(build(found, Opened()), {"generation": 1}))[0]
+    return unpack(build(found, Opened()).packed.message(generation=1))[0]
 
 
 def labels(found: Subject, side: str) -> list[str]:
@@ -59,10 +59,10 @@ def test_a_decoder_only_model_has_one_stack_whose_numbers_are_the_traces(runs: P
     assert (stack.id, stack.title, stack.n_query, stack.n_key) == ("decoder.self", "Self-attention", 7, 7)
     assert stack.has_bias == (positions != "rotary")
     trace = found.run(None)
-    header, blocks = unpack(pack(build(found, Opened()), {"generation": 1}))
+    header, blocks = unpack(build(found, Opened()).packed.message(generation=1))
     assert [block["layer"] for block in header["exact"]] == [0, 1]
     for block in header["exact"]:
-        for name, array in exact_arrays(header, blocks, block).items():
+        for name, array in exact_arrays(block, blocks).items():
             np.testing.assert_array_equal(array, trace[f"decoder.{block['layer']}.self.{name}"].numpy())
     assert header["turned"] == (positions == "rotary")
 
@@ -125,7 +125,7 @@ def test_a_hidden_word_is_where_the_stage_looks(runs: Path) -> None:
     assert (found.tool, found.tokens["encoder"][at]["mark"]) == ("mask", "special")
     body = build(found, Opened())
     assert body.focus == found.focus
-    step = unpack(pack(body, {"generation": 1}))[0]["steps"][at]
+    step = unpack(body.packed.message(generation=1))[0]["steps"][at]
     best = found.run(None)["logits"][at].double().softmax(-1).max(0)
     assert step["top"][0][0] == found.names[int(best.indices)]
     assert step["top"][0][1] == pytest.approx(best.values.item(), rel=1e-4)

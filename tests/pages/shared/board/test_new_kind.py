@@ -1,5 +1,6 @@
 """A kind of panel is one class: a board draws it and asks it for its numbers, without a list of the kinds."""
 
+import json
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -42,6 +43,7 @@ def test_a_new_kind_is_drawn_taken_away_and_sent() -> None:
     figure = board_figure(BOARD, frames=True)
     assert [frame.layout.annotations[-1].text for frame in figure.frames] == ["1.5 bar", "2.5 bar"]
     assert "1,0,pressure,,,,2.5,,," in numbers.table(BOARD, 1)
-    described, arrays = pack.pack_board(BOARD)
+    packed = pack.pack(board=BOARD)
+    described, arrays = json.loads(packed.header)["board"], packed.arrays
     assert described["rows"][0][0]["kind"] == "Gauge"
     assert np.frombuffer(arrays, np.float32).tolist()[2:] == [0, 1]

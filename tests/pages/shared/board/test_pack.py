@@ -29,8 +29,8 @@ def test_a_board_comes_out_as_it_went_in() -> None:
         notice=["**one**", "two"],
         scrub=Scrub(field="t", label="T", values=np.array([0.5, 1.5])),
     )
-    described, arrays = pack.pack_board(board)
-    header, body = unpacked(pack.pack({"board": described}, arrays))
+    header, body = unpacked(pack.pack(board=board).message(generation=1))
+    assert header["generation"] == 1
     [[matrix, sign], [facts]] = header["board"]["rows"]
     assert matrix["kind"] == "Matrix"
     assert matrix["rows"] == ["a “quoted” ü"]
@@ -44,14 +44,15 @@ def test_a_board_comes_out_as_it_went_in() -> None:
 
 def test_arrays_start_at_multiples_of_eight() -> None:
     odd = [Matrix(values=np.ones((1, n))) for n in (1, 3, 5)]
-    described, _ = pack.pack_board(Board(rows=[odd], notice=""))
+    described = json.loads(pack.pack(board=Board(rows=[odd], notice="")).header)["board"]
     assert [panel["values"]["$"][0] % 8 for panel in described["rows"][0]] == [0, 0, 0]
 
 
 def test_half_precision_stays_half_and_an_array_of_two_panels_is_sent_once() -> None:
     values = np.linspace(0, 1, 6, dtype=np.float16).reshape(2, 3)
     panels = [Matrix(values=values, large=True), Matrix(values=values, small=True), Matrix(values=values + 1)]
-    described, arrays = pack.pack_board(Board(rows=[panels], notice=""))
+    packed = pack.pack(board=Board(rows=[panels], notice=""))
+    described, arrays = json.loads(packed.header)["board"], packed.arrays
     first, second, other = (panel["values"] for panel in described["rows"][0])
     assert first == second != other
     assert len(arrays) == 2 * 16
@@ -62,4 +63,17 @@ def test_half_precision_stays_half_and_an_array_of_two_panels_is_sent_once() -> 
 def test_a_board_too_large_is_refused_in_a_sentence() -> None:
     board = Board(rows=[[Matrix(values=np.zeros((1500, 1500)))]], notice="")
     with pytest.raises(ValueError, match=r"The figure has 8 MB; at most 8 are sent; choose smaller sizes\."):
-        pack.pack_board(board)
+        pack.pack(board=board)
+
+
+def test_packing_joins_both_headers() -> None:
+    header, arrays = unpacked(pack.Packed(b'{"a":1}', b"12345678").message(b="ü"))
+    assert header == {"a": 1, "b": "ü"}
+    assert arrays == b"12345678"
+
+
+def test_bytes_stay_bytes_at_any_depth() -> None:
+    packed = pack.pack(stacks=[{"thumbs": np.arange(6, dtype=np.uint8).reshape(2, 3)}])
+    reference = json.loads(packed.header)["stacks"][0]["thumbs"]
+    assert reference == {"$": [0, "uint8", [2, 3]]}
+    np.testing.assert_array_equal(array_of(reference, packed.arrays), [[0, 1, 2], [3, 4, 5]])
