@@ -77,13 +77,15 @@ class Transformer(nn.Module):
         *,
         mask: Mask | None = None,
         trace: Trace | None = None,
-    ) -> Float[Tensor, "batch _ vocab"]:
+        asked: Bool[Tensor, "batch _"] | None = None,
+    ) -> Float[Tensor, "... vocab"]:
         """Logits [batch, position, vocab]; of an encoder-decoder, for each position of `target`; with
         pooling, [batch, 1, n_outputs]. With `input_channels`, tokens are vectors [batch, position, channel].
 
         `mask` (boolean, True = may attend, broadcastable to [batch, head, query, key]) further restricts the
-        self-attention of the first stack; causal and padding masks are added here. Raises ValueError for
-        token ids outside the vocabulary, sequences longer than max_len, and a trace of more than one row.
+        self-attention of the first stack; causal and padding masks are added here. With `asked`, the output
+        layer reads only the positions where it is True, one after another: [asked, vocab]. Raises ValueError
+        for token ids outside the vocabulary, sequences longer than max_len, and a trace of more than one row.
         """
         if self.config.kind == "encoder-decoder":
             if target is None:
@@ -91,14 +93,14 @@ class Transformer(nn.Module):
                     "target=None, but an encoder-decoder writes a target; call model(source, target)"
                 )
             memory = self.encode(tokens, mask=mask, trace=trace)
-            return self.decode(target, memory, tokens, trace=trace)
+            return self.decode(target, memory, tokens, trace=trace, asked=asked)
         if target is not None:
             raise ValueError(
                 f"target given, but kind={self.config.kind!r} has one sequence; leave target out"
             )
         if self.config.kind == "decoder-only":
-            return self.decode(tokens, mask=mask, trace=trace)
-        return self._logits(self._pooled(self.encode(tokens, mask=mask, trace=trace), tokens), trace)
+            return self.decode(tokens, mask=mask, trace=trace, asked=asked)
+        return self._logits(self._pooled(self.encode(tokens, mask=mask, trace=trace), tokens), trace, asked)
 
     def encode(
         self, tokens: Tokens | Vectors, *, mask: Mask | None = None, trace: Trace | None = None
@@ -119,12 +121,13 @@ class Transformer(nn.Module):
         mask: Mask | None = None,
         cache: DecoderCache | None = None,
         trace: Trace | None = None,
-    ) -> Logits:
+        asked: Bool[Tensor, "batch position"] | None = None,
+    ) -> Float[Tensor, "... vocab"]:
         """Logits for what follows each position of `target`; a decoder-only model needs no memory.
 
         `source` says which memory is padding: its token ids [batch, source], or a boolean mask broadcastable
         to [batch, head, position, source], True = may attend. With a `cache`, `target` holds only the
-        tokens that the cache has not read. Raises ValueError as `forward` does.
+        tokens that the cache has not read. `asked` is as in `forward`. Raises ValueError as `forward` does.
         """
         self._check_decode(memory, cache, trace)
         assert self.decoder is not None
@@ -136,7 +139,7 @@ class Transformer(nn.Module):
             source = self._padding(source)
         scope = within(trace, "decoder")
         x = self.decoder(x, mask, memory, source, start=start, trace=scope, cache=cache)
-        return self._logits(x, trace)
+        return self._logits(x, trace, asked)
 
     def unembed(self, x: Float[Tensor, "*batch d_model"]) -> Float[Tensor, "*batch vocab"]:
         """The output layer: a vector's score for each word of the output vocabulary (no bias)."""
@@ -148,8 +151,10 @@ class Transformer(nn.Module):
         """An empty key-value cache for `decode`."""
         return DecoderCache(self.config.n_layers)
 
-    def _logits(self, x: Float[Tensor, "batch _ d_model"], trace: Trace | None) -> Logits:
-        logits = self.unembed(x)
+    def _logits(
+        self, x: Float[Tensor, "batch _ d_model"], trace: Trace | None, asked: Tensor | None
+    ) -> Float[Tensor, "... vocab"]:
+        logits = self.unembed(x if asked is None else x[asked])
         return logits if trace is None else trace.record("logits", logits)
 
     def _pooled(self, x: Stream, tokens: Tokens | Vectors) -> Float[Tensor, "batch _ d_model"]:

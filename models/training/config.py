@@ -94,6 +94,11 @@ class TrainingConfig:
             )
 
     @property
+    def n_at_once(self) -> int:
+        """Examples that are read at once, in a step and in a validation."""
+        return -(-self.batch_size // self.accumulation)
+
+    @property
     def validation_interval(self) -> int:
         """Steps between two validations.
 

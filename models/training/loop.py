@@ -14,7 +14,7 @@ import torch
 from torch import Tensor
 from torch.nn.utils import clip_grads_with_norm_, get_total_norm
 
-from models.data.tasks import Batch, Sample, generator_of
+from models.data.tasks import Batch, Sample, Tally, generator_of, quotients
 from models.engine.transformer import Transformer
 from models.training.config import RunConfig
 from models.training.devices import choose
@@ -24,7 +24,6 @@ from models.training.schedule import learning_rate
 from models.training.snapshots import snapshot, snapshot_bytes, snapshot_steps
 
 _HELD_OUT_SEED = 1  # the same for all runs, so that their validations are of the same examples
-_HELD_OUT_TOGETHER = 256  # examples that validation reads at once
 _MEMORY_EVERY = 20  # steps
 Terms = dict[str, tuple[float, int]]
 
@@ -144,19 +143,21 @@ class Training(Iterator[Record]):
             return snapshot(self.model, self._probe)
 
     def validate(self) -> dict[str, float]:
-        """ "loss" and the task's scores on held-out examples, the same ones each time."""
-        task, totals, n_asked, n_examples = self.config.task, dict[str, float](), 0, 0
+        """ "loss" and the task's scores on held-out examples, the same ones each time.
+
+        As many are read at once as in a step, so that it needs no more memory than a step does.
+        """
+        task, sums, tallies = self.config.task, dict[str, tuple[float, float]](), list[Tally]()
         for part in self._held_out:
-            asked = part.n_asked
             batch = part.to(self._machine.device)
             with self._looking(), self._machine.products():
-                loss = task.losses(self.model, batch)["loss"].item()
-                scores = task.score(self.model, batch)
-            totals["loss"] = totals.get("loss", 0.0) + loss * asked
-            for name, value in scores.items():
-                totals[name] = totals.get(name, 0.0) + value * len(part)
-            n_asked, n_examples = n_asked + asked, n_examples + len(part)
-        return {name: total / (n_asked if name == "loss" else n_examples) for name, total in totals.items()}
+                losses = task.losses(self.model, batch)
+                tallies.append(task.tally(self.model, batch))
+            for name, (weight, n) in task.terms(part).items():
+                if n:  # the mean of none is no number
+                    before = sums.get(name, (0.0, 0.0))
+                    sums[name] = (before[0] + weight * n * losses[name].item(), before[1] + n)
+        return {"loss": sum(quotients([sums]).values()), **quotients(tallies)}
 
     def _update(self, batch: Batch, rate: float) -> tuple[dict[str, Tensor], Tensor]:
         """One step of the optimiser: the batch's mean losses, and the length of their gradient."""
@@ -240,7 +241,7 @@ class Training(Iterator[Record]):
     def _held_out(self) -> list[Batch]:
         n = self.config.training.held_out
         batch = self.config.task.batch(generator_of(_HELD_OUT_SEED, 0), n, held_out=True)
-        return batch.split(math.ceil(len(batch) / _HELD_OUT_TOGETHER))
+        return batch.split(math.ceil(len(batch) / self.config.training.n_at_once))
 
     def _memory_bytes(self) -> int:
         if not self._memory or self.step % _MEMORY_EVERY == 0:

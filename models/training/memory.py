@@ -6,7 +6,7 @@ import os
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import torch
 from cachetools import LRUCache, TTLCache, cached
@@ -25,6 +25,7 @@ _UPDATE_SECONDS = 2e-9  # of the optimiser, per parameter
 _STEP_SECONDS = 1e-3  # of everything that does not grow with the model
 FRESH_SECONDS = 10.0
 """So long does it hold how fast the machine was found."""
+_DRAWN = 32  # examples
 _TIMED_SECONDS = 0.05
 
 
@@ -39,6 +40,13 @@ class Estimate:
     seconds: float | None
 
 
+class Example(NamedTuple):
+    """Positions of each input of one of a task's examples, and the bytes that it takes itself."""
+
+    lengths: tuple[int, ...]
+    n_bytes: int
+
+
 def estimate(config: RunConfig) -> Estimate:
     """What a run will take. Draws a few examples of its task for their lengths.
 
@@ -51,11 +59,13 @@ def estimate(config: RunConfig) -> Estimate:
 
 
 def memory_bytes(config: RunConfig, machine: Machine | None = None) -> int:
-    """Weights, gradients and the optimiser's two moments, and all that one pass keeps for its gradients."""
+    """Weights, gradients and the optimiser's two moments, all that one pass keeps for its gradients, and the
+    held-out examples. A validation reads as many at once as a pass does and keeps nothing of them.
+    """
     machine = machine or choose(config.training)
     how = config.training
-    examples = -(-how.batch_size // how.accumulation)
-    kept = activation_bytes(config, examples, half=machine.precision != torch.float32)
+    kept = how.held_out * _example(config.task).n_bytes
+    kept += activation_bytes(config, how.n_at_once, half=machine.precision != torch.float32)
     process = PROCESS_BYTES if machine.device.type == "cpu" else 0
     return process + 4 * size.FLOAT_BYTES * size.count_parameters(config.model).total + kept
 
@@ -64,7 +74,7 @@ def activation_bytes(config: RunConfig, examples: int, *, half: bool = False) ->
     """What a forward pass over `examples` of a run's task keeps for the backward pass, in bytes."""
     return size.activation_bytes(
         config.model,
-        _lengths(config.task),
+        _example(config.task).lengths,
         examples,
         recompute=config.training.gradient_checkpointing,
         half=half,
@@ -147,17 +157,18 @@ _CHANGES: dict[str, Callable[[RunConfig], _Change]] = {
 
 
 @cached(LRUCache(64), key=lambda task: (task.name, str(task.to_dict())))  # keeps no task, nor its data
-def _lengths(task: Task) -> tuple[int, ...]:
-    """Positions of each input of the task, as a few of its examples have them."""
-    batch = task.batch(generator_of(0, 0), 32)
-    return tuple(each.shape[1] for each in batch.inputs)
+def _example(task: Task) -> Example:
+    """What examples of the task are like, as a few of them are."""
+    batch = task.batch(generator_of(0, 0), _DRAWN)
+    held = sum(each.nbytes for each in (*batch.inputs, batch.targets, *batch.extra.values()))
+    return Example(tuple(each.shape[1] for each in batch.inputs), held // _DRAWN)
 
 
 def _seconds(config: RunConfig, n_parameters: int) -> float:
     """Steps and validations, from the time that one layer of such a model takes here and now."""
     model, how = config.model, config.training
-    positions = sum(_lengths(config.task))
-    work = _work_per_position(model, max(_lengths(config.task)))
+    positions = sum(_example(config.task).lengths)
+    work = _work_per_position(model, max(_example(config.task).lengths))
     threads = min(how.threads or torch.get_num_threads(), os.cpu_count() or 1)
     rate = _rate(min(model.d_model, _TIMED_WIDTH), model.activation, threads)
     passes = 4 if how.gradient_checkpointing else 3  # forward; backward costs two

@@ -19,6 +19,42 @@ print(list(Training(run))[-1].memory, estimate(run).memory_bytes)
 """
 
 
+WIDE = """
+import resource
+from dataclasses import dataclass
+import torch
+from models.data.tasks import Batch, Reading, Task
+from models.training.config import run_config
+from models.training.loop import Training
+from models.training.memory import estimate
+
+@dataclass(frozen=True, kw_only=True)
+class Wide(Task):
+    name, title, kind, see = "wide", "many outputs", "decoder-only", ""
+    def dictates(self): return {"vocab_size": 4_000, "max_len": 128, "pad_id": None}
+    def batch(self, generator, size, *, held_out=False):
+        ids = torch.randint(4_000, (size, 128), generator=generator)
+        return Batch((ids,), ids)
+    def probe(self): return Reading((torch.zeros(1, 4, dtype=torch.long),), {"decoder": list("abcd")})
+    def read(self, text): return self.probe()
+    def outputs(self): return ()
+
+training = {"threads": 1, "batch_size": 4, "steps": 2, "held_out": 256, "n_snapshots": 2}
+run = run_config(Wide(), sizes={"d_model": 16}, training=training)
+steps = Training(run)
+validated = steps.validate(), next(steps)
+print(1024 * resource.getrusage(resource.RUSAGE_SELF).ru_maxrss, estimate(run).memory_bytes)
+"""
+"""256 examples at once would have 524 MB of logits."""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="elsewhere the peak is counted in another unit")
+def test_validating_takes_no_more_than_training():
+    done = subprocess.run([sys.executable, "-c", WIDE], cwd=ROOT, capture_output=True, text=True, check=True)
+    taken, said = map(int, done.stdout.split())
+    assert taken < 1.4 * said
+
+
 def test_the_process_of_a_small_run_takes_about_as_much_as_said():
     done = subprocess.run(
         [sys.executable, "-c", SCRIPT], cwd=ROOT, capture_output=True, text=True, check=True

@@ -5,7 +5,7 @@ from pkgutil import iter_modules
 
 from models.data.tasks.batch import IGNORED, Batch, Reading, Sample
 from models.data.tasks.options import option
-from models.data.tasks.task import TASKS, Task, generator_of, make_task
+from models.data.tasks.task import TASKS, Tally, Task, generator_of, make_task, quotients
 
 __all__ = [
     "IGNORED",
@@ -13,10 +13,12 @@ __all__ = [
     "Batch",
     "Reading",
     "Sample",
+    "Tally",
     "Task",
     "generator_of",
     "make_task",
     "option",
+    "quotients",
 ]
 
 for found in iter_modules(__path__):

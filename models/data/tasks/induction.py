@@ -15,7 +15,7 @@ from models.config import Kind
 from models.data.tasks.algorithmic import SIZES, is_held_out, padded, random_of
 from models.data.tasks.batch import IGNORED, Batch, Reading, Sample
 from models.data.tasks.options import option
-from models.data.tasks.task import Task
+from models.data.tasks.task import Tally, Task, share
 from models.engine.transformer import Transformer
 
 SHORTEST = 4
@@ -93,15 +93,12 @@ class Induction(Task):
         return Reading((torch.tensor([ids]),), {"decoder": list(typed)}, text=typed)
 
     @torch.no_grad()
-    def score(self, model: Transformer, batch: Batch) -> dict[str, float]:
+    def tally(self, model: Transformer, batch: Batch) -> Tally:
         """Shares of the second half's letters that are right, and of sequences that are right throughout."""
-        best = model(*batch.inputs).argmax(dim=-1)
-        asked = batch.targets != IGNORED
-        right = best == batch.targets
-        return {
-            "second half": right[asked].double().mean().item(),
-            "exact match": (right | ~asked).all(dim=1).double().mean().item(),
-        }
+        logits, targets = self.answers(model, batch)
+        right = torch.ones_like(batch.targets, dtype=torch.bool)
+        right[batch.targets != IGNORED] = found = logits.argmax(dim=-1) == targets
+        return {"second half": share(found), "exact match": share(right.all(dim=1))}
 
     @torch.no_grad()
     def samples(self, model: Transformer, seed: int) -> list[Sample]:

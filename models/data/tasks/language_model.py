@@ -15,7 +15,7 @@ from torch.nn.functional import cross_entropy
 from models.config import Kind
 from models.data.tasks.batch import Batch, Reading, Sample
 from models.data.tasks.options import option
-from models.data.tasks.task import Task
+from models.data.tasks.task import Tally, Task, share
 from models.data.text_sources import GRAMMAR, TEXT_ENDINGS, TEXT_SOURCES, Texts, texts_of
 from models.data.text_tokenizers import MAX_VOCABULARY, TextTokenizer
 from models.engine.decoding import sample
@@ -50,17 +50,16 @@ class TextModel(Task):
         return Batch((pieces[:, :-1],), pieces[:, 1:])
 
     @torch.no_grad()
-    def score(self, model: Transformer, batch: Batch) -> dict[str, float]:
+    def tally(self, model: Transformer, batch: Batch) -> Tally:
         """Bits per character (lower is better): all nats over the characters that they pay for; and the
         share of tokens that are likeliest where they stand.
         """
         logits = model(*batch.inputs).float()
         nats = cross_entropy(logits.flatten(0, 1), batch.targets.flatten(), reduction="sum").double()
         characters = self.tokenizer.n_characters.to(batch.targets.device)[batch.targets].sum()
-        right = (logits.argmax(dim=-1) == batch.targets).double().mean()
         return {
-            "bits per character": nats.item() / math.log(2) / characters.item(),
-            "accuracy": right.item(),
+            "bits per character": (nats.item() / math.log(2), float(characters)),
+            "accuracy": share(logits.argmax(dim=-1) == batch.targets),
         }
 
     def probe(self) -> Reading:

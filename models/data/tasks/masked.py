@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, ClassVar
 
@@ -18,7 +18,7 @@ from models.data.masked_sentences import passages_of
 from models.data.tasks.algorithmic import padded, random_of
 from models.data.tasks.batch import IGNORED, Batch, Reading, Sample
 from models.data.tasks.options import option
-from models.data.tasks.task import Task
+from models.data.tasks.task import Tally, Task, share
 from models.data.text_sources import GRAMMAR, TEXT_ENDINGS, TEXT_SOURCES
 from models.data.text_tokenizers import MAX_VOCABULARY, TextTokenizer
 from models.engine.transformer import Transformer
@@ -78,16 +78,13 @@ class Masked(Task):
 
     def losses(self, model: Transformer, batch: Batch, *, label_smoothing: float = 0.0) -> dict[str, Tensor]:
         """Cross-entropies in nats: "masked" per hidden word, "next sentence" per pair, "loss" their sum."""
-        logits = model(*batch.inputs).float()
-        masked = cross_entropy(
-            logits.flatten(0, 1),
-            batch.targets.flatten(),
-            ignore_index=IGNORED,
-            label_smoothing=label_smoothing,
-        )
         if not self.next_sentence:
-            return {"loss": masked}
-        follows = cross_entropy(logits[:, 0], batch.extra["next"])
+            return super().losses(model, batch, label_smoothing=label_smoothing)
+        logits, targets, first = self._answers_of_both(model, batch)
+        masked = cross_entropy(
+            logits[~first].float(), targets[~first], ignore_index=IGNORED, label_smoothing=label_smoothing
+        )
+        follows = cross_entropy(logits[first].float(), targets[first])
         return {"loss": masked + follows, "masked": masked, "next sentence": follows}
 
     def terms(self, batch: Batch) -> dict[str, tuple[float, int]]:
@@ -96,16 +93,24 @@ class Masked(Task):
         return {"masked": (1.0, batch.n_asked), "next sentence": (1.0, len(batch))}
 
     @torch.no_grad()
-    def score(self, model: Transformer, batch: Batch) -> dict[str, float]:
+    def tally(self, model: Transformer, batch: Batch) -> Tally:
         """Shares of hidden words, and of pairs of sentences, that the model gets right."""
-        logits = model(*batch.inputs)
-        asked = batch.targets != IGNORED
-        right = (logits.argmax(dim=-1) == batch.targets)[asked].double().mean()
-        scores = {"hidden words": right.item()}
-        if self.next_sentence:
-            said = logits[:, 0, [NEXT, OTHER]].argmax(dim=-1) + NEXT
-            scores["next sentence"] = (said == batch.extra["next"]).double().mean().item()
-        return scores
+        if not self.next_sentence:
+            logits, targets = self.answers(model, batch)
+            return {"hidden words": share(logits.argmax(dim=-1) == targets)}
+        logits, targets, first = self._answers_of_both(model, batch)
+        said = logits[first][:, [NEXT, OTHER]].argmax(dim=-1) + NEXT
+        right = logits[~first].argmax(dim=-1) == targets[~first]
+        return {"hidden words": share(right), "next sentence": share(said == targets[first])}
+
+    def _answers_of_both(self, model: Transformer, batch: Batch) -> tuple[Tensor, Tensor, Tensor]:
+        """`answers` for the hidden words and, at [CLS], for the sentence; and which of them are at [CLS]."""
+        at_cls = torch.zeros_like(batch.targets, dtype=torch.bool)
+        at_cls[:, 0] = True
+        targets = torch.where(at_cls, batch.extra["next"][:, None], batch.targets)
+        logits, wanted = self.answers(model, replace(batch, targets=targets))
+        first = at_cls.flatten() if torch.is_grad_enabled() else at_cls[targets != IGNORED]
+        return logits, wanted, first
 
     def probe(self) -> Reading:
         return self.read(self._shown)

@@ -17,7 +17,7 @@ from models.data.pictures.parts import Cut
 from models.data.tasks.batch import Batch, Reading, Sample
 from models.data.tasks.labelled import classes_of, draw
 from models.data.tasks.options import option
-from models.data.tasks.task import Task, generator_of
+from models.data.tasks.task import Tally, Task, generator_of, share
 from models.engine.transformer import Transformer
 
 _SHOWN = 10  # pictures at a time
@@ -100,18 +100,18 @@ class Autoencoder(Pictures):
         return {"loss": mse_loss(model(*batch.inputs).float(), batch.targets)}
 
     @torch.no_grad()
-    def score(self, model: Transformer, batch: Batch) -> dict[str, float]:
+    def tally(self, model: Transformer, batch: Batch) -> Tally:
         """Squared errors as shares of the pictures' variance about the mean picture: less is better, 0 best.
 
         The error of PCA with `d_model` numbers for a whole picture stands beside it, to be beaten.
         """
         originals, made = (self.cut.join(p.cpu().float()) for p in (batch.targets, model(*batch.inputs)))
-        variance = mse_loss(self.pictures.mean.expand_as(originals), originals)
         rebuilt = self.pictures.pca(originals, model.config.d_model)
-        return {
-            "error (share of variance)": (mse_loss(made, originals) / variance).item(),
-            "error of PCA": (mse_loss(rebuilt, originals) / variance).item(),
-        }
+        variance, error, error_of_pca = (
+            mse_loss(p.expand_as(originals), originals, reduction="sum").item()
+            for p in (self.pictures.mean, made, rebuilt)
+        )
+        return {"error (share of variance)": (error, variance), "error of PCA": (error_of_pca, variance)}
 
     @torch.no_grad()
     def samples(self, model: Transformer, seed: int) -> list[Sample]:
@@ -166,9 +166,8 @@ class Classifier(Pictures):
         return Batch((self._framed(pictures),), labels[:, None])
 
     @torch.no_grad()
-    def score(self, model: Transformer, batch: Batch) -> dict[str, float]:
-        right = model(*batch.inputs).argmax(dim=-1) == batch.targets
-        return {"accuracy": right.double().mean().item()}
+    def tally(self, model: Transformer, batch: Batch) -> Tally:
+        return {"accuracy": share(model(*batch.inputs).argmax(dim=-1) == batch.targets)}
 
     @torch.no_grad()
     def samples(self, model: Transformer, seed: int) -> list[Sample]:

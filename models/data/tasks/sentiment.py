@@ -14,7 +14,7 @@ from models.data.tasks.algorithmic import padded, random_of
 from models.data.tasks.batch import Batch, Reading, Sample
 from models.data.tasks.labelled import classes_of, draw
 from models.data.tasks.options import option
-from models.data.tasks.task import Task, generator_of
+from models.data.tasks.task import Tally, Task, generator_of, share
 from models.data.text_tokenizers import TextTokenizer
 from models.engine.transformer import Transformer
 
@@ -93,16 +93,11 @@ class Sentiment(Task):
         return Batch((padded(rows, _PAD),), torch.tensor(labels)[:, None], marks)
 
     @torch.no_grad()
-    def score(self, model: Transformer, batch: Batch) -> dict[str, float]:
-        """The share of right verdicts: of all, and of those that only a negation or a contrast tells.
-
-        Where a batch has none of these, all its reviews count.
-        """
-        right = (model(*batch.inputs).argmax(dim=-1) == batch.targets)[:, 0].double()
-        scores = {"accuracy": right.mean().item()}
-        for name, marked in batch.extra.items():
-            scores[f"accuracy, {name}"] = (right[marked] if marked.any() else right).mean().item()
-        return scores
+    def tally(self, model: Transformer, batch: Batch) -> Tally:
+        """The share of right verdicts: of all, and of those that only a negation or a contrast tells."""
+        right = (model(*batch.inputs).argmax(dim=-1) == batch.targets)[:, 0]
+        marked = {f"accuracy, {name}": share(right[where]) for name, where in batch.extra.items()}
+        return {"accuracy": share(right), **marked}
 
     @torch.no_grad()
     def samples(self, model: Transformer, seed: int) -> list[Sample]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, fields
 from itertools import count
 from typing import Any, ClassVar
@@ -17,6 +17,8 @@ from models.data.tasks.batch import IGNORED, Batch, Reading, Sample
 from models.data.tasks.options import check
 from models.engine.transformer import Transformer
 
+Tally = dict[str, tuple[float, float]]
+"""Of each score a sum, and what it is to be divided by."""
 TASKS: dict[str, type[Task]] = {}
 """Every task there is, by name. A class enters itself by having a `name`."""
 
@@ -108,14 +110,19 @@ class Task(ABC):
 
     def losses(self, model: Transformer, batch: Batch, *, label_smoothing: float = 0.0) -> dict[str, Tensor]:
         """Means over the batch; "loss" is what training lowers, here the cross-entropy in nats per target."""
-        logits = model(*batch.inputs)  # [batch, position, output]
-        loss = cross_entropy(
-            logits.flatten(0, 1).float(),
-            batch.targets.flatten(),
-            ignore_index=IGNORED,
-            label_smoothing=label_smoothing,
-        )
+        logits, targets = self.answers(model, batch)
+        loss = cross_entropy(logits.float(), targets, ignore_index=IGNORED, label_smoothing=label_smoothing)
         return {"loss": loss}
+
+    def answers(self, model: Transformer, batch: Batch) -> tuple[Tensor, Tensor]:
+        """Logits [answer, output] and targets [answer] of what is asked, and of nothing else.
+
+        In training they are of all positions, IGNORED ones among them: shapes that stay the same are faster.
+        """
+        if torch.is_grad_enabled():
+            return model(*batch.inputs).flatten(0, 1), batch.targets.flatten()
+        asked = batch.targets != IGNORED
+        return model(*batch.inputs, asked=asked), batch.targets[asked]
 
     def terms(self, batch: Batch) -> dict[str, tuple[float, int]]:
         """What "loss" is the sum of: for each name of `losses`, its weight, and how many answers it is the
@@ -123,19 +130,40 @@ class Task(ABC):
         """
         return {"loss": (1.0, batch.n_asked)}
 
-    @torch.no_grad()
     def score(self, model: Transformer, batch: Batch) -> dict[str, float]:
-        """Held-out scores, the most important first; here the share of examples that are right throughout.
+        """Held-out scores, the most important first."""
+        return quotients([self.tally(model, batch)])
 
-        The model reads the right words before each answer; greedy writing gets the same share right.
+    @torch.no_grad()
+    def tally(self, model: Transformer, batch: Batch) -> Tally:
+        """What the scores are made of, so that those of a batch can be put together from its pieces.
+
+        Here it is the share of examples that are right throughout. The model reads the right words before
+        each answer; greedy writing gets the same share right.
         """
-        best = model(*batch.inputs).argmax(dim=-1)
-        right = (best == batch.targets) | (batch.targets == IGNORED)
-        return {"exact match": right.all(dim=1).double().mean().item()}
+        logits, targets = self.answers(model, batch)
+        right = torch.ones_like(batch.targets, dtype=torch.bool)
+        right[batch.targets != IGNORED] = logits.argmax(dim=-1) == targets
+        return {"exact match": share(right.all(dim=1))}
 
     def samples(self, model: Transformer, seed: int) -> list[Sample]:
         """A few things that the model makes, to be looked at while it learns."""
         return []
+
+
+def share(right: Tensor) -> tuple[float, float]:
+    """How many of some answers are right, and how many there are."""
+    return float(right.sum()), float(right.numel())
+
+
+def quotients(tallies: Iterable[Tally]) -> dict[str, float]:
+    """The scores that some tallies make together; those that nothing counts for are left out."""
+    totals: dict[str, tuple[float, float]] = {}
+    for tally in tallies:
+        for name, (above, below) in tally.items():
+            before = totals.get(name, (0.0, 0.0))
+            totals[name] = (before[0] + above, before[1] + below)
+    return {name: above / below for name, (above, below) in totals.items() if below}
 
 
 def generator_of(seed: int, step: int) -> torch.Generator:

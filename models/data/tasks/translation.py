@@ -29,7 +29,7 @@ from models.data.parallel import (
 from models.data.tasks.algorithmic import padded, random_of
 from models.data.tasks.batch import IGNORED, Batch, Reading, Sample
 from models.data.tasks.options import option
-from models.data.tasks.task import Task
+from models.data.tasks.task import Tally, Task, share
 from models.data.text_tokenizers import MAX_VOCABULARY, TextTokenizer
 from models.data.tokenizers import BOS, EOS, PAD, SPECIALS, WordTokenizer
 from models.engine.decoding import greedy
@@ -57,10 +57,9 @@ def losses(model: Transformer, batch: Batch, *, label_smoothing: float = 0.0) ->
     """
     source, target = batch.inputs
     memory = model.encode(source)
-    logits = model.decode(target, memory, source).float()
-    translation = cross_entropy(
-        logits.flatten(0, 1), batch.targets.flatten(), ignore_index=IGNORED, label_smoothing=label_smoothing
-    )
+    written = batch.targets != IGNORED
+    logits = model.decode(target, memory, source, asked=written).float()
+    translation = cross_entropy(logits, batch.targets[written], label_smoothing=label_smoothing)
     asked = batch.extra["named"] != NOTHING_NAMED
     if not bool(asked.any()):
         return {"translation": translation, "antecedent": translation.new_zeros(())}
@@ -129,17 +128,19 @@ class Translation(Task):
         return {"translation": (1.0, batch.n_asked), "antecedent": (self.antecedent_weight, n_named)}
 
     @torch.no_grad()
-    def score(self, model: Transformer, batch: Batch) -> dict[str, float]:
+    def tally(self, model: Transformer, batch: Batch) -> Tally:
         """Shares of sentences that are right throughout, and of pronouns whose noun is named."""
         source, target = batch.inputs
         memory = model.encode(source)
-        best = model.decode(target, memory, source).argmax(dim=-1)
-        right = (best == batch.targets) | (batch.targets == IGNORED)
-        scores = {"whole sentences": right.all(dim=1).double().mean().item()}
+        written = batch.targets != IGNORED
+        best = model.decode(target, memory, source, asked=written).argmax(dim=-1)
+        right = torch.ones_like(written)
+        right[written] = best == batch.targets[written]
+        scores = {"whole sentences": share(right.all(dim=1))}
         asked = batch.extra["named"] != NOTHING_NAMED
         if bool(asked.any()):
             named = model.unembed(memory[asked]).argmax(dim=-1) == batch.extra["named"][asked]
-            scores["antecedents"] = named.double().mean().item()
+            scores["antecedents"] = share(named)
         return scores
 
     def probe(self) -> Reading:

@@ -298,3 +298,38 @@ def test_a_state_with_damaged_values_is_refused(changes):
     tensors, values = training.state()
     with pytest.raises(ValueError, match="the state is not that of this model and training"):
         training.load_state(tensors, {**values, **changes})
+
+
+@pytest.mark.parametrize("name", ["reverse", "masked", "sentiment", "digits-autoencoder", "translation"])
+def test_a_validation_reads_as_many_as_a_step_and_says_the_same(name, monkeypatch):
+    """Of one example at a time, some ask for nothing that a score counts."""
+    found, read = [], []
+    forward = Transformer.encode if name == "translation" else Transformer.forward
+
+    def counted(model, tokens, *others, **options):
+        read.append(len(tokens))
+        return forward(model, tokens, *others, **options)
+
+    monkeypatch.setattr(Transformer, forward.__name__, counted)
+    for batch_size, accumulation in ((1, 1), (30, 4), (64, 1)):
+        sizes = {"n_layers": 1, "n_heads": 1, "d_model": 16}
+        training = {"batch_size": batch_size, "accumulation": accumulation, "held_out": 40, "threads": 1}
+        run = run_config(make_task(name), sizes=sizes, training=training)
+        found.append(Training(run).validate())
+        assert max(read) == min(-(-batch_size // accumulation), 40)
+        read.clear()
+    assert found[0] == pytest.approx(found[2], rel=1e-4) and found[1] == pytest.approx(found[2], rel=1e-4)
+
+
+def test_a_validation_computes_no_logits_where_nothing_is_asked(monkeypatch):
+    run = run_config(make_task("masked"), training={"held_out": 8, "threads": 1})
+    training, read, unembed = Training(run), [], Transformer.unembed
+
+    def counted(model, x):
+        read.append(x.shape[:-1].numel())
+        return unembed(model, x)
+
+    monkeypatch.setattr(Transformer, "unembed", counted)
+    training.validate()
+    (held_out,) = training._held_out
+    assert read == [held_out.n_asked] * 2 and 0 < held_out.n_asked < held_out.n_tokens / 3
