@@ -1,5 +1,6 @@
 """Drives a lab page as a visitor does, and reads back what its board shows."""
 
+import json
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -26,12 +27,13 @@ SHOWN = """
     CANVAS: (node) => node.toDataURL(),
     INPUT: (node) => node.value,
     BUTTON: (node) => node.ariaPressed,
-    path: (node) => node.getAttribute("d"),
-    rect: (node) => node.getAttribute("height"),
   };
-  const drawn = board.querySelectorAll(".rows :is(canvas, input, button, path, rect)");
+  const drawn = board.querySelectorAll(".rows .panel:not(:has(.plot)) :is(canvas, input, button)");
+  const figures = [...board.querySelectorAll(".plot")].map((figure) =>
+    JSON.stringify(figure.data, (name, value) => (ArrayBuffer.isView(value) ? `${value}` : value)),
+  );
   const words = [".notice", ".scrub output", ".rows"].map((part) => board.querySelector(part).innerText);
-  return [...words, ...[...drawn].map((node) => told[node.tagName](node))].join("\\n");
+  return [...words, ...[...drawn].map((node) => told[node.tagName](node)), ...figures].join("\\n");
 }
 """
 
@@ -47,6 +49,17 @@ CELLS = """
 }
 """
 FACTS = '(facts) => facts.map((fact) => ["dt", "dd"].map((part) => fact.querySelector(part).innerText))'
+# A figure's traces, with numbers that JSON does not know as null.
+TRACES = """
+(figure) => JSON.stringify(figure.data, (name, value) => (ArrayBuffer.isView(value) ? [...value] : value))
+"""
+# Where the cell [row, column] of a picture is.
+MIDDLE_OF = """
+(figure, [row, column]) => {
+  const { xaxis, yaxis } = figure._fullLayout;
+  return { x: xaxis._offset + xaxis.l2p(column), y: yaxis._offset + yaxis.l2p(row) };
+}
+"""
 # Resolves once the address tells what the board shows; the board of a run that is watched changes meanwhile.
 LINKED = """
 (board) => new Promise((done) => {
@@ -124,6 +137,7 @@ class BoardPage:
     def settle(self) -> None:
         """Wait until the server has sent all that belongs to the last change, and the page shows it."""
         settle(self.page)
+        expect(self.board.locator(".plot[aria-busy=true]")).to_have_count(0)
 
     @property
     def experiments(self) -> Locator:
@@ -179,9 +193,18 @@ class BoardPage:
         """The large numbers, by their labels, with their units."""
         return dict(self.board.locator(".fact").evaluate_all(FACTS))
 
+    def traces(self, title: str) -> list[dict[str, Any]]:
+        """What Plotly shows in a panel."""
+        return json.loads(self.panel(title).locator(".plot").evaluate(TRACES))
+
+    def hover_cell(self, title: str, row: int, column: int) -> None:
+        """Point at a cell of a matrix that is drawn as a picture."""
+        figure = self.panel(title).locator(".plot")
+        figure.hover(position=figure.evaluate(MIDDLE_OF, [row, column]))
+
     def bars(self, title: str) -> list[str]:
         """The numbers over the bars of a panel."""
-        return self.panel(title).locator(".bar-number").all_text_contents()
+        return self.panel(title).locator(".plot .textpoint").all_text_contents()
 
     @property
     def slider(self) -> Locator:

@@ -10,15 +10,6 @@ from playwright.sync_api import Locator, Page, expect
 from tests.browser.board import BoardPage
 from tests.browser.lab import agrees
 
-# Where the cell [row, column] of the board's first picture is on its canvas.
-MIDDLE_OF = """
-(board, [row, column]) => {
-  const pictures = board.getRootNode().attentionLabBoard.panels.flat().filter((panel) => panel.view);
-  const { left, top, width, height, nRows, nColumns } = pictures[0];
-  return { x: left + ((column + 0.5) * width) / nColumns, y: top + ((row + 0.5) * height) / nRows };
-}
-"""
-
 
 @pytest.fixture
 def mask(page: Page) -> BoardPage:
@@ -149,8 +140,7 @@ def test_steps_go_one_frame_on_and_back_and_stop_at_the_ends(worked: BoardPage) 
 def test_a_picture_tells_the_number_pointed_at(page: Page) -> None:
     """Channel 1 of the paper's table is cos(position)."""
     lab = BoardPage(page, "positions").open(part="waves")
-    canvas = lab.panel("PE: one vector for each position").locator("canvas")
-    canvas.hover(position=lab.board.evaluate(MIDDLE_OF, [3, 1]))
+    lab.hover_cell("PE: one vector for each position", 3, 1)
     assert status(lab).endswith(f"position 3, channel 1 = −{-math.cos(3):.4f}")
 
 

@@ -28,7 +28,7 @@ def model(**fields: int) -> UntrainedModel:
 
 def pointed_at(heads: BoardPage, title: str) -> tuple[str, str, str]:
     """Point into the middle of a picture: the row, the column and the number that the status line tells."""
-    heads.panel(title).locator("canvas").hover()
+    heads.panel(title).locator(".plot .nsewdrag").hover()
     status = heads.board.locator(".status")
     expect(status).to_contain_text(" = ")
     told = status.inner_text().removeprefix(f"{title}: ")

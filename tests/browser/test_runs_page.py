@@ -79,7 +79,7 @@ def test_several_runs_are_compared_and_only_what_differs_is_told(runs: RunsPage,
     with runs.redrawn():
         runs.row(trained[1]).get_by_role("checkbox").check()
     runs.settle()
-    assert runs.panel("loss, held out").locator("path[stroke]").count() == 2
+    assert len(runs.traces("loss, held out")) == 2
     differences = runs.page.locator(".table-box[data-rows]").nth(1)
     assert differences.locator("tbody th").all_inner_texts() == ["learning_rate"]
     rates = differences.locator("tbody td").all_inner_texts()

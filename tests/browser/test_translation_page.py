@@ -75,10 +75,7 @@ def test_another_sentence_is_translated(translation: BoardPage):
 
 def test_masked_attention_is_blank_ahead(translation: BoardPage):
     translation.open(part="three", head=5)
-    canvas = translation.panel("decoder self-attention, masked").locator("canvas")
-    size = canvas.bounding_box()
-    assert size
-    canvas.hover(position={"x": size["width"] - 30, "y": 8})
+    translation.hover_cell("decoder self-attention, masked", 0, 12)
     status = translation.board.locator(".status")
     expect(status).to_contain_text("query <bos>")
     assert status.inner_text().endswith("= −∞")

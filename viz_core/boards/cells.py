@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import replace
-from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from viz_core import _axes, theme
+from viz_core.boards.chart import filled
 from viz_core.boards.sheet import (
     CAPTION,
     SMALL,
@@ -20,7 +18,6 @@ from viz_core.boards.sheet import (
     at_frame,
     brief,
     extent,
-    reach_of,
     room_for,
     word,
     written,
@@ -29,7 +26,6 @@ from viz_core.boards.sheet import (
 if TYPE_CHECKING:
     from viz_core.boards.panels.matrix import Matrix
 
-_MOST_ROWS, _MOST_COLUMNS = 24, 26
 _AXIS = 22
 _BAR = 80
 _THUMBNAIL = 110
@@ -43,7 +39,7 @@ def room(panel: Matrix, cell: int) -> Room:
     names = room_for([word(name) for name in panel.rows])
     left = names + 8 + (_AXIS if panel.row_axis else 0)
     above = CAPTION * bool(panel.title) + _above(panel, cell)
-    if is_table(panel):
+    if panel.is_table:
         return Room(
             width=n_columns * cell, height=n_rows * _height(cell), left=left, above=above, below=8, right=4
         )
@@ -57,22 +53,18 @@ def draw(panel: Matrix, place: Place, frame: int) -> Drawing:
     values = at_frame(panel.values, frame, 2)  # [row, column]
     blank = (values == 0) if panel.scale == "mask" else ~np.isfinite(values)
     texts = _texts(values, panel, place.width / values.shape[1])
-    drawing = Drawing([_cells(values, blank, texts, panel, place)], _axes_of(panel, place))
+    heat, *outlines = (filled(trace, frame, place.dark) for trace in panel.chart.traces)
+    drawing = Drawing([_cells(values, blank, texts, panel, heat, place)], _axes_of(panel, place))
     # In every frame if in one, so that all frames have the same traces.
     if panel.scale == "mask" or not np.isfinite(panel.values).all():
-        drawing.traces.append(_blank_cells(values, blank, texts, panel, place))
-    if panel.marked is not None:
-        drawing.traces.append(_marks(at_frame(panel.marked, frame, 2), place))
+        drawing.traces.append(_blank_cells(values, blank, texts, panel, heat, place))
+    drawing.traces += [outline | place.on for outline in outlines]
     up = 0 if panel.small else _above(panel, int(place.width / values.shape[1]))
     drawing.notes = place.caption(panel.title, up, place.palette[panel.role] if panel.role else None)
-    drawing.shapes = [*_strips(panel.row_heads, place, down=True), *_strips(panel.column_heads, place)]
+    for shape in panel.chart.shapes:
+        on = {ref: shape[ref].replace(ref[0], place.on[f"{ref[0]}axis"]) for ref in ("xref", "yref")}
+        drawing.shapes.append(filled(shape, frame, place.dark) | on)
     return drawing
-
-
-def is_table(panel: Matrix) -> bool:
-    """Whether the matrix is small enough to show its numbers."""
-    n_rows, n_columns = panel.values.shape[-2:]
-    return not panel.picture and not panel.small and n_rows <= _MOST_ROWS and n_columns <= _MOST_COLUMNS
 
 
 def _height(cell: int) -> int | float:
@@ -101,10 +93,10 @@ def _font(panel: Matrix, cell: int | float) -> int | float:
 
 def _texts(values: np.ndarray, panel: Matrix, cell: int | float) -> np.ndarray | None:
     """The number or word in each cell, or None where they do not fit."""
-    if panel.scale == "mask" and is_table(panel):
+    if panel.scale == "mask" and panel.is_table:
         off, on = panel.words or (("", "") if panel.edit else ("0", "1"))
         return np.where(values != 0, word(on), word(off))
-    if not is_table(panel) or _font(panel, cell) < 9:
+    if not panel.is_table or _font(panel, cell) < 9:
         return None
     if panel.texts:
         longest = max(1, int(cell / (0.62 * SMALL)))
@@ -114,31 +106,19 @@ def _texts(values: np.ndarray, panel: Matrix, cell: int | float) -> np.ndarray |
 
 
 def _cells(
-    values: np.ndarray, blank: np.ndarray, texts: np.ndarray | None, panel: Matrix, place: Place
+    values: np.ndarray, blank: np.ndarray, texts: np.ndarray | None, panel: Matrix, heat: Trace, place: Place
 ) -> Trace:
-    reach = 1.0 if panel.scale in ("weights", "mask") else reach_of(panel.values, panel.reach)
-    has_bar = not is_table(panel) and not panel.small
-    scale: theme.ColourScale
-    if panel.scale == "plain":
-        faint = theme.with_alpha(place.palette["muted"], 0.08)
-        scale = [[0, faint], [1, faint]]
-    else:
-        scale = theme.colour_scale("diverging" if panel.scale == "signed" else "sequential", place.dark)
-    return dict(
-        type="heatmap",
-        z=np.where(blank, np.nan, values).astype(np.float32),
-        zmin=0 if panel.scale in ("weights", "mask") else -reach,
-        zmax=reach,
-        colorscale=scale,
-        showscale=has_bar and panel.scale in ("weights", "signed"),
-        colorbar=_colour_bar(place) if has_bar else None,
-        hovertemplate=_hover(panel, "%{z:.5~g}"),
-        **_look(texts, ~blank, panel, place),
-    )
+    has_bar = not panel.is_table and not panel.small
+    own = {
+        "z": np.where(blank, np.nan, values).astype(np.float32),
+        "showscale": has_bar and panel.scale in ("weights", "signed"),
+        "colorbar": _colour_bar(place) if has_bar else None,
+    }
+    return heat | own | _look(texts, ~blank, panel, place)
 
 
 def _blank_cells(
-    values: np.ndarray, blank: np.ndarray, texts: np.ndarray | None, panel: Matrix, place: Place
+    values: np.ndarray, blank: np.ndarray, texts: np.ndarray | None, panel: Matrix, heat: Trace, place: Place
 ) -> Trace:
     """Cells without a colour of their own: grey where masked, faint where the number is not finite."""
     masked = np.isneginf(values) | (panel.scale == "mask")
@@ -153,26 +133,19 @@ def _blank_cells(
         ],
         showscale=False,
         customdata=np.where(masked, "masked", values.astype(str)),
-        hovertemplate=_hover(panel, "%{customdata}"),
+        hovertemplate=heat["hovertemplate"].replace("%{z:.5~g}", "%{customdata}"),
         **_look(texts, blank, panel, place),
     )
 
 
 def _look(texts: np.ndarray | None, mine: np.ndarray, panel: Matrix, place: Place) -> dict[str, Any]:
     """What both kinds of cells have in common; each writes into its own."""
-    gap = 2 if is_table(panel) else 0
+    gap = 2 if panel.is_table else 0
     look = {"xgap": gap, "ygap": gap, "hoverongaps": False, **place.on}
     if texts is None:
         return look
     size = round(max(9, _font(panel, place.width / panel.values.shape[-1])), 1)
     return {**look, "text": np.where(mine, texts, ""), "texttemplate": "%{text}", "textfont": {"size": size}}
-
-
-def _hover(panel: Matrix, number: str) -> str:
-    row, column = (
-        word(axis) or usual for axis, usual in ((panel.row_axis, "row"), (panel.column_axis, "column"))
-    )
-    return f"{row} <b>%{{y}}</b><br>{column} <b>%{{x}}</b><br><b>{number}</b><extra></extra>"
 
 
 def _colour_bar(place: Place) -> dict[str, Any]:
@@ -190,60 +163,20 @@ def _colour_bar(place: Place) -> dict[str, Any]:
     }
 
 
-def _marks(marked: np.ndarray, place: Place) -> Trace:
-    """Outlines around the marked cells, as one path that NaN interrupts."""
-    rows, columns = np.nonzero(marked)
-    corners = (
-        np.array([[-1, -1], [1, -1], [1, 1], [-1, 1], [-1, -1], [np.nan, np.nan]]) * 0.47
-    )  # [corner, xy]
-    path = np.stack([columns, rows], -1)[:, None] + corners  # [mark, corner, xy]
-    return dict(
-        type="scatter",
-        x=path[..., 0].ravel(),
-        y=path[..., 1].ravel(),
-        mode="lines",
-        line={"color": place.palette["accent"], "width": 2.5},
-        hoverinfo="skip",
-        showlegend=False,
-        **place.on,
-    )
-
-
 def _axes_of(panel: Matrix, place: Place) -> dict[str, Any]:
-    n_rows, n_columns = panel.values.shape[-2:]
-    if panel.small:
-        panel = replace(panel, rows=(), columns=(), row_axis="", column_axis="")
-    upright = _upright(panel, place.width / n_columns)
-    x = _axis(panel.columns, n_columns, place.width, panel.column_axis, place)
-    y = _axis(panel.rows, n_rows, place.height, panel.row_axis, place)
-    return place.axes(
-        {**x, "side": "top", "range": [-0.5, n_columns - 0.5], "tickangle": -90 if upright else 0},
-        {**y, "range": [n_rows - 0.5, -0.5]},
+    chart = panel.chart
+    upright = _upright(panel, place.width / panel.values.shape[-1])
+    x, y = (
+        _with_names(filled(axis, 0, place.dark), length, panel.small)
+        for axis, length in ((chart.x, place.width), (chart.y, place.height))
     )
+    return place.axes({**x, "tickangle": -90 if upright else 0}, y)
 
 
-def _axis(names: Sequence[str], count: int, pixels: int | float, name: str, place: Place) -> dict[str, Any]:
-    step = 1 if count * _axes.SPACING <= pixels else _axes.every(count, pixels)
-    ticks = list(range(0, count, step)) if names else []
-    colour = place.palette[name] if name in ("query", "key", "value") else place.palette["muted"]
-    return {
-        "tickvals": ticks,
-        "ticktext": [word(names[at]) for at in ticks],
-        "title": {"text": word(name, 40), "font": {"size": SMALL + 1, "color": colour}, "standoff": 4},
-        "showgrid": False,
-        "ticks": "",
-        "ticklabelstandoff": 4,
-    }
-
-
-def _strips(heads: Sequence[int], place: Place, *, down: bool = False) -> list[dict[str, Any]]:
-    """The heads' colours along the upper edge, or down the left one; one strip for neighbours of one head."""
-    strips, at = [], 0
-    step = (place.height if down else place.width) / max(1, len(heads))
-    for head, run in groupby(heads):
-        start, at = at, at + len(list(run))
-        low, high = start * step + 1, at * step - 1
-        corners = (-5, low, -1, high) if down else (low, -5, high, -1)
-        if head >= 0:
-            strips.append(place.box(*corners, fillcolor=place.colour(head), line={"width": 0}))
-    return strips
+def _with_names(axis: dict[str, Any], pixels: int | float, bare: bool) -> dict[str, Any]:
+    """The axis with as many of its names as fit; a thumbnail's has neither names nor title."""
+    names = [] if bare else axis["names"]
+    step = 1 if len(names) * _axes.SPACING <= pixels else _axes.every(len(names), pixels)
+    ticks = list(range(0, len(names), step))
+    rest = {key: value for key, value in axis.items() if key != "names" and not (bare and key == "title")}
+    return rest | {"tickvals": ticks, "ticktext": [word(names[at]) for at in ticks]}

@@ -112,7 +112,6 @@ class _Sheet:
             "width": self.width + 2 * _MARGIN,
             "height": self.height + top + _MARGIN,
             "margin": {"l": _MARGIN, "r": _MARGIN, "t": top, "b": _MARGIN},
-            "showlegend": False,
         }
 
     def _words(self, frame: int) -> list[dict[str, Any]]:

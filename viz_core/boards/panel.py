@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, fields
 from typing import Any, ClassVar
 
 import numpy as np
@@ -17,6 +18,7 @@ NumberRow = tuple[Any, ...]
 """(row position, row, column position, column, x, value, low, high, text); the end may be left out."""
 
 
+@dataclass(frozen=True, kw_only=True)
 class Panel(ABC):
     """A part of a board: its arrays, the room that it needs on paper, its drawing there, its numbers."""
 
@@ -27,6 +29,10 @@ class Panel(ABC):
     def framed(self) -> list[Framed]:
         """Every array that may have frames."""
         return []
+
+    def sent(self) -> dict[str, Any]:
+        """What the browser gets to draw it; `drawn_by` names a module of its own, by default the kind's."""
+        return {spec.name: getattr(self, spec.name) for spec in fields(self)}
 
     @property
     def has_frames(self) -> bool:

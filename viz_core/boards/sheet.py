@@ -59,7 +59,8 @@ class Place:
     @property
     def on(self) -> dict[str, str]:
         """The axes that the panel's traces refer to."""
-        return {"xaxis": f"x{self.number}", "yaxis": f"y{self.number}"}
+        number = "" if self.number == 1 else self.number
+        return {"xaxis": f"x{number}", "yaxis": f"y{number}"}
 
     def colour(self, name: Colour) -> str:
         return theme.head_colour(name, self.dark) if isinstance(name, int) else self.palette[name]

@@ -80,7 +80,7 @@ class Board {
     this.status.classList.toggle("absent", this.header.keep === false);
     this.theme = themeOf(this.root);
     const moving = (name, value) =>
-      ["colour", "changed", "note", "texts"].includes(name) ||
+      ["chart", "colour", "changed", "note", "texts"].includes(name) ||
       (name === "values" && typeof value === "string");
     const signature = JSON.stringify([part, board.rows], (name, value) =>
       value instanceof Framed ? value.shape.slice(-2) : moving(name, value) ? undefined : value,
@@ -111,7 +111,7 @@ class Board {
     this.stop();
     this.pressed = null;
     this.panels = board.rows.map((row) =>
-      row.map((spec) => new PANELS[spec.chart ? "plot" : spec.kind.toLowerCase()].Panel(this, spec)),
+      row.map((spec) => new PANELS[spec.drawn_by ?? spec.kind.toLowerCase()].Panel(this, spec)),
     );
     this.rows.replaceChildren(
       ...this.panels.map((row) =>

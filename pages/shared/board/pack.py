@@ -12,6 +12,8 @@ from typing import Any
 
 import numpy as np
 
+from viz_core.boards import Panel
+
 MAX_BYTES = 8 << 20
 _KEPT = (np.float16, np.uint8)
 _TYPES = {"f": np.float32, "i": np.int32, "u": np.int32, "b": np.uint8}
@@ -77,9 +79,11 @@ class _Blocks:
 def _plain(value: Any, blocks: _Blocks) -> Any:
     if isinstance(value, np.ndarray):
         return blocks.place(value)
+    if isinstance(value, Panel):
+        return {"kind": type(value).__name__} | _plain(value.sent(), blocks)
     if is_dataclass(value) and not isinstance(value, type):
-        named = {spec.name: _plain(getattr(value, spec.name), blocks) for spec in fields(value)}
-        return {"kind": type(value).__name__} | named
+        named = {spec.name: getattr(value, spec.name) for spec in fields(value)}
+        return {"kind": type(value).__name__} | _plain(named, blocks)
     if isinstance(value, dict):
         return {name: _plain(entry, blocks) for name, entry in value.items()}
     if isinstance(value, tuple | list):

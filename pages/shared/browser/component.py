@@ -25,7 +25,8 @@ def _colours(dark: bool) -> dict[str, Any]:
         name: theme.lookup_table(name, dark=dark).tobytes().hex() for name in ("sequential", "diverging")
     }
     heads = theme.HEAD_COLOURS_DARK if dark else theme.HEAD_COLOURS
-    return {**theme.palette(dark), "heads": list(heads), **tables}
+    template = theme.template(dark).to_plotly_json()
+    return {**theme.palette(dark), "heads": list(heads), **tables, "template": template}
 
 
 def _program(main: Path, style: Path, panels: Sequence[Path]) -> str:

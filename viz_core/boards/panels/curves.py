@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from viz_core import theme
 from viz_core._axes import text_width
 from viz_core._checks import check_axes, check_frames
-from viz_core.boards.panel import Framed, NumberRow, Panel
+from viz_core.boards.chart import Chart, ChartPanel, Moving, Paint
+from viz_core.boards.panel import Framed, NumberRow
 from viz_core.boards.sheet import (
     CAPTION,
     CHART,
@@ -21,7 +21,6 @@ from viz_core.boards.sheet import (
     Pair,
     Place,
     Room,
-    Trace,
     at_frame,
     axis_title,
     extent,
@@ -49,7 +48,7 @@ class Line:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Curves(Panel):
+class Curves(ChartPanel):
     """Lines over x [point]; `at` [frame] is the x at which each frame stands, drawn as an upright."""
 
     x: np.ndarray
@@ -81,34 +80,91 @@ class Curves(Panel):
         return [*found, ("at", self.at, 0)] if self.at is not None else found
 
     def room(self, cell: int) -> Room:
-        above = 8 + CAPTION * bool(self.title) + _LEGEND_LINE * len(_legend(self, CHART["width"]))
+        above = 8 + CAPTION * bool(self.title) + _LEGEND_LINE * self._legend_lines(CHART["width"])
         return Room(above=above, **CHART)
 
-    def draw(self, place: Place, frame: int) -> Drawing:
+    def describe(self) -> Chart:
         x_range = _span(self.x, self.log_x)
         heights = np.concatenate([array.ravel() for line in self.lines for array in line.arrays])
         y_range = self.y_range or _span(heights, self.log_y, room=0.02)
-        drawing = Drawing()
+        traces = []
         for line in self.lines:
             if line.low is not None and line.high is not None:
-                low, high = (at_frame(array, frame, 1) for array in (line.low, line.high))
-                colour = theme.with_alpha(place.colour(line.colour), 0.18)
-                drawing.traces.append(_band(self.x, low, high, y_range[0], self.log_y, colour, place))
-            drawing.traces.append(_curve(self, line, frame, place))
+                floor = y_range[0] if self.log_y else None
+                traces.append(
+                    _band(self.x, line.low, line.high, floor) | {"fillcolor": Paint(line.colour, 0.18)}
+                )
+            traces.append(self._curve(line))
         if self.at is not None:
-            drawing.traces += _upright(self, float(self.at[frame]), frame, y_range, place)
-        drawing.axes = place.axes(
-            {"title": axis_title(self.x_label), **_scale(x_range, self.log_x)},
-            {"title": axis_title(self.y_label), **_scale(y_range, self.log_y)},
+            traces += self._uprights(y_range)
+        return Chart(
+            traces=traces,
+            x={
+                "title": axis_title(self.x_label),
+                "showline": True,
+                "linecolor": Paint("muted"),
+                **_scale(x_range, self.log_x),
+            },
+            y={"title": axis_title(self.y_label), **_scale(y_range, self.log_y)},
         )
-        legend = _legend(self, place.width)
-        up = 8 + _LEGEND_LINE * len(legend)
-        drawing.notes = place.caption(self.title, up)
-        for at, entries in enumerate(legend):
-            text = "   ".join(_entry(line, place) for line in entries)
-            down = _LEGEND_LINE * at - up
-            drawing.notes.append(place.note(text, 0, down, yanchor="top", font={"size": SMALL}))
+
+    def draw(self, place: Place, frame: int) -> Drawing:
+        drawing = super().draw(place, frame)
+        lines = self._legend_lines(place.width)
+        drawing.notes = place.caption(self.title, 8 + _LEGEND_LINE * lines)
+        (left, _), (_, top) = place.domain["x"], place.domain["y"]
+        drawing.axes[f"legend{place.number}"] = {
+            "x": left, "y": top, "xanchor": "left", "yanchor": "bottom", "orientation": "h",
+            "font": {"size": SMALL}, "bgcolor": "rgba(0, 0, 0, 0)",
+        }  # fmt: skip
+        for trace in drawing.traces:
+            trace["legend"] = f"legend{place.number}"
         return drawing
+
+    def _curve(self, line: Line) -> dict[str, Any]:
+        return dict(
+            type="scatter",
+            x=self.x,
+            y=line.y if line.y.ndim == 1 else Moving(line.y),
+            mode="lines",
+            name=word(line.name, 80),
+            line={"color": Paint(line.colour), "width": 2.5, "dash": "7px,5px" if line.dashed else "solid"},
+            hovertemplate=f"{word(self.x_label, 80)} %{{x:.4~g}}<br><b>%{{y:.4~g}}</b>",
+            # One line that the title names needs no legend.
+            showlegend=len(self.lines) > 1 or not self.title,
+        )
+
+    def _uprights(self, y_range: Pair) -> list[dict[str, Any]]:
+        """Where each frame stands on x, and the points of the lines there."""
+        here = np.asarray(self.at, dtype=np.float64)  # [frame]
+        nearest = np.abs(self.x - here[:, None]).argmin(-1)
+        frames = np.arange(len(here))
+        heights = [line.y[nearest] if line.y.ndim == 1 else line.y[frames, nearest] for line in self.lines]
+        upright = dict(
+            x=Moving(np.stack([here, here], -1)),
+            y=np.array(y_range, dtype=np.float64),
+            mode="lines",
+            line={"color": Paint("muted"), "width": 1.5, "dash": "dot"},
+        )
+        dots = dict(
+            x=Moving(np.repeat(self.x[nearest][:, None], len(self.lines), axis=1)),
+            y=Moving(np.stack(heights, -1)),
+            mode="markers",
+            marker={"size": 9, "color": [Paint(line.colour) for line in self.lines]},
+        )
+        return [
+            {"type": "scatter", "hoverinfo": "skip", "showlegend": False, **each} for each in (upright, dots)
+        ]
+
+    def _legend_lines(self, width: int | float) -> int:
+        """How many lines the legend takes in a chart of this width."""
+        if len(self.lines) == 1 and self.title:
+            return 0
+        rows, taken = 1, 0.0
+        for line in self.lines:
+            needed = text_width(line.name, SMALL) + 60
+            rows, taken = (rows + 1, needed) if taken and taken + needed > width else (rows, taken + needed)
+        return rows
 
     def numbers(self, frame: int) -> Iterator[NumberRow]:
         for at, line in enumerate(self.lines):
@@ -135,81 +191,30 @@ def _scale(span: Pair, log: bool) -> dict[str, Any]:
         return {"range": list(span)}
     low, high = (float(end) for end in np.log10(span))
     powers = range(int(np.ceil(low)), int(np.floor(high)) + 1)
-    ticks = [10.0**power for power in powers[:: max(1, len(powers) // 6)]]
+    if len(powers) < 2:
+        return {"type": "log", "range": [low, high]}
+    ticks = [10.0**power for power in powers[:: max(1, -(-len(powers) // 5))]]
     texts = [f"{tick:g}".replace("e-0", "e−").replace("e-", "e−").replace("e+", "e") for tick in ticks]
     return {"type": "log", "range": [low, high], "tickvals": ticks, "ticktext": texts}
 
 
-def _curve(panel: Curves, line: Line, frame: int, place: Place) -> Trace:
-    y = at_frame(line.y, frame, 1)
-    return dict(
-        type="scatter",
-        x=panel.x,
-        y=np.where(np.isfinite(y), y, np.nan),
-        mode="lines",
-        name=word(line.name, 80),
-        line={
-            "color": place.colour(line.colour),
-            "width": 2.5,
-            "dash": "dash" if line.dashed else "solid",
-        },
-        hovertemplate=f"{word(panel.x_label, 80)} %{{x:.4~g}}<br><b>%{{y:.4~g}}</b>",
-        showlegend=False,
-        **place.on,
-    )
-
-
-def _band(
-    x: np.ndarray, low: np.ndarray, high: np.ndarray, floor: int | float, log: bool, colour: str, place: Place
-) -> Trace:
-    """The area between low and high; on a logarithmic axis, what lies at or below 0 ends at its floor."""
+def _band(x: np.ndarray, low: np.ndarray, high: np.ndarray, floor: int | float | None) -> dict[str, Any]:
+    """The area between low and high; on a logarithmic axis, what lies at or below 0 ends at its `floor`."""
+    moves = low.ndim > 1
+    low, high = np.atleast_2d(low), np.atleast_2d(high)  # [frame, point]
     known = np.isfinite(low) & np.isfinite(high)
-    around = np.concatenate([high[known], low[known][::-1]])
+    # Where a bound is unknown, the outline stays at the point before: Plotly would break it in two.
+    at = np.maximum.accumulate(np.where(known, np.arange(len(x)), known.argmax(-1)[:, None]), axis=-1)
+    there_and_back = np.concatenate([at, at[:, ::-1]], axis=-1)
+    heights = [np.take_along_axis(bound, at, -1) for bound in (high, low)]
+    y = np.concatenate([heights[0], heights[1][:, ::-1]], axis=-1)
+    y = y if floor is None else np.maximum(y, floor)
     return dict(
         type="scatter",
-        x=np.concatenate([x[known], x[known][::-1]]),
-        y=np.maximum(around, floor) if log else around,
+        x=Moving(x[there_and_back]) if moves else x[there_and_back][0],
+        y=Moving(y) if moves else y[0],
         fill="toself",
-        fillcolor=colour,
         mode="none",
         hoverinfo="skip",
         showlegend=False,
-        **place.on,
     )
-
-
-def _upright(panel: Curves, here: int | float, frame: int, y_range: Pair, place: Place) -> list[Trace]:
-    """Where the frame stands on x, and the points of the lines there."""
-    nearest = int(np.abs(panel.x - here).argmin())
-    points = np.array([at_frame(line.y, frame, 1)[nearest] for line in panel.lines], dtype=np.float64)
-    colours = [place.colour(line.colour) for line in panel.lines]
-    style = {"hoverinfo": "skip", "showlegend": False, **place.on}
-    return [
-        dict(
-            type="scatter", x=[here, here], y=list(y_range), mode="lines",
-            line={"color": place.palette["muted"], "width": 1.5, "dash": "dot"}, **style,
-        ),
-        dict(
-            type="scatter", x=[float(panel.x[nearest])] * len(points),
-            y=np.where(np.isfinite(points), points, np.nan), mode="markers",
-            marker={"size": 9, "color": colours}, **style,
-        ),
-    ]  # fmt: skip
-
-
-def _legend(panel: Curves, width: int | float) -> list[list[Line]]:
-    """The lines' names, as many beside each other as fit; none for one line that the title names."""
-    rows: list[list[Line]] = []
-    taken = width
-    for line in panel.lines if len(panel.lines) > 1 or not panel.title else ():
-        needed = text_width(line.name, SMALL) + 44
-        if not rows or taken + needed > width:
-            rows, taken = [*rows, []], 0.0
-        rows[-1].append(line)
-        taken += needed
-    return rows
-
-
-def _entry(line: Line, place: Place) -> str:
-    stroke = "╍╍" if line.dashed else "━━"
-    return f'<span style="color:{place.colour(line.colour)}">{stroke}</span> {word(line.name, 80)}'

@@ -4,18 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 
 from viz_core._checks import check_frames, check_length
-from viz_core.boards import cells
+from viz_core.boards import cells, picture
+from viz_core.boards.chart import Chart, ChartPanel
 from viz_core.boards.panel import Framed, NumberRow, Panel, grid_numbers
 from viz_core.boards.sheet import Drawing, Place, Role, Room, at_frame
 
+_MOST_ROWS, _MOST_COLUMNS = 24, 26
+
 
 @dataclass(frozen=True, kw_only=True)
-class Matrix(Panel):
+class Matrix(ChartPanel):
     """Numbers in cells, coloured by size: attention as [query, key], vectors as [position, channel].
 
     values: [*frame, row, column]; -inf is drawn as masked, NaN and inf as what they are.
@@ -76,8 +79,23 @@ class Matrix(Panel):
         return [("values", self.values, 2), *marked]
 
     @property
+    def is_table(self) -> bool:
+        """Whether the matrix is small enough to show its numbers."""
+        n_rows, n_columns = self.values.shape[-2:]
+        is_picture = self.picture or self.small or self.large
+        return not is_picture and n_rows <= _MOST_ROWS and n_columns <= _MOST_COLUMNS
+
+    @property
     def n_cells(self) -> int:
-        return self.values.shape[-1] if cells.is_table(self) else 0
+        return self.values.shape[-1] if self.is_table else 0
+
+    def describe(self) -> Chart:
+        return picture.describe(self)
+
+    def sent(self) -> dict[str, Any]:
+        """Our own code draws tables; thumbnails have a chart, too: the large matrix may show it."""
+        drawn_by = "thumbnail" if self.small else "plot"
+        return Panel.sent(self) | ({} if self.is_table else {"chart": self.chart, "drawn_by": drawn_by})
 
     def room(self, cell: int) -> Room:
         return cells.room(self, cell)

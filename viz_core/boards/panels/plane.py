@@ -4,19 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from viz_core._checks import check_frames, check_length
-from viz_core.boards.panel import Framed, NumberRow, Panel, grid_numbers
+from viz_core.boards.chart import Chart, ChartPanel, Moving, Paint
+from viz_core.boards.panel import Framed, NumberRow, grid_numbers
 from viz_core.boards.sheet import (
     CAPTION,
     MEDIUM,
     Colour,
-    Drawing,
-    Place,
     Room,
-    Trace,
     at_frame,
     reach_of,
     word,
@@ -24,10 +23,18 @@ from viz_core.boards.sheet import (
 
 _SIDE = 290
 _LABELS = 22  # pixels between the longest arrow and the edge, for its name
+_TURN = np.linspace(0, 2 * np.pi, 121)
+_CIRCLE = {
+    "x": np.cos(_TURN),
+    "y": np.sin(_TURN),
+    "mode": "lines",
+    "line": {"color": Paint("grid"), "width": 1.5},
+    "hoverinfo": "skip",
+}
 
 
 @dataclass(frozen=True, kw_only=True)
-class Plane(Panel):
+class Plane(ChartPanel):
     """Arrows from the origin: vectors [*frame, arrow, 2], in a square of -reach..reach."""
 
     vectors: np.ndarray
@@ -48,44 +55,53 @@ class Plane(Panel):
     def room(self, cell: int) -> Room:
         return Room(width=_SIDE, height=_SIDE, above=8 + CAPTION * bool(self.title), below=8)
 
-    def draw(self, place: Place, frame: int) -> Drawing:
-        vectors = at_frame(self.vectors, frame, 2).astype(np.float64)  # [arrow, xy]
+    def describe(self) -> Chart:
+        vectors = self.vectors.astype(np.float32)  # [*frame, arrow, xy]
         edge = reach_of(self.vectors, self.reach) * _SIDE / (_SIDE - 2 * _LABELS)
-        pixel = 2 * edge / _SIDE
         lengths = np.linalg.norm(vectors, axis=-1, keepdims=True)
         outwards = np.divide(vectors, lengths, out=np.zeros_like(vectors), where=lengths > 0)
-        drawing = Drawing([_circle(place)] if self.circle else [])
-        colours = [place.colour(colour) for colour in self.colours]
         names = [word(name) for name in self.names]
-        for (x, y), name, colour in zip(vectors, names, colours, strict=True):
-            drawing.traces.append(
-                dict(
-                    type="scatter", x=[0, x], y=[0, y], name=name, mode="lines+markers",
-                    line={"color": colour, "width": 3},
-                    marker={"symbol": "arrow", "size": [0, 14], "angleref": "previous", "color": colour},
-                    hovertemplate="(%{x:.4~g}, %{y:.4~g})", showlegend=False, **place.on,
-                )
-            )  # fmt: skip
-        at = vectors + 13 * pixel * outwards
-        drawing.traces.append(
-            dict(
-                type="scatter", x=at[:, 0], y=at[:, 1], mode="text",
-                text=[f"<b>{name}</b>" for name in names],
-                textfont={"color": colours, "size": MEDIUM}, hoverinfo="skip", showlegend=False, **place.on,
-            )
-        )  # fmt: skip
+        beside = vectors + 13 * (2 * edge / _SIDE) * outwards
+        written = dict(
+            x=self._moving(beside[..., 0]),
+            y=self._moving(beside[..., 1]),
+            mode="text",
+            text=[f"<b>{name}</b>" for name in names],
+            textfont={"color": [Paint(colour) for colour in self.colours], "size": MEDIUM},
+            hoverinfo="skip",
+        )
+        arrows = [self._arrow(vectors[..., at, :], name, at) for at, name in enumerate(names)]
+        traces = [*([_CIRCLE] if self.circle else []), *arrows, written]
         axis = {"range": [-edge, edge], "zeroline": True, "showgrid": False, "showticklabels": False}
-        drawing.axes = place.axes(axis, axis)
-        drawing.notes = place.caption(self.title, 8)
-        return drawing
+        return Chart(
+            traces=[{"type": "scatter", "showlegend": False, **trace} for trace in traces],
+            x=axis,
+            y=axis,
+            form="square",
+        )
+
+    def _arrow(self, tip: np.ndarray, name: str, at: int) -> dict[str, Any]:
+        """From the origin to tip [*frame, xy]."""
+        x, y = (np.stack([np.zeros_like(tip[..., axis]), tip[..., axis]], -1) for axis in (0, 1))
+        colour = Paint(self.colours[at])
+        return dict(
+            x=self._moving(x),
+            y=self._moving(y),
+            name=name,
+            mode="lines+markers",
+            line={"color": colour, "width": 3},
+            marker={
+                "symbol": "arrow",
+                "size": [0, 14],
+                "angleref": "previous",
+                "color": colour,
+                "opacity": 1,
+            },
+            hovertemplate="(%{x:.4~g}, %{y:.4~g})",
+        )
+
+    def _moving(self, values: np.ndarray) -> Moving | np.ndarray:
+        return Moving(values) if self.vectors.ndim > 2 else values
 
     def numbers(self, frame: int) -> Iterator[NumberRow]:
         return grid_numbers(at_frame(self.vectors, frame, 2), self.names, ("x", "y"))
-
-
-def _circle(place: Place) -> Trace:
-    turn = np.linspace(0, 2 * np.pi, 121)
-    return dict(
-        type="scatter", x=np.cos(turn), y=np.sin(turn), mode="lines",
-        line={"color": place.palette["grid"], "width": 1.5}, hoverinfo="skip", showlegend=False, **place.on,
-    )  # fmt: skip

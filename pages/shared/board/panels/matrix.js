@@ -1,17 +1,12 @@
 // @ts-nocheck
-/* A matrix: a table whose cells show their numbers, or, when it is large, a canvas of colours. */
+/* A matrix as a table whose cells show their numbers; some can be written into or painted. */
 
-import { el, fitCanvas, shorten } from "../../browser/dom.js";
-import { cssColour, imageOf, inkOn } from "../../browser/images.js";
+import { el, shorten } from "../../browser/dom.js";
+import { cssColour, inkOn } from "../../browser/images.js";
 import { extent } from "../../browser/message.js";
-import { number, plainNumber, shortNumber } from "../../browser/numbers.js";
+import { plainNumber, shortNumber } from "../../browser/numbers.js";
+import { cellWords } from "../told.js";
 import { caption, withAxes } from "../words.js";
-
-const MOST_COLUMNS = 26;
-
-const MOST_ROWS = 24;
-
-const HEAD_EDGE = 8;
 
 export class Panel {
   constructor(board, spec) {
@@ -19,38 +14,20 @@ export class Panel {
     this.update(spec);
     this.nRows = spec.values.size(2);
     this.nColumns = spec.values.size(1);
-    this.isTable =
-      !spec.picture && !spec.small && !spec.large && this.nColumns <= MOST_COLUMNS && this.nRows <= MOST_ROWS;
-    this.body = this.isTable ? this.table() : this.canvas();
-    this.root = el(
-      "figure",
-      { class: `panel matrix ${spec.scale} ${spec.role || ""} ${spec.small ? "small" : ""}` },
-      [caption(spec), this.body],
-    );
-    // Pictures share a row by their columns, so that their cells come out alike.
-    if (spec.large) this.root.style.flex = "1 1 300px";
-    else if (!this.isTable && !spec.small)
-      this.root.style.flex = `${this.nColumns} 1 ${Math.min(260, this.labelRoom + 8 * this.nColumns)}px`;
+    this.root = el("figure", { class: `panel matrix ${spec.scale} ${spec.role || ""}` }, [
+      caption(spec),
+      this.table(),
+    ]);
     this.root.addEventListener("pointerleave", () => board.light({}));
   }
 
   update(spec) {
-    this.own = this.spec = spec;
+    this.spec = spec;
     this.reach = reachOf(spec);
-  }
-
-  /* The large matrix of a board shows the thumbnail that was pressed last. */
-  follow(pressed) {
-    this.spec = { ...(pressed ?? this.own), large: true };
-    this.reach = reachOf(this.spec);
-    this.nRows = this.spec.values.size(2);
-    this.nColumns = this.spec.values.size(1);
-    this.root.querySelector("figcaption")?.replaceChildren(this.spec.title);
   }
 
   /* Room that the row labels take, and how many columns share the rest of the row. */
   get needs() {
-    if (!this.isTable) return { fixed: 0, columns: 0 };
     const longest = Math.max(0, ...this.spec.rows.map((name) => [...name].length));
     return { fixed: Math.min(180, 7 * longest + 12) + (this.spec.row_axis ? 20 : 0), columns: this.nColumns };
   }
@@ -68,12 +45,7 @@ export class Panel {
   }
 
   draw(frame) {
-    if (this.own.large) this.follow(this.board.pressed?.spec);
-    if (this.own.small) this.button.setAttribute("aria-pressed", String(this.board.pressed === this));
-    const values = this.spec.values.frame(frame, 2);
-    const marked = this.spec.marked?.frame(frame, 2);
-    if (this.isTable) this.drawTable(values, marked);
-    else this.drawCanvas(values, marked);
+    this.drawTable(this.spec.values.frame(frame, 2), this.spec.marked?.frame(frame, 2));
   }
 
   table() {
@@ -167,7 +139,6 @@ export class Panel {
 
   /* The size of a cell in pixels, chosen by the board for all matrices of a row. */
   fit(cell) {
-    if (!this.isTable) return;
     const { spec } = this;
     const [low, high] = extent(spec.values.values);
     const letters = Math.max(shortNumber(low, spec.digits).length, shortNumber(high, spec.digits).length, 2);
@@ -190,21 +161,10 @@ export class Panel {
 
   point(i, j, value) {
     const { spec } = this;
-    this.board.light({ [spec.row_axis]: i, [spec.column_axis]: j }, this.tell(i, j, value));
-  }
-
-  tell(i, j, value) {
-    const { spec } = this;
-    const place = (axis, names, at) => `${axis} ${names[at] ?? this.board.nameOf(axis, at)}`.trim();
-    const where = [place(spec.row_axis, spec.rows, i), place(spec.column_axis, spec.columns, j)].join(", ");
-    const text = this.textOf(i * this.nColumns + j);
-    const title = spec.title ? `${spec.title}: ` : "";
-    const said = this.isMissing(value) ? "not computed yet" : number(value, 4);
-    return `${title}${where}${text === undefined ? "" : `: ${text}`} = ${said}`;
+    this.board.light({ [spec.row_axis]: i, [spec.column_axis]: j }, cellWords(spec, i, j, value, this.board));
   }
 
   light(lit) {
-    if (!this.isTable) return;
     const { spec, nColumns } = this;
     const row = lit[spec.row_axis];
     const column = lit[spec.column_axis];
@@ -284,131 +244,10 @@ export class Panel {
     );
     this.board.act({ type: "edit", field: spec.edit, value: rows.join(";") });
   }
-
-  canvas() {
-    this.view = el("canvas", { role: "img", "aria-label": this.spec.title || "matrix" });
-    this.view.addEventListener("pointermove", (event) => {
-      const j = Math.floor(((event.offsetX - this.left) / this.width) * this.nColumns);
-      const i = Math.floor(((event.offsetY - this.top) / this.height) * this.nRows);
-      if (i >= 0 && j >= 0 && i < this.nRows && j < this.nColumns)
-        this.point(i, j, this.now[i * this.nColumns + j]);
-    });
-    if (!this.spec.small) return withAxes(this.spec, el("div", { class: "canvas" }, [this.view]));
-    this.button = el(
-      "button",
-      {
-        type: "button",
-        class: "thumbnail",
-        "aria-label": `Show ${this.spec.title} large`,
-        onclick: () => this.board.press(this),
-      },
-      [this.view],
-    );
-    return el("div", { class: "canvas" }, [this.button]);
-  }
-
-  get labelRoom() {
-    const { rows, small } = this.spec;
-    return rows.length && !small ? Math.min(90, 8 * Math.max(...rows.map((name) => name.length)) + 8) : 0;
-  }
-
-  get nameRoom() {
-    return 8 * Math.max(1, ...this.spec.columns.map((name) => name.length));
-  }
-
-  drawCanvas(values, marked) {
-    this.now = values;
-    const { board, nRows, nColumns, spec } = this;
-    const edge = (heads) => (heads.length ? HEAD_EDGE : 0);
-    this.left = this.labelRoom + edge(spec.row_heads);
-    this.top = edge(spec.column_heads);
-    const room = this.root.clientWidth - this.left - (spec.small ? 4 : 26);
-    // pictures come several to a page
-    const most = board.heightOf() * (spec.large ? 0.7 : spec.picture ? 0.56 : 1);
-    const cell = Math.min(room / nColumns, most / nRows, 20);
-    const square = cell >= 3 || spec.small;
-    this.width = square ? cell * nColumns : Math.min(room, 640);
-    this.height = square ? cell * nRows : Math.min(most, Math.max(120, 4 * nRows));
-    // Few rows are as high as a line of text, so that names have room and pictures of the same rows match.
-    if (nRows <= MOST_ROWS && !spec.small)
-      this.height = Math.max(this.height, Math.min(spec.named ? Infinity : most, 15 * nRows));
-    const image = imageOf(nColumns, nRows, (at) => this.level(values[at]), this.colours);
-    const wide = this.width / nColumns;
-    const widest = this.nameRoom;
-    const line = spec.named ? 11 : 13;
-    const upright = widest > wide && wide >= line; // names stand where they do not fit side by side
-    const foot = spec.columns.length && !spec.small ? (upright ? Math.min(8, widest / 8) * 7 + 8 : 20) : 0;
-    const context = fitCanvas(this.view, this.left + this.width, this.top + this.height + foot);
-    context.imageSmoothingEnabled = false;
-    context.drawImage(image, this.left, this.top, this.width, this.height);
-    this.drawEdges(context);
-    if (marked) this.outline(context, marked);
-    if (spec.small) return;
-    context.fillStyle = board.theme.ink;
-    context.font = `12px ${board.theme.font}`;
-    context.textBaseline = "middle";
-    context.textAlign = "right";
-    const high = this.height / nRows;
-    everyNth(spec.rows, high, 14, (name, at) =>
-      context.fillText(shorten(name, 11), this.labelRoom - 6, this.top + (at + 0.5) * high),
-    );
-    if (!upright) context.textAlign = "center";
-    everyNth(spec.columns, wide, upright ? line : Math.min(60, widest), (name, at) => {
-      context.save();
-      context.translate(this.left + (at + 0.5) * wide, this.top + this.height + (upright ? 5 : 11));
-      if (upright) context.rotate(-Math.PI / 2);
-      context.fillText(shorten(name, 8), 0, 0);
-      context.restore();
-    });
-  }
-
-  /* The colours of the heads that rows and columns belong to. */
-  drawEdges(context) {
-    const { spec, board, nRows, nColumns } = this;
-    const [high, wide] = [this.height / nRows, this.width / nColumns];
-    spec.row_heads.forEach((head, at) => {
-      if (head < 0) return;
-      context.fillStyle = board.colour(head);
-      context.fillRect(this.left - HEAD_EDGE, this.top + at * high, HEAD_EDGE - 2, high + 0.5);
-    });
-    spec.column_heads.forEach((head, at) => {
-      if (head < 0) return;
-      context.fillStyle = board.colour(head);
-      context.fillRect(this.left + at * wide, 0, wide + 0.5, HEAD_EDGE - 2);
-    });
-  }
-
-  /* A line around the cells that are marked. */
-  outline(context, marked) {
-    const { nRows, nColumns } = this;
-    const [high, wide] = [this.height / nRows, this.width / nColumns];
-    const is = (i, j) => i >= 0 && j >= 0 && i < nRows && j < nColumns && marked[i * nColumns + j];
-    context.beginPath();
-    const line = (x1, y1, x2, y2) => {
-      context.moveTo(this.left + x1 * wide, this.top + y1 * high);
-      context.lineTo(this.left + x2 * wide, this.top + y2 * high);
-    };
-    for (let i = 0; i < nRows; i++)
-      for (let j = 0; j < nColumns; j++) {
-        if (!is(i, j)) continue;
-        if (!is(i - 1, j)) line(j, i, j + 1, i);
-        if (!is(i + 1, j)) line(j, i + 1, j + 1, i + 1);
-        if (!is(i, j - 1)) line(j, i, j, i + 1);
-        if (!is(i, j + 1)) line(j + 1, i, j + 1, i + 1);
-      }
-    context.strokeStyle = this.board.theme.ink;
-    context.lineWidth = 2;
-    context.stroke();
-  }
 }
 
 /* The number with the strongest colour, the same in all frames. */
 function reachOf({ scale, reach, values }) {
   if (scale === "weights" || scale === "mask") return 1;
   return reach ?? (Math.max(...extent(values.values).map(Math.abs)) || 1);
-}
-
-function everyNth(names, spacing, room, write) {
-  const step = Math.max(1, Math.ceil(room / spacing));
-  names.forEach((name, at) => at % step === 0 && write(name, at));
 }

@@ -1,0 +1,188 @@
+// @ts-nocheck
+/* A chart that Plotly draws: the traces and axes that viz_core describes (viz_core/boards/chart.py), put up
+   once; a frame moves what moves in them. */
+
+import { el } from "../../browser/dom.js";
+import { loadPlotly } from "../../browser/plotly.js";
+import { filled, movingOf } from "../filled.js";
+import { sizeOf } from "../plot_size.js";
+import { told } from "../told.js";
+import { caption } from "../words.js";
+
+const LEAST = 60; // pixels of width
+const CONFIG = {
+  displaylogo: false,
+  modeBarButtons: [["toImage", "zoom2d", "pan2d", "resetScale2d"]],
+  plotlyServerURL: "",
+  typesetMath: false,
+};
+
+// Above the figure, from its left edge, in the room that plot_size.js keeps for it.
+const LEGEND = {
+  orientation: "h",
+  xref: "container",
+  x: 0,
+  xanchor: "left",
+  yref: "container",
+  y: 1,
+  yanchor: "top",
+  bgcolor: "rgba(0, 0, 0, 0)",
+};
+
+/* Plotly writes its style sheet into the document; a component's own tree of nodes needs it too. */
+function styled(root) {
+  if (!(root instanceof ShadowRoot) || root.querySelector(".plotly-style")) return;
+  const rules = [...document.getElementById("plotly.js-style-global").sheet.cssRules];
+  root.prepend(el("style", { class: "plotly-style", text: rules.map((rule) => rule.cssText).join("\n") }));
+}
+
+function shareOf({ values, rows }) {
+  const names = rows.length ? Math.min(90, 8 * Math.max(...rows.map((name) => name.length)) + 8) : 0;
+  const columns = values.size(1);
+  return `${columns} 1 ${Math.min(260, names + 8 * columns)}px`;
+}
+
+export class Panel {
+  constructor(board, spec) {
+    this.board = board;
+    this.body = el("div", {
+      class: "plot",
+      role: "group",
+      "aria-busy": "true",
+      "aria-label": spec.title || spec.kind,
+    });
+    const kind = spec.chart.form === "cells" ? "matrix picture" : `chart ${spec.kind.toLowerCase()}`;
+    this.root = el("figure", { class: `panel ${kind}` }, [caption(spec), this.body]);
+    // Pictures share a row by their columns, so that their cells come out alike.
+    if (spec.large) this.root.style.flex = "1 1 300px";
+    else if (spec.chart.form === "cells") this.root.style.flex = shareOf(spec);
+    this.update(spec);
+    loadPlotly().then((Plotly) => {
+      this.Plotly = Plotly;
+      styled(this.body.getRootNode());
+      if (this.frame !== undefined) this.draw(this.frame);
+    });
+  }
+
+  /* A picture shares its row with others; a chart wants this many pixels. */
+  get needs() {
+    return { fixed: this.spec.chart.form === "cells" ? 0 : 260, columns: 0 };
+  }
+
+  update(spec) {
+    this.own = this.spec = spec;
+    this.key = null;
+  }
+
+  /* The traces as Plotly takes them, at the frame that is shown. */
+  traces(chart) {
+    return chart.traces.map((trace) => filled(trace, this.frame, this.board.theme));
+  }
+
+  /* The large matrix of a board shows the thumbnail that was pressed last. */
+  follow() {
+    const spec = this.board.pressed ? { ...this.board.pressed.spec, small: false, large: true } : this.own;
+    if (spec.chart === this.spec.chart) return;
+    this.spec = spec;
+    this.key = null;
+    this.root.querySelector("figcaption")?.replaceChildren(spec.title);
+  }
+
+  draw(frame) {
+    this.frame = frame;
+    if (this.own.large) this.follow();
+    const { board, spec } = this;
+    const size = sizeOf(spec, Math.floor(this.root.clientWidth), board.heightOf());
+    if (size.width < LEAST) return; // its row is not laid out yet
+    const key = `${size.width}/${size.height}/${board.theme.background}`;
+    if (this.key !== key)
+      Object.assign(this.body.style, { width: `${size.width}px`, height: `${size.height}px` });
+    if (!this.Plotly) return;
+    if (this.key !== key) this.put(key, size);
+    else if (!this.coming) this.move();
+  }
+
+  put(key, size) {
+    const { Plotly, body, board, spec } = this;
+    const { theme } = board;
+    const axis = (given, ticks) => ({ ...filled(given, this.frame, theme), ...ticks, automargin: false });
+    const layout = {
+      template: theme.template,
+      width: size.width,
+      height: size.height,
+      margin: { pad: 0, ...size.margin },
+      font: { family: theme.font, size: 13 },
+      paper_bgcolor: "rgba(0, 0, 0, 0)",
+      plot_bgcolor: spec.chart.under ? filled(spec.chart.under, 0, theme) : "rgba(0, 0, 0, 0)",
+      hovermode: spec.chart.traces.some((trace) => trace.mode === "lines" && trace.name)
+        ? "x unified"
+        : "closest",
+      hoverdistance: -1,
+      legend: { ...LEGEND, font: { size: 12, color: theme.ink } },
+      shapes: (spec.chart.shapes ?? []).map((shape) => filled(shape, 0, theme)),
+      xaxis: { zeroline: false, ticklabelstandoff: 4, ...axis(spec.chart.x, size.x) },
+      yaxis: { zeroline: false, nticks: 6, ticklabelstandoff: 5, ...axis(spec.chart.y, size.y) },
+    };
+    const config = { ...CONFIG, toImageButtonOptions: { format: "svg", filename: spec.title || "figure" } };
+    this.key = key;
+    this.moving = spec.chart.traces.map(movingOf);
+    this.drawn = this.frame;
+    const first = !body.on;
+    this.coming = Plotly.react(body, this.shown(size), layout, config).then(() => {
+      this.coming = null;
+      body.setAttribute("aria-busy", "false");
+      if (first) this.listen();
+      if (this.drawn !== this.frame) this.move();
+    });
+  }
+
+  /* Numbers over bars that stand too close are left out. */
+  shown(size) {
+    return this.traces(this.spec.chart).map((trace) => ({
+      ...trace,
+      visible: trace.mode !== "text" || size.written,
+    }));
+  }
+
+  /* Puts the numbers of another frame into the figure that is there. */
+  move() {
+    const { Plotly, body, board, frame } = this;
+    this.drawn = frame;
+    const numbers = this.moving.flatMap((names) => names.length);
+    const traces = numbers.flatMap((count, at) => (count ? [at] : []));
+    if (!traces.length) return;
+    const part = (at) =>
+      Object.fromEntries(
+        this.moving[at].map((name) => [name, filled(this.spec.chart.traces[at][name], frame, board.theme)]),
+      );
+    const data = traces.map(part);
+    if (traces.some((at) => body.data[at].type === "heatmap")) {
+      data.forEach((values, i) => Object.assign(body.data[traces[i]], values));
+      Plotly.redraw(body);
+      return;
+    }
+    const still = { duration: 0 };
+    Plotly.animate(
+      body,
+      { data, traces },
+      { mode: "immediate", transition: still, frame: { ...still, redraw: false } },
+    );
+  }
+
+  listen() {
+    this.body.on("plotly_hover", ({ points }) => {
+      const { lit, words } = told(this.spec, points[0], this.frame, this.board);
+      this.board.light(lit, words);
+    });
+    this.body.on("plotly_unhover", () => this.board.light({}));
+  }
+
+  /* The bar of the entry that is pointed at elsewhere gets an outline. */
+  light(lit) {
+    const { axis, labels } = this.spec;
+    const at = axis ? lit[axis] : undefined;
+    if (!labels || at === this.lit || this.key === null || this.coming) return;
+    this.lit = at;
+    this.Plotly.restyle(this.body, { "marker.line.width": [labels.map((_, i) => (i === at ? 2 : 0))] }, [0]);
+  }
+}

@@ -1,0 +1,43 @@
+// @ts-nocheck
+/* A small matrix without names: a press shows it in the board's large one. */
+
+import { el, fitCanvas } from "../../browser/dom.js";
+import { imageOf } from "../../browser/images.js";
+import { caption } from "../words.js";
+
+export class Panel {
+  constructor(board, spec) {
+    this.board = board;
+    this.spec = spec;
+    this.view = el("canvas", { role: "img", "aria-label": spec.title || "matrix" });
+    const press = { onclick: () => board.press(this), "aria-label": `Show ${spec.title} large` };
+    this.button = el("button", { type: "button", class: "thumbnail", ...press }, [this.view]);
+    this.root = el("figure", { class: "panel matrix small" }, [caption(spec), this.button]);
+  }
+
+  update(spec) {
+    this.spec = spec;
+  }
+
+  draw(frame) {
+    const { board, spec } = this;
+    this.button.setAttribute("aria-pressed", String(board.pressed === this));
+    const [rows, columns] = spec.values.shape.slice(-2);
+    const [{ zmin, zmax, colorscale }] = spec.chart.traces;
+    const values = spec.values.frame(frame, 2);
+    const level = (at) =>
+      Number.isFinite(values[at])
+        ? Math.round(Math.max(0, Math.min(1, (values[at] - zmin) / (zmax - zmin))) * 255)
+        : null;
+    const cell = Math.min((this.root.clientWidth - 4) / columns, board.heightOf() / rows, 20);
+    const context = fitCanvas(this.view, cell * columns, cell * rows);
+    context.imageSmoothingEnabled = false;
+    context.drawImage(
+      imageOf(columns, rows, level, board.theme[colorscale.name]),
+      0,
+      0,
+      cell * columns,
+      cell * rows,
+    );
+  }
+}

@@ -1,0 +1,95 @@
+// @ts-nocheck
+/* How large a chart is, and which of its names have room. */
+
+import { shorten } from "../browser/dom.js";
+
+const LETTER = 7.4;
+const WRITTEN_ROOM = 34; // pixels from one number over a bar to the next
+
+/* As many names as fit on an axis: all in one line, every other one a line lower, or fewer. */
+export function ticksOf(names, pixels, { upright = false, lines = 1, line = 14, most = 12 } = {}) {
+  const step = Math.max(1, pixels) / Math.max(1, names.length);
+  const cut = names.map((name) => shorten(name, most));
+  const widest = longest(cut) * LETTER + 6;
+  let every = Math.max(1, Math.ceil((upright ? line : widest) / step));
+  const lowered = every === 2 && lines === 2;
+  if (lowered) every = 1;
+  const shown = names.map((_, at) => at).filter((at) => at % every === 0);
+  return { tickvals: shown, ticktext: shown.map((at) => (lowered && at % 2 ? `<br>${cut[at]}` : cut[at])) };
+}
+
+/* Plotly writes all entries in one line, or in columns as wide as the widest. */
+function legendLines(traces, width) {
+  const wide = traces.filter((trace) => trace.showlegend).map(({ name }) => 6.3 * [...name].length + 50);
+  if (wide.reduce((a, b) => a + b, 0) <= width) return Math.min(1, wide.length);
+  return Math.ceil(wide.length / Math.max(1, Math.floor(width / Math.max(...wide))));
+}
+
+function wide({ chart }, room, most) {
+  const legend = 18 * legendLines(chart.traces, room);
+  const below = chart.x.title?.text ? 46 : chart.x.names ? 40 : 26;
+  const margin = { l: 60, r: 12, t: Math.max(12, legend + 8), b: below };
+  const names = chart.x.names;
+  const pixels = room - margin.l - margin.r;
+  const lines = chart.x.title?.text ? 1 : 2; // a second line of names stands where nothing else does
+  return {
+    width: room,
+    height: Math.floor(most * 0.62) + Math.max(0, legend - 4),
+    margin,
+    written: !names || pixels / names.length >= WRITTEN_ROOM,
+    x: names ? { names: null, ...ticksOf(names, pixels, { lines }) } : {},
+  };
+}
+
+function square(_spec, room, most) {
+  const side = Math.floor(Math.min(room, most * 0.8));
+  return { width: side, height: side, margin: { l: 0, r: 0, t: 0, b: 0 }, written: true };
+}
+
+/* A picture has square cells as long as they can be seen; names stand upright where they do not fit side
+   by side. */
+function cells({ chart, values, picture, named, large }, room, most) {
+  const [nRows, nColumns] = values.shape.slice(-2);
+  const [rows, columns] = [chart.y.names, chart.x.names];
+  const title = (axis) => (axis.title.text ? 22 : 0);
+  const strip = (along) => (chart.shapes.some((shape) => shape[`${along}sizemode`] === "pixel") ? 8 : 0);
+  const left = title(chart.y) + strip("x") + (rows.length ? Math.min(90, LETTER * longest(rows) + 12) : 2);
+  const highest = most * (large ? 0.7 : picture ? 0.56 : 1); // pictures come several to a page
+  const free = room - left - 8;
+  const cell = Math.min(free / nColumns, highest / nRows, 20);
+  const isSquare = cell >= 3;
+  const width = isSquare ? cell * nColumns : Math.min(free, 640);
+  let height = isSquare ? cell * nRows : Math.min(highest, Math.max(120, 4 * nRows));
+  // Few rows are as high as a line of text, so that names have room and pictures of the same rows match.
+  if (nRows <= 24) height = Math.max(height, Math.min(named ? Infinity : highest, 15 * nRows));
+  const line = named ? 11 : 13;
+  const widest = LETTER * longest(columns) + 6;
+  const upright = widest > width / nColumns && width / nColumns >= line;
+  const above = columns.length ? (upright ? LETTER * Math.min(9, longest(columns)) + 12 : 22) : 4;
+  const margin = { l: left, r: 4, t: title(chart.x) + strip("y") + above, b: 4 };
+  const small = { tickfont: { size: named ? 11 : 12 } };
+  return {
+    width: Math.ceil(left + width + 4),
+    height: Math.ceil(margin.t + height + 4),
+    margin,
+    written: true,
+    x: {
+      names: null,
+      ...small,
+      tickangle: upright ? -90 : 0,
+      ...ticksOf(columns, width, { upright, line, most: 9 }),
+    },
+    y: { names: null, ...small, ...ticksOf(rows, height, { upright: true, line: 14, most: 12 }) },
+  };
+}
+
+function longest(names) {
+  return Math.max(1, ...names.map((name) => [...name].length));
+}
+
+const FORMS = { wide, square, cells };
+
+/* Width, height and margins in pixels of a panel's chart that has `room` pixels in its row. */
+export function sizeOf(spec, room, most) {
+  return FORMS[spec.chart.form](spec, room, most);
+}

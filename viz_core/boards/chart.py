@@ -1,0 +1,152 @@
+"""A chart: Plotly traces and axes, described once for the page, the take-away and a notebook.
+
+Three kinds of leaves are left open in the description, because only who draws it knows what to put there:
+`Moving` (which frame?), `Paint` (light or dark?) and `Written` (how numbers are written here).
+The browser fills them in in pages/shared/board/panels/plot.js, `filled` does so for figures made in Python.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass, field, is_dataclass
+from functools import cached_property
+from typing import Any, Literal
+
+import numpy as np
+
+from viz_core import theme
+from viz_core._axes import SPACING
+from viz_core.boards.panel import Panel
+from viz_core.boards.sheet import Colour, Drawing, Place, brief, room_for, word
+
+WRITTEN_ROOM = 34  # pixels from one number over a bar to the next
+
+
+@dataclass(frozen=True)
+class Moving:
+    """Values of which each frame shows one entry: [frame, ...]."""
+
+    values: np.ndarray
+
+
+@dataclass(frozen=True)
+class Paint:
+    """A colour of the theme, or with "sequential" and "diverging" a colour scale."""
+
+    name: Colour | Literal["ink", "grid", "background", "sequential", "diverging"]
+    alpha: float = 1.0
+
+
+@dataclass(frozen=True)
+class Written:
+    """Numbers as words. nan_is_empty: NaN stands for what is not computed yet."""
+
+    values: np.ndarray | Moving
+    digits: int
+    nan_is_empty: bool = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class Chart:
+    """What a chart shows.
+
+    traces, x, y: as Plotly takes them, with leaves left open. `names` of an axis stand at 0, 1, 2, ...: who
+    draws it writes as many as there is room for. form: "wide" fills its row, "square" has equal units,
+    "cells" has one square for each row and column. under: the colour of the body itself, below all traces.
+    shapes: as Plotly takes them, on the axes x and y.
+    """
+
+    traces: Sequence[dict[str, Any]]
+    x: dict[str, Any] = field(default_factory=dict)
+    y: dict[str, Any] = field(default_factory=dict)
+    form: Literal["wide", "square", "cells"] = "wide"
+    under: Paint | None = None
+    shapes: Sequence[dict[str, Any]] = ()
+
+
+@dataclass(frozen=True, kw_only=True)
+class ChartPanel(Panel):
+    """A panel that Plotly draws, on the page and everywhere else."""
+
+    title: str = ""
+
+    @cached_property
+    def chart(self) -> Chart:
+        """The panel as a chart."""
+        return self.describe()
+
+    @abstractmethod
+    def describe(self) -> Chart:
+        """The panel as a chart; its arrays are the panel's own wherever they can be."""
+
+    def sent(self) -> dict[str, Any]:
+        """What the browser gets: the chart, and of the panel its words and settings."""
+        said = {name: value for name, value in super().sent().items() if not _has_arrays(value)}
+        return said | {"chart": self.chart, "drawn_by": "plot"}
+
+    def draw(self, place: Place, frame: int) -> Drawing:
+        chart = self.chart
+        x, y = (
+            _with_ticks(axis, pixels) for axis, pixels in ((chart.x, place.width), (chart.y, place.height))
+        )
+        n_names = len(chart.x.get("names", ()))
+        has_room = not n_names or place.width / n_names >= WRITTEN_ROOM
+        traces = [
+            filled(trace, frame, place.dark) | place.on
+            for trace in chart.traces
+            if has_room or trace.get("mode") != "text"
+        ]
+        axes = place.axes(filled(x, frame, place.dark), filled(y, frame, place.dark))
+        return Drawing(traces, axes, place.caption(self.title, 8))
+
+
+def filled(value: Any, frame: int, dark: bool) -> Any:
+    """A description with all that was left open put in; numbers that are not finite become NaN, a gap."""
+    match value:
+        case Moving():
+            return filled(value.values[frame], frame, dark)
+        case Paint(name=name, alpha=alpha):
+            return _colour(name, alpha, dark)
+        case Written():
+            numbers = value.values.values[frame] if isinstance(value.values, Moving) else value.values
+            return [_said(number, value) for number in numbers.astype(float).tolist()]
+        case np.ndarray() if value.dtype.kind == "f":
+            return np.where(np.isfinite(value), value, np.nan)
+        case dict():
+            return {key: filled(entry, frame, dark) for key, entry in value.items()}
+        case list() | tuple():
+            return [filled(entry, frame, dark) for entry in value]
+    return value
+
+
+def _colour(name: str | int, alpha: float, dark: bool) -> str | theme.ColourScale:
+    if name in ("sequential", "diverging"):
+        return theme.colour_scale(str(name), dark)
+    colour = theme.head_colour(name, dark) if isinstance(name, int) else theme.palette(dark)[name]
+    return colour if alpha == 1 else theme.with_alpha(colour, alpha)
+
+
+def _said(number: float, how: Written) -> str:
+    return "" if np.isnan(number) and how.nan_is_empty else brief(number, how.digits)
+
+
+def _with_ticks(axis: dict[str, Any], pixels: int | float) -> dict[str, Any]:
+    """The axis with as many of its names as fit: all in one line, every other one a line lower, or fewer."""
+    if "names" not in axis:
+        return axis
+    rest = {key: value for key, value in axis.items() if key != "names"}
+    names = [word(name, 12) for name in axis["names"]]
+    step = pixels / max(1, len(names))
+    room = SPACING if axis.get("side") == "left" or axis.get("tickangle") == -90 else room_for(names) + 6
+    every = max(1, -int(-room // step))
+    if every == 2 and axis.get("tickangle") == 0:
+        names, every = [f"<br>{name}" if at % 2 else name for at, name in enumerate(names)], 1
+    shown = range(0, len(names), every)
+    return rest | {"tickvals": list(shown), "ticktext": [names[at] for at in shown]}
+
+
+def _has_arrays(value: Any) -> bool:
+    if isinstance(value, list | tuple):
+        return any(_has_arrays(entry) for entry in value)
+    return isinstance(value, np.ndarray) or is_dataclass(value)
