@@ -20,10 +20,10 @@ from pathlib import Path
 from benchmarks.setting import print_table
 from models.data.tasks import make_task
 from models.runs import jobs
-from models.runs.folder import PROBE, RunFolder
+from models.runs.folder import RunFolder
 from models.runs.local import ROOT
 from models.training.config import run_config
-from models.zoo.run_folders import CHECKPOINT
+from models.zoo.run_folders import CHECKPOINT, PROBE
 
 AT_LEAST = 0.98
 TASK = "reverse"

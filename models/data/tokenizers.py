@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 import unicodedata
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from tokenizers import Regex, Tokenizer, models, normalizers, pre_tokenizers
 
@@ -23,15 +23,18 @@ _LONGEST_WORD = 40
 
 @dataclass(frozen=True)
 class Unknown:
-    """A word the vocabulary lacks, where it stands in the text, and the nearest words it has (at most 3).
+    """A word that the vocabulary lacks, where it stands in the text, and the nearest words that it has (at
+    most 3).
 
     Only the first 20 different unknown words of a text get suggestions, so that a huge paste stays quick.
+    where: "text" or the setting that holds the word. end is 0 where nobody has noted the place.
     """
 
     text: str
-    start: int
-    end: int
-    suggestions: list[str]
+    start: int = 0
+    end: int = 0
+    suggestions: list[str] = field(default_factory=list)
+    where: str = "text"
 
 
 @dataclass(frozen=True)

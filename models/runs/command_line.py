@@ -1,8 +1,8 @@
 """Trains models on tasks, from the command line.
 
 `run` trains, `resume` goes on, `list` shows all runs, `export` writes one to a folder, `tasks` says what
-there is to learn. `evaluate` scores a translator on held-out sentences; `positions` trains the suite of
-language models that differ only in how they know the order of words; `zoo` trains again all that ships.
+there is to learn. `evaluate` scores a translator on held-out sentences; `zoo` trains again
+all that ships.
 """
 
 from __future__ import annotations
@@ -14,7 +14,6 @@ from contextlib import redirect_stderr
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from models.config import POSITION_SCHEMES
 from models.runs.folder import LOG, RunFolder, create_run, find_run, list_runs
 from models.zoo.cards import SHIPPED
 from models.zoo.run_folders import runs_root
@@ -87,15 +86,6 @@ def evaluate(arguments: argparse.Namespace) -> None:
     print(score(arguments.model, arguments.sentences))
 
 
-def positions(arguments: argparse.Namespace) -> None:
-    """Trains the suite of position schemes."""
-    from models.training.positions import SuiteConfig
-    from models.training.scoring import train_positions
-
-    config = SuiteConfig(text_words=arguments.words, steps=arguments.steps, seed=arguments.seed)
-    train_positions(arguments.schemes, config, arguments.out, _command(*sys.argv[1:]))
-
-
 def zoo(arguments: argparse.Namespace) -> None:
     """Trains again what ships."""
     from models.runs.shipping import train_all
@@ -146,14 +136,6 @@ def _add_runs(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> 
 
 
 def _add_translators(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    suite = commands.add_parser("positions", help="train the suite of language models, one a position scheme")
-    suite.set_defaults(act=positions)
-    suite.add_argument("--out", type=Path, required=True, help="folder with a folder for each scheme")
-    suite.add_argument(
-        "--schemes", nargs="+", choices=POSITION_SCHEMES, default=POSITION_SCHEMES, help="default: all"
-    )
-    for name, default in (("words", 2_000_000), ("steps", 1_500), ("seed", 0)):
-        suite.add_argument(f"--{name}", type=int, default=default, help="default %(default)s")
     shipping = commands.add_parser("zoo", help="train again all that ships, or what is named")
     shipping.set_defaults(act=zoo)
     shipping.add_argument("names", nargs="*", metavar="name", help="of shipped models; default: all")

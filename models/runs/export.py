@@ -13,9 +13,8 @@ from typing import Any
 
 import torch
 
-from models.data.corpus import Vocabulary, held_out
+from models.data.corpus import held_out
 from models.data.tasks.translation import Translation
-from models.data.tokenizers import WordTokenizer
 from models.engine.transformer import Transformer
 from models.files import write_json, write_whole, writing
 from models.runs.folder import RunFolder
@@ -32,7 +31,7 @@ _SENTENCES = 2_000
 def export_run(folder: RunFolder, out: Path, *, name: str = "") -> Path:
     """Writes a run's last checkpoint as `<name>.safetensors` with card.json, metrics.csv and config.json.
 
-    The translator of the shipped grammar gets its own card, with its measures on held-out sentences.
+    The card of a translator of the grammar also has its measures on held-out sentences.
     Returns the weights' path. Raises ValueError for a run without a checkpoint, OSError for the disk.
     """
     config, model = folder.config(), folder.model()
@@ -48,13 +47,9 @@ def export_run(folder: RunFolder, out: Path, *, name: str = "") -> Path:
 def card_of(folder: RunFolder, config: RunConfig, model: Transformer, name: str) -> dict[str, Any]:
     """All that a reader needs to judge the model, to use it and to train it again."""
     training = _training(folder, config)
-    if config.task.name == Translation.name and "words" in (learnt := config.task.learnt()):
-        vocabulary = Vocabulary(**learnt["words"])
-        metrics = evaluate(model, WordTokenizer(vocabulary.words), held_out(_SENTENCES))
-        return make_card(model, vocabulary, metrics, training)
     probe = config.task.probe()
     validated = [line for line in folder.metrics() if "validation" in line]
-    return {
+    card = {
         "name": name,
         "summary": config.task.title,
         "license": "MIT",
@@ -67,6 +62,10 @@ def card_of(folder: RunFolder, config: RunConfig, model: Transformer, name: str)
         "examples": [{"label": "probe", "text": probe.text, "see": config.task.see}],
         "showcase": sharpest_head(config, model),
     }
+    if isinstance(config.task, Translation):
+        metrics = evaluate(model, config.task.words, held_out(_SENTENCES))
+        card |= make_card(config.task, model, metrics, config.training.seed)
+    return card
 
 
 def sharpest_head(config: RunConfig, model: Transformer) -> dict[str, Any]:

@@ -24,7 +24,7 @@ from models.files import (
     write_whole,
     writing,
 )
-from models.zoo.run_folders import CHECKPOINT, CONFIG, TASK, VERSION, read_description, runs_root
+from models.zoo.run_folders import CHECKPOINT, CONFIG, PROBE, TASK, VERSION, read_description, runs_root
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from models.runs.checkpoints import Checkpoint
     from models.training.config import RunConfig
 
-PROBE, STATUS, REQUEST = "probe.json", "status.json", "request.json"
+STATUS, REQUEST = "status.json", "request.json"
 METRICS, SAMPLES = "metrics.jsonl", "samples.jsonl"
 LOG, LOCK = "log.txt", ".lock"  # of the process that trains
 SNAPSHOTS, PICTURES, EVENTS = "snapshots", "pictures", "events.out.tfevents"

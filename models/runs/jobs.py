@@ -17,13 +17,13 @@ from typing import Protocol, runtime_checkable
 from filelock import Timeout
 
 from models.runs import limits, slots
-from models.runs.folder import METRICS, PICTURES, PROBE, SAMPLES, SNAPSHOTS, RunFolder, create_run
+from models.runs.folder import METRICS, PICTURES, SAMPLES, SNAPSHOTS, RunFolder, create_run
 from models.runs.limits import JobRefused
 from models.runs.local import LocalBackend
 from models.runs.room import check_memory
 from models.runs.status import Ask, Status
 from models.training.config import RunConfig
-from models.zoo.run_folders import CHECKPOINT, run_path, runs_root
+from models.zoo.run_folders import CHECKPOINT, PROBE, run_path, runs_root
 
 __all__ = [
     "Backend",

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
+from models.zoo.suite import SCHEMES
+
 Examples = tuple[tuple[str, str, str], ...]
 """(label, text to type, what to see)."""
 _FEW = "It is small and was trained for minutes: a model to look into, not to work with."
@@ -39,6 +41,11 @@ _TEXT = {"source": "tiny-shakespeare"}
 _LONG = {"steps": 1200, "batch_size": 8, "learning_rate": 4e-3, **_ALONE}
 _NONSENSE = "It writes lines that look like Shakespeare's and mean little."
 _SPEECH = "First Citizen:\nBefore we proceed any further, hear me speak.\n\nAll:\nSpeak, speak.\n"
+
+_ONE_SEED = (
+    "It knows the words and sentences of its own grammar only. It is small, trained briefly, with one seed: "
+    "that one scheme does better than another here says little of large models."
+)
 
 RECIPES: dict[str, Recipe] = {
     "translator": Recipe(
@@ -170,4 +177,15 @@ RECIPES: dict[str, Recipe] = {
         training=_LONG,
         limits=_NONSENSE,
     ),
+    **{
+        f"positions/{scheme}": Recipe(
+            task="next-word",
+            summary=f"next-word model of English sentences, one of a suite: positions={scheme!r}",
+            options={"reach": 32 if scheme == "learned" else 128, "words": 2_000_000},
+            sizes={"positions": scheme},
+            training={"steps": 1500, "warmup_steps": 150, **_ALONE},
+            limits=_ONE_SEED,
+        )
+        for scheme in SCHEMES
+    },
 }

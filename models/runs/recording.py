@@ -19,7 +19,6 @@ from models.runs.events import Events
 from models.runs.folder import (
     METRICS,
     PICTURES,
-    PROBE,
     SAMPLES,
     SNAPSHOTS,
     RunFolder,
@@ -29,7 +28,7 @@ from models.runs.folder import (
 )
 from models.training.config import RunConfig, TrainingConfig
 from models.training.loop import Record, Training
-from models.zoo.run_folders import CHECKPOINT
+from models.zoo.run_folders import CHECKPOINT, PROBE
 
 MOST_LINES = 3_500
 """Of metrics.jsonl; those of validations come on top."""

@@ -17,14 +17,9 @@ from models.runs.recipes import RECIPES, Recipe
 from models.runs.status import read_status, write_status
 from models.runs.worker import train_here
 from models.training.config import RunConfig, run_config
-from models.training.positions import SuiteConfig
-from models.training.scoring import train_positions
 from models.zoo.files import write_model
 from models.zoo.run_folders import CHECKPOINT
-from models.zoo.suite import SCHEMES
 
-POSITIONS = "positions"
-"""The suite of models that differ in their positions, which share one text and one recipe."""
 RUN = "run"
 """The folder of a shipped model with its curves and snapshots, where it ships with them."""
 
@@ -37,14 +32,10 @@ def config_of(recipe: Recipe) -> RunConfig:
 
 def train(name: str, out: Path) -> Path:
     """Trains one shipped model into `out`/`name`; returns where it was written. Raises ValueError."""
-    if name == POSITIONS:
-        command = "python -m models.training zoo positions"
-        train_positions(list(SCHEMES), SuiteConfig(), out / POSITIONS, command)
-        return out / POSITIONS
     recipe = RECIPES[name]
     config = config_of(recipe)
     with tempfile.TemporaryDirectory() as kept:
-        folder = create_run(config, name=name, path=Path(kept) / name)
+        folder = create_run(config, name=name, path=Path(kept) / Path(name).name)
         with Bar(config) as bar:
             status = train_here(folder, bar.show)
         if status.state != "finished":
@@ -60,7 +51,7 @@ def _write(folder: RunFolder, config: RunConfig, recipe: Recipe, name: str, out:
         examples = [{"label": label, "text": text, "see": see} for label, text, see in recipe.examples]
         card |= {"summary": recipe.summary, "limits": recipe.limits, "examples": examples}
     card["showcase"] |= recipe.showcase
-    weights = write_model(out / name, name, model, card)
+    weights = write_model(out / name, Path(name).name, model, card)
     if recipe.keeps_run:
         _keep_run(folder, out / name / RUN)
     return weights
@@ -76,10 +67,13 @@ def _keep_run(folder: RunFolder, kept: Path) -> None:
 
 
 def train_all(names: Sequence[str], out: Path) -> None:
-    """Trains the shipped models of these names, or all of them. Raises ValueError for an unknown name."""
-    known = [*RECIPES, POSITIONS]
-    unknown = [name for name in names if name not in known]
+    """Trains the shipped models of these names, or all of them; the name of a folder means all in it.
+
+    Raises ValueError for an unknown name.
+    """
+    chosen = {name: [known for known in RECIPES if name in (known, known.split("/")[0])] for name in names}
+    unknown = [name for name, found in chosen.items() if not found]
     if unknown:
-        raise ValueError(f"no shipped model is named {', '.join(unknown)}; choose from {', '.join(known)}")
-    for name in names or known:
+        raise ValueError(f"no shipped model is named {', '.join(unknown)}; choose from {', '.join(RECIPES)}")
+    for name in [known for found in chosen.values() for known in found] or RECIPES:
         print("wrote", train(name, out))

@@ -1,18 +1,13 @@
-"""The shipped translator's measures as a table, and the suite of position schemes trained anew."""
+"""The shipped translator's measures as a table."""
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
-import torch
-from tqdm import tqdm
-
 from models.data.corpus import held_out
+from models.data.tasks.translation import Translation
 from models.training.evaluation import evaluate
-from models.training.positions import SuiteConfig, train_and_write, training_text
 from models.zoo import load_model
-from models.zoo.loaded import LoadedModel
 
 
 def score(source: str, sentences: int) -> str:
@@ -21,22 +16,11 @@ def score(source: str, sentences: int) -> str:
     Raises ValueError for a model that is none.
     """
     loaded = load_model(source)
-    if not isinstance(loaded, LoadedModel):
+    if not isinstance(loaded.task, Translation):
         raise ValueError(
             f"{source!r} is no translator of the grammar's sentences; its own card states its scores"
         )
-    return table(evaluate(loaded.model, loaded.tokenizer, held_out(sentences)))
-
-
-def train_positions(schemes: list[str], config: SuiteConfig, out: Path, command: str) -> None:
-    """Trains language models on the same text, one a scheme, and writes each with its card."""
-    torch.set_num_threads(1)
-    text, tokenizer = training_text(config)
-    for scheme in schemes:
-        losses = train_and_write(scheme, text, tokenizer, config, out=out, command=command)
-        with tqdm(losses, desc=scheme, total=config.steps, unit="step", mininterval=1.0) as bar:
-            for loss in bar:
-                bar.set_postfix(loss=f"{loss:.4f}", refresh=False)
+    return table(evaluate(loaded.model, loaded.task.words, held_out(sentences)))
 
 
 def table(metrics: dict[str, Any]) -> str:

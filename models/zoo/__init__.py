@@ -10,44 +10,23 @@ from models.zoo.cards import CARD, SHIPPED, ModelCard, list_models, read_card, s
 from models.zoo.run_folders import CHECKPOINT
 
 if TYPE_CHECKING:
-    from models.zoo.loaded import LoadedModel
     from models.zoo.trained import TrainedModel
 
-__all__ = ["FileError", "ModelCard", "list_models", "load_model", "load_translator"]
+__all__ = ["FileError", "ModelCard", "list_models", "load_model"]
 
 
-def load_model(source: str | Path) -> LoadedModel | TrainedModel:
+def load_model(source: str | Path) -> TrainedModel[Any]:
     """A model by the name of a shipped one, by its folder or that of its run, or by its .safetensors file.
 
-    A card with a vocabulary gives a `LoadedModel`, the translator; all others a `TrainedModel`. Raises
-    FileError (a ValueError) where there is none, or where its files are damaged, cut short, of another
+    Raises FileError (a ValueError) where there is none, or where its files are damaged, cut short, of another
     model or format, or too large.
     """
-    weights = _weights_of(source)
-    is_run = weights.name == CHECKPOINT
-    card = {} if is_run else read_card(weights.parent / CARD)
-    if "vocabulary" in card:
-        return _translator(weights, card)
     from models.zoo.trained import read_run, read_trained  # imports torch, and every task
 
-    return read_run(weights.parent) if is_run else read_trained(weights, card)
-
-
-def load_translator(source: str | Path = "translator") -> LoadedModel:
-    """The same, of a model that is a translator of words. Raises FileError for any other."""
     weights = _weights_of(source)
-    card = read_card(weights.parent / CARD)
-    if "vocabulary" not in card:
-        raise FileError(f"{_short(source)} is no translator of words; open it with load_model")
-    return _translator(weights, card)
-
-
-def _translator(weights: Path, card: dict[str, Any]) -> LoadedModel:
-    from models.zoo.files import read_model  # these import torch
-    from models.zoo.loaded import LoadedModel
-
-    model, tokenizer = read_model(weights, card)
-    return LoadedModel(weights.stem, model, tokenizer, card)
+    if weights.name == CHECKPOINT:
+        return read_run(weights.parent)
+    return read_trained(weights, read_card(weights.parent / CARD))
 
 
 def _weights_of(source: str | Path) -> Path:

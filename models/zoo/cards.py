@@ -26,7 +26,7 @@ class ModelCard:
     @property
     def task(self) -> str:
         """The name of the task that it was trained on."""
-        return self.card["task"]["name"] if "task" in self.card else "translation"
+        return self.card["task"]["name"]
 
     @property
     def showcase(self) -> dict[str, Any]:
@@ -48,12 +48,9 @@ def shipped_names() -> list[str]:
 
 
 def read_card(path: Path) -> dict[str, Any]:
-    """A card, checked as far as every model needs it: a translator's states its vocabulary, any other's its
-    task and what that has learnt. Raises FileError.
-    """
+    """A card, checked as far as every model needs it. Raises FileError."""
     card = read_json(path)
-    own = ("task", "learnt") if "task" in card and "vocabulary" not in card else ("vocabulary",)
-    missing = [field for field in ("config", *own) if field not in card]
+    missing = [field for field in ("config", "task", "learnt") if field not in card]
     if missing:
         raise FileError(f"{str(path)!r} lacks {' and '.join(missing)}, which every card states; restore it")
     return card

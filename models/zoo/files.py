@@ -16,9 +16,8 @@ from safetensors.torch import load as load_tensors
 from safetensors.torch import save as save_tensors
 from torch import Tensor
 
-from models.config import Kind, ModelConfig
+from models.config import ModelConfig
 from models.data.tasks import Task, make_task
-from models.data.tokenizers import WordTokenizer
 from models.engine.transformer import Transformer
 from models.files import FileError, check_size, read_bounded, write_json, write_whole
 from models.zoo.cards import CARD
@@ -32,7 +31,7 @@ Made = TypeVar("Made")
 def write_model(folder: Path, name: str, model: Transformer, card: dict[str, Any]) -> Path:
     """Writes weights and card, each whole or not at all; returns the weights' path.
 
-    `card` must hold "vocabulary", or "task" and "learnt"; "config" is added. Raises ValueError for a name
+    `card` must hold "task" and "learnt"; "config" is added. Raises ValueError for a name
     that leads out of the folder.
     """
     if not name or Path(name).name != name or name.startswith("."):
@@ -43,21 +42,6 @@ def write_model(folder: Path, name: str, model: Transformer, card: dict[str, Any
     write_whole(weights, save_tensors(tensors), sync=True)
     write_json(folder / CARD, {**card, "config": model.config.to_dict()}, sync=True)
     return weights
-
-
-def read_model(
-    weights: Path, card: dict[str, Any], *, kind: Kind = "encoder-decoder"
-) -> tuple[Transformer, WordTokenizer]:
-    """The model of words that a card of this kind describes, and its tokenizer. Raises FileError."""
-    config = read_config(weights, card["config"])
-    tokenizer = checked(weights, "vocabulary", lambda: WordTokenizer(card["vocabulary"]))
-    sizes = (config.vocab_size, config.output_vocab_size)
-    if config.kind != kind or any(size != len(tokenizer) for size in sizes):
-        raise FileError(
-            f"{str(weights)!r} has kind={config.kind!r} and vocabularies of {sizes} words, not of "
-            f"{len(tokenizer)}: that is no {kind} of these words; choose the card written with the weights"
-        )
-    return read_weights(weights, config), tokenizer
 
 
 def read_config(weights: Path, values: Any) -> ModelConfig:

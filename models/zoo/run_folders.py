@@ -14,6 +14,7 @@ from models.files import FileError, read_json
 
 VERSION = 1
 CONFIG, TASK, CHECKPOINT = "config.json", "task.json", "checkpoint.safetensors"
+PROBE = "probe.json"
 RUN_ID = "[a-z0-9][a-z0-9-]{0,99}"
 """The pattern of every run's id, which is the name of its folder."""
 

@@ -2,65 +2,63 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, Generic, TypeVar
 
 import torch
 from torch import Tensor
 
-from models.config import ModelConfig
-from models.data.tasks import Reading, Task
+from models.data.tasks import Named, Reading, Task
+from models.data.tasks.translation import Translation
 from models.engine.decoding import greedy, sample
 from models.engine.trace import Trace
 from models.engine.transformer import Transformer
 from models.files import read_json
 from models.zoo.files import read_config, read_task, read_weights
+from models.zoo.model import EngineModel, call
 from models.zoo.run_folders import CHECKPOINT, TASK, read_description
 
+_RUNS = "from models.zoo.run_folders import runs_root\n"
+Learnt = TypeVar("Learnt", bound=Task)
 
-class TrainedModel:
+
+_ABILITIES = {"decoder-only": "continue", "encoder-decoder": "translate", "encoder-only": "classify"}
+
+
+class TrainedModel(EngineModel, Generic[Learnt]):
     """A model with the task that it was trained on, and its card: what is said of it (of a run, its config).
 
-    outputs: what each column of the logits stands for; () where they are no choice between names.
+    source: how a notebook names it to `load_model`, after the lines of `imports`.
     """
 
-    def __init__(self, name: str, task: Task, model: Transformer, card: dict[str, Any]) -> None:
-        self.name = name
+    def __init__(self, name: str, task: Learnt, model: Transformer, card: dict[str, Any]) -> None:
+        super().__init__(name, model)
         self.task = task
-        self.model = model.eval()
-        self.config: ModelConfig = model.config
         self.card = card
         self.outputs = task.outputs()
-
-    def read(self, text: str) -> Reading:
-        """`text` as the task reads it. Raises ValueError for what it cannot read."""
-        return self.task.read(text)
-
-    @torch.no_grad()
-    def answered(self, text: str) -> tuple[Reading, str]:
-        """What the model reads once its own answer is written, and the answer; "" where the task has none.
-
-        Raises ValueError as `read` does.
-        """
-        return self.task.answered(self.model, self.read(text))
-
-    def trace(self, text: str, *, reduce: Callable[[str, Tensor], Any | None] | None = None) -> Trace:
-        """All that the model computes when it reads `text` and writes its answer, if its task has one.
-
-        `reduce` as in `Trace`. Raises ValueError as `read` does.
-        """
-        return self.trace_of(self.answered(text)[0], reduce=reduce)
+        self.abilities = task.abilities or (_ABILITIES[task.kind],)
+        self.see = task.see
+        self.source, self.imports = repr(name), ""
 
     @torch.no_grad()
-    def trace_of(
-        self, reading: Reading, *, reduce: Callable[[str, Tensor], Any | None] | None = None
-    ) -> Trace:
-        """All that the model computes on one reading; `reduce` as in `Trace`."""
-        trace = Trace(reduce)
-        trace.tokens = dict(reading.tokens)
-        self.model(*reading.inputs, trace=trace)
-        return trace
+    def read(self, text: str, **settings: Any) -> Reading:
+        return self.task.read_by(self.model, text, **settings)
+
+    def code(self, text: str, **settings: Any) -> str:
+        load = f"from models import load_model\n{self.imports}lm = load_model({self.source})"
+        return f"{load}\ntrace = {call('lm.trace', text, **settings)}"
+
+    def antecedents(self, trace: Trace) -> list[Named] | None:
+        return self.task.antecedents(self.model, trace)
+
+    def pictures(self, reading: Reading, trace: Trace) -> dict[str, Tensor]:
+        if reading.picture is None:
+            return {}
+        rebuilt = self.task.rebuilt(trace["logits"][None])
+        return {"read": reading.picture} | ({} if rebuilt is None else {"rebuilt": rebuilt[0]})
+
+    def places(self) -> Tensor | None:
+        return self.task.places()
 
     def generate(
         self,
@@ -107,24 +105,29 @@ class TrainedModel:
     def _prompt(self, text: str) -> Tensor:
         if self.config.kind != "decoder-only":
             raise ValueError(f"kind={self.config.kind!r} does not go on writing; ask a decoder-only model")
-        (ids,) = self.read(text).inputs
+        (ids,) = self.task.read(text).inputs
         return ids
 
 
-def read_trained(weights: Path, card: dict[str, Any]) -> TrainedModel:
+Translator = TrainedModel[Translation]
+
+
+def read_trained(weights: Path, card: dict[str, Any]) -> TrainedModel[Any]:
     """The model of a card that names its task. Raises FileError."""
     return _made(weights, weights.stem, card, card["config"], card["learnt"], part="")
 
 
-def read_run(folder: Path) -> TrainedModel:
+def read_run(folder: Path) -> TrainedModel[Any]:
     """The model of a training run as its last checkpoint has it. Raises FileError."""
     card, learnt = read_description(folder), read_json(folder / TASK)
-    return _made(folder / CHECKPOINT, folder.name, card, card["model"], learnt, part="model.")
+    model = _made(folder / CHECKPOINT, folder.name, card, card["model"], learnt, part="model.")
+    model.source, model.imports = f"runs_root() / {folder.name!r}", _RUNS
+    return model
 
 
 def _made(
     weights: Path, name: str, card: dict[str, Any], config: Any, learnt: Any, *, part: str
-) -> TrainedModel:
+) -> TrainedModel[Task]:
     made = read_config(weights, config)
     task = read_task(weights, card["task"], learnt, made)
     return TrainedModel(name, task, read_weights(weights, made, part=part), card)

@@ -2,27 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import torch
 from torch import Tensor
 
 from models.config import ModelConfig
+from models.data.tasks import Reading
 from models.engine import masks
-from models.engine.trace import Trace
 from models.engine.transformer import Transformer
+from models.zoo.model import EngineModel, call
+from models.zoo.settings import MAX_UNTRAINED_WORDS, SCALES
 
 PAD = "<pad>"
 
 
-class UntrainedModel:
+class UntrainedModel(EngineModel):
     """An encoder-only `Transformer` from `seed`, whose n-th random vector is a text's n-th different word.
 
     Raises ValueError unless `config` is encoder-only with pad_id 0.
     """
 
     PADDING = 3
+    step_note = "Random weights: a softmax over the different words of this text, for its first 128."
 
     def __init__(self, config: ModelConfig, *, seed: int = 0) -> None:
         if config.kind != "encoder-only" or config.pad_id != 0:
@@ -30,23 +32,31 @@ class UntrainedModel:
                 f"kind={config.kind!r}, pad_id={config.pad_id!r}: an untrained model to look at is "
                 "encoder-only with pad_id 0; use Transformer itself for others"
             )
-        self.config = config
-        self.model = Transformer(config, seed=seed).eval()
+        super().__init__("untrained", Transformer(config, seed=seed))
+        self.seed = seed
 
-    @property
-    def n_parameters(self) -> int:
-        return sum(p.numel() for p in self.model.parameters())
+    @classmethod
+    def of(
+        cls, *, seed: int = 0, d_head: int = 0, attention_scale: str = "on", **sizes: Any
+    ) -> UntrainedModel:
+        """The model of a page's settings: d_head 0 follows from d_model, a scale is one of `SCALES`."""
+        config = ModelConfig(
+            kind="encoder-only",
+            d_head=d_head or None,
+            attention_scale=SCALES[attention_scale],
+            vocab_size=MAX_UNTRAINED_WORDS + 1,
+            max_len=MAX_UNTRAINED_WORDS + cls.PADDING,
+            **sizes,
+        )
+        return cls(config, seed=seed)
 
-    def names(self, text: str) -> tuple[str, ...]:
-        """The word of each token id that `text` uses: <pad>, then its different words as they appear."""
-        return (PAD, *dict.fromkeys(text.split()))
+    def read(self, text: str, *, mask: str = "none", mask_arg: str = "") -> Reading:  # type: ignore[override]
+        """The words of `text` under a mask of `masks.named`; masks with padding add three <pad> to hide.
 
-    def tokens(self, text: str, *, mask: str = "none") -> list[str]:
-        """The words of `text` as the model reads them; masks with padding add three <pad> to hide.
-
-        Raises ValueError for an unknown mask, a text without words, and more words than the model can read.
+        An empty `mask_arg` is the mask's usual one. Raises ValueError for an unknown mask, a text without
+        words, and more words than the model can read.
         """
-        padded = masks.kind_of(mask) == "padding"
+        n_padding = self.PADDING if masks.kind_of(mask) == "padding" else 0
         words = text.split()
         if not words:
             raise ValueError("the text is empty; give at least one word")
@@ -56,31 +66,24 @@ class UntrainedModel:
                 f"the text has {len(words):,} words, but this model reads at most {limit:,}; "
                 f"remove {len(words) - limit:,}"
             )
-        return words + [PAD] * (self.PADDING if padded else 0)
-
-    @torch.no_grad()
-    def trace(
-        self,
-        text: str,
-        *,
-        mask: str = "none",
-        mask_arg: str = "",
-        reduce: Callable[[str, Tensor], Any | None] | None = None,
-    ) -> Trace:
-        """All that the model computes on `text` under a mask of `masks.named`; `reduce` as in `Trace`.
-
-        An empty `mask_arg` is the mask's usual one. Raises ValueError as `tokens` and `masks.named` do.
-        """
-        tokens = self.tokens(text, mask=mask)
-        words = text.split()
         # A typed "<pad>" is a word like any other: only what is added here has id 0 and is hidden.
-        ids_of = {word: at for at, word in enumerate(self.names(text)[1:], start=1)}
-        ids = [ids_of[word] for word in words] + [0] * (len(tokens) - len(words))
-        trace = Trace(reduce)
-        trace.tokens = {"encoder": tokens}
-        allowed = self._allowed(mask, mask_arg, len(tokens))
-        self.model(torch.tensor([ids]), mask=allowed, trace=trace)
-        return trace
+        ids_of = {word: at for at, word in enumerate(dict.fromkeys(words), start=1)}
+        ids = torch.tensor([[ids_of[word] for word in words] + [0] * n_padding])
+        allowed = self._allowed(mask, mask_arg, ids.shape[1])
+        return Reading((ids,), {"encoder": words + [PAD] * n_padding}, text, allowed=allowed)
+
+    def names(self, reading: Reading) -> tuple[str, ...]:
+        """The word of each token id that a text uses: <pad>, then its different words as they appear."""
+        return (PAD, *dict.fromkeys(reading.text.split()))
+
+    def code(self, text: str, **settings: Any) -> str:
+        sizes = ("n_layers", "n_heads", "d_model", "d_head", "vocab_size", "max_len", "positions")
+        shown = {name: getattr(self.config, name) for name in ("kind", *sizes, "attention_scale", "norm")}
+        return (
+            "from models import ModelConfig, UntrainedModel\n"
+            f"model = UntrainedModel({call('ModelConfig', **shown)}, seed={self.seed})\n"
+            f"trace = {call('model.trace', text, **settings)}"
+        )
 
     def _allowed(self, mask: str, mask_arg: str, n: int) -> Tensor | None:
         """Who may attend to whom, [1, 1, query, key]; None for everybody, so that attention need not look."""

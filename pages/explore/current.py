@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, fields, replace
+from dataclasses import asdict, dataclass, fields
 from typing import Any
 
 import streamlit as st
@@ -10,12 +10,12 @@ import streamlit as st
 from pages.explore import controls, payload, state
 from pages.explore.payload import Body, Opened
 from pages.explore.state import Inputs, View
-from pages.shared import cache, model_choice
+from pages.shared import cache
 from pages.shared.link import read_link
 
 CAPTIONS = {
     "grid": "Every head: rows are queries, columns are keys. Click one to open it.",
-    "output": "The last linear layer and the softmax: how probable each next token is.",
+    "output": "The last linear layer and the softmax: how probable each output is.",
 }
 
 
@@ -35,25 +35,25 @@ def body_of(inputs: Inputs, opened: Opened) -> Body:
         body = payload.build(subject_of(inputs), opened)
         return body, body.packed.size
 
-    return cache.cached(cache.payloads, (inputs, opened, model_choice.stamp_of(inputs.model)), make)
+    return cache.cached(cache.payloads, (inputs, opened, controls.offer(inputs.model).stamp), make)
 
 
 @dataclass(frozen=True)
 class Current:
-    """The stage's bytes, a sentence if the widgets ask for the impossible, unknown words, and the tool of
-    `try_it` that goes with the model.
+    """The stage's bytes, a sentence if the widgets ask for the impossible, unknown words, and what the model
+    is able to do.
     """
 
     payload: bytes | None
     problem: str | None
     unknown: list[dict[str, Any]]
-    tool: str
+    abilities: tuple[str, ...]
 
 
 def current() -> Current:
     """What the widgets ask for, computed; the last inputs that were possible, where these are not."""
     asked, problem = controls.inputs(), None
-    usual = replace(Inputs(), model=asked.model, text=controls.opening_text(asked.model))
+    usual = Inputs(asked.model, controls.offer(asked.model).text)
     for inputs in (asked, st.session_state.get("last_good", usual), Inputs()):
         try:
             body = _computed(inputs)
@@ -63,8 +63,8 @@ def current() -> Current:
         st.session_state.last_good = inputs
         st.session_state.last_target = "".join(part["text"] for part in body.translation)
         packed, unknown = body.packed.message(**own_header(inputs, body)), [] if problem else body.unknown
-        return Current(packed, problem, unknown, body.tool)
-    return Current(None, problem, [], "")
+        return Current(packed, problem, unknown, body.abilities)
+    return Current(None, problem, [], ())
 
 
 def _computed(inputs: Inputs) -> Body:
@@ -113,24 +113,16 @@ def _opened(inputs: Inputs) -> Opened:
     """The head that the stage asked for; at first the link's, or the one that tells the story."""
     if "opened" in st.session_state:
         return st.session_state.opened
-    linked = {**story(inputs), **st.session_state.view_link}
+    linked = {**controls.offer(inputs.model).story, **st.session_state.view_link}
     return Opened(**{name: linked[name] for name in asdict(Opened()) if name in linked})
-
-
-def story(inputs: Inputs) -> dict[str, Any]:
-    """The view a model opens with: the translator on the head that tells the story, the untrained one on all
-    heads, others as their card says.
-    """
-    if inputs.model == model_choice.TRANSLATOR:
-        return {"view": "lines", **model_choice.card().showcase}
-    offer = model_choice.offer_of(inputs.model)
-    return {"view": "grid"} if offer is None else offer.story
 
 
 def own_header(inputs: Inputs, body: Body) -> dict[str, Any]:
     """The part of the header that belongs to this session: its view, its link, its buttons."""
     label, text = controls.swap_of(inputs)
-    see, story_view = _see(inputs), story(inputs)
+    see, offer = _see(inputs), controls.offer(inputs.model)
+    story_view = offer.story
+    turned = [str(inputs.settings[s.name]) for s in offer.settings if s.turns]
     pinned = {"pinned": "none"} | {
         name: story_view[name] for name in ("query", "pinned") if name in story_view
     }
@@ -140,7 +132,7 @@ def own_header(inputs: Inputs, body: Body) -> dict[str, Any]:
         "defaults": {field.name: field.default for field in fields(View)} | story_view,
         "viewToken": f"{inputs.model}.{st.session_state.get('reset_count', 0)}",
         "focus": body.focus | {"pinned": "query"} if body.focus else pinned,
-        "focusToken": f"{inputs.direction} {inputs.text}",
+        "focusToken": " ".join([*turned, inputs.text]),
         "link": state.write_link(inputs),
         "swap": {"label": label, "text": text},
         "caption": CAPTIONS,
@@ -158,17 +150,15 @@ def _generation(inputs: Inputs) -> int:
 
 def _see(inputs: Inputs) -> str | None:
     """What an example is there to show; true of what the model itself makes of it, in its own direction."""
-    offer = model_choice.offer_of(inputs.model)
-    if offer is None or inputs.direction != "en-fr" or inputs.target.strip():
+    offer = controls.offer(inputs.model)
+    if any(s.of_text and inputs.settings[s.name] != s.default for s in offer.settings):
         return None
     return next((e["see"] for e in offer.examples if e["text"] == inputs.text), None)
 
 
 def examples() -> None:
-    """One click to a text of each kind, and the words the translator knows."""
-    model = st.session_state.model
-    offer = model_choice.offer_of(model) or model_choice.offer_of(model_choice.TRANSLATOR)
-    assert offer is not None
+    """One click to a text of each kind, and the words that a model of words knows."""
+    offer = controls.offer()
     names = {example["text"]: example["label"] for example in offer.examples}
     st.session_state.example = st.session_state.text if st.session_state.text in names else None
     with st.container(horizontal=True, vertical_alignment="center"):
@@ -176,17 +166,19 @@ def examples() -> None:
             "Examples", list(names), key="example", on_change=_choose_example,
             format_func=lambda text: names[text], label_visibility="collapsed", wrap=True,
         )  # fmt: skip
-        if model_choice.is_trained(model):
-            return
-        words = st.popover("Words", on_change="rerun", help="All that the translator knows")
-        if words.open:
-            with words:
-                for language, name in (("en", "English"), ("fr", "French")):
-                    known = sorted(
-                        w for w in model_choice.card().card["words"][language] if any(map(str.isalpha, w))
-                    )
-                    st.caption(f"{len(known)} {name} words")
-                    st.text(", ".join(known))
+        if offer.words:
+            _words(offer.words)
+
+
+def _words(words: dict[str, list[str]]) -> None:
+    popover = st.popover("Words", on_change="rerun", help="All that the translator knows")
+    if not popover.open:
+        return
+    with popover:
+        for language, known in words.items():
+            shown = sorted(word for word in known if any(map(str.isalpha, word)))
+            st.caption(f"{len(shown)} {language} words")
+            st.text(", ".join(shown))
 
 
 def _choose_example() -> None:
@@ -199,8 +191,7 @@ def unknown_words(unknown: list[dict[str, Any]]) -> None:
     if not unknown:
         return
     with st.container(horizontal=True, vertical_alignment="center"):
-        whose = "model" if model_choice.is_trained(st.session_state.model) else "translator"
-        st.markdown(f"Not in the {whose}'s vocabulary, read as `<unk>`:")
+        st.markdown("Not in the model's vocabulary, read as `<unk>`:")
         for at, found in enumerate(unknown):
             st.text(f"“{found['word']}”" + (" →" if found["suggestions"] else ""))
             for word in found["suggestions"]:

@@ -28,7 +28,7 @@ def figure(beside: DeltaGenerator) -> None:
     shown = current.current()
     say([shown.problem, *st.session_state.pop("link_problems", ())])
     current.unknown_words(shown.unknown)
-    try_it.tool(shown.tool, beside)
+    try_it.tool(shown.abilities, beside)
     if shown.payload:
         stage.show(shown.payload, key=KEY, on_act=on_act)
 

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from pages.explore.subject import Stack, Subject
+from pages.explore.subject import Stack, Subject, shown
 from pages.shared.board.pack import Packed, pack
 from viz_core.measures import head_scores, name_head
 from viz_core.pooling import thumbnails
@@ -173,7 +173,7 @@ class Body:
     translation: list[dict[str, Any]]
     stacks: tuple[Stack, ...]
     n_steps: int = 0
-    tool: str = ""
+    abilities: tuple[str, ...] = ()
 
 
 def build(subject: Subject, opened: Opened) -> Body:
@@ -195,7 +195,7 @@ def build(subject: Subject, opened: Opened) -> Body:
         subject.extras.get("translation", []),
         subject.stacks,
         len(steps),
-        subject.tool,
+        subject.model.abilities,
     )
 
 
@@ -219,13 +219,7 @@ def steps_of(subject: Subject, logits: Any) -> list[dict[str, Any]]:
     for rows in logits[: MAX_STEPS[side], :count].split(STEP_ROWS):
         values, ids = rows.double().softmax(-1).topk(min(TOP_TOKENS, count))
         for row_ids, row in zip(ids.tolist(), values.tolist(), strict=True):
-            top = [[subject.names[i], float(f"{v:.6g}")] for i, v in zip(row_ids, row, strict=True)]
-            steps.append({"top": top, "chosen": _chosen(subject, side, len(steps), top)})
+            top = [[shown(subject.names[i]), float(f"{v:.6g}")] for i, v in zip(row_ids, row, strict=True)]
+            chosen = subject.following(len(steps), str(top[0][0])) if side == "decoder" else None
+            steps.append({"top": top, "chosen": chosen})
     return steps
-
-
-def _chosen(subject: Subject, side: str, at: int, top: list[list[Any]]) -> str | None:
-    """What a decoder goes on with after its token `at`."""
-    if side == "encoder":
-        return None
-    return subject.following[at] if at < len(subject.following) else str(top[0][0])

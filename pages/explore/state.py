@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
-from models.config import POSITION_SCHEMES
-from pages.shared import mask_choice, model_choice
-from pages.shared.link import Rule, characters, checked, one_of, param, whole
+from models.zoo.offers import DEFAULT, RUN, offer_of, offers
+from models.zoo.settings import MAX_CHARACTERS, Setting
+from pages.shared.link import Param, Rule, characters, checked, one_of, param, read_link, text, whole
 
-SHOWCASE = "the animal did not cross the street because it was too tired"
-MAX_CHARACTERS = 20_000
+SHOWCASE = offers()[DEFAULT].text
 MAX_INDEX = 4_096
 VIEWS = ("grid", "head", "lines", "numbers", "output")
 STACKS = ("encoder.self", "decoder.self", "decoder.cross")
@@ -18,11 +18,6 @@ QUANTITIES = ("pattern", "scores", "dots")
 RANGES = ("full", "row", "log")
 SORTS = ("layer", "entropy", "distance", "previous", "first", "same")
 PINS = ("none", "query", "key")
-NORMS = ("pre", "post")
-PADDINGS = (0, 3)
-D_HEADS = (0, 4, 8, 16, 32, 64, 128)
-D_MODELS = (8, 16, 32, 48, 64, 96, 128, 192, 256, 384, 512)
-SCALES = ("on", "off", "0.01", "0.1", "0.5", "1", "2", "10")
 
 
 def _are_heads(value: Any) -> bool:
@@ -33,30 +28,45 @@ def _read_heads(raw: str) -> tuple[int, ...]:
     return checked(tuple(sorted({int(part) for part in raw.split(".")})), _are_heads)
 
 
+def _read_name(raw: str) -> str:
+    return checked(raw, lambda name: name in offers() or RUN.fullmatch(name) is not None)
+
+
+MODEL = text("one of translator, untrained, another model's name, or run:<its id>", _read_name)
 INDEX = whole(0, MAX_INDEX)
 HEADS = Rule("head numbers separated by dots, such as 0.2.3", _read_heads, _are_heads)
 
 
 @dataclass(frozen=True)
-class Inputs:
-    """What the server computes from: the model, its sizes and the text."""
-
-    model: str = param("translator", model_choice.NAME)
+class _Common:
+    model: str = param(DEFAULT, MODEL)
     text: str = param(SHOWCASE, characters(MAX_CHARACTERS))
-    direction: str = param("en-fr", one_of(("en-fr", "fr-en")))
-    target: str = param("", characters(MAX_CHARACTERS))
-    beam: int = param(1, whole(1, 8))
-    padding: int = param(0, one_of(PADDINGS))
-    n_layers: int = param(2, whole(1, 8))
-    n_heads: int = param(4, whole(1, 16))
-    d_model: int = param(64, one_of(D_MODELS))
-    d_head: int = param(0, one_of(D_HEADS))
-    positions: str = param("sinusoidal", one_of(POSITION_SCHEMES))
-    attention_scale: str = param("on", one_of(SCALES))
-    norm: str = param("pre", one_of(NORMS))
-    mask: str = param("none", one_of(tuple(mask_choice.NAMES)))
-    mask_arg: str = param("", characters(mask_choice.MAX_ARGUMENT))
-    seed: int = param(0, whole(0, 999))
+
+
+@dataclass(frozen=True, init=False)
+class Inputs:
+    """What the server computes from: the model, its text, and those of its settings that are not as usual."""
+
+    model: str
+    text: str
+    given: tuple[tuple[str, Any], ...]
+
+    def __init__(self, model: str = DEFAULT, text: str = SHOWCASE, **settings: Any) -> None:
+        """Of the settings, those count that the model has."""
+        found = ((s.name, settings.get(s.name, s.default)) for s in settings_of(model))
+        usual = {s.name: s.default for s in settings_of(model)}
+        vars(self).update(model=model, text=text, given=tuple(s for s in found if s[1] != usual[s[0]]))
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        """The value of each of the model's settings."""
+        return {s.name: s.default for s in settings_of(self.model)} | dict(self.given)
+
+    @property
+    def reading(self) -> dict[str, Any]:
+        """Those settings with which the model reads, where they are not as usual."""
+        builds = {s.name for s in settings_of(self.model) if s.builds}
+        return {name: value for name, value in self.given if name not in builds}
 
 
 @dataclass(frozen=True)
@@ -79,28 +89,28 @@ class View:
     k0: int = param(0, INDEX)
 
 
+def settings_of(model: str) -> tuple[Setting, ...]:
+    """What can be set of a model; nothing where there is none."""
+    offer = offer_of(model)
+    return () if offer is None else offer.settings
+
+
+def read_inputs(params: Mapping[str, str]) -> tuple[dict[str, Any], list[str]]:
+    """The values that a link gives to a model, its text and its settings, and a sentence for each refused."""
+    values, problems = read_link(_Common, params)
+    settings = settings_of(values.get("model", DEFAULT))
+    own = {s.name: Param(s.default, Rule(s.rule, s.read, s.accepts)) for s in settings}
+    more, refused = read_link(own, params)
+    return values | more, problems + refused
+
+
 def write_link(inputs: Inputs) -> dict[str, str]:
-    """The query parameters that describe `inputs`: what differs from the defaults and matters to the model
-    chosen; its text always where that opens with a text of its own.
+    """The query parameters that describe `inputs`: what differs from the defaults; its text always where the
+    model opens with a text of its own.
     """
-    mine = read_by(inputs.model)
-    always = {"text"} if model_choice.is_trained(inputs.model) else set()
-    return {
-        spec.name: str(getattr(inputs, spec.name))
-        for spec in fields(inputs)
-        if spec.name in mine and (spec.name in always or getattr(inputs, spec.name) != spec.default)
-    }
-
-
-def read_by(model: str) -> set[str]:
-    """The names of the inputs that matter to a model."""
-    shared, translating = {"model", "text"}, {"direction", "target", "beam", "padding"}
-    if model == model_choice.UNTRAINED:
-        return {spec.name for spec in fields(Inputs)} - translating
-    return shared if model_choice.is_trained(model) else shared | translating
-
-
-def scale_of(attention_scale: str) -> bool | float:
-    """`ModelConfig.attention_scale` for a choice on the page: on, off or a number."""
-    named = {"on": True, "off": False}
-    return named[attention_scale] if attention_scale in named else float(attention_scale)
+    offer = offer_of(inputs.model)
+    own_text = offer is None or offer.memory != DEFAULT
+    common = {"model": inputs.model} if inputs.model != DEFAULT else {}
+    if own_text or inputs.text != SHOWCASE:
+        common["text"] = inputs.text
+    return common | {name: str(value) for name, value in inputs.given}

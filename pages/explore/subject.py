@@ -1,20 +1,32 @@
-"""What Explore looks at: a model, its tokens and the run that fills a trace.
+"""What Explore looks at: a model, what it has read, and the run that fills a trace.
 
-`Subject` is all that the payload and the take-away need to know; the functions below make one from the
-page's inputs, of a model with a task the one in `trained`. Everything here runs on the inference thread,
-because it imports torch.
+Everything here runs on the inference thread, because it imports torch.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass
+from functools import cached_property
 from typing import Any, cast
 
-from pages.explore.state import Inputs, scale_of
-from pages.shared import model_choice
-from pages.shared.cache import cached, models, results, translator
+from models.data.tasks import Reading
+from models.data.tokenizers import Unknown
+from models.engine.positions import has_bias, turns
+from models.zoo.model import Model
+from models.zoo.offers import offer_of
+from pages.explore.state import Inputs
+from pages.shared import cache
+from viz_core.labels import visible
+
+MAX_TOKENS = 1_030
+MAX_LABEL = 40
+MASK = "[MASK]"
+STACK_TITLES = {"encoder.self": "Encoder self", "decoder.self": "Decoder self", "decoder.cross": "Cross"}
+_SPECIAL = re.compile(r"\[[A-Z]+\]|<\w+>")
+_POOLED = {"mean": "The mean of all positions is read as", "first": "The first position is read as"}
+_PRONOUNS = ("ils", "elles", "il", "elle", "they", "it")
 
 
 @dataclass(frozen=True)
@@ -35,194 +47,134 @@ class Stack:
 
 @dataclass(frozen=True)
 class Subject:
-    """A model about to read one text.
+    """A model that has read one text. names: of the logits' columns."""
 
-    names: of the logits' columns. following: what comes after each of a decoder's tokens; where one is
-    missing, the model's likeliest. extras: for the stage as it is; concluded: the same, once there is a
-    trace. focus: the step and the query to look at first. tool: what `try_it` offers with the model.
-    """
-
-    stacks: tuple[Stack, ...]
-    tokens: dict[str, list[dict[str, Any]]]
-    scale: float
-    run: Callable[[Callable[[str, Any], Any] | None], Any]
-    code: str
+    model: Model
+    reading: Reading
+    inputs: Inputs
     names: tuple[str, ...]
-    following: tuple[str | None, ...] = ()
-    extras: dict[str, Any] = field(default_factory=dict)
-    unknown: list[dict[str, Any]] = field(default_factory=list)
-    antecedents: Callable[[Any], list[dict[str, Any]] | None] = lambda trace: None
-    concluded: Callable[[Any], dict[str, Any]] = lambda trace: {}
-    focus: dict[str, int] = field(default_factory=dict)
-    tool: str = ""
 
+    @property
+    def scale(self) -> float:
+        return self.model.config.scale
 
-STACK_TITLES = {"encoder.self": "Encoder self", "decoder.self": "Decoder self", "decoder.cross": "Cross"}
-STACK_SIDES = {
-    "encoder.self": ("encoder", "encoder"),
-    "decoder.self": ("decoder", "decoder"),
-    "decoder.cross": ("decoder", "encoder"),
-}
-PRONOUNS = ("ils", "elles", "il", "elle", "they", "it")
+    @cached_property
+    def stacks(self) -> tuple[Stack, ...]:
+        counts = {side: len(tokens) for side, tokens in self.reading.tokens.items()}
+        if len(counts) == 2:
+            sides = (("encoder", "encoder"), ("decoder", "decoder"), ("decoder", "encoder"))
+            return tuple(self._stack(query, key, counts) for query, key in sides)
+        (side,) = counts
+        return (self._stack(side, side, counts, title="Self-attention"),)
+
+    def _stack(self, query: str, key: str, counts: dict[str, int], title: str = "") -> Stack:
+        name, config = f"{query}.{'self' if query == key else 'cross'}", self.model.config
+        return Stack(
+            name, title or STACK_TITLES[name], config.n_layers, config.n_heads, config.head_size,
+            query, key, counts[query], counts[key], has_bias(config.positions) and query == key,
+        )  # fmt: skip
+
+    @cached_property
+    def tokens(self) -> dict[str, list[dict[str, str]]]:
+        """Tokens for the screen, their blanks visible; `raw` is what a file gets where that differs."""
+        unknown = {word.text for word in self.reading.unknown}
+        return {
+            side: [_marked(token, unknown) for token in tokens]
+            for side, tokens in self.reading.tokens.items()
+        }
+
+    def run(self, reduce: Callable[[str, Any], Any] | None) -> Any:
+        """The trace."""
+        return self.model.trace(self.reading, reduce=reduce)
+
+    @property
+    def code(self) -> str:
+        """The lines that give the same trace in a notebook."""
+        return self.model.code(self.inputs.text, **self.inputs.reading)
+
+    def following(self, at: int, likeliest: str) -> str | None:
+        """What stands after a decoder's token; after the last, an answer goes on as it does, a text has no
+        next word yet.
+        """
+        tokens = self.reading.tokens["decoder"]
+        if at + 1 < len(tokens):
+            return shown(tokens[at + 1])
+        return self.reading.following or (None if "continue" in self.model.abilities else likeliest)
+
+    @property
+    def extras(self) -> dict[str, Any]:
+        """What the stage gets as it is."""
+        config, reading = self.model.config, self.reading
+        pooled = _POOLED.get(config.pooling)
+        return {
+            "turned": turns(config.positions),
+            "stepNote": self.model.step_note,
+            **({"see": self.model.see} if self.model.see else {}),
+            **({"pooled": pooled} if pooled else {}),
+            **({"translation": _parts(reading.answer), "typed": reading.forced} if reading.answer else {}),
+        }
+
+    @property
+    def unknown(self) -> list[dict[str, Any]]:
+        """The first few different words that the model does not know, with the nearest ones that it does."""
+        first: dict[tuple[str, str], Unknown] = {}
+        for word in self.reading.unknown:
+            first.setdefault((word.where, word.text), word)
+        sides = {where: [w for w in first.values() if w.where == where][:3] for where, _ in first}
+        words = [asdict(word) for words in sides.values() for word in words]
+        return [{**word, "word": word.pop("text")[:40]} for word in words]
+
+    def antecedents(self, trace: Any) -> list[dict[str, Any]] | None:
+        found = self.model.antecedents(trace)
+        return None if found is None else [named._asdict() for named in found]
+
+    def concluded(self, trace: Any) -> dict[str, Any]:
+        """The picture that was read, what the model made of it, and which position read each pixel."""
+        pictures, places = self.model.pictures(self.reading, trace), self.model.places()
+        levels = [
+            {"title": title, "levels": (255 * picture.clamp(0, 1)).round().int().tolist()}
+            for title, picture in pictures.items()
+        ]
+        read_by = {} if places is None else {"places": places.tolist()}
+        return {"pictures": levels, **read_by} if levels else {}
+
+    @property
+    def focus(self) -> dict[str, int]:
+        """The first word that is masked: what the model thinks of it is what one wants to see."""
+        tokens = self.reading.tokens.get("encoder", [])
+        return {"query": tokens.index(MASK), "step": tokens.index(MASK)} if MASK in tokens else {}
 
 
 def subject_of(inputs: Inputs) -> Subject:
     """The subject that `inputs` describe; ValueError with a sentence where they cannot be met."""
-    if model_choice.is_trained(inputs.model):
-        from pages.explore.trained import trained_subject
+    model, offer = cache.model(inputs.model, inputs.settings), offer_of(inputs.model)
+    key = (inputs, None if offer is None else offer.stamp)
 
-        return trained_subject(inputs)
-    if not inputs.text.strip():
-        raise ValueError("The sentence is empty; type at least one word, or choose an example.")
-    return _untrained(inputs) if inputs.model == model_choice.UNTRAINED else _translator(inputs)
+    def read() -> tuple[Reading, int]:
+        found = model.read(inputs.text, **inputs.reading)
+        return found, 2 * len(inputs.text) + 200 * sum(map(len, found.tokens.values())) + 1_000
 
-
-def _untrained(inputs: Inputs) -> Subject:
-    from models import ModelConfig, UntrainedModel
-    from models.engine.positions import has_bias, turns
-
-    words = inputs.text.split()
-    if len(words) > model_choice.MAX_UNTRAINED_TOKENS:
-        raise ValueError(
-            f"The text has {len(words):,} words; the untrained model reads at most "
-            f"{model_choice.MAX_UNTRAINED_TOKENS:,}; "
-            f"remove {len(words) - model_choice.MAX_UNTRAINED_TOKENS:,}."
-        )
-    config = ModelConfig(
-        kind="encoder-only",
-        n_layers=inputs.n_layers,
-        n_heads=inputs.n_heads,
-        d_model=inputs.d_model,
-        d_head=inputs.d_head or None,
-        vocab_size=model_choice.MAX_UNTRAINED_TOKENS + 1,
-        max_len=model_choice.MAX_UNTRAINED_TOKENS + UntrainedModel.PADDING,
-        positions=inputs.positions,
-        attention_scale=scale_of(inputs.attention_scale),
-        norm=cast(Any, inputs.norm),
-    )
-    model = cached(models, (config, inputs.seed), lambda: _sized(UntrainedModel(config, seed=inputs.seed)))
-    tokens = model.tokens(inputs.text, mask=inputs.mask)
-    stack = Stack(
-        "encoder.self", "Self-attention", config.n_layers, config.n_heads, config.head_size,
-        "encoder", "encoder", len(tokens), len(tokens), has_bias(config.positions),
-    )  # fmt: skip
-    arguments = ", ".join(
-        f"{name}={value!r}"
-        for name, value in {
-            "kind": config.kind, "n_layers": config.n_layers, "n_heads": config.n_heads,
-            "d_model": config.d_model, "d_head": config.d_head, "vocab_size": config.vocab_size,
-            "max_len": config.max_len, "positions": config.positions,
-            "attention_scale": config.attention_scale, "norm": config.norm,
-        }.items()
-    )  # fmt: skip
-    mask = f"mask={inputs.mask!r}" + (f", mask_arg={inputs.mask_arg!r}" if inputs.mask_arg else "")
-    code = (
-        "from models import ModelConfig, UntrainedModel\n"
-        f"model = UntrainedModel(ModelConfig({arguments}), seed={inputs.seed})\n"
-        f"trace = model.trace({inputs.text!r}, {mask})"
-    )
-    return Subject(
-        stacks=(stack,),
-        tokens={"encoder": [{"text": token} for token in tokens]},
-        scale=config.scale,
-        run=lambda reduce: model.trace(
-            inputs.text, mask=inputs.mask, mask_arg=inputs.mask_arg, reduce=reduce
-        ),
-        code=code,
-        names=model.names(inputs.text),
-        extras={
-            "turned": turns(config.positions),
-            "stepNote": "Random weights: a softmax over the different words of this text, for its first 128.",
-        },
-    )
+    reading = cast(Reading, cache.cached(cache.results, ("reading", *key), read))
+    longest = max(map(len, reading.tokens.values()))
+    if longest > MAX_TOKENS:
+        raise ValueError(f"The text has {longest:,} tokens; at most {MAX_TOKENS:,} are shown; shorten it.")
+    return Subject(model, reading, inputs, model.names(reading))
 
 
-def _sized(model: Any) -> tuple[Any, int]:
-    return model, 4 * model.n_parameters
+def shown(token: str) -> str:
+    """A token, or the name of an output, for the screen."""
+    return visible(token, max_length=MAX_LABEL)
 
 
-def _translator(inputs: Inputs) -> Subject:
-    lm = translator()
-    source = lm.encode_source(inputs.text, direction=inputs.direction)
-    forced = inputs.target if inputs.target.strip() else ""
-    target = forced or _decoded(lm, inputs)
-    written = lm.decoder_tokens(target)
-    counts = {"encoder": len(source.tokens) + inputs.padding, "decoder": len(written.tokens)}
-    padding = f", padding={inputs.padding}" if inputs.padding else ""
-    return Subject(
-        stacks=tuple(stack_of(name, lm.config, counts) for name in STACK_SIDES),
-        tokens={
-            "encoder": _marked(source) + [{"text": "<pad>", "mark": "special"}] * inputs.padding,
-            "decoder": _marked(written),
-        },
-        scale=lm.config.scale,
-        run=lambda reduce: lm.trace(
-            inputs.text, target, direction=inputs.direction, padding=inputs.padding, reduce=reduce
-        ),
-        code=(
-            "from models import load_model\n"
-            'lm = load_model("translator")\n'
-            f"trace = lm.trace({inputs.text!r}, {target!r}, direction={inputs.direction!r}{padding})"
-        ),
-        names=tuple(lm.tokenizer.vocabulary),
-        following=(*written.tokens[1:], "<eos>"),
-        extras={
-            "translation": _sentence(target),
-            "typed": bool(forced),
-            "stepNote": f"The vocabulary has {len(lm.tokenizer):,} words; these are the most probable.",
-        },
-        unknown=_unknown("text", source) + (_unknown("target", written) if forced else []),
-        antecedents=lambda trace: [named._asdict() for named in lm.antecedents(trace)],
-    )
+def _marked(token: str, unknown: set[str]) -> dict[str, str]:
+    said = {"text": shown(token)}
+    if said["text"] != token:
+        said["raw"] = token
+    mark = "unknown" if token in unknown else "special" if _SPECIAL.fullmatch(token) else None
+    return {**said, "mark": mark} if mark else said
 
 
-def stack_of(name: str, config: Any, counts: dict[str, int]) -> Stack:
-    """The stack of a model that reads so many tokens a side."""
-    from models.engine.positions import has_bias
-
-    query, key = STACK_SIDES[name]
-    return Stack(
-        name, STACK_TITLES[name], config.n_layers, config.n_heads, config.head_size,
-        query, key, counts[query], counts[key], has_bias(config.positions) and query == key,
-    )  # fmt: skip
-
-
-def _decoded(lm: Any, inputs: Inputs) -> str:
-    """The model's own translation, remembered by what it depends on."""
-
-    def translate() -> tuple[str, int]:
-        text: str = lm.translate(inputs.text, beam_width=inputs.beam, direction=inputs.direction).text
-        return text, len(text) + len(inputs.text) + 500
-
-    return str(cached(results, ("decoded", inputs.text, inputs.direction, inputs.beam), translate))
-
-
-def _marked(encoded: Any) -> list[dict[str, str]]:
-    """Tokens for the screen; unknown and special ones say so. A special one spans none of the text."""
-    unknown = {(word.start, word.end) for word in encoded.unknown}
-    marked = []
-    for token, span in zip(encoded.tokens, encoded.spans, strict=True):
-        mark = "unknown" if span in unknown else "special" if span[0] == span[1] else None
-        marked.append({"text": token, "mark": mark} if mark else {"text": token})
-    return marked
-
-
-def _unknown(where: str, encoded: Any) -> list[dict[str, Any]]:
-    """The first few different words that the model does not know, with the nearest ones that it does."""
-    first = {word.text: word for word in reversed(encoded.unknown)}
-    return [
-        {
-            "where": where,
-            "word": word.text[:40],
-            "start": word.start,
-            "end": word.end,
-            "suggestions": word.suggestions,
-        }
-        for word in sorted(first.values(), key=lambda word: word.start)[:3]
-    ]
-
-
-def _sentence(text: str) -> list[dict[str, Any]]:
-    """The translation in parts, so that its pronouns can stand out."""
-    parts = re.split(rf"\b({'|'.join(PRONOUNS)})\b", text)
-    return [{"text": part, "strong": part in PRONOUNS} for part in parts if part]
+def _parts(answer: str) -> list[dict[str, Any]]:
+    """An answer in parts, so that its pronouns can stand out."""
+    parts = re.split(rf"\b({'|'.join(_PRONOUNS)})\b", answer)
+    return [{"text": part, "strong": part in _PRONOUNS} for part in parts if part]

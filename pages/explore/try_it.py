@@ -13,11 +13,11 @@ MOST_WORDS = 60
 MOST_NEW = 100
 
 
-def tool(name: str, beside: DeltaGenerator) -> None:
-    """Draws the tool of `Subject.tool`; "" is none. `beside`: the narrow column beside the figure."""
-    if name == "mask":
+def tool(abilities: tuple[str, ...], beside: DeltaGenerator) -> None:
+    """Draws what goes with the model's abilities. `beside`: the narrow column beside the figure."""
+    if "fill" in abilities:
         _masks()
-    elif name == "continue":
+    if "continue" in abilities:
         with beside:
             _continuation()
 
@@ -67,14 +67,14 @@ def _continuation() -> None:
 def _continue() -> None:
     session = st.session_state
     session.n_drawn = session.get("n_drawn", -1) + 1
-    model, text, most = session.model, session.text, session.n_new
+    inputs, most = controls.inputs(), session.n_new
     chance = {"temperature": session.temperature, "seed": session.n_drawn}
 
     def write() -> str:
-        lm = cache.trained(model)
+        lm = cache.model(inputs.model, inputs.settings)
         at_once = max(1, lm.config.max_len // 2)  # the other half is what it goes on from
-        more = lm.generate(text, max_new_tokens=min(most, at_once), **chance)
-        return lm.fitted(text, more)
+        more = lm.generate(inputs.text, max_new_tokens=min(most, at_once), **chance)
+        return lm.fitted(inputs.text, more)
 
     try:
         controls.say(cache.on_worker(write))

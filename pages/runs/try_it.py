@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 import streamlit as st
 
+from models.zoo.offers import offer_of
 from pages.shared import cache, widget
 from pages.shared.link import Param, characters, number, whole
 from pages.shared.state import State
@@ -17,7 +18,10 @@ from pages.shared.training import words
 from pages.shared.training.runs import Run
 
 if TYPE_CHECKING:
-    from models.zoo.trained import TrainedModel
+    from torch import Tensor
+
+    from models.data.tasks import Reading
+    from models.zoo.model import Model
 
 MOST_CHARACTERS = 2_000
 MOST_PICTURES = 1_000_000
@@ -28,70 +32,50 @@ PIXEL = 10
 MASK = "[MASK]"
 
 
+Way = Callable[[Run, State], None]
+
+
 @dataclass(frozen=True)
 class Kind:
-    """What can be tried with a model: the name of a function below, and the text to begin with."""
+    """What can be tried with a model: a function below, and the text to begin with."""
 
-    way: str
+    way: Way
     example: str
 
 
 def draw(run: Run) -> None:
     """The box; a sentence where the model cannot be loaded or cannot read what was typed."""
     try:
-        kind = _on_model(run, _kind)
+        way = _on_model(run, way_of)
     except (ValueError, OSError) as error:
         st.caption(f"There is no model to try yet: {error}")
         return
-    if kind is None:
+    if way is None:
         return
+    offer = offer_of(_name(run))
+    kind = Kind(way, "" if offer is None else offer.text)
     with st.container(border=True, key="runs_try"):
         st.markdown("**Try it**")
         given = _given(run, kind)
         try:
-            WAYS[kind.way](run, given)
+            kind.way(run, given)
         except (ValueError, OSError) as error:
             st.text(str(error))
 
 
-def _on_model(run: Run, ask: Callable[[TrainedModel], Any]) -> Any:
-    """Asks the run's model something, on the inference thread; the model is loaded once a checkpoint."""
-
-    def work() -> Any:
-        return ask(_model(run))
-
-    return cache.on_worker(work)
+def _on_model(run: Run, ask: Callable[[Model], Any]) -> Any:
+    """Asks the run's model something, on the inference thread."""
+    return cache.on_worker(lambda: ask(cache.model(_name(run))))
 
 
-def _model(run: Run) -> TrainedModel:
-    from models import load_model
-
-    path = run.folder.path
-    file = path / "checkpoint.safetensors"
-    stamp = file.stat().st_mtime_ns if file.is_file() else 0
-
-    def load() -> tuple[Any, int]:
-        model = load_model(path.parent.name if run.shipped else path)
-        size = sum(p.numel() * p.element_size() for p in model.model.parameters())
-        return model, size
-
-    return cast("TrainedModel", cache.cached(cache.models, ("run", run.id, stamp), load))
+def _name(run: Run) -> str:
+    """The model's name in links."""
+    return run.folder.path.parent.name if run.shipped else f"run:{run.id}"
 
 
-def _kind(model: TrainedModel) -> Kind | None:
-    """What the model is good for; None where only Explore knows what to do with it."""
-    if not hasattr(model, "task"):
-        return None
-    probe = model.task.probe().text
-    config = model.config
-    if config.kind == "encoder-decoder":
-        return Kind("answer", probe)
-    if config.kind == "decoder-only":
-        answers = bool(model.answered(probe)[1])
-        return Kind("answer" if answers else "write", probe)
-    if not model.outputs:
-        return Kind("rebuild", probe)
-    return Kind("classify" if config.pooling != "none" else "fill", probe)
+def way_of(model: Model) -> Way | None:
+    """How the model is tried; None where only Explore knows what to do with it."""
+    return next((WAYS[ability] for ability in model.abilities if ability in WAYS), None)
 
 
 def _given(run: Run, kind: Kind) -> State:
@@ -124,13 +108,13 @@ def _write(run: Run, given: State) -> None:
         st.session_state.runs_seed = st.session_state.get("runs_seed", 0) + 1
     seed = st.session_state.get("runs_seed", 0)
 
-    def ask(model: TrainedModel) -> str:
+    def ask(model: Model) -> str:
         return go_on(model, text, temperature=temperature, seed=seed)
 
     st.code(text + _on_model(run, ask), language=None, wrap_lines=True)
 
 
-def go_on(model: TrainedModel, text: str, *, temperature: float, seed: int) -> str:
+def go_on(model: Model, text: str, *, temperature: float, seed: int) -> str:
     """About 300 characters after `text`, each part from as much of the end as leaves room in the context."""
     room = max(1, model.config.max_len // 2)
     written = ""
@@ -152,7 +136,7 @@ def go_on(model: TrainedModel, text: str, *, temperature: float, seed: int) -> s
 def _answer(run: Run, given: State) -> None:
     """Answers a question, greedily."""
     text = _typed(given, "Question: the model writes the answer")
-    answer = _on_model(run, lambda model: model.answered(text)[1])
+    answer = _on_model(run, lambda model: model.read(text).answer)
     st.code(f"{text}  →  {answer}", language=None, wrap_lines=True)
 
 
@@ -174,29 +158,25 @@ def _fill(run: Run, given: State) -> None:
     _table("What the model would put there", ("candidate", "#probability"), found)
 
 
-def candidates(model: TrainedModel, text: str) -> list[tuple[str, float]]:
+def candidates(model: Model, text: str) -> list[tuple[str, float]]:
     """The likeliest words for the first [MASK] of a text. Raises ValueError where the model reads none."""
-    import torch
-
     reading = model.read(text)
     tokens = reading.tokens["encoder"]
     if MASK not in tokens:
         raise ValueError(f"{text[:60]!r} has no {MASK} where the model reads; type it as a word of its own")
-    with torch.no_grad():
-        logits = model.model(*reading.inputs)[0, tokens.index(MASK)]
-    return _likeliest(logits, model.outputs)
+    return _likeliest(_logits(model, reading)[tokens.index(MASK)], model.outputs)
+
+
+def _logits(model: Model, reading: Reading) -> Tensor:
+    return cast("Tensor", model.trace(reading, reduce=lambda a, t: t if a == "logits" else None)["logits"])
 
 
 def _classify(run: Run, given: State) -> None:
     """The probability of every class."""
     text = _typed(given, "Text, or the number of a held-out picture")
 
-    def ask(model: TrainedModel) -> list[tuple[str, float]]:
-        import torch
-
-        with torch.no_grad():
-            logits = model.model(*model.read(text).inputs)[0, 0]
-        return _likeliest(logits, model.outputs)
+    def ask(model: Model) -> list[tuple[str, float]]:
+        return _likeliest(_logits(model, model.read(text))[0], model.outputs)
 
     _table("What the model takes it for", ("class", "#probability"), _on_model(run, ask))
 
@@ -206,15 +186,10 @@ def _rebuild(run: Run, given: State) -> None:
     given.draw("picture")
     picture = str(given.kept["picture"])
 
-    def ask(model: TrainedModel) -> tuple[np.ndarray, np.ndarray]:
-        import torch
-
+    def ask(model: Model) -> tuple[np.ndarray, np.ndarray]:
         reading = model.read(picture)
-        with torch.no_grad():
-            made = model.task.rebuilt(model.model(*reading.inputs))
-        if reading.picture is None or made is None:
-            raise ValueError("this model rebuilds no pictures; open it in Explore")
-        return reading.picture.numpy(), made[0].numpy()
+        pictures = model.pictures(reading, model.trace(reading))
+        return pictures["read"].numpy(), pictures["rebuilt"].numpy()
 
     original, made = _on_model(run, ask)
     with st.container(horizontal=True):
@@ -247,10 +222,12 @@ def _nothing() -> None:
     """These rows cannot be chosen."""
 
 
-WAYS: dict[str, Callable[[Run, State], None]] = {
-    "write": _write,
+WAYS: dict[str, Way] = {
+    "continue": _write,
     "answer": _answer,
+    "translate": _answer,
     "fill": _fill,
     "classify": _classify,
     "rebuild": _rebuild,
 }
+"""What can be tried, by what a model is able to do."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import gc
 import threading
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any, cast
 
@@ -17,13 +17,12 @@ from cachetools import LRUCache
 import models as _before_torch  # noqa: F401  (so that torch's idle threads sleep)
 
 if TYPE_CHECKING:
-    from models.zoo.loaded import LoadedModel
-    from models.zoo.trained import TrainedModel
+    from models.zoo.model import Model
+    from models.zoo.trained import TrainedModel, Translator
 
 PAYLOAD_BYTES = 32 << 20
 MODEL_BYTES = 48 << 20
 RESULT_BYTES = 4 << 20
-TRANSLATOR_BYTES = 8 << 20
 
 
 class ByteCache:
@@ -84,32 +83,30 @@ def cached(cache: ByteCache, key: Hashable, make: Callable[[], tuple[Any, int]])
     return on_worker(fill)
 
 
-def translator() -> LoadedModel:
-    """The shipped translator, loaded once for all pages."""
-
-    def load() -> tuple[LoadedModel, int]:
-        from models.zoo import load_translator
-
-        return load_translator(), TRANSLATOR_BYTES
-
-    return cast("LoadedModel", cached(models, "translator", load))
-
-
-def trained(model: str) -> TrainedModel:
-    """The model of a name in links: a shipped one, or a run with its last checkpoint's weights.
+def model(name: str, settings: Mapping[str, Any] | None = None) -> Model:
+    """The model of a name in links, made with these settings; a run has its last checkpoint's weights.
 
     Raises ValueError where there is none.
     """
-    from pages.shared import model_choice
+    from models.zoo.offers import offer_of
 
-    folder = model_choice.path_of(model)
-    if folder is None and model_choice.RUN.fullmatch(model):
-        raise ValueError(f"There is no {model} with a checkpoint here; choose another model.")
+    offer, given = offer_of(name), settings or {}
+    if offer is None:
+        raise ValueError(f"There is no {name} with a checkpoint here; choose another model.")
+    building = {s.name: given.get(s.name, s.default) for s in offer.settings if s.builds}
 
-    def load() -> tuple[TrainedModel, int]:
-        from models.zoo import load_model
+    def load() -> tuple[Model, int]:
+        made = offer.load(**building)
+        return made, made.n_bytes
 
-        loaded = cast("TrainedModel", load_model(folder or model))
-        return loaded, 4 * sum(weights.numel() for weights in loaded.model.parameters())
+    return cast("Model", cached(models, ("model", name, offer.stamp, *building.values()), load))
 
-    return cast("TrainedModel", cached(models, (model, model_choice.stamp_of(model)), load))
+
+def trained(name: str) -> TrainedModel[Any]:
+    """The same, of a model with a task."""
+    return cast("TrainedModel[Any]", model(name))
+
+
+def translator() -> Translator:
+    """The shipped translator."""
+    return trained("translator")

@@ -6,12 +6,12 @@ import pytest
 from playwright.sync_api import expect
 
 from models import load_model
+from models.zoo.offers import offer_of, offers
 from models.zoo.trained import TrainedModel
-from pages.shared import model_choice
 from tests.browser.lab import Lab, NewLab, agrees
 from tests.pages.shared.runs import write_run
 
-SHIPPED = [name for name in model_choice.offered() if name not in ("translator", "untrained")]
+SHIPPED = [name for name in offers() if name not in ("translator", "untrained")]
 
 
 @pytest.fixture
@@ -40,11 +40,11 @@ def views(lab: Lab) -> list[str]:
 def test_a_shipped_model_opens_with_its_example_and_its_link_shows_the_same(
     lab: Lab, new_lab: NewLab, model: str
 ) -> None:
-    offer = model_choice.offer_of(model)
+    offer = offer_of(model)
     assert offer is not None
     lab.trained(model)
     expect(lab.problem).to_have_count(0)
-    heads = offer.config["n_layers"] * offer.config["n_heads"]
+    heads = offer.sizes["n_layers"] * offer.sizes["n_heads"]
     if "view" not in offer.showcase:
         expect(lab.stage.locator(".grid-buttons button")).to_have_count(heads)
     address = lab.page.url
@@ -56,7 +56,7 @@ def test_a_shipped_model_opens_with_its_example_and_its_link_shows_the_same(
 
 def test_a_question_is_drawn_with_the_models_own_answer(lab: Lab, runs: Path) -> None:
     lab, lm = open_run(lab, runs, "reverse", text="abcd", view="head")
-    trace, answer = lm.trace("abcd"), lm.answered("abcd")[1]
+    trace, answer = lm.trace("abcd"), lm.read("abcd").answer
     expect(lab.stage.locator(".translation")).to_contain_text(f"→ {answer}")
     lab.hover_cell(6, 2)
     lab.assert_reads(trace, "decoder.0.self", 0, 6, 2)

@@ -148,7 +148,7 @@ def test_the_code_reproduces_the_translators_pattern(lab: Lab) -> None:
     lab.open(view="head", stack="decoder.cross", layer=0, head=1, target=target)
     names: dict[str, object] = {}
     exec(code_of(open_dialog(lab)), names)
-    expected = load_model("translator").trace(TIRED, target)["decoder.0.cross.pattern"][1]
+    expected = load_model("translator").trace(TIRED, target=target)["decoder.0.cross.pattern"][1]
     np.testing.assert_allclose(names["pattern"], expected, atol=1e-6)
 
 

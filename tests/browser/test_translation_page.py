@@ -48,7 +48,7 @@ def test_a_pressed_word_shows_the_models_numbers_for_it(translation: BoardPage):
         for cell, weight in zip(shown, weights, strict=True):
             assert weight < 0.005 if cell == "≈0" else agrees(cell, weight)
     heads = translation.panel(LOGITS).locator("thead th").all_inner_texts()
-    ids = [lm.tokenizer.id(word) for word in heads]
+    ids = [lm.task.words.id(word) for word in heads]
     for cell, logit in zip(translation.cells(LOGITS)[0], trace["logits"][7, ids].tolist(), strict=True):
         assert agrees(cell, logit)
     translation.scrub(FIRST + PER_STEP * 7)  # the step has only begun

@@ -8,7 +8,7 @@ import pytest
 from playwright.sync_api import expect
 
 from models import list_models, load_model
-from models.zoo.loaded import LoadedModel
+from models.zoo.trained import Translator
 from tests.browser.lab import Lab, agrees
 
 TIRED = "the animal did not cross the street because it was too tired"
@@ -18,7 +18,7 @@ IT, ANIMAL, STREET = WORDS.index("it"), WORDS.index("animal"), WORDS.index("stre
 
 
 @pytest.fixture(scope="module")
-def lm() -> LoadedModel:
+def lm() -> Translator:
     return load_model("translator")
 
 
@@ -51,7 +51,7 @@ def assert_translation(lab: Lab, text: str) -> None:
     )
 
 
-def test_the_first_visit_tells_the_story_in_one_head(lab: Lab, lm: LoadedModel, card) -> None:
+def test_the_first_visit_tells_the_story_in_one_head(lab: Lab, lm: Translator, card) -> None:
     lab.open()
     expect(lab.sentence).to_have_value(TIRED)
     assert lab.chosen("view") == ["lines"]
@@ -82,7 +82,7 @@ def test_one_word_turns_it_from_the_animal_to_the_street_and_il_to_elle(lab: Lab
 
 
 @pytest.mark.parametrize("stack", ["decoder.self", "decoder.cross"])
-def test_the_decoders_stacks_show_their_own_numbers(lab: Lab, lm: LoadedModel, stack: str) -> None:
+def test_the_decoders_stacks_show_their_own_numbers(lab: Lab, lm: Translator, stack: str) -> None:
     lab.open(view="head")
     trace = lm.trace(TIRED)
     side, kind = stack.split(".")
@@ -94,7 +94,7 @@ def test_the_decoders_stacks_show_their_own_numbers(lab: Lab, lm: LoadedModel, s
         lab.assert_reads(trace, f"{side}.0.{kind}", 1, query, key)
 
 
-def test_the_step_slider_hides_what_has_not_happened_yet(lab: Lab, lm: LoadedModel) -> None:
+def test_the_step_slider_hides_what_has_not_happened_yet(lab: Lab, lm: Translator) -> None:
     lab.open(view="head", stack="decoder.cross")
     tokens = lm.trace(TIRED).tokens["decoder"]
     slider = lab.stage.get_by_role("slider", name="Decoding step")
@@ -108,7 +108,7 @@ def test_the_step_slider_hides_what_has_not_happened_yet(lab: Lab, lm: LoadedMod
         np.testing.assert_array_equal(visible, np.arange(len(tokens)) <= step)
 
 
-def test_each_steps_words_have_the_models_probabilities(lab: Lab, lm: LoadedModel) -> None:
+def test_each_steps_words_have_the_models_probabilities(lab: Lab, lm: Translator) -> None:
     lab.open(view="output")
     trace = lm.trace(TIRED)
     logits = trace["logits"].double().numpy()
@@ -119,7 +119,7 @@ def test_each_steps_words_have_the_models_probabilities(lab: Lab, lm: LoadedMode
         best = np.argsort(-probabilities[step])[:10]
         rows = lab.stage.locator(".next tbody tr").all()
         assert [row.locator("th").inner_text() for row in rows] == [
-            lm.tokenizer.vocabulary[at] for at in best
+            lm.task.words.vocabulary[at] for at in best
         ]
         for row, at in zip(rows, best, strict=True):
             assert agrees(row.locator(".weight").inner_text(), float(f"{probabilities[step, at]:.6g}"))
@@ -127,7 +127,7 @@ def test_each_steps_words_have_the_models_probabilities(lab: Lab, lm: LoadedMode
         assert chosen == [*trace.tokens["decoder"][1:], "<eos>"][step]
 
 
-def test_the_antecedent_that_the_encoder_names_is_shown(lab: Lab, lm: LoadedModel) -> None:
+def test_the_antecedent_that_the_encoder_names_is_shown(lab: Lab, lm: Translator) -> None:
     for text, noun in [(TIRED, "animal"), (WIDE, "street")]:
         lab.open(view="output", text=text)
         (named,) = lm.antecedents(lm.trace(text))
@@ -136,13 +136,13 @@ def test_the_antecedent_that_the_encoder_names_is_shown(lab: Lab, lm: LoadedMode
         assert agrees(probability, named.probability)
 
 
-def test_a_typed_target_is_forced(lab: Lab, lm: LoadedModel) -> None:
+def test_a_typed_target_is_forced(lab: Lab, lm: Translator) -> None:
     lab.open(view="head", stack="decoder.self")
     forced = "l'animal n'a pas traversé la rue parce qu'elle était trop fatiguée"
     with lab.redrawn():
         write_target(lab, forced)
     assert_translation(lab, forced)
-    trace = lm.trace(TIRED, forced)
+    trace = lm.trace(TIRED, target=forced)
     assert lab.written(".head-board canvas")[: len(trace.tokens["decoder"])] == trace.tokens["decoder"]
     for query, key in [(12, 11), (14, 2)]:
         lab.hover_cell(query, key)
@@ -151,34 +151,38 @@ def test_a_typed_target_is_forced(lab: Lab, lm: LoadedModel) -> None:
         )
     with lab.redrawn():
         write_target(lab, "")
-    assert_translation(lab, lm.translate(TIRED).text)
+    assert_translation(lab, lm.task.translate(lm.model, TIRED).text)
 
 
-def test_the_beams_width_can_change_the_translation(lab: Lab, lm: LoadedModel, card) -> None:
+def test_the_beams_width_can_change_the_translation(lab: Lab, lm: Translator, card) -> None:
     rng = random.Random(0)
-    words = sorted(lm.card["words"]["en"])
+    words = sorted(lm.card["learnt"]["words"]["english"])
     salads = (" ".join(rng.sample(words, 5)) for _ in range(500))  # greedy decoding errs on nonsense
-    text = next(t for t in salads if lm.translate(t).text != lm.translate(t, beam_width=2).text)
+    text = next(
+        t
+        for t in salads
+        if lm.task.translate(lm.model, t).text != lm.task.translate(lm.model, t, beam_width=2).text
+    )
     lab.open(text=text)
-    assert_translation(lab, lm.translate(text).text)
+    assert_translation(lab, lm.task.translate(lm.model, text).text)
     lab.page.get_by_role("slider", name="Beam width").press("ArrowRight")
-    assert_translation(lab, lm.translate(text, beam_width=2).text)
+    assert_translation(lab, lm.task.translate(lm.model, text, beam_width=2).text)
 
 
-def test_the_other_direction_starts_from_what_was_written_in_this_one(lab: Lab, lm: LoadedModel) -> None:
+def test_the_other_direction_starts_from_what_was_written_in_this_one(lab: Lab, lm: Translator) -> None:
     lab.open()
-    french = lm.translate(TIRED).text
+    french = lm.task.translate(lm.model, TIRED).text
     with lab.redrawn():
         lab.page.get_by_role("radio", name="FR → EN").click()
     expect(lab.sentence).to_have_value(french)
-    assert_translation(lab, lm.translate(french, direction="fr-en").text)
+    assert_translation(lab, lm.task.translate(lm.model, french, direction="fr-en").text)
     assert lab.stage.locator(".tokens.queries button").first.inner_text() == "<2en>"
 
 
-def test_an_unknown_word_is_marked_and_a_click_replaces_it(lab: Lab, lm: LoadedModel) -> None:
+def test_an_unknown_word_is_marked_and_a_click_replaces_it(lab: Lab, lm: Translator) -> None:
     lab.open(text="the animel did not cross the street because it was tired")
     assert lab.stage.locator(".tokens.queries button.unknown").all_inner_texts() == ["animel"]
-    (unknown,) = lm.encode_source("the animel did not cross the street").unknown
+    (unknown,) = lm.task.encode_source("the animel did not cross the street").unknown
     for word in unknown.suggestions:
         expect(lab.page.get_by_role("button", name=word, exact=True)).to_be_visible()
     with lab.redrawn():
@@ -188,25 +192,26 @@ def test_an_unknown_word_is_marked_and_a_click_replaces_it(lab: Lab, lm: LoadedM
     expect(lab.page.get_by_text("Not in the translator's vocabulary")).to_have_count(0)
 
 
-def test_examples_are_one_click_away(lab: Lab, lm: LoadedModel, card) -> None:
+def test_examples_are_one_click_away(lab: Lab, lm: Translator, card) -> None:
     lab.open(target="le chat")
     for example in card.examples[1:]:
         with lab.redrawn():
             lab.page.get_by_role("radio", name=example["label"], exact=True).click()
         expect(lab.sentence).to_have_value(example["text"])
-        assert_translation(lab, lm.translate(example["text"]).text)
+        assert_translation(lab, lm.task.translate(lm.model, example["text"]).text)
 
 
-def test_the_vocabulary_can_be_read(lab: Lab, lm: LoadedModel) -> None:
+def test_the_vocabulary_can_be_read(lab: Lab, lm: Translator) -> None:
     lab.open()
     lab.page.get_by_role("button", name="Words").click()
-    for language, name in (("en", "English"), ("fr", "French")):
-        words = sorted(word for word in lm.card["words"][language] if any(map(str.isalpha, word)))
+    for name in ("English", "French"):
+        known = lm.card["learnt"]["words"][name.lower()]
+        words = sorted(word for word in known if any(map(str.isalpha, word)))
         expect(lab.page.get_by_text(f"{len(words)} {name} words")).to_be_visible()
         expect(lab.page.get_by_text(", ".join(words), exact=True)).to_be_visible()
 
 
-def test_padding_of_the_source_is_hidden_and_changes_no_output(lab: Lab, lm: LoadedModel) -> None:
+def test_padding_of_the_source_is_hidden_and_changes_no_output(lab: Lab, lm: Translator) -> None:
     lab.open(view="head", stack="decoder.cross", layer=1, head=0)
     words = lab.stage.locator(".translation").inner_text()
     with lab.redrawn():

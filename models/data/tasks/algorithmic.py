@@ -41,6 +41,7 @@ class Algorithmic(Task):
     """
 
     kind: ClassVar[Kind] = "decoder-only"
+    abilities: ClassVar[tuple[str, ...]] = ("answer",)
     alphabet: ClassVar[str]
     sizes: ClassVar[dict[str, Any]] = SIZES
     training: ClassVar[dict[str, Any]] = {"steps": 800, "batch_size": 64, "learning_rate": 3e-3}
@@ -94,11 +95,12 @@ class Algorithmic(Task):
         labels = [self.outputs()[id_] for id_ in ids]
         return Reading((torch.tensor([ids]),), {"decoder": labels}, question + EQUALS + answer)
 
-    def answered(self, model: Transformer, reading: Reading) -> tuple[Reading, str]:
+    def answered(self, model: Transformer, reading: Reading) -> Reading:
         """The question with as many characters after it as the right answer has."""
         question, _, begun = reading.text.partition(EQUALS)
         answer = begun + self._written(model, question, begun)
-        return self.read(question + EQUALS + answer[: len(self.answer(question)) - 1]), answer
+        read = self.read(question + EQUALS + answer[: len(self.answer(question)) - 1])
+        return replace(read, answer=answer, following=answer[-1])
 
     def written(self, ids: Sequence[int]) -> str:
         return "".join(self.outputs()[id_] for id_ in ids)

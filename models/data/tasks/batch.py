@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 import torch
 from torch import Tensor
+
+from models.data.tokenizers import Unknown
 
 IGNORED = -100
 """A target that asks nothing: `cross_entropy`'s ignore_index."""
@@ -60,14 +63,33 @@ class Reading:
     """One example as a model reads it, to be traced: batch size 1, and a label for every position.
 
     tokens: labels under "encoder", "decoder" or both, as in `Trace.tokens`. picture: [row, column], 0..1,
-    where positions are parts of one. unknown: words read as <unk>.
+    where positions are parts of one. unknown: words that the model does not know. answer: what the model
+    wrote after the text, as text. following: what the decoder goes on with after its last token, if that is
+    known. forced: whether the answer was given to the model. allowed: a mask beside the model's own, [1, 1,
+    query, key].
     """
 
     inputs: tuple[Tensor, ...]
     tokens: dict[str, list[str]]
     text: str = ""
     picture: Tensor | None = None
-    unknown: tuple[str, ...] = ()
+    unknown: tuple[Unknown, ...] = ()
+    answer: str = ""
+    following: str | None = None
+    forced: bool = False
+    allowed: Tensor | None = None
+
+
+class Named(NamedTuple):
+    """What a model says a pronoun means; positions count the encoder's tokens, special ones included.
+
+    `antecedent` is where the named word stands; None if it is not in the text, or is the pronoun itself.
+    """
+
+    position: int
+    word: str
+    probability: float
+    antecedent: int | None
 
 
 @dataclass(frozen=True)

@@ -37,6 +37,7 @@ class Induction(Task):
         "All at once, a head finds what came after its own letter's first occurrence: a diagonal in the "
         "second half. A head of an earlier layer helps: it tells each position which letter came before it."
     )
+    abilities: ClassVar[tuple[str, ...]] = ("continue",)
     kind: ClassVar[Kind] = "decoder-only"
     sizes: ClassVar[dict[str, Any]] = SIZES
     training: ClassVar[dict[str, Any]] = {"steps": 500, "batch_size": 32, "learning_rate": 3e-3}

@@ -18,6 +18,7 @@ from models.data.tasks.options import option
 from models.data.tasks.task import Tally, Task, share
 from models.data.text_sources import GRAMMAR, TEXT_ENDINGS, TEXT_SOURCES, Texts, texts_of
 from models.data.text_tokenizers import MAX_VOCABULARY, TextTokenizer
+from models.data.tokenizers import Unknown
 from models.engine.decoding import sample
 from models.engine.transformer import Transformer
 
@@ -31,6 +32,7 @@ _LEARN_FROM = 20_000_000  # characters that byte pairs are counted in
 class TextModel(Task):
     """What every task has that reads one text from the left; a subclass with a name is one."""
 
+    abilities: ClassVar[tuple[str, ...]] = ("continue",)
     kind: ClassVar[Kind] = "decoder-only"
     source: str = option(GRAMMAR, "a text by name", choices=TEXT_SOURCES)
     file: str = option("", "a text file instead", file=TEXT_ENDINGS)
@@ -75,7 +77,7 @@ class TextModel(Task):
                 f"remove {len(ids) - self.length:,}"
             )
         unknown = dict.fromkeys(text) if self.tokenizer.unknown_id in ids else {}
-        lacks = tuple(c for c in unknown if self.tokenizer.encode(c) == [self.tokenizer.unknown_id])
+        lacks = tuple(Unknown(c) for c in unknown if self.tokenizer.encode(c) == [self.tokenizer.unknown_id])
         labels = [self.tokenizer.labels[id_] for id_ in ids]
         return Reading((torch.tensor([ids]),), {"decoder": labels}, text, unknown=lacks)
 

@@ -21,6 +21,7 @@ from models.data.tasks.options import option
 from models.data.tasks.task import Tally, Task, share
 from models.data.text_sources import GRAMMAR, TEXT_ENDINGS, TEXT_SOURCES
 from models.data.text_tokenizers import MAX_VOCABULARY, TextTokenizer
+from models.data.tokenizers import Unknown
 from models.engine.transformer import Transformer
 
 PAD, UNK, CLS, SEP, MASK, NEXT, OTHER = range(7)
@@ -45,6 +46,7 @@ class Masked(Task):
     name = "masked"
     title = "Masked words"
     see = "From [MASK], heads look to both sides: to the verb of a noun, to the noun that a pronoun means."
+    abilities: ClassVar[tuple[str, ...]] = ("fill",)
     kind: ClassVar[Kind] = "encoder-only"
     sizes: ClassVar[dict[str, Any]] = {
         "n_layers": 2,
@@ -130,7 +132,7 @@ class Masked(Task):
             )
         ids.append(SEP)
         words = dict.fromkeys(_TYPED.sub(" ", text).split())
-        unknown = tuple(word for word in words if UNK in self.tokenizer.encode(word))
+        unknown = tuple(Unknown(word) for word in words if UNK in self.tokenizer.encode(word))
         return self._reading(ids, text, unknown)
 
     def hidden(self, reading: Reading, position: int) -> Reading:
@@ -214,7 +216,7 @@ class Masked(Task):
         second = second[: room - len(first)]
         return [CLS, *first, SEP, *second, SEP], NEXT if follows else OTHER
 
-    def _reading(self, ids: list[int], text: str, unknown: tuple[str, ...]) -> Reading:
+    def _reading(self, ids: list[int], text: str, unknown: tuple[Unknown, ...]) -> Reading:
         labels = [self.tokenizer.labels[id_] for id_ in ids]
         return Reading((torch.tensor([ids]),), {"encoder": labels}, text, unknown=unknown)
 

@@ -77,6 +77,7 @@ class Pictures(Task):
 class Autoencoder(Pictures):
     """Write the picture that was read; with hidden parts, those too (He et al. 2021)."""
 
+    abilities = ("rebuild",)
     hidden: float = option(0.0, "share of the parts that only the others can tell", low=0, high=0.9)
 
     def dictates(self) -> dict[str, Any]:

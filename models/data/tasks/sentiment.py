@@ -16,6 +16,7 @@ from models.data.tasks.labelled import classes_of, draw
 from models.data.tasks.options import option
 from models.data.tasks.task import Tally, Task, generator_of, share
 from models.data.text_tokenizers import TextTokenizer
+from models.data.tokenizers import Unknown
 from models.engine.transformer import Transformer
 
 _SPECIALS = ("[PAD]", "[UNK]", "[CLS]")
@@ -163,7 +164,6 @@ class Sentiment(Task):
     def _reading(self, text: str, most: int) -> Reading:
         ids = self._ids(text)[:most]
         labels = [self.tokenizer.labels[id_] for id_ in ids]
-        unknown = [word for word in text.split() if _UNKNOWN in self.tokenizer.encode(word)]
-        return Reading(
-            (torch.tensor([ids]),), {"encoder": labels}, text, unknown=tuple(dict.fromkeys(unknown))
-        )
+        words = dict.fromkeys(text.split())
+        unknown = tuple(Unknown(word) for word in words if _UNKNOWN in self.tokenizer.encode(word))
+        return Reading((torch.tensor([ids]),), {"encoder": labels}, text, unknown=unknown)

@@ -13,8 +13,9 @@ from torch import Tensor
 from torch.nn.functional import cross_entropy
 
 from models.config import Kind
-from models.data.tasks.batch import IGNORED, Batch, Reading, Sample
+from models.data.tasks.batch import IGNORED, Batch, Named, Reading, Sample
 from models.data.tasks.options import check
+from models.engine.trace import Trace
 from models.engine.transformer import Transformer
 
 Tally = dict[str, tuple[float, float]]
@@ -28,13 +29,15 @@ class Task(ABC):
     """Seeded examples, a kind of model, a loss, a score, a probe; its fields are its options.
 
     name: in links and on the command line. title: what a person reads. see: one sentence on what to look for
-    in the heads. kind: of the model. sizes, training: values of ModelConfig and TrainingConfig that learn the
+    in the heads. kind: of the model. abilities: what its models can be asked to do, of `models.zoo.model`; ()
+    leaves it to the kind. sizes, training: values of ModelConfig and TrainingConfig that learn the
     task in about half a minute on a laptop; the page starts from them.
 
     Raises ValueError, with value, rule and remedy, for options that make no task.
     """
 
     name: ClassVar[str] = ""
+    abilities: ClassVar[tuple[str, ...]] = ()
     title: ClassVar[str]
     see: ClassVar[str]
     kind: ClassVar[Kind]
@@ -49,6 +52,17 @@ class Task(ABC):
     def __post_init__(self) -> None:
         for spec in fields(self):
             check(spec.name, getattr(self, spec.name), spec)
+
+    @classmethod
+    def of(cls, options: dict[str, Any]) -> Task:
+        """The task with these options. Raises ValueError for unknown names and values."""
+        known = [spec.name for spec in fields(cls)]
+        for name in options:
+            if name not in known:
+                raise ValueError(
+                    f"{name!r} is no option of task {cls.name!r}; it has {', '.join(known) or 'none'}"
+                )
+        return cls(**options)
 
     def to_dict(self) -> dict[str, Any]:
         """The options as JSON values."""
@@ -74,13 +88,21 @@ class Task(ABC):
     def outputs(self) -> tuple[str, ...]:
         """What each column of the logits stands for; () where they are no choice between names."""
 
-    def answered(self, model: Transformer, reading: Reading) -> tuple[Reading, str]:
-        """What was read with the model's own greedy answer written after it, and that answer as text.
+    def answered(self, model: Transformer, reading: Reading) -> Reading:
+        """What was read with the model's own greedy answer written after it; `Reading.answer` is its text.
 
         Here there is none to write: a decoder-only task that ends in an answer and an encoder-decoder one
         give their own. The last token of an answer is not read again.
         """
-        return reading, ""
+        return reading
+
+    def read_by(self, model: Transformer, text: str) -> Reading:
+        """`text` as this model reads it, with its answer. A subclass may take settings as keywords."""
+        return self.answered(model, self.read(text))
+
+    def antecedents(self, model: Transformer, trace: Trace) -> list[Named] | None:
+        """What the model takes each pronoun for; None where no model of the task was ever asked."""
+        return None
 
     def written(self, ids: Sequence[int]) -> str:
         """Outputs as the text that they stand for, so that what a model wrote can be read again."""
@@ -175,9 +197,4 @@ def make_task(name: str, options: dict[str, Any] | None = None) -> Task:
     """The task `name` with its options. Raises ValueError for unknown names and values."""
     if name not in TASKS:
         raise ValueError(f"task={name!r} is unknown; choose one of {', '.join(TASKS)}")
-    kind, options = TASKS[name], options or {}
-    known = [spec.name for spec in fields(kind)]
-    for given in options:
-        if given not in known:
-            raise ValueError(f"{given!r} is no option of task {name!r}; it has {', '.join(known) or 'none'}")
-    return kind(**options)
+    return TASKS[name].of(options or {})

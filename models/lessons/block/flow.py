@@ -13,7 +13,7 @@ from torch import Tensor, nn
 from models.engine.layers import Layer
 from models.engine.trace import Trace, within
 from models.lessons.known_words import check_known
-from models.zoo.loaded import LoadedModel
+from models.zoo.trained import Translator
 from models.zoo.untrained import UntrainedModel
 
 Vectors = Float[Tensor, "token d_model"]
@@ -52,10 +52,10 @@ def of_untrained(model: UntrainedModel, text: str) -> Block:
     return Block(trace.tokens["encoder"], layer, trace["encoder.0.resid_pre"])
 
 
-def of_translator(translator: LoadedModel, text: str, number: int) -> Block:
+def of_translator(translator: Translator, text: str, number: int) -> Block:
     """A layer of the trained encoder. Raises ValueError for a text with a word that it does not know."""
-    check_known(translator.encode_source(text).unknown, len(translator.tokenizer))
-    trace = translator.trace(text, target="")
+    check_known(translator.task.encode_source(text).unknown, len(translator.task.words))
+    trace = translator.trace(translator.task.read(text, direction="en-fr"))
     assert translator.model.encoder is not None
     layer = cast(Layer, translator.model.encoder.layers[number])
     return Block(trace.tokens["encoder"], layer, trace[f"encoder.{number}.resid_pre"])

@@ -4,7 +4,7 @@ nostalgebraist 2020, interpreting GPT: the logit lens. The model's own last norm
 and output layer read the residual stream after every layer, as they read it after the last one.
 """
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import torch
 from jaxtyping import Float, Int
@@ -24,17 +24,17 @@ class Read(NamedTuple):
 
 
 @torch.no_grad()
-def read(model: TrainedModel, text: str) -> Read:
+def read(model: TrainedModel[Any], text: str) -> Read:
     """Logits at every level. Raises ValueError for a text that the model's task cannot read."""
     reading = model.read(text)
-    trace = model.trace_of(reading)
+    trace = model.trace(reading)
     stack, layers = model.config.stacks[0], range(model.config.n_layers)
     stream = [trace[f"{stack}.0.resid_pre"], *(trace[f"{stack}.{n}.resid_post"] for n in layers)]
     logits = [model.model.unembed(last_norm(model)(x)) for x in stream]
     return Read(trace.tokens[stack], model.outputs, torch.stack(logits))
 
 
-def last_norm(model: TrainedModel) -> torch.nn.Module:
+def last_norm(model: TrainedModel[Any]) -> torch.nn.Module:
     """The norm between the last layer and the output layer; without pre-norm it does nothing."""
     stack = model.model.encoder or model.model.decoder
     assert stack is not None

@@ -12,7 +12,7 @@ from models.engine.layers import Layer
 from models.engine.trace import Trace
 from models.engine.transformer import Transformer
 from models.lessons.known_words import check_known
-from models.zoo.loaded import LoadedModel
+from models.zoo.trained import Translator
 from models.zoo.untrained import UntrainedModel
 
 
@@ -56,10 +56,10 @@ def of_untrained(model: UntrainedModel, text: str) -> Reading:
     return _reading(model.model, model.trace(text), 0)
 
 
-def of_translator(translator: LoadedModel, text: str, layer: int) -> Reading:
+def of_translator(translator: Translator, text: str, layer: int) -> Reading:
     """Layer 0 or 1 of the trained encoder. Raises ValueError for a text with a word that it does not know."""
-    check_known(translator.encode_source(text).unknown, len(translator.tokenizer))
-    trace = translator.trace(text, target="")
+    check_known(translator.task.encode_source(text).unknown, len(translator.task.words))
+    trace = translator.trace(translator.task.read(text, direction="en-fr"))
     return _reading(translator.model, trace, layer)
 
 

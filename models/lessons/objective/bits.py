@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import torch
 from jaxtyping import Float
@@ -40,14 +41,14 @@ class Reader:
 
 
 @torch.no_grad()
-def surprise(lm: TrainedModel, text: str) -> Reader:
+def surprise(lm: TrainedModel[Any], text: str) -> Reader:
     """-ln p(letter | all letters before it), for each letter from the second on.
 
     Raises ValueError for texts that the model cannot read, and where there is no second letter.
     """
     reading = lm.read(text)
     if reading.unknown:
-        raise ValueError(f"the model has never seen {reading.unknown[0]!r}; use plain English letters")
+        raise ValueError(f"the model has never seen {reading.unknown[0].text!r}; use plain English letters")
     (ids,) = reading.inputs  # [1, letter]
     if ids.shape[1] < 2 or not text.split():
         raise ValueError("the text has no letter after its first; write a few words")

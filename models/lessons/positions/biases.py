@@ -6,10 +6,11 @@ import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
+from models.data.tasks.next_word import NextWord
 from models.engine import masks
 from models.engine.positions import alibi_bias, alibi_slopes, relative_buckets
 from models.engine.positions.t5 import RelativeBias
-from models.zoo.suite import LanguageModel
+from models.zoo.trained import TrainedModel
 
 
 def alibi_scores(n_heads: int, n_positions: int) -> Float[Tensor, "head query key"]:
@@ -36,7 +37,7 @@ def bucket_matrix(n_positions: int, bidirectional: bool) -> Int[Tensor, "query k
 
 
 @torch.no_grad()
-def trained_bias(lm: LanguageModel, n_distances: int) -> Float[Tensor, "head distance"]:
+def trained_bias(lm: TrainedModel[NextWord], n_distances: int) -> Float[Tensor, "head distance"]:
     """What a T5 model's heads add to the score of a word 0, 1, 2, ... positions back."""
     assert lm.model.decoder is not None and isinstance(lm.model.decoder.positions, RelativeBias)
     table = lm.model.decoder.positions.table.weight  # [bucket, head]

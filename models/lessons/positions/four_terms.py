@@ -4,16 +4,17 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
+from models.data.tasks.next_word import NextWord
 from models.engine.positions import TransformerXL, waves
 from models.engine.trace import Trace
-from models.zoo.suite import LanguageModel
+from models.zoo.trained import TrainedModel
 
 TERMS = ("content, content", "content, distance", "key alone", "distance alone")
 
 
 @torch.no_grad()
 def four_terms(
-    lm: LanguageModel, ids: Int[Tensor, " word"], layer: int
+    lm: TrainedModel[NextWord], ids: Int[Tensor, " word"], layer: int
 ) -> Float[Tensor, "term head query key"]:
     """scale * (q.k, q.W_R r, u.k, v.W_R r), in the order of `TERMS` (Dai et al. 2019, 3.3).
 

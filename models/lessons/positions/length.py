@@ -5,7 +5,8 @@ from typing import NamedTuple
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from models.zoo.suite import LanguageModel
+from models.data.tasks.next_word import NextWord
+from models.zoo.trained import TrainedModel
 
 
 class Asked(NamedTuple):
@@ -19,10 +20,10 @@ class Asked(NamedTuple):
         return None if self.losses is None else self.losses[start:end].mean().item()
 
 
-def ask(lm: LanguageModel, texts: Int[Tensor, "text word"], length: int) -> Asked:
+def ask(lm: TrainedModel[NextWord], texts: Int[Tensor, "text word"], length: int) -> Asked:
     """Reads the first `length` words of each text and predicts the word after each of them."""
     try:
-        return Asked(lm.losses(texts[:, : length + 1]).mean(dim=0))
+        return Asked(lm.task.nats(lm.model, texts[:, : length + 1]).mean(dim=0))
     except ValueError as refusal:
         return Asked(None, str(refusal))
 

@@ -6,9 +6,10 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
+from models.data.tasks.next_word import NextWord
 from models.engine.trace import Trace
 from models.engine.transformer import Transformer
-from models.zoo.suite import LanguageModel
+from models.zoo.trained import TrainedModel
 
 
 def shuffled(n_words: int, seed: int) -> Int[Tensor, " word"]:
@@ -48,11 +49,11 @@ def movements(
 
 
 def losses_in_order(
-    models: Mapping[str, LanguageModel], ids: Int[Tensor, " word"], order: Int[Tensor, " word-1"]
+    models: Mapping[str, TrainedModel[NextWord]], ids: Int[Tensor, " word"], order: Int[Tensor, " word-1"]
 ) -> Float[Tensor, "scheme two"]:
     """Nats per word of the trained models, for the sentence as it is and for its words in the given order.
 
     `ids` begins with <eos>, which keeps its place; `order` is that of the words after it.
     """
     texts = torch.stack([ids, torch.cat([ids[:1], ids[1:][order]])])  # [in order or shuffled, word]
-    return torch.stack([lm.losses(texts).mean(dim=-1) for lm in models.values()])
+    return torch.stack([lm.task.nats(lm.model, texts).mean(dim=-1) for lm in models.values()])

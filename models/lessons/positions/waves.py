@@ -7,8 +7,9 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
+from models.data.tasks.next_word import NextWord
 from models.engine.positions import sinusoids, waves
-from models.zoo.suite import LanguageModel
+from models.zoo.trained import TrainedModel
 
 
 class ByDistance(NamedTuple):
@@ -96,8 +97,8 @@ def shift_error(shift: int, n_positions: int, d_model: int, base: int | float) -
 
 
 @torch.no_grad()
-def added_vectors(lm: LanguageModel) -> Float[Tensor, "position channel"]:
+def added_vectors(lm: TrainedModel[NextWord]) -> Float[Tensor, "position channel"]:
     """What the model adds to the words at each position of its training length."""
     assert lm.model.decoder is not None
-    nothing = torch.zeros(1, lm.trained_length, lm.model.config.d_model)
+    nothing = torch.zeros(1, lm.task.length, lm.model.config.d_model)
     return lm.model.decoder.positions(nothing)[0]

@@ -16,7 +16,7 @@ from models.engine.decoding import greedy
 from models.engine.trace import Trace
 from models.engine.transformer import Transformer
 from models.lessons.softmax.weights import Softmax, softmax
-from models.zoo.loaded import LoadedModel
+from models.zoo.trained import Translator
 
 TEMPERATURES = 50 ** (torch.arange(-20, 21) / 20)
 """From 1 / 50 to 50, with 1, the trained model, in the middle."""
@@ -70,7 +70,7 @@ def row(
 
 @torch.no_grad()
 def output(
-    lm: LoadedModel,
+    lm: Translator,
     trace: Trace,
     place: Place,
     step: int,
@@ -95,7 +95,7 @@ def output(
     shown = probabilities.amax(dim=0).topk(N_SHOWN).indices
     return Output(
         trace.tokens["decoder"][1 : step + 1],
-        [lm.tokenizer.vocabulary[int(word)] for word in shown],
+        [lm.task.words.vocabulary[int(word)] for word in shown],
         probabilities[:, shown],
         _translations(lm, place, source, [*target[0, 1:].tolist(), EOS], logits.argmax(dim=-1), temperatures),
     )
@@ -130,8 +130,8 @@ def heated(model: Transformer, place: Place, temperatures: Float[Tensor, " row"]
     return model
 
 
-def _ids(lm: LoadedModel, tokens: list[str]) -> Int[Tensor, "1 token"]:
-    return torch.tensor([[lm.tokenizer.id(token) for token in tokens]])
+def _ids(lm: Translator, tokens: list[str]) -> Int[Tensor, "1 token"]:
+    return torch.tensor([[lm.task.words.id(token) for token in tokens]])
 
 
 def _logits(
@@ -142,7 +142,7 @@ def _logits(
 
 
 def _translations(
-    lm: LoadedModel,
+    lm: Translator,
     place: Place,
     source: Int[Tensor, "1 source"],
     own: list[int],
@@ -163,9 +163,9 @@ def _translations(
     return [_text(lm, own if kept else next(written), language) for kept in stays.tolist()]
 
 
-def _text(lm: LoadedModel, ids: list[int], language: str) -> str:
+def _text(lm: Translator, ids: list[int], language: str) -> str:
     """Words as text, with an ellipsis where the sentence has not ended."""
-    return lm.tokenizer.decode(ids, language=language) + " …" * (EOS not in ids)
+    return lm.task.words.decode(ids, language=language) + " …" * (EOS not in ids)
 
 
 def _check_index(name: str, value: int, count: int) -> None:

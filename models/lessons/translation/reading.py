@@ -14,7 +14,7 @@ from models.data.tokenizers import BOS, EOS
 from models.engine.trace import Trace
 from models.engine.transformer import Transformer
 from models.lessons.known_words import check_known
-from models.zoo.loaded import LoadedModel
+from models.zoo.trained import Translator
 
 MOST_STEPS = 20
 _KEPT = (".self.pattern", ".cross.pattern", ".q", ".k", ".v", "logits")
@@ -40,7 +40,7 @@ class Reading(NamedTuple):
         return logits
 
 
-def of(translator: LoadedModel, text: str, direction: str, most_words: int) -> Reading:
+def of(translator: Translator, text: str, direction: str, most_words: int) -> Reading:
     """The translator's own translation ("en-fr" or "fr-en"), of at most MOST_STEPS words.
 
     Raises ValueError for a text that is empty, longer than `most_words`, or has a word that it does not know.
@@ -48,7 +48,7 @@ def of(translator: LoadedModel, text: str, direction: str, most_words: int) -> R
     encoded = understood(translator, text, direction, most_words)
     source = torch.tensor([encoded])
     ids = translate(translator.model, source)
-    vocabulary = translator.tokenizer.vocabulary
+    vocabulary = translator.task.words.vocabulary
     trace = Trace(lambda address, tensor: tensor if address.endswith(_KEPT) else None)
     with torch.no_grad():
         translator.model(source, ids[:, :-1], trace=trace)
@@ -63,7 +63,7 @@ def of(translator: LoadedModel, text: str, direction: str, most_words: int) -> R
         target_ids=ids[:, :-1],
         read=words[:-1],
         written=words[1:],
-        text=translator.tokenizer.decode(plain, language=language),
+        text=translator.task.words.decode(plain, language=language),
         trace=trace,
     )
 
@@ -82,25 +82,25 @@ def translate(model: Transformer, source: Int[Tensor, "1 source"]) -> Int[Tensor
     return target
 
 
-def understood(translator: LoadedModel, text: str, direction: str, most_words: int) -> list[int]:
+def understood(translator: Translator, text: str, direction: str, most_words: int) -> list[int]:
     """The ids that the encoder reads. Raises ValueError where it cannot read them all."""
     if not text.strip():
         raise ValueError("The sentence is empty; type at least one word.")
-    encoded = translator.encode_source(text, direction=direction)
+    encoded = translator.task.encode_source(text, direction=direction)
     n_words = len(encoded.ids) - 2
     if n_words > most_words:
         raise ValueError(
             f"The sentence has {n_words} words; this page draws at most {most_words}; "
             f"remove {n_words - most_words}."
         )
-    check_known(encoded.unknown, len(translator.tokenizer))
+    check_known(encoded.unknown, len(translator.task.words))
     return encoded.ids
 
 
-def one_word(translator: LoadedModel, text: str) -> int:
+def one_word(translator: Translator, text: str) -> int:
     """The id of a word. Raises ValueError where the text is not one word that the translator knows."""
-    encoded = translator.tokenizer.encode(text)
+    encoded = translator.task.words.encode(text)
     if len(encoded.ids) != 1:
         raise ValueError(f"“{text}” is {len(encoded.ids)} words; write exactly one, such as elle.")
-    check_known(encoded.unknown, len(translator.tokenizer))
+    check_known(encoded.unknown, len(translator.task.words))
     return encoded.ids[0]

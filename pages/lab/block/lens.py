@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from itertools import pairwise
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -67,7 +67,7 @@ def lesson(inputs: Inputs) -> Lesson:
     )  # fmt: skip
 
 
-def _read(inputs: Inputs) -> tuple[TrainedModel, Read]:
+def _read(inputs: Inputs) -> tuple[TrainedModel[Any], Read]:
     """The text under the lens; ValueError with a sentence for one that the model or the page cannot take."""
     from models.lessons.block import lens
 

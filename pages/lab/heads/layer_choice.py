@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from models.zoo.settings import MAX_UNTRAINED_WORDS
 from pages.lab.controls import Columns, Note, When
 from pages.lab.heads.inputs import D_HEADS, D_MODELS, MAX_WORDS, N_HEADS, Inputs
 from pages.shared import cache
-from pages.shared.model_choice import MAX_UNTRAINED_TOKENS
 
 if TYPE_CHECKING:
     from models import UntrainedModel
@@ -52,8 +52,8 @@ def _untrained(inputs: Inputs) -> UntrainedModel:
     config = ModelConfig(
         kind="encoder-only",
         n_layers=1,
-        vocab_size=MAX_UNTRAINED_TOKENS + 1,
-        max_len=MAX_UNTRAINED_TOKENS + UntrainedModel.PADDING,
+        vocab_size=MAX_UNTRAINED_WORDS + 1,
+        max_len=MAX_UNTRAINED_WORDS + UntrainedModel.PADDING,
         **sizes._asdict(),
     )
     return UntrainedModel(config, seed=inputs.seed)

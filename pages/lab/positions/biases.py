@@ -33,7 +33,7 @@ def questions() -> tuple[Question, ...]:
     pairs = ("3 and 4", "60 and 61", "neither pair")
     buckets = relative_buckets(torch.tensor([3, 4, 60, 61]), bidirectional=False).tolist()
     shared = 0 if buckets[0] == buckets[1] else 1 if buckets[2] == buckets[3] else 2
-    first = int(never_trained(trained("t5").trained_length, N_DISTANCES).int().argmax())
+    first = int(never_trained(trained("t5").task.length, N_DISTANCES).int().argmax())
     trusted = ("yes", "no")
     return (
         Question(

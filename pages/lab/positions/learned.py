@@ -147,7 +147,7 @@ def questions() -> tuple[Question, ...]:
 
     lm = trained("learned")
     spreads = {table: by_distance(dot_products(added_vectors(trained(table)))).spread for table in TABLES}
-    n, near = lm.max_words, alike_within(cosines(added_vectors(lm)), NEAR)
+    n, near = lm.config.max_len, alike_within(cosines(added_vectors(lm)), NEAR)
     shares = ("hardly any", "about half", "nearly all")
     far = (f"the vector of position {n}", "0", "there is none")
     return (

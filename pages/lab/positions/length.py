@@ -16,8 +16,9 @@ from viz_core.boards import Board, Curves, Fact, Facts, Line, Matrix
 if TYPE_CHECKING:
     from torch import Tensor
 
+    from models.data.tasks.next_word import NextWord
     from models.lessons.positions.length import Asked
-    from models.zoo.suite import LanguageModel
+    from models.zoo.trained import TrainedModel
 
 N_TEXTS = 48
 WIDTH = 8
@@ -34,10 +35,10 @@ TRIES = (
 
 
 def lesson(inputs: Inputs) -> Lesson:
+    from models.data.tasks.next_word import NextWord
     from models.lessons.positions import length
-    from models.zoo.suite import LanguageModel, held_out_texts
 
-    trained_length = trained("none").trained_length
+    trained_length = trained("none").task.length
     asked_for = inputs.times * trained_length
     answers = _answers(inputs.held_out, asked_for)
     return Lesson(
@@ -60,7 +61,7 @@ def lesson(inputs: Inputs) -> Lesson:
             ),
             Shape(r"\text{loss}", "position", (asked_for,)),
         ),
-        code=(held_out_texts, length.ask, length.in_buckets, LanguageModel.losses),
+        code=(NextWord.held_out_texts, length.ask, length.in_buckets, NextWord.nats),
     )
 
 
@@ -68,8 +69,8 @@ def _answers(seed: int, asked_for: int) -> dict[str, Asked]:
     """Every model's answer, by scheme."""
     from models.lessons.positions.length import Asked, ask
 
-    def answer(scheme: str, lm: LanguageModel) -> Asked:
-        if asked_for > lm.max_words:
+    def answer(scheme: str, lm: TrainedModel[NextWord]) -> Asked:
+        if asked_for > lm.config.max_len:
             return ask(lm, held_out(seed), asked_for)
         whole = _whole(scheme, seed)
         assert whole.losses is not None
@@ -83,7 +84,7 @@ def _whole(scheme: str, seed: int) -> Asked:
     from models.lessons.positions.length import ask
 
     lm = trained(scheme)
-    longest = min(max(TIMES) * lm.trained_length, lm.max_words)
+    longest = min(max(TIMES) * lm.task.length, lm.config.max_len)
     answer: Asked = cache.cached(
         cache.results,
         ("positions", "length", scheme, seed),
@@ -94,13 +95,11 @@ def _whole(scheme: str, seed: int) -> Asked:
 
 def held_out(seed: int) -> Tensor:
     """The ids of the texts that the models are asked about, [text, word]."""
-    from models.zoo.suite import held_out_texts
-
     lm = trained("none")
     texts: Tensor = cache.cached(
         cache.results,
         ("positions", "texts", seed),
-        lambda: (held_out_texts(lm.tokenizer, N_TEXTS, max(TIMES) * lm.trained_length + 1, seed), 60_000),
+        lambda: (lm.task.held_out_texts(N_TEXTS, max(TIMES) * lm.task.length + 1, seed), 60_000),
     )
     return texts
 
@@ -169,7 +168,7 @@ def _notice(answers: dict[str, Asked], asked_for: int, trained_length: int) -> s
 
 
 def questions() -> tuple[Question, ...]:
-    trained_length = trained("none").trained_length
+    trained_length = trained("none").task.length
     longest = max(TIMES) * trained_length
     answers = _answers(Inputs().held_out, longest)
     span = _ranges(longest, trained_length)[-1]

@@ -64,7 +64,8 @@ def _order(inputs: Inputs, n: int) -> Tensor:
 
 
 def _words(ids: Tensor, places: Tensor) -> Facts:
-    words = trained("none").words(ids[1:])
+    vocabulary = trained("none").task.tokenizer.vocabulary
+    words = [vocabulary[id_] for id_ in ids[1:].tolist()]
     return Facts(facts=[Fact(label="the words now", values=" ".join(words[at] for at in places.tolist()))])
 
 

@@ -11,8 +11,11 @@ from pages.shared.wording import numbered
 if TYPE_CHECKING:
     from torch import Tensor
 
+    from models.data.tasks.next_word import NextWord
     from models.engine.transformer import Transformer
-    from models.zoo.suite import LanguageModel
+    from models.zoo.trained import TrainedModel
+
+from models.zoo.trained import TrainedModel
 
 NAMES = {
     "none": "none",
@@ -26,12 +29,12 @@ NAMES = {
 """The schemes as the page writes them, in their order; a scheme's place is its colour."""
 
 
-def trained(scheme: str) -> LanguageModel:
+def trained(scheme: str) -> TrainedModel[NextWord]:
     """A model of the suite; on the inference thread."""
     from models.zoo.suite import load_scheme
 
     found = cache.cached(cache.models, ("positions", scheme), lambda: (load_scheme(scheme), 1 << 20))
-    return cast("LanguageModel", found)
+    return cast("TrainedModel[NextWord]", found)
 
 
 def all_untrained(seed: int, *, causal: bool = True) -> dict[str, Transformer]:
@@ -45,13 +48,12 @@ def all_untrained(seed: int, *, causal: bool = True) -> dict[str, Transformer]:
     return cast("dict[str, Transformer]", cache.cached(cache.models, key, make))
 
 
-def all_trained() -> dict[str, LanguageModel]:
+def all_trained() -> dict[str, TrainedModel[NextWord]]:
     """The whole suite, by scheme."""
     return {scheme: trained(scheme) for scheme in NAMES}
 
 
 def read(text: str = SENTENCE) -> tuple[Tensor, list[str]]:
     """The ids of <eos> and the text's words, and names for them; ValueError where a word is unknown."""
-    lm = trained("none")
-    ids = lm.read(text)
-    return ids, numbered(lm.words(ids))
+    reading = trained("none").read(text)
+    return reading.inputs[0][0], numbered(reading.tokens["decoder"])

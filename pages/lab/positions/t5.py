@@ -29,7 +29,7 @@ def lesson(_: Inputs) -> Lesson:
 
     lm = trained("t5")
     bias = biases.trained_bias(lm, N_DISTANCES)  # [head, distance]
-    unseen = biases.never_trained(lm.trained_length, N_DISTANCES)
+    unseen = biases.never_trained(lm.task.length, N_DISTANCES)
     first = int(unseen.int().argmax())
     h = len(bias)
     return Lesson(
@@ -43,8 +43,8 @@ def lesson(_: Inputs) -> Lesson:
                         facts=[
                             Fact(label="at distance 1", values=bias[:, 1].numpy()),
                             Fact(
-                                label=f"at distance {lm.trained_length - 1}",
-                                values=bias[:, lm.trained_length - 1].numpy(),
+                                label=f"at distance {lm.task.length - 1}",
+                                values=bias[:, lm.task.length - 1].numpy(),
                             ),
                             Fact(label="never trained", values=f"distances from {first}"),
                         ]

@@ -61,7 +61,7 @@ def lesson(inputs: Inputs) -> Lesson:
         shapes=(
             Shape(r"\mathrm{scores} / T", "temperature, key", tuple(row.weights.shape)),
             Shape(r"\mathrm{pattern}", "temperature, key", tuple(row.weights.shape)),
-            Shape(r"P(\text{next word})", "temperature, vocabulary", (len(temperatures), len(lm.tokenizer))),
+            Shape(r"P(\text{next word})", "temperature, vocabulary", (len(temperatures), len(lm.task.words))),
         ),
         code=(temperature.row, weights.softmax, temperature.heated, temperature.output),
     )  # fmt: skip

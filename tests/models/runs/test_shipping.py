@@ -13,9 +13,10 @@ from models.runs.folder import RunFolder
 from models.runs.recipes import RECIPES
 from models.training.config import TrainingConfig
 from models.zoo.cards import CARD, SHIPPED, read_card
+from models.zoo.suite import SCHEMES
 from viz_core.measures import induction_score
 
-NAMES = sorted(name for name, recipe in RECIPES.items() if recipe.summary)
+NAMES = sorted(name for name, recipe in RECIPES.items() if recipe.summary and "/" not in name)
 TARGETS = {
     "induction": ("second half", 0.99),
     "sentiment": ("accuracy, negated", 0.98),
@@ -90,10 +91,9 @@ def test_the_translator_s_recipe_is_its_card_s():
 
 def test_every_model_that_ships_has_a_recipe():
     folders = {path.parent.name for path in SHIPPED.glob(f"*/{CARD}")}
-    assert folders == set(RECIPES)
-    assert {path.parent.name for path in SHIPPED.glob(f"{shipping.POSITIONS}/*/{CARD}")} == set(
-        shipping.SCHEMES
-    )
+    suite = {path.parent.name for path in SHIPPED.glob(f"positions/*/{CARD}")}
+    assert suite == set(SCHEMES)
+    assert folders | {f"positions/{scheme}" for scheme in suite} == set(RECIPES)
 
 
 def test_all_that_ships_fits_in_sixteen_megabytes():
@@ -113,6 +113,22 @@ def test_a_recipe_is_trained_and_written_with_its_run(tmp_path: Path, monkeypatc
     kept = sorted(path.name for path in run.path.iterdir())
     names = "config.json metrics.jsonl probe.json samples.jsonl snapshots status.json task.json"
     assert kept == names.split()
+
+
+def test_the_suite_is_trained_by_the_same_loop(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    short = {"steps": 2, "batch_size": 4, "held_out": 8, "threads": 1}
+    for name, recipe in RECIPES.items():
+        options = {**recipe.options, "words": 10_000}
+        if name.startswith("positions/"):
+            changed = shipping.replace(recipe, options=options, training=short)
+            monkeypatch.setitem(shipping.RECIPES, name, changed)
+    shipping.train_all(["positions"], tmp_path)
+    for scheme in SCHEMES:
+        lm = load_model(tmp_path / "positions" / scheme)
+        assert (lm.config.positions, lm.card["name"]) == (scheme, f"positions/{scheme}")
+        assert lm.card["training"]["command"] == f"python -m models.training zoo positions/{scheme}"
+        spans = {"positions 1 to 32"} if scheme == "learned" else lm.card["metrics"].keys() - {"loss"}
+        assert len(spans) == (1 if scheme == "learned" else 3)
 
 
 def test_an_unknown_name_is_refused():

@@ -17,14 +17,20 @@ from models.zoo import files, load_model
 from models.zoo.files import write_model
 
 WORDS = [*SPECIALS, "the", "animal", "l'"]
+LEARNT = {"words": {"words": WORDS, "english": ["the", "animal"], "french": ["animal", "l'"]}}
+CARD = {"task": {"name": "translation", "options": {"length": 32}}, "learnt": LEARNT}
 CONFIG = ModelConfig(
     kind="encoder-decoder", n_layers=1, n_heads=2, d_model=8, vocab_size=len(WORDS), max_len=32
 )
 
 
+def learnt(words):
+    return {"learnt": {"words": {**LEARNT["words"], "words": words}}}
+
+
 @pytest.fixture
 def folder(tmp_path):
-    write_model(tmp_path / "mine", "mine", Transformer(CONFIG, seed=3), {"vocabulary": WORDS})
+    write_model(tmp_path / "mine", "mine", Transformer(CONFIG, seed=3), CARD)
     return tmp_path / "mine"
 
 
@@ -38,19 +44,19 @@ def test_a_model_comes_back_as_it_was_written(folder):
         loaded = load_model(source)
         assert loaded.name == "mine"
         assert loaded.config == CONFIG
-        assert loaded.tokenizer.vocabulary == WORDS
+        assert loaded.task.words.vocabulary == WORDS
         assert not loaded.model.training
         before = Transformer(CONFIG, seed=3).state_dict()
         assert all(torch.equal(value, before[name]) for name, value in loaded.model.state_dict().items())
 
 
 def test_writing_again_replaces_and_a_failed_writing_leaves_the_old(folder, monkeypatch):
-    write_model(folder, "mine", Transformer(CONFIG, seed=4), {"vocabulary": WORDS})
+    write_model(folder, "mine", Transformer(CONFIG, seed=4), CARD)
     new = load_model(folder).model.embedding.weight
     assert torch.equal(new, Transformer(CONFIG, seed=4).embedding.weight)
     monkeypatch.setattr(whole_files.os, "fsync", lambda _: (_ for _ in ()).throw(OSError("disk full")))
     with pytest.raises(WriteError, match="disk full; see to the disk"):
-        write_model(folder, "mine", Transformer(CONFIG, seed=5), {"vocabulary": WORDS})
+        write_model(folder, "mine", Transformer(CONFIG, seed=5), CARD)
     assert torch.equal(load_model(folder).model.embedding.weight, new)
     assert sorted(path.name for path in folder.iterdir()) == ["card.json", "mine.safetensors"]
 
@@ -121,8 +127,8 @@ def test_the_weights_of_another_model_are_refused(folder, edit, text):
         ("{", "is no JSON"),
         ("[" * 200_000, "is no JSON"),
         ("[]", "holds a list, not a JSON object"),
-        ("{}", "lacks config and vocabulary"),
-        ('{"vocabulary": []}', "lacks config, which every card states"),
+        ("{}", "lacks config and task and learnt"),
+        ('{"task": {}, "learnt": {}}', "lacks config, which every card states"),
         ("\xff\xfe", "is no JSON"),
     ],
 )
@@ -138,15 +144,16 @@ def test_a_damaged_card_is_refused(folder, card, text):
         ({"config": {**CONFIG.to_dict(), "n_heads": "two"}}, "has no valid config: n_heads='two'"),
         ({"config": {**CONFIG.to_dict(), "colour": 1}}, "has no valid config: 'colour' is no field"),
         ({"config": 7}, "has no valid config"),
-        ({"vocabulary": ["the"]}, "has no valid vocabulary: .*lacks the special words"),
-        ({"vocabulary": [*WORDS, "new"]}, r"vocabularies of \(9, 9\) words, not of 10"),
-        ({"vocabulary": [*WORDS[:-1], 7]}, "has no valid vocabulary"),
-        ({"vocabulary": None}, "has no valid vocabulary"),
+        (learnt(["the"]), "has no valid task: .*lacks the special words"),
+        (learnt([*WORDS, "new"]), "vocab_size=10 is what task 'translation' needs, but the model has vocab_"),
+        (learnt([*WORDS[:-1], 7]), "has no valid task"),
+        (learnt(None), "has no valid task"),
+        ({"learnt": {}}, "has no valid task: the grammar's words are missing"),
         ({"config": {**CONFIG.to_dict(), "d_model": 16, "d_ff": 64}}, r"\(8, 8\) instead of \(8, 16\)"),
         ({"config": {**CONFIG.to_dict(), "d_ff": 10**30}}, "too large for"),
         ({"config": {**CONFIG.to_dict(), "n_layers": 10**9}}, "too large for .* tensors"),
-        ({"config": {**CONFIG.to_dict(), "max_len": 10**9}}, "too large for"),
-        ({"config": {**CONFIG.to_dict(), "target_vocab_size": 12}}, r"vocabularies of \(9, 12\) words"),
+        ({"config": {**CONFIG.to_dict(), "max_len": 10**9}}, "max_len=32 is what task 'translation' needs"),
+        ({"config": {**CONFIG.to_dict(), "target_vocab_size": 12}}, "lacks target_embedding.weight"),
     ],
 )
 def test_a_card_that_fits_no_weights_is_refused(folder, changes, text):
@@ -200,5 +207,5 @@ def test_a_refusal_is_a_value_error():
 @pytest.mark.parametrize("name", ["../mine", "a/b", "", ".", "..", ".hidden"])
 def test_a_name_stays_in_its_folder(tmp_path, name):
     with pytest.raises(ValueError, match="names no file; give one without folders"):
-        write_model(tmp_path / "in", name, Transformer(CONFIG, seed=0), {"vocabulary": WORDS})
+        write_model(tmp_path / "in", name, Transformer(CONFIG, seed=0), CARD)
     assert not list(tmp_path.rglob("*.safetensors"))

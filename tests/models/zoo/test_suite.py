@@ -1,5 +1,6 @@
 """The shipped suite: what its cards claim, and that its models differ in their positions only."""
 
+import hashlib
 import json
 from itertools import pairwise
 
@@ -8,13 +9,29 @@ import torch
 
 from models import ModelConfig, list_models
 from models.data.stream import english_text
-from models.training.positions import SuiteConfig, metrics
+from models.data.tasks import generator_of
+from models.data.tasks.next_word import NextWord
+from models.runs.recipes import RECIPES
+from models.runs.shipping import config_of
 from models.zoo import FileError, suite
 from models.zoo.cards import CARD
-from models.zoo.suite import FOLDER, SCHEMES, held_out_texts, load_scheme, untrained
+from models.zoo.suite import FOLDER, SCHEMES, load_scheme, untrained
 
-CONFIG = SuiteConfig()
-LENGTH = CONFIG.length
+LENGTH, SEED = 32, 0
+DIGESTS = {
+    "none": "58e8e97e062592b0",
+    "sinusoidal": "470396d1a42bc90a",
+    "learned": "37098e4d4468927e",
+    "rotary": "b693b1aa43e50e48",
+    "alibi": "598f159b91c7a842",
+    "t5": "64244862f18ace53",
+    "transformer-xl": "ba24b69ac7749326",
+}
+"""Of the weights: no conversion of their cards touched them."""
+
+
+def config(scheme):
+    return config_of(RECIPES[f"positions/{scheme}"])
 
 
 @pytest.fixture(scope="module")
@@ -40,8 +57,15 @@ def test_explore_does_not_list_them():
 @pytest.mark.parametrize("scheme", SCHEMES)
 def test_a_card_describes_its_file(models, scheme):
     lm = models[scheme]
-    assert ModelConfig.from_dict(lm.card["config"]) == CONFIG.model(scheme, len(lm.tokenizer))
-    assert {name: lm.card["training"][name] for name in CONFIG.to_dict()} == CONFIG.to_dict()
+    trained = config(scheme)
+    assert ModelConfig.from_dict(lm.card["config"]) == trained.model
+    assert lm.task == trained.task == NextWord(reach=32 if scheme == "learned" else 128, words=2_000_000)
+    assert lm.task.tokenizer.vocabulary == trained.task.tokenizer.vocabulary
+    shared = ("steps", "batch_size", "learning_rate", "weight_decay", "seed")
+    given = trained.training.to_dict()
+    assert {name: lm.card["training"][name] for name in shared} == {name: given[name] for name in shared}
+    digest = hashlib.sha256((FOLDER / scheme / f"{scheme}.safetensors").read_bytes()).hexdigest()
+    assert digest[:16] == DIGESTS[scheme]
     assert lm.card["parameters"] == sum(parameter.numel() for parameter in lm.model.parameters())
     assert lm.card["training"]["command"].startswith("python -m models.training positions --out")
     assert scheme in lm.card["training"]["command"]
@@ -53,7 +77,7 @@ def test_a_card_describes_its_file(models, scheme):
 def test_the_models_share_words_and_sizes(models):
     one, *others = models.values()
     for lm in others:
-        assert lm.tokenizer.vocabulary == one.tokenizer.vocabulary
+        assert lm.task.tokenizer.vocabulary == one.task.tokenizer.vocabulary
         sizes = {
             name: value for name, value in lm.card["config"].items() if name not in ("positions", "max_len")
         }
@@ -61,11 +85,11 @@ def test_the_models_share_words_and_sizes(models):
 
 
 @pytest.mark.parametrize("scheme", SCHEMES)
-def test_the_metrics_of_a_card_come_out_again(models, scheme, monkeypatch):
-    """On a few of the texts, within what so few can tell."""
-    monkeypatch.setattr("models.training.positions._TEXTS", 16)
-    found = metrics(models[scheme])["loss"]
-    claimed = models[scheme].card["metrics"]["loss"]
+def test_the_metrics_of_a_card_come_out_again(models, scheme):
+    """On a few texts, within what so few can tell."""
+    lm = models[scheme]
+    found = lm.task.score(lm.model, lm.task.batch(generator_of(0, 0), 32, held_out=True))
+    claimed = lm.card["metrics"]
     assert found.keys() == claimed.keys()
     for positions, loss in found.items():
         assert loss == pytest.approx(claimed[positions], abs=0.3)
@@ -73,18 +97,18 @@ def test_the_metrics_of_a_card_come_out_again(models, scheme, monkeypatch):
 
 def test_they_have_learnt_english_of_the_grammar(models):
     """Far better than each word's frequency alone, at the length of their training."""
-    texts = held_out_texts(models["none"].tokenizer, 32, LENGTH + 1, 3)
+    texts = models["none"].task.held_out_texts(32, LENGTH + 1, 3)
     words = english_text(0, "training", 10_000)
-    ids = torch.tensor([models["none"].tokenizer.id(word) for word in words])
-    share = torch.bincount(ids, minlength=len(models["none"].tokenizer)).float().add(1)
+    ids = torch.tensor([models["none"].task.tokenizer.id(word) for word in words])
+    share = torch.bincount(ids, minlength=len(models["none"].task.tokenizer)).float().add(1)
     by_frequency = -(share / share.sum()).log()[texts[:, 1:]].mean().item()
     for lm in models.values():
-        assert lm.losses(texts).mean().item() < by_frequency - 2
+        assert lm.task.nats(lm.model, texts).mean().item() < by_frequency - 2
 
 
 def test_losses_are_cross_entropies_in_a_plain_loop(models):
-    texts = held_out_texts(models["alibi"].tokenizer, 2, 9, 5)
-    found = models["alibi"].losses(texts)
+    texts = models["alibi"].task.held_out_texts(2, 9, 5)
+    found = models["alibi"].task.nats(models["alibi"].model, texts)
     assert found.shape == (2, 8)
     for row, text in enumerate(texts):
         for at in range(8):
@@ -94,22 +118,23 @@ def test_losses_are_cross_entropies_in_a_plain_loop(models):
 
 
 def test_learned_positions_end_where_training_did(models):
-    texts = held_out_texts(models["learned"].tokenizer, 1, LENGTH + 2, 1)
+    texts = models["learned"].task.held_out_texts(1, LENGTH + 2, 1)
     with pytest.raises(
         ValueError,
         match=r"^33 words, but positions='learned' end at 32: there is nothing for position 33; ask for at",
     ):
-        models["learned"].losses(texts)
-    assert models["learned"].losses(texts[:, :-1]).shape == (1, LENGTH)
+        models["learned"].task.nats(models["learned"].model, texts)
+    assert models["learned"].task.nats(models["learned"].model, texts[:, :-1]).shape == (1, LENGTH)
     for scheme, lm in models.items():
         if scheme != "learned":
-            assert lm.losses(texts).isfinite().all()
+            assert lm.task.nats(lm.model, texts).isfinite().all()
 
 
 def test_reading_frames_a_text_and_refuses_what_was_never_trained(models):
     lm = models["none"]
-    ids = lm.read("The animal slept.")
-    assert lm.words(ids) == ["<eos>", "the", "animal", "slept", "."]
+    reading = lm.read("The animal slept.")
+    assert reading.tokens == {"decoder": ["<eos>", "the", "animal", "slept", "."]}
+    assert [lm.outputs[id_] for id_ in reading.inputs[0][0].tolist()] == reading.tokens["decoder"]
     with pytest.raises(ValueError, match=r"^the text is empty; give at least one word$"):
         lm.read("  ")
     with pytest.raises(ValueError, match=r"^'anmal' is none of the 647 words that .*; near it are animal"):
@@ -120,20 +145,20 @@ def test_reading_frames_a_text_and_refuses_what_was_never_trained(models):
         ValueError, match=r"^the text has 33 words, but training had at most 31 .*; remove 2$"
     ):
         lm.read("dog " * 33)
-    assert len(lm.read("dog " * 31)) == LENGTH
+    assert lm.read("dog " * 31).inputs[0].shape == (1, LENGTH)
 
 
 def test_held_out_texts_are_one_stream_cut_in_pieces(models):
-    tokenizer = models["none"].tokenizer
-    texts = held_out_texts(tokenizer, 3, 5, 2)
+    tokenizer = models["none"].task.tokenizer
+    texts = models["none"].task.held_out_texts(3, 5, 2)
     words = english_text(2, "held out", 15)
     assert [tokenizer.vocabulary[id_] for id_ in texts.flatten().tolist()] == words
 
 
 @pytest.mark.parametrize("scheme", SCHEMES)
 def test_untrained_models_share_all_weights_but_their_positions_own(scheme):
-    plain = untrained(CONFIG.model("none", 50), 0).state_dict()
-    weights = untrained(CONFIG.model(scheme, 50), 0).state_dict()
+    plain = untrained(config("none").model, 0).state_dict()
+    weights = untrained(config(scheme).model, 0).state_dict()
     assert all(torch.equal(value, weights[name]) for name, value in plain.items())
     assert all(name.startswith("decoder.positions.") for name in weights.keys() - plain.keys())
 
@@ -144,14 +169,16 @@ def test_unknown_schemes_and_damaged_files_are_refused(tmp_path, monkeypatch):
     ):
         load_scheme("alib")
     monkeypatch.setattr(suite, "FOLDER", tmp_path)
-    with pytest.raises(FileError, match="does not exist"):
+    with pytest.raises(FileError, match="is no shipped model, no folder and no file"):
         load_scheme("none")
     (tmp_path / "none").mkdir()
+    weights = tmp_path / "none" / "none.safetensors"
+    weights.write_bytes((FOLDER / "none" / "none.safetensors").read_bytes())
     card = json.loads((FOLDER / "none" / CARD).read_text())
     (tmp_path / "none" / CARD).write_text(
         json.dumps(card | {"config": card["config"] | {"kind": "encoder-only"}})
     )
-    with pytest.raises(FileError, match=r"kind='encoder-only' .* that is no decoder-only of these words"):
+    with pytest.raises(FileError, match=r"kind='decoder-only' is what task 'next-word' needs"):
         load_scheme("none")
     (tmp_path / "none" / CARD).write_text(json.dumps(card))
     (tmp_path / "none" / "none.safetensors").write_bytes(b"hello")
@@ -162,9 +189,7 @@ def test_unknown_schemes_and_damaged_files_are_refused(tmp_path, monkeypatch):
 def test_t5s_far_buckets_were_never_trained(models):
     """What a page says of them: weight decay only shrank the random numbers that they began with."""
     trained = models["t5"].model.decoder.positions.table.weight
-    first = untrained(
-        CONFIG.model("t5", len(models["t5"].tokenizer)), CONFIG.seed
-    ).decoder.positions.table.weight
+    first = untrained(config("t5").model, SEED).decoder.positions.table.weight
     ratio = (trained / first).detach()
     assert (ratio[22:] - ratio[-1, -1]).abs().max() < 1e-3
     assert 0.9 < ratio[-1, -1] < 1
@@ -174,7 +199,7 @@ def test_t5s_far_buckets_were_never_trained(models):
 def test_past_the_trained_length_biases_hold_and_waves_do_not(models):
     """The finding of the page's last part, as the cards have it."""
     spans = ("positions 1 to 32", "positions 33 to 64", "positions 65 to 128")
-    losses = {scheme: lm.card["metrics"]["loss"] for scheme, lm in models.items()}
+    losses = {scheme: lm.card["metrics"] for scheme, lm in models.items()}
     assert set(losses.pop("learned")) == {spans[0]}
     at_home = [loss[spans[0]] for loss in losses.values()]
     assert max(at_home) - min(at_home) < 0.25

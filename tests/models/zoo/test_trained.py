@@ -8,7 +8,7 @@ from safetensors.torch import load_file, save_file
 
 from models import ModelConfig, Transformer, list_models, load_model
 from models.data.tasks import make_task
-from models.zoo import FileError, load_translator
+from models.zoo import FileError
 from models.zoo.files import write_model
 from models.zoo.trained import TrainedModel
 
@@ -68,7 +68,7 @@ def test_a_trace_holds_the_answer_that_the_model_itself_writes(folder, reverse):
     trace = lm.trace("abca")
     assert trace.tokens == {"decoder": [lm.outputs[at] for at in ids[:-1]]}
     torch.testing.assert_close(trace["logits"], model(torch.tensor([ids[:-1]]))[0].detach())
-    assert lm.answered("abca")[1] == "".join(lm.outputs[at] for at in ids[5:])
+    assert lm.read("abca").answer == "".join(lm.outputs[at] for at in ids[5:])
     kept = lm.trace("abca", reduce=lambda address, tensor: tensor if address == "logits" else None)
     assert list(kept.keys()) == ["logits"]
 
@@ -76,8 +76,8 @@ def test_a_trace_holds_the_answer_that_the_model_itself_writes(folder, reverse):
 def test_an_encoder_reads_and_writes_nothing():
     task = make_task("digits-classifier")
     lm = TrainedModel("digits", task, model_of(task), card_of(task))
-    reading, answer = lm.answered("7")
-    assert answer == ""
+    reading = lm.read("7")
+    assert (reading.answer, reading.following, lm.abilities) == ("", None, ("classify",))
     assert lm.outputs == tuple("0123456789")
     trace = lm.trace("7")
     assert trace["logits"].shape == (1, 10)
@@ -127,12 +127,6 @@ def test_what_is_written_joins_the_text_as_far_as_it_can_be_read(induction):
 def test_shipped_models_say_their_task():
     tasks = {model.name: model.task for model in list_models()}
     assert tasks["translator"] == "translation"
-
-
-def test_a_card_with_another_task_is_no_translator(folder, run):
-    with pytest.raises(FileError, match="is no translator of words; open it with load_model"):
-        load_translator(folder)
-    assert load_translator().name == "translator"
 
 
 def change(path, **changes):

@@ -1,5 +1,7 @@
 """The shipped translator: what its card claims, measured again on a part of the held-out sentences."""
 
+import hashlib
+
 import pytest
 import torch
 
@@ -21,22 +23,26 @@ def lm():
 def test_the_translator_is_listed_with_its_story_and_its_examples(lm):
     (card,) = (card for card in list_models() if card.name == "translator")
     assert card.card == lm.card
-    assert set(card.showcase) == {"stack", "layer", "head"}
+    assert set(card.showcase) == {"view", "stack", "layer", "head"}
     assert 6 <= len(card.examples) <= 10
     for example in card.examples:
         assert example["see"]
-        assert not lm.encode_source(example["text"]).unknown, example["text"]
+        assert not lm.task.encode_source(example["text"]).unknown, example["text"]
 
 
 def test_the_card_describes_the_file(lm):
     assert lm.card["license"] == "MIT"
     assert ModelConfig.from_dict(lm.card["config"]) == lm.config
-    assert lm.card["vocabulary"] == lm.tokenizer.vocabulary
+    assert lm.card["learnt"]["words"]["words"] == lm.task.words.vocabulary
+    assert lm.task.name == "translation"
     assert lm.card["training"]["command"] == "python -m models.training zoo translator"
-    assert set(lm.card["words"]["en"]) | set(lm.card["words"]["fr"]) == set(lm.tokenizer.vocabulary[6:])
-    assert len(lm.card["words"]["en"]) >= 250
+    words = lm.card["learnt"]["words"]
+    assert set(words["english"]) | set(words["french"]) == set(lm.task.words.vocabulary[6:])
+    assert len(words["english"]) >= 250
     weights = SHIPPED / "translator" / "translator.safetensors"
     assert weights.stat().st_size <= 4 << 20
+    digest = hashlib.sha256(weights.read_bytes()).hexdigest()
+    assert digest[:16] == "df35911a1aa6421a"  # no conversion touched them
     assert all(parameter.dtype == torch.float32 for parameter in lm.model.parameters())
 
 
@@ -50,8 +56,22 @@ def test_the_card_claims_what_the_issue_asks(lm):
     assert metrics["layer"]["flip"] >= 0.99
 
 
+def test_what_is_read_says_what_the_model_wrote_and_what_follows(lm):
+    greedy, beam = lm.read(TIRED), lm.read(WIDE, beam=3)
+    assert greedy.answer == lm.task.translate(lm.model, TIRED).text
+    assert beam.answer == lm.task.translate(lm.model, WIDE, beam_width=3).text
+    assert (greedy.following, greedy.forced, greedy.unknown) == ("<eos>", False, ())
+    forced = lm.read(TIRED, target="l'animal zzz")
+    assert (forced.answer, forced.forced) == ("l'animal zzz", True)
+    assert [(word.where, word.text) for word in forced.unknown] == [("target", "zzz")]
+    assert forced.tokens["decoder"] == ["<bos>", "l'", "animal", "zzz"]
+    french = lm.read("l'animal est fatigué")
+    assert french.tokens["encoder"][0] == "<2en>"  # as more of its words are French
+    assert lm.abilities == ("translate",)
+
+
 def test_a_part_of_the_held_out_sentences_confirms_the_card(lm):
-    metrics = evaluate(lm.model, lm.tokenizer, held_out(150, seed=2))
+    metrics = evaluate(lm.model, lm.task.words, held_out(150, seed=2))
     assert metrics["translation"]["all"] >= 0.98
     assert metrics["pronoun"] >= 0.99
     assert metrics["named"] >= 0.99
@@ -77,7 +97,7 @@ def test_one_head_tells_the_story(lm, text, noun, french):
     from_it = pattern[story["head"], tokens.index("it")]
     assert tokens[int(from_it.argmax())] == noun
     assert from_it[tokens.index(noun)] >= 0.5
-    assert lm.translate(text).text == french
+    assert lm.task.translate(lm.model, text).text == french
     ((position, word, probability, antecedent),) = lm.antecedents(trace)
     assert (tokens[position], word, tokens[antecedent]) == ("it", noun, noun)
     assert probability > 0.9
@@ -97,11 +117,11 @@ def test_one_head_tells_the_story(lm, text, noun, french):
     ],
 )  # fmt: skip
 def test_people_type_as_they_like(lm, text, direction, expected):
-    assert lm.translate(text, direction=direction).text == expected
+    assert lm.task.translate(lm.model, text, direction=direction).text == expected
 
 
 def test_a_beam_shows_its_tree_and_is_at_least_as_likely(lm):
-    greedy, beam = lm.translate(WIDE), lm.translate(WIDE, beam_width=3)
+    greedy, beam = lm.task.translate(lm.model, WIDE), lm.task.translate(lm.model, WIDE, beam_width=3)
     assert greedy.tree is None
     assert beam.tree.tokens()[:-1] == beam.ids
     assert beam.log_prob >= greedy.log_prob - 1e-5
@@ -110,22 +130,22 @@ def test_a_beam_shows_its_tree_and_is_at_least_as_likely(lm):
 
 def test_a_trace_holds_the_target_it_was_given_or_its_own(lm):
     own = lm.trace(TIRED)
-    words = lm.translate(TIRED).tokens
+    words = lm.task.translate(lm.model, TIRED).tokens
     assert own.tokens["decoder"] == ["<bos>", *words]
-    assert own["logits"].shape == (len(words) + 1, len(lm.tokenizer))
-    following = [lm.tokenizer.vocabulary[int(i)] for i in own["logits"].argmax(-1)]
+    assert own["logits"].shape == (len(words) + 1, len(lm.task.words))
+    following = [lm.task.words.vocabulary[int(i)] for i in own["logits"].argmax(-1)]
     assert following == [*words, "<eos>"]
-    forced = lm.trace(TIRED, "l'animal est rouge")
+    forced = lm.trace(TIRED, target="l'animal est rouge")
     assert forced.tokens["decoder"] == ["<bos>", "l'", "animal", "est", "rouge"]
     assert forced.tokens["encoder"] == ["<2fr>", *TIRED.split(), "<eos>"]
-    assert lm.trace(TIRED, "").tokens["decoder"] == ["<bos>"]
+    assert lm.trace(lm.task.read(TIRED)).tokens["decoder"] == ["<bos>"]
 
 
 def test_unknown_words_are_marked_and_do_not_derail_the_rest(lm):
     text = "the zebraa did not cross the street because it was too tired"
-    (unknown,) = lm.encode_source(text).unknown
+    (unknown,) = lm.task.encode_source(text).unknown
     assert text[unknown.start : unknown.end] == "zebraa"
-    translation = lm.translate(text)
+    translation = lm.task.translate(lm.model, text)
     assert "<unk>" in translation.tokens
     assert translation.text.endswith("trop fatigué") or translation.text.endswith("trop fatiguée")
     trace = lm.trace(text)
@@ -148,15 +168,21 @@ def test_a_pronoun_without_antecedent_points_nowhere(lm):
 @pytest.mark.parametrize(
     ("call", "text"),
     [
-        (lambda lm: lm.translate(""), "the text is empty; give at least one word"),
+        (lambda lm: lm.task.translate(lm.model, ""), "the text is empty; give at least one word"),
         (lambda lm: lm.trace(" \n"), "the text is empty"),
-        (lambda lm: lm.translate("the " * 127), "has 127 words, but this model reads at most 126; remove 1"),
         (
-            lambda lm: lm.trace("the", "le " * 200),
+            lambda lm: lm.task.translate(lm.model, "the " * 127),
+            "has 127 words, but this model reads at most 126; remove 1",
+        ),
+        (
+            lambda lm: lm.trace("the", target="le " * 200),
             "has 200 words, but this model reads at most 126; remove 74",
         ),
-        (lambda lm: lm.translate("the", direction="en-de"), "direction='en-de' is unknown; choose 'en-fr'"),
-        (lambda lm: lm.translate("the", beam_width=0), "width=0 must be at least 1"),
+        (
+            lambda lm: lm.task.translate(lm.model, "the", direction="en-de"),
+            "direction='en-de' is unknown; choose 'en-fr'",
+        ),
+        (lambda lm: lm.task.translate(lm.model, "the", beam_width=0), "width=0 must be at least 1"),
     ],
 )
 def test_what_cannot_be_done_is_refused(lm, call, text):
@@ -165,7 +191,7 @@ def test_what_cannot_be_done_is_refused(lm, call, text):
 
 
 def test_the_longest_text_is_traced(lm):
-    trace = lm.trace("the " * 126, "le " * 126)
+    trace = lm.trace("the " * 126, target="le " * 126)
     assert trace["encoder.1.self.pattern"].shape == (4, 128, 128)
     assert trace["decoder.1.cross.pattern"].shape == (4, 127, 128)
 

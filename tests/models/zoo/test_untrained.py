@@ -52,7 +52,7 @@ def test_a_causal_query_sees_nothing_later():
 
 def test_words_are_named_in_order_of_appearance():
     model = UntrainedModel(config())
-    assert model.names(TEXT) == ("<pad>", "a", "b", "c")
+    assert model.names(model.read(TEXT)) == ("<pad>", "a", "b", "c")
     assert model.trace(TEXT, mask="padding").tokens == {
         "encoder": ["a", "b", "a", "c", "<pad>", "<pad>", "<pad>"]
     }

@@ -2,9 +2,10 @@ from dataclasses import fields
 
 import pytest
 
-from models.config import POSITION_SCHEMES
-from pages.explore.state import SHOWCASE, Inputs, View, scale_of, write_link
-from pages.shared.link import params_of, read_link
+from models.zoo.offers import offers
+from models.zoo.settings import SCALES
+from pages.explore.state import SHOWCASE, Inputs, View, read_inputs, write_link
+from pages.shared.link import read_link
 
 
 def test_a_link_written_and_read_gives_the_same_inputs() -> None:
@@ -18,7 +19,7 @@ def test_a_link_written_and_read_gives_the_same_inputs() -> None:
         mask="edges",
         mask_arg="0-1 1-2",
     )
-    values, problems = read_link(Inputs, write_link(inputs))
+    values, problems = read_inputs(write_link(inputs))
     assert problems == []
     assert Inputs(**values) == inputs
 
@@ -27,10 +28,6 @@ def test_a_link_holds_only_what_differs_from_the_defaults_and_matters_to_the_mod
     assert write_link(Inputs()) == {}
     assert write_link(Inputs(beam=3, padding=3, n_heads=8)) == {"beam": "3", "padding": "3"}
     assert write_link(Inputs(model="untrained", beam=3, n_heads=8)) == {"model": "untrained", "n_heads": "8"}
-
-
-def test_every_scheme_of_the_engine_can_be_chosen() -> None:
-    assert params_of(Inputs)["positions"].rule.options == tuple(POSITION_SCHEMES)
 
 
 @pytest.mark.parametrize(
@@ -49,8 +46,11 @@ def test_every_scheme_of_the_engine_can_be_chosen() -> None:
     ],
 )
 def test_a_damaged_value_falls_back_and_is_named(name: str, raw: str, rule: str) -> None:
-    values, problems = read_link(Inputs, {name: raw, "beam": "2"})
-    assert values == {"beam": 2}
+    model = "translator" if name in ("padding", "model") else "untrained"
+    other = {"beam": "2"} if model == "translator" else {"n_layers": "3"}
+    values, problems = read_inputs({"model": model, **other, name: raw})
+    kept = {} if name == "model" else {"model": model}
+    assert values == kept | {field: int(value) for field, value in other.items()}
     assert len(problems) == 1
     assert problems[0].startswith(f"The link's {name}={raw[:40]!r} is not {rule}")
 
@@ -71,14 +71,22 @@ def test_damaged_sets_of_heads_are_refused(heads: str) -> None:
 
 
 def test_every_default_is_one_that_a_link_could_hold() -> None:
-    for kind in (Inputs, View):
-        for field in fields(kind):
-            if field.default not in (None, ()):
-                assert field.metadata["param"].rule.read(str(field.default)) == field.default
+    for field in fields(View):
+        if field.default not in (None, ()):
+            assert field.metadata["param"].rule.read(str(field.default)) == field.default
+    for offer in offers().values():
+        for setting in offer.settings:
+            assert setting.read(str(setting.default)) == setting.default
+            assert setting.accepts(setting.default)
+
+
+def test_inputs_keep_what_the_model_has_and_what_is_not_as_usual() -> None:
+    inputs = Inputs(model="untrained", n_heads=8, mask="causal", beam=3, seed=0)
+    assert inputs.given == (("n_heads", 8), ("mask", "causal"))
+    assert inputs.settings["seed"] == 0 and inputs.settings["n_heads"] == 8
+    assert inputs.reading == {"mask": "causal"}  # the others build the model
+    assert Inputs().text == SHOWCASE
 
 
 def test_scale_choices_mean_what_the_config_means() -> None:
-    assert scale_of("on") is True
-    assert scale_of("off") is False
-    assert scale_of("0.5") == 0.5
-    assert Inputs().text == SHOWCASE
+    assert (SCALES["on"], SCALES["off"], SCALES["0.5"]) == (True, False, 0.5)

@@ -11,11 +11,11 @@ from safetensors.torch import load_file, save_file
 
 from models import load_model
 from models.data.tasks import make_task
+from models.zoo.offers import offers
 from pages.explore.payload import Opened, build, steps_of
 from pages.explore.state import STACKS, VIEWS, Inputs, write_link
 from pages.explore.subject import Subject, subject_of
 from pages.explore.takeaway import Shown
-from pages.shared import model_choice
 from tests.pages.explore.test_payload import exact_arrays, unpack
 from tests.pages.shared.runs import write_run
 
@@ -40,7 +40,8 @@ def labels(found: Subject, side: str) -> list[str]:
 
 def test_a_question_is_shown_with_the_answer_that_the_model_wrote(runs: Path) -> None:
     found = subject(runs, "reverse", "abcd")
-    reading, answer = load_model(runs / "reverse").answered("abcd")
+    reading = load_model(runs / "reverse").read("abcd")
+    answer = reading.answer
     assert labels(found, "decoder") == reading.tokens["decoder"]
     assert labels(found, "decoder")[:5] == ["a", "b", "c", "d", "="]
     header = header_of(found)
@@ -49,7 +50,7 @@ def test_a_question_is_shown_with_the_answer_that_the_model_wrote(runs: Path) ->
     assert chosen[:4] == ["b", "c", "d", "="]
     assert "".join(chosen[4:]) == answer  # greedy: each is its step's likeliest
     assert all(step["top"][0][0] == step["chosen"] for step in header["steps"][4:])
-    assert (header["stepSide"], found.tool) == ("decoder", "")
+    assert (header["stepSide"], found.model.abilities) == ("decoder", ("answer",))
 
 
 @pytest.mark.parametrize("positions", ["rotary", "alibi", "transformer-xl"])
@@ -70,7 +71,7 @@ def test_a_decoder_only_model_has_one_stack_whose_numbers_are_the_traces(runs: P
 def test_a_text_that_goes_on_has_no_last_word_yet(runs: Path) -> None:
     found = subject(runs, "induction", "abcdab")
     assert [step["chosen"] for step in header_of(found)["steps"]] == ["b", "c", "d", "a", "b", None]
-    assert found.tool == "continue"
+    assert found.model.abilities == ("continue",)
     assert "translation" not in found.extras
 
 
@@ -100,8 +101,8 @@ def test_a_pooled_answer_is_one_row_of_class_probabilities(runs: Path) -> None:
 def test_a_translator_of_a_table_has_three_stacks_and_writes_its_own_target(runs: Path) -> None:
     table = runs / "pairs.tsv"
     table.write_text("".join(f"the cat {n}\tle chat {n}\n" for n in range(60)))
-    found = subject(runs, "translation", "the cat 7", file=str(table), vocabulary=300, length=32)
-    trace = load_model(next(runs.glob("translation"))).trace("the cat 7")
+    found = subject(runs, "parallel-text", "the cat 7", file=str(table), vocabulary=300, length=32)
+    trace = load_model(runs / "parallel-text").trace("the cat 7")
     n_source, n_target = len(trace.tokens["encoder"]), len(trace.tokens["decoder"])
     assert [(stack.id, stack.title, stack.n_query, stack.n_key) for stack in found.stacks] == [
         ("encoder.self", "Encoder self", n_source, n_source),
@@ -122,7 +123,7 @@ def test_a_hidden_word_is_where_the_stage_looks(runs: Path) -> None:
     at = labels(found, "encoder").index("[MASK]")
     assert labels(found, "encoder")[0] == "[CLS]"
     assert found.focus == {"query": at, "step": at}
-    assert (found.tool, found.tokens["encoder"][at]["mark"]) == ("mask", "special")
+    assert (found.model.abilities, found.tokens["encoder"][at]["mark"]) == (("fill",), "special")
     body = build(found, Opened())
     assert body.focus == found.focus
     step = unpack(body.packed.message(generation=1))[0]["steps"][at]
@@ -140,8 +141,8 @@ def test_blanks_and_line_ends_of_a_language_model_can_be_seen(runs: Path) -> Non
     assert [token.get("raw") for token in found.tokens["decoder"]][2::3] == [" ", "\n"]
     chosen = [step["chosen"] for step in header_of(found)["steps"]]
     assert chosen == ["o", "␣", "b", "e", "⏎", "o", "r", None]
-    assert {"␣", "⏎"} <= set(found.names)
-    assert found.tool == "continue"
+    assert {"␣", "⏎"} & {name for step in header_of(found)["steps"] for name, _ in step["top"]}
+    assert found.model.abilities == ("continue",)
 
 
 def test_the_picture_that_was_read_comes_with_what_was_rebuilt_and_no_output_view(runs: Path) -> None:
@@ -206,9 +207,8 @@ def test_a_link_always_holds_the_text_of_a_model_with_a_task() -> None:
 
 
 def test_shipped_models_open_with_each_of_their_examples() -> None:
-    for model in model_choice.offered():
-        offer = model_choice.offer_of(model)
-        for example in offer.examples if offer else []:
+    for model, offer in offers().items():
+        for example in offer.examples:
             found = subject_of(Inputs(model=model, text=example["text"]))
             showcase = offer.showcase
             stack = next(s for s in found.stacks if s.id == showcase.get("stack", found.stacks[0].id))

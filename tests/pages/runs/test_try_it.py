@@ -16,17 +16,18 @@ def untrained(name: str) -> TrainedModel:
 @pytest.mark.parametrize(
     ("task", "way"),
     [
-        ("sort", "answer"),
-        ("induction", "write"),
-        ("sentiment", "classify"),
-        ("digits-autoencoder", "rebuild"),
+        ("sort", "_answer"),
+        ("induction", "_write"),
+        ("sentiment", "_classify"),
+        ("digits-autoencoder", "_rebuild"),
+        ("masked", "_fill"),
+        ("parallel-text", "_answer"),
     ],
 )
 def test_every_kind_of_model_has_something_to_try(task: str, way: str) -> None:
     model = untrained(task)
-    kind = try_it._kind(model)
-    assert kind is not None and kind.way == way
-    model.read(kind.example)
+    assert try_it.way_of(model) == getattr(try_it, way)
+    model.read(model.task.probe().text)
 
 
 def test_a_model_goes_on_writing_from_a_text_as_long_as_its_context() -> None:

@@ -104,12 +104,14 @@ def test_a_question_is_read_and_answered_by_the_model():
     model = model_of(task)
     reading = task.read("c a b")
     assert reading.tokens == {"decoder": ["c", "a", "b", "="]} and reading.text == "cab="
-    answered, answer = task.answered(model, reading)
+    answered = task.answered(model, reading)
+    answer = answered.answer
     assert len(answer) == 3 and answered.text == "cab=" + answer[:2]
     logits = model(*answered.inputs)[0, 3:]
     assert task.written(logits.argmax(dim=-1).tolist()) == answer, "each is the likeliest after those before"
-    begun, rest = task.answered(model, task.read("cab=d"))
-    assert begun.text.startswith("cab=d") and len(rest) == 3 and rest[0] == "d"
+    assert answered.following == answer[-1]
+    begun = task.answered(model, task.read("cab=d"))
+    assert begun.text.startswith("cab=d") and len(begun.answer) == 3 and begun.answer[0] == "d"
 
 
 def test_numbers_are_filled_with_zeros():

@@ -13,7 +13,8 @@ from models.data.corpus import build_vocabulary, kept_vocabulary
 from models.data.grammar import sample_pairs, showcase
 from models.data.parallel import NOTHING_NAMED, grammar_batches, grammar_row, read_parallel
 from models.data.tasks import IGNORED, generator_of, make_task
-from models.data.tasks.translation import losses, make_batch
+from models.data.tasks.pairs import make_batch
+from models.data.tasks.parallel_text import ParallelText
 from models.data.tokenizers import BOS, EOS, PAD, TO_ENGLISH, TO_FRENCH, UNK, WordTokenizer
 from models.engine.transformer import Transformer
 from models.zoo.cards import SHIPPED
@@ -78,7 +79,7 @@ def test_the_losses_are_the_mean_cross_entropies_of_words_and_of_names():
     pairs = [(pair, "en-fr") for pair in islice(sample_pairs(5, "training", pronouns=1.0), 4)]
     batch = batch_of([(pair, way) for pair, way in pairs if way in pair.directions])
     model = Transformer(SMALL, seed=0).eval()
-    found = losses(model, batch)
+    found = make_task("translation").losses(model, batch)
     with torch.no_grad():
         log_probs = model(*batch.inputs).log_softmax(-1)
         named = model.unembed(model.encode(batch.inputs[0])).log_softmax(-1)
@@ -119,7 +120,7 @@ def test_the_stream_is_the_one_that_the_shipped_translator_had():
 
 def test_the_kept_vocabulary_is_that_of_the_shipped_translator():
     card = json.loads((SHIPPED / "translator" / "card.json").read_text())
-    assert kept_vocabulary().words == card["vocabulary"]
+    assert kept_vocabulary()._asdict() == card["learnt"]["words"]
     assert set(WORDS) <= set(kept_vocabulary().words)
 
 
@@ -137,17 +138,17 @@ def test_a_text_is_read_in_its_language_and_answered():
     )
     english, french = task.read("the animal is tired"), task.read("l'animal est fatigué zzz")
     assert english.tokens["encoder"] == ["<2fr>", "the", "animal", "is", "tired", "<eos>"]
-    assert french.tokens["encoder"][0] == "<2en>" and french.unknown == ("zzz",)
+    assert french.tokens["encoder"][0] == "<2en>" and [word.text for word in french.unknown] == ["zzz"]
     assert english.tokens["decoder"] == ["<bos>"]
-    answered, text = task.answered(model, english)
+    answered = task.answered(model, english)
     assert answered.tokens["decoder"][0] == "<bos>" and len(answered.tokens["decoder"]) > 1
     assert model(*answered.inputs).shape[1] == len(answered.tokens["decoder"])
     assert next(sample.given for sample in task.samples(model, 0)) == " ".join(showcase().english)
-    assert text == task.written(answered.inputs[1][0, 1:].tolist(), french=True)
+    assert answered.answer == task.words.decode(answered.inputs[1][0, 1:].tolist(), language="fr")
     assert task.probe().tokens["decoder"][1:3] == ["l'", "animal"]
     for typed, sentence in (
         (" ", "the text is empty"),
-        ("the " * 200, "has 202 tokens, but this model reads"),
+        ("the " * 200, "has 200 words, but this model reads at most 126; remove 74"),
     ):
         with pytest.raises(ValueError, match=sentence):
             task.read(typed)
@@ -161,7 +162,7 @@ def table(tmp_path):
 
 
 def test_a_file_of_pairs_is_a_task(table):
-    task = make_task("translation", {"file": str(table), "vocabulary": 300})
+    task = make_task("parallel-text", {"file": str(table), "vocabulary": 300})
     assert len(task._table.training) + len(task._table.held_out) == 300
     assert not set(task._table.training) & set(task._table.held_out)
     batch = task.batch(generator_of(0, 0), 8)
@@ -174,11 +175,29 @@ def test_a_file_of_pairs_is_a_task(table):
     assert set(task.losses(model, batch)) == {"loss"}
     assert set(task.score(model, batch)) == {"whole sentences"}
     assert len(task.samples(model, 0)) == 4
-    again = make_task("translation", {"file": str(table), "vocabulary": 300})
+    again = make_task("parallel-text", {"file": str(table), "vocabulary": 300})
     learnt = json.loads(json.dumps(task.learnt()))
     table.unlink()
     again.restore(learnt)
     assert again.probe().tokens == task.probe().tokens and again.dictates() == task.dictates()
+
+
+def test_without_a_file_the_pairs_are_the_grammars():
+    task = make_task("parallel-text", {"vocabulary": 300})
+    assert not set(task._table.training) & set(task._table.held_out)
+    assert len(task._table.training) == 5_000
+    text, translation = task._shown
+    assert text in [" ".join(pair.english) for pair in islice(sample_pairs(1, "held out"), 500)]
+    assert task.written(task.probe().inputs[1][0, 1:].tolist()) == translation
+
+
+def test_a_run_from_when_both_were_one_task_is_read(table):
+    old = {"antecedent_weight": 0.25, "vocabulary": 2000, "length": 64}
+    grammar, file = (make_task("translation", {"file": name, **old}) for name in ("", str(table)))
+    assert grammar == make_task("translation", {"antecedent_weight": 0.25, "length": 64})
+    assert file == ParallelText(file=str(table), length=64)
+    with pytest.raises(ValueError, match="'file' is no option of task 'translation'; it has length, antece"):
+        make_task("translation", {"file": str(table)})
 
 
 @pytest.mark.parametrize(
@@ -197,7 +216,7 @@ def test_what_is_no_table_of_pairs_is_refused(tmp_path, content, sentence):
     path = tmp_path / "pairs.csv"
     path.write_text(content)
     with pytest.raises(ValueError, match=sentence):
-        make_task("translation", {"file": str(path)}).dictates()
+        make_task("parallel-text", {"file": str(path)}).dictates()
 
 
 @pytest.mark.parametrize("coding", ["utf-8", "utf-16"])
@@ -229,7 +248,7 @@ def test_a_short_run_beats_a_guess_among_all_words():
 def test_long_pairs_are_cut_wherever_they_are_read(tmp_path):
     path = tmp_path / "long.tsv"
     path.write_text("".join(f"{n} {'cat ' * 90}\t{n} {'chat ' * 95}\n" for n in range(40)))
-    task = make_task("translation", {"file": str(path), "vocabulary": 300, "length": 80})
+    task = make_task("parallel-text", {"file": str(path), "vocabulary": 300, "length": 80})
     sizes = {**task.sizes, "d_model": 16, "n_layers": 1, "positions": "learned"}
     model = Transformer(ModelConfig(kind=task.kind, **{**sizes, **task.dictates()}), seed=0)
     probe = task.probe()

@@ -4,7 +4,7 @@ import pytest
 
 from models import ModelConfig, UntrainedModel, load_model
 from models.lessons.heads.reading import Reading, of_translator, of_untrained
-from models.zoo.loaded import LoadedModel
+from models.zoo.trained import Translator
 
 SENTENCE = "the animal did not cross the street because it was too tired"
 
@@ -15,12 +15,12 @@ def untrained(*, n_heads: int = 4, d_model: int = 16, seed: int = 0, **fields) -
 
 
 @pytest.fixture(scope="session")
-def translator() -> LoadedModel:
+def translator() -> Translator:
     return load_model("translator")
 
 
 @pytest.fixture(scope="session", params=["untrained", "wide", "post-norm", "trained 0", "trained 1"])
-def reading(request: pytest.FixtureRequest, translator: LoadedModel) -> Reading:
+def reading(request: pytest.FixtureRequest, translator: Translator) -> Reading:
     """Layers of every kind that the page shows."""
     match request.param.split():
         case ["untrained"]:

@@ -4,38 +4,28 @@ import pytest
 import torch
 
 from models.config import ModelConfig
-from models.data.stream import english_text
-from models.data.tokenizers import SPECIALS, WordTokenizer
-from models.zoo.suite import SCHEMES, LanguageModel, untrained
+from models.data.tasks.next_word import NextWord
+from models.zoo.suite import SCHEMES, untrained
+from models.zoo.trained import TrainedModel
 
 LENGTH = 16
 
 
 @pytest.fixture(scope="session")
-def suite() -> dict[str, LanguageModel]:
-    tokenizer = WordTokenizer([*SPECIALS, *sorted(set(english_text(0, "training", 4_000)) - set(SPECIALS))])
+def suite() -> dict[str, TrainedModel[NextWord]]:
     models = {}
     for scheme in SCHEMES:
-        config = ModelConfig(
-            kind="decoder-only",
-            n_layers=2,
-            n_heads=2,
-            d_model=12,
-            vocab_size=len(tokenizer),
-            max_len=LENGTH if scheme == "learned" else 4 * LENGTH,
-            positions=scheme,
-            pad_id=None,
-        )
-        model = untrained(config, seed=0)
+        task = NextWord(length=LENGTH, reach=LENGTH if scheme == "learned" else 4 * LENGTH)
+        sizes = {"n_layers": 2, "n_heads": 2, "d_model": 12, "positions": scheme}
+        model = untrained(ModelConfig(kind=task.kind, **sizes, **task.dictates()), seed=0)
         generator = torch.Generator().manual_seed(1)
         with torch.no_grad():  # training moves every number away from where it starts
             for parameter in model.parameters():
                 parameter += torch.randn(parameter.shape, generator=generator) / 5
-        card = {"training": {"length": LENGTH}}
-        models[scheme] = LanguageModel(scheme, model.double().eval(), tokenizer, card)
+        models[scheme] = TrainedModel(scheme, task, model.double(), {})
     return models
 
 
 @pytest.fixture
-def ids(suite: dict[str, LanguageModel]) -> torch.Tensor:
-    return suite["none"].read("the dog did not cross the street because it was tired")
+def ids(suite: dict[str, TrainedModel[NextWord]]) -> torch.Tensor:
+    return suite["none"].read("the dog did not cross the street because it was tired").inputs[0][0]

@@ -4,12 +4,11 @@ import pytest
 import torch
 
 from models.lessons.positions.length import ask, in_buckets
-from models.zoo.suite import held_out_texts
 
 
 @pytest.fixture(scope="module")
 def texts(suite):
-    return held_out_texts(suite["none"].tokenizer, 3, 65, 1)
+    return suite["none"].task.held_out_texts(3, 65, 1)
 
 
 def test_losses_are_means_over_the_texts_in_a_plain_loop(suite, texts):

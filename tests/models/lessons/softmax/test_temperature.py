@@ -27,7 +27,7 @@ def trace(lm):
 
 
 def ids(lm, tokens):
-    return torch.tensor([[lm.tokenizer.id(token) for token in tokens]])
+    return torch.tensor([[lm.task.words.id(token) for token in tokens]])
 
 
 def test_one_is_in_the_middle():
@@ -83,8 +83,8 @@ def test_at_temperature_1_it_is_the_trained_translator(lm, trace):
     assert result.before == trace.tokens["decoder"][1 : STEP + 1]
     expected = trace["logits"][STEP].softmax(-1)
     for word, probability in zip(result.words, result.probabilities[TRAINED].tolist(), strict=True):
-        assert probability == pytest.approx(expected[lm.tokenizer.id(word)].item(), abs=1e-5)
-    assert result.translations[TRAINED] == lm.translate(WIDE).text
+        assert probability == pytest.approx(expected[lm.task.words.id(word)].item(), abs=1e-5)
+    assert result.translations[TRAINED] == lm.task.translate(lm.model, WIDE).text
 
 
 @pytest.mark.parametrize("place", [LAYER, Place("decoder.cross", 1, (0, 1, 2, 3))])
@@ -96,7 +96,7 @@ def test_translations_are_those_of_a_greedy_loop(lm, trace, place):
         while written[-1] != 2 and len(written) <= 28:
             with torch.no_grad():
                 written.append(int(model(source, torch.tensor([written]))[0, -1].argmax()))
-        assert translations[frame] == lm.tokenizer.decode(written, language="fr")
+        assert translations[frame] == lm.task.words.decode(written, language="fr")
 
 
 def test_the_pronoun_of_a_sentence_is_its_first(lm, trace):
@@ -106,9 +106,9 @@ def test_the_pronoun_of_a_sentence_is_its_first(lm, trace):
 
 
 def test_the_copy_leaves_the_model_as_it_was(lm):
-    before = lm.translate(WIDE)
+    before = lm.task.translate(lm.model, WIDE)
     heated(lm.model, LAYER, torch.tensor([50.0]))
-    assert lm.translate(WIDE) == before
+    assert lm.task.translate(lm.model, WIDE) == before
 
 
 def test_hot_layer_one_loses_the_antecedent(lm, trace):
@@ -129,7 +129,7 @@ def test_one_hot_head_changes_nothing_since_the_others_do_its_work(lm, trace):
 
 def test_hot_cross_attention_writes_another_sentence(lm, trace):
     result = output(lm, trace, Place("decoder.cross", 1, (0, 1, 2, 3)), STEP)
-    assert result.translations[TRAINED] == lm.translate(WIDE).text
+    assert result.translations[TRAINED] == lm.task.translate(lm.model, WIDE).text
     assert result.translations[-1].startswith("est-ce que")
 
 
@@ -151,12 +151,12 @@ def test_masked_keys_get_nothing_at_any_temperature(trace):
 
 
 def test_threads_do_not_feel_each_others_temperature(lm, trace):
-    expected = lm.translate(WIDE)
+    expected = lm.task.translate(lm.model, WIDE)
     seen = []
     other = threading.Thread(target=lambda: seen.extend(output(lm, trace, LAYER, STEP).translations))
     other.start()
     while other.is_alive():
-        assert lm.translate(WIDE) == expected
+        assert lm.task.translate(lm.model, WIDE) == expected
     other.join()
     assert len(seen) == len(TEMPERATURES)
 

@@ -10,7 +10,7 @@ from torch import Tensor
 from models.data.tokenizers import BOS, EOS
 from models.lessons.translation import beam, reading
 from models.lessons.translation.reading import Reading
-from models.zoo.loaded import LoadedModel
+from models.zoo.trained import Translator
 from tests.models.lessons.translation.conftest import ids_of
 
 
@@ -79,7 +79,7 @@ def test_a_beam_of_two_beats_greedy_where_a_noun_is_missing(incomplete: Reading)
     assert p.values.tolist() == pytest.approx([0.40, 0.39], abs=0.005)
 
 
-def test_a_length_penalty_chooses_a_longer_sentence(translator: LoadedModel):
+def test_a_length_penalty_chooses_a_longer_sentence(translator: Translator):
     read = reading.of(translator, "the soup is too", "en-fr", 14)
     plain, longer = (beam.search(read.model, read.source_ids, 3, alpha, 20).best for alpha in (0.0, 1.0))
     assert longer.score < plain.score and longer.step > plain.step

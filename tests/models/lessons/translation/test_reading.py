@@ -8,11 +8,11 @@ from models.data.tokenizers import BOS, EOS
 from models.engine.decoding import greedy
 from models.lessons.translation import reading
 from models.lessons.translation.reading import Reading
-from models.zoo.loaded import LoadedModel
+from models.zoo.trained import Translator
 from tests.models.lessons.translation.conftest import ids_of
 
 
-def test_words_are_the_engines_and_the_references(translator: LoadedModel, tired: Reading):
+def test_words_are_the_engines_and_the_references(translator: Translator, tired: Reading):
     own = greedy(tired.model, torch.tensor([[BOS]]), source=tired.source_ids, eos_id=EOS, max_new_tokens=20)
     assert ids_of(tired) == own[0, 1:].tolist()
     assert tired.text == "l'animal n'a pas traversé la rue parce qu'il était trop fatigué"
@@ -32,10 +32,10 @@ def test_one_pass_holds_the_numbers_of_every_step(tired: Reading, incomplete: Re
             assert read.vocabulary[int(alone.argmax())] == read.written[step]
 
 
-def test_a_sentence_that_does_not_end_is_cut(translator: LoadedModel):
+def test_a_sentence_that_does_not_end_is_cut(translator: Translator):
     """This half sentence repeats itself for longer than the page draws."""
     text = "the beautiful table could"
-    whole = translator.translate(text).tokens
+    whole = translator.task.translate(translator.model, text).tokens
     read = reading.of(translator, text, "en-fr", 14)
     assert len(read.written) == min(len(whole) + 1, reading.MOST_STEPS)
     assert read.written[:5] == whole[:5]
@@ -52,14 +52,14 @@ def test_a_sentence_that_does_not_end_is_cut(translator: LoadedModel):
         ),
     ],
 )
-def test_what_it_cannot_read_is_refused(translator: LoadedModel, text: str, sentence: str):
+def test_what_it_cannot_read_is_refused(translator: Translator, text: str, sentence: str):
     with pytest.raises(ValueError) as refused:
         reading.of(translator, text, "fr-en", 14)
     assert str(refused.value).split(";")[0] == sentence.split(";")[0]
 
 
-def test_one_word_is_one_known_word(translator: LoadedModel):
-    assert translator.tokenizer.vocabulary[reading.one_word(translator, "Elle ")] == "elle"
+def test_one_word_is_one_known_word(translator: Translator):
+    assert translator.task.words.vocabulary[reading.one_word(translator, "Elle ")] == "elle"
     with pytest.raises(ValueError, match="“le chat” is 2 words; write exactly one, such as elle"):
         reading.one_word(translator, "le chat")
     with pytest.raises(ValueError, match="do not include “qwertz”"):

@@ -7,7 +7,7 @@ import torch
 
 from models.lessons.translation import three_attentions
 from models.lessons.translation.reading import Reading
-from models.zoo.loaded import LoadedModel
+from models.zoo.trained import Translator
 from tests.models.lessons.translation.conftest import TIRED
 
 
@@ -35,7 +35,7 @@ def test_a_plain_loop_gives_the_same(tired: Reading):
             assert pattern[2, query, key].item() == pytest.approx(power / sum(powers), rel=1e-4, abs=1e-6)
 
 
-def test_keys_and_values_of_cross_attention_are_made_of_the_memory(translator: LoadedModel, tired: Reading):
+def test_keys_and_values_of_cross_attention_are_made_of_the_memory(translator: Translator, tired: Reading):
     trace = translator.trace(TIRED)
     attention = translator.model.decoder.layers[1].cross_attention
     made = three_attentions.vectors(tired.trace, three_attentions.USES[2], 1)

@@ -60,7 +60,7 @@ def test_the_shuffled_sentence_is_worse_for_every_trained_model():
     for at, scheme in enumerate(SCHEMES):
         lm = load_scheme(scheme)
         for shown, text in ((plain[at], Inputs().text), (mixed[at], " ".join(words))):
-            assert shown == pytest.approx(lm.losses(lm.read(text)[None]).mean().item(), rel=1e-4)
+            assert shown == pytest.approx(lm.task.nats(lm.model, lm.read(text)[None]).mean().item(), rel=1e-4)
     np.testing.assert_allclose(worse, mixed - plain)
     assert f"**{worse.min():.1f} to {worse.max():.1f} nats**" in board.notice
     assert worse.min() > 1
@@ -76,7 +76,7 @@ def test_losses_by_position_are_those_of_the_models():
         if scheme == "learned":
             assert np.isnan(table[at]).all()
             continue
-        losses = lm.losses(texts)
+        losses = lm.task.nats(lm.model, texts)
         spans = ((0, 32), (32, 64), (64, 128))
         expected = [losses[:, start:end].mean().item() for start, end in spans]
         np.testing.assert_allclose(table[at], expected, rtol=1e-4)

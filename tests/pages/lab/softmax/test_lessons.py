@@ -130,7 +130,7 @@ def test_the_real_head_shows_what_the_translator_computes(lessons):
     assert weights.labels == trace.tokens["encoder"]
     assert weights.values[at] == pytest.approx(trace["encoder.1.self.pattern"][3, it].numpy(), abs=1e-5)
     words = panel(lesson, Bars, "next word after “… rue parce qu'”")
-    elle = trace["logits"][10].softmax(-1)[lm.tokenizer.id("elle")].item()
+    elle = trace["logits"][10].softmax(-1)[lm.task.words.id("elle")].item()
     assert words.values[at, words.labels.index("elle")] == pytest.approx(elle, abs=1e-5)
     assert lesson.board.scrub.words[at] == "1 (as trained)"
     assert "qu'elle était trop large" in lesson.board.notice[at]

@@ -4,7 +4,7 @@ import pytest
 import torch
 
 from models import Trace, load_model
-from models.zoo.loaded import LoadedModel
+from models.zoo.trained import Translator
 from pages.lab.translation.inputs import SENTENCE
 from viz_core.boards import Board, Panel
 
@@ -19,12 +19,12 @@ def facts(board: Board) -> dict:
 
 
 @pytest.fixture(scope="session")
-def translator() -> LoadedModel:
+def translator() -> Translator:
     return load_model("translator")
 
 
 @pytest.fixture(scope="session")
-def traced(translator: LoadedModel) -> Trace:
+def traced(translator: Translator) -> Trace:
     """The model's own translation of the page's first sentence."""
     return translator.trace(SENTENCE)
 

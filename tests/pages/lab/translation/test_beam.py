@@ -12,7 +12,7 @@ from tests.pages.lab.translation.conftest import facts, panel
 
 
 def tree_of(translator, width: int):
-    return translator.translate(INCOMPLETE, direction="fr-en", beam_width=width).tree
+    return translator.task.translate(translator.model, INCOMPLETE, direction="fr-en", beam_width=width).tree
 
 
 @pytest.mark.parametrize("width", [2, 8])
@@ -20,7 +20,7 @@ def test_boxes_are_the_nodes_of_the_search(translator, width: int):
     tree, shown = tree_of(translator, width), panel(beam.lesson(Inputs(width=width)).board, "the tree")
     for node in shown.nodes[1:]:
         own = tree.nodes[int(node.id)]
-        assert node.label == translator.tokenizer.vocabulary[own.token] and node.column == own.step
+        assert node.label == translator.task.words.vocabulary[own.token] and node.column == own.step
         assert float(node.note.replace("−", "-")) == pytest.approx(own.score, abs=0.006)
     kept = {str(node.id) for node in tree.nodes if node.kept}
     assert kept <= {node.id for node in shown.nodes}

@@ -42,7 +42,7 @@ def test_cross_attention_fills_layer_by_layer(board, traced):
 
 def test_logits_then_probabilities_of_the_same_words(board, traced, translator):
     logits, bars = panel(board, "linear"), panel(board, "softmax")
-    ids = [translator.tokenizer.id(word) for word in bars.labels]
+    ids = [translator.task.words.id(word) for word in bars.labels]
     assert list(logits.columns) == list(bars.labels)
     for step in range(N_STEPS):
         close(logits.values[frame(step, 7), 0], traced["logits"][step, ids])

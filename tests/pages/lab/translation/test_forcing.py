@@ -12,11 +12,11 @@ def forced(translator, traced, put: str, at: int) -> torch.Tensor:
     """-ln p of the reference at each position, with the word at place `at` replaced in what is read."""
     words = traced.tokens["decoder"][1:]
     read = [*words[: at - 1], put, *words[at:]]
-    ids = [1, *map(translator.tokenizer.id, read)]
-    source = torch.tensor([translator.encode_source(SENTENCE).ids])
+    ids = [1, *map(translator.task.words.id, read)]
+    source = torch.tensor([translator.task.encode_source(SENTENCE).ids])
     with torch.no_grad():
         log_p = translator.model(source, torch.tensor([ids]))[0].log_softmax(dim=-1)
-    labels = [*map(translator.tokenizer.id, words), 2]
+    labels = [*map(translator.task.words.id, words), 2]
     return -log_p[torch.arange(len(labels)), labels]
 
 

@@ -19,7 +19,7 @@ def test_bars_before_and_after_the_cut(translator):
     board = sampling.lesson(Inputs(top_k=3)).board
     before, after = panel(board, "softmax"), panel(board, "what is drawn")
     assert before.labels == after.labels and before.labels[:2] == ["small", "lake"]
-    ids = [translator.tokenizer.id(word) for word in before.labels]
+    ids = [translator.task.words.id(word) for word in before.labels]
     for frame in (0, USUAL, -1):
         p = probabilities(translator, sampling.TEMPERATURES[frame])
         close(before.values[frame], p[ids])

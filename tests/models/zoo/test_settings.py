@@ -1,24 +1,24 @@
-"""The mask control: what it offers is what the engine has, and its examples are arguments that work."""
+"""The masks that pages offer: what is offered is what the engine has, and its examples work."""
 
 from models.engine import masks
-from pages.shared import mask_choice
+from models.zoo.settings import MASK_ARGUMENTS, MASK_NAMES
 
 
 def test_every_mask_offered_has_a_name_and_works() -> None:
-    for mask in mask_choice.NAMES:
+    for mask in MASK_NAMES:
         assert masks.named(mask, "", 9).shape == (1, 1, 9, 9)
 
 
 def test_every_kind_of_mask_that_the_engine_has_is_offered() -> None:
-    assert {masks.kind_of(mask) for mask in mask_choice.NAMES} == set(masks.NAMED)
+    assert {masks.kind_of(mask) for mask in MASK_NAMES} == set(masks.NAMED)
 
 
 def test_an_argument_is_asked_for_where_the_mask_takes_one() -> None:
-    assert set(mask_choice.ARGUMENTS) == {name for name, mask in masks.NAMED.items() if mask.argument}
+    assert set(MASK_ARGUMENTS) == {name for name, mask in masks.NAMED.items() if mask.argument}
 
 
 def test_each_example_is_an_argument_of_its_mask() -> None:
-    for mask, (example, _) in mask_choice.ARGUMENTS.items():
+    for mask, (example, _) in MASK_ARGUMENTS.items():
         n = 2 if mask == "painted" else 9
         allowed = masks.named(mask, example, n)
         if mask not in ("edges", "painted"):

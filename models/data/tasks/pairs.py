@@ -1,0 +1,124 @@
+"""The base of tasks that write one text after another has been read: a text and its translation."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar
+
+import torch
+from torch import Tensor
+from torch.nn.functional import cross_entropy
+
+from models.config import Kind
+from models.data.parallel import NOTHING_NAMED, Row
+from models.data.tasks.algorithmic import padded
+from models.data.tasks.batch import IGNORED, Batch, Reading
+from models.data.tasks.options import option
+from models.data.tasks.task import Tally, Task, share
+from models.data.tokenizers import BOS, EOS, PAD, SPECIALS
+from models.engine.beam import BeamTree, beam_search
+from models.engine.decoding import greedy
+from models.engine.transformer import Transformer
+
+_SLACK = 8  # tokens that a translation may have beyond twice its source
+
+
+def make_batch(rows: Sequence[Row]) -> Batch:
+    """Sentences padded to one length: source and target, what follows, `extra["named"]` at each pronoun."""
+    sources, targets, named = zip(*rows, strict=True)
+    return Batch(
+        (padded(sources, PAD), padded([[BOS, *ids] for ids in targets], PAD)),
+        padded([[*ids, EOS] for ids in targets], IGNORED),
+        {"named": padded(named, NOTHING_NAMED)},
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class Pairs(Task):
+    """What both tasks of translation share; a subclass with a name is one."""
+
+    kind: ClassVar[Kind] = "encoder-decoder"
+    abilities: ClassVar[tuple[str, ...]] = ("translate",)
+    sizes: ClassVar[dict[str, Any]] = {"n_layers": 2, "n_heads": 4, "d_model": 64}
+    training: ClassVar[dict[str, Any]] = {
+        "steps": 800,
+        "batch_size": 64,
+        "learning_rate": 3e-3,
+        "warmup_steps": 100,
+    }
+    length: int = option(128, "tokens of the longest sentence", low=16, high=1024)
+
+    def dictates(self) -> dict[str, Any]:
+        return {"vocab_size": len(self.outputs()), "max_len": self.length, "pad_id": PAD}
+
+    def losses(self, model: Transformer, batch: Batch, *, label_smoothing: float = 0.0) -> dict[str, Tensor]:
+        """ "loss": the mean cross-entropy of the target's tokens, in nats."""
+        source, target = batch.inputs
+        return {"loss": self._loss(model, model.encode(source), source, target, batch, label_smoothing)}
+
+    @torch.no_grad()
+    def tally(self, model: Transformer, batch: Batch) -> Tally:
+        """The share of sentences that are right throughout."""
+        source, target = batch.inputs
+        written = batch.targets != IGNORED
+        best = model.decode(target, model.encode(source), source, asked=written).argmax(dim=-1)
+        right = torch.ones_like(written)
+        right[written] = best == batch.targets[written]
+        return {"whole sentences": share(right.all(dim=1))}
+
+    @torch.no_grad()
+    def answered(self, model: Transformer, reading: Reading) -> Reading:
+        """The model's own greedy translation."""
+        return self._with_target(reading, self._decode(model, reading.inputs[0], 1)[0])
+
+    def _loss(
+        self,
+        model: Transformer,
+        memory: Tensor,
+        source: Tensor,
+        target: Tensor,
+        batch: Batch,
+        label_smoothing: float,
+    ) -> Tensor:
+        written = batch.targets != IGNORED
+        logits = model.decode(target, memory, source, asked=written).float()
+        return cross_entropy(logits, batch.targets[written], label_smoothing=label_smoothing)
+
+    def _decode(self, model: Transformer, source: Tensor, width: int) -> tuple[list[int], BeamTree | None]:
+        """The ids that the model writes, its <eos> included; and the beam's tree, if there is one."""
+        device = model.embedding.weight.device
+        source, prefix = source.to(device), torch.tensor([[BOS]], device=device)
+        room = min(2 * source.shape[1] + _SLACK, self.length - 1)
+        if width == 1:
+            rows = greedy(model, prefix, source=source, eos_id=EOS, max_new_tokens=room)
+            return rows[0, 1:].tolist(), None
+        tree = beam_search(model, prefix, source=source, width=width, eos_id=EOS, max_new_tokens=room)
+        return tree.tokens(), tree
+
+    def _with_target(self, reading: Reading, written: Sequence[int]) -> Reading:
+        """The same with these ids in the decoder, which reads them to write them, and then <eos>."""
+        ids = [id_ for id_ in written if id_ != EOS]
+        source = reading.inputs[0]
+        return replace(
+            reading,
+            inputs=(source, torch.tensor([[BOS, *ids]])),
+            tokens={**reading.tokens, "decoder": self._labels([BOS, *ids])},
+            answer=self.spoken(ids, int(source[0, 0])),
+            following=SPECIALS[EOS] if EOS in written else None,
+        )
+
+    def spoken(self, ids: Sequence[int], first: int) -> str:
+        """A target as text; `first` is the first token of its source."""
+        return self.written(ids)
+
+    def _labels(self, ids: Sequence[int]) -> list[str]:
+        names = self.outputs()
+        return [names[id_] for id_ in ids]
+
+    def _reading(self, text: str, source: list[int], target: list[int]) -> Reading:
+        """What the encoder reads, and <bos> and the target, which the decoder reads to write it."""
+        written = [BOS, *target]
+        tokens = {"encoder": self._labels(source), "decoder": self._labels(written)}
+        inputs = (torch.tensor([source]), torch.tensor([written]))
+        return Reading(inputs, tokens, text)

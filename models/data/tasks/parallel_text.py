@@ -1,0 +1,116 @@
+"""Translation of anybody's pairs of texts, in tokens that are byte pairs."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from models.data.grammar import sample_pairs
+from models.data.parallel import NOTHING_NAMED, Row, Table, read_parallel
+from models.data.tasks.algorithmic import random_of
+from models.data.tasks.batch import Batch, Reading, Sample
+from models.data.tasks.options import option
+from models.data.tasks.pairs import Pairs, make_batch
+from models.data.text_tokenizers import MAX_VOCABULARY, TextTokenizer
+from models.data.tokenizers import EOS, SPECIALS
+from models.engine.transformer import Transformer
+
+_SAMPLES = 4
+_MOST_PROBED = 64  # tokens a side
+_TRAINING, _HELD_OUT = 5_000, 500  # pairs of the grammar that stand in for a file
+
+
+@dataclass(frozen=True, kw_only=True)
+class ParallelText(Pairs):
+    """The texts and translations of a file of two columns; without one, English and French of the grammar.
+
+    Its tokens are byte pairs, counted in both columns together.
+    """
+
+    name = "parallel-text"
+    title = "Translation of your texts"
+    see = "In cross-attention, each word looks at the one it translates."
+    file: str = option("", "a table of two columns instead", file=(".csv", ".tsv", ".txt"))
+    vocabulary: int = option(2000, "byte pairs", low=300, high=MAX_VOCABULARY)
+
+    def batch(self, generator: torch.Generator, size: int, *, held_out: bool = False) -> Batch:
+        pairs = random_of(generator).choices(self._table[held_out], k=size)
+        return make_batch([self._row(*pair, self.length) for pair in pairs])
+
+    def probe(self) -> Reading:
+        """The first held-out pair."""
+        text, translation = self._shown
+        row = self._row(text, translation, min(self.length, _MOST_PROBED))
+        return self._reading(text, row.source, row.target)
+
+    def read(self, text: str) -> Reading:
+        """A text to translate. Nothing is written yet."""
+        if not text.strip():
+            raise ValueError("the text is empty; give at least one word")
+        source = [*self._pieces.encode(text), EOS]
+        if len(source) > self.length:
+            raise ValueError(
+                f"the text has {len(source):,} tokens, but this model reads at most {self.length}; "
+                f"remove {len(source) - self.length:,}"
+            )
+        return self._reading(text, source, [])
+
+    def outputs(self) -> tuple[str, ...]:
+        return self._pieces.labels
+
+    def written(self, ids: Sequence[int]) -> str:
+        return self._pieces.decode(ids)
+
+    def samples(self, model: Transformer, seed: int) -> list[Sample]:
+        """Held-out texts, as much of each as the model reads, and what it makes of that."""
+        samples = []
+        for text, translation in self._table.held_out[:_SAMPLES]:
+            source = self._row(text, translation, self.length).source
+            made = self.answered(model, self._reading(text, source, [])).answer
+            samples.append(Sample(text, made, translation))
+        return samples
+
+    def learnt(self) -> dict[str, Any]:
+        """The tokenizer, and the pair that is watched."""
+        return {"tokenizer": self._pieces.to_json(), "shown": list(self._shown)}
+
+    def restore(self, learnt: dict[str, Any]) -> None:
+        """Raises ValueError for what `learnt` did not return."""
+        shown = learnt.get("shown")
+        if not isinstance(shown, list) or len(shown) != 2 or not all(isinstance(s, str) for s in shown):
+            raise ValueError(f"shown={shown!r:.40} is no pair of texts; give what learnt returned")
+        pieces = TextTokenizer.from_json(learnt.get("tokenizer", {}))
+        self.__dict__.update(_pieces=pieces, _shown=(shown[0], shown[1]))
+
+    @cached_property
+    def _table(self) -> Table:
+        if self.file:
+            return read_parallel(Path(self.file).expanduser())
+        parts = (
+            islice(sample_pairs(0, "training"), _TRAINING),
+            islice(sample_pairs(1, "held out"), _HELD_OUT),
+        )
+        return Table(*([(" ".join(p.english), " ".join(p.french)) for p in pairs] for pairs in parts))
+
+    @cached_property
+    def _pieces(self) -> TextTokenizer:
+        sides = (side for pair in self._table.training for side in pair)
+        return TextTokenizer.bpe(sides, self.vocabulary, specials=SPECIALS)
+
+    @cached_property
+    def _shown(self) -> tuple[str, str]:
+        """The first held-out pair that is short enough to be looked at, or else the shortest."""
+        encode = self._pieces.encode
+        short = (pair for pair in self._table.held_out if max(map(len, map(encode, pair))) < 32)
+        return next(short, min(self._table.held_out, key=lambda pair: max(map(len, pair))))
+
+    def _row(self, text: str, translation: str, room: int) -> Row:
+        """A pair, cut where a side with its <bos> or <eos> has more than `room` tokens."""
+        source, target = (self._pieces.encode(side)[: room - 1] for side in (text, translation))
+        return Row([*source, EOS], target, [NOTHING_NAMED] * (len(source) + 1))

@@ -1,0 +1,111 @@
+"""What every model offers, however it was made: to read a text, to be traced, to say what it can do."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from models.config import ModelConfig
+from models.data.tasks import Named, Reading
+from models.engine.trace import Trace
+from models.engine.transformer import Transformer
+
+Reduce = Callable[[str, Tensor], Any | None]
+Edit = Callable[[str, Tensor], Tensor]
+
+
+class Model(ABC):
+    """A model that pages and notebooks can ask. A subclass has these attributes; it reads, and is traced.
+
+    config: its kind and sizes. outputs: what each column of the logits stands for; () where they are no
+    choice between names. abilities: what it can be asked to do, of "translate", "answer", "continue", "fill",
+    "classify" and "rebuild". see: what to look for in its heads. n_bytes: what it takes in memory.
+
+    Settings are keywords: those that the model's offer names for reading.
+    """
+
+    name: str
+    config: ModelConfig
+    outputs: tuple[str, ...] = ()
+    abilities: tuple[str, ...] = ()
+    see: str = ""
+    n_bytes: int = 1 << 20
+
+    @abstractmethod
+    def read(self, text: str, **settings: Any) -> Reading:
+        """`text` as the model reads it, with its own answer written after it, if it has one.
+
+        Raises ValueError, with a sentence, for what it cannot read.
+        """
+
+    @abstractmethod
+    def trace(
+        self, what: str | Reading, *, reduce: Reduce | None = None, edit: Edit | None = None, **settings: Any
+    ) -> Trace:
+        """All that the model computes on a text or a reading; `reduce` and `edit` as in `Trace`.
+
+        Raises ValueError as `read` does.
+        """
+
+    @abstractmethod
+    def code(self, text: str, **settings: Any) -> str:
+        """The lines of Python that give the same trace in a notebook, under the name `trace`."""
+
+    def generate(self, prompt: str, *, max_new_tokens: int, temperature: float = 1.0, seed: int = 0) -> str:
+        """What the model writes after a prompt. Raises ValueError for one that does not go on writing."""
+        raise ValueError(f"{self.name!r} does not go on writing; ask a decoder-only model")
+
+    def fitted(self, text: str, more: str) -> str:
+        """`text` and `more` after it, cut in front where the model could not read it all."""
+        return text + more
+
+    def names(self, reading: Reading) -> tuple[str, ...]:
+        """What each column of the logits stands for when this is read."""
+        return self.outputs
+
+    def antecedents(self, trace: Trace) -> list[Named] | None:
+        """What the model takes each pronoun for; None where it was never asked."""
+        return None
+
+    def pictures(self, reading: Reading, trace: Trace) -> dict[str, Tensor]:
+        """The picture that was read and what the model made of it, [row, column] in 0..1, by their titles."""
+        return {}
+
+    def places(self) -> Tensor | None:
+        """The position [row, column] that reads each pixel of a picture, where the model reads pictures."""
+        return None
+
+    @property
+    def step_note(self) -> str:
+        """What is said beside the probabilities of its outputs."""
+        return f"There are {len(self.outputs):,} outputs; these are the most probable."
+
+
+class EngineModel(Model):
+    """A model whose arithmetic is a `Transformer` of the engine."""
+
+    def __init__(self, name: str, model: Transformer) -> None:
+        self.name = name
+        self.model = model.eval()
+        self.config = model.config
+        self.n_bytes = sum(p.numel() * p.element_size() for p in model.parameters())
+
+    @torch.no_grad()
+    def trace(
+        self, what: str | Reading, *, reduce: Reduce | None = None, edit: Edit | None = None, **settings: Any
+    ) -> Trace:
+        reading = self.read(what, **settings) if isinstance(what, str) else what
+        trace = Trace(reduce, edit=edit)
+        trace.tokens = dict(reading.tokens)
+        self.model(*reading.inputs, mask=reading.allowed, trace=trace)
+        return trace
+
+
+def call(name: str, *arguments: Any, **settings: Any) -> str:
+    """A call as Python writes it."""
+    words = [*map(repr, arguments), *(f"{key}={value!r}" for key, value in settings.items())]
+    return f"{name}({', '.join(words)})"

@@ -1,0 +1,153 @@
+"""The models that can be opened by a name, and how they are shown: known without torch, loaded on demand.
+
+What ships is offered by its card, a training run by its folder; any other model by a file of `others`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from functools import cache
+from importlib import import_module
+from pkgutil import iter_modules
+from typing import TYPE_CHECKING, Any
+
+from models.files import FileError, read_json
+from models.zoo.cards import list_models
+from models.zoo.run_folders import CHECKPOINT, PROBE, RUN_ID, read_description, run_path
+from models.zoo.settings import OF_TASK, Setting
+
+if TYPE_CHECKING:
+    from models.zoo.model import Model
+
+DEFAULT = "translator"
+"""What is opened where nobody has chosen; its texts are what the untrained model reads, too."""
+RUN = re.compile(f"run:({RUN_ID})")
+_STACKS = {"encoder-only": "encoder.self", "decoder-only": "decoder.self"}
+_REGISTERED: dict[str, Offer] = {}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Offer:
+    """A model as a page names and shows it before it is loaded.
+
+    load: makes the model, from the settings that build it. sizes: what is said of its config. text: what it
+    opens with; label: how it is asked for; reads: "text", "prose" of several lines, or the number of a
+    "picture". settings: what can be set. examples: label, text and what to see in it. showcase: the view to
+    open with. words: all that it knows, by language. swaps: a word of a text, and the one that turns it
+    round. memory: models with the same one read the same texts. stamp: another number for other weights.
+    """
+
+    name: str
+    load: Callable[..., Model]
+    title: str = ""
+    summary: str = ""
+    sizes: dict[str, Any] = field(default_factory=dict)
+    text: str = ""
+    label: str = "Text: type your own. See which tokens each token looks at."
+    reads: str = "text"
+    settings: tuple[Setting, ...] = ()
+    examples: tuple[dict[str, str], ...] = ()
+    showcase: dict[str, Any] = field(default_factory=dict)
+    words: dict[str, list[str]] = field(default_factory=dict)
+    swaps: dict[str, str] = field(default_factory=dict)
+    memory: str = ""
+    stamp: int = 0
+
+    @property
+    def story(self) -> dict[str, Any]:
+        """The view that it opens with: every head, if its card names none."""
+        stack = _STACKS.get(self.sizes.get("kind", ""), "encoder.self")
+        return {"view": "grid", "stack": stack, **self.showcase}
+
+
+def register(offer: Offer) -> None:
+    """Offers a model on every page that lets one choose. Raises ValueError for a name that is taken."""
+    if offer.name in {**shipped(), **_REGISTERED}:
+        raise ValueError(f"a model named {offer.name!r} is there already; choose another name")
+    title, memory = offer.title or offer.name, offer.memory or offer.name
+    _REGISTERED[offer.name] = replace(offer, title=title, memory=memory)
+
+
+def offers() -> dict[str, Offer]:
+    """All models to choose from, by name, the default one first; without the runs of this machine."""
+    _import_others()
+    return {**shipped(), **_REGISTERED}
+
+
+@cache
+def _import_others() -> None:
+    from models.zoo import others
+
+    for found in iter_modules(others.__path__):
+        import_module(f"{others.__name__}.{found.name}")
+
+
+def offer_of(name: str) -> Offer | None:
+    """The offer of a name, also of "run:" and a run's id; None where there is no such model (any more)."""
+    found = RUN.fullmatch(name)
+    return _of_run(name, found[1]) if found else offers().get(name)
+
+
+@cache
+def shipped() -> dict[str, Offer]:
+    """The models with a card of ours."""
+    found = {card.name: _of_card(card.name, card.card) for card in list_models()}
+    return {DEFAULT: found.pop(DEFAULT), **found}
+
+
+def _of_card(name: str, card: dict[str, Any]) -> Offer:
+    from models.zoo import load_model
+
+    examples = tuple(card.get("examples", ()))
+    words = card["learnt"].get("words")
+    lists = words if isinstance(words, dict) else {}
+    more = {"label": card["label"]} if "label" in card else {}
+    return Offer(
+        name=name,
+        load=lambda: load_model(name),
+        title=name.replace("-", " "),
+        summary=str(card.get("summary", "")),
+        text=examples[0]["text"] if examples else "",
+        examples=examples,
+        showcase=card.get("showcase", {}),
+        words={key.capitalize(): lists[key] for key in ("english", "french") if key in lists},
+        swaps=card.get("swaps", {}),
+        memory=name,
+        **_as_read(card["config"], card["task"]["name"], examples[0]["text"] if examples else ""),
+        **more,
+    )
+
+
+def _of_run(name: str, run_id: str) -> Offer | None:
+    from models.zoo import load_model
+
+    try:
+        path = run_path(run_id)
+        stamp = (path / CHECKPOINT).stat().st_mtime_ns
+        said = read_description(path)
+        sizes, task = said["model"], str(said["task"]["name"])
+        text = str(read_json(path / PROBE).get("text", "")) if (path / PROBE).is_file() else ""
+        more = _as_read(sizes, task, text)
+    except (FileError, OSError, KeyError, TypeError, AttributeError):
+        return None
+    return Offer(
+        name=name,
+        load=lambda: load_model(path),
+        title=f"run: {said.get('name', run_id)}",
+        summary=f"Trained here on the task “{task}”.",
+        text=text,
+        examples=({"label": "watched in training", "text": text, "see": ""},) if text else (),
+        memory=name,
+        stamp=stamp,
+        **more,
+    )
+
+
+def _as_read(sizes: dict[str, Any], task: str, text: str) -> dict[str, Any]:
+    """What follows from a model's config, its task, and the text that it opens with."""
+    pictures = sizes.get("input_channels") is not None
+    prose = sizes.get("kind") == "decoder-only" and " " in text.strip()
+    reads = "picture" if pictures else "prose" if prose else "text"
+    return {"sizes": sizes, "reads": reads, "settings": OF_TASK.get(task, ())}

@@ -1,0 +1,4 @@
+"""Models that no card describes: every file of this folder is imported, and calls `offers.register`.
+
+It is imported before the first page is drawn, so it imports torch only when its model is loaded.
+"""

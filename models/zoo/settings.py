@@ -1,0 +1,161 @@
+"""What can be set while a model reads, as data that a page draws without knowing the model. No torch here."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from models.config import POSITION_SCHEMES
+
+MASK_NAMES = {
+    "none": "none",
+    "causal": "causal",
+    "padding": "padding",
+    "causal+padding": "causal + padding",
+    "window": "window",
+    "causal+window": "causal + window",
+    "strided": "strided",
+    "fixed": "fixed",
+    "prefix": "prefix",
+    "packed": "packed",
+    "causal+packed": "causal + packed",
+    "memory": "memory",
+    "edges": "graph edges",
+    "painted": "painted",
+}
+"""The masks by the engine's names, and as a person reads them."""
+MASK_ARGUMENTS = {  # an example, and what it says; an empty argument stands for the mask's usual one
+    "padding": ("3", "the last 3 tokens are padding"),
+    "window": ("3", "width: up to 2 tokens away"),
+    "strided": ("4", "stride: the 4 tokens before, and every 4th before them"),
+    "fixed": ("4.1", "blocks of 4 tokens; all later tokens see the last 1 of each"),
+    "prefix": ("3", "all see the first 3 tokens"),
+    "packed": ("4.3", "documents of 4 and 3 tokens; the rest is one more"),
+    "memory": ("4.4", "segments of 4 tokens, each with the 4 tokens before it"),
+    "edges": ("0-1 1-2", "edges between tokens, counted from 0; empty: a chain"),
+    "painted": ("10;11", "a row of 0 and 1 for each query; empty: causal"),
+}
+MAX_ARGUMENT = 4_000
+MAX_CHARACTERS = 20_000
+MAX_UNTRAINED_WORDS = 1_024
+
+
+@dataclass(frozen=True, kw_only=True)
+class Setting:
+    """One thing that can be set: its name in links and as a keyword, its default, how a page offers it.
+
+    drawn: "slider" from `low` to `high`, "steps" along `choices`, a "list" or "segments" of them, or a "text"
+    of at most `most` characters. names: what a person reads for a choice. builds: the model is made with it;
+    the others it reads with. of_text: another text starts from the default. turns: another value starts from
+    what the model wrote. of: an argument of that setting, with an example and its meaning for each value
+    that takes one; it is cleared when that changes.
+    """
+
+    name: str
+    default: Any
+    label: str
+    help: str | None = None
+    drawn: str = "list"
+    choices: Sequence[Any] = ()
+    names: Mapping[Any, str] = field(default_factory=dict)
+    low: int = 0
+    high: int = 0
+    most: int = 0
+    placeholder: str | None = None
+    builds: bool = False
+    of_text: bool = False
+    turns: bool = False
+    of: str = ""
+    arguments: Mapping[str, tuple[str, str]] = field(default_factory=dict)
+
+    @property
+    def rule(self) -> str:
+        """What it may be, as a sentence goes on after "is not"."""
+        if self.choices:
+            return f"one of {', '.join(map(str, self.choices))}"
+        if self.most:
+            return f"at most {self.most:,} characters"
+        return f"a whole number from {self.low} to {self.high}"
+
+    def accepts(self, value: Any) -> bool:
+        """Whether it may be this value."""
+        if self.choices:
+            return value in self.choices
+        if self.most:
+            return isinstance(value, str) and len(value) <= self.most
+        return isinstance(value, int) and self.low <= value <= self.high
+
+    def read(self, raw: str) -> Any:
+        """The value that a link's text stands for. Raises ValueError for none."""
+        found: list[Any] = [choice for choice in self.choices if str(choice) == raw]
+        value = found[0] if found else raw if self.most or self.choices else int(raw)
+        if not self.accepts(value):
+            raise ValueError(f"{self.name}={raw[:40]!r} is not {self.rule}")
+        return value
+
+
+TRANSLATING = (
+    Setting(
+        name="direction", default="en-fr", label="Direction", drawn="segments", choices=("en-fr", "fr-en"),
+        names={"en-fr": "EN → FR", "fr-en": "FR → EN"}, of_text=True, turns=True,
+    ),
+    Setting(
+        name="beam", default=1, label="Beam width", drawn="slider", low=1, high=8,
+        help="1 is greedy: always the most probable next word",
+    ),
+    Setting(
+        name="target", default="", label="Target", drawn="text", most=MAX_CHARACTERS, of_text=True,
+        placeholder="decoded by the model", help="Type a translation to force it; empty: decoded",
+    ),
+    Setting(
+        name="padding", default=0, label="Padding of the source", drawn="segments", choices=(0, 3),
+        names={0: "none", 3: "3 `<pad>`"},
+        help="Tokens that fill up a batch: hidden from encoder and decoder, they change no other number",
+    ),
+)  # fmt: skip
+OF_TASK = {"translation": TRANSLATING}
+"""What can be set while a model of a task reads: keywords of the task's `read_by`."""
+
+SCALES = {"on": True, "off": False} | {text: float(text) for text in ("0.01", "0.1", "0.5", "1", "2", "10")}
+UNTRAINED = (
+    Setting(name="n_layers", default=2, label="Layers", drawn="slider", low=1, high=8, builds=True),
+    Setting(name="n_heads", default=4, label="Heads", drawn="slider", low=1, high=16, builds=True),
+    Setting(
+        name="d_model", default=64, label="d_model", drawn="steps", builds=True,
+        choices=(8, 16, 32, 48, 64, 96, 128, 192, 256, 384, 512), help="Width of the residual stream",
+    ),
+    Setting(
+        name="d_head", default=0, label="d_head", drawn="steps", builds=True, names={0: "auto"},
+        choices=(0, 4, 8, 16, 32, 64, 128), help="auto = d_model / heads",
+    ),
+    Setting(
+        name="positions", default="sinusoidal", label="Positions", builds=True,
+        choices=POSITION_SCHEMES,  # the list itself, which may grow
+    ),
+    Setting(
+        name="attention_scale", default="on", label="Scale", builds=True, choices=tuple(SCALES),
+        help="on: dot products are multiplied by 1 / √d_head",
+    ),
+    Setting(
+        name="norm", default="pre", label="Norm", builds=True, choices=("pre", "post"),
+        names={"pre": "pre-norm", "post": "post-norm"}, help="Normalise before or after each sublayer",
+    ),
+    Setting(
+        name="seed", default=0, label="Seed", drawn="slider", low=0, high=999, builds=True,
+        help="Another seed, other random weights",
+    ),
+    Setting(
+        name="mask", default="none", label="Mask", choices=tuple(MASK_NAMES), names=MASK_NAMES,
+        help="Who may attend to whom; padding adds three <pad> tokens and hides them",
+    ),
+    Setting(
+        name="mask_arg", default="", label="Mask argument", drawn="text", most=MAX_ARGUMENT, of="mask",
+        arguments={
+            name: MASK_ARGUMENTS[kind]
+            for name in MASK_NAMES
+            if (kind := name.removeprefix("causal+")) in MASK_ARGUMENTS and kind != "padding"
+        },
+    ),
+)  # fmt: skip
+"""Sizes and mask of the untrained model; it pads by itself."""

@@ -1,0 +1,147 @@
+"""What can be opened by a name: what ships, what is registered, runs, and nothing else."""
+
+import inspect
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from safetensors.torch import load_file, save_file
+
+from models import list_models
+from models.config import POSITION_SCHEMES
+from models.data.tasks import TASKS
+from models.engine import masks
+from models.zoo import offers as zoo
+from models.zoo.offers import Offer, offer_of, offers, register
+from models.zoo.settings import MASK_NAMES, OF_TASK
+from models.zoo.untrained import UntrainedModel
+from tests.pages.shared.runs import write_run
+
+
+@pytest.fixture
+def runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    root = tmp_path / "runs"
+    root.mkdir()
+    monkeypatch.setenv("ATTENTION_LAB_RUNS", str(root))
+    return root
+
+
+def test_every_shipped_model_is_offered_the_translator_first() -> None:
+    assert next(iter(offers())) == "translator"
+    assert sorted(offers()) == sorted([*(model.name for model in list_models()), "untrained"])
+    for name, offer in offers().items():
+        assert offer_of(name) == offer
+        assert offer.title
+
+
+def test_a_run_opens_on_every_head_with_what_was_watched_in_training(runs: Path) -> None:
+    model = write_run(runs, "reverse", "reverse-1")
+    assert model not in offers()
+    offer = offer_of(model)
+    assert offer is not None
+    assert offer.title == "run: reverse-1"
+    assert offer.story == {"view": "grid", "stack": "decoder.self"}
+    assert offer.text.endswith("=")
+    assert [example["text"] for example in offer.examples] == [offer.text]
+    assert offer.reads == "text"
+    pictures = offer_of(write_run(runs, "digits-classifier"))
+    assert pictures is not None
+    assert pictures.reads == "picture"
+    assert pictures.story["stack"] == "encoder.self"
+
+
+def test_the_translator_opens_on_the_head_of_its_card() -> None:
+    offer = offers()["translator"]
+    (card,) = (card for card in list_models() if card.name == "translator")
+    assert offer.story == {"view": "lines", **card.showcase}
+    assert offer.text == "the animal did not cross the street because it was too tired"
+    assert {language: len(words) for language, words in offer.words.items()} == {
+        "English": 647,
+        "French": 966,
+    }
+
+
+def test_the_untrained_model_reads_the_translators_texts_and_has_every_size_as_a_setting() -> None:
+    offer, translator = offers()["untrained"], offers()["translator"]
+    assert (offer.memory, offer.examples, offer.text) == ("translator", translator.examples, translator.text)
+    settings = {setting.name: setting for setting in offer.settings}
+    assert settings["positions"].choices is POSITION_SCHEMES
+    assert {masks.kind_of(mask) for mask in settings["mask"].choices} == set(masks.NAMED)
+    built = {name: setting.default for name, setting in settings.items() if setting.builds}
+    model = offer.load(**built)
+    assert isinstance(model, UntrainedModel)
+    assert (model.config.n_layers, model.config.n_heads, model.config.d_head) == (2, 4, 16)
+    takes = {mask for mask in MASK_NAMES if masks.NAMED[mask.removeprefix("causal+")].argument}
+    assert set(settings["mask_arg"].arguments) == {mask for mask in takes if "padding" not in mask}
+
+
+def test_settings_of_tasks_are_keywords_of_their_reading() -> None:
+    for name, settings in OF_TASK.items():
+        known = inspect.signature(TASKS[name].read_by).parameters
+        assert {setting.name for setting in settings} == set(known) - {"self", "model", "text"}
+
+
+@pytest.mark.parametrize(
+    "raw",
+    [
+        "gpt-9",
+        "",
+        "run:",
+        "run:..",
+        "run:../etc",
+        "run:A",
+        "run:a/b",
+        "run:a b",
+        "run:" + "a" * 121,
+        "positions",
+    ],
+)
+def test_other_names_are_none(raw: str) -> None:
+    assert offer_of(raw) is None
+
+
+def test_what_leads_out_of_the_folder_of_runs_is_no_run(runs: Path, tmp_path: Path) -> None:
+    outside = tmp_path / "elsewhere"
+    outside.mkdir()
+    write_run(outside, "reverse")
+    (runs / "link").symlink_to(outside / "reverse")
+    assert offer_of("run:link") is None
+
+
+def test_a_run_without_checkpoint_or_with_a_damaged_config_is_not_offered(runs: Path) -> None:
+    model = write_run(runs, "reverse")
+    config = (runs / "reverse" / "config.json").read_text()
+    (runs / "reverse" / "config.json").write_text("{")
+    assert offer_of(model) is None
+    (runs / "reverse" / "config.json").write_text(config)
+    assert offer_of(model) is not None
+    (runs / "reverse" / "checkpoint.safetensors").unlink()
+    assert offer_of(model) is None
+
+
+def test_a_new_checkpoint_has_another_stamp(runs: Path) -> None:
+    model = write_run(runs, "reverse")
+    before = offer_of(model)
+    path = runs / "reverse" / "checkpoint.safetensors"
+    save_file(load_file(path), path)
+    after = offer_of(model)
+    assert before is not None and after is not None
+    assert after.stamp > before.stamp > 0
+    assert offers()["translator"].stamp == offers()["untrained"].stamp == 0
+
+
+def test_what_is_registered_is_offered_under_a_name_of_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(zoo, "_REGISTERED", dict(zoo._REGISTERED))
+    register(Offer(name="mine", load=lambda: pytest.fail("not yet")))
+    offer = offer_of("mine")
+    assert offer is not None
+    assert (offer.title, offer.memory, list(offers())[-1]) == ("mine", "mine", "mine")
+    with pytest.raises(ValueError, match="a model named 'mine' is there already; choose another name"):
+        register(Offer(name="mine", load=lambda: pytest.fail("not yet")))
+
+
+def test_it_is_read_without_torch() -> None:
+    lines = "from models.zoo.offers import offers", "offers()['translator'].story"
+    code = "; ".join(["import sys", *lines, "sys.exit('torch' in sys.modules)"])
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
