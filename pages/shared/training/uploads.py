@@ -11,10 +11,11 @@ from pathlib import Path
 
 from models.files import write_whole
 from pages.shared.link import checked, text
+from pages.shared.training import words
 
-MAX_BYTES = 200 << 20
+MAX_BYTES = 200 * 10**6
 MAX_FILES = 50
-MAX_TOTAL = 1 << 30
+MAX_TOTAL = 10**9
 
 THE_FILE = "your file"
 _NAME = re.compile(r"[0-9a-f]{64}\.[a-z0-9-]{1,12}")
@@ -67,7 +68,8 @@ def keep(content: bytes | memoryview, original: str) -> str:
         raise ValueError(f"{original[:80]!r} is empty; choose a file with text in it")
     if len(content) > MAX_BYTES:
         raise ValueError(
-            f"{original[:80]!r} has {len(content) / 1e6:,.0f} MB; at most {MAX_BYTES >> 20} are read: cut it"
+            f"{original[:80]!r} has {words.size(len(content))}; at most "
+            f"{words.size(MAX_BYTES)} are read: cut it"
         )
     ending = re.sub(r"[^a-z0-9-]", "", Path(original).suffix.lower())[:12] or "txt"
     name = f"{hashlib.sha256(content).hexdigest()}.{ending}"
@@ -86,6 +88,6 @@ def _make_room(target: Path, coming: int) -> None:
     total = sum(path.stat().st_size for path in files)
     if len(files) >= MAX_FILES or total + coming > MAX_TOTAL:
         raise ValueError(
-            f"{len(files)} files with {total / 1e6:,.0f} MB were handed in already; at most {MAX_FILES} and "
-            f"{MAX_TOTAL / 1e6:,.0f} MB are kept: remove some from the runs' folder {target.name!r}"
+            f"{len(files)} files with {words.size(total)} were handed in already; at most {MAX_FILES} and "
+            f"{words.size(MAX_TOTAL)} are kept: remove some from the runs' folder {target.name!r}"
         )

@@ -21,8 +21,8 @@ def duration(seconds: float) -> str:
 
 
 def size(count: float) -> str:
-    """Bytes as a person reads them: 512 KB, 1.5 GB."""
-    for unit, name in ((1 << 30, "GB"), (1 << 20, "MB"), (1 << 10, "KB")):
+    """Bytes as a person reads them, in units of a thousand: 512 KB, 1.5 GB."""
+    for unit, name in ((10**9, "GB"), (10**6, "MB"), (10**3, "KB")):
         if count >= unit:
             share = count / unit
             return f"{share:.1f} {name}" if share < 10 else f"{share:,.0f} {name}"

@@ -198,5 +198,6 @@ def test_every_line_is_json_that_any_program_reads(new_run):
     def refuse(word):
         raise AssertionError(word)
 
-    for line in (run.path / "metrics.jsonl").read_text().splitlines():
-        json.loads(line, parse_constant=refuse)
+    lines = (run.path / "metrics.jsonl").read_text().splitlines()
+    found = [json.loads(line, parse_constant=refuse)["step"] for line in lines]
+    assert found == [line["step"] for line in run.metrics()] and found[-1] == config().training.steps

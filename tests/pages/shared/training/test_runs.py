@@ -49,7 +49,7 @@ def test_times_in_words(seconds: float, said: str) -> None:
 
 
 def test_numbers_in_words() -> None:
-    assert [words.size(n) for n in (12, 2_048, 5 << 20, 3 << 30)] == [
+    assert [words.size(n) for n in (12, 2_000, 5_000_000, 3_000_000_000)] == [
         "12 bytes",
         "2.0 KB",
         "5.0 MB",
