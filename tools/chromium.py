@@ -7,7 +7,8 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
-NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
+# The first is the same browser without the parts that draw its own windows: tests take a third less time.
+NAMES = ("chromium-headless-shell", "chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 MISSING = "no Chromium here: install one (Debian: `apt install chromium`) or name it in the variable CHROMIUM"
 
 
@@ -38,7 +39,9 @@ def starts(path: str) -> bool:
 def install() -> None:
     if os.geteuid() == 0 and shutil.which("apt-get"):
         subprocess.run(["apt-get", "update", "-qq"])
-        subprocess.run(["apt-get", "install", "-y", "-qq", "--no-install-recommends", "chromium"])
+        for package in NAMES[:2]:  # older systems have only the second
+            if find() is None:
+                subprocess.run(["apt-get", "install", "-y", "-qq", "--no-install-recommends", package])
     if find() is None:
         subprocess.run([sys.executable, "-m", "playwright", "install", "chromium"])
 
