@@ -12,6 +12,7 @@ from pages.explore.payload import Body, Opened
 from pages.explore.state import Inputs, View
 from pages.shared import cache
 from pages.shared.link import read_link
+from pages.shared.state import refuse
 
 CAPTIONS = {
     "grid": "Every head: rows are queries, columns are keys. Click one to open it.",
@@ -68,9 +69,6 @@ def current() -> Current:
 
 
 def _computed(inputs: Inputs) -> Body:
-    problem = controls.problem_of(inputs)
-    if problem:
-        raise ValueError(problem)
     body = body_of(inputs, _opened(inputs))
     # A link may have asked for a head that this trace does not have: then another is open.
     return body_of(inputs, _opened(inputs)) if _check_link(body) else body
@@ -105,7 +103,7 @@ def _check_link(body: Body) -> bool:
         value = linked.pop(name)
         shown = ".".join(map(str, value)) if isinstance(value, tuple) else value
         problem = f"The link's {name}={shown} is not {rule}; its default is shown."
-        st.session_state.link_problems = [*st.session_state.get("link_problems", ()), problem]
+        refuse(problem)
     return bool(rules)
 
 

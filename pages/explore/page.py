@@ -9,6 +9,7 @@ from pages.explore import controls, current, try_it
 from pages.explore.stage.component import stage
 from pages.shared import draw_order
 from pages.shared.problems import say
+from pages.shared.state import problems
 
 KEY = "stage"
 
@@ -26,7 +27,7 @@ def on_act() -> None:
 
 def figure(beside: DeltaGenerator) -> None:
     shown = current.current()
-    say([shown.problem, *st.session_state.pop("link_problems", ())])
+    say([shown.problem, *problems()])
     current.unknown_words(shown.unknown)
     try_it.tool(shown.abilities, beside)
     if shown.payload:
@@ -35,7 +36,7 @@ def figure(beside: DeltaGenerator) -> None:
 
 @st.fragment
 def lab() -> None:
-    controls.keep()
+    controls.page().take()
     controls.text_input()
     above = st.container()
     main, side = st.columns([3.3, 1], gap="medium")

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from models.zoo.offers import DEFAULT, RUN, offer_of, offers
 from models.zoo.settings import MAX_CHARACTERS, Setting
-from pages.shared.link import Param, Rule, characters, checked, one_of, param, read_link, text, whole
+from pages.shared import widget
+from pages.shared.link import Param, Rule, characters, checked, one_of, param, text, whole
+from pages.shared.widget import Widget
 
 SHOWCASE = offers()[DEFAULT].text
 MAX_INDEX = 4_096
@@ -37,10 +38,14 @@ INDEX = whole(0, MAX_INDEX)
 HEADS = Rule("head numbers separated by dots, such as 0.2.3", _read_heads, _are_heads)
 
 
-@dataclass(frozen=True)
-class _Common:
-    model: str = param(DEFAULT, MODEL)
-    text: str = param(SHOWCASE, characters(MAX_CHARACTERS))
+CHOOSE = widget.select(
+    "Model", "All but the untrained one, which reads any words, were trained for this app, or by you."
+)
+COMMON = {"model": Param(DEFAULT, MODEL, CHOOSE), "text": Param(SHOWCASE, characters(MAX_CHARACTERS))}
+DRAWN = {
+    "slider": widget.slider, "steps": widget.steps, "segments": widget.segmented, "list": widget.select,
+    "text": widget.line,
+}  # fmt: skip
 
 
 @dataclass(frozen=True, init=False)
@@ -95,13 +100,24 @@ def settings_of(model: str) -> tuple[Setting, ...]:
     return () if offer is None else offer.settings
 
 
-def read_inputs(params: Mapping[str, str]) -> tuple[dict[str, Any], list[str]]:
-    """The values that a link gives to a model, its text and its settings, and a sentence for each refused."""
-    values, problems = read_link(_Common, params)
-    settings = settings_of(values.get("model", DEFAULT))
-    own = {s.name: Param(s.default, Rule(s.rule, s.read, s.accepts)) for s in settings}
-    more, refused = read_link(own, params)
-    return values | more, problems + refused
+def declared(model: str) -> dict[str, Param]:
+    """The inputs of a model: which it is, its text, and its settings."""
+    offer = offer_of(model) or offers()[DEFAULT]
+    box = widget.area(offer.label, height=68) if offer.reads == "prose" else _line(offer.label)
+    text = Param(offer.text, COMMON["text"].rule, box)
+    return COMMON | {"text": text} | {setting.name: _param(setting) for setting in offer.settings}
+
+
+def _line(label: str) -> Widget:
+    return widget.line(label, placeholder="Type a sentence")
+
+
+def _param(setting: Setting) -> Param:
+    rule = Rule(
+        setting.rule, setting.read, setting.accepts, low=setting.low, high=setting.high, most=setting.most,
+        options=tuple(setting.choices), names=dict(setting.names),
+    )  # fmt: skip
+    return Param(setting.default, rule, DRAWN[setting.drawn](setting.label, setting.help))
 
 
 def write_link(inputs: Inputs) -> dict[str, str]:

@@ -7,6 +7,7 @@ from streamlit.delta_generator import DeltaGenerator
 
 from pages.explore import controls
 from pages.shared import cache
+from pages.shared.state import refuse
 
 MASK = "[MASK]"
 MOST_WORDS = 60
@@ -79,4 +80,4 @@ def _continue() -> None:
     try:
         controls.say(cache.on_worker(write))
     except ValueError as error:
-        session.link_problems = [str(error)]
+        refuse(str(error))

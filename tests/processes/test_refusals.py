@@ -90,6 +90,12 @@ def url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 @pytest.mark.parametrize(
     ("page", "query", "label", "wrong", "sentence", "right"),
     [
+        ("", "", "Model", "/etc/passwd", "'/etc/passwd' is not one of translator, untrained", "untrained"),
+        ("", "", "Model", "../models/zoo/translator", "is not one of translator, untrained", None),
+        ("", "", "Beam width", NAN, "nan is not a whole number from 1 to 8", 3.0),
+        ("", "", "Direction", "99", "'99' is not one of en-fr, fr-en", "FR → EN"),
+        ("", "", "Target", LONG, "22,000,000 characters; at most 20,000 are read", "le chat"),
+        ("", "model=untrained", "d_model", "7", "'7' is not one of 8, 16, 32", "32"),
         ("softmax", "", "Seed of the random numbers", NAN, "nan is not a whole number from 0 to 999", 7),
         ("runs", "runs=zoo_induction", "Temperature", NAN, "nan is not a number from 0 to 2", 1.5),
         ("softmax", "", "Seed of the random numbers", 1e300, "1e+300 is not a whole number from 0 to 999", 7),

@@ -4,7 +4,7 @@ import pytest
 
 from models.zoo.offers import offers
 from models.zoo.settings import SCALES
-from pages.explore.state import SHOWCASE, Inputs, View, read_inputs, write_link
+from pages.explore.state import SHOWCASE, Inputs, View, declared, write_link
 from pages.shared.link import read_link
 
 
@@ -19,7 +19,7 @@ def test_a_link_written_and_read_gives_the_same_inputs() -> None:
         mask="edges",
         mask_arg="0-1 1-2",
     )
-    values, problems = read_inputs(write_link(inputs))
+    values, problems = read_link(declared(inputs.model), write_link(inputs))
     assert problems == []
     assert Inputs(**values) == inputs
 
@@ -48,7 +48,7 @@ def test_a_link_holds_only_what_differs_from_the_defaults_and_matters_to_the_mod
 def test_a_damaged_value_falls_back_and_is_named(name: str, raw: str, rule: str) -> None:
     model = "translator" if name in ("padding", "model") else "untrained"
     other = {"beam": "2"} if model == "translator" else {"n_layers": "3"}
-    values, problems = read_inputs({"model": model, **other, name: raw})
+    values, problems = read_link(declared(model), {"model": model, **other, name: raw})
     kept = {} if name == "model" else {"model": model}
     assert values == kept | {field: int(value) for field, value in other.items()}
     assert len(problems) == 1
