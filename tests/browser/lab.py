@@ -166,7 +166,7 @@ class Lab:
 
     def of_view(self, view: str, expression: str) -> Any:
         """A measure of one of the stage's views, such as where its cells begin."""
-        views = "stage.getRootNode().attentionLabStage.views"
+        views = "stage.getRootNode().attentionLab.views"
         return self.stage.evaluate(f"(stage) => ((view) => {expression})({views}[{json.dumps(view)}])")
 
     def ends_of_lines(self, n_tokens: int) -> tuple[np.ndarray, np.ndarray]:

@@ -6,6 +6,7 @@
 import { Choice } from "../../shared/browser/choice.js";
 import { el, shorten } from "../../shared/browser/dom.js";
 import { fetchPlotlyAhead } from "../../shared/browser/plotly.js";
+import { announce, copyButton, mounting } from "../../shared/browser/shell.js";
 import { onThemeChange, themeOf } from "../../shared/browser/theme.js";
 import { caption, translationOf } from "./caption.js";
 import { TraceData } from "./data.js";
@@ -75,7 +76,7 @@ class Stage {
       title: "Figures, numbers and code to keep",
       onclick: () => this.act({ type: "takeaway", ...this.view }),
     });
-    this.copy = el("button", { type: "button", text: "copy link", onclick: () => this.copyLink() });
+    this.copy = copyButton(() => {});
     this.stackChoice = new Choice("stack", (stack) => this.set({ stack }));
     this.viewChoice = new Choice("view", (view) => this.set({ view }), "views");
     this.layerChoice = new Choice("layer", (layer) => this.set({ layer }));
@@ -356,37 +357,17 @@ class Stage {
     this.pictures.draw();
   }
 
-  copyLink() {
-    navigator.clipboard?.writeText(window.location.href).then(
-      () => this.say("link copied"),
-      () => this.say("copy it from the address bar"),
-    ) ?? this.say("copy it from the address bar");
-  }
-
-  say(text) {
-    this.copy.textContent = text;
-    setTimeout(() => (this.copy.textContent = "copy link"), 1600);
-  }
-
   painted(what) {
-    this.root.dataset.generation = this.data.header.generation;
-    this.root.dispatchEvent(
-      new CustomEvent("attention-lab:painted", {
-        bubbles: true,
-        composed: true,
-        detail: { what, view: this.view.view, generation: this.data.header.generation },
-      }),
-    );
+    const { generation } = this.data.header;
+    this.root.dataset.generation = generation;
+    announce(this.root, { what, view: this.view.view, generation });
+  }
+
+  leave() {
+    this.resizer.disconnect();
+    this.stopListening();
+    this.host.replaceChildren();
   }
 }
 
-export function mount({ parentElement, data, setTriggerValue }) {
-  const stage = (parentElement.attentionLabStage ||= new Stage(parentElement));
-  stage.receive(data, (action) => setTriggerValue("act", action));
-  return () => {
-    stage.resizer.disconnect();
-    stage.stopListening();
-    stage.host.replaceChildren();
-    parentElement.attentionLabStage = null;
-  };
-}
+export const mount = mounting(Stage);

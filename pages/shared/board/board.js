@@ -5,6 +5,7 @@
 import { el, writeAddress } from "../browser/dom.js";
 import { Framed, readMessage } from "../browser/message.js";
 import { plainNumber, tickText } from "../browser/numbers.js";
+import { announce, copyButton, mounting } from "../browser/shell.js";
 import { onThemeChange, themeOf } from "../browser/theme.js";
 
 const GAP = 18;
@@ -18,7 +19,7 @@ class Board {
       title: "Figure, numbers and code to keep",
       onclick: () => this.act({ type: "takeaway", frame: this.frame }),
     });
-    this.copy = el("button", { type: "button", text: "copy link", onclick: () => this.copyLink() });
+    this.copy = copyButton(() => this.writeLink());
     this.slider = el("input", {
       type: "range",
       min: 0,
@@ -175,13 +176,7 @@ class Board {
     this.writing = setTimeout(() => this.writeLink(), 150);
     this.root.dataset.frame = frame;
     this.root.dataset.generation = generation;
-    this.root.dispatchEvent(
-      new CustomEvent("attention-lab:painted", {
-        bubbles: true,
-        composed: true,
-        detail: { what: "board", generation },
-      }),
-    );
+    announce(this.root, { what: "board", generation });
   }
 
   toggle() {
@@ -255,18 +250,6 @@ class Board {
     this.root.dataset.linked = `${this.header.generation}/${this.frame}`; // for whoever waits for the address
   }
 
-  copyLink() {
-    const say = (text) => {
-      this.copy.textContent = text;
-      setTimeout(() => (this.copy.textContent = "copy link"), 1600);
-    };
-    this.writeLink();
-    navigator.clipboard?.writeText(window.location.href).then(
-      () => say("link copied"),
-      () => say("copy it from the address bar"),
-    ) ?? say("copy it from the address bar");
-  }
-
   leave() {
     this.stop();
     clearTimeout(this.writing);
@@ -285,11 +268,4 @@ function emphasised(text) {
     .map((part, at) => (at % 2 ? el("strong", { text: part }) : document.createTextNode(part)));
 }
 
-export function mount({ parentElement, data, setTriggerValue }) {
-  const board = (parentElement.attentionLabBoard ||= new Board(parentElement));
-  board.receive(data, (action) => setTriggerValue("act", action));
-  return () => {
-    board.leave();
-    parentElement.attentionLabBoard = null;
-  };
-}
+export const mount = mounting(Board);

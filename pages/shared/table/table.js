@@ -3,6 +3,7 @@
    pages/shared/table. */
 
 import { el } from "../browser/dom.js";
+import { mounting } from "../browser/shell.js";
 import { onThemeChange, themeOf } from "../browser/theme.js";
 
 class Table {
@@ -90,11 +91,4 @@ class Table {
   }
 }
 
-export function mount({ parentElement, data, setTriggerValue }) {
-  const table = (parentElement.attentionLabTable ||= new Table(parentElement));
-  table.receive(data, (action) => setTriggerValue("act", action));
-  return () => {
-    table.leave();
-    parentElement.attentionLabTable = null;
-  };
-}
+export const mount = mounting(Table);
