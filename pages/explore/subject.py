@@ -162,8 +162,8 @@ def subject_of(inputs: Inputs) -> Subject:
 
 
 def shown(token: str) -> str:
-    """A token, or the name of an output, for the screen."""
-    return visible(token, max_length=MAX_LABEL)
+    """A token, or the name of an output, for the screen; a word is shown whole, and as it was typed."""
+    return token if token.split() == [token] and token.isprintable() else visible(token, max_length=MAX_LABEL)
 
 
 def _marked(token: str, unknown: set[str]) -> dict[str, str]:

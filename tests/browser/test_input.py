@@ -74,9 +74,9 @@ def test_1024_tokens_are_read(lab: Lab) -> None:
 
 
 REFUSED = {
-    "empty": ("", "The sentence is empty; type at least one word"),
-    "blank": ("   ", "The sentence is empty; type at least one word"),
-    "1,025 tokens": ("word " * 1_025, "1,025 words; the untrained model reads at most 1,024; remove 1"),
+    "empty": ("", "The text is empty; give at least one word"),
+    "blank": ("   ", "The text is empty; give at least one word"),
+    "1,025 tokens": ("word " * 1_025, "1,025 words, but this model reads at most 1,024; remove 1"),
     "1 MB": ("word " * 200_000, "1,000,000 characters; at most 20,000 are read; remove 980,000"),
 }
 

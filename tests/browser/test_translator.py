@@ -189,7 +189,7 @@ def test_an_unknown_word_is_marked_and_a_click_replaces_it(lab: Lab, lm: Transla
         lab.page.get_by_role("button", name="animal", exact=True).click()
     expect(lab.sentence).to_have_value("the animal did not cross the street because it was tired")
     expect(lab.stage.locator(".tokens button.unknown")).to_have_count(0)
-    expect(lab.page.get_by_text("Not in the translator's vocabulary")).to_have_count(0)
+    expect(lab.page.get_by_text("Not in the model's vocabulary")).to_have_count(0)
 
 
 def test_examples_are_one_click_away(lab: Lab, lm: Translator, card) -> None:
