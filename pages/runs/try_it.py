@@ -52,7 +52,7 @@ def draw(run: Run) -> None:
         return
     if way is None:
         return
-    offer = offer_of(_name(run))
+    offer = offer_of(run.model_link)
     kind = Kind(way, "" if offer is None else offer.text)
     with st.container(border=True, key="runs_try"):
         st.markdown("**Try it**")
@@ -64,13 +64,8 @@ def draw(run: Run) -> None:
 
 
 def _on_model(run: Run, ask: Callable[[Model], Any]) -> Any:
-    """Asks the run's model something, on the inference thread."""
-    return cache.on_worker(lambda: ask(cache.model(_name(run))))
-
-
-def _name(run: Run) -> str:
-    """The model's name in links."""
-    return run.folder.path.parent.name if run.shipped else f"run:{run.id}"
+    """Asks the run's model something, on the inference thread; it is the very model that Explore asks."""
+    return cache.on_worker(lambda: ask(cache.model(run.model_link)))
 
 
 def way_of(model: Model) -> Way | None:

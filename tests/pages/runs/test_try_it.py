@@ -1,3 +1,5 @@
+from pathlib import Path
+
 import pytest
 import torch
 
@@ -5,7 +7,12 @@ from models.data.tasks import make_task
 from models.engine.transformer import Transformer
 from models.training.config import run_config
 from models.zoo.trained import TrainedModel
+from pages.explore.state import Inputs
+from pages.explore.subject import subject_of
 from pages.runs import try_it
+from pages.shared import cache
+from pages.shared.training import runs
+from tests.pages.shared.runs import write_run
 
 
 def untrained(name: str) -> TrainedModel:
@@ -44,3 +51,16 @@ def test_the_likeliest_come_first_with_their_probabilities() -> None:
     found = try_it._likeliest(logits, ("a", "b", "c"))
     assert [name for name, _ in found] == ["b", "c", "a"]
     assert [value for _, value in found] == pytest.approx(sorted(logits.softmax(0).tolist(), reverse=True))
+
+
+@pytest.mark.parametrize("run_id", ["sort", "zoo_induction"])
+def test_explore_and_runs_hold_one_model_of_a_run_between_them(
+    run_id: str, root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(cache, "models", cache.ByteCache(cache.MODEL_BYTES))
+    root.mkdir()
+    write_run(root, "sort")
+    run = runs.find(run_id)
+    shown = subject_of(Inputs(run.model_link, "dcba" if run_id == "sort" else "abcdabc")).model
+    assert try_it._on_model(run, lambda model: model) is shown
+    assert [model for model, _ in cache.models._entries.values()] == [shown]
