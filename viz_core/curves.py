@@ -1,6 +1,7 @@
 """What comes out: the most probable next tokens at each step."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 import plotly.graph_objects as go
@@ -32,30 +33,12 @@ def top_tokens(
     """
     names = _check(probabilities, tokens, steps, chosen)
     n_steps, n_candidates = probabilities.shape
-    y = np.add.outer(
-        np.arange(n_steps) * (n_candidates + _GAP), np.arange(n_candidates) + _GAP
-    )  # [step, candidate]
+    first_bars = np.arange(n_steps) * (n_candidates + _GAP)
+    y = np.add.outer(first_bars, np.arange(n_candidates) + _GAP)  # [step, candidate]
     labels = [[escape(visible(token)) for token in row] for row in tokens]
     p = theme.palette(dark)
-    colours = np.full(probabilities.shape, theme.with_alpha(p["muted"], 0.55), dtype=object)
-    for step, candidate in enumerate(chosen or []):
-        if candidate is not None:
-            colours[step, candidate] = p["accent"]
+    fig = go.Figure(_bars(probabilities, y, names, labels, _colours(probabilities.shape, chosen, p)))
     flat = [label for row in labels for label in row]
-    fig = go.Figure(
-        go.Bar(
-            x=probabilities.ravel(),
-            y=y.ravel(),
-            orientation="h",
-            marker={"color": colours.ravel().tolist()},
-            width=0.8,
-            text=[f"{value:.3f}" if value >= 0.0005 else f"{value:.1e}" for value in probabilities.ravel()],
-            textposition="outside",
-            cliponaxis=False,
-            customdata=[[name, label] for name, row in zip(names, labels, strict=True) for label in row],
-            hovertemplate="%{customdata[0]}<br>%{customdata[1]} <b>%{x:.4~g}</b><extra></extra>",
-        )
-    )
     left, top = max(_axes.label_room(flat, 14), 60) + 40, 64 if title else 16
     rows = n_steps * (n_candidates + _GAP)
     return theme.apply(fig, dark).update_layout(
@@ -72,19 +55,49 @@ def top_tokens(
             "zeroline": False,
             "ticklabelstandoff": 6,
         },
-        annotations=[
-            {
-                "text": f"<b>{name}</b>",
-                "x": 0,
-                "y": first[0] - 0.5,
-                "xanchor": "left",
-                "yanchor": "bottom",
-                "showarrow": False,
-                "font": {"color": p["muted"]},
-            }
-            for name, first in zip(names, y, strict=True)
-        ],
+        annotations=[_step_name(name, row[0], p["muted"]) for name, row in zip(names, y, strict=True)],
     )
+
+
+def _colours(
+    shape: tuple[int, ...], chosen: Sequence[int | None] | None, palette: Mapping[str, str]
+) -> np.ndarray:
+    """The colour of each bar, [step, candidate]: the accent where the candidate was taken."""
+    colours = np.full(shape, theme.with_alpha(palette["muted"], 0.55), dtype=object)
+    for step, candidate in enumerate(chosen or []):
+        if candidate is not None:
+            colours[step, candidate] = palette["accent"]
+    return colours
+
+
+def _bars(
+    probabilities: np.ndarray, y: np.ndarray, names: list[str], labels: list[list[str]], colours: np.ndarray
+) -> go.Bar:
+    return go.Bar(
+        x=probabilities.ravel(),
+        y=y.ravel(),
+        orientation="h",
+        marker={"color": colours.ravel().tolist()},
+        width=0.8,
+        text=[f"{value:.3f}" if value >= 0.0005 else f"{value:.1e}" for value in probabilities.ravel()],
+        textposition="outside",
+        cliponaxis=False,
+        customdata=[[name, label] for name, row in zip(names, labels, strict=True) for label in row],
+        hovertemplate="%{customdata[0]}<br>%{customdata[1]} <b>%{x:.4~g}</b><extra></extra>",
+    )
+
+
+def _step_name(name: str, y: float, colour: str) -> dict[str, Any]:
+    """A step's name, above its first bar at `y`."""
+    return {
+        "text": f"<b>{name}</b>",
+        "x": 0,
+        "y": y - 0.5,
+        "xanchor": "left",
+        "yanchor": "bottom",
+        "showarrow": False,
+        "font": {"color": colour},
+    }
 
 
 def _check(

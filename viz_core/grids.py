@@ -68,7 +68,7 @@ def head_grid(
     n_query, n_key = pattern.shape[-2:]
     queries = check_labels("query", tokens, n_query)
     keys = check_labels("key", tokens if key_tokens is None else key_tokens, n_key)
-    layers = pattern.shape[0] if pattern.ndim == 4 else None
+    with_layers = pattern.ndim == 4
     columns = _columns(pattern, columns)
     pooled = max_pool(pattern.reshape(-1, n_query, n_key), CELLS)  # [tile, query cell, key cell]
     check_weights("pattern", pooled)
@@ -77,31 +77,36 @@ def head_grid(
     rows = _binned(queries, pooled.shape[-2])
     across = _binned(keys, pooled.shape[-1])
     z, heads = _compose(pooled, sheet, pattern.shape[-3])
-    prefixes = [f"layer {layer}<br>query " if layers else "query " for layer in range(sheet.rows)]
+    prefixes = [f"layer {layer}<br>query " if with_layers else "query " for layer in range(sheet.rows)]
     y = _tile_labels(rows, sheet.gap_y, prefixes)
     x = _tile_labels(across, sheet.gap_x, ["key "] * sheet.columns)[sheet.gap_x :]
-    fig = go.Figure(
-        go.Heatmap(
-            x=x,
-            y=y,
-            z=z,
-            customdata=heads,
-            zmin=0,
-            zmax=1,
-            hoverongaps=False,
-            colorscale=theme.colour_scale("sequential", dark),
-            colorbar={
-                "title": {"text": "attention weight"},
-                "lenmode": "pixels",
-                "len": 220,
-                "y": 1,
-                "yanchor": "top",
-            },
-            hovertemplate=f"head %{{customdata}}{', ' if layers else '<br>'}%{{y}}<br>%{{x}}"
-            "<br>weight <b>%{z:.4~g}</b><extra></extra>",
-        )
-    )
+    fig = go.Figure(_thumbnails(x, y, z, heads, with_layers=with_layers, dark=dark))
     return theme.apply(fig, dark).update_layout(_layout(sheet, x, y, rows, across, names, dark, title))
+
+
+def _thumbnails(
+    x: list[str], y: list[str], z: np.ndarray, heads: np.ndarray, *, with_layers: bool, dark: bool
+) -> go.Heatmap:
+    """The one trace; where a tile is a layer's, its rows' names say of which, in front of the query."""
+    return go.Heatmap(
+        x=x,
+        y=y,
+        z=z,
+        customdata=heads,
+        zmin=0,
+        zmax=1,
+        hoverongaps=False,
+        colorscale=theme.colour_scale("sequential", dark),
+        colorbar={
+            "title": {"text": "attention weight"},
+            "lenmode": "pixels",
+            "len": 220,
+            "y": 1,
+            "yanchor": "top",
+        },
+        hovertemplate=f"head %{{customdata}}{', ' if with_layers else '<br>'}%{{y}}<br>%{{x}}"
+        "<br>weight <b>%{z:.4~g}</b><extra></extra>",
+    )
 
 
 def _columns(pattern: np.ndarray, columns: int | None) -> int:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
 
 from models.lessons.attention import examples
 from pages.lab.attention.inputs import Inputs
@@ -10,6 +11,9 @@ from pages.lab.attention.row_names import names
 from pages.lab.controls import Note
 from pages.lab.lesson import Lesson, Part, Question, Shape, Try
 from viz_core.boards import Board, Matrix, Panel
+
+if TYPE_CHECKING:
+    from torch import Tensor
 
 _TASTES = tuple(examples.VIEWERS.values())
 TRIES = (
@@ -27,7 +31,34 @@ def lesson(inputs: Inputs) -> Lesson:
     titles = names(inputs.films, "films", separator=",")
     tastes, features = embeddings(viewers, inputs.tastes), embeddings(titles, inputs.features)
     result = films.recommend(tastes, features)
-    best = films.best(result["dots"])
+    shape = (len(viewers), len(titles))
+    n_features = len(examples.FEATURES)
+    return Lesson(
+        see="Each viewer is a row of tastes, each film a row of features. Multiply feature by feature and "
+        "add up: the **dot product** says how well they fit. Each viewer's best film is outlined.",
+        board=_board(viewers, titles, tastes, features, result, films.best(result["dots"])),
+        formula=r"\text{fit} = \q{q} \cdot \k{k} = \sum_c \q{q}_c\, \k{k}_c \qquad "
+        r"Z = \operatorname{softmax}(\q{Q} \k{K}^\top)\, \k{K}",
+        sizes=rf"{len(viewers)} \text{{ viewers}},\; {len(titles)} \text{{ films}},\; d_k = {n_features}",
+        shapes=[
+            Shape(r"\q{Q}", "viewer feature", (len(viewers), n_features)),
+            Shape(r"\k{K}", "film feature", (len(titles), n_features)),
+            Shape(r"\text{dots}", "viewer film", shape),
+            Shape(r"\text{pattern}", "viewer film", shape),
+            Shape("Z", "viewer feature", (len(viewers), n_features)),
+        ],
+        code=[films.recommend, films.best],
+    )
+
+
+def _board(
+    viewers: list[str],
+    titles: list[str],
+    tastes: Tensor,
+    features: Tensor,
+    result: Mapping[str, Tensor],
+    best: Tensor,
+) -> Board:
     dots, pattern, z = (result[name].numpy() for name in ("dots", "pattern", "z"))
     asked: dict[str, Any] = {"rows": viewers, "row_axis": "query"}
     found: dict[str, Any] = {"columns": titles, "column_axis": "key"}
@@ -52,24 +83,7 @@ def lesson(inputs: Inputs) -> Lesson:
         f"{viewers[0]} should watch **{' or '.join(first)}**: {terms} = **{dots[0].max():g}**, "
         f"and attention would give it {pattern[0].max():.2f} of its weight."
     )
-    n_viewers, n_films = dots.shape
-    n_features = len(examples.FEATURES)
-    return Lesson(
-        see="Each viewer is a row of tastes, each film a row of features. Multiply feature by feature and "
-        "add up: the **dot product** says how well they fit. Each viewer's best film is outlined.",
-        board=Board(rows=[given, computed], notice=notice),
-        formula=r"\text{fit} = \q{q} \cdot \k{k} = \sum_c \q{q}_c\, \k{k}_c \qquad "
-        r"Z = \operatorname{softmax}(\q{Q} \k{K}^\top)\, \k{K}",
-        sizes=rf"{n_viewers} \text{{ viewers}},\; {n_films} \text{{ films}},\; d_k = {n_features}",
-        shapes=[
-            Shape(r"\q{Q}", "viewer feature", (n_viewers, n_features)),
-            Shape(r"\k{K}", "film feature", (n_films, n_features)),
-            Shape(r"\text{dots}", "viewer film", (n_viewers, n_films)),
-            Shape(r"\text{pattern}", "viewer film", (n_viewers, n_films)),
-            Shape("Z", "viewer feature", (n_viewers, n_features)),
-        ],
-        code=[films.recommend, films.best],
-    )
+    return Board(rows=[given, computed], notice=notice)
 
 
 def questions() -> tuple[Question, ...]:
