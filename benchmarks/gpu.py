@@ -18,6 +18,7 @@ import torch
 
 from benchmarks.setting import print_table
 from benchmarks.training import SHAKESPEARE
+from models.byte_units import readable
 from models.data.tasks import make_task
 from models.engine.size import count_parameters
 from models.runs.export import command_of
@@ -100,7 +101,7 @@ def main() -> None:
         ["seconds of the first steps, with compilation", f"{first:.1f}"],
         ["tokens a second", f"{rate:,.0f}"],
         ["share of the card's bf16 peak", share],
-        ["memory, peak", f"{torch.cuda.max_memory_allocated() / 2**30:.1f} GiB"],
+        ["memory, peak", readable(torch.cuda.max_memory_allocated())],
     ]
     print_table(f"Characters of Shakespeare on {torch.cuda.get_device_name()}", ["", "measured"], rows)
     print(f"\nThe same as a run: `{command_of(run)}`")

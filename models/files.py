@@ -11,7 +11,9 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-MAX_JSON_BYTES = 64 << 20
+from models.byte_units import MB
+
+MAX_JSON_BYTES = 64 * MB
 
 
 class FileError(ValueError):

@@ -87,7 +87,7 @@ def head_grid(
 def _thumbnails(
     x: list[str], y: list[str], z: np.ndarray, heads: np.ndarray, *, with_layers: bool, dark: bool
 ) -> go.Heatmap:
-    """The one trace; where a tile is a layer's, its rows' names say of which, in front of the query."""
+    """The one trace; `with_layers`, the names of rows begin with the layer, and the hover text names it."""
     return go.Heatmap(
         x=x,
         y=y,

@@ -14,6 +14,8 @@ from dataclasses import dataclass
 from http.client import HTTPException
 from pathlib import Path
 
+from models.byte_units import readable
+
 DATA = "ATTENTION_LAB_DATA"
 """The environment variable that says where downloads are kept; else it is `data/` in the project."""
 
@@ -127,10 +129,9 @@ def needed(name: str) -> list[Path]:
     """`find`, or a SourceError that says how to get the source."""
     paths = find(name)
     if paths is None:
-        size = source(name).to_come / 1e6
         raise SourceError(
-            f"{source(name).title} is not here yet; download it ({size:.0f} MB) on the page Train, "
-            f"or with: python -m models.data.downloads {name}; or name a file of your own",
+            f"{source(name).title} is not here yet; download it ({readable(source(name).to_come)}) on "
+            f"the page Train, or with: python -m models.data.downloads {name}; or name a file of your own",
             name,
         )
     return paths

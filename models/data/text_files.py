@@ -5,7 +5,9 @@ from __future__ import annotations
 import codecs
 from pathlib import Path
 
-MAX_BYTES = 200 << 20
+from models.byte_units import MB, readable
+
+MAX_BYTES = 200 * MB
 _MARKS = (  # a byte order mark says what the text is; that of UTF-32 begins like that of UTF-16
     (codecs.BOM_UTF8, "utf-8-sig"),
     (codecs.BOM_UTF32_LE, "utf-32"),
@@ -18,7 +20,7 @@ _MARKS = (  # a byte order mark says what the text is; that of UTF-32 begins lik
 def read_text(path: Path) -> str:
     """The file's text with lines ended by "\\n": UTF-8, or what its byte order mark says.
 
-    Raises ValueError, with value, rule and remedy, for a file that is missing, empty, larger than 200 MiB or
+    Raises ValueError, with value, rule and remedy, for a file that is missing, empty, larger than 200 MB or
     no text.
     """
     try:
@@ -29,7 +31,7 @@ def read_text(path: Path) -> str:
             f"{path.name!r} cannot be read ({error.strerror}); choose a file that is there"
         ) from None
     if len(raw) > MAX_BYTES:
-        raise ValueError(f"{path.name!r} is larger than {MAX_BYTES >> 20} MiB; give a part of it")
+        raise ValueError(f"{path.name!r} is larger than {readable(MAX_BYTES)}; give a part of it")
     encoding = next((name for mark, name in _MARKS if raw.startswith(mark)), "utf-8")
     try:
         text = raw.decode(encoding)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import shutil
 from pathlib import Path
 
+from models.byte_units import GB, MB, readable
 from models.runs import slots
 from models.runs.folder import RunFolder, list_runs
 from models.runs.status import Status, read_status
@@ -13,7 +14,7 @@ MAX_QUEUED = 8
 MAX_OF_A_SESSION = 2
 DEFAULT_GB = 4
 
-_SIDE_BYTES = 24 << 20  # snapshots, metrics, samples and TensorBoard's events, which are bounded
+_SIDE_BYTES = 24 * MB  # snapshots, metrics, samples and TensorBoard's events, which are bounded
 _BYTES_PER_PARAMETER = 12  # a checkpoint: the weight and the optimiser's two means, as float32
 
 
@@ -50,24 +51,20 @@ def _is_live_of(status: Status, session: str) -> bool:
 def check_disk(root: Path, n_parameters: int) -> None:
     """Raises JobRefused where the runs would outgrow ATTENTION_LAB_RUNS_GB (4) together, or the disk."""
     needed = _SIDE_BYTES + _BYTES_PER_PARAMETER * n_parameters
-    budget = slots.number_from_environment("ATTENTION_LAB_RUNS_GB", DEFAULT_GB) * 10**9
+    budget = slots.number_from_environment("ATTENTION_LAB_RUNS_GB", DEFAULT_GB) * GB
     sizes = {run.id: run.size_bytes() for run in list_runs(root)}
     used = RunFolder(root).size_bytes()
     largest = max(sizes, key=lambda run_id: sizes[run_id], default=None)
     remedy = "choose a smaller model"
     if largest is not None:
-        remedy = f"delete some (the largest is {largest!r} with {_size(sizes[largest])}), or {remedy}"
+        remedy = f"delete some (the largest is {largest!r} with {readable(sizes[largest])}), or {remedy}"
     if used + needed > budget:
         raise JobRefused(
-            f"this run needs up to {_size(needed)}, and all runs together have {_size(used)} of "
-            f"{_size(budget)}; {remedy}, or set ATTENTION_LAB_RUNS_GB higher"
+            f"this run needs up to {readable(needed)}, and all runs together have {readable(used)} of "
+            f"{readable(budget)}; {remedy}, or set ATTENTION_LAB_RUNS_GB higher"
         )
     free = shutil.disk_usage(root).free
     if needed > free:
         raise JobRefused(
-            f"this run needs up to {_size(needed)}, but the disk has {_size(free)} left; {remedy}"
+            f"this run needs up to {readable(needed)}, but the disk has {readable(free)} left; {remedy}"
         )
-
-
-def _size(n_bytes: int) -> str:
-    return f"{n_bytes / 10**9:.2f} GB" if n_bytes >= 10**8 else f"{n_bytes / 10**6:.1f} MB"

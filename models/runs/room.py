@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
+from models.byte_units import readable
 from models.runs.limits import JobRefused
 from models.runs.processes import memory_left
 from models.runs.slots import kind_for
 from models.training.config import RunConfig
-
-_GIB = 1 << 30
 
 
 def check_memory(config: RunConfig) -> int:
@@ -29,7 +28,7 @@ def refuse_above(config: RunConfig, free: int) -> None:
     needed = memory_bytes(config)
     if needed > free:
         raise JobRefused(
-            f"this run needs about {needed / _GIB:.2f} GiB of memory, but {free / _GIB:.2f} GiB are free; "
+            f"this run needs about {readable(needed)} of memory, but {readable(free)} are free; "
             f"{remedy(config, free)}"
         )
 

@@ -14,6 +14,7 @@ from dataclasses import asdict, dataclass, fields, replace
 from pathlib import Path
 from typing import Any, Literal, get_args
 
+from models.byte_units import MB, readable
 from models.files import read_json_if_any, write_json
 from models.runs.folder import REQUEST, STATUS
 from models.runs.processes import Identity, n_starved
@@ -133,9 +134,9 @@ def ended_by(asked: str) -> State:
 
 
 def _last_words(status: Status, n_starved: int) -> str:
-    short = status.free < max(status.memory // 4, 256 << 20) or n_starved > status.n_starved
+    short = status.free < max(status.memory // 4, 256 * MB) or n_starved > status.n_starved
     if status.memory and short:
-        held, free = (f"{n_bytes / 2**30:.1f} GiB" for n_bytes in (status.memory, status.free))
+        held, free = map(readable, (status.memory, status.free))
         said = f"the process was killed, most likely for want of memory: it held {held}, and {free} were left"
         return f"{said}; {status.smaller}" if status.smaller else said
     return (

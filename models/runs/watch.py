@@ -14,11 +14,12 @@ from typing import Any
 
 import psutil
 
+from models.byte_units import MB
 from models.runs.folder import LOG
 from models.runs.processes import Identity, memory_left, n_starved, this_process
 from models.runs.status import CUT_SHORT, State, Status, ended_by, read_request, write_status
 
-MAX_LOG_BYTES = 1 << 20
+MAX_LOG_BYTES = MB
 LOOK_SECONDS = 0.25
 BEAT_SECONDS = 1.0
 PATIENCE_SECONDS = 3.0

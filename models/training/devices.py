@@ -11,9 +11,8 @@ from importlib.util import find_spec
 import psutil
 import torch
 
+from models.byte_units import readable
 from models.training.config import TrainingConfig
-
-_GIB = 1 << 30
 
 
 @dataclass(frozen=True)
@@ -91,7 +90,7 @@ def _found() -> str:
 def _described(device: torch.device, config: TrainingConfig) -> str:
     if device.type == "cuda":
         card = torch.cuda.get_device_properties(device)
-        return f"{card.name} ({card.total_memory / _GIB:.0f} GiB)"
+        return f"{card.name} ({readable(card.total_memory)})"
     if device.type == "mps":
         return "the GPU of this Mac"
     n_threads = config.threads or torch.get_num_threads()

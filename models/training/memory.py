@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 import torch
 from cachetools import LRUCache, TTLCache, cached
 
+from models.byte_units import MB
 from models.config import ModelConfig
 from models.data.tasks import Task, generator_of
 from models.engine import size
@@ -18,7 +19,7 @@ from models.engine.layers import Layer
 from models.training.config import RunConfig
 from models.training.devices import Machine, choose
 
-PROCESS_BYTES = 330 << 20
+PROCESS_BYTES = 346 * MB
 """What Python with PyTorch holds before it has a model."""
 _TIMED_TOKENS, _TIMED_WIDTH = 512, 256  # of the layer that is timed, so that an answer takes no time itself
 _UPDATE_SECONDS = 2e-9  # of the optimiser, per parameter

@@ -6,12 +6,13 @@ import torch
 from jaxtyping import Float16
 from torch import Tensor
 
+from models.byte_units import MB
 from models.config import ModelConfig
 from models.data.tasks import Reading
 from models.engine.trace import Trace
 from models.engine.transformer import Transformer
 
-MOST_BYTES = 16 << 20
+MOST_BYTES = 16 * MB
 
 
 def snapshot_steps(steps: int, n: int, bytes_each: int = 0) -> list[int]:

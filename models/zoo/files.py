@@ -16,13 +16,14 @@ from safetensors.torch import load as load_tensors
 from safetensors.torch import save as save_tensors
 from torch import Tensor
 
+from models.byte_units import MB
 from models.config import ModelConfig
 from models.data.tasks import Task, make_task
 from models.engine.transformer import Transformer
 from models.files import FileError, check_size, read_bounded, write_json, write_whole
 from models.zoo.cards import CARD
 
-MAX_WEIGHTS_BYTES = 512 << 20
+MAX_WEIGHTS_BYTES = 512 * MB
 MAX_SIZE = 100_000
 MAX_TABLE = 1 << 24  # numbers in a table of positions
 Made = TypeVar("Made")

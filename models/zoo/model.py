@@ -9,6 +9,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from models.byte_units import MB
 from models.config import ModelConfig
 from models.data.tasks import Named, Reading
 from models.engine.trace import Trace
@@ -33,7 +34,7 @@ class Model(ABC):
     outputs: tuple[str, ...] = ()
     abilities: tuple[str, ...] = ()
     see: str = ""
-    n_bytes: int = 1 << 20
+    n_bytes: int = MB
 
     @abstractmethod
     def read(self, text: str, **settings: Any) -> Reading:

@@ -11,6 +11,7 @@ import pandas as pd
 import plotly.graph_objects as go
 import streamlit as st
 
+from models.byte_units import MB, readable
 from pages.explore.state import Inputs, View
 from pages.explore.subject import Subject, subject_of
 from pages.shared import cache, takeaway
@@ -18,7 +19,7 @@ from pages.shared.link import read_link
 from pages.shared.takeaway import Download
 from viz_core import attention_heatmap, attention_lines, computation_figure, head_grid, to_html, top_tokens
 
-LARGEST_ARCHIVE = 64 << 20
+LARGEST_ARCHIVE = 64 * MB
 FIGURE_WINDOW = 128
 
 
@@ -44,7 +45,7 @@ def _downloads(shown: Shown, figure: go.Figure) -> tuple[list[Download], str | N
             Download("Whole trace, NPZ", shown.npz, "trace.npz", "application/octet-stream"),
         ], None
     return files, (
-        f"The whole trace has {size >> 20:,} MB; at most {LARGEST_ARCHIVE >> 20} MB are packed. "
+        f"The whole trace has {readable(size)}; at most {readable(LARGEST_ARCHIVE)} are packed. "
         "Take fewer words, layers or heads, or run the lines below."
     )
 

@@ -7,9 +7,10 @@ import tempfile
 import zipfile
 from pathlib import Path
 
+from models.byte_units import MB, readable
 from pages.shared.training.runs import Run
 
-MAX_BYTES = 512 << 20
+MAX_BYTES = 512 * MB
 
 
 def archive(run: Run) -> bytes:
@@ -22,7 +23,7 @@ def archive(run: Run) -> bytes:
         total = sum(path.stat().st_size for path in files)
         if total > MAX_BYTES:
             raise ValueError(
-                f"this run has {total >> 20} MB; at most {MAX_BYTES >> 20} are downloaded: use "
+                f"this run has {readable(total)}; at most {readable(MAX_BYTES)} are downloaded: use "
                 f"python -m models.training export {run.id} --out FOLDER"
             )
         out = io.BytesIO()

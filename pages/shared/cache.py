@@ -15,14 +15,15 @@ from typing import TYPE_CHECKING, Any, cast
 from cachetools import LRUCache
 
 import models as _before_torch  # noqa: F401  (so that torch's idle threads sleep)
+from models.byte_units import MB
 
 if TYPE_CHECKING:
     from models.zoo.model import Model
     from models.zoo.trained import TrainedModel, Translator
 
-PAYLOAD_BYTES = 32 << 20
-MODEL_BYTES = 48 << 20
-RESULT_BYTES = 4 << 20
+PAYLOAD_BYTES = 32 * MB
+MODEL_BYTES = 48 * MB
+RESULT_BYTES = 4 * MB
 
 
 class ByteCache:

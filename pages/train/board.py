@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from models.byte_units import readable
 from pages.shared.training import curves, figures, heads, runs, words
 from pages.shared.training.runs import Run
 from viz_core.boards import Board, Fact, Facts, Panel
@@ -55,6 +56,6 @@ def numbers(entries: Sequence[dict[str, Any]], shown: Sequence[int]) -> Facts:
         value = curves.last(entries, curves.validated(name))
         facts.append(Fact(label="score, held out", values="–" if value is None else words.score(name, value)))
     memory = curves.last(entries, curves.of("memory"))
-    facts.append(Fact(label="memory", values="–" if memory is None else words.size(memory)))
+    facts.append(Fact(label="memory", values="–" if memory is None else readable(round(memory))))
     facts.append(Fact(label="heads of step", values=f"{shown[-1]:,}" if shown else "–"))
     return Facts(facts=facts)

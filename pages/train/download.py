@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import streamlit as st
 
-from pages.shared.training import words
+from models.byte_units import readable
 
 
 @dataclass
@@ -43,13 +43,13 @@ def _progress(source: str, was_running: bool) -> None:
     if fetch is None or not fetch.running:
         if was_running:
             st.rerun()  # the task can read it now, or the page says why not
-        label = f"Download {SOURCES[source].title} ({words.size(SOURCES[source].to_come)})"
+        label = f"Download {SOURCES[source].title} ({readable(SOURCES[source].to_come)})"
         if fetch is not None and fetch.problem:
             st.text(fetch.problem)
         st.button(label, on_click=start, args=(source,), key="train.download")
         return
     share = min(1.0, fetch.come / max(1, fetch.total))
-    st.progress(share, text=f"{words.size(fetch.come)} of {words.size(fetch.total)} have come")
+    st.progress(share, text=f"{readable(fetch.come)} of {readable(fetch.total)} have come")
 
 
 def start(source: str) -> None:

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 import streamlit as st
 
+from models.byte_units import MB
 from pages.shared.state import State, refuse
 from pages.shared.training import settings, uploads
 from pages.shared.training.catalogue import Option, TaskInfo
@@ -76,7 +77,7 @@ def _file(given: State, option: Option) -> None:
         type=endings,
         key=f"{key}.upload",
         on_change=take,
-        max_upload_size=uploads.MAX_BYTES >> 20,
+        max_upload_size=uploads.MAX_BYTES // MB,  # Streamlit's MB are larger: `keep` refuses what is between
     )
     name = given.kept[option.name]
     if name:

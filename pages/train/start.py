@@ -7,6 +7,7 @@ from typing import Any
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
+from models.byte_units import readable
 from pages.shared.board.component import board
 from pages.shared.problems import say
 from pages.shared.state import problems, refuse
@@ -54,7 +55,7 @@ def _board(ready: Prepared | None, values: dict[str, Any]) -> Board:
     seconds = words.duration(ready.seconds) if ready and ready.seconds is not None else "–"
     facts = [
         Fact(label="parameters", values=f"{ready.n_parameters:,}" if ready else "–"),
-        Fact(label="memory, about", values=words.size(ready.memory_bytes) if ready else "–"),
+        Fact(label="memory, about", values=readable(ready.memory_bytes) if ready else "–"),
         Fact(label="time, about", values=seconds),
         Fact(label="examples", values=f"{values['steps'] * values['batch_size']:,}"),
     ]

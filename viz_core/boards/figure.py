@@ -17,7 +17,7 @@ from viz_core.boards.panel import Panel
 from viz_core.boards.sheet import WIDTH, Drawing, Place, Room, Trace
 from viz_core.labels import escape
 
-FRAME_BYTES = 4 << 20
+FRAME_BYTES = 4 * 10**6
 _GAP, _ROW_GAP = 30, 26
 _MARGIN, _TITLE, _SLIDER = 24, 40, 90
 _SCRUB_LINE = 26

@@ -10,7 +10,9 @@ from pathlib import Path
 
 import numpy as np
 
-MAX_BYTES = 256 << 20
+from models.byte_units import MB
+
+MAX_BYTES = 256 * MB
 _GZIP = b"\x1f\x8b"
 _BYTES = 8  # the only type of numbers that is read: unsigned bytes
 
@@ -19,7 +21,7 @@ def read_idx(path: Path, n_axes: int) -> np.ndarray:
     """The file's bytes (uint8) with `n_axes` axes: 3 for pictures [picture, row, column], 1 for labels.
 
     Raises ValueError, with value, rule and remedy, for a file that is missing, damaged, foreign or larger
-    than 256 MiB once unpacked.
+    than 256 MB once unpacked.
     """
     try:
         with path.open("rb") as raw:

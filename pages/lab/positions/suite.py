@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, cast
 
+from models.byte_units import MB
 from pages.lab.positions.inputs import SENTENCE
 from pages.shared import cache
 from pages.shared.wording import numbered
@@ -33,7 +34,7 @@ def trained(scheme: str) -> TrainedModel[NextWord]:
     """A model of the suite; on the inference thread."""
     from models.zoo.suite import load_scheme
 
-    found = cache.cached(cache.models, ("positions", scheme), lambda: (load_scheme(scheme), 1 << 20))
+    found = cache.cached(cache.models, ("positions", scheme), lambda: (load_scheme(scheme), MB))
     return cast("TrainedModel[NextWord]", found)
 
 
@@ -42,7 +43,7 @@ def all_untrained(seed: int, *, causal: bool = True) -> dict[str, Transformer]:
     from models.lessons.positions.side_by_side import alike
 
     def make() -> tuple[dict[str, Transformer], int]:
-        return alike(trained("none").model.config, seed, causal=causal), 4 << 20
+        return alike(trained("none").model.config, seed, causal=causal), 4 * MB
 
     key = ("positions", "untrained", seed, causal)
     return cast("dict[str, Transformer]", cache.cached(cache.models, key, make))

@@ -12,9 +12,10 @@ from typing import Any
 
 import numpy as np
 
+from models.byte_units import MB, readable
 from viz_core.boards import Panel
 
-MAX_BYTES = 8 << 20
+MAX_BYTES = 8 * MB
 _KEPT = (np.float16, np.uint8)
 _TYPES = {"f": np.float32, "i": np.int32, "u": np.int32, "b": np.uint8}
 
@@ -43,7 +44,7 @@ def pack(**values: Any) -> Packed:
     header = to_json(_plain(values, blocks))
     if blocks.size > MAX_BYTES:
         raise ValueError(
-            f"The figure has {blocks.size >> 20} MB; at most {MAX_BYTES >> 20} are sent; "
+            f"The figure has {readable(blocks.size)}; at most {readable(MAX_BYTES)} are sent; "
             "choose smaller sizes."
         )
     return Packed(header, b"".join(blocks.parts))

@@ -8,11 +8,12 @@ from typing import Any
 
 import numpy as np
 
+from models.byte_units import MB
 from viz_core.boards import Matrix, Panel
 from viz_core.labels import tick_labels
 
 ACROSS = 8
-FRAME_BYTES = 6 << 20
+FRAME_BYTES = 6 * MB
 """All frames together; a board's message may hold 8 MB."""
 
 _ADDRESS = re.compile(r"(encoder|decoder)\.(\d{1,4})\.(self|cross)\.pattern")

@@ -10,7 +10,9 @@ from typing import Any
 
 from cachetools import LRUCache
 
-MOST_BYTES = 16 << 20
+from models.byte_units import KB, MB
+
+MOST_BYTES = 16 * MB
 """More than any run writes; a foreign file of that size is not read to its end."""
 
 Entry = dict[str, Any]
@@ -77,7 +79,7 @@ def history_of(path: Path) -> History:
         return _histories[path]
 
 
-TAIL_BYTES = 128 << 10
+TAIL_BYTES = 128 * KB
 _tails: LRUCache[Path, tuple[tuple[int, int], list[Entry]]] = LRUCache(512)
 
 

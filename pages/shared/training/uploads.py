@@ -9,13 +9,13 @@ import hashlib
 import re
 from pathlib import Path
 
+from models.byte_units import GB, MB, readable
 from models.files import write_whole
 from pages.shared.link import checked, text
-from pages.shared.training import words
 
-MAX_BYTES = 200 * 10**6
+MAX_BYTES = 200 * MB
 MAX_FILES = 50
-MAX_TOTAL = 10**9
+MAX_TOTAL = GB
 
 THE_FILE = "your file"
 _NAME = re.compile(r"[0-9a-f]{64}\.[a-z0-9-]{1,12}")
@@ -68,8 +68,7 @@ def keep(content: bytes | memoryview, original: str) -> str:
         raise ValueError(f"{original[:80]!r} is empty; choose a file with text in it")
     if len(content) > MAX_BYTES:
         raise ValueError(
-            f"{original[:80]!r} has {words.size(len(content))}; at most "
-            f"{words.size(MAX_BYTES)} are read: cut it"
+            f"{original[:80]!r} has {readable(len(content))}; at most {readable(MAX_BYTES)} are read: cut it"
         )
     ending = re.sub(r"[^a-z0-9-]", "", Path(original).suffix.lower())[:12] or "txt"
     name = f"{hashlib.sha256(content).hexdigest()}.{ending}"
@@ -88,6 +87,6 @@ def _make_room(target: Path, coming: int) -> None:
     total = sum(path.stat().st_size for path in files)
     if len(files) >= MAX_FILES or total + coming > MAX_TOTAL:
         raise ValueError(
-            f"{len(files)} files with {words.size(total)} were handed in already; at most {MAX_FILES} and "
-            f"{words.size(MAX_TOTAL)} are kept: remove some from the runs' folder {target.name!r}"
+            f"{len(files)} files with {readable(total)} were handed in already; at most {MAX_FILES} and "
+            f"{readable(MAX_TOTAL)} are kept: remove some from the runs' folder {target.name!r}"
         )

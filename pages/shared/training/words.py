@@ -1,4 +1,4 @@
-"""Numbers of a run in words: times, bytes, scores."""
+"""Numbers of a run in words: times and scores."""
 
 from __future__ import annotations
 
@@ -18,15 +18,6 @@ def duration(seconds: float) -> str:
         return f"{minutes} min {rest} s" if minutes < 10 and rest else f"{minutes} min"
     hours, rest = divmod(whole // 60, 60)
     return f"{hours} h {rest} min" if rest else f"{hours} h"
-
-
-def size(count: float) -> str:
-    """Bytes as a person reads them, in units of a thousand: 512 KB, 1.5 GB."""
-    for unit, name in ((10**9, "GB"), (10**6, "MB"), (10**3, "KB")):
-        if count >= unit:
-            share = count / unit
-            return f"{share:.1f} {name}" if share < 10 else f"{share:,.0f} {name}"
-    return f"{count:.0f} bytes"
 
 
 def plain(text: str) -> str:

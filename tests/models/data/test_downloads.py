@@ -131,7 +131,7 @@ def test_a_cut_file_is_as_good_as_none(address, root, monkeypatch):
     path = fetch("play")[0]
     path.write_bytes(CONTENT[:100])
     assert find("play") is None
-    with pytest.raises(SourceError, match=re.escape("A play is not here yet; download it (1 MB)")):
+    with pytest.raises(SourceError, match=re.escape("A play is not here yet; download it (760 kB)")):
         needed("play")
     assert fetch("play")[0].read_bytes() == CONTENT
 

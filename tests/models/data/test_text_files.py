@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from models.byte_units import MB
 from models.data import text_files
 from models.data.text_files import read_text
 
@@ -46,10 +47,10 @@ def test_what_is_no_text_is_refused_in_words(tmp_path: Path, content: bytes, sen
 
 
 def test_too_large_a_file_and_a_missing_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(text_files, "MAX_BYTES", 1 << 20)
+    monkeypatch.setattr(text_files, "MAX_BYTES", MB)
     path = tmp_path / "some.txt"
-    path.write_bytes(b"a" * ((1 << 20) + 1))
-    with pytest.raises(ValueError, match=r"'some\.txt' is larger than 1 MiB; give a part of it"):
+    path.write_bytes(b"a" * (MB + 1))
+    with pytest.raises(ValueError, match=r"'some\.txt' is larger than 1\.0 MB; give a part of it"):
         read_text(path)
     with pytest.raises(
         ValueError, match=r"'none' cannot be read \(No such file or directory\); choose a file"

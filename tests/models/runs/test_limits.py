@@ -56,20 +56,20 @@ def test_all_runs_together_have_a_budget(tmp_path: Path, monkeypatch: pytest.Mon
     with pytest.raises(JobRefused) as refused:
         limits.check_disk(tmp_path, 10**8)
     assert str(refused.value) == (
-        "this run needs up to 1.23 GB, and all runs together have 0.0 MB of 1.00 GB; "
+        "this run needs up to 1.2 GB, and all runs together have 0 bytes of 1.0 GB; "
         "choose a smaller model, or set ATTENTION_LAB_RUNS_GB higher"
     )
     for run_id, size in (("small", 10**6), ("large", 980 * 10**6)):
         run(tmp_path, run_id, "finished")
         with (tmp_path / run_id / "checkpoint.safetensors").open("wb") as file:
             file.truncate(size)
-    with pytest.raises(JobRefused, match=r"delete some \(the largest is 'large' with 0.98 GB\), or choose"):
+    with pytest.raises(JobRefused, match=r"delete some \(the largest is 'large' with 980 MB\), or choose"):
         limits.check_disk(tmp_path, 10**6)
 
 
 def test_a_full_disk_takes_no_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(shutil, "disk_usage", lambda path: Usage(10**7))
-    with pytest.raises(JobRefused, match=r"needs up to 37.2 MB, but the disk has 10.0 MB left; choose a"):
+    with pytest.raises(JobRefused, match=r"needs up to 36 MB, but the disk has 10 MB left; choose a"):
         limits.check_disk(tmp_path, 10**6)
 
 

@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import pytest
 
+from models.byte_units import readable
 from models.data.tasks import make_task
 from models.runs import room
 from models.runs.limits import JobRefused
@@ -33,10 +34,8 @@ def test_what_does_not_fit_is_told_the_nearest_sizes(
     monkeypatch.setattr(room, "memory_left", lambda: free)
     with pytest.raises(JobRefused) as refused:
         check_memory(config)
-    needed = f"{memory_bytes(config) / 2**30:.2f}"
-    assert str(refused.value).startswith(
-        f"this run needs about {needed} GiB of memory, but {needed} GiB are free; "
-    )
+    needed = readable(memory_bytes(config))
+    assert str(refused.value).startswith(f"this run needs about {needed} of memory, but {needed} are free; ")
     assert "batch_size=512" in str(refused.value)
     smaller = replace(config, training=replace(config.training, batch_size=512))
     assert check_memory(smaller)

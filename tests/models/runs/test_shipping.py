@@ -7,6 +7,7 @@ import pytest
 import torch
 
 from models import load_model
+from models.byte_units import MB
 from models.data.tasks import generator_of
 from models.runs import shipping
 from models.runs.folder import RunFolder
@@ -97,7 +98,7 @@ def test_every_model_that_ships_has_a_recipe():
 
 
 def test_all_that_ships_fits_in_sixteen_megabytes():
-    assert sum(path.stat().st_size for path in SHIPPED.rglob("*") if path.is_file()) < 16 << 20
+    assert sum(path.stat().st_size for path in SHIPPED.rglob("*") if path.is_file()) < 16 * MB
 
 
 def test_a_recipe_is_trained_and_written_with_its_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):

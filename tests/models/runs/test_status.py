@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from models.byte_units import GB, MB
 from models.runs import status as module
 from models.runs.processes import Identity, this_process
 from models.runs.status import (
@@ -32,8 +33,8 @@ RUNNING = Status(
     started_at=ME.started_at,
     heartbeat=1000.0,
     seconds=3.5,
-    memory=1 << 30,
-    free=9 << 30,
+    memory=GB,
+    free=9 * GB,
 )
 
 
@@ -72,9 +73,9 @@ def test_a_dead_process_has_failed() -> None:
 
 
 def test_a_process_killed_for_memory_is_told_smaller_sizes() -> None:
-    starved = replace(RUNNING, memory=6 << 30, free=100 << 20, smaller="try batch_size=8")
+    starved = replace(RUNNING, memory=6 * GB, free=100 * MB, smaller="try batch_size=8")
     said = (
-        "the process was killed, most likely for want of memory: it held 6.0 GiB, and 0.1 GiB were left; "
+        "the process was killed, most likely for want of memory: it held 6.0 GB, and 100 MB were left; "
         "try batch_size=8"
     )
     assert judged(starved, None, now=1001.0, alive=dead).sentence == said

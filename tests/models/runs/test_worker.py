@@ -9,6 +9,7 @@ import pytest
 import torch
 from filelock import FileLock
 
+from models.byte_units import MB
 from models.data.tasks import make_task
 from models.files import WriteError
 from models.runs import recording, worker
@@ -117,10 +118,10 @@ def test_want_of_memory_names_smaller_sizes(
 
 
 def test_what_does_not_fit_is_refused(run: RunFolder, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(worker, "memory_left", lambda: 1 << 20)
+    monkeypatch.setattr(worker, "memory_left", lambda: MB)
     last = train_here(run)
     assert last.state == "failed"
-    assert "of memory, but 0.00 GiB are free; " in last.sentence
+    assert "of memory, but 1.0 MB are free; " in last.sentence
 
 
 def test_two_processes_never_train_one_run(

@@ -9,6 +9,7 @@ import pytest
 import torch
 from torch.nn.functional import cross_entropy
 
+from models.byte_units import GB, MB
 from models.data.tasks import IGNORED, generator_of, make_task
 from models.engine.transformer import Transformer
 from models.training.config import TrainingConfig, run_config
@@ -77,7 +78,7 @@ def test_steps_are_those_of_a_plain_loop(optimizer):
         assert record.loss == pytest.approx(loss.item(), rel=1e-5)
         assert record.gradient_norm == pytest.approx(norm.item(), rel=1e-4)
         assert record.tokens_per_second > 0
-        assert record.memory > 50 << 20
+        assert record.memory > 50 * MB
     for ours, theirs in zip(training.model.parameters(), model.parameters(), strict=True):
         torch.testing.assert_close(ours, theirs, rtol=1e-4, atol=1e-6)
 
@@ -237,8 +238,8 @@ def test_snapshot_steps_are_dense_at_the_start_and_hold_both_ends(steps, n):
 
 def test_large_snapshots_are_fewer():
     run = config()
-    assert len(snapshot_steps(1_000, 40, 1 << 20)) == 16
-    assert len(snapshot_steps(1_000, 40, 1 << 30)) == 2
+    assert len(snapshot_steps(1_000, 40, MB)) == 16
+    assert len(snapshot_steps(1_000, 40, GB)) == 2
     probe = run.task.probe()
     n = len(probe.tokens["decoder"])
     assert snapshot_bytes(run.model, probe) == 2 * 1 * 2 * n * n

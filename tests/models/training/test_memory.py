@@ -8,6 +8,7 @@ from dataclasses import replace
 import pytest
 import torch
 
+from models.byte_units import MB
 from models.data.tasks import generator_of, make_task
 from models.engine.size import count_parameters
 from models.engine.transformer import Transformer
@@ -112,7 +113,7 @@ def test_sizes_that_fit_are_the_nearest_ones():
         "d_model": 128,
         "n_layers": 4,
     }
-    tight = PROCESS_BYTES + 120 * 2**20
+    tight = PROCESS_BYTES + 126 * MB
     found = fitting_sizes(run, tight)
     for name in ("accumulation", "batch_size", "gradient_checkpointing"):
         if name in found:

@@ -8,6 +8,7 @@ import pytest
 import torch
 
 from models import ModelConfig, list_models
+from models.byte_units import MB
 from models.data.stream import english_text
 from models.data.tasks import generator_of
 from models.data.tasks.next_word import NextWord
@@ -45,7 +46,7 @@ def test_the_suite_is_small_and_of_safetensors():
     assert {path.relative_to(FOLDER).as_posix() for path in files} == {
         f"{scheme}/{name}" for scheme in SCHEMES for name in (CARD, f"{scheme}.safetensors")
     }
-    assert sum(path.stat().st_size for path in files) <= 3 << 20
+    assert sum(path.stat().st_size for path in files) <= 3 * MB
 
 
 def test_explore_does_not_list_them():

@@ -118,7 +118,7 @@ def test_reading_needs_the_text_no_more(tmp_path, tokens):
 
 def test_troubles_with_texts_are_told(tmp_path, monkeypatch):
     monkeypatch.setenv("ATTENTION_LAB_DATA", str(tmp_path / "nothing"))
-    with pytest.raises(SourceError, match=r"Tiny Shakespeare is not here yet; download it \(1 MB\)"):
+    with pytest.raises(SourceError, match=r"Tiny Shakespeare is not here yet; download it \(1\.1 MB\)"):
         make_task("language-model", {"source": "tiny-shakespeare"}).dictates()
     with pytest.raises(ValueError, match="cannot be read"):
         make_task("language-model", {"file": str(tmp_path / "none.txt")}).dictates()

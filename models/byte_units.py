@@ -1,0 +1,12 @@
+"""The one rule for amounts of bytes, in limits and in texts: kB, MB and GB go in thousands."""
+
+KB, MB, GB = 10**3, 10**6, 10**9
+
+
+def readable(n_bytes: int) -> str:
+    """Bytes as a person reads them: 12 bytes, 512 kB, 1.5 GB."""
+    for unit, name in ((GB, "GB"), (MB, "MB"), (KB, "kB")):
+        if n_bytes >= unit:
+            share = n_bytes / unit
+            return f"{share:.1f} {name}" if share < 10 else f"{share:,.0f} {name}"
+    return f"{n_bytes} bytes"
