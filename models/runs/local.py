@@ -85,7 +85,9 @@ def _start(folder: Path, parent: Identity | None) -> None:
     command = [*WORKER, str(folder.resolve())]
     if parent is not None:
         command += ["--parent", str(parent)]
-    # The server has one thread for its small forwards; training decides for itself.
+    # The server's OMP_NUM_THREADS is one, for its small forwards (tools/serve.py). A run has the threads that
+    # its config states, or every core, with which its time was estimated. Other work does not suffer from
+    # them: the worker has the wait policy of models/__init__.py, too, by which idle threads sleep.
     environment = {name: value for name, value in os.environ.items() if name != "OMP_NUM_THREADS"}
     with (folder / LOG).open("ab") as log:
         process = subprocess.Popen(
