@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING
 import streamlit as st
 
 from pages.runs import export, state
+from pages.shared import wording
 from pages.shared.state import refuse
-from pages.shared.training import catalogue, runs, settings, words
+from pages.shared.training import runs, settings, tasks_on_offer
 from pages.shared.training.runs import Run
 
 if TYPE_CHECKING:
@@ -22,7 +23,7 @@ def draw(run: Run, status: Status, *, name: str) -> None:
     """The name and the buttons of a run; those that would change a shipped one are left out."""
     has_model = run.shipped or (run.folder.path / "checkpoint.safetensors").is_file()
     with st.container(horizontal=True, vertical_alignment="center", key="runs_actions"):
-        st.markdown(f"**{words.plain(name)}**", width="content")
+        st.markdown(f"**{wording.plain(name)}**", width="content")
         if has_model:
             st.page_link(EXPLORE, label="Open in Explore", query_params={"model": run.model_link})
         link = _settings_link(run)
@@ -42,7 +43,7 @@ def draw(run: Run, status: Status, *, name: str) -> None:
 def _settings_link(run: Run) -> dict[str, str]:
     """The link that opens Train with the run's settings; {} for a task that is not known here."""
     described = runs.described(run)
-    info = catalogue.tasks().get(str(described["task"].get("name")))
+    info = tasks_on_offer.tasks().get(str(described["task"].get("name")))
     return settings.link_of_run(info, described) if info else {}
 
 
@@ -86,7 +87,8 @@ def _delete(run: Run, status: Status) -> None:
         state.choose([])
 
     with st.popover("Delete…", disabled=status.live, help="Stop it first" if status.live else None):
-        st.markdown(f"Delete **{words.plain(run.folder.name)}** for good? Its model and its curves are lost.")
+        name = wording.plain(run.folder.name)
+        st.markdown(f"Delete **{name}** for good? Its model and its curves are lost.")
         st.button("Delete for good", type="primary", on_click=delete, key="runs.delete")
 
 

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING
 import streamlit as st
 
 from pages.runs import state
+from pages.shared import wording
 from pages.shared.table.component import Row, message, table
-from pages.shared.training import curves, runs, words
+from pages.shared.training import curves, runs, scores
 from pages.shared.training.history import latest
 from pages.shared.training.runs import Run
 
@@ -74,7 +75,7 @@ def _row(run: Run, chosen: Sequence[str]) -> Row:
         f"{status.step:,}" if not status.live else f"{status.step:,} of {status.steps:,}",
         "–" if loss is None else f"{loss:.4f}",
         _score(entries),
-        words.duration(_seconds(entries, status)),
+        wording.duration(_seconds(entries, status)),
         made,
     ]
     return Row(run.id, cells, chosen=run.id in chosen, opened=chosen == [run.id])
@@ -86,7 +87,7 @@ def _score(entries: Sequence[curves.Entry]) -> str:
         names = curves.scores_of([entry])
         if names:
             value = curves.last([entry], curves.validated(names[0]))
-            return "–" if value is None else f"{names[0]} {words.score(names[0], value)}"
+            return "–" if value is None else f"{names[0]} {scores.worded(names[0], value)}"
     return "–"
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from pages.shared.training import catalogue, curves, figures, heads, runs, words
+from pages.shared.training import curves, figures, heads, runs, scores, tasks_on_offer
 from pages.shared.training.history import history_of
 from pages.shared.training.runs import Run
 from viz_core import induction_score
@@ -21,7 +21,7 @@ def scrubbed(run: Run) -> Board:
     """The run's board with its slider."""
     described = runs.described(run)
     name, steps = str(described["task"].get("name", "")), described["training"].get("steps")
-    info = catalogue.tasks().get(name)
+    info = tasks_on_offer.tasks().get(name)
     entries = history_of(run.folder.path / "metrics.jsonl").entries()
     count = steps if isinstance(steps, int) else 1
     return board_of(run, entries, steps=count, task=name, see=info.see if info else "")
@@ -104,7 +104,7 @@ def _notice(entries: Sequence[dict[str, Any]], step: int, see: str) -> str:
     for name in curves.scores_of(past)[:1]:
         value = curves.last(past, curves.validated(name))
         if value is not None:
-            said.append(f"{name} {words.score(name, value)}")
+            said.append(f"{name} {scores.worded(name, value)}")
     numbers = f" {', '.join(said)}." if said else ""
     return f"**Step {step:,}:**{numbers} {see}"
 

@@ -10,11 +10,10 @@ import numpy as np
 import streamlit as st
 
 from models.zoo.offers import offer_of
-from pages.shared import cache, widget
+from pages.shared import cache, widget, wording
 from pages.shared.link import Param, characters, number, whole
 from pages.shared.state import State
 from pages.shared.table.component import Row, message, table
-from pages.shared.training import words
 from pages.shared.training.runs import Run
 
 if TYPE_CHECKING:
@@ -142,7 +141,7 @@ def _fill(run: Run, given: State) -> None:
     shown = {at: word for at, word in enumerate(parts) if word != MASK}
     hidden = st.pills(
         "Hide a word", list(shown), key=f"runs.hide.{run.id}", label_visibility="collapsed",
-        format_func=lambda at: words.plain(shown.get(at, "")),
+        format_func=lambda at: wording.plain(shown.get(at, "")),
     )  # fmt: skip
     if hidden in shown:
         parts[hidden] = MASK

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Sequence
 
 
@@ -25,3 +26,22 @@ def short(value: float) -> str:
 
 
 _RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
+
+
+def duration(seconds: float) -> str:
+    """About how long: 8 s, 3 min 20 s, 2 h 5 min."""
+    if not math.isfinite(seconds) or seconds < 0:
+        return "unknown"
+    whole = round(seconds)
+    if whole < 60:
+        return f"{whole} s"
+    if whole < 3600:
+        minutes, rest = divmod(whole, 60)
+        return f"{minutes} min {rest} s" if minutes < 10 and rest else f"{minutes} min"
+    hours, rest = divmod(whole // 60, 60)
+    return f"{hours} h {rest} min" if rest else f"{hours} h"
+
+
+def plain(text: str) -> str:
+    """Text that Streamlit's labels show as it stands: none of it is Markdown."""
+    return re.sub(r"([\\`*_{}\[\]()#+\-.!$:<>|~&^=])", r"\\\1", " ".join(text.split()))

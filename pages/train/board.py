@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from models.byte_units import readable
-from pages.shared.training import curves, figures, heads, runs, words
+from pages.shared.training import curves, figures, heads, runs, scores
 from pages.shared.training.runs import Run
 from viz_core.boards import Board, Fact, Facts, Panel
 
@@ -54,7 +54,8 @@ def numbers(entries: Sequence[dict[str, Any]], shown: Sequence[int]) -> Facts:
         )
     for name in curves.scores_of(entries)[:1] or ["score"]:
         value = curves.last(entries, curves.validated(name))
-        facts.append(Fact(label="score, held out", values="–" if value is None else words.score(name, value)))
+        said = "–" if value is None else scores.worded(name, value)
+        facts.append(Fact(label="score, held out", values=said))
     memory = curves.last(entries, curves.of("memory"))
     facts.append(Fact(label="memory", values="–" if memory is None else readable(round(memory))))
     facts.append(Fact(label="heads of step", values=f"{shown[-1]:,}" if shown else "–"))

@@ -9,8 +9,8 @@ import streamlit as st
 from models.byte_units import MB
 from pages.shared.state import State, refuse
 from pages.shared.training import settings, uploads
-from pages.shared.training.catalogue import Option, TaskInfo
 from pages.shared.training.labels import label_of
+from pages.shared.training.tasks_on_offer import Option, TaskInfo
 from pages.train import state
 
 SHOWN = ("steps", "batch_size", "learning_rate", "schedule", "warmup_steps", "seed")

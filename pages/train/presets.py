@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from pages.shared.training.catalogue import TaskInfo
 from pages.shared.training.settings import Values
+from pages.shared.training.tasks_on_offer import TaskInfo
 
 
 def laptop(info: TaskInfo) -> Values:

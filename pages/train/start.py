@@ -8,13 +8,14 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from models.byte_units import readable
+from pages.shared import wording
 from pages.shared.board.component import board
 from pages.shared.problems import say
 from pages.shared.state import problems, refuse
-from pages.shared.training import runs, settings, uploads, words
-from pages.shared.training.catalogue import TaskInfo
+from pages.shared.training import runs, settings, uploads
 from pages.shared.training.message import message
 from pages.shared.training.prepare import Prepared, prepared
+from pages.shared.training.tasks_on_offer import TaskInfo
 from pages.train import download, state
 from viz_core.boards import Board, Fact, Facts
 
@@ -52,7 +53,7 @@ def _on_act() -> None:
 
 
 def _board(ready: Prepared | None, values: dict[str, Any]) -> Board:
-    seconds = words.duration(ready.seconds) if ready and ready.seconds is not None else "–"
+    seconds = wording.duration(ready.seconds) if ready and ready.seconds is not None else "–"
     facts = [
         Fact(label="parameters", values=f"{ready.n_parameters:,}" if ready else "–"),
         Fact(label="memory, about", values=readable(ready.memory_bytes) if ready else "–"),
@@ -86,7 +87,7 @@ def _going_on() -> None:
         st.markdown("**Going on now**", width="content")
         for run in live:
             st.button(
-                words.plain(run.folder.name),
+                wording.plain(run.folder.name),
                 key=f"train.watch.{run.id}",
                 on_click=state.watch,
                 args=(run.id,),

@@ -9,8 +9,8 @@ import streamlit as st
 from pages.shared import widget
 from pages.shared.link import Param, characters, one_of
 from pages.shared.state import State, arrive
-from pages.shared.training import catalogue, settings
-from pages.shared.training.catalogue import TaskInfo
+from pages.shared.training import settings, tasks_on_offer
+from pages.shared.training.tasks_on_offer import TaskInfo
 
 PAGE = "train"
 FIRST = "induction"
@@ -19,7 +19,7 @@ MOST_CHARACTERS = 200
 
 def page() -> State:
     """The task, the run that is watched ("" for none), and whether runs outlive the server."""
-    names = {name: info.label for name, info in catalogue.tasks().items()}
+    names = {name: info.label for name, info in tasks_on_offer.tasks().items()}
     chooser = widget.select("Task", label_visibility="collapsed", width=340)
     return State(
         PAGE,
@@ -53,7 +53,7 @@ def enter() -> None:
 
 def task() -> TaskInfo:
     """The task that is chosen."""
-    return catalogue.tasks()[page().kept["task"]]
+    return tasks_on_offer.tasks()[page().kept["task"]]
 
 
 def watched() -> str:

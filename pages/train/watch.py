@@ -6,10 +6,11 @@ from typing import TYPE_CHECKING, Any
 
 import streamlit as st
 
+from pages.shared import wording
 from pages.shared.board.component import board
 from pages.shared.problems import say
 from pages.shared.state import problems, refuse
-from pages.shared.training import catalogue, figures, runs, settings, words
+from pages.shared.training import figures, runs, settings, tasks_on_offer
 from pages.shared.training.history import history_of
 from pages.shared.training.message import message
 from pages.shared.training.runs import Run
@@ -56,7 +57,7 @@ def _live(run_id: str, was_live: bool) -> None:
     st.progress(min(1.0, status.step / steps), text=_progress(status, entries, steps))
     notice = _notice(described["task"].get("name"), status)
     shown = board_of(run, entries, steps=steps, notice=notice, live=status.live)
-    info = catalogue.tasks().get(str(described["task"].get("name")))
+    info = tasks_on_offer.tasks().get(str(described["task"].get("name")))
     link = {**(settings.link_of_run(info, described) if info else {}), "run": run.id}
     board.show(message(shown, part=run.id, link=link), key=KEY, on_act=_on_act)
     _samples(run)
@@ -123,15 +124,15 @@ def _progress(status: Status, entries: list[dict[str, Any]], steps: int) -> str:
     """Where the run is and how long it will take, in words without Markdown."""
     if status.state == "running" and not entries:
         return f"Starting: {steps:,} steps to go"
-    where = f"{STATES[status.state]}: step {status.step:,} of {steps:,} in {words.duration(status.seconds)}"
+    where = f"{STATES[status.state]}: step {status.step:,} of {steps:,} in {wording.duration(status.seconds)}"
     if status.state != "running" or not entries or not status.step or status.seconds <= 0:
         return where
     left = (steps - status.step) * status.seconds / status.step
-    return f"{where}, about {words.duration(left)} left"
+    return f"{where}, about {wording.duration(left)} left"
 
 
 def _notice(task: object, status: Status) -> str:
-    info = catalogue.tasks().get(str(task))
+    info = tasks_on_offer.tasks().get(str(task))
     see = info.see if info else ""
     if status.state in ("running", "finished") and see:
         return see

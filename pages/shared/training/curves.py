@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from pages.shared.training import words
+from pages.shared.training import scores
 from viz_core.boards import Colour, Curves, Line
 
 POINTS = 200
@@ -98,7 +98,7 @@ def score_curves(entries: Sequence[Entry], x: np.ndarray, **more: Any) -> Curves
     ]
     title = names[0] if len(names) == 1 else "scores"
     blank = Line(y=np.full(len(x), np.nan), name="score", colour="value")
-    y_range = (0, 1) if all(map(words.is_share, names)) else None
+    y_range = (0, 1) if all(map(scores.is_share, names)) else None
     return Curves(
         title=f"{title}, held out", x=x, lines=lines or [blank], x_label="step", y_range=y_range, **more
     )

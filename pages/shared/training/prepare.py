@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 from cachetools import LRUCache
 
 from pages.shared.training import settings
-from pages.shared.training.catalogue import TaskInfo
+from pages.shared.training.tasks_on_offer import TaskInfo
 
 if TYPE_CHECKING:
     from models.data.tasks import Task

@@ -11,8 +11,8 @@ from models.training.config import CHOICES, LIMITS, USUAL_SIZES, TrainingConfig
 from pages.shared import widget
 from pages.shared.link import Param, Rule, characters, number, one_of, whole, written
 from pages.shared.training import uploads
-from pages.shared.training.catalogue import Option, TaskInfo
 from pages.shared.training.labels import HELP, label_of
+from pages.shared.training.tasks_on_offer import Option, TaskInfo
 
 if TYPE_CHECKING:
     from models.data.tasks import Task

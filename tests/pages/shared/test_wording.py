@@ -4,7 +4,7 @@ import math
 
 import pytest
 
-from pages.shared.wording import numbered, short
+from pages.shared.wording import duration, numbered, plain, short
 
 
 def test_names_that_stand_twice_get_their_number():
@@ -18,3 +18,15 @@ def test_names_that_stand_twice_get_their_number():
 )  # fmt: skip
 def test_numbers_are_written_short(value, text):
     assert short(value) == text
+
+
+@pytest.mark.parametrize(
+    ("seconds", "said"),
+    [(8.4, "8 s"), (200, "3 min 20 s"), (3_000, "50 min"), (7_500, "2 h 5 min"), (float("inf"), "unknown")],
+)
+def test_times_in_words(seconds: float, said: str) -> None:
+    assert duration(seconds) == said
+
+
+def test_plain_text_has_no_markdown_left() -> None:
+    assert plain("a *b* [c](d) :red[e]") == r"a \*b\* \[c\]\(d\) \:red\[e\]"

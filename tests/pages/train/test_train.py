@@ -6,7 +6,7 @@ import pytest
 from models.data.tasks import make_task
 from models.runs.status import Status
 from models.training.config import run_config
-from pages.shared.training import catalogue, prepare, settings
+from pages.shared.training import prepare, settings, tasks_on_offer
 from pages.shared.training.history import history_of
 from pages.train import board, watch
 from pages.train.presets import PRESETS
@@ -17,7 +17,7 @@ from viz_core.boards import Curves, Facts, Matrix
 
 @pytest.mark.parametrize("label", PRESETS)
 def test_a_preset_is_a_run_that_its_widgets_can_show(label: str) -> None:
-    for info in catalogue.tasks().values():
+    for info in tasks_on_offer.tasks().values():
         changes = PRESETS[label](info)
         assert changes.keys() <= settings.defaults(info).keys(), info.name
         link = settings.to_link(info, settings.defaults(info) | changes)
@@ -25,7 +25,7 @@ def test_a_preset_is_a_run_that_its_widgets_can_show(label: str) -> None:
 
 
 def test_the_gpu_preset_is_the_size_of_nanogpt_s_characters() -> None:
-    info = catalogue.tasks()["sort"]
+    info = tasks_on_offer.tasks()["sort"]
     config = settings.run_config(info, settings.defaults(info) | PRESETS["GPU"](info))
     assert (config.model.n_layers, config.model.n_heads, config.model.d_model) == (6, 6, 384)
     assert (config.training.device, config.training.precision) == ("cuda", "bfloat16")
@@ -34,7 +34,7 @@ def test_the_gpu_preset_is_the_size_of_nanogpt_s_characters() -> None:
 def test_what_is_told_before_the_start_is_what_the_model_has() -> None:
     from models.engine.transformer import Transformer
 
-    info = catalogue.tasks()["sort"]
+    info = tasks_on_offer.tasks()["sort"]
     found = prepare.prepared(info, settings.defaults(info))
     model = Transformer(run_config(make_task("sort")).model, seed=0)
     assert found.n_parameters == sum(parameter.numel() for parameter in model.parameters())
@@ -44,7 +44,7 @@ def test_what_is_told_before_the_start_is_what_the_model_has() -> None:
 
 
 def test_settings_that_make_no_run_are_told_in_a_sentence() -> None:
-    info = catalogue.tasks()["sort"]
+    info = tasks_on_offer.tasks()["sort"]
     with pytest.raises(ValueError, match=r"d_model=64 is not divisible by n_heads=7; try 63 or 70"):
         prepare.prepared(info, settings.defaults(info) | {"n_heads": 7})
 

@@ -3,7 +3,7 @@
 import pytest
 
 from models.data import text_sources
-from pages.shared.training import catalogue, settings, uploads
+from pages.shared.training import settings, tasks_on_offer, uploads
 from pages.shared.training.prepare import prepared
 
 TEXT = b"to be or not to be, that is the question\n" * 100
@@ -11,7 +11,7 @@ TEXT = b"to be or not to be, that is the question\n" * 100
 
 @pytest.mark.parametrize("name", ["language-model", "masked"])
 def test_a_file_is_read_once_and_not_kept(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    info = catalogue.tasks()[name]
+    info = tasks_on_offer.tasks()[name]
     values = settings.defaults(info) | {"file": uploads.keep(TEXT, "hamlet.txt")}
     first = prepared(info, values)
     wanted = settings.run_config(info, values)
@@ -24,7 +24,7 @@ def test_a_file_is_read_once_and_not_kept(name: str, monkeypatch: pytest.MonkeyP
 
 
 def test_what_was_refused_is_asked_again() -> None:
-    info = catalogue.tasks()["language-model"]
+    info = tasks_on_offer.tasks()["language-model"]
     values = settings.defaults(info) | {"file": uploads.keep(b"short", "short.txt")}
     for _ in range(2):
         with pytest.raises(ValueError, match="does not fit the held-out tenth of the text"):

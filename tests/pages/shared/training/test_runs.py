@@ -2,7 +2,7 @@ from pathlib import Path
 
 import pytest
 
-from pages.shared.training import runs, words
+from pages.shared.training import runs
 from tests.pages.shared.training.conftest import MakeRun
 
 
@@ -38,17 +38,3 @@ def test_a_damaged_config_still_has_its_parts(make_run: MakeRun) -> None:
     assert runs.described(run) == {"version": 1, "task": {"options": {}}, "model": {}, "training": {}}
     (run.folder.path / "config.json").write_text("{")
     assert runs.described(run)["training"] == {}
-
-
-@pytest.mark.parametrize(
-    ("seconds", "said"),
-    [(8.4, "8 s"), (200, "3 min 20 s"), (3_000, "50 min"), (7_500, "2 h 5 min"), (float("inf"), "unknown")],
-)
-def test_times_in_words(seconds: float, said: str) -> None:
-    assert words.duration(seconds) == said
-
-
-def test_numbers_in_words() -> None:
-    assert words.score("exact match", 0.987) == "98.7 %"
-    assert words.score("bits per character", 2.5) == "2.500"
-    assert words.plain("a *b* [c](d) :red[e]") == r"a \*b\* \[c\]\(d\) \:red\[e\]"

@@ -5,36 +5,36 @@ import pytest
 from models.data.tasks import make_task
 from models.training.config import run_config
 from pages.shared.link import read_link
-from pages.shared.training import catalogue, settings, uploads
+from pages.shared.training import settings, tasks_on_offer, uploads
 
 
-def shown(info: catalogue.TaskInfo, link: dict[str, str]) -> tuple[settings.Values, list[str]]:
+def shown(info: tasks_on_offer.TaskInfo, link: dict[str, str]) -> tuple[settings.Values, list[str]]:
     """What Train shows for a link."""
     values, problems = read_link(settings.declared(info), link)
     return settings.defaults(info) | values, problems
 
 
 @pytest.fixture(scope="module")
-def induction() -> catalogue.TaskInfo:
-    return catalogue.tasks()["induction"]
+def induction() -> tasks_on_offer.TaskInfo:
+    return tasks_on_offer.tasks()["induction"]
 
 
-def test_every_task_is_listed_with_all_its_options(induction: catalogue.TaskInfo) -> None:
+def test_every_task_is_listed_with_all_its_options(induction: tasks_on_offer.TaskInfo) -> None:
     assert [option.name for option in induction.options] == ["length", "letters"]
     assert induction.options[0].low == 4 and induction.options[0].about
     assert induction.label.startswith("Algorithms: ")
-    for info in catalogue.tasks().values():
+    for info in tasks_on_offer.tasks().values():
         assert info.title and info.see and info.about, info.name
         settings.defaults(info)
 
 
-def test_the_defaults_are_the_task_s_own_run(induction: catalogue.TaskInfo) -> None:
+def test_the_defaults_are_the_task_s_own_run(induction: tasks_on_offer.TaskInfo) -> None:
     config = settings.run_config(induction, settings.defaults(induction))
     assert config == run_config(make_task("induction"))
     assert settings.to_link(induction, settings.defaults(induction)) == {"task": "induction"}
 
 
-def test_a_link_brings_back_the_settings_that_wrote_it(induction: catalogue.TaskInfo) -> None:
+def test_a_link_brings_back_the_settings_that_wrote_it(induction: tasks_on_offer.TaskInfo) -> None:
     values = settings.defaults(induction) | {
         "length": 12, "n_heads": 8, "learning_rate": 0.0005, "compile": True, "schedule": "warm-up",
     }  # fmt: skip
@@ -46,7 +46,7 @@ def test_a_link_brings_back_the_settings_that_wrote_it(induction: catalogue.Task
     assert shown(induction, link) == (values, [])
 
 
-def test_a_damaged_link_is_told_and_its_defaults_are_shown(induction: catalogue.TaskInfo) -> None:
+def test_a_damaged_link_is_told_and_its_defaults_are_shown(induction: tasks_on_offer.TaskInfo) -> None:
     values, problems = shown(
         induction, {"length": "99", "precision": "<b>", "steps": "1e99", "dropout": "nan"}
     )
@@ -55,7 +55,7 @@ def test_a_damaged_link_is_told_and_its_defaults_are_shown(induction: catalogue.
     assert "The link's length='99' is not a whole number from 4 to 32; its default is shown." in problems
 
 
-def test_the_link_of_a_run_is_the_same_run_again(induction: catalogue.TaskInfo) -> None:
+def test_the_link_of_a_run_is_the_same_run_again(induction: tasks_on_offer.TaskInfo) -> None:
     config = run_config(
         make_task("induction", {"length": 9}), sizes={"n_layers": 3, "d_ff": 100}, training={"steps": 7}
     )
@@ -66,7 +66,7 @@ def test_the_link_of_a_run_is_the_same_run_again(induction: catalogue.TaskInfo) 
 
 
 def test_a_link_names_uploads_only_and_never_a_path(tmp_path: Path) -> None:
-    option = catalogue.Option("file", "", "a text", None, None, (), (".txt",))
+    option = tasks_on_offer.Option("file", "", "a text", None, None, (), (".txt",))
     read = settings.option_rule(option).read
     for raw in ("/etc/passwd", "../config.json", "0" * 64 + ".txt"):
         with pytest.raises(ValueError):
