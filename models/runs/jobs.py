@@ -20,7 +20,6 @@ from models.runs import limits, slots
 from models.runs.folder import METRICS, PICTURES, SAMPLES, SNAPSHOTS, RunFolder, create_run
 from models.runs.limits import JobRefused
 from models.runs.local import LocalBackend
-from models.runs.room import check_memory
 from models.runs.status import Ask, Status
 from models.training.config import RunConfig
 from models.zoo.run_folders import CHECKPOINT, PROBE, run_path, runs_root
@@ -68,7 +67,7 @@ def submit(config: RunConfig, *, name: str = "", session: str = "", keep_going: 
     session: of a page's visitor, who may have two live runs at once. keep_going: train on when the server
     stops; otherwise the run pauses then. Raises JobRefused, with the remedy, where a limit is met.
     """
-    n_parameters = check_memory(config)
+    n_parameters = limits.check_memory(config)
     root = runs_root()
     with _alone(root):
         limits.check_session(root, session)
@@ -109,7 +108,7 @@ def extend(run_id: str, steps: int, *, session: str = "", keep_going: bool = Fal
         raise JobRefused(f"steps={steps:,} are done already: {run.name!r} has {now.step:,}; give more")
     config = run.config()
     config = replace(config, training=replace(config.training, steps=steps))
-    n_parameters = check_memory(config)
+    n_parameters = limits.check_memory(config)
     with _alone(root):
         limits.check_session(root, session)
         limits.check_queue(root)

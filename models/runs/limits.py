@@ -1,14 +1,19 @@
-"""What is refused before it starts: too many runs, too little disk. Sentences say what to do about it."""
+"""What is refused before it starts: too many runs, too little disk or memory; and what to do about it."""
 
 from __future__ import annotations
 
 import shutil
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from models.byte_units import GB, MB, readable
 from models.runs import slots
 from models.runs.folder import RunFolder, list_runs
+from models.runs.processes import memory_left
 from models.runs.status import Status, read_status
+
+if TYPE_CHECKING:
+    from models.training.config import RunConfig
 
 MAX_QUEUED = 8
 MAX_OF_A_SESSION = 2
@@ -68,3 +73,35 @@ def check_disk(root: Path, n_parameters: int) -> None:
         raise JobRefused(
             f"this run needs up to {readable(needed)}, but the disk has {readable(free)} left; {remedy}"
         )
+
+
+def check_memory(config: RunConfig) -> int:
+    """The parameters that a run will have. Raises JobRefused where it needs more memory than there is.
+
+    What a GPU has left is not known before PyTorch runs there: the run's own process looks once more.
+    """
+    from models.engine.size import count_parameters
+
+    if slots.kind_for(config.training.device) == "cpu":
+        refuse_above(config, memory_left())
+    return count_parameters(config.model).total
+
+
+def refuse_above(config: RunConfig, free: int) -> None:
+    """Raises JobRefused where a run needs more than `free` bytes, with the nearest sizes that need less."""
+    from models.training.memory import memory_bytes, remedy
+
+    needed = memory_bytes(config)
+    if needed > free:
+        raise JobRefused(
+            f"this run needs about {readable(needed)} of memory, but {readable(free)} are free; "
+            f"{remedy(config, free)}"
+        )
+
+
+def out_of_memory(config: RunConfig) -> str:
+    """The remedy for a run that needed more than was estimated: sizes that should need half as much."""
+    from models.training.memory import PROCESS_BYTES, memory_bytes, remedy
+
+    needed = memory_bytes(config)
+    return remedy(config, needed - max(0, needed - PROCESS_BYTES) // 2)

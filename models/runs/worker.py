@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 from filelock import FileLock, Timeout
 
-from models.runs import slots
+from models.runs import limits, slots
 from models.runs.folder import LOCK, LOG, REQUEST, RunFolder
 from models.runs.limits import JobRefused
 from models.runs.processes import Identity, memory_left
@@ -140,12 +140,11 @@ def work(watch: Watch, on_record: Callable[[Record], None] | None = None) -> Sta
 def _train(watch: Watch, on_record: Callable[[Record], None] | None) -> tuple[State, str]:
     """Trains to the end or a request; the state after it, with its sentence."""
     from models.runs.recording import train_into
-    from models.runs.room import out_of_memory, refuse_above
 
     folder = RunFolder(watch.folder)
     config = folder.config()
-    refuse_above(config, _memory_left(config.training.device))
-    watch.note(smaller=out_of_memory(config))
+    limits.refuse_above(config, _memory_left(config.training.device))
+    watch.note(smaller=limits.out_of_memory(config))
 
     def starts(training: Training) -> None:
         device = next(training.model.parameters()).device.type

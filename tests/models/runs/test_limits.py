@@ -3,15 +3,20 @@
 import json
 import shutil
 import time
+from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
 
 import pytest
 
+from models.byte_units import readable
+from models.data.tasks import make_task
 from models.runs import limits, slots
 from models.runs.limits import JobRefused
 from models.runs.processes import this_process
 from models.runs.status import Status, write_status
+from models.training.config import RunConfig, run_config
+from models.training.memory import PROCESS_BYTES, fitting_sizes, memory_bytes
 
 
 class Usage(NamedTuple):
@@ -77,3 +82,39 @@ def test_a_wrong_budget_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setenv("ATTENTION_LAB_RUNS_GB", "much")
     with pytest.raises(ValueError, match="ATTENTION_LAB_RUNS_GB='much' is no whole number from 1 up; try"):
         limits.check_disk(tmp_path, 1)
+
+
+@pytest.fixture
+def config() -> RunConfig:
+    sizes = {"n_layers": 4, "n_heads": 8, "d_model": 256, "dropout": 0.1}
+    return run_config(make_task("reverse"), sizes=sizes, training={"batch_size": 1024, "device": "cpu"})
+
+
+def test_what_fits_is_told_its_parameters(config: RunConfig) -> None:
+    from models.engine.transformer import Transformer
+
+    n_parameters = sum(parameter.numel() for parameter in Transformer(config.model).parameters())
+    assert limits.check_memory(config) == n_parameters
+    limits.refuse_above(config, memory_bytes(config))
+
+
+def test_what_does_not_fit_is_told_the_nearest_sizes(
+    config: RunConfig, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    free = memory_bytes(config) - 1
+    monkeypatch.setattr(limits, "memory_left", lambda: free)
+    with pytest.raises(JobRefused) as refused:
+        limits.check_memory(config)
+    needed = readable(memory_bytes(config))
+    assert str(refused.value).startswith(f"this run needs about {needed} of memory, but {needed} are free; ")
+    assert "batch_size=512" in str(refused.value)
+    smaller = replace(config, training=replace(config.training, batch_size=512))
+    assert limits.check_memory(smaller)
+
+
+def test_out_of_memory_names_what_should_need_half(config: RunConfig) -> None:
+    limit = memory_bytes(config) - (memory_bytes(config) - PROCESS_BYTES) // 2
+    sizes = fitting_sizes(config, limit)
+    assert sizes
+    said = ", or ".join(f"{name}={value}" for name, value in sizes.items())
+    assert limits.out_of_memory(config) == f"try {said}"
