@@ -1,15 +1,18 @@
-// @ts-nocheck
 /* The sentences above the views. */
 
 import { el, shorten } from "../../shared/browser/dom.js";
 import { number } from "../../shared/browser/numbers.js";
+import { heaviestKey } from "./view.js";
 
-/* What to notice in what is shown, with its live number. */
+/** @param {string} text */
+const words = (text) => document.createTextNode(text);
+
+/** What to notice in what is shown, with its live number. @param {import("./types").Stage} stage */
 export function caption(stage) {
   const { data, view, stack } = stage;
+  /** @param {import("./types").Side} side @param {number} at @param {string} role */
   const strong = (side, at, role) =>
     el("strong", { class: role, text: `“${shorten(data.tokens(side)[at].text, 18)}”` });
-  const words = (text) => document.createTextNode(text);
   if (view.view === "output" || view.view === "grid")
     return [words({ ...data.header.caption, ...data.header.captions }[view.view])];
   const row = stage.row(view.query);
@@ -17,7 +20,7 @@ export function caption(stage) {
   if (view.view === "lines" && view.pinned === "none")
     return [words(`${named}: hover a token to see where it looks.`)];
   if (!row) return [words(`Layer ${view.layer}, head ${view.head}.`)];
-  const best = stage.heaviest(view.query);
+  const best = heaviestKey(row);
   const writes = stack.querySide === "decoder" && data.header.steps[view.query]?.chosen;
   const where =
     row.heads.length > 1
@@ -34,10 +37,12 @@ export function caption(stage) {
   ];
 }
 
-/* What the model wrote, a translation with its pronouns standing out, and what the example is there to
-   show. */
+/**
+ * What the model wrote, a translation with its pronouns standing out, and what the example is there to show.
+ * @param {import("./types").Header} header
+ */
 export function translationOf({ translation, typed, see }) {
-  const words = (text) => document.createTextNode(text);
+  /** @type {Node[]} */
   const parts = (translation || []).map((part) =>
     part.strong ? el("strong", { text: part.text }) : words(part.text),
   );

@@ -27,8 +27,8 @@ import { readMessage } from "../../shared/browser/message.js";
 export class TraceData {
   /** @param {Uint8Array} bytes */
   constructor(bytes) {
+    /** @type {import("./types").Header} */
     this.header = readMessage(bytes);
-    /** @type {Stack[]} */
     this.stacks = this.header.stacks;
     /** @type {Map<string, Exact | null>} */
     this.cache = new Map();

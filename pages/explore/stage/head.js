@@ -1,12 +1,31 @@
-// @ts-nocheck
 /* View 2: one head as a heatmap. Hover, or move the marked cell with the arrow keys, to read its numbers. */
 
-import { el, fitCanvas, shorten } from "../../shared/browser/dom.js";
-import { colourLevels, imageOf, imageOfBytes } from "../../shared/browser/images.js";
+import { contextOf, el, fitCanvas, shorten } from "../../shared/browser/dom.js";
+import { colourLevels, imageOf } from "../../shared/browser/images.js";
 import { number } from "../../shared/browser/numbers.js";
 import { matrixOf } from "./data.js";
+import { Legend, legendEnds } from "./legend.js";
+import { MiniMap } from "./minimap.js";
+import { within } from "./view.js";
+
+/** @typedef {import("./types").Side} Side */
+/** @typedef {{query: number, key: number}} Place */
+
+/** @type {Record<string, [number, number]>} from a key to rows and columns */
+const MOVES = { ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowRight: [0, 1] };
 
 export class HeadView {
+  /* Where the cells lie on the canvas, in CSS pixels. */
+  cell = 0;
+  left = 0;
+  top = 0;
+  right = 0;
+  extent = 1; // the number of the strongest colour
+  /** @type {import("./types").Exact | null} the head's numbers, once they are here */ exact = null;
+  /** @type {import("./types").Area} */ area;
+  /** @type {Place | null} what the pointer is on */ over = null;
+
+  /** @param {import("./types").Stage} stage */
   constructor(stage) {
     this.stage = stage;
     this.canvas = el("canvas", { role: "img", "aria-label": "Attention of one head" });
@@ -18,27 +37,18 @@ export class HeadView {
         tabindex: "0",
         role: "group",
         "aria-label": "Heatmap: the arrow keys move the marked cell",
-        onpointermove: (event) => this.hover(event),
+        onpointermove: (/** @type {PointerEvent} */ event) => this.hover(event),
         onpointerleave: () => this.leave(),
-        onclick: (event) => this.choose(event),
-        onkeydown: (event) => this.walk(event),
+        onclick: (/** @type {MouseEvent} */ event) => this.choose(event),
+        onkeydown: (/** @type {KeyboardEvent} */ event) => this.walk(event),
       },
       [this.canvas, this.marks],
     );
     this.readout = el("div", { class: "readout", "aria-live": "polite" });
-    this.legend = el("canvas", { class: "legend", "aria-hidden": "true" });
-    this.ends = el("div", { class: "legend-ends" });
-    this.map = el("canvas", {
-      class: "minimap",
-      role: "img",
-      "aria-label": "The whole matrix; click to move the window",
-      onclick: (e) => this.jump(e),
-    });
-    this.mapNote = el("p", { class: "muted" });
-    this.root = el("div", { class: "view head-view" }, [
-      this.board,
-      el("div", { class: "side" }, [this.readout, this.legend, this.ends, this.map, this.mapNote]),
-    ]);
+    this.legend = new Legend();
+    this.map = new MiniMap(stage);
+    this.side = el("div", { class: "side" }, [this.readout, ...this.legend.parts, ...this.map.parts]);
+    this.root = el("div", { class: "view head-view" }, [this.board, this.side]);
   }
 
   draw() {
@@ -52,14 +62,15 @@ export class HeadView {
     this.fit();
     this.paint();
     this.mark();
-    this.drawLegend();
-    this.drawMap();
+    this.legend.draw(this.table(), legendEnds(stage.view.range, this.signed(), this.extent));
+    this.map.draw(this.exact);
   }
 
   fit() {
     const { stage, area } = this;
-    const measure = this.canvas.getContext("2d");
+    const measure = contextOf(this.canvas);
     measure.font = this.font();
+    /** @param {Side} side @param {number} from @param {number} count */
     const widest = (side, from, count) =>
       Math.max(
         30,
@@ -72,7 +83,7 @@ export class HeadView {
     this.left = 26 + widest(stack.querySide, area.q0, area.nq);
     this.top = 26 + widest(stack.keySide, area.k0, area.nk) * 0.87 + 8;
     const overhang = widest(stack.keySide, area.k0 + area.nk - 1, 1) * 0.5;
-    const side = this.root.lastChild.offsetWidth;
+    const side = this.side.offsetWidth;
     const beside = side < this.root.clientWidth ? side + 24 : 0; // on a narrow screen the side lies below
     const width = this.root.clientWidth - beside - this.left - overhang;
     const height = this.root.clientHeight - this.top - 6;
@@ -91,26 +102,27 @@ export class HeadView {
     return Float32Array.from(thumb, (level) => level / 255);
   }
 
-  /* A function from cell index to colour level 0..255, or null for a cell that is masked or has not
-     happened yet. */
+  /**
+   * From a cell's index to its colour level 0..255, or to null where it is masked or has not happened yet.
+   * @returns {import("../../shared/browser/images.js").Level}
+   */
   levels() {
     const { stage, area } = this;
     const values = this.values();
-    const signed = this.exact && stage.view.show !== "pattern";
-    const scale = colourLevels(values, area.nk, stage.view.range, signed);
+    const scale = colourLevels(values, area.nk, stage.view.range, this.signed());
     this.extent = scale.extent;
-    const hidden = this.hiddenFrom() - area.q0;
+    // decoder rows after the chosen step have not happened yet
+    const hidden = stage.lastRow() - area.q0;
     return (at) => (Math.floor(at / area.nk) > hidden ? null : scale.level(at));
   }
 
-  /* Decoder rows after the chosen step have not happened yet. */
-  hiddenFrom() {
-    return this.stage.lastRow();
+  signed() {
+    return this.exact !== null && this.stage.view.show !== "pattern";
   }
 
   table() {
-    const { theme, view } = this.stage;
-    return this.exact && view.show !== "pattern" ? theme.diverging : theme.sequential;
+    const { theme } = this.stage;
+    return this.signed() ? theme.diverging : theme.sequential;
   }
 
   paint() {
@@ -131,6 +143,7 @@ export class HeadView {
     );
   }
 
+  /** @param {CanvasRenderingContext2D} context */
   labels(context) {
     const { stage, area, cell, left, top } = this;
     const { stack, theme } = stage;
@@ -138,6 +151,7 @@ export class HeadView {
     const whole = this.exact || stage.data.thumbIsWhole(stack);
     context.font = this.font();
     context.textBaseline = "middle";
+    /** @param {Side} side @param {number} at */
     const text = (side, at) => (whole ? shorten(stage.data.tokens(side)[at].text) : "");
     context.textAlign = "right";
     context.fillStyle = theme.query;
@@ -163,6 +177,7 @@ export class HeadView {
     context.restore();
   }
 
+  /** @param {MouseEvent} event */
   cellAt(event) {
     const box = this.canvas.getBoundingClientRect();
     const j = Math.floor((event.clientX - box.left - this.left) / this.cell);
@@ -171,6 +186,7 @@ export class HeadView {
     return inside ? { query: i + this.area.q0, key: j + this.area.k0 } : null;
   }
 
+  /** @param {MouseEvent} event */
   hover(event) {
     this.over = this.cellAt(event);
     this.mark();
@@ -182,17 +198,18 @@ export class HeadView {
     this.mark();
   }
 
+  /** @param {MouseEvent} event */
   choose(event) {
     const cell = this.cellAt(event);
     if (cell && (this.exact || this.stage.data.thumbIsWhole(this.stage.stack))) this.stage.set(cell);
   }
 
+  /** @param {KeyboardEvent} event */
   walk(event) {
-    const move = { ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowRight: [0, 1] }[event.key];
+    const move = MOVES[event.key];
     if (!move) return;
     event.preventDefault();
     const { view, stack } = this.stage;
-    const within = (value, count) => Math.max(0, Math.min(count - 1, value));
     this.stage.set({
       query: within(view.query + move[0], stack.nQuery),
       key: within(view.key + move[1], stack.nKey),
@@ -222,10 +239,13 @@ export class HeadView {
     this.read(at);
   }
 
+  /** @param {Place} at */
   read({ query, key }) {
     const { stage, exact } = this;
     const { stack, theme } = stage;
+    /** @param {Side} side @param {number} at */
     const name = (side, at) => stage.data.tokens(side)[at]?.text ?? "";
+    /** @type {[term: string, value: string, colour?: string][]} */
     const rows = [];
     const i = exact ? query - exact.q0 : -1;
     const j = exact ? key - exact.k0 : -1;
@@ -236,7 +256,7 @@ export class HeadView {
         ["query", `${name(stack.querySide, query)} (${query})`, theme.query],
         ["key", `${name(stack.keySide, key)} (${key})`, theme.key],
         ["dot product", number(matrixOf(exact, "dots")[at], 3)],
-        ...(exact.bias ? [["bias", number(exact.bias[at], 3)]] : []),
+        .../** @type {[string, string][]} */ (exact.bias ? [["bias", number(exact.bias[at], 3)]] : []),
         ["score", score === -Infinity ? "−∞ (masked)" : number(score, 3)],
         ["weight", number(exact.pattern[at], 3)],
       );
@@ -253,72 +273,5 @@ export class HeadView {
         ]),
       ),
     );
-  }
-
-  drawLegend() {
-    const { show, range } = this.stage.view;
-    const table = this.table();
-    const context = fitCanvas(this.legend, 190, 12);
-    context.drawImage(
-      imageOf(256, 1, (at) => at, table),
-      0,
-      0,
-      190,
-      12,
-    );
-    const signed = this.exact && show !== "pattern";
-    const ends = signed
-      ? range === "row"
-        ? ["−row's largest", "0", "+row's largest"]
-        : [number(-this.extent), "0", number(this.extent)]
-      : range === "log"
-        ? ["≤ 0.0001", "0.01", "1"]
-        : range === "row"
-          ? ["0", "row's largest"]
-          : ["0", "0.5", "1"];
-    this.ends.replaceChildren(...ends.map((text) => el("span", { text })));
-  }
-
-  drawMap() {
-    const { stage, area, exact } = this;
-    const { stack, theme } = stage;
-    const windowed = exact && (exact.nq < stack.nQuery || exact.nk < stack.nKey);
-    this.map.hidden = this.mapNote.hidden = !windowed;
-    if (!windowed) return;
-    const context = fitCanvas(this.map, 190, 190);
-    const thumb = stage.data.thumb(stack, stage.view.layer, stage.view.head);
-    context.imageSmoothingEnabled = false;
-    context.drawImage(
-      imageOfBytes(stack.thumbKey, stack.thumbQuery, thumb, theme.sequential),
-      0,
-      0,
-      190,
-      190,
-    );
-    context.strokeStyle = theme.accent;
-    context.lineWidth = 2;
-    context.strokeRect(
-      (190 * area.k0) / stack.nKey,
-      (190 * area.q0) / stack.nQuery,
-      (190 * area.nk) / stack.nKey,
-      (190 * area.nq) / stack.nQuery,
-    );
-    const queries = `Queries ${area.q0}–${area.q0 + area.nq - 1}`;
-    const keys = `keys ${area.k0}–${area.k0 + area.nk - 1} of ${stack.nQuery}`;
-    this.mapNote.textContent = `${queries} and ${keys}. Click in the whole matrix to move there.`;
-  }
-
-  jump(event) {
-    const { stack } = this.stage;
-    const box = this.map.getBoundingClientRect();
-    const q = Math.floor(((event.clientY - box.top) / box.height) * stack.nQuery);
-    const k = Math.floor(((event.clientX - box.left) / box.width) * stack.nKey);
-    const start = (at, count, size) => Math.max(0, Math.min(count - size, at - Math.floor(size / 2)));
-    this.stage.set({
-      q0: start(q, stack.nQuery, this.area.nq),
-      k0: start(k, stack.nKey, this.area.nk),
-      query: q,
-      key: k,
-    });
   }
 }

@@ -1,31 +1,21 @@
-// @ts-nocheck
-import { writeAddress } from "../../shared/browser/dom.js";
+/** @typedef {import("./types").View} View */
 
-const URL_FIELDS = [
-  "view",
-  "stack",
-  "layer",
-  "head",
-  "heads",
-  "show",
-  "range",
-  "sort",
-  "step",
-  "query",
-  "key",
-  "pinned",
-  "q0",
-  "k0",
-];
+const NAMES = "view stack layer head heads show range sort step query key pinned q0 k0";
+const URL_FIELDS = /** @type {(keyof View)[]} */ (NAMES.split(" "));
 
-/* The address bar always holds a link to what is shown: the server's part, and what the view adds to its
-   defaults. */
-export function writeLink(link, defaults, view) {
+/**
+ * The query parameters of a link to what is shown: the server's part, and what the view adds to its usual state.
+ * @param {Record<string, string>} link
+ * @param {import("./types").Loose} usual
+ * @param {View} view
+ */
+export function linkOf(link, usual, view) {
   const params = new URLSearchParams(link);
+  /** @param {unknown} value */
+  const written = (value) => (Array.isArray(value) ? value.join(".") : String(value));
   for (const name of URL_FIELDS) {
-    const written = (value) => (Array.isArray(value) ? value.join(".") : String(value));
-    const usual = name === "heads" ? [view.head] : defaults[name];
-    if (written(view[name]) !== written(usual)) params.set(name, written(view[name]));
+    const expected = name === "heads" ? [view.head] : usual[name];
+    if (written(view[name]) !== written(expected)) params.set(name, written(view[name]));
   }
-  writeAddress(params);
+  return params;
 }

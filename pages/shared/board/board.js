@@ -5,21 +5,15 @@
 import { el, writeAddress } from "../browser/dom.js";
 import { Framed, readMessage } from "../browser/message.js";
 import { plainNumber, tickText } from "../browser/numbers.js";
-import { announce, copyButton, mounting } from "../browser/shell.js";
-import { onThemeChange, themeOf } from "../browser/theme.js";
+import { announce, mounting, putUp, storyLine } from "../browser/shell.js";
+import { themeOf } from "../browser/theme.js";
 
 const GAP = 18;
 
 class Board {
   constructor(host) {
-    this.notice = el("p", { class: "notice", "aria-live": "polite" });
-    this.take = el("button", {
-      type: "button",
-      text: "take away",
-      title: "Figure, numbers and code to keep",
-      onclick: () => this.act({ type: "takeaway", frame: this.frame }),
-    });
-    this.copy = copyButton(() => this.writeLink());
+    const takeAway = () => this.act({ type: "takeaway", frame: this.frame });
+    this.story = storyLine("Figure", takeAway, () => this.writeLink());
     this.slider = el("input", {
       type: "range",
       min: 0,
@@ -51,22 +45,13 @@ class Board {
     ]);
     this.rows = el("div", { class: "rows" });
     this.status = el("p", { class: "status muted", text: HINT });
-    this.root = el("div", { class: "board" }, [
-      el("div", { class: "story" }, [this.notice, el("div", { class: "actions" }, [this.take, this.copy])]),
-      this.bar,
-      this.rows,
-      this.status,
-    ]);
-    host.append(el("style", { text: STYLE }), this.root);
-    this.host = host;
+    this.root = el("div", { class: "board" }, [this.story.root, this.bar, this.rows, this.status]);
     this.frame = 0;
     this.panels = [];
+    const redraw = () => this.header && this.layOut();
     // Its height changes with every drawing of other words; only another width asks for a new one.
-    this.resizer = new ResizeObserver(
-      () => this.header && this.rows.clientWidth !== this.width && this.layOut(),
-    );
-    this.resizer.observe(this.rows);
-    this.stopListening = onThemeChange(() => this.header && this.layOut());
+    const resized = () => this.rows.clientWidth !== this.width && redraw();
+    this.takeDown = putUp(host, this.root, redraw, { watched: this.rows, resized });
   }
 
   receive(bytes, send) {
@@ -77,7 +62,7 @@ class Board {
     const isNew = !before || before.part !== part || before.moves !== moves;
     if (scrub) this.frame = this.nearest(isNew ? scrub.at : this.value(before));
     else this.frame = 0;
-    this.take.classList.toggle("absent", this.header.keep === false);
+    this.story.take.classList.toggle("absent", this.header.keep === false);
     this.status.classList.toggle("absent", this.header.keep === false);
     this.theme = themeOf(this.root);
     const moving = (name, value) =>
@@ -169,13 +154,12 @@ class Board {
       this.words.textContent = words;
     }
     this.each((panel) => panel.draw(frame));
-    this.notice.replaceChildren(
+    this.story.notice.replaceChildren(
       ...emphasised(typeof board.notice === "string" ? board.notice : board.notice[frame]),
     );
     clearTimeout(this.writing); // browsers refuse hundreds of addresses in a few seconds
     this.writing = setTimeout(() => this.writeLink(), 150);
     this.root.dataset.frame = frame;
-    this.root.dataset.generation = generation;
     announce(this.root, { what: "board", generation });
   }
 
@@ -253,9 +237,7 @@ class Board {
   leave() {
     this.stop();
     clearTimeout(this.writing);
-    this.resizer.disconnect();
-    this.stopListening();
-    this.host.replaceChildren();
+    this.takeDown();
   }
 }
 

@@ -3,8 +3,8 @@
    pages/shared/table. */
 
 import { el } from "../browser/dom.js";
-import { mounting } from "../browser/shell.js";
-import { onThemeChange, themeOf } from "../browser/theme.js";
+import { mounting, putUp } from "../browser/shell.js";
+import { themeOf } from "../browser/theme.js";
 
 class Table {
   constructor(host) {
@@ -13,9 +13,7 @@ class Table {
     this.body = el("tbody", {});
     this.table = el("table", { class: "texts" }, [this.caption, el("thead", {}, [this.head]), this.body]);
     this.root = el("div", { class: "table-box", tabindex: "0", role: "region" }, [this.table]);
-    this.host = host;
-    host.append(el("style", { text: STYLE }), this.root);
-    this.stopListening = onThemeChange(() => themeOf(this.root));
+    this.leave = putUp(host, this.root, () => themeOf(this.root));
   }
 
   receive(bytes, send) {
@@ -83,11 +81,6 @@ class Table {
       .filter((row) => row.querySelector("input")?.checked)
       .map((row) => row.dataset.id);
     this.send({ type, id, ids });
-  }
-
-  leave() {
-    this.stopListening();
-    this.host.replaceChildren();
   }
 }
 

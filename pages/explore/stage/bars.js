@@ -1,0 +1,121 @@
+/* The controls above the views: which view, which head, on which scale. */
+
+import { Choice } from "../../shared/browser/choice.js";
+import { el, shorten } from "../../shared/browser/dom.js";
+import { SORTS } from "./grid.js";
+import { headsAfter } from "./view.js";
+
+const VIEWS = [
+  { value: "grid", text: "Grid" },
+  { value: "head", text: "Head" },
+  { value: "lines", text: "Lines" },
+  { value: "numbers", text: "Numbers" },
+  { value: "output", text: "Output" },
+];
+const SHOWS = [
+  { value: "pattern", text: "weights", title: "After the softmax" },
+  { value: "scores", text: "scores", title: "Scaled and masked, before the softmax" },
+  { value: "dots", text: "dot products", title: "q · k before anything" },
+];
+const RANGES = [
+  { value: "full", text: "0..1" },
+  { value: "row", text: "per row" },
+  { value: "log", text: "log" },
+];
+const SIGNED_RANGES = [{ value: "full", text: "whole" }, RANGES[1]];
+
+/** @param {number} count */
+const upTo = (count) => Array.from({ length: count }, (_, at) => ({ value: at, text: String(at) }));
+
+export class Bars {
+  /** @param {import("./types").Stage} stage */
+  constructor(stage) {
+    this.stage = stage;
+    this.stack = new Choice("stack", (stack) => stage.set({ stack }));
+    this.view = new Choice("view", (view) => stage.set({ view }), "views");
+    this.layer = new Choice("layer", (layer) => stage.set({ layer }));
+    this.head = new Choice("head", (head, event) => this.chooseHead(head, event), "chips");
+    this.show = new Choice("show", (show) =>
+      stage.set({ show, range: stage.view.range === "log" ? "full" : stage.view.range }),
+    );
+    this.range = new Choice("scale", (range) => stage.set({ range }));
+    this.sort = new Choice("sort by", (sort) => stage.set({ sort }));
+    this.slider = el("input", {
+      type: "range",
+      min: 0,
+      step: 1,
+      "aria-label": "Decoding step",
+      oninput: () => stage.set({ step: +this.slider.value }),
+    });
+    this.stepText = el("output", {});
+    this.step = el("div", { class: "step" }, [
+      el("span", { class: "choice-label", text: "step", "aria-hidden": "true" }),
+      this.slider,
+      this.stepText,
+    ]);
+    const below = [this.layer, this.head, this.show, this.range, this.sort];
+    this.root = el("div", { class: "bars" }, [
+      el("div", { class: "bar" }, [this.view.root, this.stack.root, this.step]),
+      el("div", { class: "bar" }, [...below.map((choice) => choice.root)]),
+    ]);
+  }
+
+  /** @param {number} head @param {MouseEvent} event */
+  chooseHead(head, event) {
+    const { view } = this.stage;
+    if (view.view !== "lines") return this.stage.set({ head, heads: [head] });
+    this.stage.set(headsAfter(view.heads, head, event.altKey || event.metaKey || event.ctrlKey));
+  }
+
+  draw() {
+    const { view, data, stack, theme } = this.stage;
+    const nSteps = data.header.steps.length;
+    this.view.update(nSteps ? VIEWS : VIEWS.filter((v) => v.value !== "output"), [view.view]);
+    this.stack.update(
+      data.stacks.map((s) => ({ value: s.id, text: s.title })),
+      [stack.id],
+    );
+    this.layer.update(upTo(stack.layers), [view.layer]);
+    const chips = upTo(stack.heads).map((chip) => ({
+      ...chip,
+      colour: theme.heads[chip.value % theme.heads.length],
+      title: stack.labels[view.layer * stack.heads + chip.value] || undefined,
+    }));
+    this.head.update(chips, view.view === "lines" ? view.heads : [view.head]);
+    this.show.update(SHOWS, [view.show]);
+    const weights = view.show === "pattern" || view.view === "grid";
+    this.range.update(weights ? RANGES : SIGNED_RANGES, [view.range]);
+    this.sort.update(
+      SORTS.filter((s) => s.value === "layer" || stack.stats[s.value]),
+      [view.sort],
+    );
+    this.showWhatMatters();
+    this.drawStep();
+  }
+
+  showWhatMatters() {
+    const { view, data } = this.stage;
+    const ofOneLayer = view.view !== "grid" && view.view !== "output";
+    /** @param {HTMLElement} part @param {boolean} on */
+    const visible = (part, on) => part.classList.toggle("absent", !on);
+    visible(this.stack.root, view.view !== "output");
+    visible(this.show.root, view.view === "head");
+    visible(this.range.root, view.view === "head" || view.view === "grid");
+    visible(this.sort.root, view.view === "grid");
+    visible(this.layer.root, ofOneLayer);
+    visible(this.head.root, ofOneLayer);
+    const reads = view.view === "output" && data.header.steps.length > 1;
+    visible(this.step, reads || (view.view !== "grid" && this.stage.stepMatters()));
+  }
+
+  drawStep() {
+    const { view, data } = this.stage;
+    const { steps } = data.header;
+    this.slider.max = String(steps.length - 1);
+    this.slider.value = String(view.step);
+    const step = steps[view.step];
+    this.stepText.textContent = step
+      ? `${view.step + 1} of ${steps.length}${step.chosen ? ` → ${shorten(step.chosen)}` : ""}`
+      : "";
+  }
+}

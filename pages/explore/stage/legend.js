@@ -1,0 +1,36 @@
+/* What the colours of a heatmap mean. */
+
+import { el, fitCanvas } from "../../shared/browser/dom.js";
+import { imageOf } from "../../shared/browser/images.js";
+import { number } from "../../shared/browser/numbers.js";
+
+const WIDTH = 190;
+const HEIGHT = 12;
+
+/**
+ * What stands below the colours, from left to right.
+ * @param {import("./types").View["range"]} range
+ * @param {boolean} signed scores, of which the strongest colour is `extent`; otherwise weights
+ * @param {number} extent
+ */
+export function legendEnds(range, signed, extent) {
+  if (signed && range === "row") return ["−row's largest", "0", "+row's largest"];
+  if (signed) return [number(-extent), "0", number(extent)];
+  if (range === "log") return ["≤ 0.0001", "0.01", "1"];
+  return range === "row" ? ["0", "row's largest"] : ["0", "0.5", "1"];
+}
+
+export class Legend {
+  constructor() {
+    this.colours = el("canvas", { class: "legend", "aria-hidden": "true" });
+    this.ends = el("div", { class: "legend-ends" });
+    this.parts = [this.colours, this.ends];
+  }
+
+  /** @param {import("../../shared/browser/images.js").Table} table @param {string[]} ends */
+  draw(table, ends) {
+    const image = imageOf(256, 1, (at) => at, table);
+    fitCanvas(this.colours, WIDTH, HEIGHT).drawImage(image, 0, 0, WIDTH, HEIGHT);
+    this.ends.replaceChildren(...ends.map((text) => el("span", { text })));
+  }
+}

@@ -1,0 +1,73 @@
+/* What the stage keeps of a visit, and what the server sends of a trace (pages/explore/payload.py). */
+import type { Area, Exact, Stack } from "./data.js";
+
+export type { Area, Exact, Stack };
+export type { Theme } from "../../shared/browser/theme.js";
+export type { Stage } from "./stage.js";
+export type Side = "encoder" | "decoder";
+
+/* The state of the view, as a link names it. */
+export interface View {
+  view: "grid" | "head" | "lines" | "numbers" | "output";
+  stack: string;
+  layer: number;
+  head: number;
+  heads: number[];
+  show: "pattern" | "scores" | "dots";
+  range: "full" | "row" | "log";
+  sort: string;
+  step: number;
+  query: number;
+  key: number;
+  pinned: "none" | "query" | "key";
+  q0: number;
+  k0: number;
+}
+
+/* A state that may leave open what the trace then decides. */
+export type Loose = { [Name in keyof View]: View[Name] | (Name extends "step" | "query" | "key" ? null : never) };
+
+export interface Step {
+  top: [string, number][];
+  chosen: string | null;
+}
+
+export interface Picture {
+  title: string;
+  levels: number[][];
+}
+
+export interface Header {
+  generation: number;
+  viewToken: string;
+  focusToken: string;
+  link: Record<string, string>;
+  linked: Partial<View>;
+  defaults: Loose;
+  focus: Partial<View>;
+  stacks: Stack[];
+  tokens: Record<Side, { text: string; mark?: string }[]>;
+  steps: Step[];
+  stepSide: Side;
+  stepNote: string;
+  scale: number;
+  turned: boolean;
+  swap: { text: string; label: string };
+  caption: Record<string, string>;
+  captions?: Record<string, string>;
+  translation?: { text: string; strong?: boolean }[];
+  typed?: boolean;
+  see?: string;
+  pooled?: string;
+  pictures?: Picture[];
+  places?: number[][];
+  antecedents: { position: number; word: string; probability: number }[] | null;
+  exact: (Area & { stack: string; layer: number; heads: number[] })[];
+}
+
+/* The weights of a query, the mean over the heads that are shown, from the key k0 on. */
+export interface Row {
+  weights: Float64Array;
+  k0: number;
+  heads: number[];
+}

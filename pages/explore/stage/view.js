@@ -1,0 +1,80 @@
+/* The state of the view: what is open of a trace. Nothing here touches the page. */
+
+/** @typedef {import("./types").View} View */
+/** @typedef {import("./types").Loose} Loose */
+/** @typedef {import("./types").Row} Row */
+/** @typedef {import("./data.js").TraceData} TraceData */
+
+/** @param {number | null | undefined} at @param {number} count */
+export function within(at, count) {
+  return Math.max(0, Math.min(count - 1, at ?? 0));
+}
+
+/**
+ * What the view is where nobody has chosen: in the encoder it looks at the first pronoun, if there is one.
+ * @param {{defaults: Loose, focus: Partial<View>}} header
+ * @param {string | undefined} stack
+ * @returns {Loose}
+ */
+export function usualView({ defaults, focus }, stack) {
+  return { ...defaults, ...((stack || defaults.stack) === "encoder.self" ? focus : {}) };
+}
+
+/**
+ * Keeps a state of the view within what the trace has.
+ * @param {Loose} view
+ * @param {TraceData} data
+ * @returns {View}
+ */
+export function settle(view, data) {
+  const stack = data.stack(view.stack);
+  const { steps } = data.header;
+  if (view.view === "output" && !steps.length) view.view = "grid";
+  view.stack = stack.id;
+  view.layer = within(view.layer, stack.layers);
+  view.head = within(view.head, stack.heads);
+  view.heads = view.heads.filter((head) => head < stack.heads);
+  if (!view.heads.length) view.heads = [view.head];
+  view.step = within(view.step ?? Infinity, steps.length);
+  view.query = within(view.query ?? (stack.querySide === "decoder" ? view.step : 0), stack.nQuery);
+  view.key = within(view.key, stack.nKey);
+  return /** @type {View} */ (view);
+}
+
+/**
+ * The weights of a query in the heads that are shown, or null where they were not sent.
+ * @param {View} view
+ * @param {TraceData} data
+ * @param {number} query
+ * @returns {Row | null}
+ */
+export function rowOf(view, data, query) {
+  const heads = view.view === "lines" ? view.heads : [view.head];
+  const all = heads.flatMap((head) => data.exact(view.stack, view.layer, head) ?? []);
+  const [first] = all;
+  if (all.length < heads.length || query < first.q0 || query >= first.q0 + first.nq) return null;
+  const weights = new Float64Array(first.nk);
+  for (const exact of all)
+    for (let j = 0; j < exact.nk; j++)
+      weights[j] += exact.pattern[(query - exact.q0) * exact.nk + j] / all.length;
+  return { weights, k0: first.k0, heads };
+}
+
+/** The key that a row looks at most; the first of equal ones. @param {Row} row */
+export function heaviestKey(row) {
+  return row.weights.reduce((top, weight, at) => (weight > row.weights[top] ? at : top), 0) + row.k0;
+}
+
+/**
+ * What a click on a head's chip changes where several can be shown: it adds the head or takes it away, and
+ * `only` leaves it alone. One head always stays.
+ * @param {number[]} shown
+ * @param {number} head
+ * @param {boolean} only
+ */
+export function headsAfter(shown, head, only) {
+  const others = shown.filter((each) => each !== head);
+  let heads = shown.includes(head) ? others : [...shown, head].sort((a, b) => a - b);
+  if (only || !heads.length) heads = [head];
+  return { head: heads.includes(head) ? head : heads[0], heads };
+}
