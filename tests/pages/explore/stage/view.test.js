@@ -1,0 +1,89 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { headsAfter, heaviestKey, rowOf, settle, usualView } from "../../../../pages/explore/stage/view.js";
+
+const STACK = { id: "encoder.self", layers: 2, heads: 4, nQuery: 5, nKey: 6, querySide: "encoder" };
+const CROSS = { ...STACK, id: "decoder.cross", querySide: "decoder" };
+const dataOf = (steps, ...stacks) => ({
+  header: { steps: Array.from({ length: steps }, () => ({})) },
+  stack: (id) => stacks.find((stack) => stack.id === id) ?? stacks[0],
+});
+const VIEW = {
+  view: "head",
+  stack: "encoder.self",
+  layer: 1,
+  head: 2,
+  heads: [2],
+  step: 0,
+  query: 3,
+  key: 4,
+};
+
+test("a state of the view stays within what the trace has", () => {
+  const data = dataOf(0, STACK);
+  assert.deepEqual(settle({ ...VIEW }, data), VIEW);
+  const wild = {
+    ...VIEW,
+    view: "output",
+    stack: "none",
+    layer: 9,
+    head: -1,
+    heads: [7, 8],
+    query: 99,
+    key: -3,
+  };
+  const kept = { view: "grid", stack: "encoder.self", layer: 1, head: 0, heads: [0], query: 4, key: 0 };
+  assert.deepEqual(settle({ ...wild }, data), { ...VIEW, ...kept });
+  assert.deepEqual(settle({ ...VIEW, heads: [5, 1, 3] }, data).heads, [1, 3]);
+});
+
+test("what is left open is the last step, its row in a decoder, and the first row elsewhere", () => {
+  const open = { ...VIEW, step: null, query: null, key: null };
+  const read = settle({ ...open }, dataOf(3, STACK));
+  assert.deepEqual([read.step, read.query, read.key], [2, 0, 0]);
+  const written = settle({ ...open, stack: "decoder.cross" }, dataOf(3, STACK, CROSS));
+  assert.deepEqual([written.step, written.query, written.key], [2, 2, 0]);
+});
+
+test("the encoder opens on the pronoun, other stacks do not", () => {
+  const header = { defaults: { stack: "encoder.self", query: null }, focus: { query: 7, key: 2 } };
+  assert.deepEqual(usualView(header, undefined), { stack: "encoder.self", query: 7, key: 2 });
+  assert.deepEqual(usualView(header, "encoder.self"), { stack: "encoder.self", query: 7, key: 2 });
+  assert.deepEqual(usualView(header, "decoder.cross"), { stack: "encoder.self", query: null });
+});
+
+/* A window of two queries from 1 and three keys from 2: query 1 of head 0 looks at key 3, of head 1 at 4. */
+const EXACT = { q0: 1, k0: 2, nq: 2, nk: 3 };
+const PATTERNS = [
+  [0.25, 0.5, 0.25, 1, 0, 0],
+  [0, 0.25, 0.75, 0, 0, 1],
+];
+const numbers = {
+  exact: (_stack, _layer, head) =>
+    PATTERNS[head] ? { ...EXACT, pattern: Float32Array.from(PATTERNS[head]) } : null,
+};
+
+test("the row of a query is that of the open head, and the mean where several are shown", () => {
+  const one = rowOf({ ...VIEW, head: 1, heads: [0, 1] }, numbers, 1);
+  assert.deepEqual({ ...one, weights: [...one.weights] }, { weights: [0, 0.25, 0.75], k0: 2, heads: [1] });
+  const both = rowOf({ ...VIEW, view: "lines", head: 1, heads: [0, 1] }, numbers, 1);
+  assert.deepEqual([...both.weights], [0.125, 0.375, 0.5]);
+  assert.deepEqual([heaviestKey(one), heaviestKey(both)], [4, 4]);
+});
+
+test("no row where the window ends or a head's numbers were not sent; the first of equal keys counts", () => {
+  const view = { ...VIEW, head: 0, heads: [0, 2] };
+  assert.equal(rowOf(view, numbers, 0), null);
+  assert.equal(rowOf(view, numbers, 3), null);
+  assert.equal(rowOf({ ...view, head: 2 }, numbers, 1), null);
+  assert.equal(rowOf({ ...view, view: "lines" }, numbers, 1), null);
+  assert.equal(heaviestKey({ weights: Float64Array.of(0.1, 0.45, 0.45), k0: 10, heads: [0] }), 11);
+});
+
+test("a click adds a head in its place or takes it away; one always stays", () => {
+  assert.deepEqual(headsAfter([1, 3], 2, false), { head: 2, heads: [1, 2, 3] });
+  assert.deepEqual(headsAfter([1, 2, 3], 2, false), { head: 1, heads: [1, 3] });
+  assert.deepEqual(headsAfter([2], 2, false), { head: 2, heads: [2] });
+  assert.deepEqual(headsAfter([1, 3], 3, true), { head: 3, heads: [3] });
+  assert.deepEqual(headsAfter([1, 3], 0, true), { head: 0, heads: [0] });
+});
