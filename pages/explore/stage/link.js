@@ -4,7 +4,7 @@ const NAMES = "view stack layer head heads show range sort step query key pinned
 const URL_FIELDS = /** @type {(keyof View)[]} */ (NAMES.split(" "));
 
 /**
- * The query parameters of a link to what is shown: the server's part, and what the view adds to its usual state.
+ * The query parameters of a link to what is shown: the server's part, and what differs from the usual view.
  * @param {Record<string, string>} link
  * @param {import("./types").Loose} usual
  * @param {View} view

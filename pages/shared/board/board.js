@@ -1,16 +1,32 @@
-// @ts-nocheck
 /* The board: panels in rows, and the control that chooses the frame of all of them. Moving it never asks
    the server. */
 
 import { el, writeAddress } from "../browser/dom.js";
-import { Framed, readMessage } from "../browser/message.js";
-import { plainNumber, tickText } from "../browser/numbers.js";
+import { readMessage } from "../browser/message.js";
+import { tickText } from "../browser/numbers.js";
 import { announce, mounting, putUp, storyLine } from "../browser/shell.js";
 import { themeOf } from "../browser/theme.js";
+import { cellSize, linkOf, nearest, pictureHeight, signatureOf } from "./layout.js";
 
-const GAP = 18;
+/** @typedef {import("./specs").Header} Header */
+/** @typedef {import("./specs").Spec} Spec */
+/** @typedef {import("./specs").Panel} Panel */
+/** @typedef {import("../browser/shell.js").Send} Send */
 
-class Board {
+export class Board {
+  // these come with the first message
+  /** @type {Header} */ header;
+  /** @type {import("./specs").Theme} */ theme;
+  /** @type {Send} */ act;
+  /** @type {string} */ signature;
+  /** @type {Panel[][]} */ panels = [];
+  /** @type {Panel | null} the thumbnail that is shown large */ pressed = null;
+  frame = 0;
+  width = 0;
+  /** @type {ReturnType<typeof setInterval> | undefined} */ playing;
+  /** @type {ReturnType<typeof setTimeout> | undefined} */ writing;
+
+  /** @param {HTMLElement} host */
   constructor(host) {
     const takeAway = () => this.act({ type: "takeaway", frame: this.frame });
     this.story = storyLine("Figure", takeAway, () => this.writeLink());
@@ -29,6 +45,7 @@ class Board {
       "aria-label": "Play",
       onclick: () => this.toggle(),
     });
+    /** @param {number} by @param {string} name @param {string} sign */
     const step = (by, name, sign) =>
       el("button", {
         type: "button",
@@ -46,31 +63,25 @@ class Board {
     this.rows = el("div", { class: "rows" });
     this.status = el("p", { class: "status muted", text: HINT });
     this.root = el("div", { class: "board" }, [this.story.root, this.bar, this.rows, this.status]);
-    this.frame = 0;
-    this.panels = [];
     const redraw = () => this.header && this.layOut();
     // Its height changes with every drawing of other words; only another width asks for a new one.
     const resized = () => this.rows.clientWidth !== this.width && redraw();
     this.takeDown = putUp(host, this.root, redraw, { watched: this.rows, resized });
   }
 
+  /** @param {Uint8Array} bytes @param {Send} send */
   receive(bytes, send) {
     this.act = send;
+    /** @type {Header | undefined} */
     const before = this.header;
     this.header = readMessage(bytes);
     const { board, scrub, moves, part, generation } = this.header;
-    const isNew = !before || before.part !== part || before.moves !== moves;
-    if (scrub) this.frame = this.nearest(isNew ? scrub.at : this.value(before));
-    else this.frame = 0;
+    const same = before?.part === part && before.moves === moves ? before : null;
+    this.frame = scrub ? this.nearest(same ? this.value(same) : scrub.at) : 0;
     this.story.take.classList.toggle("absent", this.header.keep === false);
     this.status.classList.toggle("absent", this.header.keep === false);
     this.theme = themeOf(this.root);
-    const moving = (name, value) =>
-      ["chart", "colour", "changed", "note", "texts"].includes(name) ||
-      (name === "values" && typeof value === "string");
-    const signature = JSON.stringify([part, board.rows], (name, value) =>
-      value instanceof Framed ? value.shape.slice(-2) : moving(name, value) ? undefined : value,
-    );
+    const signature = signatureOf(part, board.rows);
     if (signature !== this.signature) this.build(board);
     else this.each((panel, spec) => panel.update(spec));
     this.signature = signature;
@@ -81,35 +92,28 @@ class Board {
     if (plays) this.run();
   }
 
-  value(header) {
-    return header.board.scrub.values.values[this.frame];
+  /** The scrub's value. @param {Header} header */
+  value({ board }) {
+    return board.scrub?.values.values[this.frame] ?? 0;
   }
 
+  /** @param {number} value */
   nearest(value) {
-    const { values } = this.header.board.scrub.values;
-    let best = 0;
-    for (let at = 1; at < values.length; at++)
-      if (Math.abs(values[at] - value) < Math.abs(values[best] - value)) best = at;
-    return best;
+    return nearest(this.header.board.scrub?.values.values ?? [], value);
   }
 
+  /** @param {Header["board"]} board */
   build(board) {
     this.stop();
     this.pressed = null;
     this.panels = board.rows.map((row) =>
       row.map((spec) => new PANELS[spec.drawn_by ?? spec.kind.toLowerCase()].Panel(this, spec)),
     );
-    this.rows.replaceChildren(
-      ...this.panels.map((row) =>
-        el(
-          "div",
-          { class: "row" },
-          row.map((panel) => panel.root),
-        ),
-      ),
-    );
+    const roots = this.panels.map((row) => row.map((panel) => panel.root));
+    this.rows.replaceChildren(...roots.map((row) => el("div", { class: "row" }, row)));
   }
 
+  /** @param {(panel: Panel, spec: Spec) => void} visit */
   each(visit) {
     this.panels.forEach((row, i) => row.forEach((panel, j) => visit(panel, this.header.board.rows[i][j])));
   }
@@ -121,18 +125,15 @@ class Board {
     this.theme = themeOf(this.root);
     for (const row of this.panels) {
       const needs = row.map((panel) => panel.needs ?? { fixed: 260, columns: 0 });
-      const columns = needs.reduce((sum, need) => sum + need.columns, 0);
-      const free = width - needs.reduce((sum, need) => sum + need.fixed + GAP, 0);
-      // A row too wide for readable numbers breaks in two; a matrix of words can be narrower than that.
-      const least = row.some((panel) => panel.spec?.texts?.length) ? 14 : columns >= 24 ? 24 : 32;
-      const cell = Math.max(least, Math.min(54, Math.floor(free / Math.max(1, columns)) - 2));
+      const hasTexts = row.some((panel) => panel.spec?.texts?.length);
+      const cell = cellSize(width, needs, hasTexts);
       for (const panel of row) panel.fit?.(cell);
     }
     const { scrub } = this.header.board;
     this.bar.classList.toggle("absent", !scrub);
     this.words.textContent = "";
     if (scrub) {
-      this.slider.max = scrub.values.values.length - 1;
+      this.slider.max = String(scrub.values.values.length - 1);
       this.slider.setAttribute("aria-label", scrub.label);
       this.label.textContent = scrub.label;
     }
@@ -141,15 +142,16 @@ class Board {
 
   /* How high a picture may be. */
   heightOf() {
-    return Math.max(220, Math.min(420, window.innerHeight * 0.42));
+    return pictureHeight(window.innerHeight);
   }
 
+  /** @param {number} frame */
   show(frame) {
     this.frame = frame;
     const { board, generation } = this.header;
     if (board.scrub) {
-      const words = board.scrub.words[frame] ?? tickText(+board.scrub.values.values[frame].toPrecision(3));
-      this.slider.value = frame;
+      const words = board.scrub.words[frame] ?? tickText(+this.value(this.header).toPrecision(3));
+      this.slider.value = String(frame);
       this.slider.setAttribute("aria-valuetext", words);
       this.words.textContent = words;
     }
@@ -159,7 +161,7 @@ class Board {
     );
     clearTimeout(this.writing); // browsers refuse hundreds of addresses in a few seconds
     this.writing = setTimeout(() => this.writeLink(), 150);
-    this.root.dataset.frame = frame;
+    this.root.dataset.frame = String(frame);
     announce(this.root, { what: "board", generation });
   }
 
@@ -168,6 +170,7 @@ class Board {
     this.start(this.frame === +this.slider.max ? 0 : this.frame);
   }
 
+  /** @param {number} frame */
   start(frame) {
     this.show(frame);
     this.run();
@@ -178,9 +181,10 @@ class Board {
     this.play.textContent = "❚❚";
     this.play.setAttribute("aria-label", "Pause");
     const next = () => (this.frame < +this.slider.max ? this.show(this.frame + 1) : this.stop());
-    this.playing = setInterval(next, 1000 / this.header.board.scrub.speed);
+    this.playing = setInterval(next, 1000 / (this.header.board.scrub?.speed ?? 1));
   }
 
+  /** @param {number} by */
   step(by) {
     this.stop();
     this.show(Math.max(0, Math.min(+this.slider.max, this.frame + by)));
@@ -188,27 +192,34 @@ class Board {
 
   stop() {
     clearInterval(this.playing);
-    this.playing = null;
+    this.playing = undefined;
     this.play.textContent = "▶";
     this.play.setAttribute("aria-label", "Play");
   }
 
-  /* Shows a thumbnail in the large matrix; pressed again, what was there before. */
+  /** Shows a thumbnail in the large matrix; pressed again, what was there before. @param {Panel} panel */
   press(panel) {
     this.pressed = this.pressed === panel ? null : panel;
     this.layOut();
   }
 
-  /* Lights up the rows and columns of the axes named, in every panel; the status line says what is pointed
-     at. */
+  /**
+   * Lights up the rows and columns of the axes named, in every panel; the status line says what is there.
+   * @param {import("./specs").Lit} lit
+   */
   light(lit, words = HINT) {
     this.status.textContent = words;
     this.each((panel) => panel.light?.(lit));
   }
 
-  /* What an axis calls its entry, in whichever panel that is written: names beside one matrix serve all of
-     its row. */
+  /**
+   * What an axis calls its entry, in whichever panel that is written: names beside one matrix serve all of
+   * its row.
+   * @param {string} axis
+   * @param {number} at
+   */
   nameOf(axis, at) {
+    /** @param {any} panel @returns {[string | undefined, string[] | undefined][]} */
     const named = (panel) => [
       [panel.row_axis, panel.rows],
       [panel.column_axis, panel.columns],
@@ -218,19 +229,18 @@ class Board {
       .flat()
       .flatMap(named)
       .find(([name, names]) => axis && name === axis && names?.length);
-    return found?.[1][at] ?? at;
+    return found?.[1]?.[at] ?? at;
   }
 
+  /** @param {import("./specs").Colour} name @returns {string} */
   colour(name) {
-    return typeof name === "number" ? this.theme.heads[name % this.theme.heads.length] : this.theme[name];
+    const { theme } = this;
+    if (typeof name === "number") return theme.heads[name % theme.heads.length];
+    return /** @type {any} */ (theme)[name];
   }
 
   writeLink() {
-    const { link, scrub, board } = this.header;
-    const params = new URLSearchParams(link);
-    if (scrub && this.frame !== this.nearest(scrub.usual))
-      params.set(board.scrub.field, plainNumber(this.value(this.header)));
-    writeAddress(params);
+    writeAddress(linkOf(this.header, this.frame));
     this.root.dataset.linked = `${this.header.generation}/${this.frame}`; // for whoever waits for the address
   }
 
@@ -243,7 +253,7 @@ class Board {
 
 const HINT = "Point at a number: where it stands, and its digits.";
 
-/* **Stars** make words bold. */
+/** **Stars** make words bold. @param {string} text */
 function emphasised(text) {
   return text
     .split("**")

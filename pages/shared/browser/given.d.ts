@@ -22,4 +22,4 @@ declare const STYLE: string;
 declare const PLOTLY: string;
 
 /* The panels of a board by their kinds in lower case: one module each. */
-declare const PANELS: Record<string, { Panel: new (board: any, spec: any) => any }>;
+declare const PANELS: Record<string, { Panel: new (board: any, spec: any) => import("../board/specs").Panel }>;

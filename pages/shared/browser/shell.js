@@ -45,7 +45,7 @@ export function putUp(host, root, redraw, { watched, resized = redraw } = {}) {
 }
 
 /**
- * The line above a view: what to notice, then buttons; the last two take away what is shown and copy its link.
+ * The line above a view: what to notice, then buttons; the last two take away what is shown, copy its link.
  * @param {string} what can be taken away
  * @param {() => void} takeAway
  * @param {() => void} write brings the address up to date

@@ -1,4 +1,3 @@
-// @ts-nocheck
 /* Numbers side by side. */
 
 import { el } from "../../browser/dom.js";
@@ -6,6 +5,7 @@ import { written } from "../../browser/numbers.js";
 import { caption } from "../words.js";
 
 export class Panel {
+  /** @param {import("../specs").Board} board @param {import("../specs").FactsSpec} spec */
   constructor(board, spec) {
     this.board = board;
     this.spec = spec;
@@ -16,10 +16,12 @@ export class Panel {
     this.root = el("figure", { class: "panel facts" }, [caption(spec), el("dl", {}, pairs)]);
   }
 
+  /** @param {import("../specs").FactsSpec} spec */
   update(spec) {
     this.spec = spec;
   }
 
+  /** @param {number} frame */
   draw(frame) {
     this.spec.facts.forEach((fact, at) => {
       const shown =

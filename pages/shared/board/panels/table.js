@@ -1,10 +1,10 @@
-// @ts-nocheck
 /* Words in rows. */
 
 import { el } from "../../browser/dom.js";
 import { caption } from "../words.js";
 
 export class Panel {
+  /** @param {import("../specs").Board} _board @param {import("../specs").TableSpec} spec */
   constructor(_board, spec) {
     this.spec = spec;
     const head = el(
@@ -26,10 +26,12 @@ export class Panel {
     this.root = el("figure", { class: "panel words" }, [caption(spec), table]);
   }
 
+  /** @param {import("../specs").TableSpec} spec */
   update(spec) {
     this.spec = spec;
   }
 
+  /** @param {number} frame */
   draw(frame) {
     const marked = this.spec.marked?.frame(frame, 1);
     this.lines.forEach((line, at) => line.classList.toggle("marked", Boolean(marked?.[at])));
