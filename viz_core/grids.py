@@ -21,6 +21,7 @@ _LABEL_PIXELS = 24
 _GAP_PIXELS = 14
 _TICK_SIZE = 10
 _NAME_SIZE = 11
+_BAR = {"lenmode": "pixels", "len": 220, "y": 1, "yanchor": "top"}
 
 
 @dataclass(frozen=True)
@@ -97,13 +98,7 @@ def _thumbnails(
         zmax=1,
         hoverongaps=False,
         colorscale=theme.colour_scale("sequential", dark),
-        colorbar={
-            "title": {"text": "attention weight"},
-            "lenmode": "pixels",
-            "len": 220,
-            "y": 1,
-            "yanchor": "top",
-        },
+        colorbar={"title": {"text": "attention weight"}, **_BAR},
         hovertemplate=f"head %{{customdata}}{', ' if with_layers else '<br>'}%{{y}}<br>%{{x}}"
         "<br>weight <b>%{z:.4~g}</b><extra></extra>",
     )
