@@ -1,4 +1,3 @@
-// @ts-nocheck
 /* View 1: every head of the chosen stack as a thumbnail, in one canvas; a transparent button lies on each. */
 
 import { el, fitCanvas } from "../../shared/browser/dom.js";
@@ -14,7 +13,12 @@ export const SORTS = [
   { value: "same", text: "same", title: "Largest share on the token itself first" },
 ];
 
+/** @typedef {import("./types").Stack} Stack */
+/** @typedef {{layer: number, head: number, at: number}} Place */
+/** @typedef {ReturnType<GridView["layout"]>} Plan */
+
 export class GridView {
+  /** @param {import("./types").Stage} stage */
   constructor(stage) {
     this.stage = stage;
     this.canvas = el("canvas", { "aria-hidden": "true" });
@@ -28,7 +32,9 @@ export class GridView {
     this.shown = "";
   }
 
+  /** @param {Stack} stack @param {string} sort */
   order(stack, sort) {
+    /** @type {Place[]} */
     const places = [];
     for (let layer = 0; layer < stack.layers; layer++)
       for (let head = 0; head < stack.heads; head++)
@@ -39,12 +45,14 @@ export class GridView {
     return places.sort((a, b) => sign * (values[a.at] - values[b.at]) || a.at - b.at);
   }
 
+  /** @param {Stack} stack @param {string} sort @param {number} width @param {number} height */
   layout(stack, sort, width, height) {
     const places = this.order(stack, sort);
     const sorted = sort !== "layer" && stack.stats[sort];
     const count = places.length;
     let columns = stack.heads;
     if (sorted || width / columns < 56) {
+      /** @param {number} n */
       const best = (n) => Math.min(width / n, height / Math.ceil(count / n) - 34);
       columns = 1;
       for (let n = 1; n <= Math.min(count, 24); n++) if (best(n) > best(columns)) columns = n;
@@ -57,16 +65,17 @@ export class GridView {
 
   draw() {
     const { stage } = this;
-    const { view, data, theme } = stage;
-    const stack = stage.stack;
+    const { view, stack } = stage;
     const plan = this.layout(stack, view.sort, this.root.clientWidth - 8, this.root.clientHeight - 8);
     const context = fitCanvas(this.canvas, plan.width, plan.height);
     context.imageSmoothingEnabled = false;
-    plan.places.forEach((place, at) => this.thumbnail(context, stack, place, at, plan, theme, data));
+    plan.places.forEach((place, at) => this.thumbnail(context, place, at, plan));
     this.place(stack, plan);
   }
 
-  thumbnail(context, stack, { layer, head, at: which }, at, plan, theme, data) {
+  /** @param {CanvasRenderingContext2D} context @param {Place} place @param {number} at @param {Plan} plan */
+  thumbnail(context, { layer, head, at: which }, at, plan) {
+    const { stack, data, theme } = this.stage;
     const x = (at % plan.columns) * plan.cell;
     const y = Math.floor(at / plan.columns) * (plan.cell + plan.label);
     const side = plan.cell - 12;
@@ -85,6 +94,7 @@ export class GridView {
     context.fillText(this.caption(stack, which, side), x + 6, y + plan.cell + 22, side + 6);
   }
 
+  /** @param {Stack} stack @param {Uint8Array} thumb @param {import("./types").Theme["sequential"]} table */
   image({ thumbKey, thumbQuery }, thumb, table) {
     const { range } = this.stage.view;
     if (range === "full") return imageOfBytes(thumbKey, thumbQuery, thumb, table);
@@ -97,6 +107,7 @@ export class GridView {
     return imageOf(thumbKey, thumbQuery, level, table);
   }
 
+  /** @param {Stack} stack @param {number} at @param {number} side */
   caption(stack, at, side) {
     const sort = this.stage.view.sort;
     if (sort !== "layer" && stack.stats[sort]) return `${sort} ${number(stack.stats[sort][at])}`;
@@ -104,6 +115,7 @@ export class GridView {
     return side < 76 ? label.replace("-token", "").replace("entropy", "H") : label;
   }
 
+  /** @param {Stack} stack @param {Plan} plan */
   place(stack, plan) {
     const order = plan.places.map((place) => place.at);
     const signature = `${stack.id}/${order}/${plan.columns}/${plan.cell}/${stack.labels}`;
@@ -126,10 +138,10 @@ export class GridView {
         }),
       );
     }
-    for (const button of this.buttons.children) {
-      const open =
-        +button.dataset.layer === this.stage.view.layer && +button.dataset.head === this.stage.view.head;
-      button.setAttribute("aria-pressed", String(open));
-    }
+    const { layer, head } = this.stage.view;
+    plan.places.forEach((place, at) => {
+      const open = place.layer === layer && place.head === head;
+      this.buttons.children[at].setAttribute("aria-pressed", String(open));
+    });
   }
 }

@@ -1,7 +1,5 @@
-// @ts-nocheck
-/* View 3: two columns of tokens, queries left and keys right, joined by lines weighted by attention; one
-   colour a head.
-   Hover or focus a token on either side and only its own lines stay; click it to keep it so. */
+/* View 3: two columns of tokens, queries left and keys right, joined by lines weighted by attention; one colour
+   a head. Hover or focus a token on either side and only its own lines stay; click it to keep it so. */
 
 import { el, fitCanvas, shorten } from "../../shared/browser/dom.js";
 import { number } from "../../shared/browser/numbers.js";
@@ -13,7 +11,15 @@ const THIN = 0.15; // below this a line is one screen pixel wide, which a proces
 const WEAK = 0.3; // where no weight reaches this, all lines are drawn stronger
 const SHADES = 20;
 
+/** @typedef {"query" | "key"} Role */
+/** @typedef {{query?: number, key?: number}} Target the tokens in focus */
+
 export class LinesView {
+  /** @type {import("./types").Area} */ area;
+  /** @type {Target | null} what the pointer or the focus is on */ over = null;
+  row = 18; // the height of a token in pixels
+
+  /** @param {import("./types").Stage} stage */
   constructor(stage) {
     this.stage = stage;
     this.canvas = el("canvas", { role: "img", "aria-label": "Lines from queries to keys" });
@@ -49,6 +55,13 @@ export class LinesView {
     this.refresh();
   }
 
+  /**
+   * @param {HTMLElement} root
+   * @param {import("./types").Side} side
+   * @param {number} from
+   * @param {number} count
+   * @param {Role} role
+   */
   column(root, side, from, count, role) {
     const tokens = this.stage.data.tokens(side).slice(from, from + count);
     const signature = JSON.stringify([from, this.row, tokens]);
@@ -73,38 +86,42 @@ export class LinesView {
     );
   }
 
+  /** @param {Target | null} over */
   focus(over) {
     this.over = over;
     this.refresh();
     this.stage.painted("hover");
   }
 
+  /** @param {Role} role @param {number} at */
   keep(role, at) {
     const { view } = this.stage;
     const again = view.pinned === role && view[role] === at;
     this.stage.set({ [role]: at, pinned: again ? "none" : role });
   }
 
-  /* What is in focus: the token under the pointer, else the one kept by a click. */
+  /** What is in focus: the token under the pointer, else the one kept by a click. @returns {Target} */
   target() {
     const { view } = this.stage;
     if (this.over) return this.over;
     return view.pinned !== "none" ? { [view.pinned]: view[view.pinned] } : {};
   }
 
-  lastQuery() {
-    return this.stage.lastRow();
-  }
-
-  /* The cells of one head that are in focus and drawn: calls visit(query, key, weight). */
+  /**
+   * Visits the cells of one head that are in focus and drawn.
+   * @param {number} head
+   * @param {Target} target
+   * @param {(i: number, j: number, weight: number, exact: boolean) => void} visit
+   */
   each(head, target, visit) {
     const { stack, data, view } = this.stage;
     const cells = data.cells(stack, view.layer, head);
     if (!cells) return;
     const { values, unit, exact, q0, k0, nq, nk } = cells;
     const least = this.faintest();
+    const last = this.stage.lastRow();
     for (let i = 0; i < nq; i++) {
-      if ((target.query !== undefined && target.query !== i + q0) || i + q0 > this.lastQuery()) continue;
+      if ((target.query !== undefined && target.query !== i + q0) || i + q0 > last) continue;
       for (let j = 0; j < nk; j++) {
         if (target.key !== undefined && target.key !== j + k0) continue;
         const weight = values[i * nk + j] * unit;
@@ -131,6 +148,7 @@ export class LinesView {
     this.read(target);
   }
 
+  /** @param {number} least @param {number} most @param {number} strength */
   describe(least, most, strength) {
     const hint = this.stage.view.heads.length > 2 ? " Ctrl-click a head to see it alone." : "";
     const weak =
@@ -141,9 +159,12 @@ export class LinesView {
     return `Hover a token on either side; click to keep it. ${undrawn}${weak}${hint}`;
   }
 
-  /* {least, most}: the smallest weight that is drawn, raised until at most MOST_LINES are; and the largest
-     there is. */
+  /**
+   * The smallest weight that is drawn, raised until at most MOST_LINES are; and the largest there is.
+   * @param {Target} target
+   */
   drawnWeights(target) {
+    /** @type {number[]} */
     const found = [];
     for (const head of this.stage.view.heads) this.each(head, target, (_i, _j, weight) => found.push(weight));
     const sorted = Float64Array.from(found).sort();
@@ -151,21 +172,31 @@ export class LinesView {
     return { least, most: sorted.length ? sorted[sorted.length - 1] : 0 };
   }
 
-  /* The lines of one head: thin ones gathered by shade, so that each shade is one stroke; strong ones each
-     on its own. */
+  /**
+   * The lines of one head: thin ones gathered by shade, so that each shade is one stroke; strong ones alone.
+   * @param {CanvasRenderingContext2D} context
+   * @param {number} head
+   * @param {Target} target
+   * @param {number} least
+   * @param {number} strength
+   * @param {number} reach
+   */
   stroke(context, head, target, least, strength, reach) {
     const { theme } = this.stage;
+    /** @type {Map<number, Path2D>} */
     const thin = new Map();
     const { heads } = this.stage.view;
     // Heads that look at the same token run beside each other, not over each other.
     const apart =
       Math.min(4, (0.6 * this.row) / heads.length) * (heads.indexOf(head) - (heads.length - 1) / 2);
+    /** @param {Path2D} path @param {number} i @param {number} j */
     const line = (path, i, j) => {
       const from = (i + 0.5) * this.row + apart;
       const to = (j + 0.5) * this.row + apart;
       path.moveTo(2, from);
       path.bezierCurveTo(reach * 0.4, from, reach * 0.6, to, reach - 2, to);
     };
+    /** @param {Path2D} path @param {number} weight @param {number} width */
     const draw = (path, weight, width) => {
       context.globalAlpha = Math.min(1, weight);
       context.lineWidth = width;
@@ -184,42 +215,56 @@ export class LinesView {
     for (const [shade, path] of thin) draw(path, shade / SHADES / 5, 1 / (window.devicePixelRatio || 1));
   }
 
-  /* Tokens carry as much of the accent as they give or receive over the chosen heads (mean weight). */
+  /**
+   * Tokens carry as much of the accent as they give or receive over the chosen heads (mean weight).
+   * @param {Target} target
+   */
   shade(target) {
     const { heads } = this.stage.view;
+    /** @type {Record<Role, Map<number, number>>} */
     const sums = { query: new Map(), key: new Map() };
+    const role = target.query !== undefined ? "key" : "query";
     if (target.query !== undefined || target.key !== undefined) {
       for (const head of heads)
         this.each(head, target, (i, j, weight) => {
-          const [role, at] =
-            target.query !== undefined ? ["key", j + this.area.k0] : ["query", i + this.area.q0];
+          const at = role === "key" ? j + this.area.k0 : i + this.area.q0;
           sums[role].set(at, (sums[role].get(at) || 0) + weight / heads.length);
         });
     }
-    const last = this.lastQuery();
-    for (const [root, role] of [
-      [this.left, "query"],
-      [this.right, "key"],
-    ])
-      for (const button of root.children) {
-        const at = +button.dataset.at;
-        button.style.setProperty("--share", `${Math.round(100 * Math.min(1, sums[role].get(at) || 0))}%`);
-        button.setAttribute("aria-pressed", String(target[role] === at));
-        button.classList.toggle("later", role === "query" && at > last);
-      }
+    this.shadeColumn(this.left, sums.query, target.query, this.stage.lastRow());
+    this.shadeColumn(this.right, sums.key, target.key, Infinity);
   }
 
+  /**
+   * @param {HTMLElement} root
+   * @param {Map<number, number>} shares
+   * @param {number | undefined} chosen
+   * @param {number} last the last token that has happened
+   */
+  shadeColumn(root, shares, chosen, last) {
+    for (const child of root.children) {
+      const button = /** @type {HTMLElement} */ (child);
+      const at = Number(button.dataset.at);
+      button.style.setProperty("--share", `${Math.round(100 * Math.min(1, shares.get(at) || 0))}%`);
+      button.setAttribute("aria-pressed", String(chosen === at));
+      button.classList.toggle("later", at > last);
+    }
+  }
+
+  /** @param {Target} target */
   inside(target) {
     const { q0, k0, nq, nk } = this.area;
     const { query = q0, key = k0 } = target;
     return query >= q0 && query < q0 + nq && key >= k0 && key < k0 + nk;
   }
 
+  /** @param {Target} target */
   read(target) {
     const { stage } = this;
     const { stack, data, view, theme } = stage;
-    const role = target.query !== undefined ? "query" : target.key !== undefined ? "key" : null;
-    if (!role) {
+    const role = target.query !== undefined ? "query" : "key";
+    const chosen = target[role];
+    if (chosen === undefined) {
       this.readout.replaceChildren(
         el("p", { text: `${view.heads.length} of ${stack.heads} heads of layer ${view.layer}.` }),
       );
@@ -230,11 +275,12 @@ export class LinesView {
     const heading = role === "query" ? "looks at" : "is looked at by";
     const parts = [
       el("p", {}, [
-        el("strong", { class: role, text: data.tokens(side)[target[role]]?.text ?? "" }),
+        el("strong", { class: role, text: data.tokens(side)[chosen]?.text ?? "" }),
         document.createTextNode(` ${heading}`),
       ]),
     ];
     for (const head of view.heads.slice(0, 8)) {
+      /** @type {{at: number, weight: number, exact: boolean}[]} */
       const found = [];
       this.each(head, target, (i, j, weight, exact) =>
         found.push({ at: role === "query" ? j + this.area.k0 : i + this.area.q0, weight, exact }),

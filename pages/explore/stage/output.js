@@ -1,11 +1,13 @@
-// @ts-nocheck
 /* View 5: the most probable next tokens at the chosen step, and the antecedent that the encoder names for
    each pronoun. */
 
 import { el, shorten } from "../../shared/browser/dom.js";
 import { number } from "../../shared/browser/numbers.js";
 
+/** @typedef {import("./types").Header} Header */
+
 export class OutputView {
+  /** @param {import("./types").Stage} stage */
   constructor(stage) {
     this.stage = stage;
     this.root = el("div", {
@@ -24,7 +26,7 @@ export class OutputView {
     );
   }
 
-  /* The tokens as buttons: choose one to see the step that reads it. */
+  /** The tokens as buttons: choose one to see the step that reads it. @param {Header} header */
   sentence(header) {
     const { view } = this.stage;
     return el(
@@ -42,22 +44,32 @@ export class OutputView {
     );
   }
 
-  /* A decoder's step is known by what comes next, as far as that is written. */
+  /**
+   * A decoder's step is known by what comes next, as far as that is written.
+   * @param {Header} header
+   * @param {import("./types").Step} step
+   * @param {number} at
+   */
   stepName(header, step, at) {
     return step.chosen ?? (header.stepSide === "decoder" ? "?" : header.tokens[header.stepSide][at].text);
   }
 
+  /** @param {number} at */
   choose(at) {
     this.stage.set({ step: at });
-    this.root.querySelector(`.steps button[data-step="${at}"]`)?.focus();
+    /** @type {HTMLElement | null} */
+    const button = this.root.querySelector(`.steps button[data-step="${at}"]`);
+    button?.focus();
   }
 
+  /** @param {Header} header @param {string} token */
   titleOf({ stepSide }, token) {
     return stepSide === "decoder"
       ? `Step ${this.stage.view.step + 1}: after “${token}” comes`
       : `Read at “${token}”`;
   }
 
+  /** @param {Header} header */
   bars(header) {
     const { view, theme } = this.stage;
     const step = header.steps[view.step];
@@ -79,6 +91,7 @@ export class OutputView {
     ]);
   }
 
+  /** @param {Header} header */
   antecedents(header) {
     if (!header.antecedents) return null;
     const items = header.antecedents.map((a) =>

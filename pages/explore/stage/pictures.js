@@ -1,6 +1,5 @@
-// @ts-nocheck
-/* The picture that was read, what the model made of it, and where the chosen query looks in it. Pixels are
-   grey, 0 is black. */
+/* The picture that was read, what the model made of it, and where the chosen query looks in it. Pixels are grey,
+   0 is black. */
 
 import { el, fitCanvas } from "../../shared/browser/dom.js";
 import { imageOf } from "../../shared/browser/images.js";
@@ -9,14 +8,14 @@ const PICTURE_SIDE = 84;
 const GREYS = Uint8ClampedArray.from({ length: 3 * 256 }, (_, at) => Math.floor(at / 3));
 
 export class Pictures {
+  /** @param {import("./types").Stage} stage */
   constructor(stage) {
     this.stage = stage;
     this.root = el("div", { class: "pictures" });
     this.shown = "";
   }
 
-  /* Of the header: pictures: [{title, levels: [row][column] of 0..255}], places: [row][column], who reads
-     each pixel. */
+  /* The header's pictures are rows of levels 0..255; its places say who reads each pixel. */
   draw() {
     const { pictures = [], places } = this.stage.data.header;
     const signature = JSON.stringify(pictures);
@@ -26,9 +25,10 @@ export class Pictures {
       this.looked = places && this.figure(pictures[0].levels, "");
       if (this.looked) this.root.append(this.looked.root);
     }
-    if (this.looked) this.look(pictures[0].levels, places);
+    if (this.looked && places) this.look(this.looked, pictures[0].levels, places);
   }
 
+  /** @param {number[][]} levels @param {string} title */
   figure(levels, title) {
     const canvas = el("canvas", { role: "img", "aria-label": title });
     const caption = el("figcaption", { class: "muted", text: title });
@@ -36,6 +36,7 @@ export class Pictures {
     return { canvas, caption, root: el("figure", {}, [canvas, caption]) };
   }
 
+  /** @param {HTMLCanvasElement} canvas @param {number[][]} levels */
   paint(canvas, levels) {
     const [height, width] = [levels.length, levels[0].length];
     const flat = levels.flat();
@@ -51,9 +52,14 @@ export class Pictures {
     return context;
   }
 
-  /* The accent lies on a pixel as thick as the weight of the position that reads it, the greatest on 0.85. */
-  look(levels, places) {
-    const { stage, looked } = this;
+  /**
+   * The accent lies on a pixel as thick as the weight of the position that reads it, the greatest on 0.85.
+   * @param {{canvas: HTMLCanvasElement, caption: HTMLElement}} looked
+   * @param {number[][]} levels
+   * @param {number[][]} places
+   */
+  look(looked, levels, places) {
+    const { stage } = this;
     const context = this.paint(looked.canvas, levels);
     const row = stage.row(stage.view.query);
     const weights = places.map((line) => line.map((at) => row?.weights[at - row.k0] ?? 0));
