@@ -21,7 +21,12 @@ export function el(tag, attributes = {}, children = []) {
   return node;
 }
 
-/** @param {string} tag @param {Attributes} attributes @param {Children} children */
+/**
+ * @template {keyof SVGElementTagNameMap} Tag
+ * @param {Tag} tag
+ * @param {Attributes} attributes
+ * @param {Children} children
+ */
 export function svg(tag, attributes = {}, children = []) {
   const node = document.createElementNS("http://www.w3.org/2000/svg", tag);
   for (const [name, value] of Object.entries(attributes)) {

@@ -1,4 +1,3 @@
-// @ts-nocheck
 /* A table of texts: rows that can be chosen, one that can be opened, cells that stand out. Written by
    pages/shared/table. */
 
@@ -6,7 +5,22 @@ import { el } from "../browser/dom.js";
 import { mounting, putUp } from "../browser/shell.js";
 import { themeOf } from "../browser/theme.js";
 
+/** @typedef {{name: string, numeric: boolean}} Column */
+/**
+ * @typedef {object} Row
+ * @property {string} id
+ * @property {string[]} cells
+ * @property {boolean} chosen
+ * @property {boolean} [opened]
+ * @property {number[]} marks
+ */
+/** @typedef {{caption: string, columns: Column[], rows: Row[], choose: boolean}} Content */
+
 class Table {
+  /** @type {string} the message */ shown;
+  /** @type {import("../browser/shell.js").Send} */ send;
+
+  /** @param {HTMLElement} host */
   constructor(host) {
     this.caption = el("caption", {});
     this.head = el("tr", {});
@@ -16,12 +30,14 @@ class Table {
     this.leave = putUp(host, this.root, () => themeOf(this.root));
   }
 
+  /** @param {Uint8Array} bytes @param {import("../browser/shell.js").Send} send */
   receive(bytes, send) {
     this.send = send;
     const text = new TextDecoder().decode(bytes);
     if (text === this.shown) return;
     this.shown = text;
     themeOf(this.root);
+    /** @type {Content} */
     const { caption, columns, rows, choose } = JSON.parse(text);
     this.caption.textContent = caption;
     this.root.setAttribute("aria-label", caption);
@@ -30,17 +46,22 @@ class Table {
     );
     this.head.replaceChildren(...(choose ? [el("td", {})] : []), ...names);
     // Rows that stay keep their elements, and with them the keyboard's focus.
-    const old = new Map([...this.body.children].map((row) => [row.dataset.id, row]));
+    const old = new Map([...this.body.rows].map((row) => [row.dataset.id, row]));
     const now = rows.map((row) => this.row(row, columns, choose, old.get(row.id)));
     if (now.length !== this.body.children.length || now.some((row, at) => row !== this.body.children[at]))
       this.body.replaceChildren(...now);
-    this.root.dataset.rows = rows.length;
+    this.root.dataset.rows = String(rows.length);
   }
 
+  /**
+   * @param {Row} given
+   * @param {Column[]} columns
+   * @param {boolean} choose whether it has a box
+   * @param {HTMLTableRowElement | undefined} old
+   */
   row({ id, cells, chosen, opened, marks }, columns, choose, old) {
     const signature = JSON.stringify([cells, marks, choose, opened !== undefined]);
-    let row = old;
-    if (!row) row = el("tr", { "data-id": id });
+    const row = old ?? el("tr", { "data-id": id });
     if (row.dataset.signature !== signature) {
       row.dataset.signature = signature;
       const box = el("input", {
@@ -76,6 +97,7 @@ class Table {
     return row;
   }
 
+  /** @param {string} type @param {string} id */
   act(type, id) {
     const ids = [...this.body.querySelectorAll("tr")]
       .filter((row) => row.querySelector("input")?.checked)

@@ -1,33 +1,43 @@
-// @ts-nocheck
 /* The boxes of a computation. */
 
-import { shorten, svg } from "../../browser/dom.js";
+import { contextOf, shorten, svg } from "../../browser/dom.js";
 import { Chart } from "../chart.js";
 
 const SMALLEST = 0.68;
 
-const RULER = document.createElement("canvas").getContext("2d");
+const RULER = contextOf(document.createElement("canvas"));
 
+/** @typedef {import("../specs").Node} Node */
+
+let tips = 0;
+
+/** @extends {Chart<import("../specs").DiagramSpec>} */
 export class Panel extends Chart {
+  /** @type {{line: SVGElement, from: number, to: number}[]} */ edges = [];
+  /** @type {SVGElement[]} */ boxes = [];
+
+  /** @param {import("../specs").Board} board @param {import("../specs").DiagramSpec} spec */
   constructor(board, spec) {
     super(board, spec, "diagram");
     // a picture holds no buttons
     if (spec.nodes.some((node) => node.frame !== null)) this.picture.setAttribute("role", "group");
   }
 
+  /** @param {number} width */
   prepare(width) {
     const { spec, board } = this;
     const columns = Math.max(...spec.nodes.map((node) => node.column)) + 1;
     const rows = Math.max(...spec.nodes.map((node) => node.row)) + 1;
     const height = Math.max(90, spec.row_height * rows);
-    this.picture.setAttribute("height", height);
+    this.picture.setAttribute("height", String(height));
     const step = width / columns;
     const arrow = spec.edges.length ? Math.min(22, 0.25 * step) : 6;
     const wide = Math.min(150, step - arrow);
     const tall = Math.min(spec.nodes.some((node) => node.note) ? 44 : 34, spec.row_height - 4);
+    /** @param {Node} node */
     const centre = (node) => [(node.column + 0.5) * step, ((node.row + 0.5) * height) / rows];
     const byId = Object.fromEntries(spec.nodes.map((node, at) => [node.id, { node, at }]));
-    const tip = `tip${(Panel.count = (Panel.count ?? 0) + 1)}`;
+    const tip = `tip${++tips}`;
     const marker = {
       id: tip,
       viewBox: "0 0 8 8",
@@ -82,14 +92,15 @@ export class Panel extends Chart {
     this.picture.append(...this.edges.map(({ line }) => line), ...this.boxes);
   }
 
+  /** @param {SVGElement} box @param {Node} node */
   makeButton(box, node) {
     const go = () => {
       this.board.stop();
-      this.board.show(node.frame);
+      this.board.show(node.frame ?? 0);
     };
     for (const [name, value] of Object.entries({
       role: "button",
-      tabindex: 0,
+      tabindex: "0",
       class: "press",
       "aria-label": `Show ${node.label}`,
     }))
@@ -102,8 +113,16 @@ export class Panel extends Chart {
     });
   }
 
-  /* Text in a box: smaller where it is too long, down to SMALLEST of its size, and cut where that is not
-     enough. */
+  /**
+   * Text in a box: smaller where it is too long, down to SMALLEST of its size, and cut where that is not enough.
+   * @param {string} className
+   * @param {string} text
+   * @param {number} x
+   * @param {number} y
+   * @param {string} fill
+   * @param {number} size
+   * @param {number} wide
+   */
   words(className, text, x, y, fill, size, wide) {
     RULER.font = `${size}px ${this.board.theme.font}`;
     const fits = (wide - 4) / RULER.measureText(text).width;
@@ -123,13 +142,15 @@ export class Panel extends Chart {
     });
   }
 
+  /** @param {number} frame */
   move(frame) {
     const levels = this.spec.levels?.frame(frame, 1);
     if (!levels) return;
     this.boxes.forEach((box, at) => {
-      box.dataset.level = levels[at];
+      box.dataset.level = String(levels[at]);
       if (this.spec.nodes[at].frame !== null) box.setAttribute("aria-pressed", String(levels[at] === 3));
     });
-    for (const { line, from, to } of this.edges) line.dataset.level = Math.min(levels[from], levels[to]);
+    for (const { line, from, to } of this.edges)
+      line.dataset.level = String(Math.min(levels[from], levels[to]));
   }
 }

@@ -1,14 +1,23 @@
-// @ts-nocheck
 /* Who may look at whom, through the layers. */
 
 import { shorten, svg } from "../../browser/dom.js";
 import { Chart } from "../chart.js";
 
+/** @extends {Chart<import("../specs").LayersSpec>} */
 export class Panel extends Chart {
+  floors = 0;
+  /** @type {Element[]} from the input up, token by token */ nodes = [];
+  /** @type {(token: number) => number} */ x = Number;
+  /** @type {(floor: number) => number} */ y = Number;
+  links = svg("path", { class: "link" });
+  litLinks = svg("path", { class: "link lit" });
+
+  /** @param {import("../specs").Board} board @param {import("../specs").LayersSpec} spec */
   constructor(board, spec) {
     super(board, spec, "layers");
   }
 
+  /** @param {number} width @param {number} height */
   prepare(width, height) {
     const { spec } = this;
     const n = spec.tokens.length;
@@ -16,8 +25,6 @@ export class Panel extends Chart {
     const box = { left: 64, right: width - 24, top: 18, bottom: height - 34 };
     this.x = (token) => box.left + ((token + 0.5) * (box.right - box.left)) / n;
     this.y = (floor) => box.bottom - (floor * (box.bottom - box.top)) / Math.max(1, floors - 1);
-    this.links = svg("path", { class: "link" });
-    this.litLinks = svg("path", { class: "link lit" });
     this.picture.append(this.links, this.litLinks);
     this.nodes = [];
     for (let floor = 0; floor < floors; floor++) {
@@ -46,20 +53,24 @@ export class Panel extends Chart {
     const all = [];
     for (let floor = 1; floor < floors; floor++)
       for (const [query, key] of this.pairs()) all.push(this.line(floor, query, key));
+    this.litLinks.setAttribute("d", "");
     this.links.setAttribute("d", all.join(""));
   }
 
   pairs() {
     const n = this.spec.tokens.length;
+    /** @type {[query: number, key: number][]} */
     const found = [];
     this.spec.links.values.forEach((may, at) => may && found.push([Math.floor(at / n), at % n]));
     return found;
   }
 
+  /** @param {number} floor @param {number} query @param {number} key */
   line(floor, query, key) {
     return `M${this.x(key)} ${this.y(floor - 1)}L${this.x(query)} ${this.y(floor)}`;
   }
 
+  /** @param {number} frame */
   move(frame) {
     const lit = this.spec.lit.frame(frame, 2);
     const n = this.spec.tokens.length;
