@@ -1,5 +1,5 @@
-/* The picture that was read, what the model made of it, and where the chosen query looks in it. Pixels are grey,
-   0 is black. */
+/* The picture that was read, what the model made of it, and where the chosen query looks in it. Pixels are
+   grey, 0 is black. */
 
 import { el, fitCanvas } from "../../shared/browser/dom.js";
 import { imageOf } from "../../shared/browser/images.js";

@@ -1,4 +1,4 @@
-/* What drawn panels have in common: a picture as wide as there is room, drawn anew where size or theme change. */
+/* What drawn panels have in common: a picture as wide as its place, drawn anew when size or theme change. */
 
 import { el, svg } from "../browser/dom.js";
 import { caption } from "./words.js";

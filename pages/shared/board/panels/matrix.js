@@ -1,17 +1,27 @@
-// @ts-nocheck
 /* A matrix as a table whose cells show their numbers; some can be written into or painted. */
 
 import { el, shorten } from "../../browser/dom.js";
 import { cssColour, inkOn } from "../../browser/images.js";
 import { extent } from "../../browser/message.js";
 import { plainNumber, shortNumber } from "../../browser/numbers.js";
+import { colourLevel, reachOf, sentCells } from "../cells.js";
+import { cellOf, makePaintable } from "../painting.js";
 import { cellWords } from "../told.js";
 import { caption, withAxes } from "../words.js";
 
+/** @typedef {import("../specs").MatrixSpec} Spec */
+
 export class Panel {
+  /** @type {HTMLTableCellElement[]} */ cells = [];
+  /** @type {Float32Array} the numbers of the frame */ now;
+  letters = 1; // that find room in a cell
+  written = true; // whether numbers do
+
+  /** @param {import("../specs").Board} board @param {Spec} spec */
   constructor(board, spec) {
     this.board = board;
-    this.update(spec);
+    this.spec = spec;
+    this.reach = reachOf(spec);
     this.nRows = spec.values.size(2);
     this.nColumns = spec.values.size(1);
     this.root = el("figure", { class: `panel matrix ${spec.scale} ${spec.role || ""}` }, [
@@ -21,6 +31,7 @@ export class Panel {
     this.root.addEventListener("pointerleave", () => board.light({}));
   }
 
+  /** @param {Spec} spec */
   update(spec) {
     this.spec = spec;
     this.reach = reachOf(spec);
@@ -32,25 +43,18 @@ export class Panel {
     return { fixed: Math.min(180, 7 * longest + 12) + (this.spec.row_axis ? 20 : 0), columns: this.nColumns };
   }
 
-  level(value) {
-    if (!Number.isFinite(value) || this.spec.scale === "plain") return null;
-    const share = Math.max(-1, Math.min(1, value / this.reach));
-    return this.spec.scale === "signed"
-      ? Math.round(127.5 + 127.5 * share)
-      : Math.round(255 * Math.max(0, share));
-  }
-
   get colours() {
     return this.board.theme[this.spec.scale === "signed" ? "diverging" : "sequential"];
   }
 
+  /** @param {number} frame */
   draw(frame) {
     this.drawTable(this.spec.values.frame(frame, 2), this.spec.marked?.frame(frame, 2));
   }
 
   table() {
     const { spec } = this;
-    this.cells = [];
+    /** @type {(text: string, scope: string, axis: string, at: number, heads: number[]) => HTMLElement} */
     const head = (text, scope, axis, at, heads) =>
       el("th", {
         scope,
@@ -78,12 +82,13 @@ export class Panel {
         ])
       : null;
     const table = el("table", { "aria-label": spec.title || "matrix" }, [top, el("tbody", {}, rows)]);
-    table.addEventListener("pointerover", (event) => this.hover(event.target.closest("[data-cell]")));
-    table.addEventListener("focusin", (event) => this.hover(event.target.closest("[data-cell]")));
-    if (spec.edit && spec.scale === "mask") this.paintable(table);
+    table.addEventListener("pointerover", (event) => this.hover(cellOf(event)));
+    table.addEventListener("focusin", (event) => this.hover(cellOf(event)));
+    if (spec.edit && spec.scale === "mask") makePaintable(table, this);
     return withAxes(spec, table);
   }
 
+  /** @param {number} i @param {number} j */
   cell(i, j) {
     const { spec } = this;
     const row = spec.rows[i] ?? this.board.nameOf(spec.row_axis, i);
@@ -103,15 +108,16 @@ export class Panel {
     return cell;
   }
 
+  /** @param {ArrayLike<number>} values @param {ArrayLike<number>} [marked] */
   drawTable(values, marked) {
     const { spec, colours } = this;
-    const focused = this.root.getRootNode().activeElement;
+    const focused = /** @type {ShadowRoot} */ (this.root.getRootNode()).activeElement;
     this.now = Float32Array.from(values);
     for (let at = 0; at < this.cells.length; at++) {
       const cell = this.cells[at];
       const value = values[at];
-      const level = this.level(value);
-      const inner = cell.firstElementChild;
+      const level = colourLevel(spec.scale, this.reach, value);
+      const inner = /** @type {HTMLInputElement | null} */ (cell.firstElementChild);
       cell.style.background = level === null ? "" : cssColour(colours, level);
       cell.style.color = level === null ? "" : inkOn(colours, level);
       cell.classList.toggle("masked", value === -Infinity);
@@ -129,41 +135,51 @@ export class Panel {
     }
   }
 
+  /** @param {number} value */
   isMissing(value) {
     return this.spec.nan_is_empty && Number.isNaN(value);
   }
 
+  /** @param {number} at */
   textOf(at) {
     return this.spec.texts[Math.floor(at / this.nColumns)]?.[at % this.nColumns];
   }
 
-  /* The size of a cell in pixels, chosen by the board for all matrices of a row. */
+  /** Takes the size of a cell in pixels, which all matrices of a row share. @param {number} cell */
   fit(cell) {
     const { spec } = this;
     const [low, high] = extent(spec.values.values);
     const letters = Math.max(shortNumber(low, spec.digits).length, shortNumber(high, spec.digits).length, 2);
     const font = spec.texts.length ? 12 : Math.min(16, (cell - 6) / (0.58 * letters));
     this.letters = Math.max(1, Math.floor((cell - 4) / (0.58 * font)));
-    this.written = spec.edit || spec.scale === "mask" || font >= 9;
+    this.written = Boolean(spec.edit) || spec.scale === "mask" || font >= 9;
     const longest = Math.max(0, ...spec.columns.map((name) => Math.min(16, [...name].length)));
     this.root.classList.toggle("upright-names", 7.4 * longest > cell + 6);
     this.root.style.setProperty("--cell", `${cell}px`);
     this.root.style.setProperty("--cell-font", `${Math.max(9, font).toFixed(1)}px`);
-    for (const th of this.root.querySelectorAll("th[data-head]"))
-      th.style.setProperty("--head", this.board.colour(+th.dataset.head));
+    for (const th of this.heads("[data-head]"))
+      th.style.setProperty("--head", this.board.colour(Number(th.dataset.head)));
   }
 
+  /** @param {string} which @returns {NodeListOf<HTMLElement>} */
+  heads(which) {
+    return this.root.querySelectorAll(`th${which}`);
+  }
+
+  /** @param {HTMLElement | null} cell */
   hover(cell) {
     if (!cell) return;
-    const at = +cell.dataset.cell;
+    const at = Number(cell.dataset.cell);
     this.point(Math.floor(at / this.nColumns), at % this.nColumns, this.now[at]);
   }
 
+  /** @param {number} i @param {number} j @param {number} value */
   point(i, j, value) {
     const { spec } = this;
     this.board.light({ [spec.row_axis]: i, [spec.column_axis]: j }, cellWords(spec, i, j, value, this.board));
   }
 
+  /** @param {import("../specs").Lit} lit */
   light(lit) {
     const { spec, nColumns } = this;
     const row = lit[spec.row_axis];
@@ -174,80 +190,18 @@ export class Panel {
         (spec.column_axis && at % nColumns === column);
       this.cells[at].classList.toggle("lit", Boolean(on));
     }
-    for (const th of this.root.querySelectorAll("th[data-axis]"))
-      th.classList.toggle("lit", th.dataset.axis !== "" && lit[th.dataset.axis] === +th.dataset.at);
-  }
-
-  /* A press turns a cell, a drag paints others alike; sent to the server once it ends. */
-  paintable(table) {
-    let brush = null;
-    const paint = (cell) => {
-      const at = +cell.dataset.cell;
-      if (this.now[at] === brush) return;
-      this.now[at] = brush;
-      this.drawTable(this.now, null);
-    };
-    table.addEventListener("pointerdown", (event) => {
-      const cell = event.target.closest("[data-cell]");
-      if (!cell || event.button !== 0) return;
-      event.target.releasePointerCapture?.(event.pointerId);
-      brush = this.now[+cell.dataset.cell] ? 0 : 1;
-      paint(cell);
-      const end = () => {
-        brush = null;
-        this.send();
-      };
-      window.addEventListener("pointerup", end, { once: true });
-    });
-    table.addEventListener("pointerover", (event) => {
-      const cell = event.target.closest("[data-cell]");
-      if (brush !== null && cell) paint(cell);
-    });
-    this.onlyStop(this.cells[0]);
-    table.addEventListener("focusin", (event) => this.onlyStop(event.target.closest("[data-cell]")));
-    table.addEventListener("keydown", (event) => {
-      const cell = event.target.closest("[data-cell]");
-      if (!cell || this.step(cell, event)) return;
-      if (!["Enter", " "].includes(event.key)) return;
-      event.preventDefault();
-      brush = this.now[+cell.dataset.cell] ? 0 : 1;
-      paint(cell);
-      brush = null;
-      this.send();
-    });
-  }
-
-  /* The Tab key stops at one cell of a mask; arrow keys go on from there. */
-  onlyStop(cell) {
-    if (cell) for (const each of this.cells) each.firstElementChild.tabIndex = each === cell ? 0 : -1;
-  }
-
-  step(cell, event) {
-    const { nColumns } = this;
-    const by = { ArrowLeft: -1, ArrowRight: 1, ArrowUp: -nColumns, ArrowDown: nColumns }[event.key];
-    if (!by) return false;
-    event.preventDefault();
-    const leavesRow =
-      Math.abs(by) === 1 &&
-      Math.floor((+cell.dataset.cell + by) / nColumns) !== Math.floor(+cell.dataset.cell / nColumns);
-    if (!leavesRow) this.cells[+cell.dataset.cell + by]?.firstElementChild.focus();
-    return true;
+    for (const th of this.heads("[data-axis]")) {
+      const { axis, at } = th.dataset;
+      th.classList.toggle("lit", Boolean(axis) && lit[axis ?? ""] === Number(at));
+    }
   }
 
   send() {
-    const { spec, nColumns } = this;
+    const isMask = this.spec.scale === "mask";
     const written = this.cells.map((cell, at) =>
-      spec.scale === "mask" ? String(this.now[at]) : cell.firstElementChild.value.trim(),
+      isMask ? String(this.now[at]) : /** @type {HTMLInputElement} */ (cell.firstElementChild).value.trim(),
     );
-    const rows = Array.from({ length: this.nRows }, (_, i) =>
-      written.slice(i * nColumns, (i + 1) * nColumns).join(spec.scale === "mask" ? "" : ","),
-    );
-    this.board.act({ type: "edit", field: spec.edit, value: rows.join(";") });
+    const value = sentCells(written, this.nColumns, isMask);
+    this.board.act({ type: "edit", field: this.spec.edit, value });
   }
-}
-
-/* The number with the strongest colour, the same in all frames. */
-function reachOf({ scale, reach, values }) {
-  if (scale === "weights" || scale === "mask") return 1;
-  return reach ?? (Math.max(...extent(values.values).map(Math.abs)) || 1);
 }
