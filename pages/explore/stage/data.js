@@ -129,3 +129,35 @@ export function matrixOf(exact, show) {
   );
   return exact.dots;
 }
+
+/**
+ * The keys that a row looks at most, heaviest first; the key j is always among them.
+ * @param {Exact} exact
+ * @param {number} i
+ * @param {number} j
+ * @param {number} count
+ */
+export function topKeys({ pattern, nk }, i, j, count) {
+  const row = pattern.subarray(i * nk, (i + 1) * nk);
+  const order = Array.from(row, (_, at) => at).sort((a, b) => row[b] - row[a]);
+  const top = order.slice(0, count);
+  if (!top.includes(j)) top[top.length - 1] = j;
+  return top;
+}
+
+/**
+ * What z of a row is the sum of: the values of these keys times their weights, and all others together.
+ * @param {Exact} exact
+ * @param {number} i
+ * @param {number[]} keys
+ */
+export function partsOf({ z: all, v, pattern, nk, d }, i, keys) {
+  const z = all.subarray(i * d, (i + 1) * d);
+  const weighted = keys.map((at) =>
+    Float64Array.from(v.subarray(at * d, (at + 1) * d), (value) => value * pattern[i * nk + at]),
+  );
+  const others = Float64Array.from(z, (total, channel) =>
+    weighted.reduce((rest, row) => rest - row[channel], total),
+  );
+  return { z, weighted, others };
+}

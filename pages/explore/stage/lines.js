@@ -1,5 +1,5 @@
 /* View 3: two columns of tokens, queries left and keys right, joined by lines weighted by attention; one
-   colour a head. Hover or focus a token on either side and only its own lines stay; click it to keep it so. */
+   colour a head. Hover or focus a token on either side and only its own lines stay; click it to keep them. */
 
 import { el, fitCanvas, shorten } from "../../shared/browser/dom.js";
 import { number } from "../../shared/browser/numbers.js";

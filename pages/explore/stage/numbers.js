@@ -1,16 +1,34 @@
-// @ts-nocheck
 /* View 4: for the chosen query and key the whole computation, in the trace's own numbers. The products and
-   their sum are
-   worked out here from the trace's q and k; scores, weights, values and z are read from the trace. */
+   their sum are worked out here from the trace's q and k; scores, weights, values and z are read from it. */
 
 import { el, shorten } from "../../shared/browser/dom.js";
 import { cssColour, inkOn } from "../../shared/browser/images.js";
 import { number } from "../../shared/browser/numbers.js";
-import { matrixOf } from "./data.js";
+import { matrixOf, partsOf, topKeys } from "./data.js";
+import { within } from "./view.js";
 
 const ROWS_SHOWN = 8;
 
+/** @typedef {ArrayLike<number>} Numbers */
+/** @typedef {import("../../shared/browser/dom.js").Children} Children */
+/** @typedef {"query" | "key"} Role */
+/** @typedef {import("./types").Side} Side */
+/**
+ * @typedef {object} Cell
+ * @property {import("./types").Exact} exact
+ * @property {number} query
+ * @property {number} key
+ * @property {number} i the query's row in what was sent
+ * @property {number} j the key's column
+ * @property {string} queryName
+ * @property {string} keyName
+ */
+
+/** The largest size of all numbers. @param {Numbers[]} lists */
+const most = (...lists) => Math.max(...lists.flatMap((list) => Array.from(list, Math.abs)));
+
 export class NumbersView {
+  /** @param {import("./types").Stage} stage */
   constructor(stage) {
     this.stage = stage;
     this.root = el("div", {
@@ -29,15 +47,12 @@ export class NumbersView {
       return;
     }
     const { stack, data, view } = stage;
-    const within = (at, from, count) => Math.max(from, Math.min(from + count - 1, at));
-    const query = within(view.query, exact.q0, exact.nq);
-    const key = within(view.key, exact.k0, exact.nk);
+    const i = within(view.query - exact.q0, exact.nq);
+    const j = within(view.key - exact.k0, exact.nk);
+    const [query, key] = [exact.q0 + i, exact.k0 + j];
+    /** @type {Cell} */
     const cell = {
-      exact,
-      query,
-      key,
-      i: query - exact.q0,
-      j: key - exact.k0,
+      ...{ exact, query, key, i, j },
       queryName: data.tokens(stack.querySide)[query].text,
       keyName: data.tokens(stack.keySide)[key].text,
     };
@@ -50,9 +65,11 @@ export class NumbersView {
     );
   }
 
+  /** @param {Cell} cell */
   pickers({ query, key, exact }) {
     const { stage } = this;
     const { stack } = stage;
+    /** @type {(role: Role, side: Side, from: number, count: number, value: number) => HTMLElement} */
     const picker = (role, side, from, count, value) =>
       el("label", { class: role }, [
         document.createTextNode(`${role} `),
@@ -61,7 +78,8 @@ export class NumbersView {
           {
             "aria-label": role,
             "data-role": role,
-            onchange: (event) => this.pick(role, +event.target.value),
+            onchange: (/** @type {Event & {target: HTMLSelectElement}} */ event) =>
+              this.pick(role, Number(event.target.value)),
           },
           stage.data
             .tokens(side)
@@ -88,19 +106,28 @@ export class NumbersView {
     ]);
   }
 
+  /** @param {Role} role @param {number} at */
   pick(role, at) {
     this.stage.set({ key: this.stage.view.key, [role]: at });
-    this.root.querySelector(`select[data-role=${role}]`)?.focus();
+    /** @type {HTMLElement | null} */
+    const picker = this.root.querySelector(`select[data-role=${role}]`);
+    picker?.focus();
   }
 
-  /* One row of coloured cells, a channel each. */
-  strip(name, role, values, most, extra = "") {
+  /**
+   * One row of coloured cells, a channel each.
+   * @param {string} name
+   * @param {string} role
+   * @param {Numbers} values
+   * @param {number} reach of the strongest colour
+   */
+  strip(name, role, values, reach, extra = "") {
     const { theme } = this.stage;
     const written = values.length <= 16;
     return el("tr", { "data-strip": name }, [
       el("th", { scope: "row", class: role, text: name }),
       ...Array.from(values, (value, channel) => {
-        const level = Math.max(0, Math.min(255, Math.round(127.5 + (127.5 * value) / (most || 1))));
+        const level = Math.max(0, Math.min(255, Math.round(127.5 + (127.5 * value) / (reach || 1))));
         return el("td", {
           class: "channel",
           title: `channel ${channel}: ${value}`,
@@ -112,18 +139,19 @@ export class NumbersView {
     ]);
   }
 
-  section(number_, title, children) {
+  /** @param {string} step @param {string} title @param {Children} children */
+  section(step, title, children) {
     return el("section", {}, [
-      el("h3", {}, [el("span", { class: "count", text: number_ }), document.createTextNode(title)]),
+      el("h3", {}, [el("span", { class: "count", text: step }), document.createTextNode(title)]),
       ...children,
     ]);
   }
 
+  /** @param {Cell} cell */
   dot({ exact, i, j, queryName, keyName }) {
     const q = exact.q.subarray(i * exact.d, (i + 1) * exact.d);
     const k = exact.k.subarray(j * exact.d, (j + 1) * exact.d);
     const products = Float64Array.from(q, (value, channel) => value * k[channel]);
-    const most = (...lists) => Math.max(...lists.flatMap((list) => Array.from(list, Math.abs)));
     const dot = matrixOf(exact, "dots")[i * exact.nk + j];
     const turned = this.stage.data.header.turned ? ", both turned by their positions" : "";
     return this.section("1", `query · key, channel by channel${turned}`, [
@@ -135,6 +163,7 @@ export class NumbersView {
     ]);
   }
 
+  /** @param {Cell} cell */
   score({ exact, i, j }) {
     const at = i * exact.nk + j;
     const score = exact.scores[at];
@@ -149,23 +178,12 @@ export class NumbersView {
     ]);
   }
 
-  /* The keys with most weight, the chosen one always among them. */
-  topKeys({ exact, i, j }) {
-    const order = Array.from({ length: exact.nk }, (_, at) => at).sort(
-      (a, b) => exact.pattern[i * exact.nk + b] - exact.pattern[i * exact.nk + a],
-    );
-    const top = order.slice(0, ROWS_SHOWN);
-    if (!top.includes(j)) top[top.length - 1] = j;
-    return top;
-  }
-
+  /** @param {Cell} cell */
   softmax(cell) {
     const { exact, i, j } = cell;
     const { stack, data, theme } = this.stage;
-    const top = this.topKeys(cell);
-    const most = exact.scores
-      .subarray(i * exact.nk, (i + 1) * exact.nk)
-      .reduce((a, b) => Math.max(a, b), -Infinity);
+    const top = topKeys(exact, i, j, ROWS_SHOWN);
+    const largest = Math.max(...exact.scores.subarray(i * exact.nk, (i + 1) * exact.nk));
     const shown = top.reduce((sum, at) => sum + exact.pattern[i * exact.nk + at], 0);
     const rows = top.map((at) => {
       const score = exact.scores[i * exact.nk + at];
@@ -177,7 +195,7 @@ export class NumbersView {
           text: shorten(data.tokens(stack.keySide)[at + exact.k0].text),
         }),
         el("td", { text: number(score, 3) }),
-        el("td", { text: number(Math.exp(score - most), 3) }),
+        el("td", { text: number(Math.exp(score - largest), 3) }),
         el("td", { class: "weight", text: number(weight, 3) }),
         el("td", { class: "bar" }, [
           el("span", { style: `width:${100 * weight}%;background:${theme.accent}` }),
@@ -207,26 +225,20 @@ export class NumbersView {
     ]);
   }
 
-  /* 1, or 0 where every key is masked. */
+  /** 1, or 0 where every key is masked. @param {Cell} cell */
   rowSum({ exact, i }) {
     const sent = exact.pattern.subarray(i * exact.nk, (i + 1) * exact.nk).reduce((a, b) => a + b, 0);
     return exact.nk < this.stage.stack.nKey ? 1 : sent;
   }
 
-  /* The rows add up to z channel by channel: the heaviest keys one by one, then all others together. */
+  /** The rows add up to z: the heaviest keys one by one, then all others together. @param {Cell} cell */
   sum(cell) {
-    const { exact, i } = cell;
+    const { exact, i, j } = cell;
     const { stack, data } = this.stage;
-    const { d } = exact;
-    const top = this.topKeys(cell);
-    const z = exact.z.subarray(i * d, (i + 1) * d);
-    const weighted = top.map((at) =>
-      Float64Array.from(exact.v.subarray(at * d, (at + 1) * d), (v) => v * exact.pattern[i * exact.nk + at]),
-    );
-    const others = Float64Array.from(z, (total, channel) =>
-      weighted.reduce((rest, row) => rest - row[channel], total),
-    );
-    const most = Math.max(...[...weighted, z].flatMap((row) => Array.from(row, Math.abs)));
+    const top = topKeys(exact, i, j, ROWS_SHOWN);
+    const { z, weighted, others } = partsOf(exact, i, top);
+    const reach = most(...weighted, z);
+    /** @param {number} at */
     const name = (at) => {
       const token = shorten(data.tokens(stack.keySide)[at + exact.k0].text);
       return `${number(exact.pattern[i * exact.nk + at], 3)} × v of ${token}`;
@@ -234,9 +246,9 @@ export class NumbersView {
     const rest = stack.nKey - top.length;
     return this.section("4", "weighted sum of the values: z", [
       el("table", { class: "strips" }, [
-        ...top.map((at, row) => this.strip(name(at), "value", weighted[row], most)),
-        rest > 0 && this.strip(`${rest} other keys`, "muted", others, most),
-        this.strip("z, their sum", "z", z, most),
+        ...top.map((at, row) => this.strip(name(at), "value", weighted[row], reach)),
+        rest > 0 && this.strip(`${rest} other keys`, "muted", others, reach),
+        this.strip("z, their sum", "z", z, reach),
       ]),
     ]);
   }

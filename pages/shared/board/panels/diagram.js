@@ -114,7 +114,7 @@ export class Panel extends Chart {
   }
 
   /**
-   * Text in a box: smaller where it is too long, down to SMALLEST of its size, and cut where that is too long.
+   * Text in a box: smaller where it is too long, down to SMALLEST of its size, then cut.
    * @param {string} className
    * @param {string} text
    * @param {number} x

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { matrixOf } from "../../../../pages/explore/stage/data.js";
+import { matrixOf, partsOf, topKeys } from "../../../../pages/explore/stage/data.js";
 
 test("dot products are summed from q and k, once; the other matrices are the trace's own", () => {
   const exact = {
@@ -13,4 +13,26 @@ test("dot products are summed from q and k, once; the other matrices are the tra
   const dots = matrixOf(exact, "dots");
   assert.deepEqual([...dots], [1, 2, -1, -1, 0.5, -4]);
   assert.equal(matrixOf(exact, "dots"), dots);
+});
+
+const ROWS = { nk: 4, d: 2, pattern: Float32Array.of(1, 0, 0, 0, 0.125, 0.5, 0.25, 0.125) };
+
+test("the heaviest keys come first, and the chosen one takes the last place if need be", () => {
+  assert.deepEqual(topKeys(ROWS, 1, 2, 2), [1, 2]);
+  assert.deepEqual(topKeys(ROWS, 1, 3, 2), [1, 3]);
+  assert.deepEqual(topKeys(ROWS, 1, 0, 8), [1, 2, 0, 3]);
+});
+
+test("weighted values and what is left of z add up to it", () => {
+  const v = Float32Array.of(8, 0, 2, -2, 0, 4, 16, 8);
+  const { z, weighted, others } = partsOf({ ...ROWS, v, z: Float32Array.of(9, 9, 4, 1) }, 1, [1, 2]);
+  assert.deepEqual([...z], [4, 1]);
+  assert.deepEqual(
+    weighted.map((row) => [...row]),
+    [
+      [1, -1],
+      [0, 1],
+    ],
+  );
+  assert.deepEqual([...others], [3, 1]);
 });
