@@ -24,8 +24,12 @@ def describe(panel: Matrix) -> Chart:
     masked = panel.values.dtype.kind == "f" and bool(np.isneginf(panel.values).any())
     return Chart(
         traces=traces,
-        x={**_axis(panel.columns, panel.column_axis), "side": "top", "range": [-0.5, n_columns - 0.5]},
-        y={**_axis(panel.rows, panel.row_axis), "range": [n_rows - 0.5, -0.5]},
+        x={
+            **_axis(panel.columns, panel.column_axis, panel.column_heads),
+            "side": "top",
+            "range": [-0.5, n_columns - 0.5],
+        },
+        y={**_axis(panel.rows, panel.row_axis, panel.row_heads), "range": [n_rows - 0.5, -0.5]},
         form="cells",
         under=Paint("muted", 0.3) if masked else None,
         shapes=[*_strips(panel.column_heads, "x", "y"), *_strips(panel.row_heads, "y", "x")],
@@ -87,14 +91,14 @@ def _outline(marked: np.ndarray) -> np.ndarray:
     return np.concatenate(sides)
 
 
-def _axis(names: Sequence[str], axis: str) -> dict[str, Any]:
+def _axis(names: Sequence[str], axis: str, heads: Sequence[int]) -> dict[str, Any]:
     colour = Paint(axis) if axis in ("query", "key", "value") else Paint("muted")  # type: ignore[arg-type]
     return {
         "names": list(names),
         "title": {"text": word(axis, 40), "font": {"size": SMALL + 1, "color": colour}, "standoff": 4},
         "showgrid": False,
         "ticks": "",
-        "ticklabelstandoff": 4,
+        "ticklabelstandoff": 9 if heads else 4,  # pixels; the heads' strips lie between
     }
 
 

@@ -4,6 +4,8 @@
 import { shorten } from "../browser/dom.js";
 
 const LETTER = 7.4;
+const ruler = document.createElement("canvas").getContext("2d");
+const RIGHT = 12; // pixels beside a chart's body
 const WRITTEN_ROOM = 34; // pixels from one number over a bar to the next
 
 /* As many names as fit on an axis: all in one line, every other one a line lower, or fewer. */
@@ -19,22 +21,24 @@ export function ticksOf(names, pixels, { upright = false, lines = 1, line = 14, 
 }
 
 /* Plotly writes all entries in one line, or in columns as wide as the widest. */
-function legendLines(traces, width) {
-  const wide = traces.filter((trace) => trace.showlegend).map(({ name }) => 6.3 * [...name].length + 50);
-  if (wide.reduce((a, b) => a + b, 0) <= width) return Math.min(1, wide.length);
-  return Math.ceil(wide.length / Math.max(1, Math.floor(width / Math.max(...wide))));
+function legendLines(traces, width, font) {
+  ruler.font = `12px ${font}`;
+  const names = traces.filter((trace) => trace.showlegend).map(({ name }) => name);
+  const widths = names.map((name) => Math.ceil(ruler.measureText(name).width) + 40);
+  if (widths.reduce((a, b) => a + b, 0) <= width) return Math.min(1, names.length);
+  return Math.ceil(names.length / Math.max(1, Math.floor(width / Math.max(...widths))));
 }
 
-function wide({ chart }, room, most) {
-  const legend = 18 * legendLines(chart.traces, room);
+function wide({ chart }, room, most, font) {
+  const legend = 19 * legendLines(chart.traces, room - RIGHT, font);
   const below = chart.x.title?.text ? 46 : chart.x.names ? 40 : 26;
-  const margin = { l: 60, r: 12, t: Math.max(12, legend + 8), b: below };
+  const margin = { l: 60, r: RIGHT, t: Math.max(12, legend + 10), b: below };
   const names = chart.x.names;
   const pixels = room - margin.l - margin.r;
   const lines = chart.x.title?.text ? 1 : 2; // a second line of names stands where nothing else does
   return {
     width: room,
-    height: Math.floor(most * 0.62) + Math.max(0, legend - 4),
+    height: Math.floor(most * 0.62) + Math.max(0, legend - 2),
     margin,
     written: !names || pixels / names.length >= WRITTEN_ROOM,
     x: names ? { names: null, ...ticksOf(names, pixels, { lines }) } : {},
@@ -89,7 +93,8 @@ function longest(names) {
 
 const FORMS = { wide, square, cells };
 
-/* Width, height and margins in pixels of a panel's chart that has `room` pixels in its row. */
-export function sizeOf(spec, room, most) {
-  return FORMS[spec.chart.form](spec, room, most);
+/* Width, height and margins in pixels of a panel's chart that has `room` pixels in its row. `most`: how high
+   a picture may be; font: what the legend is written in. */
+export function sizeOf(spec, room, most, font) {
+  return FORMS[spec.chart.form](spec, room, most, font);
 }

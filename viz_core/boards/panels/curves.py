@@ -150,6 +150,7 @@ class Curves(ChartPanel):
             x=Moving(np.repeat(self.x[nearest][:, None], len(self.lines), axis=1)),
             y=Moving(np.stack(heights, -1)),
             mode="markers",
+            cliponaxis=False,
             marker={"size": 9, "color": [Paint(line.colour) for line in self.lines]},
         )
         return [

@@ -95,6 +95,7 @@ class Plane(ChartPanel):
                 "size": [0, 14],
                 "angleref": "previous",
                 "color": colour,
+                "line": {"width": 0},
                 "opacity": 1,
             },
             hovertemplate="(%{x:.4~g}, %{y:.4~g})",

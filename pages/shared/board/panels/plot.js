@@ -5,6 +5,7 @@
 import { el } from "../../browser/dom.js";
 import { loadPlotly } from "../../browser/plotly.js";
 import { filled, movingOf } from "../filled.js";
+import { move } from "../plot_move.js";
 import { sizeOf } from "../plot_size.js";
 import { told } from "../told.js";
 import { caption } from "../words.js";
@@ -17,17 +18,17 @@ const CONFIG = {
   typesetMath: false,
 };
 
-// Above the figure, from its left edge, in the room that plot_size.js keeps for it.
-const LEGEND = {
+/* Right above the body, in the room that plot_size.js keeps for it, from the figure's left edge: then Plotly
+   lets it grow to the body's right end. */
+const legendAt = ({ width, margin: { l, r } }) => ({
   orientation: "h",
-  xref: "container",
-  x: 0,
+  x: -l / (width - l - r),
   xanchor: "left",
-  yref: "container",
   y: 1,
-  yanchor: "top",
+  yanchor: "bottom",
+  indentation: -5,
   bgcolor: "rgba(0, 0, 0, 0)",
-};
+});
 
 /* Plotly writes its style sheet into the document; a component's own tree of nodes needs it too. */
 function styled(root) {
@@ -35,6 +36,8 @@ function styled(root) {
   const rules = [...document.getElementById("plotly.js-style-global").sheet.cssRules];
   root.prepend(el("style", { class: "plotly-style", text: rules.map((rule) => rule.cssText).join("\n") }));
 }
+
+const isLine = (trace) => trace.mode === "lines" && Boolean(trace.name);
 
 function shareOf({ values, rows }) {
   const names = rows.length ? Math.min(90, 8 * Math.max(...rows.map((name) => name.length)) + 8) : 0;
@@ -92,35 +95,43 @@ export class Panel {
     this.frame = frame;
     if (this.own.large) this.follow();
     const { board, spec } = this;
-    const size = sizeOf(spec, Math.floor(this.root.clientWidth), board.heightOf());
+    const size = sizeOf(spec, Math.floor(this.root.clientWidth), board.heightOf(), board.theme.font);
     if (size.width < LEAST) return; // its row is not laid out yet
     const key = `${size.width}/${size.height}/${board.theme.background}`;
     if (this.key !== key)
       Object.assign(this.body.style, { width: `${size.width}px`, height: `${size.height}px` });
     if (!this.Plotly) return;
     if (this.key !== key) this.put(key, size);
-    else if (!this.coming) this.move();
+    else if (!this.coming && this.drawn !== frame) this.move();
   }
 
   put(key, size) {
     const { Plotly, body, board, spec } = this;
     const { theme } = board;
-    const axis = (given, ticks) => ({ ...filled(given, this.frame, theme), ...ticks, automargin: false });
+    const axis = (given, ticks = {}) => ({
+      ...filled(given, this.frame, theme),
+      ...ticks,
+      tickfont: { color: theme.muted, ...ticks.tickfont },
+      automargin: false,
+    });
     const layout = {
       template: theme.template,
       width: size.width,
       height: size.height,
-      margin: { pad: 0, ...size.margin },
+      margin: { pad: 0, autoexpand: false, ...size.margin },
       font: { family: theme.font, size: 13 },
       paper_bgcolor: "rgba(0, 0, 0, 0)",
       plot_bgcolor: spec.chart.under ? filled(spec.chart.under, 0, theme) : "rgba(0, 0, 0, 0)",
-      hovermode: spec.chart.traces.some((trace) => trace.mode === "lines" && trace.name)
-        ? "x unified"
-        : "closest",
+      hovermode: spec.chart.traces.some(isLine) ? "x unified" : "closest",
       hoverdistance: -1,
-      legend: { ...LEGEND, font: { size: 12, color: theme.ink } },
+      legend: { ...legendAt(size), font: { size: 12, color: theme.ink } },
       shapes: (spec.chart.shapes ?? []).map((shape) => filled(shape, 0, theme)),
-      xaxis: { zeroline: false, ticklabelstandoff: 4, ...axis(spec.chart.x, size.x) },
+      xaxis: {
+        zeroline: false,
+        ticklabelstandoff: 4,
+        unifiedhovertitle: { text: `${spec.x_label} %{x:.4~g}` },
+        ...axis(spec.chart.x, size.x),
+      },
       yaxis: { zeroline: false, nticks: 6, ticklabelstandoff: 5, ...axis(spec.chart.y, size.y) },
     };
     const config = { ...CONFIG, toImageButtonOptions: { format: "svg", filename: spec.title || "figure" } };
@@ -136,43 +147,32 @@ export class Panel {
     });
   }
 
-  /* Numbers over bars that stand too close are left out. */
+  /* Numbers over bars that stand too close are left out; the label of all lines names their x once. */
   shown(size) {
     return this.traces(this.spec.chart).map((trace) => ({
       ...trace,
+      ...(isLine(trace) ? { hovertemplate: "<b>%{y:.4~g}</b>" } : {}),
       visible: trace.mode !== "text" || size.written,
     }));
   }
 
   /* Puts the numbers of another frame into the figure that is there. */
   move() {
-    const { Plotly, body, board, frame } = this;
+    const { board, frame, moving } = this;
     this.drawn = frame;
-    const numbers = this.moving.flatMap((names) => names.length);
-    const traces = numbers.flatMap((count, at) => (count ? [at] : []));
-    if (!traces.length) return;
-    const part = (at) =>
-      Object.fromEntries(
-        this.moving[at].map((name) => [name, filled(this.spec.chart.traces[at][name], frame, board.theme)]),
-      );
-    const data = traces.map(part);
-    if (traces.some((at) => body.data[at].type === "heatmap")) {
-      data.forEach((values, i) => Object.assign(body.data[traces[i]], values));
-      Plotly.redraw(body);
-      return;
-    }
-    const still = { duration: 0 };
-    Plotly.animate(
-      body,
-      { data, traces },
-      { mode: "immediate", transition: still, frame: { ...still, redraw: false } },
-    );
+    const given = (names, at) =>
+      names.map((name) => [name, filled(this.spec.chart.traces[at][name], frame, board.theme)]);
+    const numbers = moving.map((names, at) => [at, Object.fromEntries(given(names, at))]);
+    const moved = numbers.filter(([at]) => moving[at].length);
+    if (moved.length) move(this.body, moved);
   }
 
   listen() {
     this.body.on("plotly_hover", ({ points }) => {
       const { lit, words } = told(this.spec, points[0], this.frame, this.board);
       this.board.light(lit, words);
+      for (const word of this.body.querySelectorAll(".hoverlayer tspan"))
+        if (word.textContent === "-Infinity") word.textContent = "−∞"; // where a mask forbids
     });
     this.body.on("plotly_unhover", () => this.board.light({}));
   }
