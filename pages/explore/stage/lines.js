@@ -56,11 +56,8 @@ export class LinesView {
   }
 
   /**
-   * @param {HTMLElement} root
-   * @param {import("./types").Side} side
-   * @param {number} from
-   * @param {number} count
-   * @param {Role} role
+   * @param {HTMLElement} root @param {import("./types").Side} side @param {number} from
+   * @param {number} count @param {Role} role
    */
   column(root, side, from, count, role) {
     const tokens = this.stage.data.tokens(side).slice(from, from + count);
@@ -109,8 +106,7 @@ export class LinesView {
 
   /**
    * Visits the cells of one head that are in focus and drawn.
-   * @param {number} head
-   * @param {Target} target
+   * @param {number} head @param {Target} target
    * @param {(i: number, j: number, weight: number, exact: boolean) => void} visit
    */
   each(head, target, visit) {
@@ -174,12 +170,8 @@ export class LinesView {
 
   /**
    * The lines of one head: thin ones gathered by shade, so that each shade is one stroke; strong ones alone.
-   * @param {CanvasRenderingContext2D} context
-   * @param {number} head
-   * @param {Target} target
-   * @param {number} least
-   * @param {number} strength
-   * @param {number} reach
+   * @param {CanvasRenderingContext2D} context @param {number} head @param {Target} target
+   * @param {number} least @param {number} strength @param {number} reach
    */
   stroke(context, head, target, least, strength, reach) {
     const { theme } = this.stage;
@@ -236,9 +228,7 @@ export class LinesView {
   }
 
   /**
-   * @param {HTMLElement} root
-   * @param {Map<number, number>} shares
-   * @param {number | undefined} chosen
+   * @param {HTMLElement} root @param {Map<number, number>} shares @param {number | undefined} chosen
    * @param {number} last the last token that has happened
    */
   shadeColumn(root, shares, chosen, last) {
