@@ -9,7 +9,7 @@ import pytest
 from pages.lab.lesson import Lesson
 from pages.lab.masks import cost, equation, graph, padding, reach, too_late
 from pages.lab.masks.inputs import TALK, Inputs
-from pages.shared.board.pack import pack_board
+from pages.shared.board.pack import pack
 from pages.shared.link import read_link
 from viz_core.boards import Matrix
 
@@ -43,7 +43,7 @@ def test_every_part_and_every_experiment_makes_a_light_board(name: str) -> None:
     module = PARTS[name]
     for settings in ({}, *(experiment.set for experiment in module.TRIES)):
         lesson = made(module, **settings)
-        _, arrays = pack_board(lesson.board)
+        arrays = pack(board=lesson.board).arrays
         assert 0 < len(arrays) < LIGHT
         assert lesson.formula and lesson.sizes and lesson.shapes and lesson.code
 

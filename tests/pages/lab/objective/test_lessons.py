@@ -14,7 +14,7 @@ from models.lessons.objective import toy
 from models.lessons.objective.training import Setup, train
 from pages.lab.objective import gradient, letters, loss, targets, warmup
 from pages.lab.objective.inputs import WORDS, Inputs
-from pages.shared.board.pack import pack_board
+from pages.shared.board.pack import pack
 from viz_core.boards import Bars, Curves, Facts, Matrix
 
 PARTS = (targets, loss, letters, gradient, warmup)
@@ -58,7 +58,7 @@ def test_experiments_set_values_that_a_link_may_hold_and_boards_are_light(part):
             raw = ",".join(map(str, value[0])) if isinstance(value, tuple) else str(value)
             assert read(raw) == value
         board = part.lesson(inputs).board
-        assert len(pack_board(board)[1]) < 100_000
+        assert len(pack(board=board).arrays) < 100_000
         if board.scrub:
             assert len(board.notice) == len(board.scrub.values)
 

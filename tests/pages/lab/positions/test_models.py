@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from models import Trace
-from models.zoo.suite import SCHEMES, held_out_texts, load_scheme, untrained
+from models.zoo.suite import SCHEMES, load_scheme, untrained
 from pages.lab.positions import length, order, schemes
 from pages.lab.positions.inputs import Inputs
 from pages.lab.positions.suite import NAMES
@@ -27,7 +27,7 @@ def test_patterns_are_those_of_the_models(weights):
         model = lm.model if weights == "trained" else untrained(config, 3).eval()
         trace = Trace()
         with torch.no_grad():
-            model(lm.read(Inputs().text)[None], trace=trace)
+            model(*lm.read(Inputs().text).inputs, trace=trace)
         shown = panel(board, name).values
         np.testing.assert_allclose(shown, trace["decoder.1.self.pattern"].numpy(), atol=1e-6)
 
@@ -60,7 +60,7 @@ def test_the_shuffled_sentence_is_worse_for_every_trained_model():
     for at, scheme in enumerate(SCHEMES):
         lm = load_scheme(scheme)
         for shown, text in ((plain[at], Inputs().text), (mixed[at], " ".join(words))):
-            assert shown == pytest.approx(lm.task.nats(lm.model, lm.read(text)[None]).mean().item(), rel=1e-4)
+            assert shown == pytest.approx(lm.task.nats(lm.model, *lm.read(text).inputs).mean().item(), rel=1e-4)
     np.testing.assert_allclose(worse, mixed - plain)
     assert f"**{worse.min():.1f} to {worse.max():.1f} nats**" in board.notice
     assert worse.min() > 1
@@ -70,7 +70,7 @@ def test_losses_by_position_are_those_of_the_models():
     board = length.lesson(Inputs(times=4)).board
     table = panel(board, "nats per word (NaN: no answer)").values
     texts = length.held_out(1)
-    assert torch.equal(texts[:2], held_out_texts(load_scheme("none").tokenizer, 2, 129, 1))
+    assert torch.equal(texts[:2], load_scheme("none").task.held_out_texts(2, 129, 1))
     for at, scheme in enumerate(SCHEMES):
         lm = load_scheme(scheme)
         if scheme == "learned":

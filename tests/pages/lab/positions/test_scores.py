@@ -67,7 +67,7 @@ def test_the_four_terms_sum_to_the_scores_of_the_trace(layer):
     board = biases.lesson(Inputs(bias="transformer-xl", layer=layer)).board
     trace = Trace()
     with torch.no_grad():
-        lm.model(lm.read(Inputs().text)[None], trace=trace)
+        lm.model(*lm.read(Inputs().text).inputs, trace=trace)
     scores = trace[f"decoder.{layer}.self.scores"].numpy()
     np.testing.assert_allclose(panel(board, "scores").values, scores, rtol=1e-4, atol=1e-4)
     terms = [panel(board, name).values for name in ("q · k", "q · W r", "u · k", "v · W r")]

@@ -9,7 +9,7 @@ import torch
 from models import load_model
 from pages.lab.softmax import dot_products, formats, spread, temperature
 from pages.lab.softmax.inputs import Inputs
-from pages.shared.board.pack import pack_board
+from pages.shared.board.pack import pack
 from viz_core.boards import Bars, Curves, Facts, Matrix
 
 PARTS = (spread, dot_products, temperature, formats)
@@ -41,7 +41,7 @@ def frame(lesson, value):
 def test_every_frame_has_its_sentence_and_the_board_is_light(part, lessons):
     board = lessons[part].board
     assert len(board.notice) == len(board.scrub.values)
-    assert len(pack_board(board)[1]) < 400_000
+    assert len(pack(board=board).arrays) < 400_000
 
 
 def test_experiments_set_values_that_a_link_may_hold(part, lessons):
