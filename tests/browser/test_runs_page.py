@@ -49,7 +49,7 @@ def test_the_slider_moves_heads_and_marks_and_asks_the_server_nothing(
         for frame in (0, last // 2, last):
             runs.scrub(frame)
             head = runs.thumbnail("L0 H0").locator("canvas").evaluate("(canvas) => canvas.toDataURL()")
-            mark = runs.panel("loss").locator(".upright").get_attribute("x1")
+            mark = runs.traces("loss")[-2]["x"][0]  # the upright
             seen.append((head, mark, runs.notice))
     assert len({head for head, _, _ in seen}) == len({mark for _, mark, _ in seen}) == 3
     assert seen[0][2].startswith("Step 0: random weights.")
