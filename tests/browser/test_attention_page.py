@@ -89,7 +89,7 @@ def test_heads_and_random_matrices_change_the_numbers_and_reset_brings_them_back
     assert lab.cells("Z, head 3")
     usual = lab.cells("X")
     with lab.redrawn():
-        lab.page.get_by_role("button", name="Reset").click()
+        lab.page.get_by_role("button", name="Reset", exact=True).click()
     assert lab.cells("X") == usual
     expect(lab.page).to_have_url(re.compile("/attention$"))
 

@@ -131,7 +131,7 @@ def test_changes_add_up_and_reset_takes_all_back(lab: Lab) -> None:
     expect(lab.page).to_have_url(re.compile("positions=learned.*norm=post.*seed=2"))
     assert_shows(lab, seed=2, norm="post", positions="learned")
     with lab.redrawn():
-        lab.page.get_by_role("button", name="Reset").click()
+        lab.page.get_by_role("button", name="Reset", exact=True).click()
     expect(lab.page).to_have_url(re.compile("/$"))
     expect(lab.sentence).to_have_value("the animal did not cross the street because it was too tired")
 

@@ -29,7 +29,7 @@ def test_explore_keeps_the_links_model_and_sizes(lab: Lab) -> None:
         expect(lab.stage).to_have_attribute("data-generation", "1")
         lab.type("four words are here")
         expect(lab.stage).to_have_attribute("data-generation", "2")
-    expect(page.get_by_role("button", name="Reset")).to_be_visible()
+    expect(page.get_by_role("button", name="Reset", exact=True)).to_be_visible()
     settle(page)
     with lab.redrawn():
         lab.type("and now five are here")

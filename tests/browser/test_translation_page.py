@@ -86,7 +86,8 @@ def test_masked_attention_is_blank_ahead(translation: BoardPage):
 
 def test_a_wider_beam_keeps_more_and_finds_the_same(translation: BoardPage):
     translation.open(part="beam", width=4)
-    tree = load_model("translator").translate(INCOMPLETE, direction="fr-en", beam_width=4).tree
+    lm = load_model("translator")
+    tree = lm.task.translate(lm.model, INCOMPLETE, direction="fr-en", beam_width=4).tree
     with translation.quiet():
         translation.scrub(8)
         shown = boxes(translation, "the tree: each word, and the log-probability of its sentence up to there")

@@ -58,14 +58,14 @@ function cells({ chart, values, picture, named, large }, room, most) {
   const title = (axis) => (axis.title.text ? 22 : 0);
   const strip = (along) => (chart.shapes.some((shape) => shape[`${along}sizemode`] === "pixel") ? 8 : 0);
   const left = title(chart.y) + strip("x") + (rows.length ? Math.min(90, LETTER * longest(rows) + 12) : 2);
-  const highest = most * (large ? 0.7 : picture ? 0.56 : 1); // pictures come several to a page
+  const highest = most * (large ? 0.7 : picture ? 0.5 : 1); // pictures come several to a page
   const free = room - left - 8;
   const cell = Math.min(free / nColumns, highest / nRows, 20);
   const isSquare = cell >= 3;
   const width = isSquare ? cell * nColumns : Math.min(free, 640);
   let height = isSquare ? cell * nRows : Math.min(highest, Math.max(120, 4 * nRows));
   // Few rows are as high as a line of text, so that names have room and pictures of the same rows match.
-  if (nRows <= 24) height = Math.max(height, Math.min(named ? Infinity : highest, 15 * nRows));
+  if (nRows <= 24) height = Math.max(height, Math.min(named ? Infinity : highest, 14 * nRows));
   const line = named ? 11 : 13;
   const widest = LETTER * longest(columns) + 6;
   const upright = widest > width / nColumns && width / nColumns >= line;
@@ -80,6 +80,8 @@ function cells({ chart, values, picture, named, large }, room, most) {
     x: {
       names: null,
       ...small,
+      // A name of the axis that is wider than the picture would be cut; its neighbours in the row say it.
+      ...(LETTER * chart.x.title.text.length > width + 8 ? { title: { text: "" } } : {}),
       tickangle: upright ? -90 : 0,
       ...ticksOf(columns, width, { upright, line, most: 9 }),
     },

@@ -10,7 +10,7 @@ import { sizeOf } from "../plot_size.js";
 import { told } from "../told.js";
 import { caption } from "../words.js";
 
-const LEAST = 60; // pixels of width
+const LEAST = 20; // pixels of width: a picture of two channels is narrow, a row not laid out has none
 const CONFIG = {
   displaylogo: false,
   modeBarButtons: [["toImage", "zoom2d", "pan2d", "resetScale2d"]],

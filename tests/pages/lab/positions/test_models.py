@@ -60,7 +60,8 @@ def test_the_shuffled_sentence_is_worse_for_every_trained_model():
     for at, scheme in enumerate(SCHEMES):
         lm = load_scheme(scheme)
         for shown, text in ((plain[at], Inputs().text), (mixed[at], " ".join(words))):
-            assert shown == pytest.approx(lm.task.nats(lm.model, *lm.read(text).inputs).mean().item(), rel=1e-4)
+            nats = lm.task.nats(lm.model, *lm.read(text).inputs).mean().item()
+            assert shown == pytest.approx(nats, rel=1e-4)
     np.testing.assert_allclose(worse, mixed - plain)
     assert f"**{worse.min():.1f} to {worse.max():.1f} nats**" in board.notice
     assert worse.min() > 1
