@@ -20,8 +20,7 @@ if TYPE_CHECKING:
     from models.lessons.heads.recut import Recut
 
 SEE = (
-    "One layer has one input and one set of $W_Q$, $W_K$, $W_V$, $W_O$ with 64 columns, cut into 1, 2, 4 and "
-    "8 heads. The tables show where heads look from one token, and the dot products before the softmax. "
+    "One layer's 64 columns are cut into 1, 2, 4 and 8 heads; below are the dot products before the softmax. "
     "**Drag the slider to look from another token.**"
 )
 TRIES = (
