@@ -1,6 +1,5 @@
 """A position scheme in a file of its own is offered and works on every page, and no other file is changed."""
 
-import shutil
 import sys
 from collections.abc import Iterator
 from importlib import import_module
@@ -15,28 +14,20 @@ from models.engine.positions import POSITIONS
 from models.engine.size import count_parameters
 from models.training.config import run_config
 from tests.browser.board import BoardPage
+from tests.browser.copied_app import copied_app
 from tests.browser.lab import Lab, settle, untrained
 from tests.browser.test_design_page import rows
 from tests.browser.training import TINY, TrainPage
-from tools.background import ROOT, free_port, serving
 
 NAME = "alternating"
 FILE = Path(__file__).with_name(f"{NAME}.py")
-PARTS = ("app.py", "pages", "models", "viz_core", "tools", ".streamlit")
 
 
 @pytest.fixture(scope="module")
 def app_url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """Address of a server of a copy of the app, with one file more."""
-    folder, home, port = tmp_path_factory.mktemp("app"), tmp_path_factory.mktemp("home"), free_port()
-    for part in PARTS:
-        copy = shutil.copytree if (ROOT / part).is_dir() else shutil.copy
-        copy(ROOT / part, folder / part)
-    shutil.copy(FILE, folder / "models/engine/positions")
-    settings = {"ATTENTION_LAB_RUNS": str(home / "runs"), "ATTENTION_LAB_DATA": str(home / "data")}
-    command = [sys.executable, str(folder / "tools/serve.py"), "--port", str(port)]
-    with serving(command, port, folder, home / "log.txt", **settings) as server:
-        yield server.url
+    with copied_app(FILE, "models/engine/positions", tmp_path_factory) as url:
+        yield url
 
 
 @pytest.fixture

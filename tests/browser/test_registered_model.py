@@ -1,7 +1,5 @@
 """A model in a file of its own is on Explore and works in every view; no other file is changed."""
 
-import shutil
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -9,25 +7,17 @@ import pytest
 from playwright.sync_api import expect
 
 from models.zoo import offers
+from tests.browser.copied_app import copied_app
 from tests.browser.lab import Lab, agrees
-from tools.background import ROOT, free_port, serving
 
 FILE = Path(__file__).with_name("wrapped.py")
-PARTS = ("app.py", "pages", "models", "viz_core", "tools", ".streamlit")
 
 
 @pytest.fixture(scope="module")
 def app_url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """Address of a server of a copy of the app, with one file more."""
-    folder, home, port = tmp_path_factory.mktemp("app"), tmp_path_factory.mktemp("home"), free_port()
-    for part in PARTS:
-        copy = shutil.copytree if (ROOT / part).is_dir() else shutil.copy
-        copy(ROOT / part, folder / part)
-    shutil.copy(FILE, folder / "models/zoo/others")
-    settings = {"ATTENTION_LAB_RUNS": str(home / "runs"), "ATTENTION_LAB_DATA": str(home / "data")}
-    command = [sys.executable, str(folder / "tools/serve.py"), "--port", str(port)]
-    with serving(command, port, folder, home / "log.txt", **settings) as server:
-        yield server.url
+    with copied_app(FILE, "models/zoo/others", tmp_path_factory) as url:
+        yield url
 
 
 @pytest.fixture
