@@ -1,5 +1,15 @@
 /* Plotly.js from our own server: loaded once, with the first figure or ahead of it. */
 
+import { el } from "./dom.js";
+
+/* What can be done with every figure, and what none may do: send something elsewhere. */
+export const CONFIG = {
+  displaylogo: false,
+  modeBarButtons: [["toImage", "zoom2d", "pan2d", "resetScale2d"]],
+  plotlyServerURL: "",
+  typesetMath: false,
+};
+
 /** @type {Promise<any> | undefined} */
 let loading;
 
@@ -21,4 +31,15 @@ export function fetchPlotlyAhead() {
   const fetchIt = () => document.head.append(link);
   if ("requestIdleCallback" in globalThis) requestIdleCallback(fetchIt, { timeout: 5000 });
   else setTimeout(fetchIt, 2000);
+}
+
+/**
+ * Plotly writes its style sheet into the document; a component's own tree of nodes needs it too.
+ * @param {Node} root
+ */
+export function styled(root) {
+  if (!(root instanceof ShadowRoot) || root.querySelector(".plotly-style")) return;
+  const { sheet } = /** @type {HTMLStyleElement} */ (document.getElementById("plotly.js-style-global"));
+  const rules = [...(sheet?.cssRules ?? [])].map((rule) => rule.cssText);
+  root.prepend(el("style", { class: "plotly-style", text: rules.join("\n") }));
 }

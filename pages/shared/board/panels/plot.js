@@ -3,7 +3,7 @@
    once; a frame moves what moves in them. */
 
 import { el } from "../../browser/dom.js";
-import { loadPlotly } from "../../browser/plotly.js";
+import { CONFIG, loadPlotly, styled } from "../../browser/plotly.js";
 import { filled, movingOf } from "../filled.js";
 import { move } from "../plot_move.js";
 import { sizeOf } from "../plot_size.js";
@@ -11,13 +11,6 @@ import { told } from "../told.js";
 import { caption } from "../words.js";
 
 const LEAST = 20; // pixels of width: a picture of two channels is narrow, a row not laid out has none
-const CONFIG = {
-  displaylogo: false,
-  modeBarButtons: [["toImage", "zoom2d", "pan2d", "resetScale2d"]],
-  plotlyServerURL: "",
-  typesetMath: false,
-};
-
 /* Right above the body, in the room that plot_size.js keeps for it, from the figure's left edge: then Plotly
    lets it grow to the body's right end. */
 const legendAt = ({ width, margin: { l, r } }) => ({
@@ -29,13 +22,6 @@ const legendAt = ({ width, margin: { l, r } }) => ({
   indentation: -5,
   bgcolor: "rgba(0, 0, 0, 0)",
 });
-
-/* Plotly writes its style sheet into the document; a component's own tree of nodes needs it too. */
-function styled(root) {
-  if (!(root instanceof ShadowRoot) || root.querySelector(".plotly-style")) return;
-  const rules = [...document.getElementById("plotly.js-style-global").sheet.cssRules];
-  root.prepend(el("style", { class: "plotly-style", text: rules.map((rule) => rule.cssText).join("\n") }));
-}
 
 const isLine = (trace) => trace.mode === "lines" && Boolean(trace.name);
 
