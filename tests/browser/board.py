@@ -8,7 +8,7 @@ from urllib.parse import parse_qsl, urlencode, urlsplit
 
 from playwright.sync_api import Locator, Page, expect
 
-from tests.browser.lab import SECONDS, read_number, settle
+from tests.browser.explore_page import SECONDS, read_number, settle
 
 LAB_PAGES = {  # their addresses and titles
     "attention": "Attention, step by step",

@@ -8,7 +8,7 @@ from urllib.parse import urlsplit
 import pytest
 from playwright.sync_api import Browser, Page, Playwright, expect, sync_playwright
 
-from tests.browser.lab import SECONDS, Lab, NewLab
+from tests.browser.explore_page import SECONDS, ExplorePage, NewExplore
 from tools import chromium
 from tools.background import serving_the_app
 
@@ -105,12 +105,12 @@ def page(new_page: Callable[..., Page]) -> Page:
 
 
 @pytest.fixture
-def lab(page: Page) -> Lab:
+def explore(page: Page) -> ExplorePage:
     """Explore in a tab of its own, not yet opened."""
-    return Lab(page)
+    return ExplorePage(page)
 
 
 @pytest.fixture
-def new_lab(new_page: Callable[..., Page]) -> NewLab:
+def new_explore(new_page: Callable[..., Page]) -> NewExplore:
     """Function that gives Explore to a visitor of its own; keywords as for `new_page`."""
-    return lambda **options: Lab(new_page(**options))
+    return lambda **options: ExplorePage(new_page(**options))

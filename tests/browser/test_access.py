@@ -4,70 +4,70 @@ import pytest
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import expect
 
-from tests.browser.lab import Lab, NewLab, untrained
+from tests.browser.explore_page import ExplorePage, NewExplore, untrained
 
 SEED = {"seed": 5}
 
 
-def tab_to(lab: Lab, selector: str, most: int = 80) -> None:
+def tab_to(explore: ExplorePage, selector: str, most: int = 80) -> None:
     """Press Tab until the focus is on the element of the stage."""
-    focused = lab.stage.locator(f"{selector}:focus")
+    focused = explore.stage.locator(f"{selector}:focus")
     for _ in range(most):
-        lab.page.keyboard.press("Tab")
+        explore.page.keyboard.press("Tab")
         if focused.count():
             return
     pytest.fail(f"Tab does not reach {selector}")
 
 
-def test_everything_is_reached_and_worked_by_keyboard(lab: Lab) -> None:
-    lab.untrained(query=0, key=0, **SEED)
-    lab.sentence.focus()
-    tab_to(lab, '.views button[data-value="head"]')
-    lab.page.keyboard.press("Enter")
-    tab_to(lab, '[aria-label="layer"] button[data-value="1"]')
-    lab.page.keyboard.press("Space")
-    tab_to(lab, '.chips button[data-value="2"]')
-    lab.page.keyboard.press("Enter")
-    tab_to(lab, ".head-board")
+def test_everything_is_reached_and_worked_by_keyboard(explore: ExplorePage) -> None:
+    explore.untrained(query=0, key=0, **SEED)
+    explore.sentence.focus()
+    tab_to(explore, '.views button[data-value="head"]')
+    explore.page.keyboard.press("Enter")
+    tab_to(explore, '[aria-label="layer"] button[data-value="1"]')
+    explore.page.keyboard.press("Space")
+    tab_to(explore, '.chips button[data-value="2"]')
+    explore.page.keyboard.press("Enter")
+    tab_to(explore, ".head-board")
     for key in ("ArrowDown", "ArrowDown", "ArrowRight"):
-        lab.page.keyboard.press(key)
-    lab.assert_reads(untrained(**SEED), "encoder.1.self", 2, 2, 1)
+        explore.page.keyboard.press(key)
+    explore.assert_reads(untrained(**SEED), "encoder.1.self", 2, 2, 1)
 
 
-def test_arrow_keys_walk_a_group_of_buttons(lab: Lab) -> None:
-    lab.untrained(**SEED)
-    views = lab.choice("view").locator("button")
+def test_arrow_keys_walk_a_group_of_buttons(explore: ExplorePage) -> None:
+    explore.untrained(**SEED)
+    views = explore.choice("view").locator("button")
     views.nth(0).focus()
     for key, at in [("ArrowRight", 1), ("ArrowRight", 2), ("ArrowLeft", 1)]:
-        lab.page.keyboard.press(key)
+        explore.page.keyboard.press(key)
         expect(views.nth(at)).to_be_focused()
 
 
-def test_a_token_is_kept_by_enter_and_read_on_focus(lab: Lab) -> None:
-    lab.untrained(view="lines", **SEED)
-    tab_to(lab, '.tokens.keys button[data-at="1"]')
-    expect(lab.stage.locator(".readout")).to_contain_text("cat is looked at by")
-    lab.page.keyboard.press("Enter")
-    key = lab.stage.locator('.tokens.keys button[data-at="1"]')
+def test_a_token_is_kept_by_enter_and_read_on_focus(explore: ExplorePage) -> None:
+    explore.untrained(view="lines", **SEED)
+    tab_to(explore, '.tokens.keys button[data-at="1"]')
+    expect(explore.stage.locator(".readout")).to_contain_text("cat is looked at by")
+    explore.page.keyboard.press("Enter")
+    key = explore.stage.locator('.tokens.keys button[data-at="1"]')
     expect(key).to_be_focused()
-    lab.page.keyboard.press("Tab")
-    lab.page.evaluate("document.activeElement.blur()")
-    expect(lab.stage.locator(".readout")).to_contain_text("cat is looked at by")
+    explore.page.keyboard.press("Tab")
+    explore.page.evaluate("document.activeElement.blur()")
+    expect(explore.stage.locator(".readout")).to_contain_text("cat is looked at by")
     expect(key).to_have_attribute("aria-pressed", "true")
 
 
-def test_the_dialog_opens_and_closes_by_keyboard(lab: Lab) -> None:
-    lab.untrained(view="head", **SEED)
-    lab.stage.get_by_role("button", name="take away").focus()
-    lab.page.keyboard.press("Enter")
-    expect(lab.page.get_by_role("dialog")).to_be_visible()
-    lab.page.keyboard.press("Escape")
-    expect(lab.page.get_by_role("dialog")).to_have_count(0)
+def test_the_dialog_opens_and_closes_by_keyboard(explore: ExplorePage) -> None:
+    explore.untrained(view="head", **SEED)
+    explore.stage.get_by_role("button", name="take away").focus()
+    explore.page.keyboard.press("Enter")
+    expect(explore.page.get_by_role("dialog")).to_be_visible()
+    explore.page.keyboard.press("Escape")
+    expect(explore.page.get_by_role("dialog")).to_have_count(0)
 
 
-def assert_accessible(lab: Lab) -> None:
+def assert_accessible(explore: ExplorePage) -> None:
     """axe finds nothing serious or critical on the page."""
-    found = Axe().run(lab.page, options={"resultTypes": ["violations"]}).response["violations"]
+    found = Axe().run(explore.page, options={"resultTypes": ["violations"]}).response["violations"]
     serious = [
         f"{violation['id']} ({violation['impact']}): {node['html'][:200]} {node['failureSummary'][:300]}"
         for violation in found
@@ -78,37 +78,41 @@ def assert_accessible(lab: Lab) -> None:
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_axe_finds_no_serious_fault_in_any_view(new_lab: NewLab, scheme: str) -> None:
-    lab = new_lab(color_scheme=scheme).open(text="the animel did not cross the street because it was tired")
+def test_axe_finds_no_serious_fault_in_any_view(new_explore: NewExplore, scheme: str) -> None:
+    explore = new_explore(color_scheme=scheme).open(
+        text="the animel did not cross the street because it was tired"
+    )
     for view in ("grid", "head", "numbers", "output", "lines"):
-        lab.choose("view", view)
-        assert_accessible(lab)
-    lab.choose("stack", "decoder.cross")
-    assert_accessible(lab)
+        explore.choose("view", view)
+        assert_accessible(explore)
+    explore.choose("stack", "decoder.cross")
+    assert_accessible(explore)
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_axe_finds_no_serious_fault_in_the_untrained_models_controls(new_lab: NewLab, scheme: str) -> None:
-    lab = new_lab(color_scheme=scheme).untrained(n_heads=7)
-    expect(lab.problem).to_be_visible()
-    assert_accessible(lab)
+def test_axe_finds_no_serious_fault_in_the_untrained_models_controls(
+    new_explore: NewExplore, scheme: str
+) -> None:
+    explore = new_explore(color_scheme=scheme).untrained(n_heads=7)
+    expect(explore.problem).to_be_visible()
+    assert_accessible(explore)
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_axe_finds_no_serious_fault_in_the_dialog(new_lab: NewLab, scheme: str) -> None:
-    lab = new_lab(color_scheme=scheme).untrained(view="head", **SEED)
-    lab.stage.get_by_role("button", name="take away").click()
-    expect(lab.page.get_by_role("dialog").locator(".js-plotly-plot .main-svg").first).to_be_visible()
-    assert_accessible(lab)
+def test_axe_finds_no_serious_fault_in_the_dialog(new_explore: NewExplore, scheme: str) -> None:
+    explore = new_explore(color_scheme=scheme).untrained(view="head", **SEED)
+    explore.stage.get_by_role("button", name="take away").click()
+    expect(explore.page.get_by_role("dialog").locator(".js-plotly-plot .main-svg").first).to_be_visible()
+    assert_accessible(explore)
 
 
-def test_dark_visitors_get_dark_figures(new_lab: NewLab) -> None:
+def test_dark_visitors_get_dark_figures(new_explore: NewExplore) -> None:
     light, dark = (
-        new_lab(color_scheme=scheme).untrained(view="head", **SEED) for scheme in ("light", "dark")
+        new_explore(color_scheme=scheme).untrained(view="head", **SEED) for scheme in ("light", "dark")
     )
     backgrounds = [
-        lab.page.evaluate("getComputedStyle(document.querySelector('.stApp')).backgroundColor")
-        for lab in (light, dark)
+        explore.page.evaluate("getComputedStyle(document.querySelector('.stApp')).backgroundColor")
+        for explore in (light, dark)
     ]
     assert backgrounds == ["rgb(255, 255, 255)", "rgb(14, 17, 23)"]
     assert (light.pixels(".head-board canvas") != dark.pixels(".head-board canvas")).any()

@@ -10,7 +10,7 @@ from torch import nn
 from models import ModelConfig, UntrainedModel, load_model
 from models.lessons.block import norms
 from tests.browser.board import BoardPage
-from tests.browser.lab import agrees
+from tests.browser.explore_page import agrees
 
 TEXT = "the animal did not cross the street because it was too tired"
 

@@ -8,7 +8,7 @@ import pytest
 from playwright.sync_api import Locator, Page, expect
 
 from tests.browser.board import BoardPage
-from tests.browser.lab import agrees
+from tests.browser.explore_page import agrees
 
 
 @pytest.fixture

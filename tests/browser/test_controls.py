@@ -6,29 +6,29 @@ from typing import Any
 import pytest
 from playwright.sync_api import expect
 
-from tests.browser.lab import Lab, untrained
+from tests.browser.explore_page import ExplorePage, untrained
 
 OPEN = {"view": "head", "layer": 1, "head": 1}
 CELLS = [(0, 0), (3, 2), (9, 4)]
 ADDRESS = "encoder.1.self"
 
 
-def slide(lab: Lab, name: str, *keys: str) -> None:
-    slider = lab.page.get_by_role("slider", name=name)
+def slide(explore: ExplorePage, name: str, *keys: str) -> None:
+    slider = explore.page.get_by_role("slider", name=name)
     for key in keys:
         slider.press(key)
 
 
-def select(lab: Lab, name: str, option: str) -> None:
-    lab.page.get_by_role("combobox", name=name).click()
-    lab.page.get_by_role("option", name=option, exact=True).click()
+def select(explore: ExplorePage, name: str, option: str) -> None:
+    explore.page.get_by_role("combobox", name=name).click()
+    explore.page.get_by_role("option", name=option, exact=True).click()
 
 
-def assert_shows(lab: Lab, **config: Any) -> None:
+def assert_shows(explore: ExplorePage, **config: Any) -> None:
     trace = untrained(**config)
     for query, key in CELLS:
-        lab.hover_cell(query, key)
-        lab.assert_reads(trace, ADDRESS, 1, query, key)
+        explore.hover_cell(query, key)
+        explore.assert_reads(trace, ADDRESS, 1, query, key)
 
 
 @pytest.mark.parametrize(
@@ -42,16 +42,16 @@ def assert_shows(lab: Lab, **config: Any) -> None:
     ],
 )
 def test_a_slider_changes_the_model_that_is_shown(
-    lab: Lab, name: str, keys: list[str], config: dict[str, Any]
+    explore: ExplorePage, name: str, keys: list[str], config: dict[str, Any]
 ) -> None:
-    lab.untrained(**OPEN)
-    slide(lab, name, *keys)
+    explore.untrained(**OPEN)
+    slide(explore, name, *keys)
     ((field, value),) = config.items()
-    expect(lab.page).to_have_url(re.compile(rf"[?&]{field}={value}\b"))
+    expect(explore.page).to_have_url(re.compile(rf"[?&]{field}={value}\b"))
     for group, field in (("layer", "n_layers"), ("head", "n_heads")):
         count = config.get(field, {"n_layers": 2, "n_heads": 4}[field])
-        expect(lab.choice(group).locator("button")).to_have_count(count)
-    assert_shows(lab, **config)
+        expect(explore.choice(group).locator("button")).to_have_count(count)
+    assert_shows(explore, **config)
 
 
 @pytest.mark.parametrize(
@@ -70,93 +70,93 @@ def test_a_slider_changes_the_model_that_is_shown(
     ],
 )
 def test_a_choice_changes_the_model_that_is_shown(
-    lab: Lab, name: str, option: str, config: dict[str, Any]
+    explore: ExplorePage, name: str, option: str, config: dict[str, Any]
 ) -> None:
-    lab.untrained(**OPEN)
-    with lab.redrawn():
-        select(lab, name, option)
-    assert_shows(lab, **config)
+    explore.untrained(**OPEN)
+    with explore.redrawn():
+        select(explore, name, option)
+    assert_shows(explore, **config)
 
 
-def test_padding_adds_tokens_that_nobody_looks_at(lab: Lab) -> None:
-    lab.untrained(**OPEN)
-    with lab.redrawn():
-        select(lab, "Mask", "padding")
-    assert lab.written(".head-board canvas").count("<pad>") == 6
+def test_padding_adds_tokens_that_nobody_looks_at(explore: ExplorePage) -> None:
+    explore.untrained(**OPEN)
+    with explore.redrawn():
+        select(explore, "Mask", "padding")
+    assert explore.written(".head-board canvas").count("<pad>") == 6
     trace = untrained(mask="padding")
     for query, key in [(0, 11), (4, 12), (4, 3)]:
-        lab.hover_cell(query, key)
-        lab.assert_reads(trace, ADDRESS, 1, query, key)
-        assert ("masked" in lab.terms()["score"]) == (key > 9)
+        explore.hover_cell(query, key)
+        explore.assert_reads(trace, ADDRESS, 1, query, key)
+        assert ("masked" in explore.terms()["score"]) == (key > 9)
 
 
-def test_a_mask_takes_its_argument_and_another_mask_its_own(lab: Lab) -> None:
-    lab.untrained(mask="causal", **OPEN)
-    argument = lab.page.get_by_role("textbox", name="Mask argument")
+def test_a_mask_takes_its_argument_and_another_mask_its_own(explore: ExplorePage) -> None:
+    explore.untrained(mask="causal", **OPEN)
+    argument = explore.page.get_by_role("textbox", name="Mask argument")
     expect(argument).to_be_disabled()
-    with lab.redrawn():
-        select(lab, "Mask", "packed")
-    with lab.redrawn():
+    with explore.redrawn():
+        select(explore, "Mask", "packed")
+    with explore.redrawn():
         argument.fill("2.5")
         argument.press("Enter")
-    expect(lab.page).to_have_url(re.compile(r"mask=packed&mask_arg=2\.5"))
-    assert_shows(lab, mask="packed", mask_arg="2.5")
-    with lab.redrawn():
-        select(lab, "Mask", "window")
+    expect(explore.page).to_have_url(re.compile(r"mask=packed&mask_arg=2\.5"))
+    assert_shows(explore, mask="packed", mask_arg="2.5")
+    with explore.redrawn():
+        select(explore, "Mask", "window")
     expect(argument).to_have_value("")
-    assert_shows(lab, mask="window", mask_arg="3")
+    assert_shows(explore, mask="window", mask_arg="3")
 
 
-def test_a_bad_mask_argument_is_explained_and_the_last_good_figure_stays(lab: Lab) -> None:
-    lab.untrained(mask="edges", mask_arg="0-1 0-9", **OPEN)
-    argument = lab.page.get_by_role("textbox", name="Mask argument")
+def test_a_bad_mask_argument_is_explained_and_the_last_good_figure_stays(explore: ExplorePage) -> None:
+    explore.untrained(mask="edges", mask_arg="0-1 0-9", **OPEN)
+    argument = explore.page.get_by_role("textbox", name="Mask argument")
     argument.fill("0-1 0-10")
     argument.press("Enter")
-    expect(lab.problem).to_contain_text("Edge 0-10 names a node that is not there; the nodes are 0 to 9.")
-    assert_shows(lab, mask="edges", mask_arg="0-1 0-9")
+    expect(explore.problem).to_contain_text("Edge 0-10 names a node that is not there; the nodes are 0 to 9.")
+    assert_shows(explore, mask="edges", mask_arg="0-1 0-9")
     argument.fill("<b>0</b>")
     argument.press("Enter")
-    expect(lab.problem).to_contain_text("Argument '<b>0</b>' of mask 'edges' is not pairs of nodes")
+    expect(explore.problem).to_contain_text("Argument '<b>0</b>' of mask 'edges' is not pairs of nodes")
     argument.fill("0-1 2-3")
     argument.press("Enter")
-    expect(lab.problem).to_have_count(0)
-    assert_shows(lab, mask="edges", mask_arg="0-1 2-3")
+    expect(explore.problem).to_have_count(0)
+    assert_shows(explore, mask="edges", mask_arg="0-1 2-3")
 
 
-def test_changes_add_up_and_reset_takes_all_back(lab: Lab) -> None:
-    lab.untrained(**OPEN)
-    slide(lab, "Seed", "ArrowRight", "ArrowRight")
-    select(lab, "Norm", "post-norm")
-    select(lab, "Positions", "learned")
-    expect(lab.page).to_have_url(re.compile("positions=learned.*norm=post.*seed=2"))
-    assert_shows(lab, seed=2, norm="post", positions="learned")
-    with lab.redrawn():
-        lab.page.get_by_role("button", name="Reset", exact=True).click()
-    expect(lab.page).to_have_url(re.compile("/$"))
-    expect(lab.sentence).to_have_value("the animal did not cross the street because it was too tired")
+def test_changes_add_up_and_reset_takes_all_back(explore: ExplorePage) -> None:
+    explore.untrained(**OPEN)
+    slide(explore, "Seed", "ArrowRight", "ArrowRight")
+    select(explore, "Norm", "post-norm")
+    select(explore, "Positions", "learned")
+    expect(explore.page).to_have_url(re.compile("positions=learned.*norm=post.*seed=2"))
+    assert_shows(explore, seed=2, norm="post", positions="learned")
+    with explore.redrawn():
+        explore.page.get_by_role("button", name="Reset", exact=True).click()
+    expect(explore.page).to_have_url(re.compile("/$"))
+    expect(explore.sentence).to_have_value("the animal did not cross the street because it was too tired")
 
 
-def test_an_impossible_size_is_explained_and_the_last_good_figure_stays(lab: Lab) -> None:
-    lab.untrained(**OPEN)
-    slide(lab, "Heads", "ArrowRight")
-    expect(lab.problem).to_contain_text("d_model=64 is not divisible by n_heads=5")
-    assert_shows(lab)
-    expect(lab.choice("head").locator("button")).to_have_count(4)
-    slide(lab, "Heads", "ArrowRight", "ArrowRight", "ArrowRight")
-    expect(lab.choice("head").locator("button")).to_have_count(8)
-    expect(lab.problem).to_have_count(0)
-    assert_shows(lab, n_heads=8)
+def test_an_impossible_size_is_explained_and_the_last_good_figure_stays(explore: ExplorePage) -> None:
+    explore.untrained(**OPEN)
+    slide(explore, "Heads", "ArrowRight")
+    expect(explore.problem).to_contain_text("d_model=64 is not divisible by n_heads=5")
+    assert_shows(explore)
+    expect(explore.choice("head").locator("button")).to_have_count(4)
+    slide(explore, "Heads", "ArrowRight", "ArrowRight", "ArrowRight")
+    expect(explore.choice("head").locator("button")).to_have_count(8)
+    expect(explore.problem).to_have_count(0)
+    assert_shows(explore, n_heads=8)
 
 
-def test_a_fixed_head_size_makes_any_number_of_heads_possible(lab: Lab) -> None:
-    lab.untrained(d_head=16, **OPEN)
-    slide(lab, "Heads", "ArrowRight")
-    expect(lab.choice("head").locator("button")).to_have_count(5)
-    assert_shows(lab, n_heads=5, d_head=16)
+def test_a_fixed_head_size_makes_any_number_of_heads_possible(explore: ExplorePage) -> None:
+    explore.untrained(d_head=16, **OPEN)
+    slide(explore, "Heads", "ArrowRight")
+    expect(explore.choice("head").locator("button")).to_have_count(5)
+    assert_shows(explore, n_heads=5, d_head=16)
 
 
-def test_a_shorter_stack_keeps_the_view_on_a_layer_that_exists(lab: Lab) -> None:
-    lab.untrained(n_layers=3, view="head", layer=2, head=3)
-    slide(lab, "Layers", "ArrowLeft")
-    expect(lab.choice("layer").locator("button")).to_have_count(2)
-    assert (lab.chosen("layer"), lab.chosen("head")) == (["1"], ["3"])
+def test_a_shorter_stack_keeps_the_view_on_a_layer_that_exists(explore: ExplorePage) -> None:
+    explore.untrained(n_layers=3, view="head", layer=2, head=3)
+    slide(explore, "Layers", "ArrowLeft")
+    expect(explore.choice("layer").locator("button")).to_have_count(2)
+    assert (explore.chosen("layer"), explore.chosen("head")) == (["1"], ["3"])

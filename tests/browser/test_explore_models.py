@@ -8,7 +8,7 @@ from playwright.sync_api import expect
 from models import load_model
 from models.zoo.offers import offer_of, offers
 from models.zoo.trained import TrainedModel
-from tests.browser.lab import Lab, NewLab, agrees
+from tests.browser.explore_page import ExplorePage, NewExplore, agrees
 from tests.pages.shared.runs import write_run
 
 SHIPPED = [name for name in offers() if name not in ("translator", "untrained")]
@@ -20,124 +20,130 @@ def runs(server_folder: Path) -> Path:
     return server_folder / "runs"
 
 
-def open_run(lab: Lab, runs: Path, task: str, **params: object) -> tuple[Lab, TrainedModel]:
+def open_run(
+    explore: ExplorePage, runs: Path, task: str, **params: object
+) -> tuple[ExplorePage, TrainedModel]:
     name = f"{task}-explored"
     if not (runs / name).exists():
         write_run(runs, task, name)
-    return lab.trained(f"run:{name}", **params), load_model(runs / name)
+    return explore.trained(f"run:{name}", **params), load_model(runs / name)
 
 
-def top(lab: Lab) -> list[tuple[str, str]]:
-    rows = lab.stage.locator(".next tbody tr").all()
+def top(explore: ExplorePage) -> list[tuple[str, str]]:
+    rows = explore.stage.locator(".next tbody tr").all()
     return [(row.locator("th").inner_text(), row.locator(".weight").inner_text()) for row in rows]
 
 
-def views(lab: Lab) -> list[str]:
-    return [button.get_attribute("data-value") or "" for button in lab.choice("view").locator("button").all()]
+def views(explore: ExplorePage) -> list[str]:
+    return [
+        button.get_attribute("data-value") or "" for button in explore.choice("view").locator("button").all()
+    ]
 
 
 @pytest.mark.parametrize("model", SHIPPED)
 def test_a_shipped_model_opens_with_its_example_and_its_link_shows_the_same(
-    lab: Lab, new_lab: NewLab, model: str
+    explore: ExplorePage, new_explore: NewExplore, model: str
 ) -> None:
     offer = offer_of(model)
     assert offer is not None
-    lab.trained(model)
-    expect(lab.problem).to_have_count(0)
+    explore.trained(model)
+    expect(explore.problem).to_have_count(0)
     heads = offer.sizes["n_layers"] * offer.sizes["n_heads"]
     if "view" not in offer.showcase:
-        expect(lab.stage.locator(".grid-buttons button")).to_have_count(heads)
-    address = lab.page.url
-    again = new_lab()
+        expect(explore.stage.locator(".grid-buttons button")).to_have_count(heads)
+    address = explore.page.url
+    again = new_explore()
     again.page.goto(address)
     again.stage.wait_for()
     expect(again.page).to_have_url(address)
 
 
-def test_a_question_is_drawn_with_the_models_own_answer(lab: Lab, runs: Path) -> None:
-    lab, lm = open_run(lab, runs, "reverse", text="abcd", view="head")
+def test_a_question_is_drawn_with_the_models_own_answer(explore: ExplorePage, runs: Path) -> None:
+    explore, lm = open_run(explore, runs, "reverse", text="abcd", view="head")
     trace, answer = lm.trace("abcd"), lm.read("abcd").answer
-    expect(lab.stage.locator(".translation")).to_contain_text(f"→ {answer}")
-    lab.hover_cell(6, 2)
-    lab.assert_reads(trace, "decoder.0.self", 0, 6, 2)
-    lab.choose("layer", 1)
-    lab.choose("head", 3)
-    lab.hover_cell(5, 5)
-    lab.assert_reads(trace, "decoder.1.self", 3, 5, 5)
+    expect(explore.stage.locator(".translation")).to_contain_text(f"→ {answer}")
+    explore.hover_cell(6, 2)
+    explore.assert_reads(trace, "decoder.0.self", 0, 6, 2)
+    explore.choose("layer", 1)
+    explore.choose("head", 3)
+    explore.hover_cell(5, 5)
+    explore.assert_reads(trace, "decoder.1.self", 3, 5, 5)
 
 
-def test_a_decoders_rows_appear_with_its_steps(lab: Lab, runs: Path) -> None:
-    lab, lm = open_run(lab, runs, "induction", text="abcdabcd", view="output")
+def test_a_decoders_rows_appear_with_its_steps(explore: ExplorePage, runs: Path) -> None:
+    explore, lm = open_run(explore, runs, "induction", text="abcdabcd", view="output")
     logits = lm.trace("abcdabcd")["logits"].double().softmax(-1)
-    button = lab.stage.locator('.steps button[data-step="5"]')
+    button = explore.stage.locator('.steps button[data-step="5"]')
     button.click()
     best = logits[5].sort(descending=True)
-    assert top(lab)[0][0] == lm.outputs[int(best.indices[0])]
-    assert agrees(top(lab)[0][1], best.values[0].item())
-    assert lab.stage.locator(".next h3").inner_text() == "Step 6: after “b” comes"
-    assert lab.stage.locator(".steps button").all_inner_texts() == [*"bcdabcd", "?"]
+    assert top(explore)[0][0] == lm.outputs[int(best.indices[0])]
+    assert agrees(top(explore)[0][1], best.values[0].item())
+    assert explore.stage.locator(".next h3").inner_text() == "Step 6: after “b” comes"
+    assert explore.stage.locator(".steps button").all_inner_texts() == [*"bcdabcd", "?"]
 
 
-def test_a_pooled_answer_has_class_probabilities_and_no_steps(lab: Lab, runs: Path) -> None:
-    lab, lm = open_run(lab, runs, "digits-classifier", text="3", view="output")
+def test_a_pooled_answer_has_class_probabilities_and_no_steps(explore: ExplorePage, runs: Path) -> None:
+    explore, lm = open_run(explore, runs, "digits-classifier", text="3", view="output")
     best = lm.trace("3")["logits"][0].double().softmax(-1).sort(descending=True)
-    assert [name for name, _ in top(lab)] == [str(int(at)) for at in best.indices]
-    assert all(agrees(shown, p.item()) for (_, shown), p in zip(top(lab), best.values, strict=True))
-    expect(lab.stage.locator(".steps")).to_be_hidden()
-    expect(lab.stage.locator(".step")).to_be_hidden()
-    expect(lab.stage.locator(".pictures figcaption")).to_have_text(["read", "where [CLS] looks"])
+    assert [name for name, _ in top(explore)] == [str(int(at)) for at in best.indices]
+    assert all(agrees(shown, p.item()) for (_, shown), p in zip(top(explore), best.values, strict=True))
+    expect(explore.stage.locator(".steps")).to_be_hidden()
+    expect(explore.stage.locator(".step")).to_be_hidden()
+    expect(explore.stage.locator(".pictures figcaption")).to_have_text(["read", "where [CLS] looks"])
 
 
-def test_an_autoencoder_shows_both_pictures_and_no_output_view(lab: Lab, runs: Path) -> None:
-    lab, lm = open_run(lab, runs, "digits-autoencoder", text="2")
-    assert views(lab) == ["grid", "head", "lines", "numbers"]
-    expect(lab.stage.locator(".pictures figcaption")).to_have_text(["read", "rebuilt", "where row 1 looks"])
+def test_an_autoencoder_shows_both_pictures_and_no_output_view(explore: ExplorePage, runs: Path) -> None:
+    explore, lm = open_run(explore, runs, "digits-autoencoder", text="2")
+    assert views(explore) == ["grid", "head", "lines", "numbers"]
+    expect(explore.stage.locator(".pictures figcaption")).to_have_text(
+        ["read", "rebuilt", "where row 1 looks"]
+    )
     picture = lm.read("2").picture
     assert picture is not None
-    pixels = lab.pixels('.pictures canvas[aria-label="read"]')
+    pixels = explore.pixels('.pictures canvas[aria-label="read"]')
     side = pixels.shape[0] / 8
     for row, column in [(0, 3), (3, 4), (7, 5)]:
         shade = pixels[int((row + 0.5) * side), int((column + 0.5) * side), 0]
         assert abs(shade - 255 * picture[row, column].item()) <= 1
-    lab.choose("view", "lines")
-    with lab.redrawn():
-        lab.stage.get_by_role("button", name="next picture").click()
-    expect(lab.page.get_by_role("spinbutton", name="Picture")).to_have_value("3")
+    explore.choose("view", "lines")
+    with explore.redrawn():
+        explore.stage.get_by_role("button", name="next picture").click()
+    expect(explore.page.get_by_role("spinbutton", name="Picture")).to_have_value("3")
 
 
-def test_a_text_goes_on_at_a_click(lab: Lab, runs: Path) -> None:
-    lab, lm = open_run(lab, runs, "induction", text="abc")
-    with lab.redrawn():
-        lab.page.get_by_role("button", name="Continue").click()
+def test_a_text_goes_on_at_a_click(explore: ExplorePage, runs: Path) -> None:
+    explore, lm = open_run(explore, runs, "induction", text="abc")
+    with explore.redrawn():
+        explore.page.get_by_role("button", name="Continue").click()
     written = lm.generate("abc", max_new_tokens=16, temperature=0.8, seed=0)
-    expect(lab.page.get_by_role("textbox", name="Text")).to_have_value("abc" + written)
+    expect(explore.page.get_by_role("textbox", name="Text")).to_have_value("abc" + written)
 
 
-def test_a_click_masks_a_word_and_its_candidates_are_the_model_s(lab: Lab) -> None:
+def test_a_click_masks_a_word_and_its_candidates_are_the_model_s(explore: ExplorePage) -> None:
     text = "the animal did not cross the street because it was too tired"
-    lab.trained("masked", text=text, view="output")
-    with lab.redrawn():
-        lab.page.get_by_role("toolbar", name="Click a word").get_by_role("button", name="street").click()
+    explore.trained("masked", text=text, view="output")
+    with explore.redrawn():
+        explore.page.get_by_role("toolbar", name="Click a word").get_by_role("button", name="street").click()
     masked = text.replace("street", "[MASK]")
-    expect(lab.page.get_by_role("textbox", name="Text")).to_have_value(masked)
+    expect(explore.page.get_by_role("textbox", name="Text")).to_have_value(masked)
     lm = load_model("masked")
     at = lm.read(masked).tokens["encoder"].index("[MASK]")
-    lab.page.get_by_role("group", name="Steps").get_by_role("button", name="[MASK]").click()
+    explore.page.get_by_role("group", name="Steps").get_by_role("button", name="[MASK]").click()
     best = lm.trace(masked)["logits"][at].argmax()
-    assert top(lab)[0][0] == lm.outputs[int(best)]
+    assert top(explore)[0][0] == lm.outputs[int(best)]
 
 
-def test_models_keep_their_texts_when_one_goes_back_and_forth(lab: Lab, runs: Path) -> None:
-    lab, _ = open_run(lab, runs, "reverse", text="abcd")
-    with lab.redrawn():
-        lab.choose_model("translator")
-    expect(lab.sentence).to_have_value("the animal did not cross the street because it was too tired")
-    with lab.redrawn():
-        lab.choose_model("untrained")
-    expect(lab.choice("head").locator("button")).to_have_count(4)
+def test_models_keep_their_texts_when_one_goes_back_and_forth(explore: ExplorePage, runs: Path) -> None:
+    explore, _ = open_run(explore, runs, "reverse", text="abcd")
+    with explore.redrawn():
+        explore.choose_model("translator")
+    expect(explore.sentence).to_have_value("the animal did not cross the street because it was too tired")
+    with explore.redrawn():
+        explore.choose_model("untrained")
+    expect(explore.choice("head").locator("button")).to_have_count(4)
 
 
-def test_a_run_that_is_gone_is_said(lab: Lab) -> None:
-    lab.trained("run:gone")
-    expect(lab.problem).to_contain_text("'run:gone' is no run with a checkpoint on this machine")
-    expect(lab.sentence).to_have_value("the animal did not cross the street because it was too tired")
+def test_a_run_that_is_gone_is_said(explore: ExplorePage) -> None:
+    explore.trained("run:gone")
+    expect(explore.problem).to_contain_text("'run:gone' is no run with a checkpoint on this machine")
+    expect(explore.sentence).to_have_value("the animal did not cross the street because it was too tired")

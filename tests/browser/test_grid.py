@@ -4,15 +4,15 @@ import re
 
 import numpy as np
 
-from tests.browser.lab import TEXT, Lab, agrees, untrained
+from tests.browser.explore_page import TEXT, ExplorePage, agrees, untrained
 from viz_core import theme
 
 SIZES = {"n_layers": 2, "n_heads": 4, "seed": 5}
 
 
-def places(lab: Lab) -> list[tuple[int, int, int, int, int]]:
+def places(explore: ExplorePage) -> list[tuple[int, int, int, int, int]]:
     """(layer, head, left, top, width) of every thumbnail, in the order shown."""
-    return lab.stage.locator(".grid-buttons").evaluate(
+    return explore.stage.locator(".grid-buttons").evaluate(
         """(all) => [...all.children].map((b) => [+b.dataset.layer, +b.dataset.head,
              parseFloat(b.style.left), parseFloat(b.style.top), parseFloat(b.style.width)])"""
     )
@@ -25,18 +25,20 @@ def thumbnail(pixels: np.ndarray, n_tokens: int, left: float, top: float, width:
     return pixels[np.ix_(rows, columns)][..., :3]
 
 
-def test_every_thumbnail_has_the_colours_of_its_pattern(lab: Lab) -> None:
-    lab.untrained(**SIZES)
-    assert [place[:2] for place in places(lab)] == [[layer, head] for layer in range(2) for head in range(4)]
+def test_every_thumbnail_has_the_colours_of_its_pattern(explore: ExplorePage) -> None:
+    explore.untrained(**SIZES)
+    assert [place[:2] for place in places(explore)] == [
+        [layer, head] for layer in range(2) for head in range(4)
+    ]
     for scale in ("full", "row", "log"):
-        lab.choose("scale", scale)
-        assert_colours(lab, scale)
+        explore.choose("scale", scale)
+        assert_colours(explore, scale)
 
 
-def assert_colours(lab: Lab, scale: str) -> None:
-    pixels, table = lab.pixels(".grid-board canvas"), theme.lookup_table("sequential")
+def assert_colours(explore: ExplorePage, scale: str) -> None:
+    pixels, table = explore.pixels(".grid-board canvas"), theme.lookup_table("sequential")
     trace = untrained(n_layers=2, n_heads=4, seed=5)
-    for layer, head, *box in places(lab):
+    for layer, head, *box in places(explore):
         weights = np.rint(trace[f"encoder.{layer}.self.pattern"][head].double().numpy() * 255) / 255
         levels = {
             "full": 255 * weights,
@@ -60,16 +62,16 @@ def measures(pattern: np.ndarray) -> dict[str, np.ndarray]:
     }
 
 
-def test_sorting_orders_the_heads_by_the_value_written_under_them(lab: Lab) -> None:
-    lab.untrained(**SIZES)
+def test_sorting_orders_the_heads_by_the_value_written_under_them(explore: ExplorePage) -> None:
+    explore.untrained(**SIZES)
     trace = untrained(n_layers=2, n_heads=4, seed=5)
     of_layer = [measures(trace[f"encoder.{layer}.self.pattern"].double().numpy()) for layer in range(2)]
     for by in ("entropy", "distance", "previous", "first", "same"):
-        lab.choose("sort by", by)
+        explore.choose("sort by", by)
         values = {(layer, head): of_layer[layer][by][head] for layer in range(2) for head in range(4)}
         best_first = sorted(values, key=values.__getitem__, reverse=by != "entropy")
-        assert [(layer, head) for layer, head, *_ in places(lab)] == best_first
-        written = lab.written(".grid-board canvas")
+        assert [(layer, head) for layer, head, *_ in places(explore)] == best_first
+        written = explore.written(".grid-board canvas")
         assert written[::2] == [f"L{layer} H{head}" for layer, head in best_first]
         for caption, place in zip(written[1::2], best_first, strict=True):
             name, shown = caption.split()
@@ -77,20 +79,20 @@ def test_sorting_orders_the_heads_by_the_value_written_under_them(lab: Lab) -> N
             assert agrees(shown, round(values[place], 4))
 
 
-def test_a_click_opens_that_head(lab: Lab) -> None:
-    lab.untrained(**SIZES)
-    lab.stage.locator('.grid-buttons button[data-layer="1"][data-head="2"]').click()
-    assert lab.chosen("view") == ["head"]
-    assert (lab.chosen("layer"), lab.chosen("head")) == (["1"], ["2"])
+def test_a_click_opens_that_head(explore: ExplorePage) -> None:
+    explore.untrained(**SIZES)
+    explore.stage.locator('.grid-buttons button[data-layer="1"][data-head="2"]').click()
+    assert explore.chosen("view") == ["head"]
+    assert (explore.chosen("layer"), explore.chosen("head")) == (["1"], ["2"])
     row = untrained(n_layers=2, n_heads=4, seed=5)["encoder.1.self.pattern"][2, 0]
-    key = int(lab.terms()["key"].split("(")[1].rstrip(")"))
-    assert agrees(lab.terms()["weight"], row[key].item())
+    key = int(explore.terms()["key"].split("(")[1].rstrip(")"))
+    assert agrees(explore.terms()["weight"], row[key].item())
 
 
-def test_a_head_that_mostly_looks_one_way_is_named(lab: Lab) -> None:
-    lab.untrained(text="good morning", mask="causal", **SIZES)
+def test_a_head_that_mostly_looks_one_way_is_named(explore: ExplorePage) -> None:
+    explore.untrained(text="good morning", mask="causal", **SIZES)
     pattern = untrained("good morning", mask="causal", seed=5)["encoder.0.self.pattern"].numpy()
-    names = [caption for caption in lab.written(".grid-board canvas") if "-token" in caption]
+    names = [caption for caption in explore.written(".grid-board canvas") if "-token" in caption]
     assert len(names) == 8  # the second of two words gives at least half to one of them
     for head in range(4):
         shares = {"first": pattern[head, 1, 0], "same": pattern[head, 1, 1]}
@@ -98,18 +100,20 @@ def test_a_head_that_mostly_looks_one_way_is_named(lab: Lab) -> None:
         name, share = re.fullmatch(r"(\w+)-token (\d\.\d\d)", names[head]).groups()
         assert name in {side, "previous" if side == "first" else side}
         assert agrees(share, shares[side])
-        button = lab.stage.locator(f'.grid-buttons button[data-layer="0"][data-head="{head}"]')
+        button = explore.stage.locator(f'.grid-buttons button[data-layer="0"][data-head="{head}"]')
         assert button.get_attribute("aria-label") == f"Open layer 0, head {head}, {names[head]}"
 
 
-def test_shares_on_other_tokens_are_not_offered_for_one_token(lab: Lab) -> None:
-    lab.untrained(text="alone")
-    offered = [button.get_attribute("data-value") for button in lab.choice("sort by").locator("button").all()]
+def test_shares_on_other_tokens_are_not_offered_for_one_token(explore: ExplorePage) -> None:
+    explore.untrained(text="alone")
+    offered = [
+        button.get_attribute("data-value") for button in explore.choice("sort by").locator("button").all()
+    ]
     assert offered == ["layer", "entropy", "distance"]
 
 
-def test_show_all_heads_leads_to_the_grid(lab: Lab) -> None:
-    lab.untrained(view="numbers")
-    lab.stage.get_by_role("button", name="show all heads").click()
-    assert lab.chosen("view") == ["grid"]
-    assert len(places(lab)) == 8
+def test_show_all_heads_leads_to_the_grid(explore: ExplorePage) -> None:
+    explore.untrained(view="numbers")
+    explore.stage.get_by_role("button", name="show all heads").click()
+    assert explore.chosen("view") == ["grid"]
+    assert len(places(explore)) == 8

@@ -5,7 +5,7 @@ import pytest
 from playwright.sync_api import expect
 
 from models import Trace
-from tests.browser.lab import ARRAYS, TEXT, Lab, agrees, read_number, untrained
+from tests.browser.explore_page import ARRAYS, TEXT, ExplorePage, agrees, read_number, untrained
 from viz_core import theme
 
 LAYER, HEAD = 1, 2
@@ -20,74 +20,74 @@ def quantities(trace: Trace) -> dict[str, np.ndarray]:
     return {**arrays, "dots": arrays["q"] @ arrays["k"].T}
 
 
-def cells(lab: Lab, n_query: int, n_key: int) -> np.ndarray:
+def cells(explore: ExplorePage, n_query: int, n_key: int) -> np.ndarray:
     """The colours [query, key, rgba] at the middle of every cell."""
-    cell, left, top = (lab.of_view("head", f"view.{name}") for name in ("cell", "left", "top"))
+    cell, left, top = (explore.of_view("head", f"view.{name}") for name in ("cell", "left", "top"))
     rows = (top + (np.arange(n_query) + 0.5) * cell).astype(int)
     columns = (left + (np.arange(n_key) + 0.5) * cell).astype(int)
-    return lab.pixels(".head-board canvas")[np.ix_(rows, columns)].astype(int)
+    return explore.pixels(".head-board canvas")[np.ix_(rows, columns)].astype(int)
 
 
-def test_hovering_a_cell_reads_its_numbers(lab: Lab) -> None:
-    lab.untrained(**OPEN)
+def test_hovering_a_cell_reads_its_numbers(explore: ExplorePage) -> None:
+    explore.untrained(**OPEN)
     trace = untrained(seed=5)
     for query, key in [(0, 0), (2, 5), (9, 1), (7, 9)]:
-        lab.hover_cell(query, key)
-        lab.assert_reads(trace, ADDRESS, HEAD, query, key)
+        explore.hover_cell(query, key)
+        explore.assert_reads(trace, ADDRESS, HEAD, query, key)
 
 
 @pytest.mark.parametrize("positions", ["rotary", "alibi", "t5", "transformer-xl"])
-def test_the_readout_adds_up_under_every_scheme(lab: Lab, positions: str) -> None:
-    lab.untrained(positions=positions, **OPEN)
+def test_the_readout_adds_up_under_every_scheme(explore: ExplorePage, positions: str) -> None:
+    explore.untrained(positions=positions, **OPEN)
     trace = untrained(seed=5, positions=positions)
     for query, key in [(2, 5), (7, 1)]:
-        lab.hover_cell(query, key)
-        lab.assert_reads(trace, ADDRESS, HEAD, query, key)
-        terms = lab.terms()
+        explore.hover_cell(query, key)
+        explore.assert_reads(trace, ADDRESS, HEAD, query, key)
+        terms = explore.terms()
         bias = read_number(terms.get("bias", "0"))
         total = 0.25 * read_number(terms["dot product"]) + bias
         assert read_number(terms["score"]) == pytest.approx(total, abs=2e-3)
 
 
-def test_the_arrow_keys_move_the_marked_cell_and_stop_at_the_edges(lab: Lab) -> None:
-    lab.untrained(query=0, key=0, **OPEN)
+def test_the_arrow_keys_move_the_marked_cell_and_stop_at_the_edges(explore: ExplorePage) -> None:
+    explore.untrained(query=0, key=0, **OPEN)
     trace = untrained(seed=5)
-    board = lab.stage.locator(".head-board")
+    board = explore.stage.locator(".head-board")
     board.focus()
     for pressed, (query, key) in [
         ("ArrowUp", (0, 0)), ("ArrowDown", (1, 0)), ("ArrowDown", (2, 0)), ("ArrowRight", (2, 1)),
         ("ArrowLeft", (2, 0)), ("ArrowLeft", (2, 0)),
     ]:  # fmt: skip
         board.press(pressed)
-        lab.assert_reads(trace, ADDRESS, HEAD, query, key)
+        explore.assert_reads(trace, ADDRESS, HEAD, query, key)
 
 
-def test_both_axes_carry_the_tokens_and_say_which_is_which(lab: Lab) -> None:
-    lab.untrained(**OPEN)
-    written = lab.written(".head-board canvas")
+def test_both_axes_carry_the_tokens_and_say_which_is_which(explore: ExplorePage) -> None:
+    explore.untrained(**OPEN)
+    written = explore.written(".head-board canvas")
     assert written == [*WORDS, *WORDS, "key →", "← query"]
 
 
-def test_cells_have_the_colours_of_their_values(lab: Lab) -> None:
-    lab.untrained(**OPEN)
+def test_cells_have_the_colours_of_their_values(explore: ExplorePage) -> None:
+    explore.untrained(**OPEN)
     expected = quantities(untrained(seed=5))
     for show in ("pattern", "scores", "dots"):
-        lab.choose("show", show)
+        explore.choose("show", show)
         for scale in ("full", "row"):
-            lab.choose("scale", scale)
-            assert_colours(lab, expected[show], show, scale)
+            explore.choose("scale", scale)
+            assert_colours(explore, expected[show], show, scale)
 
 
-def assert_colours(lab: Lab, values: np.ndarray, show: str, scale: str) -> None:
+def assert_colours(explore: ExplorePage, values: np.ndarray, show: str, scale: str) -> None:
     """Every cell, and the ends of the legend."""
     signed = show != "pattern"
     most = abs(values).max(-1, keepdims=True) if scale == "row" else abs(values).max() if signed else 1
     levels = 127.5 + 127.5 * values / most if signed else 255 * values / most
     table = theme.lookup_table("diverging" if signed else "sequential")
-    found = cells(lab, *values.shape)
+    found = cells(explore, *values.shape)
     assert (found[..., 3] == 255).all()
     assert np.abs(found[..., :3] - table[np.floor(levels + 0.5).astype(int)]).max() <= 4
-    ends = lab.stage.locator(".legend-ends span").all_inner_texts()
+    ends = explore.stage.locator(".legend-ends span").all_inner_texts()
     if signed and scale == "full":
         assert agrees(ends[0], -most) and ends[1] == "0" and agrees(ends[2], most)
     else:
@@ -97,55 +97,55 @@ def assert_colours(lab: Lab, values: np.ndarray, show: str, scale: str) -> None:
         }.get((show, scale), ["−row's largest", "0", "+row's largest"])
 
 
-def test_the_log_scale_spreads_small_weights_over_four_powers_of_ten(lab: Lab) -> None:
-    lab.untrained(attention_scale="2", **OPEN)
-    lab.choose("scale", "log")
+def test_the_log_scale_spreads_small_weights_over_four_powers_of_ten(explore: ExplorePage) -> None:
+    explore.untrained(attention_scale="2", **OPEN)
+    explore.choose("scale", "log")
     weights = quantities(untrained(seed=5, attention_scale=2.0))["pattern"]
     assert weights.min() < 1e-4  # something falls off the scale, so that its end is tested too
     levels = 255 * np.maximum(0, 1 + np.log10(np.maximum(weights, 1e-12)) / 4)
     expected = theme.lookup_table("sequential")[np.floor(levels + 0.5).astype(int)]
-    assert np.abs(cells(lab, *weights.shape)[..., :3] - expected).max() <= 4
-    assert lab.stage.locator(".legend-ends span").all_inner_texts() == ["≤ 0.0001", "0.01", "1"]
+    assert np.abs(cells(explore, *weights.shape)[..., :3] - expected).max() <= 4
+    assert explore.stage.locator(".legend-ends span").all_inner_texts() == ["≤ 0.0001", "0.01", "1"]
 
 
-def test_masked_cells_are_left_blank_and_say_so(lab: Lab) -> None:
-    lab.untrained(mask="causal", **OPEN)
+def test_masked_cells_are_left_blank_and_say_so(explore: ExplorePage) -> None:
+    explore.untrained(mask="causal", **OPEN)
     expected = quantities(untrained(mask="causal", seed=5))
     for show in ("pattern", "scores"):
-        lab.choose("show", show)
-        lab.hover_cell(3, 7)
-        assert lab.terms()["score"] == "−∞ (masked)"
-        assert lab.terms()["weight"] == "0.000"
-        assert agrees(lab.terms()["dot product"], expected["dots"][3, 7])
-    opaque = cells(lab, len(WORDS), len(WORDS))[..., 3] == 255
+        explore.choose("show", show)
+        explore.hover_cell(3, 7)
+        assert explore.terms()["score"] == "−∞ (masked)"
+        assert explore.terms()["weight"] == "0.000"
+        assert agrees(explore.terms()["dot product"], expected["dots"][3, 7])
+    opaque = cells(explore, len(WORDS), len(WORDS))[..., 3] == 255
     np.testing.assert_array_equal(opaque, np.tri(len(WORDS), dtype=bool))
 
 
-def test_the_log_scale_is_offered_for_weights_only(lab: Lab) -> None:
-    lab.untrained(**OPEN)
-    lab.choose("scale", "log")
-    lab.choose("show", "scores")
-    expect(lab.choice("scale").locator("button")).to_have_text(["whole", "per row"])
-    assert lab.chosen("scale") == ["full"]
+def test_the_log_scale_is_offered_for_weights_only(explore: ExplorePage) -> None:
+    explore.untrained(**OPEN)
+    explore.choose("scale", "log")
+    explore.choose("show", "scores")
+    expect(explore.choice("scale").locator("button")).to_have_text(["whole", "per row"])
+    assert explore.chosen("scale") == ["full"]
 
 
-def test_a_clicked_cell_stays_marked_when_the_pointer_leaves(lab: Lab) -> None:
-    lab.untrained(**OPEN)
-    lab.hover_cell(4, 6)
-    lab.page.mouse.down()
-    lab.page.mouse.up()
-    lab.sentence.hover()
-    lab.assert_reads(untrained(seed=5), ADDRESS, HEAD, 4, 6)
+def test_a_clicked_cell_stays_marked_when_the_pointer_leaves(explore: ExplorePage) -> None:
+    explore.untrained(**OPEN)
+    explore.hover_cell(4, 6)
+    explore.page.mouse.down()
+    explore.page.mouse.up()
+    explore.sentence.hover()
+    explore.assert_reads(untrained(seed=5), ADDRESS, HEAD, 4, 6)
 
 
-def test_a_long_text_opens_through_a_window_that_the_map_moves(lab: Lab) -> None:
+def test_a_long_text_opens_through_a_window_that_the_map_moves(explore: ExplorePage) -> None:
     text = " ".join(f"w{at % 90}" for at in range(300))
-    lab.untrained(text=text, view="head", layer=1, head=2, n_layers=2, seed=5)
-    expect(lab.stage.locator(".head-view .side")).to_contain_text("Queries 0–127 and keys 0–127 of 300.")
-    with lab.redrawn():
-        lab.stage.locator(".minimap").click(position={"x": 180, "y": 100})
-    expect(lab.stage.locator(".head-view .side")).to_contain_text("keys 172–299 of 300.")
-    query, key = (int(lab.terms()[side].split("(")[1][:-1]) for side in ("query", "key"))
+    explore.untrained(text=text, view="head", layer=1, head=2, n_layers=2, seed=5)
+    expect(explore.stage.locator(".head-view .side")).to_contain_text("Queries 0–127 and keys 0–127 of 300.")
+    with explore.redrawn():
+        explore.stage.locator(".minimap").click(position={"x": 180, "y": 100})
+    expect(explore.stage.locator(".head-view .side")).to_contain_text("keys 172–299 of 300.")
+    query, key = (int(explore.terms()[side].split("(")[1][:-1]) for side in ("query", "key"))
     assert key >= 172
     pattern = untrained(text, seed=5)["encoder.1.self.pattern"][2]
-    assert agrees(lab.terms()["weight"], pattern[query, key].item())
+    assert agrees(explore.terms()["weight"], pattern[query, key].item())

@@ -7,7 +7,7 @@ from playwright.sync_api import Page, expect
 
 from models import ModelConfig, UntrainedModel, load_model
 from tests.browser.board import BoardPage
-from tests.browser.lab import agrees
+from tests.browser.explore_page import agrees
 
 TEXT = "the animal did not cross the street because it was too tired"
 NAMES = ["the 1", "animal", "did", "not", "cross", "the 2", *TEXT.split()[6:]]

@@ -3,7 +3,7 @@
 import pytest
 from playwright.sync_api import expect
 
-from tests.browser.lab import TEXT, Lab, untrained
+from tests.browser.explore_page import TEXT, ExplorePage, untrained
 
 ODD_TEXTS = {
     "one token": "alone",
@@ -17,60 +17,62 @@ ODD_TEXTS = {
 
 
 @pytest.fixture
-def no_dialog(lab: Lab) -> Lab:
+def no_dialog(explore: ExplorePage) -> ExplorePage:
     """A dialog, which only a script of the text's could open, fails the test."""
     opened: list[str] = []
-    lab.page.on("dialog", lambda dialog: (opened.append(dialog.message), dialog.dismiss()))
-    yield lab
+    explore.page.on("dialog", lambda dialog: (opened.append(dialog.message), dialog.dismiss()))
+    yield explore
     assert opened == []
 
 
-def test_odd_texts_are_read_as_they_are(no_dialog: Lab) -> None:
+def test_odd_texts_are_read_as_they_are(no_dialog: ExplorePage) -> None:
     no_dialog.untrained(layer=1, head=2)
     for text in ODD_TEXTS.values():
         assert_reads_text(no_dialog, text)
 
 
-def assert_reads_text(lab: Lab, text: str) -> None:
+def assert_reads_text(explore: ExplorePage, text: str) -> None:
     """In every view; the numbers are the engine's, the tokens are whole."""
-    with lab.redrawn():
-        lab.type(text)
-    lab.choose("view", "head")
+    with explore.redrawn():
+        explore.type(text)
+    explore.choose("view", "head")
     trace, last = untrained(text), len(text.split()) - 1
-    lab.hover_cell(last, 0)
-    lab.assert_reads(trace, "encoder.1.self", 2, last, 0)
+    explore.hover_cell(last, 0)
+    explore.assert_reads(trace, "encoder.1.self", 2, last, 0)
     for view in ("lines", "numbers", "output", "grid"):
-        lab.choose("view", view)
-    lab.choose("view", "lines")
-    titles = lab.stage.locator(".tokens.keys button").evaluate_all("(all) => all.map((token) => token.title)")
+        explore.choose("view", view)
+    explore.choose("view", "lines")
+    titles = explore.stage.locator(".tokens.keys button").evaluate_all(
+        "(all) => all.map((token) => token.title)"
+    )
     assert titles == text.split()
-    expect(lab.problem).to_have_count(0)
+    expect(explore.problem).to_have_count(0)
 
 
-def test_the_translator_marks_odd_texts_as_unknown(no_dialog: Lab) -> None:
-    lab = no_dialog.open()
+def test_the_translator_marks_odd_texts_as_unknown(no_dialog: ExplorePage) -> None:
+    explore = no_dialog.open()
     for text in ODD_TEXTS.values():
-        with lab.redrawn():
-            lab.type(text)
+        with explore.redrawn():
+            explore.type(text)
         for view in ("head", "numbers", "output", "grid", "lines"):
-            lab.choose("view", view)
-        expect(lab.stage.locator(".tokens.queries button.unknown").first).to_be_visible()
-        assert lab.page.locator("script", has_text="alert(1)").count() == 0
-        assert lab.page.locator("a[href*='example.org']").count() == 0
+            explore.choose("view", view)
+        expect(explore.stage.locator(".tokens.queries button.unknown").first).to_be_visible()
+        assert explore.page.locator("script", has_text="alert(1)").count() == 0
+        assert explore.page.locator("a[href*='example.org']").count() == 0
 
 
-def test_1024_tokens_are_read(lab: Lab) -> None:
+def test_1024_tokens_are_read(explore: ExplorePage) -> None:
     text = " ".join(f"w{at % 700}" for at in range(1_024))
-    lab.untrained(view="head", layer=1, head=2)
-    with lab.redrawn():
-        lab.type(text)
-    expect(lab.problem).to_have_count(0)
-    expect(lab.stage.locator(".head-view .side")).to_contain_text("of 1024.")
-    lab.hover_cell(100, 3)
-    lab.assert_reads(untrained(text), "encoder.1.self", 2, 100, 3)
+    explore.untrained(view="head", layer=1, head=2)
+    with explore.redrawn():
+        explore.type(text)
+    expect(explore.problem).to_have_count(0)
+    expect(explore.stage.locator(".head-view .side")).to_contain_text("of 1024.")
+    explore.hover_cell(100, 3)
+    explore.assert_reads(untrained(text), "encoder.1.self", 2, 100, 3)
     for view in ("lines", "numbers", "output", "grid"):
-        lab.choose("view", view)
-        expect(lab.stage.locator(".panel")).to_be_visible()
+        explore.choose("view", view)
+        expect(explore.stage.locator(".panel")).to_be_visible()
 
 
 REFUSED = {
@@ -82,32 +84,34 @@ REFUSED = {
 
 
 @pytest.mark.parametrize("kind", REFUSED)
-def test_what_cannot_be_read_is_refused_and_the_last_figure_stays(lab: Lab, kind: str) -> None:
+def test_what_cannot_be_read_is_refused_and_the_last_figure_stays(explore: ExplorePage, kind: str) -> None:
     text, sentence = REFUSED[kind]
-    lab.untrained(view="head", layer=1, head=2)
-    lab.type(text)
-    expect(lab.problem).to_contain_text(sentence)
-    expect(lab.page.get_by_test_id("stException")).to_have_count(0)
-    lab.hover_cell(7, 1)
-    lab.assert_reads(untrained(TEXT), "encoder.1.self", 2, 7, 1)
-    with lab.redrawn():
-        lab.type("and then it works again")
-    expect(lab.problem).to_have_count(0)
-    lab.hover_cell(3, 1)
-    lab.assert_reads(untrained("and then it works again"), "encoder.1.self", 2, 3, 1)
+    explore.untrained(view="head", layer=1, head=2)
+    explore.type(text)
+    expect(explore.problem).to_contain_text(sentence)
+    expect(explore.page.get_by_test_id("stException")).to_have_count(0)
+    explore.hover_cell(7, 1)
+    explore.assert_reads(untrained(TEXT), "encoder.1.self", 2, 7, 1)
+    with explore.redrawn():
+        explore.type("and then it works again")
+    expect(explore.problem).to_have_count(0)
+    explore.hover_cell(3, 1)
+    explore.assert_reads(untrained("and then it works again"), "encoder.1.self", 2, 3, 1)
 
 
-def test_the_translator_refuses_more_words_than_it_reads(lab: Lab) -> None:
-    lab.open()
-    lab.type("the cat " * 100)
-    expect(lab.problem).to_contain_text("The text has 200 words, but this model reads at most 126; remove 74")
-    expect(lab.stage.locator(".notice")).to_contain_text("“it” looks at “animal”")
+def test_the_translator_refuses_more_words_than_it_reads(explore: ExplorePage) -> None:
+    explore.open()
+    explore.type("the cat " * 100)
+    expect(explore.problem).to_contain_text(
+        "The text has 200 words, but this model reads at most 126; remove 74"
+    )
+    expect(explore.stage.locator(".notice")).to_contain_text("“it” looks at “animal”")
 
 
-def test_a_target_that_is_too_long_is_refused_too(lab: Lab) -> None:
-    lab.open()
-    box = lab.page.get_by_role("textbox", name="Target")
+def test_a_target_that_is_too_long_is_refused_too(explore: ExplorePage) -> None:
+    explore.open()
+    box = explore.page.get_by_role("textbox", name="Target")
     box.fill("le chat " * 100)
     box.press("Enter")
-    expect(lab.problem).to_contain_text("200 words, but this model reads at most 126")
-    expect(lab.stage.locator(".translation")).to_contain_text("l'animal n'a pas traversé")
+    expect(explore.problem).to_contain_text("200 words, but this model reads at most 126")
+    expect(explore.stage.locator(".translation")).to_contain_text("l'animal n'a pas traversé")

@@ -9,7 +9,7 @@ from playwright.sync_api import Browser, Locator, Page, expect
 
 from tests.browser.board import LAB_PAGES, BoardPage
 from tests.browser.conftest import usual_options, watch
-from tests.browser.lab import Lab
+from tests.browser.explore_page import ExplorePage
 
 SCREEN = {"width": 1366, "height": 768}
 WIDTHS = (1920, 800, 1366)
@@ -55,9 +55,9 @@ def visited(request: pytest.FixtureRequest, browser: Browser, app_url: str) -> I
     assert not problems, "\n".join(problems)
 
 
-def test_the_navigation_leads_to_these_pages(lab: Lab) -> None:
-    lab.open()
-    links = lab.page.get_by_test_id("stTopNavLink").evaluate_all(
+def test_the_navigation_leads_to_these_pages(explore: ExplorePage) -> None:
+    explore.open()
+    links = explore.page.get_by_test_id("stTopNavLink").evaluate_all(
         "(links) => links.map((link) => link.pathname)"
     )
     assert links == ["/", *(f"/{name}" for name in (*LAB_PAGES, "train", "runs"))]
@@ -214,10 +214,10 @@ def tab_through(page: Page, wanted: Sequence[Locator]) -> list[str]:
     return missed
 
 
-def test_pages_keep_their_state_while_another_is_open(lab: Lab) -> None:
-    page = lab.page
-    lab.open(model="untrained", text="one two three")
-    lab.type("to be or not to be")
+def test_pages_keep_their_state_while_another_is_open(explore: ExplorePage) -> None:
+    page = explore.page
+    explore.open(model="untrained", text="one two three")
+    explore.type("to be or not to be")
     left = {}
     for name in LAB_PAGES:
         page.locator(f"a[href$='/{name}']").click()
@@ -228,8 +228,8 @@ def test_pages_keep_their_state_while_another_is_open(lab: Lab) -> None:
         left[name] = (on.shown(), on.link())
     for name in LAB_PAGES:
         page.get_by_role("link", name="Explore").click()
-        expect(lab.sentence).to_have_value("to be or not to be")
-        lab.stage.wait_for()
+        expect(explore.sentence).to_have_value("to be or not to be")
+        explore.stage.wait_for()
         page.locator(f"a[href$='/{name}']").click()
         on = BoardPage(page, name)
         on.wait()

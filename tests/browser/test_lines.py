@@ -3,7 +3,7 @@
 import numpy as np
 from playwright.sync_api import Locator
 
-from tests.browser.lab import TEXT, Lab, agrees, untrained
+from tests.browser.explore_page import TEXT, ExplorePage, agrees, untrained
 from viz_core import theme
 
 WORDS = TEXT.split()
@@ -16,13 +16,13 @@ def pattern() -> np.ndarray:
     return untrained(seed=5)["encoder.1.self.pattern"].numpy()
 
 
-def token(lab: Lab, side: str, at: int) -> Locator:
-    return lab.stage.locator(f'.tokens.{side} button[data-at="{at}"]')
+def token(explore: ExplorePage, side: str, at: int) -> Locator:
+    return explore.stage.locator(f'.tokens.{side} button[data-at="{at}"]')
 
 
-def ends_of_lines(lab: Lab) -> tuple[set[int], set[int]]:
+def ends_of_lines(explore: ExplorePage) -> tuple[set[int], set[int]]:
     """(queries, keys) at which a line begins or ends."""
-    left, right = lab.ends_of_lines(len(WORDS))
+    left, right = explore.ends_of_lines(len(WORDS))
     return set(np.flatnonzero(left).tolist()), set(np.flatnonzero(right).tolist())
 
 
@@ -30,45 +30,45 @@ def drawn(weights: np.ndarray) -> set[int]:
     return set(np.flatnonzero(weights >= FAINTEST).tolist())
 
 
-def test_at_rest_every_token_has_its_lines(lab: Lab) -> None:
-    lab.untrained(**OPEN)
+def test_at_rest_every_token_has_its_lines(explore: ExplorePage) -> None:
+    explore.untrained(**OPEN)
     weights = pattern()[2]
-    assert ends_of_lines(lab) == (drawn(weights.max(1)), drawn(weights.max(0)))
+    assert ends_of_lines(explore) == (drawn(weights.max(1)), drawn(weights.max(0)))
 
 
-def test_a_query_under_the_pointer_shows_only_its_own_lines(lab: Lab) -> None:
-    lab.untrained(**OPEN)
+def test_a_query_under_the_pointer_shows_only_its_own_lines(explore: ExplorePage) -> None:
+    explore.untrained(**OPEN)
     for query in (0, 7):
-        token(lab, "queries", query).hover()
-        assert ends_of_lines(lab) == ({query}, drawn(pattern()[2, query]))
-    lab.sentence.hover()
-    assert ends_of_lines(lab)[0] == set(range(len(WORDS)))
+        token(explore, "queries", query).hover()
+        assert ends_of_lines(explore) == ({query}, drawn(pattern()[2, query]))
+    explore.sentence.hover()
+    assert ends_of_lines(explore)[0] == set(range(len(WORDS)))
 
 
-def test_a_key_under_the_pointer_shows_only_its_own_lines(lab: Lab) -> None:
-    lab.untrained(**OPEN)
+def test_a_key_under_the_pointer_shows_only_its_own_lines(explore: ExplorePage) -> None:
+    explore.untrained(**OPEN)
     for key in (1, 8):
-        token(lab, "keys", key).hover()
-        assert ends_of_lines(lab) == (drawn(pattern()[2, :, key]), {key})
+        token(explore, "keys", key).hover()
+        assert ends_of_lines(explore) == (drawn(pattern()[2, :, key]), {key})
 
 
-def test_the_readout_lists_what_a_token_looks_at_most_and_what_looks_at_it(lab: Lab) -> None:
-    lab.untrained(heads="0.2", **OPEN)
+def test_the_readout_lists_what_a_token_looks_at_most_and_what_looks_at_it(explore: ExplorePage) -> None:
+    explore.untrained(heads="0.2", **OPEN)
     for side, at, heading in [("queries", 7, "it looks at"), ("keys", 1, "cat is looked at by")]:
-        token(lab, side, at).hover()
-        assert lab.stage.locator(".readout p").inner_text() == heading
+        token(explore, side, at).hover()
+        assert explore.stage.locator(".readout p").inner_text() == heading
         for head in (0, 2):
             weights = pattern()[head, at] if side == "queries" else pattern()[head, :, at]
-            shown = [part.rsplit(" ", 1) for part in lab.terms()[f"H{head}"].split(", ")]
+            shown = [part.rsplit(" ", 1) for part in explore.terms()[f"H{head}"].split(", ")]
             best = np.argsort(-weights)[:3]
             assert [word for word, _ in shown] == [WORDS[other] for other in best]
             assert all(agrees(number, weights[other]) for (_, number), other in zip(shown, best, strict=True))
 
 
-def test_tokens_on_the_other_side_are_shaded_by_the_weight_they_get(lab: Lab) -> None:
-    lab.untrained(heads="1.3", **OPEN)
-    token(lab, "queries", 4).hover()
-    shares = lab.stage.locator(".tokens.keys").evaluate(
+def test_tokens_on_the_other_side_are_shaded_by_the_weight_they_get(explore: ExplorePage) -> None:
+    explore.untrained(heads="1.3", **OPEN)
+    token(explore, "queries", 4).hover()
+    shares = explore.stage.locator(".tokens.keys").evaluate(
         "(keys) => [...keys.children].map((key) => parseFloat(key.style.getPropertyValue('--share')))"
     )
     weights = pattern()[[1, 3], 4]
@@ -76,47 +76,47 @@ def test_tokens_on_the_other_side_are_shaded_by_the_weight_they_get(lab: Lab) ->
     np.testing.assert_allclose(shares, expected, atol=0.51)
 
 
-def test_chips_put_heads_into_the_set_and_take_them_out(lab: Lab) -> None:
-    lab.untrained(**OPEN)
-    token(lab, "queries", 7).click()
+def test_chips_put_heads_into_the_set_and_take_them_out(explore: ExplorePage) -> None:
+    explore.untrained(**OPEN)
+    token(explore, "queries", 7).click()
     for pressed, heads in [(0, [0, 2]), (3, [0, 2, 3]), (2, [0, 3]), (3, [0])]:
-        lab.choose("head", pressed)
-        assert lab.chosen("head") == [str(head) for head in heads]
-        assert set(lab.terms()) == {f"H{head}" for head in heads}
-        assert ends_of_lines(lab)[1] == drawn(pattern()[heads, 7].max(0))
+        explore.choose("head", pressed)
+        assert explore.chosen("head") == [str(head) for head in heads]
+        assert set(explore.terms()) == {f"H{head}" for head in heads}
+        assert ends_of_lines(explore)[1] == drawn(pattern()[heads, 7].max(0))
 
 
-def test_the_last_head_of_the_set_stays(lab: Lab) -> None:
-    lab.untrained(**OPEN)
-    lab.choose("head", 2)
-    assert lab.chosen("head") == ["2"]
+def test_the_last_head_of_the_set_stays(explore: ExplorePage) -> None:
+    explore.untrained(**OPEN)
+    explore.choose("head", 2)
+    assert explore.chosen("head") == ["2"]
 
 
-def test_eight_heads_have_lines_in_eight_colours(lab: Lab) -> None:
+def test_eight_heads_have_lines_in_eight_colours(explore: ExplorePage) -> None:
     # One word, so every head's only weight is 1 and its line is opaque.
-    lab.untrained(text="alone", n_heads=8, view="lines", heads="0.1.2.3.4.5.6.7")
+    explore.untrained(text="alone", n_heads=8, view="lines", heads="0.1.2.3.4.5.6.7")
     for heads in (range(8), range(7)):
-        middle = lab.pixels(".lines-board canvas")[:, 40]
+        middle = explore.pixels(".lines-board canvas")[:, 40]
         seen = {f"#{red:02x}{green:02x}{blue:02x}" for red, green, blue, alpha in middle if alpha == 255}
         colours = [colour.lower() for colour in theme.HEAD_COLOURS[:8]]
         assert [head for head, colour in enumerate(colours) if colour in seen] == list(heads)
-        lab.choose("head", 7)
+        explore.choose("head", 7)
 
 
-def test_a_click_keeps_a_token_and_a_second_click_lets_it_go(lab: Lab) -> None:
-    lab.untrained(**OPEN)
-    token(lab, "keys", 8).click()
-    lab.sentence.hover()
-    assert ends_of_lines(lab) == (drawn(pattern()[2, :, 8]), {8})
-    assert token(lab, "keys", 8).get_attribute("aria-pressed") == "true"
-    token(lab, "keys", 8).click()
-    lab.sentence.hover()
-    assert ends_of_lines(lab)[0] == set(range(len(WORDS)))
+def test_a_click_keeps_a_token_and_a_second_click_lets_it_go(explore: ExplorePage) -> None:
+    explore.untrained(**OPEN)
+    token(explore, "keys", 8).click()
+    explore.sentence.hover()
+    assert ends_of_lines(explore) == (drawn(pattern()[2, :, 8]), {8})
+    assert token(explore, "keys", 8).get_attribute("aria-pressed") == "true"
+    token(explore, "keys", 8).click()
+    explore.sentence.hover()
+    assert ends_of_lines(explore)[0] == set(range(len(WORDS)))
 
 
-def test_a_layer_shows_its_own_lines(lab: Lab) -> None:
-    lab.untrained(**OPEN)
-    token(lab, "queries", 3).click()
-    lab.choose("layer", 0)
+def test_a_layer_shows_its_own_lines(explore: ExplorePage) -> None:
+    explore.untrained(**OPEN)
+    token(explore, "queries", 3).click()
+    explore.choose("layer", 0)
     expected = untrained(seed=5)["encoder.0.self.pattern"][2, 3].numpy()
-    assert ends_of_lines(lab) == ({3}, drawn(expected))
+    assert ends_of_lines(explore) == ({3}, drawn(expected))

@@ -9,7 +9,7 @@ from playwright.sync_api import Page, expect
 
 from models.engine import masks
 from tests.browser.board import BoardPage
-from tests.browser.lab import Lab
+from tests.browser.explore_page import ExplorePage
 
 TALK = torch.tensor([[0.7, 0.1, 0.1, 0.1], [0.1, 0.6, 0.2, 0.1], [0.1, 0.3, 0.6, 0.1], [0.1, 0.3, 0.3, 0.3]])
 
@@ -103,7 +103,7 @@ def test_the_same_mask_on_explore(lab: BoardPage, new_page: Callable[..., Page])
     href = lab.page.get_by_role("link", name="This mask on Explore").get_attribute("href") or ""
     asked = parse_qs(urlsplit(href).query)
     assert (asked["mask"], asked["mask_arg"]) == (["fixed"], ["2.1"])
-    explore = Lab(new_page()).open_link(href)
+    explore = ExplorePage(new_page()).open_link(href)
     explore.choose("view", "head")
     explore.choose("show", "scores")
     for query, key in ((4, 1), (4, 2), (1, 2)):

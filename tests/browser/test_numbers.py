@@ -5,7 +5,7 @@ import pytest
 from playwright.sync_api import Locator, expect
 
 from models import Trace
-from tests.browser.lab import TEXT, Lab, agrees, untrained
+from tests.browser.explore_page import TEXT, ExplorePage, agrees, untrained
 
 WORDS = TEXT.split()
 LAYER, HEAD, QUERY, KEY = 1, 2, 7, 1
@@ -21,8 +21,8 @@ def arrays(trace: Trace) -> dict[str, np.ndarray]:
     }
 
 
-def section(lab: Lab, number: int) -> Locator:
-    return lab.stage.locator(f".numbers-view section:nth-of-type({number})")
+def section(explore: ExplorePage, number: int) -> Locator:
+    return explore.stage.locator(f".numbers-view section:nth-of-type({number})")
 
 
 def assert_strip(row: Locator, values: np.ndarray) -> None:
@@ -37,16 +37,18 @@ def assert_strip(row: Locator, values: np.ndarray) -> None:
             assert agrees(shown, value)
 
 
-def assert_shows_cell(lab: Lab, a: dict[str, np.ndarray], query: int, key: int, scale: float) -> None:
+def assert_shows_cell(
+    explore: ExplorePage, a: dict[str, np.ndarray], query: int, key: int, scale: float
+) -> None:
     """All four steps, from the channels of q and k to z."""
     q, k = a["q"][query], a["k"][key]
-    strips = section(lab, 1).locator("tr")
+    strips = section(explore, 1).locator("tr")
     assert_strip(strips.nth(0), q)
     assert_strip(strips.nth(1), k)
     assert_strip(strips.nth(2), q * k)
-    assert agrees(section(lab, 1).locator(".total").last.inner_text().removeprefix("Σ = "), q @ k)
+    assert agrees(section(explore, 1).locator(".total").last.inner_text().removeprefix("Σ = "), q @ k)
 
-    dot, times, factor, *terms = section(lab, 2).locator("p").inner_text().split(" ")
+    dot, times, factor, *terms = section(explore, 2).locator("p").inner_text().split(" ")
     assert times == "×" and agrees(dot, q @ k) and agrees(factor, scale)
     if "bias" in a:
         plus, bias, *named = terms[:5]
@@ -58,14 +60,14 @@ def assert_shows_cell(lab: Lab, a: dict[str, np.ndarray], query: int, key: int, 
     assert agrees(rest[-1], a["scores"][query, key])
 
     n_shown = min(8, a["pattern"].shape[1])
-    shown_keys = assert_softmax_row(lab, a["scores"][query], a["pattern"][query], key, n_shown)
-    values = section(lab, 4).locator("tr").all()
+    shown_keys = assert_softmax_row(explore, a["scores"][query], a["pattern"][query], key, n_shown)
+    values = section(explore, 4).locator("tr").all()
     rest = a["pattern"].shape[1] - n_shown
     assert len(values) == n_shown + 1 + (rest > 0)
     for row, at in zip(values[:n_shown], shown_keys, strict=True):
         weight, rest_of_name = row.locator("th").inner_text().split(" × v of ")
         assert agrees(weight, a["pattern"][query, at])
-        assert rest_of_name == lab.stage.locator(f'.rows tr[data-key="{at}"] th').inner_text()
+        assert rest_of_name == explore.stage.locator(f'.rows tr[data-key="{at}"] th').inner_text()
         assert_strip(row, a["pattern"][query, at] * a["v"][at])
     if rest > 0:
         others = np.delete(np.arange(a["pattern"].shape[1]), shown_keys)
@@ -76,10 +78,10 @@ def assert_shows_cell(lab: Lab, a: dict[str, np.ndarray], query: int, key: int, 
 
 
 def assert_softmax_row(
-    lab: Lab, scores: np.ndarray, pattern: np.ndarray, key: int, n_shown: int
+    explore: ExplorePage, scores: np.ndarray, pattern: np.ndarray, key: int, n_shown: int
 ) -> list[int]:
     """The row's largest weights, in order; returns their keys."""
-    rows = section(lab, 3).locator("tbody tr[data-key]")
+    rows = section(explore, 3).locator("tbody tr[data-key]")
     keys = [int(row.get_attribute("data-key") or -1) for row in rows.all()]
     assert len(keys) == n_shown and key in keys
     # The chosen key may have taken the last place.
@@ -93,50 +95,50 @@ def assert_softmax_row(
         assert agrees(weight, pattern[at])
         assert row.get_attribute("class") == ("chosen" if at == key else None)
     if n_shown < len(pattern):
-        others = section(lab, 3).locator("tbody tr").last
+        others = section(explore, 3).locator("tbody tr").last
         assert others.locator("th").inner_text() == f"{len(pattern) - n_shown} other keys"
         assert agrees(others.locator(".weight").inner_text(), 1 - pattern[keys].sum())
     return keys
 
 
-def test_every_number_of_a_cell_is_the_traces(lab: Lab) -> None:
-    lab.untrained(**OPEN)
-    assert_shows_cell(lab, arrays(untrained(seed=5)), QUERY, KEY, scale=0.25)
+def test_every_number_of_a_cell_is_the_traces(explore: ExplorePage) -> None:
+    explore.untrained(**OPEN)
+    assert_shows_cell(explore, arrays(untrained(seed=5)), QUERY, KEY, scale=0.25)
 
 
 @pytest.mark.parametrize("positions", ["rotary", "alibi", "t5", "transformer-xl"])
-def test_every_number_is_the_traces_under_every_scheme(lab: Lab, positions: str) -> None:
-    lab.untrained(positions=positions, **OPEN)
-    assert_shows_cell(lab, arrays(untrained(seed=5, positions=positions)), QUERY, KEY, scale=0.25)
-    turned = "both turned by their positions" in section(lab, 1).inner_text()
+def test_every_number_is_the_traces_under_every_scheme(explore: ExplorePage, positions: str) -> None:
+    explore.untrained(positions=positions, **OPEN)
+    assert_shows_cell(explore, arrays(untrained(seed=5, positions=positions)), QUERY, KEY, scale=0.25)
+    turned = "both turned by their positions" in section(explore, 1).inner_text()
     assert turned == (positions == "rotary")
 
 
-def test_another_query_and_key_are_chosen_from_the_lists(lab: Lab) -> None:
-    lab.untrained(**OPEN)
+def test_another_query_and_key_are_chosen_from_the_lists(explore: ExplorePage) -> None:
+    explore.untrained(**OPEN)
     for role, at in (("query", 2), ("key", 9)):
-        lab.stage.get_by_label(role, exact=True).select_option(str(at))
-        expect(lab.stage.get_by_label(role, exact=True)).to_be_focused()
-    options = lab.stage.get_by_label("key", exact=True).locator("option").all_inner_texts()
+        explore.stage.get_by_label(role, exact=True).select_option(str(at))
+        expect(explore.stage.get_by_label(role, exact=True)).to_be_focused()
+    options = explore.stage.get_by_label("key", exact=True).locator("option").all_inner_texts()
     assert options == [f"{at} {word}" for at, word in enumerate(WORDS)]
-    assert_shows_cell(lab, arrays(untrained(seed=5)), 2, 9, scale=0.25)
+    assert_shows_cell(explore, arrays(untrained(seed=5)), 2, 9, scale=0.25)
 
 
 @pytest.mark.parametrize("d_head", [4, 32])
-def test_narrow_and_wide_heads_show_all_their_channels(lab: Lab, d_head: int) -> None:
-    lab.untrained(d_head=d_head, **OPEN)
-    assert_shows_cell(lab, arrays(untrained(seed=5, d_head=d_head)), QUERY, KEY, scale=d_head**-0.5)
+def test_narrow_and_wide_heads_show_all_their_channels(explore: ExplorePage, d_head: int) -> None:
+    explore.untrained(d_head=d_head, **OPEN)
+    assert_shows_cell(explore, arrays(untrained(seed=5, d_head=d_head)), QUERY, KEY, scale=d_head**-0.5)
 
 
-def test_a_masked_cell_shows_the_mask_and_a_weight_of_nothing(lab: Lab) -> None:
-    lab.untrained(mask="causal", **{**OPEN, "query": 2, "key": 8})
+def test_a_masked_cell_shows_the_mask_and_a_weight_of_nothing(explore: ExplorePage) -> None:
+    explore.untrained(mask="causal", **{**OPEN, "query": 2, "key": 8})
     a = arrays(untrained(mask="causal", seed=5))
-    assert_shows_cell(lab, a, 2, 8, scale=0.25)
-    assert "(−∞, masked) = −∞" in section(lab, 2).inner_text()
-    chosen = section(lab, 3).locator("tr.chosen td").all_inner_texts()
+    assert_shows_cell(explore, a, 2, 8, scale=0.25)
+    assert "(−∞, masked) = −∞" in section(explore, 2).inner_text()
+    chosen = section(explore, 3).locator("tr.chosen td").all_inner_texts()
     assert chosen[:3] == ["−∞", "0.000", "0.000"]
 
 
-def test_the_scale_shown_is_the_one_that_was_used(lab: Lab) -> None:
-    lab.untrained(attention_scale="0.1", **OPEN)
-    assert_shows_cell(lab, arrays(untrained(seed=5, attention_scale=0.1)), QUERY, KEY, scale=0.1)
+def test_the_scale_shown_is_the_one_that_was_used(explore: ExplorePage) -> None:
+    explore.untrained(attention_scale="0.1", **OPEN)
+    assert_shows_cell(explore, arrays(untrained(seed=5, attention_scale=0.1)), QUERY, KEY, scale=0.1)

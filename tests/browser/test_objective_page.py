@@ -12,7 +12,7 @@ from models import load_model
 from models.lessons.objective import toy
 from models.lessons.objective.training import Setup, train
 from tests.browser.board import BoardPage
-from tests.browser.lab import read_number
+from tests.browser.explore_page import read_number
 
 Q = torch.tensor([0.01, 0.02, 0.93, 0.01, 0.02, 0.01], dtype=torch.float64)
 

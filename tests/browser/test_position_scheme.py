@@ -15,7 +15,7 @@ from models.engine.size import count_parameters
 from models.training.config import run_config
 from tests.browser.board import BoardPage
 from tests.browser.copied_app import copied_app
-from tests.browser.lab import Lab, settle, untrained
+from tests.browser.explore_page import ExplorePage, settle, untrained
 from tests.browser.test_design_page import rows
 from tests.browser.training import TINY, TrainPage
 
@@ -63,16 +63,16 @@ def test_train_trains_with_it(page: Page) -> None:
 
 
 @pytest.mark.usefixtures("registered")
-def test_explore_traces_an_untrained_model_with_it(lab: Lab) -> None:
-    lab.untrained(view="head", layer=1, head=2, seed=5)
-    with lab.redrawn():
-        choose(lab.page, "Positions")
-    assert "positions=alternating" in lab.page.url
-    lab.hover_cell(query=7, key=1)
+def test_explore_traces_an_untrained_model_with_it(explore: ExplorePage) -> None:
+    explore.untrained(view="head", layer=1, head=2, seed=5)
+    with explore.redrawn():
+        choose(explore.page, "Positions")
+    assert "positions=alternating" in explore.page.url
+    explore.hover_cell(query=7, key=1)
     trace = untrained(seed=5, positions=NAME)
-    lab.assert_reads(trace, "encoder.1.self", head=2, query=7, key=1)
-    lab.choose("view", "numbers")
-    expect(lab.stage.get_by_text("both turned by their positions")).to_be_visible()
+    explore.assert_reads(trace, "encoder.1.self", head=2, query=7, key=1)
+    explore.choose("view", "numbers")
+    expect(explore.stage.get_by_text("both turned by their positions")).to_be_visible()
 
 
 def test_design_counts_it_and_says_what_it_needs(page: Page) -> None:

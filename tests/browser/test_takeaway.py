@@ -11,7 +11,7 @@ import pytest
 from playwright.sync_api import Browser, Download, Locator, expect
 
 from models import load_model
-from tests.browser.lab import TEXT, Lab, settle, untrained
+from tests.browser.explore_page import TEXT, ExplorePage, settle, untrained
 
 WORDS = TEXT.split()
 CAMERA_MAKES_SVG = """
@@ -22,15 +22,15 @@ OPEN = {"view": "head", "layer": 1, "head": 2, "seed": 5}
 TIRED = "the animal did not cross the street because it was too tired"
 
 
-def open_dialog(lab: Lab) -> Locator:
-    lab.stage.get_by_role("button", name="take away").click()
-    dialog = lab.page.get_by_role("dialog")
+def open_dialog(explore: ExplorePage) -> Locator:
+    explore.stage.get_by_role("button", name="take away").click()
+    dialog = explore.page.get_by_role("dialog")
     expect(dialog.locator(".js-plotly-plot .main-svg").first).to_be_visible()
     return dialog
 
 
-def press(lab: Lab, dialog: Locator, name: str) -> Download:
-    with lab.page.expect_download() as waiting:
+def press(explore: ExplorePage, dialog: Locator, name: str) -> Download:
+    with explore.page.expect_download() as waiting:
         dialog.get_by_role("button", name=name).click()
     return waiting.value
 
@@ -39,10 +39,10 @@ def content(download: Download) -> bytes:
     return Path(download.path()).read_bytes()
 
 
-def camera(lab: Lab, dialog: Locator) -> Download:
-    settle(lab.page)  # while the figure is drawn again, the old one is there too
+def camera(explore: ExplorePage, dialog: Locator) -> Download:
+    settle(explore.page)  # while the figure is drawn again, the old one is there too
     dialog.locator(".js-plotly-plot").hover()
-    with lab.page.expect_download() as waiting:
+    with explore.page.expect_download() as waiting:
         dialog.locator(".modebar-btn[data-title*='ownload']").click()
     return waiting.value
 
@@ -51,9 +51,9 @@ def code_of(dialog: Locator) -> str:
     return dialog.get_by_test_id("stCode").locator("code").inner_text()
 
 
-def test_the_camera_makes_a_png(lab: Lab) -> None:
-    lab.untrained(**OPEN)
-    download = camera(lab, open_dialog(lab))
+def test_the_camera_makes_a_png(explore: ExplorePage) -> None:
+    explore.untrained(**OPEN)
+    download = camera(explore, open_dialog(explore))
     assert download.suggested_filename == "encoder-1-self-head-2.png"
     image = content(download)
     assert image.startswith(b"\x89PNG\r\n\x1a\n")
@@ -62,13 +62,13 @@ def test_the_camera_makes_a_png(lab: Lab) -> None:
 
 
 @pytest.mark.parametrize("view", ["head", "lines", "grid", "numbers", "output"])
-def test_the_camera_makes_an_svg_with_the_tokens_of_each_view(lab: Lab, view: str) -> None:
-    lab.untrained(**{**OPEN, "view": view})
-    dialog = open_dialog(lab)
+def test_the_camera_makes_an_svg_with_the_tokens_of_each_view(explore: ExplorePage, view: str) -> None:
+    explore.untrained(**{**OPEN, "view": view})
+    dialog = open_dialog(explore)
     dialog.get_by_role("radio", name="SVG").click()
     # The camera button reads its settings when the figure is drawn again.
-    lab.page.wait_for_function(CAMERA_MAKES_SVG)
-    download = camera(lab, dialog)
+    explore.page.wait_for_function(CAMERA_MAKES_SVG)
+    download = camera(explore, dialog)
     assert download.suggested_filename.endswith(".svg")
     root = ElementTree.fromstring(content(download))
     assert root.tag == "{http://www.w3.org/2000/svg}svg"
@@ -82,11 +82,11 @@ def test_the_camera_makes_an_svg_with_the_tokens_of_each_view(lab: Lab, view: st
 
 
 def test_the_offline_page_draws_the_figure_without_a_network(
-    lab: Lab, browser: Browser, tmp_path: Path
+    explore: ExplorePage, browser: Browser, tmp_path: Path
 ) -> None:
-    lab.untrained(**OPEN)
+    explore.untrained(**OPEN)
     saved = tmp_path / "figure.html"
-    press(lab, open_dialog(lab), "Figure, offline HTML").save_as(saved)
+    press(explore, open_dialog(explore), "Figure, offline HTML").save_as(saved)
     context = browser.new_context(offline=True)
     page, failed = context.new_page(), []
     page.on("requestfailed", lambda request: failed.append(request.url))
@@ -103,9 +103,9 @@ def test_the_offline_page_draws_the_figure_without_a_network(
     context.close()
 
 
-def test_the_archive_holds_the_whole_trace(lab: Lab) -> None:
-    lab.untrained(**OPEN)
-    download = press(lab, open_dialog(lab), "Whole trace, NPZ")
+def test_the_archive_holds_the_whole_trace(explore: ExplorePage) -> None:
+    explore.untrained(**OPEN)
+    download = press(explore, open_dialog(explore), "Whole trace, NPZ")
     assert download.suggested_filename.endswith(".npz")
     archive = np.load(io.BytesIO(content(download)), allow_pickle=False)
     trace = untrained(seed=5)
@@ -115,9 +115,9 @@ def test_the_archive_holds_the_whole_trace(lab: Lab) -> None:
         np.testing.assert_allclose(archive[address], trace[address].numpy(), atol=1e-5, err_msg=address)
 
 
-def test_the_table_holds_every_cell_of_the_head(lab: Lab) -> None:
-    lab.untrained(mask="causal", **OPEN)
-    download = press(lab, open_dialog(lab), "This head, CSV")
+def test_the_table_holds_every_cell_of_the_head(explore: ExplorePage) -> None:
+    explore.untrained(mask="causal", **OPEN)
+    download = press(explore, open_dialog(explore), "This head, CSV")
     assert download.suggested_filename == "encoder-1-self-head-2.csv"
     table = pd.read_csv(io.BytesIO(content(download)))
     trace = untrained(mask="causal", seed=5)
@@ -131,9 +131,9 @@ def test_the_table_holds_every_cell_of_the_head(lab: Lab) -> None:
         np.testing.assert_allclose(table[column], expected.ravel(), atol=1e-5)
 
 
-def test_the_code_reproduces_the_untrained_models_pattern(lab: Lab) -> None:
-    lab.untrained(n_heads=8, d_head=16, norm="post", mask="causal", **OPEN)
-    code = code_of(open_dialog(lab))
+def test_the_code_reproduces_the_untrained_models_pattern(explore: ExplorePage) -> None:
+    explore.untrained(n_heads=8, d_head=16, norm="post", mask="causal", **OPEN)
+    code = code_of(open_dialog(explore))
     assert len([line for line in code.splitlines() if line and "import" not in line]) == 3
     names: dict[str, object] = {}
     exec(code, names)
@@ -143,26 +143,26 @@ def test_the_code_reproduces_the_untrained_models_pattern(lab: Lab) -> None:
     np.testing.assert_array_equal(names["pattern"], expected)
 
 
-def test_the_code_reproduces_the_translators_pattern(lab: Lab) -> None:
+def test_the_code_reproduces_the_translators_pattern(explore: ExplorePage) -> None:
     target = "le chat n'a pas traversé la rue"
-    lab.open(view="head", stack="decoder.cross", layer=0, head=1, target=target)
+    explore.open(view="head", stack="decoder.cross", layer=0, head=1, target=target)
     names: dict[str, object] = {}
-    exec(code_of(open_dialog(lab)), names)
+    exec(code_of(open_dialog(explore)), names)
     expected = load_model("translator").trace(TIRED, target=target)["decoder.0.cross.pattern"][1]
     np.testing.assert_allclose(names["pattern"], expected, atol=1e-6)
 
 
-def test_words_that_look_like_code_stay_words_in_the_code(lab: Lab) -> None:
+def test_words_that_look_like_code_stay_words_in_the_code(explore: ExplorePage) -> None:
     text = "it's \"quoted\"\\ {x} '''); raise SystemExit"
-    lab.untrained(text=text, view="head")
+    explore.untrained(text=text, view="head")
     names: dict[str, object] = {}
-    exec(code_of(open_dialog(lab)), names)
+    exec(code_of(open_dialog(explore)), names)
     np.testing.assert_array_equal(names["pattern"], untrained(text)["encoder.0.self.pattern"][0])
 
 
-def test_a_large_trace_is_still_taken_away(lab: Lab) -> None:
+def test_a_large_trace_is_still_taken_away(explore: ExplorePage) -> None:
     """Its open head as a table; the whole of it only where it fits the limit, which the dialog says."""
-    lab.untrained(text=" ".join(f"w{at}" for at in range(1_000)), n_layers=8, n_heads=16, view="head")
-    dialog = open_dialog(lab)
+    explore.untrained(text=" ".join(f"w{at}" for at in range(1_000)), n_layers=8, n_heads=16, view="head")
+    dialog = open_dialog(explore)
     expect(dialog).to_contain_text(re.compile(r"at most \d+ MB are packed"))
     expect(dialog.get_by_role("button", name="Whole trace, NPZ")).to_have_count(0)

@@ -9,7 +9,7 @@ from playwright.sync_api import Page, expect
 from models import load_model
 from pages.lab.translation.inputs import INCOMPLETE, SENTENCE
 from tests.browser.board import BoardPage
-from tests.browser.lab import agrees
+from tests.browser.explore_page import agrees
 
 FIRST, PER_STEP = 6, 10  # frames of the encoder, frames of a decoder's step
 LOGITS = "linear: logits"

@@ -9,7 +9,7 @@ from playwright.sync_api import expect
 
 from models import list_models, load_model
 from models.zoo.trained import Translator
-from tests.browser.lab import Lab, agrees
+from tests.browser.explore_page import ExplorePage, agrees
 
 TIRED = "the animal did not cross the street because it was too tired"
 WIDE = TIRED.replace("tired", "wide")
@@ -27,134 +27,136 @@ def card() -> object:
     return next(card for card in list_models() if card.name == "translator")
 
 
-def inks(lab: Lab) -> np.ndarray:
+def inks(explore: ExplorePage) -> np.ndarray:
     """How strong a line ends at each key of the lines view, 0..1."""
-    return lab.ends_of_lines(len(WORDS))[1]
+    return explore.ends_of_lines(len(WORDS))[1]
 
 
-def caption(lab: Lab) -> tuple[str, str, str]:
+def caption(explore: ExplorePage) -> tuple[str, str, str]:
     """(query, key, weight) of the line that says what to notice."""
-    found = re.match(r"“(.+)” looks at “(.+)”: (\d\.\d\d) of its", lab.stage.locator(".notice").inner_text())
+    found = re.match(
+        r"“(.+)” looks at “(.+)”: (\d\.\d\d) of its", explore.stage.locator(".notice").inner_text()
+    )
     assert found
     return found.groups()
 
 
-def write_target(lab: Lab, target: str) -> None:
-    box = lab.page.get_by_role("textbox", name="Target")
+def write_target(explore: ExplorePage, target: str) -> None:
+    box = explore.page.get_by_role("textbox", name="Target")
     box.fill(target)
     box.press("Enter")
 
 
-def assert_translation(lab: Lab, text: str) -> None:
-    expect(lab.stage.locator(".translation")).to_have_text(
+def assert_translation(explore: ExplorePage, text: str) -> None:
+    expect(explore.stage.locator(".translation")).to_have_text(
         re.compile(rf"^→ (typed: )?{re.escape(text)}( · .*)?$")
     )
 
 
-def test_the_first_visit_tells_the_story_in_one_head(lab: Lab, lm: Translator, card) -> None:
-    lab.open()
-    expect(lab.sentence).to_have_value(TIRED)
-    assert lab.chosen("view") == ["lines"]
+def test_the_first_visit_tells_the_story_in_one_head(explore: ExplorePage, lm: Translator, card) -> None:
+    explore.open()
+    expect(explore.sentence).to_have_value(TIRED)
+    assert explore.chosen("view") == ["lines"]
     layer, head = card.showcase["layer"], card.showcase["head"]
-    assert (lab.chosen("layer"), lab.chosen("head")) == ([str(layer)], [str(head)])
-    query, key, weight = caption(lab)
+    assert (explore.chosen("layer"), explore.chosen("head")) == ([str(layer)], [str(head)])
+    query, key, weight = caption(explore)
     assert (query, key) == ("it", "animal")
     row = lm.trace(TIRED)[f"encoder.{layer}.self.pattern"][head, IT].numpy()
     assert agrees(weight, row[ANIMAL])
-    np.testing.assert_allclose(inks(lab), np.where(row >= 0.02, row, 0), atol=0.02)
+    np.testing.assert_allclose(inks(explore), np.where(row >= 0.02, row, 0), atol=0.02)
     for name in ("tired → wide", "show all heads"):
-        expect(lab.stage.get_by_role("button", name=name)).to_be_visible()
+        expect(explore.stage.get_by_role("button", name=name)).to_be_visible()
 
 
-def test_one_word_turns_it_from_the_animal_to_the_street_and_il_to_elle(lab: Lab) -> None:
-    lab.open()
+def test_one_word_turns_it_from_the_animal_to_the_street_and_il_to_elle(explore: ExplorePage) -> None:
+    explore.open()
     seen = {}
     for name, noun, pronoun in [("tired", ANIMAL, "il"), ("wide", STREET, "elle"), ("tired", ANIMAL, "il")]:
-        expect(lab.sentence).to_have_value(TIRED if name == "tired" else WIDE)
-        assert caption(lab)[:2] == ("it", WORDS[noun])
-        assert inks(lab).argmax() == noun
-        assert lab.stage.locator(".translation strong").all_inner_texts() == [pronoun]
-        seen[name] = inks(lab)
-        with lab.redrawn():
-            lab.stage.get_by_role("button", name=f"{name} → ").click()
+        expect(explore.sentence).to_have_value(TIRED if name == "tired" else WIDE)
+        assert caption(explore)[:2] == ("it", WORDS[noun])
+        assert inks(explore).argmax() == noun
+        assert explore.stage.locator(".translation strong").all_inner_texts() == [pronoun]
+        seen[name] = inks(explore)
+        with explore.redrawn():
+            explore.stage.get_by_role("button", name=f"{name} → ").click()
     assert seen["tired"][ANIMAL] > 4 * seen["wide"][ANIMAL]
     assert seen["wide"][STREET] > 4 * seen["tired"][STREET]
 
 
 @pytest.mark.parametrize("stack", ["decoder.self", "decoder.cross"])
-def test_the_decoders_stacks_show_their_own_numbers(lab: Lab, lm: Translator, stack: str) -> None:
-    lab.open(view="head")
+def test_the_decoders_stacks_show_their_own_numbers(explore: ExplorePage, lm: Translator, stack: str) -> None:
+    explore.open(view="head")
     trace = lm.trace(TIRED)
     side, kind = stack.split(".")
-    lab.choose("stack", stack)
-    lab.choose("layer", 0)
-    lab.choose("head", 1)
+    explore.choose("stack", stack)
+    explore.choose("layer", 0)
+    explore.choose("head", 1)
     for query, key in [(3, 2), (11, 0), (14, 9)]:
-        lab.hover_cell(query, key)
-        lab.assert_reads(trace, f"{side}.0.{kind}", 1, query, key)
+        explore.hover_cell(query, key)
+        explore.assert_reads(trace, f"{side}.0.{kind}", 1, query, key)
 
 
-def test_the_step_slider_hides_what_has_not_happened_yet(lab: Lab, lm: Translator) -> None:
-    lab.open(view="head", stack="decoder.cross")
+def test_the_step_slider_hides_what_has_not_happened_yet(explore: ExplorePage, lm: Translator) -> None:
+    explore.open(view="head", stack="decoder.cross")
     tokens = lm.trace(TIRED).tokens["decoder"]
-    slider = lab.stage.get_by_role("slider", name="Decoding step")
+    slider = explore.stage.get_by_role("slider", name="Decoding step")
     for step in (0, 5, len(tokens) - 1):
         slider.fill(str(step))
         said = [*tokens[1:], "<eos>"][step]
-        expect(lab.stage.locator(".step output")).to_have_text(f"{step + 1} of {len(tokens)} → {said}")
-        cell, left, top = (lab.of_view("head", f"view.{name}") for name in ("cell", "left", "top"))
+        expect(explore.stage.locator(".step output")).to_have_text(f"{step + 1} of {len(tokens)} → {said}")
+        cell, left, top = (explore.of_view("head", f"view.{name}") for name in ("cell", "left", "top"))
         rows = (top + (np.arange(len(tokens)) + 0.5) * cell).astype(int)
-        visible = lab.pixels(".head-board canvas")[rows, int(left + 0.5 * cell), 3] == 255
+        visible = explore.pixels(".head-board canvas")[rows, int(left + 0.5 * cell), 3] == 255
         np.testing.assert_array_equal(visible, np.arange(len(tokens)) <= step)
 
 
-def test_each_steps_words_have_the_models_probabilities(lab: Lab, lm: Translator) -> None:
-    lab.open(view="output")
+def test_each_steps_words_have_the_models_probabilities(explore: ExplorePage, lm: Translator) -> None:
+    explore.open(view="output")
     trace = lm.trace(TIRED)
     logits = trace["logits"].double().numpy()
     probabilities = np.exp(logits - logits.max(-1, keepdims=True))
     probabilities /= probabilities.sum(-1, keepdims=True)
     for step in (0, 10, len(logits) - 1):
-        lab.stage.locator(f'.steps button[data-step="{step}"]').click()
+        explore.stage.locator(f'.steps button[data-step="{step}"]').click()
         best = np.argsort(-probabilities[step])[:10]
-        rows = lab.stage.locator(".next tbody tr").all()
+        rows = explore.stage.locator(".next tbody tr").all()
         assert [row.locator("th").inner_text() for row in rows] == [
             lm.task.words.vocabulary[at] for at in best
         ]
         for row, at in zip(rows, best, strict=True):
             assert agrees(row.locator(".weight").inner_text(), float(f"{probabilities[step, at]:.6g}"))
-        chosen = lab.stage.locator(".next tr.chosen th").inner_text()
+        chosen = explore.stage.locator(".next tr.chosen th").inner_text()
         assert chosen == [*trace.tokens["decoder"][1:], "<eos>"][step]
 
 
-def test_the_antecedent_that_the_encoder_names_is_shown(lab: Lab, lm: Translator) -> None:
+def test_the_antecedent_that_the_encoder_names_is_shown(explore: ExplorePage, lm: Translator) -> None:
     for text, noun in [(TIRED, "animal"), (WIDE, "street")]:
-        lab.open(view="output", text=text)
+        explore.open(view="output", text=text)
         (named,) = lm.antecedents(lm.trace(text))
-        pronoun, word, probability = lab.stage.locator(".antecedents tbody tr > *").all_inner_texts()
+        pronoun, word, probability = explore.stage.locator(".antecedents tbody tr > *").all_inner_texts()
         assert (pronoun, word) == ("it", f"→ {noun}")
         assert agrees(probability, named.probability)
 
 
-def test_a_typed_target_is_forced(lab: Lab, lm: Translator) -> None:
-    lab.open(view="head", stack="decoder.self")
+def test_a_typed_target_is_forced(explore: ExplorePage, lm: Translator) -> None:
+    explore.open(view="head", stack="decoder.self")
     forced = "l'animal n'a pas traversé la rue parce qu'elle était trop fatiguée"
-    with lab.redrawn():
-        write_target(lab, forced)
-    assert_translation(lab, forced)
+    with explore.redrawn():
+        write_target(explore, forced)
+    assert_translation(explore, forced)
     trace = lm.trace(TIRED, target=forced)
-    assert lab.written(".head-board canvas")[: len(trace.tokens["decoder"])] == trace.tokens["decoder"]
+    assert explore.written(".head-board canvas")[: len(trace.tokens["decoder"])] == trace.tokens["decoder"]
     for query, key in [(12, 11), (14, 2)]:
-        lab.hover_cell(query, key)
-        lab.assert_reads(
-            trace, f"decoder.{lab.chosen('layer')[0]}.self", int(lab.chosen("head")[0]), query, key
+        explore.hover_cell(query, key)
+        explore.assert_reads(
+            trace, f"decoder.{explore.chosen('layer')[0]}.self", int(explore.chosen("head")[0]), query, key
         )
-    with lab.redrawn():
-        write_target(lab, "")
-    assert_translation(lab, lm.task.translate(lm.model, TIRED).text)
+    with explore.redrawn():
+        write_target(explore, "")
+    assert_translation(explore, lm.task.translate(lm.model, TIRED).text)
 
 
-def test_the_beams_width_can_change_the_translation(lab: Lab, lm: Translator, card) -> None:
+def test_the_beams_width_can_change_the_translation(explore: ExplorePage, lm: Translator, card) -> None:
     rng = random.Random(0)
     words = sorted(lm.card["learnt"]["words"]["english"])
     salads = (" ".join(rng.sample(words, 5)) for _ in range(500))  # greedy decoding errs on nonsense
@@ -163,64 +165,66 @@ def test_the_beams_width_can_change_the_translation(lab: Lab, lm: Translator, ca
         for t in salads
         if lm.task.translate(lm.model, t).text != lm.task.translate(lm.model, t, beam_width=2).text
     )
-    lab.open(text=text)
-    assert_translation(lab, lm.task.translate(lm.model, text).text)
-    lab.page.get_by_role("slider", name="Beam width").press("ArrowRight")
-    assert_translation(lab, lm.task.translate(lm.model, text, beam_width=2).text)
+    explore.open(text=text)
+    assert_translation(explore, lm.task.translate(lm.model, text).text)
+    explore.page.get_by_role("slider", name="Beam width").press("ArrowRight")
+    assert_translation(explore, lm.task.translate(lm.model, text, beam_width=2).text)
 
 
-def test_the_other_direction_starts_from_what_was_written_in_this_one(lab: Lab, lm: Translator) -> None:
-    lab.open()
+def test_the_other_direction_starts_from_what_was_written_in_this_one(
+    explore: ExplorePage, lm: Translator
+) -> None:
+    explore.open()
     french = lm.task.translate(lm.model, TIRED).text
-    with lab.redrawn():
-        lab.page.get_by_role("radio", name="FR → EN").click()
-    expect(lab.sentence).to_have_value(french)
-    assert_translation(lab, lm.task.translate(lm.model, french, direction="fr-en").text)
-    assert lab.stage.locator(".tokens.queries button").first.inner_text() == "<2en>"
+    with explore.redrawn():
+        explore.page.get_by_role("radio", name="FR → EN").click()
+    expect(explore.sentence).to_have_value(french)
+    assert_translation(explore, lm.task.translate(lm.model, french, direction="fr-en").text)
+    assert explore.stage.locator(".tokens.queries button").first.inner_text() == "<2en>"
 
 
-def test_an_unknown_word_is_marked_and_a_click_replaces_it(lab: Lab, lm: Translator) -> None:
-    lab.open(text="the animel did not cross the street because it was tired")
-    assert lab.stage.locator(".tokens.queries button.unknown").all_inner_texts() == ["animel"]
+def test_an_unknown_word_is_marked_and_a_click_replaces_it(explore: ExplorePage, lm: Translator) -> None:
+    explore.open(text="the animel did not cross the street because it was tired")
+    assert explore.stage.locator(".tokens.queries button.unknown").all_inner_texts() == ["animel"]
     (unknown,) = lm.task.encode_source("the animel did not cross the street").unknown
     for word in unknown.suggestions:
-        expect(lab.page.get_by_role("button", name=word, exact=True)).to_be_visible()
-    with lab.redrawn():
-        lab.page.get_by_role("button", name="animal", exact=True).click()
-    expect(lab.sentence).to_have_value("the animal did not cross the street because it was tired")
-    expect(lab.stage.locator(".tokens button.unknown")).to_have_count(0)
-    expect(lab.page.get_by_text("Not in the model's vocabulary")).to_have_count(0)
+        expect(explore.page.get_by_role("button", name=word, exact=True)).to_be_visible()
+    with explore.redrawn():
+        explore.page.get_by_role("button", name="animal", exact=True).click()
+    expect(explore.sentence).to_have_value("the animal did not cross the street because it was tired")
+    expect(explore.stage.locator(".tokens button.unknown")).to_have_count(0)
+    expect(explore.page.get_by_text("Not in the model's vocabulary")).to_have_count(0)
 
 
-def test_examples_are_one_click_away(lab: Lab, lm: Translator, card) -> None:
-    lab.open(target="le chat")
+def test_examples_are_one_click_away(explore: ExplorePage, lm: Translator, card) -> None:
+    explore.open(target="le chat")
     for example in card.examples[1:]:
-        with lab.redrawn():
-            lab.page.get_by_role("radio", name=example["label"], exact=True).click()
-        expect(lab.sentence).to_have_value(example["text"])
-        assert_translation(lab, lm.task.translate(lm.model, example["text"]).text)
+        with explore.redrawn():
+            explore.page.get_by_role("radio", name=example["label"], exact=True).click()
+        expect(explore.sentence).to_have_value(example["text"])
+        assert_translation(explore, lm.task.translate(lm.model, example["text"]).text)
 
 
-def test_the_vocabulary_can_be_read(lab: Lab, lm: Translator) -> None:
-    lab.open()
-    lab.page.get_by_role("button", name="Words").click()
+def test_the_vocabulary_can_be_read(explore: ExplorePage, lm: Translator) -> None:
+    explore.open()
+    explore.page.get_by_role("button", name="Words").click()
     for name in ("English", "French"):
         known = lm.card["learnt"]["words"][name.lower()]
         words = sorted(word for word in known if any(map(str.isalpha, word)))
-        expect(lab.page.get_by_text(f"{len(words)} {name} words")).to_be_visible()
-        expect(lab.page.get_by_text(", ".join(words), exact=True)).to_be_visible()
+        expect(explore.page.get_by_text(f"{len(words)} {name} words")).to_be_visible()
+        expect(explore.page.get_by_text(", ".join(words), exact=True)).to_be_visible()
 
 
-def test_padding_of_the_source_is_hidden_and_changes_no_output(lab: Lab, lm: Translator) -> None:
-    lab.open(view="head", stack="decoder.cross", layer=1, head=0)
-    words = lab.stage.locator(".translation").inner_text()
-    with lab.redrawn():
-        lab.page.get_by_role("radio", name="3 <pad>").click()
-    assert lab.stage.locator(".translation").inner_text() == words
-    expect(lab.page).to_have_url(re.compile(r"[?&]padding=3\b"))
+def test_padding_of_the_source_is_hidden_and_changes_no_output(explore: ExplorePage, lm: Translator) -> None:
+    explore.open(view="head", stack="decoder.cross", layer=1, head=0)
+    words = explore.stage.locator(".translation").inner_text()
+    with explore.redrawn():
+        explore.page.get_by_role("radio", name="3 <pad>").click()
+    assert explore.stage.locator(".translation").inner_text() == words
+    expect(explore.page).to_have_url(re.compile(r"[?&]padding=3\b"))
     trace = lm.trace(TIRED, padding=3)
-    assert lab.written(".head-board canvas").count("<pad>") == 3
+    assert explore.written(".head-board canvas").count("<pad>") == 3
     for query, key in [(2, 14), (5, 16), (5, 3)]:
-        lab.hover_cell(query, key)
-        lab.assert_reads(trace, "decoder.1.cross", 0, query, key)
-        assert ("masked" in lab.terms()["score"]) == (key > 13)
+        explore.hover_cell(query, key)
+        explore.assert_reads(trace, "decoder.1.cross", 0, query, key)
+        assert ("masked" in explore.terms()["score"]) == (key > 13)

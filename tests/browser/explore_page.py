@@ -63,7 +63,7 @@ def settle(page: Page) -> None:
     expect(page.get_by_test_id("stSkeleton")).to_have_count(0)
 
 
-class Lab:
+class ExplorePage:
     """Explore in one tab."""
 
     def __init__(self, page: Page) -> None:
@@ -74,10 +74,10 @@ class Lab:
         page.on("websocket", lambda socket: socket.on("framesent", lambda frame: self.sent.append(frame)))
         self.stage = page.locator(".stage[data-generation]")
 
-    def open(self, **params: Any) -> "Lab":
+    def open(self, **params: Any) -> "ExplorePage":
         return self.open_link(f"/?{urlencode(params)}")
 
-    def open_link(self, link: str) -> "Lab":
+    def open_link(self, link: str) -> "ExplorePage":
         self.page.goto(link)
         self.stage.wait_for()
         # Streamlit loads a popover's button and what applies page.css a moment later; the page moves.
@@ -86,7 +86,7 @@ class Lab:
         settle(self.page)
         return self
 
-    def trained(self, model: str, **params: Any) -> "Lab":
+    def trained(self, model: str, **params: Any) -> "ExplorePage":
         """Another model than the translator, and without its list of words."""
         self.page.goto(f"/?{urlencode({'model': model, **params})}")
         self.stage.wait_for()
@@ -94,7 +94,7 @@ class Lab:
         settle(self.page)
         return self
 
-    def untrained(self, **params: Any) -> "Lab":
+    def untrained(self, **params: Any) -> "ExplorePage":
         return self.open(**{"model": "untrained", "text": TEXT, **params})
 
     @contextmanager
@@ -208,4 +208,4 @@ class Lab:
         assert agrees(terms["weight"], pattern[query, key].item())
 
 
-NewLab = Callable[..., Lab]
+NewExplore = Callable[..., ExplorePage]
