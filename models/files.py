@@ -12,8 +12,9 @@ from pathlib import Path
 from typing import Any
 
 from models.byte_units import MB
+from models.limits import in_force
 
-MAX_JSON_BYTES = 64 * MB
+MAX_JSON_BYTES = in_force().json_mb * MB
 
 
 class FileError(ValueError):

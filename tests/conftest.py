@@ -6,10 +6,14 @@ import os
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")  # as models has it: a test may take more threads
 
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from jaxtyping import install_import_hook
+
+from tests.limits import SetLimits, write_limits
 
 # The jaxtyping annotations of everything public are checked while tests run, and cost nothing otherwise.
 install_import_hook(["models", "viz_core"], "beartype.beartype")
@@ -23,3 +27,19 @@ def shared_data() -> Path:
     if not SHARED_DATA.is_dir():
         pytest.skip("needs ../shared, which this clone does not have")
     return SHARED_DATA
+
+
+@pytest.fixture
+def set_limits(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SetLimits]:
+    """Function that puts other limits in force until the test is over."""
+    from models.limits import FILE, in_force
+
+    with pytest.MonkeyPatch.context() as patch:
+
+        def put(**values: Any) -> None:
+            path = tmp_path_factory.mktemp("limits") / "limits.toml"
+            patch.setenv(FILE, str(write_limits(path, **values)))
+            in_force.cache_clear()
+
+        yield put
+    in_force.cache_clear()

@@ -66,6 +66,10 @@ def serve(host: str, port: int) -> None:
     # Each rerun is a new thread, in which PyTorch would start threads of its own: for small models, slower.
     os.environ.setdefault("OMP_NUM_THREADS", "1")
     os.chdir(ROOT)  # Streamlit reads .streamlit/config.toml from here
+    sys.path.insert(0, str(ROOT))
+    from models.limits import in_force
+
+    in_force()  # a file of limits that cannot be meant is told of before anything starts
     from streamlit import net_util
     from streamlit.web import cli
 

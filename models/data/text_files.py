@@ -6,8 +6,9 @@ import codecs
 from pathlib import Path
 
 from models.byte_units import MB, readable
+from models.limits import in_force
 
-MAX_BYTES = 200 * MB
+MAX_BYTES = in_force().text_file_mb * MB
 _MARKS = (  # a byte order mark says what the text is; that of UTF-32 begins like that of UTF-16
     (codecs.BOM_UTF8, "utf-8-sig"),
     (codecs.BOM_UTF32_LE, "utf-32"),
@@ -20,8 +21,8 @@ _MARKS = (  # a byte order mark says what the text is; that of UTF-32 begins lik
 def read_text(path: Path) -> str:
     """The file's text with lines ended by "\\n": UTF-8, or what its byte order mark says.
 
-    Raises ValueError, with value, rule and remedy, for a file that is missing, empty, larger than 200 MB or
-    no text.
+    Raises ValueError, with value, rule and remedy, for a file that is missing, empty, too large or no
+    text.
     """
     try:
         with path.open("rb") as file:

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from models.byte_units import GB, MB, readable
+from models.limits import in_force
 from models.runs import slots
 from models.runs.folder import RunFolder, list_runs
 from models.runs.processes import memory_left
@@ -14,10 +15,6 @@ from models.runs.status import Status, read_status
 
 if TYPE_CHECKING:
     from models.training.config import RunConfig
-
-MAX_QUEUED = 8
-MAX_OF_A_SESSION = 2
-DEFAULT_GB = 4
 
 _SIDE_BYTES = 24 * MB  # snapshots, metrics, samples and TensorBoard's events, which are bounded
 _BYTES_PER_PARAMETER = 12  # a checkpoint: the weight and the optimiser's two means, as float32
@@ -30,9 +27,10 @@ class JobRefused(ValueError):  # noqa: N818 (it is the page's answer, not a faul
 def check_queue(root: Path) -> None:
     """Raises JobRefused where as many runs wait as may."""
     queued = len(slots.waiting(root))
-    if queued >= MAX_QUEUED:
+    most = in_force().queue_length
+    if queued >= most:
         raise JobRefused(
-            f"{queued} runs wait already, and at most {MAX_QUEUED} may; stop one, or wait for the first"
+            f"{queued} runs wait already, and at most {most} may; stop one, or wait for the first"
         )
 
 
@@ -41,10 +39,11 @@ def check_session(root: Path, session: str) -> None:
     if not session:
         return
     mine = [run for run in list_runs(root) if _is_live_of(read_status(run.path), session)]
-    if len(mine) >= MAX_OF_A_SESSION:
+    most = in_force().live_runs
+    if len(mine) >= most:
         names = " and ".join(repr(run.name) for run in mine)
         raise JobRefused(
-            f"{names} of yours train or wait already, and at most {MAX_OF_A_SESSION} may at once; "
+            f"{names} of yours train or wait already, and at most {most} may at once; "
             "stop one, or wait until it has finished"
         )
 
@@ -54,9 +53,9 @@ def _is_live_of(status: Status, session: str) -> bool:
 
 
 def check_disk(root: Path, n_parameters: int) -> None:
-    """Raises JobRefused where the runs would outgrow ATTENTION_LAB_RUNS_GB (4) together, or the disk."""
+    """Raises JobRefused where the runs would outgrow `runs_gb` together, or the disk."""
     needed = _SIDE_BYTES + _BYTES_PER_PARAMETER * n_parameters
-    budget = slots.number_from_environment("ATTENTION_LAB_RUNS_GB", DEFAULT_GB) * GB
+    budget = in_force().runs_gb * GB
     sizes = {run.id: run.size_bytes() for run in list_runs(root)}
     used = RunFolder(root).size_bytes()
     largest = max(sizes, key=lambda run_id: sizes[run_id], default=None)
@@ -66,7 +65,7 @@ def check_disk(root: Path, n_parameters: int) -> None:
     if used + needed > budget:
         raise JobRefused(
             f"this run needs up to {readable(needed)}, and all runs together have {readable(used)} of "
-            f"{readable(budget)}; {remedy}, or set ATTENTION_LAB_RUNS_GB higher"
+            f"{readable(budget)}; {remedy}, or set runs_gb higher in the file of limits"
         )
     free = shutil.disk_usage(root).free
     if needed > free:

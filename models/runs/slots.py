@@ -16,6 +16,7 @@ from typing import Literal
 
 from filelock import FileLock, Timeout
 
+from models.limits import in_force
 from models.runs.status import read_status
 from models.zoo.run_folders import RUN_ID
 
@@ -73,20 +74,10 @@ def visible_gpus() -> list[str]:
 
 
 def n_slots(kind: Kind) -> int:
-    """How many runs may train at once: one a GPU, and ATTENTION_LAB_CPU_JOBS (1) on the CPU."""
+    """How many runs may train at once: one a GPU, and `cpu_jobs` of the limits on the CPU."""
     if kind == "gpu":
         return len(visible_gpus())
-    return number_from_environment("ATTENTION_LAB_CPU_JOBS", 1) if kind == "cpu" else 1
-
-
-def number_from_environment(name: str, default: int) -> int:
-    """A whole number, at least 1. Raises ValueError for another value."""
-    text = os.environ.get(name, str(default))
-    if not (text.isascii() and text.isdecimal() and int(text) >= 1):
-        raise ValueError(
-            f"{name}={text!r} is no whole number from 1 up; try {name}={default}, or leave it out"
-        )
-    return int(text)
+    return in_force().cpu_jobs if kind == "cpu" else 1
 
 
 def submitting(root: Path) -> FileLock:

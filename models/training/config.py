@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields
-from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any, Literal, get_args, no_type_check
 
 from models.config import ModelConfig
+from models.names import nearest
 
 if TYPE_CHECKING:
     from models.data.tasks import Task
@@ -163,13 +163,6 @@ def run_config(
     settings = {**task.training, **(training or {})}
     model, how = ModelConfig.from_dict(sizes), TrainingConfig.from_dict(settings)
     return RunConfig(task=task, model=model, training=how)
-
-
-def nearest(name: object, known: Iterable[str]) -> str:
-    """The remedy for a name that is not known."""
-    known = list(known)
-    near = get_close_matches(str(name), known, n=3)
-    return f"did you mean {' or '.join(near)}?" if near else f"known are {', '.join(known)}"
 
 
 def _check(name: str, value: object, default: object) -> None:

@@ -10,7 +10,8 @@ from typing import Any
 
 from models.config import ModelConfig
 from models.data.tasks import TASKS, make_task
-from models.training.config import RunConfig, TrainingConfig, nearest, run_config
+from models.names import nearest
+from models.training.config import RunConfig, TrainingConfig, run_config
 
 _WORDS = {"true": True, "false": False, "none": None, "null": None}
 

@@ -21,9 +21,10 @@ from models.config import ModelConfig
 from models.data.tasks import Task, make_task
 from models.engine.transformer import Transformer
 from models.files import FileError, check_size, read_bounded, write_json, write_whole
+from models.limits import in_force
 from models.zoo.cards import CARD
 
-MAX_WEIGHTS_BYTES = 512 * MB
+MAX_WEIGHTS_BYTES = in_force().weights_mb * MB
 MAX_SIZE = 100_000
 MAX_TABLE = 1 << 24  # numbers in a table of positions
 Made = TypeVar("Made")

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from models.config import POSITION_SCHEMES
+from models.limits import in_force
 
 MASK_NAMES = {
     "none": "none",
@@ -36,9 +37,9 @@ MASK_ARGUMENTS = {  # an example, and what it says; an empty argument stands for
     "edges": ("0-1 1-2", "edges between tokens, counted from 0; empty: a chain"),
     "painted": ("10;11", "a row of 0 and 1 for each query; empty: causal"),
 }
-MAX_ARGUMENT = 4_000
-MAX_CHARACTERS = 20_000
-MAX_UNTRAINED_WORDS = 1_024
+MAX_ARGUMENT = in_force().mask_characters
+MAX_CHARACTERS = in_force().text_characters
+MAX_UNTRAINED_WORDS = in_force().untrained_words
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -12,6 +12,7 @@ import plotly.graph_objects as go
 import streamlit as st
 
 from models.byte_units import MB, readable
+from models.limits import in_force
 from pages.explore.state import Inputs, View
 from pages.explore.subject import Subject, subject_of
 from pages.shared import cache, takeaway
@@ -19,7 +20,7 @@ from pages.shared.link import read_link
 from pages.shared.takeaway import Download
 from viz_core import attention_heatmap, attention_lines, computation_figure, head_grid, to_html, top_tokens
 
-LARGEST_ARCHIVE = 64 * MB
+LARGEST_ARCHIVE = in_force().trace_mb * MB
 FIGURE_WINDOW = 128
 
 

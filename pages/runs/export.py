@@ -8,9 +8,10 @@ import zipfile
 from pathlib import Path
 
 from models.byte_units import MB, readable
+from models.limits import in_force
 from pages.shared.training.runs import Run
 
-MAX_BYTES = 512 * MB
+MAX_BYTES = in_force().export_mb * MB
 
 
 def archive(run: Run) -> bytes:

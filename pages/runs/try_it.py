@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 import streamlit as st
 
+from models.limits import in_force
 from models.zoo.offers import offer_of
 from pages.shared import cache, widget, wording
 from pages.shared.link import Param, characters, number, whole
@@ -22,9 +23,9 @@ if TYPE_CHECKING:
     from models.data.tasks import Reading
     from models.zoo.model import Model
 
-MOST_CHARACTERS = 2_000
+MOST_CHARACTERS = in_force().field_characters
 MOST_PICTURES = 1_000_000
-MOST_TOKENS = 300
+MOST_TOKENS = in_force().written_tokens
 HEAT = "0 always writes the likeliest"
 CANDIDATES = 8
 PIXEL = 10
@@ -109,7 +110,7 @@ def _write(run: Run, given: State) -> None:
 
 
 def go_on(model: Model, text: str, *, temperature: float, seed: int) -> str:
-    """About 300 characters after `text`, each part from as much of the end as leaves room in the context."""
+    """About MOST_TOKENS characters after `text`, each part from as much of the end as leaves room for it."""
     room = max(1, model.config.max_len // 2)
     written = ""
     for part in range(MOST_TOKENS):

@@ -16,14 +16,15 @@ from cachetools import LRUCache
 
 import models as _before_torch  # noqa: F401  (so that torch's idle threads sleep)
 from models.byte_units import MB
+from models.limits import in_force
 
 if TYPE_CHECKING:
     from models.zoo.model import Model
     from models.zoo.trained import TrainedModel, Translator
 
-PAYLOAD_BYTES = 32 * MB
-MODEL_BYTES = 48 * MB
-RESULT_BYTES = 4 * MB
+PAYLOAD_BYTES = in_force().cache_pictures_mb * MB
+MODEL_BYTES = in_force().cache_models_mb * MB
+RESULT_BYTES = in_force().cache_results_mb * MB
 
 
 class ByteCache:

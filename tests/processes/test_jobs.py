@@ -18,6 +18,7 @@ from models.runs.folder import create_run, list_runs
 from models.runs.recording import train_into
 from models.runs.status import read_status
 from models.training.config import RunConfig, run_config
+from tests.limits import SetLimits
 
 HERE = Path(__file__).parent
 SIZES = {"n_layers": 1, "n_heads": 2, "d_model": 16}
@@ -114,8 +115,10 @@ def test_who_waits_is_paused_stopped_and_served_in_order(root: Path, busy: slots
     until(in_state(third, "finished"), START_SECONDS)
 
 
-def test_a_step_that_does_not_end_is_cut_short(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("ATTENTION_LAB_CPU_JOBS", "2")
+def test_a_step_that_does_not_end_is_cut_short(
+    root: Path, set_limits: SetLimits, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    set_limits(cpu_jobs=2)
     monkeypatch.setenv("PYTHONPATH", str(local.ROOT))
     monkeypatch.setattr(local, "WORKER", [sys.executable, str(HERE / "slow_worker.py")])
     run_ids = []
@@ -144,9 +147,10 @@ def test_a_step_that_does_not_end_is_cut_short(root: Path, monkeypatch: pytest.M
 
 
 def test_a_killed_server_leaves_no_orphan_but_those_that_are_to_go_on(
-    root: Path, monkeypatch: pytest.MonkeyPatch
+    root: Path, set_limits: SetLimits
 ) -> None:
-    environment = {**os.environ, "ATTENTION_LAB_CPU_JOBS": "2", "PYTHONPATH": str(local.ROOT)}
+    set_limits(cpu_jobs=2)
+    environment = {**os.environ, "PYTHONPATH": str(local.ROOT)}
     server = subprocess.Popen(
         [sys.executable, str(HERE / "server.py")], env=environment, stdout=subprocess.PIPE, text=True
     )

@@ -28,6 +28,9 @@ def clone(tmp_path: Path) -> Path:
     shutil.copytree(ROOT / "tools", tmp_path / "tools")
     shutil.copytree(ROOT / ".streamlit", tmp_path / ".streamlit")
     shutil.copy(ROOT / "Makefile", tmp_path)
+    (tmp_path / "models").mkdir()
+    for name in ("__init__.py", "byte_units.py", "limits.py", "limits.toml", "names.py"):
+        shutil.copy(ROOT / "models" / name, tmp_path / "models")
     (tmp_path / "requirements.txt").write_text("# nothing\n")
     (tmp_path / "app.py").write_text("import streamlit\nstreamlit.write('hello')\n")
     return tmp_path
@@ -134,6 +137,13 @@ def test_a_busy_port_is_told_with_the_next_one(installed_clone):
 )
 def test_a_wrong_address_is_told_with_a_right_one(installed_clone, setting, told):
     assert sentence(make(installed_clone, "run", setting)).startswith(told)
+
+
+def test_a_wrong_limit_is_told_before_the_app_starts(installed_clone, tmp_path, monkeypatch):
+    (tmp_path / "class.toml").write_text("thread = 2\n")
+    monkeypatch.setenv("ATTENTION_LAB_LIMITS", str(tmp_path / "class.toml"))
+    told = sentence(make(installed_clone, "run", f"PORT={free_port()}"))
+    assert told == f"{tmp_path / 'class.toml'}: there is no limit 'thread'; did you mean threads?"
 
 
 @pytest.fixture

@@ -11,8 +11,9 @@ from pathlib import Path
 import numpy as np
 
 from models.byte_units import MB
+from models.limits import in_force
 
-MAX_BYTES = 256 * MB
+MAX_BYTES = in_force().picture_file_mb * MB
 _GZIP = b"\x1f\x8b"
 _BYTES = 8  # the only type of numbers that is read: unsigned bytes
 

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from cachetools import LRUCache
 
+from models.limits import in_force
 from pages.shared.training import settings
 from pages.shared.training.tasks_on_offer import TaskInfo
 
@@ -36,9 +37,9 @@ class Prepared:
 
 
 _thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="preparing")
-_made: LRUCache[str, Future[Prepared]] = LRUCache(8)
+_made: LRUCache[str, Future[Prepared]] = LRUCache(in_force().prepared_tasks)
 _lock = threading.Lock()
-_tasks: LRUCache[str, Any] = LRUCache(8)
+_tasks: LRUCache[str, Any] = LRUCache(in_force().prepared_tasks)
 """By their options, without their data: changing a size reads no file again. For the thread above alone."""
 
 

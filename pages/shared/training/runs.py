@@ -6,13 +6,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from models.limits import in_force
+
 if TYPE_CHECKING:
     from models.runs.folder import RunFolder
 
 SHIPPED = "zoo_"
 """Begins the id of a shipped run; ids of other runs have no underscore."""
 
-MOST = 200
+MOST = in_force().runs_listed
 """Runs that a page lists; older ones are on the disk and in the command line's list."""
 
 

@@ -7,6 +7,7 @@ from dataclasses import Field, fields
 from typing import TYPE_CHECKING, Any
 
 from models.config import POSITION_SCHEMES
+from models.limits import in_force
 from models.training.config import CHOICES, LIMITS, USUAL_SIZES, TrainingConfig
 from pages.shared import widget
 from pages.shared.link import Param, Rule, characters, number, one_of, whole, written
@@ -31,7 +32,6 @@ SIZES: dict[str, tuple[Any, Rule]] = {
 }
 """Fields of ModelConfig that a person chooses; d_ff 0 is four times d_model."""
 
-_MOST_TEXT = 2_000
 Values = dict[str, Any]
 
 
@@ -139,7 +139,7 @@ def option_rule(option: Option) -> Rule:
     high = 1e9 if option.high is None else option.high
     if isinstance(option.default, int):
         return whole(int(low), int(high))
-    return number(low, high) if isinstance(option.default, float) else characters(_MOST_TEXT)
+    return number(low, high) if isinstance(option.default, float) else characters(in_force().field_characters)
 
 
 def _training_rule(spec: Field[Any]) -> Rule:

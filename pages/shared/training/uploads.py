@@ -11,9 +11,10 @@ from pathlib import Path
 
 from models.byte_units import GB, MB, readable
 from models.files import write_whole
+from models.limits import in_force
 from pages.shared.link import checked, text
 
-MAX_BYTES = 200 * MB
+MAX_BYTES = in_force().upload_mb * MB
 MAX_FILES = 50
 MAX_TOTAL = GB
 

@@ -10,6 +10,7 @@ from filelock import Timeout
 from models.runs import slots
 from models.runs.slots import Slot
 from models.runs.status import Status, write_status
+from tests.limits import SetLimits
 
 
 @pytest.fixture
@@ -51,21 +52,15 @@ def test_each_kind_has_its_own_queue(root: Path, monkeypatch: pytest.MonkeyPatch
         slot.release()
 
 
-def test_the_cpu_has_as_many_slots_as_asked(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_cpu_has_as_many_slots_as_the_limits_say(root: Path, set_limits: SetLimits) -> None:
     assert slots.n_slots("cpu") == 1
-    monkeypatch.setenv("ATTENTION_LAB_CPU_JOBS", "2")
+    set_limits(cpu_jobs=2)
     queue(root, "a")
     queue(root, "b")
     taken = [slots.take(root, run_id, "cpu") for run_id in ("a", "b")]
     assert [slot.index for slot in taken] == [0, 1]
     for slot in taken:
         slot.release()
-    for wrong in ("0", "-1", "two", "1.5", ""):
-        monkeypatch.setenv("ATTENTION_LAB_CPU_JOBS", wrong)
-        with pytest.raises(
-            ValueError, match=f"ATTENTION_LAB_CPU_JOBS='{wrong}' is no whole number from 1 up"
-        ):
-            slots.n_slots("cpu")
 
 
 def test_who_has_died_waits_no_more(root: Path) -> None:

@@ -1,0 +1,139 @@
+"""The limits in force: `limits.toml` beside this file, and what a person's own file says instead.
+
+Read once, when the program starts; every module takes its limits from `in_force()`.
+"""
+
+from __future__ import annotations
+
+import os
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from models.byte_units import readable
+from models.names import nearest
+
+FILE = "ATTENTION_LAB_LIMITS"
+"""The environment variable that names a person's own file."""
+PACKAGED = Path(__file__).with_suffix(".toml")
+MOST_BYTES = 1_000_000
+
+
+@dataclass(frozen=True, kw_only=True)
+class Limits:
+    """What each one means and why it is as it is: see limits.toml. Names that end in _mb are megabytes."""
+
+    read_only: bool
+    kiosk: str
+    models: tuple[str, ...]
+    text_characters: int
+    field_characters: int
+    untrained_words: int
+    mask_characters: int
+    written_tokens: int
+    cache_pictures_mb: int
+    cache_models_mb: int
+    cache_results_mb: int
+    prepared_tasks: int
+    text_file_mb: int
+    picture_file_mb: int
+    json_mb: int
+    weights_mb: int
+    export_mb: int
+    trace_mb: int
+    upload_mb: int
+    uploads_of_a_visitor: int
+    uploads_of_a_visitor_mb: int
+    uploads_in_all: int
+    uploads_in_all_mb: int
+    upload_days: int
+    cpu_jobs: int
+    queue_length: int
+    live_runs: int
+    runs_gb: int
+    visitor_runs_mb: int
+    visitor_steps: int
+    visitor_minutes: int
+    threads: int
+    runs_listed: int
+    teacher_attempts: int
+    teacher_attempts_in_all: int
+    teacher_hours: int
+
+
+@cache
+def in_force() -> Limits:
+    """The limits of this program. A file that cannot be meant ends it, with a sentence."""
+    own = os.environ.get(FILE)
+    try:
+        return read(Path(own).expanduser() if own else None)
+    except ValueError as error:
+        raise SystemExit(str(error)) from None
+
+
+def read(own: Path | None = None) -> Limits:
+    """The packaged limits with those of a person's own file in their place.
+
+    Raises ValueError, with value, rule and remedy, for what that file must not say.
+    """
+    said = _toml(own) if own else {}
+    rules = declared()
+    try:
+        values = {name: _checked(name, said.get(name, rule["default"]), rule) for name, rule in rules.items()}
+        for name in said:
+            if name not in rules:
+                raise ValueError(f"there is no limit {name!r}; {nearest(name, rules)}")
+        if values["models"] and "translator" not in values["models"]:
+            raise ValueError(
+                f"models={list(values['models'])} lacks 'translator', with which every page opens; add it"
+            )
+    except ValueError as error:
+        raise ValueError(f"{own}: {error}") from None
+    return Limits(**values)
+
+
+def declared() -> dict[str, dict[str, Any]]:
+    """limits.toml: of every limit its default, its bounds or choices, and its reason."""
+    found = _toml(PACKAGED)
+    assert list(found) == [spec.name for spec in fields(Limits)]
+    return found
+
+
+def _toml(path: Path) -> dict[str, Any]:
+    try:
+        if path.stat().st_size > MOST_BYTES:
+            raise ValueError(f"{path} is larger than {readable(MOST_BYTES)}: it is no file of limits")
+        return tomllib.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise ValueError(
+            f"{FILE}={path} cannot be read ({error.strerror}); name a file that is there, or none"
+        ) from None
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise ValueError(f"{path} is no TOML: {error}; see models/limits.toml") from None
+
+
+def _checked(name: str, value: Any, rule: Mapping[str, Any]) -> Any:
+    """The value, where it fits its rule; else ValueError."""
+    default = rule["default"]
+    remedy = f"try {name} = {_written(default)}"
+    if isinstance(default, list):
+        if isinstance(value, list) and all(isinstance(part, str) for part in value):
+            return tuple(value)
+        raise ValueError(f'{name}={value!r} is no list of names; try {name} = ["translator"]')
+    if type(value) is not type(default):
+        kinds = {bool: "neither true nor false", int: "no whole number", str: "no text"}
+        raise ValueError(f"{name}={value!r} is {kinds[type(default)]}; {remedy}")
+    if "choices" in rule and value not in rule["choices"]:
+        known = [choice for choice in rule["choices"] if choice]
+        raise ValueError(f"{name}={value!r} is unknown; {nearest(value, known)}")
+    low, high = rule.get("bounds", (value, value))
+    if not low <= value <= high:
+        raise ValueError(f"{name}={value:,} is not within {low:,} to {high:,}; {remedy}")
+    return value
+
+
+def _written(value: Any) -> str:
+    return str(value).lower() if isinstance(value, bool) else repr(value)
