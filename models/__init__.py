@@ -1,7 +1,5 @@
 """Public API for notebooks. Names load on first use, so that `import models` stays cheap."""
 
-from __future__ import annotations
-
 import os
 from importlib import import_module
 from typing import TYPE_CHECKING, Any

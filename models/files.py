@@ -1,7 +1,5 @@
 """Files that are written whole or not at all, and read up to a limit; every refusal is a sentence."""
 
-from __future__ import annotations
-
 import errno
 import json
 import os

@@ -1,7 +1,5 @@
 """The grammar's sentences as a vocabulary and as held-out tests."""
 
-from __future__ import annotations
-
 import json
 from functools import lru_cache
 from itertools import islice

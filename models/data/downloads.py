@@ -1,7 +1,5 @@
 """Named data of others, downloaded when asked for: whole and as its checksum says, or not at all."""
 
-from __future__ import annotations
-
 import hashlib
 import os
 import tempfile

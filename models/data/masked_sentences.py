@@ -1,7 +1,5 @@
 """Pairs of sentences for masked language models: the second follows the first, or comes from elsewhere."""
 
-from __future__ import annotations
-
 import re
 from itertools import pairwise
 from typing import NamedTuple

@@ -1,7 +1,5 @@
 """Pairs of sentences as rows of ids: the shipped grammar's, in both directions, or a table's."""
 
-from __future__ import annotations
-
 import csv
 import hashlib
 import io

@@ -1,7 +1,5 @@
 """The grammar's English sentences as one endless text, word by word, for language models."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from itertools import islice
 

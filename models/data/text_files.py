@@ -1,7 +1,5 @@
 """Text from a file of any origin: bounded, decoded by its mark, and refused with a sentence if it is none."""
 
-from __future__ import annotations
-
 import codecs
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """The texts that language models read: the grammar's sentences, named downloads, or a file of one's own."""
 
-from __future__ import annotations
-
 from functools import lru_cache
 from itertools import islice
 from pathlib import Path

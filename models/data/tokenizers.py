@@ -1,7 +1,5 @@
 """Text to word ids and back."""
 
-from __future__ import annotations
-
 import difflib
 import unicodedata
 from collections.abc import Sequence

@@ -1,7 +1,5 @@
 """How large a model is, by formula: the numbers it has, and those that a forward pass keeps."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import NamedTuple
 

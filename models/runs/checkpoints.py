@@ -1,7 +1,5 @@
 """A run at one step in one safetensors file: weights, optimiser, random states, and where its data stands."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import dataclass
 from pathlib import Path

@@ -1,7 +1,5 @@
 """A run as something to keep: weights and card as the zoo reads them, its numbers as a table, its config."""
 
-from __future__ import annotations
-
 import csv
 import io
 import platform

@@ -4,8 +4,6 @@ Each run is a process and a folder of its own; the folder is the truth, so that 
 server that was restarted all see the same.
 """
 
-from __future__ import annotations
-
 import re
 import shutil
 from collections.abc import Iterator

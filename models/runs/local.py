@@ -1,7 +1,5 @@
 """Jobs as processes of this machine: one process a run, queued before the machine's CPU and GPUs."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """How each shipped model is trained, and what its card says of it beyond the numbers."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 from typing import Any
 

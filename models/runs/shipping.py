@@ -1,7 +1,5 @@
 """Trains what ships: `python -m models.training zoo [name ...]`, which is what `make zoo` calls."""
 
-from __future__ import annotations
-
 import shlex
 import shutil
 import tempfile

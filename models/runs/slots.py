@@ -3,8 +3,6 @@
 All of it lies in `.slots` in the folder of the runs, so that several servers and the command line share it.
 """
 
-from __future__ import annotations
-
 import os
 import platform
 import re

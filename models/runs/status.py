@@ -3,8 +3,6 @@
 Read without torch, so that a page can list its runs while torch is still being imported.
 """
 
-from __future__ import annotations
-
 import json
 import math
 import os

@@ -1,7 +1,5 @@
 """What the card of a trained translator says beyond any other card."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from models.data.grammar import showcase

@@ -1,7 +1,5 @@
 """Where a run computes and in which numbers, with a plain sentence on what was chosen."""
 
-from __future__ import annotations
-
 import os
 import shutil
 from contextlib import AbstractContextManager, nullcontext

@@ -1,7 +1,5 @@
 """How well a translator does on held-out sentences, and where its encoder looks from a pronoun."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any

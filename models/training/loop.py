@@ -1,7 +1,5 @@
 """The training loop: an iterator of records that prints nothing, writes nothing and starts no process."""
 
-from __future__ import annotations
-
 import math
 import time
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """What a run will take, asked before it starts: parameters, memory, time. Nothing large is built for it."""
 
-from __future__ import annotations
-
 import os
 import time
 from collections.abc import Callable

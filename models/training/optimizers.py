@@ -1,7 +1,5 @@
 """AdamW and Adam, and their state by the names of the weights."""
 
-from __future__ import annotations
-
 import torch
 from torch import Tensor, nn
 

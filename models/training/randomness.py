@@ -1,7 +1,5 @@
 """PyTorch's global random numbers, which dropout draws, lent to one run at a time."""
 
-from __future__ import annotations
-
 from types import TracebackType
 
 import torch

@@ -1,7 +1,5 @@
 """The shipped translator's measures as a table."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from models.data.corpus import held_out

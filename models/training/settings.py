@@ -1,7 +1,5 @@
 """`--set name=value`: finds what a name means among a task's options, the model's sizes and the training."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterable
 from dataclasses import MISSING, fields

@@ -1,7 +1,5 @@
 """A probe's attention at some steps of a run: compact, bounded, dense where most happens, at the start."""
 
-from __future__ import annotations
-
 import torch
 from jaxtyping import Float16
 from torch import Tensor

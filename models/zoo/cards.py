@@ -3,8 +3,6 @@
 Read without torch, so that a page can name what it will show while torch is still being imported.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any

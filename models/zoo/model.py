@@ -1,7 +1,5 @@
 """What every model offers, however it was made: to read a text, to be traced, to say what it can do."""
 
-from __future__ import annotations
-
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from typing import Any

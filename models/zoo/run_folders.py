@@ -3,8 +3,6 @@
 Read without torch. `models.runs` writes these folders, and reads the rest of them.
 """
 
-from __future__ import annotations
-
 import os
 import re
 from pathlib import Path

@@ -1,7 +1,5 @@
 """What can be set while a model reads, as data that a page draws without knowing the model. No torch here."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any

@@ -1,7 +1,5 @@
 """The shipped suite: small language models that differ in nothing but how they know the order of words."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 from models.config import ModelConfig

@@ -1,7 +1,5 @@
 """A model trained on any task in use: read, trace, answer, go on writing."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any, Generic, TypeVar
 

@@ -1,7 +1,5 @@
 """Widgets bound to the link: each one's key is the name of an input, so state, link and widget are one."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import streamlit as st

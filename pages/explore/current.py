@@ -1,7 +1,5 @@
 """What Explore computes between its widgets and its stage."""
 
-from __future__ import annotations
-
 from dataclasses import asdict, dataclass, fields
 from typing import Any
 

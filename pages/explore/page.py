@@ -1,7 +1,5 @@
 """Explore: every head of a transformer, on any sentence."""
 
-from __future__ import annotations
-
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 

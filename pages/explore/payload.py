@@ -5,8 +5,6 @@ budget; numbers come as a window of at most 128 x 128 cells. Where the numbers o
 (any sentence of usual length) all are sent, and the browser needs the server no more.
 """
 
-from __future__ import annotations
-
 import re
 from dataclasses import dataclass
 from typing import Any

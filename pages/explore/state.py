@@ -1,7 +1,5 @@
 """What a link to Explore holds: what the server computes from, and what the browser shows of it."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any
 

@@ -3,8 +3,6 @@
 Everything here runs on the inference thread, because it imports torch.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable
 from dataclasses import asdict, dataclass

@@ -1,7 +1,5 @@
 """What Explore offers with a trained model: to mask words, or to let it go on writing."""
 
-from __future__ import annotations
-
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 

@@ -1,7 +1,5 @@
 """What a lab page is made of: parts, each with texts, experiments, a board, a formula and questions."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property

@@ -1,7 +1,5 @@
 """Runs a lab page: parts, texts, experiments, the board beside its controls, formula, questions."""
 
-from __future__ import annotations
-
 import inspect
 import textwrap
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Predict, then reveal: questions whose answers are computed when they are asked."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import cast
 

@@ -1,7 +1,5 @@
 """Several runs over each other, and only the settings that tell them apart."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import Any
 

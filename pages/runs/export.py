@@ -1,7 +1,5 @@
 """A run as one file to keep: weights and card, metrics as a table, its config."""
 
-from __future__ import annotations
-
 import io
 import tempfile
 import zipfile

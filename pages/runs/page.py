@@ -1,7 +1,5 @@
 """Runs: all that were trained, compared, scrubbed through, tried and taken away."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import streamlit as st

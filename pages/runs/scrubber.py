@@ -1,7 +1,5 @@
 """The board of one run: a slider over its snapshots moves every head and a mark on the curves together."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import Any
 

@@ -1,7 +1,5 @@
 """What Runs holds: the runs that are chosen. One is opened, several are compared."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

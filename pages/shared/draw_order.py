@@ -1,7 +1,5 @@
 """In which order a page's parts are sent."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable, Sequence
 

@@ -6,8 +6,6 @@ by hand must fit the same rule. What does not fit is reported in a sentence; it 
 engine or the browser.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, fields, replace
 from typing import Any

@@ -1,7 +1,5 @@
 """The masks that pages offer, by the engine's names, and the field for a mask's argument."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from models.zoo.settings import MASK_ARGUMENTS

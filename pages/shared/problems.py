@@ -1,7 +1,5 @@
 """Where a page says what was wrong with an input."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 
 import streamlit as st

@@ -11,8 +11,6 @@ write the address, which the browser's side of the boards writes as sliders move
 does not understand without a word.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 

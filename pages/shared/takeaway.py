@@ -1,7 +1,5 @@
 """What the take-away dialogs share: files to download, the figure with its camera, the code."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Literal

@@ -11,8 +11,6 @@ raises for a number that is none, and quietly puts its own default where one is 
 does not exist goes through. A page can refuse a value in words only if it decodes it itself.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 from typing import Any

@@ -1,7 +1,5 @@
 """Names and numbers in words, for every page."""
 
-from __future__ import annotations
-
 import math
 import re
 from collections.abc import Sequence

@@ -1,7 +1,5 @@
 """What is watched while a run trains: numbers, curves, all heads on the probe, pictures."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Data that a task needs and that is not here: a button that fetches it, and how far that is."""
 
-from __future__ import annotations
-
 import threading
 from dataclasses import dataclass
 

@@ -1,7 +1,5 @@
 """The settings of a run that has not started: widgets made from what the task and the configs say."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import streamlit as st

@@ -1,7 +1,5 @@
 """Train: choose a task, a model and how it is trained; then watch its heads form."""
 
-from __future__ import annotations
-
 import streamlit as st
 
 from pages.shared.board.component import board

@@ -1,7 +1,5 @@
 """Settings that a lecture needs at once: half a minute, five minutes, a GPU."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

@@ -1,7 +1,5 @@
 """What a run would cost, and its start."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import streamlit as st

@@ -1,7 +1,5 @@
 """What Train holds: the task and the run that is watched, and of every task its settings."""
 
-from __future__ import annotations
-
 import secrets
 
 import streamlit as st

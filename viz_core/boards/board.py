@@ -1,7 +1,5 @@
 """A board: rows of panels, a sentence to notice in them, and the control that chooses their frame."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 

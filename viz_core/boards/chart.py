@@ -5,8 +5,6 @@ Three kinds of leaves are left open in the description, because only who draws i
 The browser fills them in in pages/shared/board/panels/plot.js, `filled` does so for figures made in Python.
 """
 
-from __future__ import annotations
-
 from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, field, is_dataclass

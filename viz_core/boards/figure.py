@@ -1,7 +1,5 @@
 """A board as a plotly figure: what the browser draws live, to keep, to print and for notebooks."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any

@@ -1,7 +1,5 @@
 """The sentence to notice, and where the scrub stands, as lines of text."""
 
-from __future__ import annotations
-
 import textwrap
 
 from viz_core.boards.board import Scrub

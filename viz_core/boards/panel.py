@@ -1,7 +1,5 @@
 """What every panel of a board can do; a kind of panel is a class of its own in viz_core/boards/panels."""
 
-from __future__ import annotations
-
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, fields

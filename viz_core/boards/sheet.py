@@ -1,7 +1,5 @@
 """The sheet of paper that a board is drawn on: where a panel lies, in pixels, and what it adds."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal

@@ -1,7 +1,5 @@
 """Clauses in both languages at once: who does what, who is how, and how clauses join into a sentence."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
 

@@ -1,7 +1,5 @@
 """What may be added to any sentence: times, places, adjectives and which-clauses."""
 
-from __future__ import annotations
-
 import random
 
 from models.data.grammar.clauses import Both, join, phrase

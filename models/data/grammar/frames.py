@@ -5,8 +5,6 @@ subject of the frame alone, `object_adjectives` the object alone. In some frames
 (chase) or of any kind (fit): there the part they play decides, not the noun.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Literal
 

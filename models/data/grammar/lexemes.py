@@ -4,8 +4,6 @@ A line reads `english | french | ...`; a second word is an irregular plural (nou
 Kinds say what a noun can do in a sentence (`frames.py`): who eats, what can be crossed, what fits into what.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 

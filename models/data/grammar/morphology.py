@@ -1,7 +1,5 @@
 """Agreement, conjugation and elision: from lexemes to the words as written."""
 
-from __future__ import annotations
-
 import unicodedata
 from typing import Literal, NamedTuple
 

@@ -1,7 +1,5 @@
 """Sentence pairs with their pronouns' antecedents; a held-out pair of nouns is never trained."""
 
-from __future__ import annotations
-
 import hashlib
 import random
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """Sentences without a pronoun to resolve: statements, questions, states, professions, which-clauses."""
 
-from __future__ import annotations
-
 import random
 from collections.abc import Callable
 from typing import Literal, NamedTuple

@@ -1,7 +1,5 @@
 """What training does to pictures so that a model must look harder: moving them, and hiding parts."""
 
-from __future__ import annotations
-
 import torch
 from jaxtyping import Float
 from torch import Tensor

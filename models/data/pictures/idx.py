@@ -1,7 +1,5 @@
 """The IDX format of MNIST (LeCun et al. 1998), plain or gzipped: a few sizes, then bytes."""
 
-from __future__ import annotations
-
 import gzip
 import math
 import zlib

@@ -1,7 +1,5 @@
 """A picture as a sequence of vectors: its rows, or square patches (Dosovitskiy et al. 2021, 3.1)."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Literal
 

@@ -1,7 +1,5 @@
 """Labelled pictures, split for good into those to train on and those held out."""
 
-from __future__ import annotations
-
 import gzip
 from dataclasses import dataclass
 from functools import cached_property, lru_cache

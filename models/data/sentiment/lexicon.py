@@ -1,7 +1,5 @@
 """What reviews are made of: things to judge, words that judge, and the clauses and sentences around them."""
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 

@@ -1,7 +1,5 @@
 """Film reviews whose verdict is known: by negation, and by which of two clauses has the last word."""
 
-from __future__ import annotations
-
 import hashlib
 import random
 import re

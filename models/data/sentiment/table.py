@@ -1,7 +1,5 @@
 """A person's table of texts and labels, as the IMDb reviews are handed round: bounded, checked, split."""
 
-from __future__ import annotations
-
 import csv
 import hashlib
 import io

@@ -1,7 +1,5 @@
 """Adding two numbers as one does by hand: from the last digit to the first."""
 
-from __future__ import annotations
-
 import random
 import re
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """The base of tasks with one right answer, written after "=": reverse is `cab=bac`. Characters are tokens."""
 
-from __future__ import annotations
-
 import random
 import zlib
 from abc import abstractmethod

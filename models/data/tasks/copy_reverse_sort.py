@@ -1,7 +1,5 @@
 """Copy, reverse and sort: the answer has the question's letters, in another order."""
 
-from __future__ import annotations
-
 import random
 import string
 from dataclasses import dataclass

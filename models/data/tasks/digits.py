@@ -1,7 +1,5 @@
 """The handwritten digits of 8 by 8 pixels that come with scikit-learn: no download."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from models.data.pictures import PictureSet, digits

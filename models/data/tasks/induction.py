@@ -1,7 +1,5 @@
 """Random letters, twice: the second time, each is known by looking up what followed it the first time."""
 
-from __future__ import annotations
-
 import random
 import string
 from collections.abc import Sequence

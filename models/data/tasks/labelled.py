@@ -1,7 +1,5 @@
 """What tasks with labelled examples share: which of them a batch has, and the names of their classes."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import torch

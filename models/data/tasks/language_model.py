@@ -1,7 +1,5 @@
 """Language models: what comes next in a text, character by character or byte pair by byte pair."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass

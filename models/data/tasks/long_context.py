@@ -1,7 +1,5 @@
 """Long texts at equal cost: what a model gains by choosing whom to look at, for the same number of looks."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache

@@ -1,7 +1,5 @@
 """Masked language models: words are hidden, and read from both sides (Devlin et al. 2019)."""
 
-from __future__ import annotations
-
 import random
 import re
 from collections.abc import Sequence

@@ -1,7 +1,5 @@
 """MNIST (LeCun et al. 1998), or any pictures in its format: downloaded on request, or from files."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from pathlib import Path
 

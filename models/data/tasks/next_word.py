@@ -1,7 +1,5 @@
 """The next word of the grammar's English sentences, and of texts longer than any that training shows."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property

@@ -1,7 +1,5 @@
 """The options of a task: fields that a page can offer and a command line can set."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import Field, field
 from typing import Any

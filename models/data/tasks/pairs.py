@@ -1,7 +1,5 @@
 """The base of tasks that write one text after another has been read: a text and its translation."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar

@@ -1,7 +1,5 @@
 """Translation of anybody's pairs of texts, in tokens that are byte pairs."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property

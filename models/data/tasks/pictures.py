@@ -1,7 +1,5 @@
 """Pictures as training tasks: rebuilding them, and naming what they show, over any set of pictures."""
 
-from __future__ import annotations
-
 from abc import abstractmethod
 from dataclasses import dataclass
 from functools import cached_property

@@ -1,7 +1,5 @@
 """Say whether a review praises or blames: on a corpus made here, or on any table of texts and labels."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path

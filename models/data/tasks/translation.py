@@ -1,7 +1,5 @@
 """Translation of the shipped grammar, whose models are also asked what each pronoun means."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property

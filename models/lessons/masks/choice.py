@@ -1,7 +1,5 @@
 """The mask that a person has chosen: by name, or painted."""
 
-from __future__ import annotations
-
 import re
 
 from jaxtyping import Bool

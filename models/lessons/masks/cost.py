@@ -1,7 +1,5 @@
 """What a mask spares: the pairs of query and key that are left to compute."""
 
-from __future__ import annotations
-
 import math
 from typing import NamedTuple
 

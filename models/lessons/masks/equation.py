@@ -1,7 +1,5 @@
 """Scores + mask = masked scores, then softmax: the talks' opening example, and any other."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import NamedTuple
 

@@ -1,7 +1,5 @@
 """Attention on a graph: tokens are nodes, and its edges are the mask."""
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import torch

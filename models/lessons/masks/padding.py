@@ -1,7 +1,5 @@
 """Padding in cross-attention: a mask that is a rectangle, and what the padding would do without it."""
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import torch

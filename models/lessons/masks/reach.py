@@ -1,7 +1,5 @@
 """Whom a token hears from, through one layer after another under the same mask."""
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import torch

@@ -1,7 +1,5 @@
 """What goes wrong when the mask comes after the softmax."""
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 from jaxtyping import Bool, Float

@@ -1,7 +1,5 @@
 """Adam, written out (Kingma and Ba 2015, algorithm 1)."""
 
-from __future__ import annotations
-
 import torch
 from jaxtyping import Float
 from torch import Tensor, nn

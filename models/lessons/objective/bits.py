@@ -1,7 +1,5 @@
 """How surprised a model is by each letter of a real text, in nats, bits, and as perplexity."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Entropy, cross-entropy and KL divergence of two distributions over words, term by term, in nats."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 

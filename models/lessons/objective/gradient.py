@@ -1,7 +1,5 @@
 """The gradient of the loss with respect to the logits, and a walk down it."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 

@@ -1,7 +1,5 @@
 """The learning rate of every step: the paper's, and what it is compared with."""
 
-from __future__ import annotations
-
 import torch
 from jaxtyping import Float
 from torch import Tensor

@@ -3,8 +3,6 @@
 The example is that of Alammar 2018, The Illustrated Transformer ("Recap of training").
 """
 
-from __future__ import annotations
-
 import torch
 from jaxtyping import Float
 from torch import Tensor

@@ -1,7 +1,5 @@
 """The toy trained from start to end, with its distributions written down on the way."""
 
-from __future__ import annotations
-
 import time
 from dataclasses import dataclass
 

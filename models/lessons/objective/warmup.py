@@ -1,7 +1,5 @@
 """The toy with and without warm-up, alike in everything else."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import NamedTuple
 

@@ -4,8 +4,6 @@ Vaswani et al. 2017, 3.2.1 and footnote 4: if the components of q and k are inde
 variance 1, then q . k = sum of q_i k_i has mean 0 and variance d_k.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import torch

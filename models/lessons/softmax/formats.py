@@ -1,7 +1,5 @@
 """The softmax in the number formats of computers: where exp overflows, and why the maximum is subtracted."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 

@@ -1,7 +1,5 @@
 """How far the logits spread decides how sharp the softmax is, and whether it can still learn."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import torch

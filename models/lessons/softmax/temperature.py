@@ -1,7 +1,5 @@
 """A trained head, colder and hotter: its scores divided by T, and what the translator then writes."""
 
-from __future__ import annotations
-
 from copy import deepcopy
 from dataclasses import dataclass
 

@@ -1,7 +1,5 @@
 """A softmax and the numbers that describe it: entropy, largest weight, the gradient that gets through."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import torch

@@ -1,7 +1,5 @@
 """The stage: the browser side of Explore. Its JavaScript is in the files beside this one."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from pages.shared.browser.component import Component

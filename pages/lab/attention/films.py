@@ -1,19 +1,19 @@
 """Part 4: where the dot product comes from."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from models.lessons.attention import examples
+import torch
+from torch import Tensor
+
+from models.lessons.attention import examples, films
+from models.lessons.attention import questions as facts
+from models.lessons.attention.inputs import embeddings
 from pages.lab.attention.inputs import Inputs
 from pages.lab.attention.row_names import names
 from pages.lab.controls import Note
 from pages.lab.lesson import Lesson, Part, Question, Shape, Try
 from viz_core.boards import Board, Matrix, Panel
-
-if TYPE_CHECKING:
-    from torch import Tensor
 
 _TASTES = tuple(examples.VIEWERS.values())
 TRIES = (
@@ -24,9 +24,6 @@ TRIES = (
 
 
 def lesson(inputs: Inputs) -> Lesson:
-    from models.lessons.attention import films
-    from models.lessons.attention.inputs import embeddings
-
     viewers = names(inputs.viewers, "viewers", separator=",")
     titles = names(inputs.films, "films", separator=",")
     tastes, features = embeddings(viewers, inputs.tastes), embeddings(titles, inputs.features)
@@ -87,11 +84,6 @@ def _board(
 
 
 def questions() -> tuple[Question, ...]:
-    import torch
-
-    from models.lessons.attention import films
-    from models.lessons.attention import questions as facts
-
     tastes = torch.tensor(_TASTES)
     titles = torch.tensor(tuple(examples.FILMS.values()))
     usual, keen = films.recommend(tastes, titles), facts.keener_viewers(tastes, titles, 3)

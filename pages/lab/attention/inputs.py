@@ -1,7 +1,5 @@
 """What a person may set on the attention page, and how a link says it."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from models.lessons.attention import examples

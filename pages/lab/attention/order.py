@@ -1,19 +1,14 @@
 """Part 3: attention does not know the order of its tokens."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
-from models.lessons.attention import examples
+from models.lessons.attention import examples, order
+from models.lessons.attention.order import Comparison
 from pages.lab.attention.inputs import Inputs
 from pages.lab.controls import Set
 from pages.lab.lesson import Lesson, Part, Question, Shape, Try
 from pages.shared.state import State
 from viz_core.boards import Board, Matrix, Panel
-
-if TYPE_CHECKING:
-    from models.lessons.attention.order import Comparison
 
 TRIES = (
     Try("Read it backwards", {"sentence": examples.SENTENCE, "reordered": "man the bites dog the"}),
@@ -23,8 +18,6 @@ TRIES = (
 
 
 def lesson(inputs: Inputs) -> Lesson:
-    from models.lessons.attention import order
-
     words = inputs.sentence.split()
     new = order.order_of(words, inputs.reordered.split())
     plain, placed = (
@@ -88,8 +81,6 @@ def _backwards(state: State) -> None:
 
 
 def questions() -> tuple[Question, ...]:
-    from models.lessons.attention import order
-
     words = examples.SENTENCE.split()
     swapped = order.order_of(words, examples.REORDERED.split())
     plain, placed = (

@@ -1,7 +1,5 @@
 """Reading the names of rows that a person typed."""
 
-from __future__ import annotations
-
 from pages.lab.attention.inputs import MOST
 
 

@@ -1,7 +1,5 @@
 """The board of one step: its diagram, what it is given, and every tensor that it computes."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 
 import numpy as np

@@ -1,7 +1,5 @@
 """What to notice at each step, said with its numbers."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 
 from torch import Tensor

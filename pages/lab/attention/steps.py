@@ -1,21 +1,21 @@
 """Part 1: from the simplest attention to the Transformer's, one change at a time."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 import streamlit as st
+import torch
+from torch import Tensor
 
-from models.lessons.attention import examples
+from models.lessons.attention import evolution, examples, steps
+from models.lessons.attention import questions as facts
+from models.lessons.attention.inputs import embeddings
+from models.lessons.attention.inputs import inputs as given
 from pages.lab.attention.inputs import STEPS, Inputs
 from pages.lab.attention.row_names import names
+from pages.lab.attention.step_board import StepBoard
+from pages.lab.attention.step_notice import notice
 from pages.lab.controls import Own, Popover
 from pages.lab.lesson import Lesson, Part, Question, Shape, Try
 from pages.shared.state import State
 from viz_core.boards import Board
-
-if TYPE_CHECKING:
-    from torch import Tensor
 
 _ROWS = tuple(examples.TOKENS.values())
 _LONG_ANIMAL = (3.0, 0.0, 0.0, 1.0)
@@ -28,12 +28,6 @@ TRIES = (
 
 
 def lesson(inputs: Inputs) -> Lesson:
-    from models.lessons.attention import evolution, steps
-    from models.lessons.attention.inputs import embeddings
-    from models.lessons.attention.inputs import inputs as given
-    from pages.lab.attention.step_board import StepBoard
-    from pages.lab.attention.step_notice import notice
-
     words, asking = names(inputs.tokens, "words"), names(inputs.queries, "words that ask")
     seed = inputs.seed if inputs.matrices == "random" else None
     tensors = given(embeddings(words, inputs.X), embeddings(asking, inputs.Q), seed)
@@ -86,11 +80,6 @@ def _back_and_next(state: State) -> None:
 
 
 def questions() -> tuple[Question, ...]:
-    import torch
-
-    from models.lessons.attention import questions as facts
-    from models.lessons.attention.inputs import embeddings
-
     one, four = facts.n_parameters(4, 1), facts.n_parameters(4, 4)
     offered = (one // 4, one, 4 * one)
     same = torch.stack([facts.same_embedding_everywhere(4, seed) for seed in range(5)])  # [seed, query, key]

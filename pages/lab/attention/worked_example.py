@@ -1,18 +1,17 @@
 """Part 2: the worked example of the talks, number by number."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import torch
+from torch import Tensor
 
+from models.lessons.attention import questions as facts
+from models.lessons.attention import worked_example
 from pages.lab.attention.inputs import Inputs
 from pages.lab.controls import Note
 from pages.lab.lesson import Lesson, Part, Question, Shape, Try
 from viz_core.boards import Board, Matrix, Panel, Scrub, Sign
-
-if TYPE_CHECKING:
-    from torch import Tensor
 
 DIVISORS = np.linspace(1, 32, 63)
 TRIES = (
@@ -26,10 +25,6 @@ _VALUES = ("v1", "v2")
 
 
 def lesson(inputs: Inputs) -> Lesson:
-    import torch
-
-    from models.lessons.attention import worked_example
-
     given = (worked_example.QUERIES, worked_example.KEYS, inputs.V)
     Q, K, V = (torch.tensor(rows, dtype=torch.float64) for rows in given)
     wished = Q @ K.mT
@@ -128,10 +123,6 @@ def _notices(inputs: Inputs, computed: dict[str, Tensor]) -> list[str]:
 
 
 def questions() -> tuple[Question, ...]:
-    import torch
-
-    from models.lessons.attention import questions as facts
-
     def weight(first: float, second: float, d_k: int = 64) -> float:
         return facts.weights_of(torch.tensor([first, second], dtype=torch.float64), d_k)[0].item()
 

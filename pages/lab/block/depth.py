@@ -1,11 +1,13 @@
 """Part 2: what 1 to 48 layers do to the stream on its way up, and to the gradient on its way down."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
+from models import Transformer
+from models.engine.layers import Layer
+from models.lessons.block import depth
+from models.lessons.block.depth import Signals, Switches, deep_model
 from pages.lab.block import switches
 from pages.lab.block.inputs import DEPTHS, Inputs
 from pages.lab.block.switches import SWITCHES
@@ -13,10 +15,6 @@ from pages.lab.lesson import Lesson, Part, Question, Shape, Try
 from pages.shared import cache
 from pages.shared.wording import short
 from viz_core.boards import Board, Colour, Curves, Line, Scrub
-
-if TYPE_CHECKING:
-    from models import Transformer
-    from models.lessons.block.depth import Signals, Switches
 
 SEE = (
     "Stacks of 1 to 48 layers have **random weights**, as before the first step of training, and run once "
@@ -33,10 +31,6 @@ SMALLEST, ROUNDING = 1e-30, 1e-14
 
 
 def lesson(inputs: Inputs) -> Lesson:
-    from models import Transformer
-    from models.engine.layers import Layer
-    from models.lessons.block import depth
-
     chosen = _switches(inputs)
     signals = depth.measure(_model(chosen), inputs.seed)
     n, d, width = depth.N_TOKENS, depth.D_MODEL, chosen.ff * depth.D_MODEL
@@ -70,8 +64,6 @@ def lesson(inputs: Inputs) -> Lesson:
 
 
 def _switches(inputs: Inputs) -> Switches:
-    from models.lessons.block.depth import Switches
-
     norm: Any = inputs.norm
     activation: Any = inputs.activation
     return Switches(inputs.residual, norm, inputs.ff, activation)
@@ -79,7 +71,6 @@ def _switches(inputs: Inputs) -> Switches:
 
 def _model(chosen: Switches) -> Transformer:
     """The deepest stack, kept because building it takes as long as measuring it; seeds redraw its weights."""
-    from models.lessons.block.depth import deep_model
 
     def make() -> tuple[Transformer, int]:
         model = deep_model(chosen)
@@ -167,8 +158,6 @@ def _notice(signals: Signals, chosen: Switches, at: int) -> str:
 
 
 def questions() -> tuple[Question, ...]:
-    from models.lessons.block import depth
-
     pre, post, bare = (
         depth.measure(_model(depth.Switches(**fields)), seed=0)
         for fields in ({}, {"norm": "post"}, {"norm": "none", "residual": False})

@@ -1,11 +1,22 @@
 """Part 1: through one layer, point by point."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, cast
 
 import numpy as np
 
+from models import ModelConfig, UntrainedModel
+from models.engine.layers import FeedForward, Layer
+from models.lessons.block import flow
+from models.lessons.block.flow import (
+    Block,
+    Walk,
+    mean_length,
+    of_translator,
+    of_untrained,
+    share_of_zeros,
+    token_statistics,
+    walk,
+)
 from pages.lab.block import flow_board, switches
 from pages.lab.block.inputs import MAX_WORDS, Inputs
 from pages.lab.block.switches import SWITCHES, TRAINED
@@ -14,10 +25,6 @@ from pages.lab.lesson import Lesson, Part, Question, Shape, Try
 from pages.shared import cache
 from pages.shared.wording import numbered
 from viz_core.boards import Board, Fact, Facts, Matrix, Scrub
-
-if TYPE_CHECKING:
-    from models import ModelConfig
-    from models.lessons.block.flow import Block, Walk
 
 D_MODEL, N_HEADS = 32, 4
 SEE = (
@@ -37,9 +44,6 @@ TRIES = (
 
 
 def lesson(inputs: Inputs) -> Lesson:
-    from models.engine.layers import FeedForward, Layer
-    from models.lessons.block import flow
-
     block, config = _block(inputs)
     walked = flow.walk(block.layer, block.x)
     n, d_model = block.x.shape
@@ -80,9 +84,6 @@ def lesson(inputs: Inputs) -> Lesson:
 
 def _block(inputs: Inputs) -> tuple[Block, ModelConfig]:
     """The layer that the inputs choose, with the sentence before it; ValueError where it cannot be read."""
-    from models import ModelConfig, UntrainedModel
-    from models.lessons.block.flow import of_translator, of_untrained
-
     words = inputs.text.split()
     if not words:
         raise ValueError("The sentence is empty; type at least one word.")
@@ -124,8 +125,6 @@ def _hidden(block: Block, walked: Walk, config: ModelConfig) -> list[Matrix]:
 
 def _statistics(block: Block, walked: Walk) -> Matrix:
     """[frame, 3, token]."""
-    from models.lessons.block.flow import token_statistics
-
     return Matrix(
         title="each token's channels at this point",
         values=np.stack([token_statistics(point.x).T.numpy() for point in walked.points]), scale="plain",
@@ -135,8 +134,6 @@ def _statistics(block: Block, walked: Walk) -> Matrix:
 
 
 def _facts(walked: Walk, config: ModelConfig) -> Facts:
-    from models.lessons.block.flow import mean_length, share_of_zeros
-
     lengths = np.array([mean_length(point.x) for point in walked.points])
     facts = [Fact(label="mean length here", values=lengths)]
     if walked.hidden is not None:
@@ -166,8 +163,6 @@ def _formula(config: ModelConfig) -> str:
 
 
 def questions() -> tuple[Question, ...]:
-    from models.lessons.block.flow import mean_length, share_of_zeros, token_statistics, walk
-
     pre, post, bare = (
         walk((made := _block(Inputs(**fields))[0]).layer, made.x)
         for fields in ({}, {"norm": "post"}, {"norm": "post", "residual": False})

@@ -1,17 +1,11 @@
 """A layer as a diagram whose boxes are the points of a walk, and what to notice at each."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 import numpy as np
 
+from models import ModelConfig
+from models.lessons.block.flow import Vectors, Walk, mean_length, share_of_zeros, token_statistics
 from pages.shared.wording import numbered
 from viz_core.boards import Diagram, Node
-
-if TYPE_CHECKING:
-    from models import ModelConfig
-    from models.lessons.block.flow import Vectors, Walk
 
 LABELS = {
     "stream": "x enters", "norm": "norm", "attention": "attention", "add": "add",
@@ -27,8 +21,6 @@ def names(walked: Walk) -> list[str]:
 
 def diagram(walked: Walk, config: ModelConfig) -> Diagram:
     """The stream below, what is computed from it above; the present point is lit, a press leads to others."""
-    from models.lessons.block.flow import mean_length
-
     n, rows = len(walked.points), _rows(walked, config)
     nodes = [
         Node(
@@ -71,8 +63,6 @@ def notices(walked: Walk, config: ModelConfig, entering: str) -> list[str]:
 
 
 def _entering(x: Vectors, entering: str) -> str:
-    from models.lessons.block.flow import mean_length
-
     return (
         f"What enters is {entering}: a vector of {x.shape[1]} channels for each token, on average "
         f"**{mean_length(x):.1f}** long. Every box to the right keeps this shape, so layers can be stacked."
@@ -80,8 +70,6 @@ def _entering(x: Vectors, entering: str) -> str:
 
 
 def _notice(walked: Walk, at: int, config: ModelConfig) -> str:
-    from models.lessons.block.flow import mean_length, share_of_zeros, token_statistics
-
     x, kind = walked.points[at].x, walked.points[at].kind
     length = mean_length(x)
     before = mean_length(walked.points[at - 1].x)

@@ -1,24 +1,20 @@
 """Part 4: a trained model's residual stream, read by its output layer after every layer."""
 
-from __future__ import annotations
-
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from torch import Tensor
 
+from models.lessons.block import lens
+from models.lessons.block.lens import Read
+from models.zoo.trained import TrainedModel
 from pages.lab.block.inputs import HIDDEN, MAX_POSITIONS, PROMPT, Inputs
 from pages.lab.controls import When
 from pages.lab.lesson import Lesson, Part, Question, Shape, Try
 from pages.shared import cache
 from viz_core.boards import Bars, Board, Matrix, Scrub
 from viz_core.labels import tick_labels, visible
-
-if TYPE_CHECKING:
-    from torch import Tensor
-
-    from models.lessons.block.lens import Read
-    from models.zoo.trained import TrainedModel
 
 SEE = (
     "A trained model reads a text. After **every** layer, the residual stream is handed to the last norm "
@@ -34,8 +30,6 @@ TRIES = (
 
 
 def lesson(inputs: Inputs) -> Lesson:
-    from models.lessons.block import lens
-
     model, read = _read(inputs)
     levels, n, n_words = read.logits.shape
     d_model = model.config.d_model
@@ -69,8 +63,6 @@ def lesson(inputs: Inputs) -> Lesson:
 
 def _read(inputs: Inputs) -> tuple[TrainedModel[Any], Read]:
     """The text under the lens; ValueError with a sentence for one that the model or the page cannot take."""
-    from models.lessons.block import lens
-
     model = cache.trained(inputs.reader)
     text = inputs.prompt if inputs.reader == "shakespeare" else inputs.hidden
     if not text.strip():
@@ -91,8 +83,6 @@ def _levels(read: Read) -> list[str]:
 
 def _answers(read: Read) -> Matrix:
     """[level, position], the deepest level below; the column of each frame's position is marked."""
-    from models.lessons.block import lens
-
     best = lens.answers(read.logits)
     n_levels, n = best.shape
     marked = np.repeat(np.eye(n, dtype=bool)[:, None, :], n_levels, axis=1)  # [frame, level, position]
@@ -107,8 +97,6 @@ def _answers(read: Read) -> Matrix:
 
 def _bars(read: Read) -> list[list[Bars]]:
     """Bars of the final answer and of the whole distribution, [frame = position, level]."""
-    from models.lessons.block import lens
-
     final, labels = lens.answers(read.logits)[-1], ["embed", *_levels(read)[1:]]
     ranks = lens.rank_of(read.logits, final).float()
     lost, spread = lens.divergence(read.logits), lens.entropy(read.logits)
@@ -135,8 +123,6 @@ def _room(values: Tensor) -> float:
 
 def _notices(read: Read, tied: bool) -> list[str]:
     """One sentence a position."""
-    from models.lessons.block import lens
-
     best, since = lens.answers(read.logits), lens.settled(read.logits).tolist()
     sure = lens.probability_of(read.logits, best[-1])[-1].tolist()
     after_one = lens.divergence(read.logits)[1].tolist()
@@ -154,8 +140,6 @@ def _notices(read: Read, tied: bool) -> list[str]:
 
 
 def questions() -> tuple[Question, ...]:
-    from models.lessons.block import lens
-
     _, letters = _read(Inputs())
     _, words = _read(Inputs(reader="masked"))
     repeats = [

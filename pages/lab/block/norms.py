@@ -1,18 +1,14 @@
 """Part 3: layer norm and batch norm on the same tensor."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 import numpy as np
+import torch
+from torch import Tensor
 
+from models.lessons.block import norms
 from pages.lab.block.inputs import MOST_SHIFT, N_BATCHES, Inputs
 from pages.lab.controls import Set
 from pages.lab.lesson import Lesson, Part, Question, Shape, Try
 from viz_core.boards import Board, Curves, Line, Matrix, Scrub
-
-if TYPE_CHECKING:
-    from torch import Tensor
 
 N_FRAMES, CHANNEL = 21, 2
 SHIFTS = np.linspace(0, MOST_SHIFT, N_FRAMES).round(2)
@@ -29,8 +25,6 @@ TRIES = (
 
 
 def lesson(inputs: Inputs) -> Lesson:
-    from models.lessons.block import norms
-
     x = _moved(inputs, SHIFTS)
     layer, batch = norms.normalise(x, "layer"), _batch_norm(inputs, x)
     b, t, c = x.shape[1:]
@@ -74,17 +68,11 @@ def lesson(inputs: Inputs) -> Lesson:
 
 
 def _moved(inputs: Inputs, shifts: np.ndarray) -> Tensor:
-    import torch
-
-    from models.lessons.block import norms
-
     x = norms.sentences(inputs.sentences, inputs.tokens, inputs.seed)
     return norms.companions_moved(x, torch.from_numpy(shifts).float())
 
 
 def _batch_norm(inputs: Inputs, x: Tensor) -> Tensor:
-    from models.lessons.block import norms
-
     if inputs.statistics == "batch":
         return norms.normalise(x, "batch")
     return norms.with_running(x, norms.trained_on(norms.batches(N_BATCHES, inputs.seed)))
@@ -152,8 +140,6 @@ def _notice(inputs: Inputs, changes: dict[str, np.ndarray], mean: float, at: int
 
 
 def questions() -> tuple[Question, ...]:
-    from models.lessons.block import norms
-
     shifts = np.array([0.0, MOST_SHIFT])
     x = _moved(Inputs(), shifts)
     layer, batch = (norms.largest_change(norms.normalise(x, axis))[1].item() for axis in ("layer", "batch"))

@@ -1,7 +1,5 @@
 """What a layer is made of: the switches that two parts share."""
 
-from __future__ import annotations
-
 from pages.lab.controls import Note
 
 SWITCHES = ("residual", "norm", "ff", "activation", "seed")

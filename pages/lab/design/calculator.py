@@ -1,9 +1,10 @@
 """Part 3: parameters, operations and memory of a whole model."""
 
-from __future__ import annotations
-
 import numpy as np
 
+from models.engine import size
+from models.engine.size import count_parameters
+from models.lessons.design import flops
 from pages.lab.design import calculator_board as board
 from pages.lab.design import sizes
 from pages.lab.design.inputs import Inputs
@@ -24,9 +25,6 @@ TRIES = (
 
 
 def lesson(inputs: Inputs) -> Lesson:
-    from models.engine import size
-    from models.lessons.design import flops
-
     found = asked(inputs)
     config, counted = found.config, size.count_parameters(found.config)
     lengths = board.lengths_to(config.max_len)
@@ -76,9 +74,6 @@ def lesson(inputs: Inputs) -> Lesson:
 
 
 def questions() -> tuple[Question, ...]:
-    from models.engine.size import count_parameters
-    from models.lessons.design import flops
-
     small = asked(Inputs(**inputs_of("gpt2"))).config
     wide = asked(Inputs(**inputs_of("gpt2") | {"d_model": 1_536, "d_ff": 6_144})).config
     now, wider = count_parameters(small), count_parameters(wide)

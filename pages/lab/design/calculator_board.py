@@ -1,18 +1,13 @@
 """The calculator's panels, for a model and the lengths that its slider goes through."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 import numpy as np
 
+from models.engine.size import FLOAT_BYTES, Parameters, count_parameters
+from models.lessons.design import flops
+from models.lessons.design.flops import Flops
 from pages.lab.design.inputs import Inputs
 from pages.lab.design.sizes import Asked
 from viz_core.boards import Bars, Curves, Fact, Facts, Line, Table
-
-if TYPE_CHECKING:
-    from models.engine.size import Parameters
-    from models.lessons.design.flops import Flops
 
 FRAMES = 8
 
@@ -63,8 +58,6 @@ def _per_token(found: Asked, lengths: list[int], operations: list[int]) -> np.nd
 
 
 def operations(found: Asked, lengths: list[int], passes: list[Flops]) -> Curves:
-    from models.lessons.design import flops
-
     counted = _per_token(found, lengths, [each.total for each in passes]) / 1e9
     lines = [Line(y=counted, name="counted")]
     if len(found.config.stacks) == 1:  # a token of an encoder-decoder meets only one of its stacks
@@ -82,8 +75,6 @@ def operations(found: Asked, lengths: list[int], passes: list[Flops]) -> Curves:
 
 
 def training(inputs: Inputs, found: Asked, lengths: list[int]) -> Bars:
-    from models.lessons.design import flops
-
     held = [flops.training_memory(found.config, inputs.batch, t) for t in lengths]
     return Bars(
         title=f"training, {_sequences(inputs.batch)}, GB",
@@ -94,9 +85,6 @@ def training(inputs: Inputs, found: Asked, lengths: list[int]) -> Bars:
 
 
 def inference(inputs: Inputs, found: Asked, lengths: list[int]) -> Bars:
-    from models.engine.size import FLOAT_BYTES, count_parameters
-    from models.lessons.design import flops
-
     weights = FLOAT_BYTES * count_parameters(found.config).total
     held = np.array([(weights, flops.cache_bytes(found.config, inputs.batch, t)) for t in lengths], float)
     return Bars(
@@ -117,8 +105,6 @@ def _sequences(batch: int) -> str:
 
 
 def facts(found: Asked, lengths: list[int], passes: list[Flops]) -> Facts:
-    from models.lessons.design import flops
-
     totals = [each.total for each in passes]
     pairs = np.array([each.pairs / each.total for each in passes])
     outputs = np.array([each.output / each.total for each in passes])

@@ -1,9 +1,9 @@
 """Part 2: what one layer costs, by table 1 and by this machine's clock."""
 
-from __future__ import annotations
-
 import numpy as np
 
+from models.lessons.design import layer_cost
+from models.lessons.design import layer_cost as c
 from pages.lab.controls import Note
 from pages.lab.design import layers_board as board
 from pages.lab.design.inputs import LENGTHS, Inputs
@@ -24,8 +24,6 @@ TRIES = (
 
 
 def lesson(inputs: Inputs) -> Lesson:
-    from models.lessons.design import layer_cost
-
     d, k, r = inputs.d_layer, inputs.kernel, inputs.neighbours
     counted = board.counted(d, k, r)
     times = {
@@ -65,8 +63,6 @@ def lesson(inputs: Inputs) -> Lesson:
 
 
 def questions() -> tuple[Question, ...]:
-    from models.lessons.design import layer_cost as c
-
     grown = (
         c.self_attention(1_024, 64) // c.self_attention(512, 64),
         c.recurrent(1_024, 64) // c.recurrent(512, 64),

@@ -1,9 +1,9 @@
 """The panels of a layer's cost, at each length of the slider."""
 
-from __future__ import annotations
-
 import numpy as np
 
+from models.lessons.design import layer_cost
+from models.lessons.design.layer_cost import MOST_MS
 from pages.lab.design.inputs import LENGTHS
 from viz_core.boards import Colour, Curves, Fact, Facts, Line
 
@@ -12,8 +12,6 @@ COLOURS: dict[str, Colour] = {"self-attention": "accent", "recurrent": 1, "convo
 
 def counted(d: int, k: int, r: int) -> dict[str, np.ndarray]:
     """Table 1's operations at each length."""
-    from models.lessons.design import layer_cost
-
     return {
         "self-attention": np.array([layer_cost.self_attention(n, d) for n in LENGTHS], float),
         "recurrent": np.array([layer_cost.recurrent(n, d) for n in LENGTHS], float),
@@ -64,8 +62,6 @@ def table_facts(table: dict[str, np.ndarray]) -> Facts:
 
 
 def real_facts(d: int, k: int) -> Facts:
-    from models.lessons.design import layer_cost
-
     real = {
         "self-attention": [layer_cost.attention_flops(n, d) for n in LENGTHS],
         "recurrent": [layer_cost.recurrent_flops(n, d) for n in LENGTHS],
@@ -90,8 +86,6 @@ def real_facts(d: int, k: int) -> Facts:
 
 
 def notices(table: dict[str, np.ndarray], measured: dict[str, list[float]], d: int) -> list[str]:
-    from models.lessons.design.layer_cost import MOST_MS
-
     said = []
     for at, n in enumerate(LENGTHS):
         ratio = table["self-attention"][at] / table["recurrent"][at]

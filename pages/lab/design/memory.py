@@ -1,20 +1,16 @@
 """Part 4: where the memory of training goes in attention, and what saves it."""
 
-from __future__ import annotations
-
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 import numpy as np
 
+from models.lessons.design import memory, metering, training_step
+from models.lessons.design.memory import Setting
 from pages.lab.controls import Columns, Note
 from pages.lab.design import memory_board as board
 from pages.lab.design.inputs import LONG, Inputs
 from pages.lab.lesson import Lesson, Part, Question, Shape, Try
 from viz_core.boards import Board, Scrub
-
-if TYPE_CHECKING:
-    from models.lessons.design.memory import Setting
 
 SEE = (
     "Attention alone is trained, layer upon layer. The charts show what must stay in memory from the "
@@ -37,8 +33,6 @@ TRIES = (
 
 
 def lesson(inputs: Inputs) -> Lesson:
-    from models.lessons.design import memory, metering, training_step
-
     plain, mine = _settings(inputs)
     h, t, b, d = inputs.heads, inputs.t, inputs.sequences, inputs.heads * plain[0].d_head
     return Lesson(
@@ -78,8 +72,6 @@ def lesson(inputs: Inputs) -> Lesson:
 
 def _settings(inputs: Inputs) -> tuple[list[Setting], list[Setting]]:
     """At each length the plain setting, and the one with the switches."""
-    from models.lessons.design.memory import Setting
-
     plain = [Setting(inputs.sequences, t, inputs.heads, inputs.layers) for t in LONG]
     return plain, [_switched(setting, inputs) for setting in plain]
 
@@ -95,8 +87,6 @@ def _switched(setting: Setting, inputs: Inputs) -> Setting:
 
 
 def questions() -> tuple[Question, ...]:
-    from models.lessons.design import memory, training_step
-
     twice = memory.matrix_bytes(16, 2_000) // memory.matrix_bytes(16, 1_000)
     small = memory.SMALL
     others = 5 * small.n_layers * memory.stream_bytes(small)

@@ -1,23 +1,16 @@
 """The memory part's panels: `plain` and `mine` are settings by length, without and with the switches."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 import numpy as np
 
+from models.lessons.design import memory, training_step
+from models.lessons.design.memory import Setting
 from pages.lab.design.inputs import LONG
 from viz_core.boards import Bars, Colour, Curves, Fact, Facts, Line, Table
-
-if TYPE_CHECKING:
-    from models.lessons.design.memory import Setting
 
 CARDS: dict[str, tuple[float, Colour]] = {"24 GB": (24.0, "muted"), "80 GB": (80.0, 3)}
 
 
 def facts(plain: list[Setting], mine: list[Setting]) -> Facts:
-    from models.lessons.design import memory
-
     one = np.array([memory.matrix_bytes(each.n_sequences, each.t) for each in plain]) / 1e6
     everything = np.array([memory.four_copies(each) for each in plain]) / 1e9
     kept = np.array([memory.kept_bytes(each) for each in plain]) / 1e9
@@ -34,8 +27,6 @@ def facts(plain: list[Setting], mine: list[Setting]) -> Facts:
 
 
 def bars(plain: list[Setting], mine: list[Setting]) -> Bars:
-    from models.lessons.design import memory
-
     each = [[*memory.one_by_one(one).values(), switched] for one, switched in zip(plain, mine, strict=True)]
     peaks = np.array([[memory.peak_bytes(setting) for setting in settings] for settings in each])
     return Bars(
@@ -48,8 +39,6 @@ def bars(plain: list[Setting], mine: list[Setting]) -> Bars:
 
 
 def curves(plain: list[Setting], mine: list[Setting]) -> Curves:
-    from models.lessons.design import memory
-
     x = np.array(LONG, float)
     lines = {
         "four copies": [memory.four_copies(each) for each in plain],
@@ -71,8 +60,6 @@ def curves(plain: list[Setting], mine: list[Setting]) -> Curves:
 
 def measured(mine: Setting) -> Table:
     """The formulas against a stack that is trained one step here."""
-    from models.lessons.design import memory, training_step
-
     small = memory.SMALL
     settings = memory.one_by_one(small) | {"your switches": mine}
     rows = []
@@ -97,8 +84,6 @@ def _compared(counted: int, measured: int) -> tuple[str, str, str]:
 
 
 def notices(plain: list[Setting], mine: list[Setting]) -> list[str]:
-    from models.lessons.design import memory
-
     said = []
     for one, switched in zip(plain, mine, strict=True):
         matrix, four = memory.matrix_bytes(one.n_sequences, one.t), memory.four_copies(one)

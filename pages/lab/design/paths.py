@@ -1,17 +1,12 @@
 """Part 1: what one output can see, and in how many steps."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 import numpy as np
 
+from models.lessons.design import paths
+from models.lessons.design.paths import Network, steps_from
 from pages.lab.design.inputs import Inputs
 from pages.lab.lesson import Lesson, Part, Question, Shape, Try
 from viz_core.boards import Board, Diagram, Node, Scrub, Table
-
-if TYPE_CHECKING:
-    from models.lessons.design.paths import Network
 
 FAR = 1_000
 SEE = (
@@ -27,8 +22,6 @@ TRIES = (
 
 
 def lesson(inputs: Inputs) -> Lesson:
-    from models.lessons.design import paths
-
     n, k, r = inputs.words, inputs.kernel, inputs.window
     networks = {
         "recurrent": paths.recurrent(n),
@@ -73,8 +66,6 @@ def _size(network: Network) -> tuple[int, int, int]:
 
 
 def _diagram(name: str, network: Network, steps: np.ndarray) -> Diagram:
-    from models.lessons.design.paths import steps_from
-
     nodes = [(layer, at) for layer in range(network.n_layers + 1) for at in range(network.n)]
     after = steps_from(network, (0, 0))
     heard = np.array([after.get(node, len(steps)) for node in nodes])
@@ -91,8 +82,6 @@ def _diagram(name: str, network: Network, steps: np.ndarray) -> Diagram:
 
 
 def _table(inputs: Inputs, networks: dict[str, Network], found: dict[str, int], steps: np.ndarray) -> Table:
-    from models.lessons.design import paths
-
     k, r = inputs.kernel, inputs.window
     far = (
         paths.path_of_recurrent(FAR), paths.path_of_self_attention(FAR), paths.path_of_window(FAR, k),
@@ -134,8 +123,6 @@ def _notices(found: dict[str, int], steps: np.ndarray) -> list[str]:
 
 
 def questions() -> tuple[Question, ...]:
-    from models.lessons.design import paths
-
     n = 8
     crawl = paths.longest_path(paths.recurrent(n))
     doubled = paths.longest_path(paths.self_attention(2 * n))

@@ -1,7 +1,5 @@
 """The model that the calculator is asked about: a published one, or its sizes changed."""
 
-from __future__ import annotations
-
 from typing import Any, NamedTuple
 
 from models.config import ModelConfig, pairs_channels

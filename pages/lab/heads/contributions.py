@@ -1,22 +1,16 @@
 """The layer's output is a sum over heads: what each head writes, and its share."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 import numpy as np
+from torch import Tensor
 
+from models.lessons.heads import contributions, cut
+from models.lessons.heads.reading import Reading
 from pages.lab.heads import layer_choice
 from pages.lab.heads.inputs import Inputs
 from pages.lab.heads.layer_choice import reading_of
 from pages.lab.lesson import Lesson, Part, Question, Shape, Try
 from pages.shared.wording import numbered, short
 from viz_core.boards import Board, Fact, Facts, Matrix, Panel, Scrub
-
-if TYPE_CHECKING:
-    from torch import Tensor
-
-    from models.lessons.heads.reading import Reading
 
 SEE = (
     "The layer's output is a **sum**: head $i$ meets only its own rows of $W_O$, and writes the vector "
@@ -31,8 +25,6 @@ TRIES = (
 
 
 def lesson(inputs: Inputs) -> Lesson:
-    from models.lessons.heads import contributions
-
     read = reading_of(inputs)
     written = _written(read)
     h, n, d_model = written.shape
@@ -64,15 +56,11 @@ def lesson(inputs: Inputs) -> Lesson:
 
 
 def _written(read: Reading) -> Tensor:
-    from models.lessons.heads import contributions, cut
-
     return contributions.contributions(read.z, cut.blocks(read.attention).w_o)
 
 
 def _shares(read: Reading, written: Tensor) -> list[Panel]:
     """Two tables [query, head]; the token that the frame chooses is marked."""
-    from models.lessons.heads import contributions
-
     h, n, _ = written.shape
     chosen = np.repeat(np.eye(n, dtype=bool)[:, :, None], h, axis=2)  # [frame, query, head]
     shares = {
@@ -91,8 +79,6 @@ def _shares(read: Reading, written: Tensor) -> list[Panel]:
 
 def _vectors(read: Reading, written: Tensor) -> list[Panel]:
     """At the chosen token: each head's vector, and how they add up to the output."""
-    from models.lessons.heads import contributions
-
     h, n, d_model = written.shape
     total = contributions.add_up(written, None)
     bias = read.attention.out_proj.bias.detach().expand(n, d_model)
@@ -108,8 +94,6 @@ def _vectors(read: Reading, written: Tensor) -> list[Panel]:
 
 
 def _facts(read: Reading, written: Tensor) -> Facts:
-    from models.lessons.heads import contributions
-
     gap = contributions.gap(contributions.add_up(written, read.attention.out_proj.bias), read.out)
     agreement = contributions.agreement(written).numpy()
     return Facts(
@@ -125,8 +109,6 @@ def _names(n_heads: int) -> list[str]:
 
 
 def _notices(read: Reading, written: Tensor) -> list[str]:
-    from models.lessons.heads import contributions
-
     lengths, shares = contributions.length_share(written), contributions.signed_share(written)
     loudest = lengths.argmax(dim=0).tolist()
     return [
@@ -137,8 +119,6 @@ def _notices(read: Reading, written: Tensor) -> list[str]:
 
 
 def questions() -> tuple[Question, ...]:
-    from models.lessons.heads import contributions
-
     read = reading_of(Inputs(model="layer1"))
     written, it = _written(read), read.tokens.index("it")
     names, shares = _names(len(written)), contributions.signed_share(written)[:, it].tolist()

@@ -1,17 +1,14 @@
 """What narrow and wide heads cost: parameters, operations, milliseconds."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
+from models.lessons.heads import cost
+from models.lessons.heads.cost import Cost
 from pages.lab.heads.inputs import HEAD_COUNTS, Inputs
 from pages.lab.lesson import Lesson, Part, Question, Shape, Try
 from viz_core.boards import Board, Colour, Curves, Fact, Facts, Line, Scrub
-
-if TYPE_CHECKING:
-    from models.lessons.heads.cost import Cost
 
 SECONDS = 0.04
 SEE = (
@@ -27,8 +24,6 @@ TRIES = (
 
 
 def lesson(inputs: Inputs) -> Lesson:
-    from models.lessons.heads import cost
-
     k, n = inputs.width, inputs.length
     narrow = [cost.narrow(h, k, n) for h in HEAD_COUNTS]
     wide = [cost.wide(h, k, n) for h in HEAD_COUNTS]
@@ -108,8 +103,6 @@ def _notices(narrow: list[Cost], wide: list[Cost], times: np.ndarray) -> list[st
 
 
 def questions() -> tuple[Question, ...]:
-    from models.lessons.heads import cost
-
     k, n = 64, 64
     one, eight, wide = cost.narrow(1, k, n), cost.narrow(8, k, n), cost.wide(8, k, n)
     times = {1: "as many", 4: "four times as many", 8: "eight times as many", 64: "64 times as many"}

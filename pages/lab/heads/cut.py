@@ -1,20 +1,20 @@
 """Each head owns a block of columns of W_Q, W_K and W_V, and a block of rows of W_O."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
+from models.engine import size
+from models.lessons.heads import cost, cut
+from models.lessons.heads.cost import count
+from models.lessons.heads.cut import owner
+from models.lessons.heads.reading import Reading, strongest
 from pages.lab.heads import layer_choice
 from pages.lab.heads.inputs import Inputs
 from pages.lab.heads.layer_choice import reading_of
 from pages.lab.lesson import Lesson, Part, Question, Shape, Try
 from pages.shared.wording import numbered
 from viz_core.boards import Board, Fact, Facts, Matrix, Panel, Scrub, Sign
-
-if TYPE_CHECKING:
-    from models.lessons.heads.reading import Reading
 
 SEE = (
     "One attention layer reads one sentence. Colours along edges are **heads**: each owns a block of columns "
@@ -29,8 +29,6 @@ TRIES = (
 
 
 def lesson(inputs: Inputs) -> Lesson:
-    from models.lessons.heads import cost, cut
-
     read = reading_of(inputs)
     h, d_model, d_head = read.config.n_heads, read.config.d_model, read.config.head_size
     n, width = len(read.tokens), h * d_head
@@ -63,8 +61,6 @@ def lesson(inputs: Inputs) -> Lesson:
 
 def _queries(read: Reading) -> list[Panel]:
     """X W_Q + b = Q, all heads at once."""
-    from models.lessons.heads import cut
-
     layer = read.attention
     q = cut.concatenate(cut.project(read.x, layer.q_proj, layer.n_heads))
     return [
@@ -109,8 +105,6 @@ def _head(read: Reading) -> list[Panel]:
 
 def _output(read: Reading) -> list[Panel]:
     """[z_0 z_1 ...] W_O + b = out."""
-    from models.lessons.heads import cut
-
     w_o = read.attention.out_proj.weight.detach().T.numpy()  # [h * d_head, d_model]
     return [
         _by_token(
@@ -128,9 +122,6 @@ def _output(read: Reading) -> list[Panel]:
 
 
 def _parameters(read: Reading) -> Facts:
-    from models.engine import size
-    from models.lessons.heads import cost
-
     config = read.config
     counted = {
         "d_head": config.head_size,
@@ -149,8 +140,6 @@ def _by_token(read: Reading, title: str, values: np.ndarray, **look: Any) -> Mat
 
 def _owners(read: Reading) -> list[int]:
     """The head of each column of W_Q."""
-    from models.lessons.heads.cut import owner
-
     d_head = read.config.head_size
     return [owner(column, d_head) for column in range(read.config.n_heads * d_head)]
 
@@ -162,8 +151,6 @@ def _columns(read: Reading, n_rows: int) -> np.ndarray:
 
 
 def _notices(read: Reading) -> list[str]:
-    from models.lessons.heads.reading import strongest
-
     names, d_head = numbered(read.tokens), read.config.head_size
     notices = []
     for head, pattern in enumerate(read.pattern):
@@ -176,8 +163,6 @@ def _notices(read: Reading) -> list[str]:
 
 
 def questions() -> tuple[Question, ...]:
-    from models.lessons.heads.cost import count
-
     four, eight, wide = (reading_of(Inputs(n_heads=h, d_head=d)) for h, d in ((4, 0), (8, 0), (4, 32)))
     now, more, wider = (count(read.attention) for read in (four, eight, wide))
     third = [column for column, head in enumerate(_owners(four)) if head == 2]

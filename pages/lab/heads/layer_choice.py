@@ -1,17 +1,12 @@
 """The layer that the page looks into, and the widgets that choose it."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
+from models import ModelConfig, UntrainedModel
+from models.lessons.heads.reading import Reading, of_translator, of_untrained
+from models.lessons.heads.sizes import Offered, Sizes, check
 from models.zoo.settings import MAX_UNTRAINED_WORDS
 from pages.lab.controls import Columns, Note, When
 from pages.lab.heads.inputs import D_HEADS, D_MODELS, MAX_WORDS, N_HEADS, Inputs
 from pages.shared import cache
-
-if TYPE_CHECKING:
-    from models import UntrainedModel
-    from models.lessons.heads.reading import Reading
 
 CONTROLS = (
     "text",
@@ -27,8 +22,6 @@ CONTROLS = (
 
 def reading_of(inputs: Inputs) -> Reading:
     """The sentence, read by the layer that the inputs choose; ValueError with a sentence where none can."""
-    from models.lessons.heads.reading import of_translator, of_untrained
-
     words = inputs.text.split()
     if not words:
         raise ValueError("The sentence is empty; type at least one word.")
@@ -44,9 +37,6 @@ def reading_of(inputs: Inputs) -> Reading:
 
 def _untrained(inputs: Inputs) -> UntrainedModel:
     """One layer of the model that Explore shows for these sizes and this seed."""
-    from models import ModelConfig, UntrainedModel
-    from models.lessons.heads.sizes import Offered, Sizes, check
-
     sizes = Sizes(inputs.n_heads, inputs.d_model, inputs.d_head or None, inputs.positions)
     check(sizes, Offered(N_HEADS, D_MODELS, D_HEADS[1:]))
     config = ModelConfig(

@@ -1,12 +1,12 @@
 """The same weights with 1, 2, 4 and 8 heads, side by side."""
 
-from __future__ import annotations
-
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 import numpy as np
 
+from models.lessons.heads import contributions, cost, recut
+from models.lessons.heads.reading import Reading
+from models.lessons.heads.recut import Recut, difference, summed_dot_products
 from pages.lab.controls import When
 from pages.lab.heads.inputs import Inputs
 from pages.lab.heads.layer_choice import reading_of
@@ -14,10 +14,6 @@ from pages.lab.lesson import Lesson, Part, Question, Shape, Try
 from pages.shared.wording import numbered, short
 from viz_core.boards import Board, Fact, Facts, Matrix, Scrub
 from viz_core.measures import entropy
-
-if TYPE_CHECKING:
-    from models.lessons.heads.reading import Reading
-    from models.lessons.heads.recut import Recut
 
 SEE = (
     "One layer's 64 columns are cut into 1, 2, 4 and 8 heads; below are the dot products before the softmax. "
@@ -31,8 +27,6 @@ TRIES = (
 
 
 def lesson(inputs: Inputs) -> Lesson:
-    from models.lessons.heads import recut
-
     read = _whole(inputs)
     cuts = recut.recuts(read)
     n, d_model = read.x.shape
@@ -82,8 +76,6 @@ def _pattern(read: Reading, cut: Recut) -> Matrix:
 
 def _dot_products(read: Reading, cuts: list[Recut]) -> Matrix:
     """q . k of the most heads, their sum, and that of the one head: [frame, row, key]."""
-    from models.lessons.heads.recut import summed_dot_products
-
     one, most = cuts[0], cuts[-1]
     each = (most.q @ most.k.mT).transpose(0, 1).numpy()
     sums = [summed_dot_products(cut.q, cut.k)[:, None].numpy() for cut in (most, one)]  # [query, 1, key]
@@ -100,8 +92,6 @@ def _dot_products(read: Reading, cuts: list[Recut]) -> Matrix:
 
 
 def _facts(cuts: list[Recut]) -> Facts:
-    from models.lessons.heads.recut import difference
-
     apart = [
         Fact(label=f"output: {cut.n_heads} heads from 1", values=f"{difference(cut.out, cuts[0].out):.2f}")
         for cut in cuts[1:]
@@ -134,8 +124,6 @@ def _notices(read: Reading, cuts: list[Recut]) -> list[str]:
 
 
 def questions() -> tuple[Question, ...]:
-    from models.lessons.heads import contributions, cost, recut
-
     read = _whole(Inputs())
     cuts = recut.recuts(read)
     one, most = cuts[0], cuts[-1]

@@ -1,7 +1,5 @@
 """The controls that choose a mask, what it says about itself, and the way to Explore."""
 
-from __future__ import annotations
-
 from typing import Any
 from urllib.parse import urlencode
 

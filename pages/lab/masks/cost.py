@@ -1,20 +1,18 @@
 """Part 3: what sparse masks spare."""
 
-from __future__ import annotations
-
 from math import isqrt
-from typing import TYPE_CHECKING
 
 import numpy as np
+import torch
 
+from models.engine import masks
+from models.lessons.masks import cost
+from models.lessons.masks.cost import ByLength, ByStride
 from pages.lab.controls import Note
 from pages.lab.lesson import Lesson, Part, Question, Shape, Try
 from pages.lab.masks import choice
 from pages.lab.masks.inputs import Inputs
 from viz_core.boards import Board, Colour, Curves, Fact, Facts, Line, Matrix, Scrub
-
-if TYPE_CHECKING:
-    from models.lessons.masks.cost import ByLength, ByStride
 
 STRIDED: Colour = 1
 FIXED: Colour = 2
@@ -26,11 +24,6 @@ TRIES = (
 
 
 def lesson(inputs: Inputs) -> Lesson:
-    import torch
-
-    from models.engine import masks
-    from models.lessons.masks import cost
-
     n = inputs.text_length
     strides = np.arange(1, n + 1)
     causal = cost.kept(masks.causal(n, n))
@@ -107,10 +100,6 @@ def _notices(n: int, causal: int, by_stride: ByStride) -> list[str]:
 
 
 def questions() -> tuple[Question, ...]:
-    import torch
-
-    from models.lessons.masks import cost
-
     table = cost.by_stride(49, 49)
     at = {stride: int(table.strided_kept[stride - 1]) for stride in (1, 7, 49)}
     best = min(at, key=lambda stride: at[stride])

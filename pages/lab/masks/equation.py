@@ -1,19 +1,18 @@
 """Part 1: scores + mask = masked scores, then softmax."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
+from models.engine import masks
+from models.lessons.masks import cost, equation
+from models.lessons.masks.choice import allowed_of
+from models.lessons.masks.equation import Masked, Telling
 from pages.lab.lesson import Lesson, Part, Question, Shape, Try
 from pages.lab.masks import choice
 from pages.lab.masks.inputs import WORDS, Inputs, painted
 from viz_core.boards import Board, Matrix, Sign
-
-if TYPE_CHECKING:
-    from models.lessons.masks.equation import Masked, Telling
 
 TRIES = (
     Try("three packed documents", {"mask": "packed", "argument": "2.3.2", "n": 7}),
@@ -23,9 +22,6 @@ TRIES = (
 
 
 def lesson(inputs: Inputs) -> Lesson:
-    from models.lessons.masks import cost, equation
-    from models.lessons.masks.choice import allowed_of
-
     n = inputs.n
     scores = equation.scores_of(n, inputs.scores)
     allowed = allowed_of(inputs.mask, inputs.argument, n)
@@ -85,8 +81,6 @@ def _notice(n: int, kept: int, sees: list[bool], told: Telling | None) -> str:
 
 def _sources(mask: str) -> list[Callable[..., Any]]:
     """The functions that made the mask."""
-    from models.engine import masks
-
     made_by = {
         "causal": masks.causal, "padding": masks.padding, "window": masks.sliding_window,
         "strided": masks.strided, "fixed": masks.fixed, "prefix": masks.prefix, "packed": masks.packed,
@@ -98,9 +92,6 @@ def _sources(mask: str) -> list[Callable[..., Any]]:
 
 
 def questions() -> tuple[Question, ...]:
-    from models.engine import masks
-    from models.lessons.masks import cost, equation
-
     n, causal = 4, masks.causal(4, 4)[0, 0]
     scores = equation.scores_of(n)
     raised = scores.clone()

@@ -1,19 +1,19 @@
 """Part 6: tokens as the nodes of a graph, its edges as the mask."""
 
-from __future__ import annotations
+from typing import Any
 
-from typing import TYPE_CHECKING, Any
+from torch import Tensor
 
+from models.engine import masks
+from models.engine.attention import MultiHeadAttention
+from models.lessons.masks import graph, reach
+from models.lessons.masks.choice import allowed_of
+from models.lessons.masks.graph import Step
 from pages.lab.controls import Set
 from pages.lab.lesson import Lesson, Part, Question, Shape, Try
 from pages.lab.masks import choice
 from pages.lab.masks.inputs import N_NODES, Inputs, painted
 from viz_core.boards import Board, Diagram, Layers, Matrix, Node
-
-if TYPE_CHECKING:
-    from torch import Tensor
-
-    from models.lessons.masks.graph import Step
 
 NODES = tuple(f"node {at}" for at in range(N_NODES))
 _RING = ((0, 1), (1, 0), (2, 0), (3, 1), (2, 2), (1, 2))  # (column, row) of each node
@@ -26,11 +26,6 @@ TRIES = (
 
 
 def lesson(inputs: Inputs) -> Lesson:
-    from models.engine import masks
-    from models.engine.attention import MultiHeadAttention
-    from models.lessons.masks import graph, reach
-    from models.lessons.masks.choice import allowed_of
-
     mask = inputs.graph if painted(inputs.graph) else "edges"
     allowed = allowed_of(mask, "" if painted(inputs.graph) else inputs.graph, N_NODES)
     features = graph.features_of(N_NODES, inputs.seed)
@@ -87,9 +82,6 @@ def _notice(changed: int, moved: Tensor, told: Tensor) -> str:
 
 
 def questions() -> tuple[Question, ...]:
-    from models.engine import masks
-    from models.lessons.masks import graph, reach
-
     features = graph.features_of(N_NODES, 0)
     star = masks.edges(N_NODES, [(0, at) for at in range(1, N_NODES)])[0, 0]
     chain = masks.edges(N_NODES, [(at, at + 1) for at in range(N_NODES - 1)])[0, 0]

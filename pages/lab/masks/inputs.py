@@ -1,7 +1,5 @@
 """What the masks page can be asked."""
 
-from __future__ import annotations
-
 import re
 from dataclasses import dataclass
 

@@ -1,13 +1,14 @@
 """Part 5: padding in cross-attention, where the mask is a rectangle."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from urllib.parse import urlencode
 
 import numpy as np
 import streamlit as st
 
+from models.engine import masks
+from models.lessons.masks import equation, padding
+from models.lessons.masks.padding import Padded, cross_attention
 from pages.lab.controls import Own, Set
 from pages.lab.lesson import Lesson, Part, Question, Shape, Try
 from pages.lab.masks import choice
@@ -15,9 +16,6 @@ from pages.lab.masks.inputs import Inputs
 from pages.shared.state import State
 from pages.shared.wording import short
 from viz_core.boards import Board, Fact, Facts, Matrix, Sign
-
-if TYPE_CHECKING:
-    from models.lessons.masks.padding import Padded
 
 SOURCE = ("I", "am", "fine", "<eos>")
 TARGET = ("<bos>", "je", "vais", "bien")
@@ -29,9 +27,6 @@ TRIES = (
 
 
 def lesson(inputs: Inputs) -> Lesson:
-    from models.engine import masks
-    from models.lessons.masks import equation, padding
-
     padded = padding.cross_attention(len(TARGET), len(SOURCE), inputs.padding, seed=inputs.seed)
     n_query, n_key = padded.scores.shape
     return Lesson(
@@ -98,8 +93,6 @@ def _on_explore(state: State) -> None:
 
 
 def questions() -> tuple[Question, ...]:
-    from models.lessons.masks.padding import cross_attention
-
     one, six = (cross_attention(len(TARGET), len(SOURCE), n) for n in (1, 6))
     before, after = one.wasted.mean().item(), six.wasted.mean().item()
     rows_alike = bool((six.allowed == six.allowed[:1]).all())

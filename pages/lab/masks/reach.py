@@ -1,18 +1,15 @@
 """Part 2: whom a word hears from, layer by layer."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 import numpy as np
 
+from models.engine import masks
+from models.lessons.masks import reach
+from models.lessons.masks.choice import allowed_of
+from models.lessons.masks.reach import Reach
 from pages.lab.lesson import Lesson, Part, Question, Shape, Try
 from pages.lab.masks import choice
 from pages.lab.masks.inputs import MOST_LAYERS, WORDS, Inputs
 from viz_core.boards import Board, Layers, Matrix, Scrub
-
-if TYPE_CHECKING:
-    from models.lessons.masks.reach import Reach
 
 LAYERS = np.arange(1, MOST_LAYERS + 1)
 TRIES = (
@@ -23,10 +20,6 @@ TRIES = (
 
 
 def lesson(inputs: Inputs) -> Lesson:
-    from models.engine import masks
-    from models.lessons.masks import reach
-    from models.lessons.masks.choice import allowed_of
-
     n = inputs.length
     allowed = allowed_of(inputs.flow, inputs.flow_argument, n)
     through = reach.through_layers(allowed, MOST_LAYERS)
@@ -84,9 +77,6 @@ def _notices(n: int, through: Reach) -> list[str]:
 
 
 def questions() -> tuple[Question, ...]:
-    from models.engine import masks
-    from models.lessons.masks import reach
-
     window = reach.through_layers(masks.sliding_window(10, 3)[0, 0], 5)
     heard = window.heard[:, -1].tolist()  # of the last of 10 words
     after_two = (heard[0], heard[0] + 2, 2 * heard[0])

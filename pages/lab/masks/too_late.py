@@ -1,19 +1,19 @@
 """Part 4: the mask after the softmax, and what that does wrong."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import torch
 
+from models.engine import masks
+from models.lessons.masks import equation, too_late
+from models.lessons.masks.choice import allowed_of
+from models.lessons.masks.too_late import TooLate
 from pages.lab.lesson import Lesson, Part, Question, Shape, Try
 from pages.lab.masks import choice
 from pages.lab.masks.inputs import TALK, WORDS, Inputs
 from pages.shared.wording import short
 from viz_core.boards import Board, Curves, Line, Matrix, Scrub, Sign
-
-if TYPE_CHECKING:
-    from models.lessons.masks.too_late import TooLate
 
 HIDDEN = np.array([*np.arange(0.1, 10.1, 0.3), *np.arange(15, 121, 5)], dtype=np.float32)
 TALKS = {"mask": "causal", "argument": "", "n": 4, "scores": TALK, "query": 1}
@@ -26,11 +26,6 @@ LATE, FIRST = "mask after softmax", "mask before softmax"
 
 
 def lesson(inputs: Inputs) -> Lesson:
-    import torch
-
-    from models.lessons.masks import equation, too_late
-    from models.lessons.masks.choice import allowed_of
-
     n, query = inputs.n, min(inputs.query, inputs.n - 1)
     scores = equation.scores_of(n, inputs.scores).float()  # as in a model: float32 is where it breaks
     allowed = allowed_of(inputs.mask, inputs.argument, n)
@@ -113,11 +108,6 @@ def _notices(query: int, late: TooLate) -> list[str]:
 
 
 def questions() -> tuple[Question, ...]:
-    import torch
-
-    from models.engine import masks
-    from models.lessons.masks import equation, too_late
-
     scores, causal = equation.scores_of(4).float(), masks.causal(4, 4)[0, 0]
     late = too_late.change_hidden(scores, causal, 1, 3, torch.tensor([0.1, 4.0, 120.0]))
     small, large, _ = late.sums[:, 1].tolist()

@@ -1,18 +1,14 @@
 """The gradient with respect to the logits is p − y; descending it, against descending a squared error."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 import numpy as np
+import torch
 
+from models.lessons.objective import entropy, gradient
+from models.lessons.objective.gradient import Walk
 from pages.lab.lesson import Lesson, Part, Question, Shape, Try
 from pages.lab.objective.inputs import MODEL, OTHER, WORDS, Inputs
 from pages.shared.wording import short
 from viz_core.boards import Bars, Board, Colour, Curves, Fact, Facts, Line, Matrix, Panel, Scrub
-
-if TYPE_CHECKING:
-    from models.lessons.objective.gradient import Walk
 
 WRONG = ((0.0, 8.0, 0.0, 0.0, 0.0, 0.0),)
 SURE = {"logits": WRONG, "word": 2, "descent": 1, "smoothing": 0, "walked": 0}
@@ -24,10 +20,6 @@ TRIES = (
 
 
 def lesson(inputs: Inputs) -> Lesson:
-    import torch
-
-    from models.lessons.objective import entropy, gradient
-
     z = torch.tensor(inputs.logits[0], dtype=torch.float64)
     y = entropy.targets(torch.tensor(inputs.word), len(WORDS), inputs.smoothing)
     cross = gradient.walk(z, y, gradient.cross_entropy, gradient.of_cross_entropy, inputs.descent)
@@ -136,10 +128,6 @@ def _short(value: float) -> str:
 
 
 def questions() -> tuple[Question, ...]:
-    import torch
-
-    from models.lessons.objective import entropy, gradient
-
     z = torch.tensor(WRONG[0], dtype=torch.float64)
     hot, smooth = (entropy.targets(torch.tensor(2), len(WORDS), eps) for eps in (0.0, 0.1))
     cross = gradient.of_cross_entropy(z, hot)

@@ -1,7 +1,5 @@
 """What the page on the objective computes from, for all of its parts, and its colours."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from pages.shared import widget

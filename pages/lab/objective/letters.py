@@ -1,21 +1,16 @@
 """Perplexity and bits per character, of a real text and a shipped model."""
 
-from __future__ import annotations
-
 import math
-from typing import TYPE_CHECKING
 
 import numpy as np
 
+from models.lessons.objective import bits, entropy
 from pages.lab.controls import Note
 from pages.lab.lesson import Lesson, Part, Question, Shape, Try
 from pages.lab.objective.inputs import MODEL, OTHER, TARGET, Inputs
 from pages.shared import cache
 from viz_core.boards import Bars, Board, Curves, Fact, Facts, Line, Panel
 from viz_core.labels import visible
-
-if TYPE_CHECKING:
-    from models.lessons.objective.bits import Reader
 
 NAME = "shakespeare"
 RANDOM = "qzxj vkwq pxgh zvvb jjqx wkzf"
@@ -27,8 +22,6 @@ TRIES = (
 
 
 def lesson(inputs: Inputs) -> Lesson:
-    from models.lessons.objective import bits, entropy
-
     lm = cache.trained(NAME)
     read = bits.surprise(lm, inputs.text)
     held_out = lm.card["metrics"]["bits per character"]
@@ -53,10 +46,8 @@ def lesson(inputs: Inputs) -> Lesson:
     )
 
 
-def _bars(read: Reader) -> Panel:
-    from models.lessons.objective.entropy import bits
-
-    surprises = bits(read.nats)
+def _bars(read: bits.Reader) -> Panel:
+    surprises = entropy.bits(read.nats)
     return Bars(
         values=surprises.numpy(), labels=[visible(letter) for letter in read.letters],
         title="surprise at each letter", x_label="letter that came", y_label="bits", colour=MODEL, digits=1,
@@ -64,24 +55,22 @@ def _bars(read: Reader) -> Panel:
     )  # fmt: skip
 
 
-def _mean(read: Reader, held_out: float) -> Panel:
-    from models.lessons.objective.bits import running_mean
-    from models.lessons.objective.entropy import bits
-
+def _mean(read: bits.Reader, held_out: float) -> Panel:
     n = len(read.nats)
     guess = math.log2(read.n_choices)
+    most = max(1.25 * guess, 1.05 * entropy.bits(read.nats).max().item())
     return Curves(
         x=np.arange(1, n + 1), title="bits per character so far", x_label="letters predicted",
-        y_label="bits per character", y_range=(0, max(1.25 * guess, 1.05 * bits(read.nats).max().item())),
+        y_label="bits per character", y_range=(0, most),
         lines=[
-            Line(y=bits(running_mean(read.nats)).numpy(), name="this text", colour=MODEL),
+            Line(y=entropy.bits(bits.running_mean(read.nats)).numpy(), name="this text", colour=MODEL),
             Line(y=np.full(n, held_out), name="held-out Shakespeare", colour=OTHER, dashed=True),
             Line(y=np.full(n, guess), name=f"a guess among {read.n_choices}", colour=TARGET, dashed=True),
         ],
     )  # fmt: skip
 
 
-def _facts(read: Reader, held_out: float) -> Panel:
+def _facts(read: bits.Reader, held_out: float) -> Panel:
     facts = (
         ("cross-entropy", read.nats.mean().item(), 3, "nats per letter"),
         ("divided by ln 2", read.bits_per_letter, 3, "bits per letter"),
@@ -98,7 +87,7 @@ def _facts(read: Reader, held_out: float) -> Panel:
     )
 
 
-def _notice(read: Reader) -> str:
+def _notice(read: bits.Reader) -> str:
     worst = int(read.nats.argmax())
     return (
         f"**{read.bits_per_letter:.2f}** bits per letter: as hard as to guess among "
@@ -108,8 +97,6 @@ def _notice(read: Reader) -> str:
 
 
 def questions() -> tuple[Question, ...]:
-    from models.lessons.objective import bits
-
     lm = cache.trained(NAME)
     read = bits.surprise(lm, Inputs().text)
     begins = np.array([before == " " for before in read.letters[:-1]])

@@ -1,22 +1,18 @@
 """Entropy, cross-entropy and KL of one position, word by word, as labels are smoothed."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 import numpy as np
+import torch
+from torch import Tensor
 
+from models.lessons.objective import entropy
+from models.lessons.objective.entropy import Terms, bits, with_sum
 from pages.lab.controls import Note
 from pages.lab.lesson import Lesson, Part, Question, Shape, Try
 from pages.lab.objective.inputs import MODEL, OTHER, TARGET, WORDS, Inputs
 from viz_core.boards import Board, Curves, Fact, Facts, Line, Matrix, Panel, Scrub
-
-if TYPE_CHECKING:
-    from torch import Tensor
-
-    from models.lessons.objective.entropy import Terms
 
 EPS = np.arange(51) / 100
 TRIES = (
@@ -30,10 +26,6 @@ TRIES = (
 
 
 def lesson(inputs: Inputs) -> Lesson:
-    import torch
-
-    from models.lessons.objective import entropy
-
     q = entropy.normalised(torch.tensor(inputs.q[0], dtype=torch.float64))
     right = torch.full((len(EPS),), inputs.word)
     p = entropy.targets(right, len(WORDS), torch.from_numpy(EPS))  # [eps, word]
@@ -78,8 +70,6 @@ def _answer(inputs: Inputs) -> Panel:
 
 
 def _both(p: Tensor, q: Tensor) -> Panel:
-    import torch
-
     return Matrix(
         values=torch.stack(torch.broadcast_tensors(p, q), dim=1).numpy(), title="target and model",
         rows=("target p", "q, sum 1"), columns=WORDS, column_axis="word", scale="weights", digits=3,
@@ -87,10 +77,6 @@ def _both(p: Tensor, q: Tensor) -> Panel:
 
 
 def _table(parts: Terms) -> Panel:
-    import torch
-
-    from models.lessons.objective.entropy import with_sum
-
     rows = with_sum(torch.stack([parts.entropy, parts.divergence, parts.cross], dim=1))  # [eps, 3, column]
     marked = np.zeros((3, len(WORDS) + 1), dtype=bool)
     marked[:, -1] = True
@@ -101,8 +87,6 @@ def _table(parts: Terms) -> Panel:
 
 
 def _sums(sums: Terms) -> Panel:
-    from models.lessons.objective.entropy import bits
-
     return Facts(
         title="the loss of this position",
         facts=[
@@ -147,10 +131,6 @@ def _notices(sums: Terms) -> list[str]:
 
 
 def questions() -> tuple[Question, ...]:
-    import torch
-
-    from models.lessons.objective import entropy
-
     n = len(WORDS)
     hot, smooth = (entropy.targets(torch.tensor(2), n, eps) for eps in (0.0, 0.1))
     die = torch.full((n,), 1 / n, dtype=torch.float64)

@@ -1,21 +1,16 @@
 """Targets, and the distributions of a tiny translator that is trained here and now."""
 
-from __future__ import annotations
-
 import math
-from typing import TYPE_CHECKING
 
 import numpy as np
+from torch import Tensor
 
+from models.lessons.objective import adam, entropy, toy, training
+from models.lessons.objective.training import Run, Setup, of_the_right_word, written
 from pages.lab.controls import Note, Set
 from pages.lab.lesson import Lesson, Part, Question, Shape, Try
 from pages.lab.objective.inputs import MODEL, OTHER, STEPS, TARGET, Inputs
 from viz_core.boards import Board, Curves, Fact, Facts, Line, Matrix, Panel, Scrub
-
-if TYPE_CHECKING:
-    from torch import Tensor
-
-    from models.lessons.objective.training import Run, Setup
 
 USUAL = {"steps": 20, "rate": 0.01, "smoothing": 0, "step": max(STEPS)}
 TRIES = (
@@ -26,8 +21,6 @@ TRIES = (
 
 
 def lesson(inputs: Inputs) -> Lesson:
-    from models.lessons.objective import adam, entropy, toy, training
-
     setup = training.Setup(inputs.steps, inputs.rate, inputs.smoothing, inputs.seed)
     run = training.train(setup)
     wanted = entropy.targets(toy.TARGETS, len(toy.WORDS), setup.smoothing)
@@ -67,8 +60,6 @@ def lesson(inputs: Inputs) -> Lesson:
 
 
 def _matrices(run: Run, wanted: Tensor) -> list[Panel]:
-    from models.lessons.objective import toy
-
     titles = ("targets y", "before training", "model p, now")
     values = (wanted.numpy(), run.probabilities[0].numpy(), run.probabilities.numpy())
     return [
@@ -93,8 +84,6 @@ def _loss(run: Run, floor: Tensor) -> Panel:
 
 
 def _right(run: Run) -> Panel:
-    from models.lessons.objective.training import of_the_right_word
-
     right, steps = of_the_right_word(run), np.array(run.steps)
     return Curves(
         x=steps, at=steps, title="probability of the right word", x_label="training step",
@@ -118,8 +107,6 @@ def _facts(run: Run, floor: Tensor, divergence: Tensor) -> Panel:
 
 
 def _notices(run: Run, setup: Setup, floor: Tensor) -> list[str]:
-    from models.lessons.objective.training import written
-
     smoothed = f" It cannot fall below {floor[0]:.3f}, the entropy of smoothed targets."
     return [
         f"After **{step} of {setup.steps}** steps the loss is **{loss:.3f}** nats. The likeliest words are "
@@ -129,8 +116,6 @@ def _notices(run: Run, setup: Setup, floor: Tensor) -> list[str]:
 
 
 def questions() -> tuple[Question, ...]:
-    from models.lessons.objective import entropy, toy, training
-
     n = len(toy.WORDS)
     starts = [training.untrained_loss(seed) for seed in range(8)]
     mean = sum(starts) / len(starts)

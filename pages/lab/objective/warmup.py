@@ -1,21 +1,17 @@
 """The paper's learning rate, step by step, and what the warm-up at its start is for."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 import numpy as np
+import torch
+from torch import Tensor
 
+from models.lessons.objective import adam, schedule, training, warmup
+from models.lessons.objective.schedule import WARMUPS
+from models.lessons.objective.warmup import Trial
 from pages.lab.controls import Note
 from pages.lab.lesson import Lesson, Part, Question, Shape, Try
 from pages.lab.objective import warmup_board
 from pages.lab.objective.inputs import MODEL, NORMS, TARGET, Inputs
 from viz_core.boards import Board, Curves, Fact, Facts, Line, Panel, Scrub
-
-if TYPE_CHECKING:
-    from torch import Tensor
-
-    from models.lessons.objective.warmup import Trial
 
 USUAL = {"warmup": 4_000, "d_model": 512, "norm": "post"}
 TRIES = (
@@ -26,8 +22,6 @@ TRIES = (
 
 
 def lesson(inputs: Inputs) -> Lesson:
-    from models.lessons.objective import adam, schedule, training, warmup
-
     warmups, steps = schedule.WARMUPS, schedule.grid(inputs.total)
     rates = schedule.paper(inputs.d_model, warmups, steps)  # [warm-up, step]
     cosines = schedule.cosine(inputs.d_model, warmups, steps, inputs.total)
@@ -69,8 +63,6 @@ def lesson(inputs: Inputs) -> Lesson:
 
 def _schedules(rates: Tensor, cosines: Tensor, steps: Tensor) -> list[Panel]:
     """The same twice; on logarithmic axes both of its powers of the step are straight lines."""
-    from models.lessons.objective.schedule import WARMUPS
-
     x, at = steps.numpy(), np.minimum(WARMUPS.numpy(), steps[-1].item())
     lines = [
         Line(y=rates.numpy(), name="the paper's", colour=MODEL),
@@ -99,8 +91,6 @@ def _facts(inputs: Inputs, peaks: Tensor, rates: Tensor) -> Panel:
 
 
 def _notices(total: int, peaks: Tensor, rates: Tensor, tried: Trial) -> list[str]:
-    from models.lessons.objective.schedule import WARMUPS
-
     ends = [run.loss[-1].item() for run in tried]
     return [
         (
@@ -114,10 +104,6 @@ def _notices(total: int, peaks: Tensor, rates: Tensor, tried: Trial) -> list[str
 
 
 def questions() -> tuple[Question, ...]:
-    import torch
-
-    from models.lessons.objective import adam, schedule
-
     four = torch.tensor([1_000.0, 4_000.0], dtype=torch.float64)
     peaks = schedule.peak(512, four)
     ratio = (peaks[1] / peaks[0]).item()

@@ -1,18 +1,15 @@
 """What the warm-up is for: Adam's first steps, and the toy trained with and without."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, cast
+from typing import cast
 
 import numpy as np
 
+from models.config import Norm
+from models.lessons.objective import adam, schedule, warmup
+from models.lessons.objective.warmup import RATE, WARMUP, Trial, trial
 from pages.lab.objective.inputs import MODEL, OTHER
 from pages.shared import cache
 from viz_core.boards import Curves, Line, Panel
-
-if TYPE_CHECKING:
-    from models.config import Norm
-    from models.lessons.objective.warmup import Trial
 
 NOISE_STEPS = 60
 
@@ -21,16 +18,12 @@ def tried(norm: str, seed: int) -> Trial:
     """Both runs, remembered: no other control of this part changes them."""
 
     def make() -> tuple[Trial, int]:
-        from models.lessons.objective.warmup import trial
-
         return trial(cast("Norm", norm), seed=seed), 20_000
 
     return cast("Trial", cache.cached(cache.results, ("objective", "trial", norm, seed), make))
 
 
 def directions(seed: int) -> Panel:
-    from models.lessons.objective import adam, schedule, warmup
-
     sizes = schedule.noise_directions(adam.BETAS, NOISE_STEPS, seed=seed)
     warmed = schedule.ramp(warmup.WARMUP, NOISE_STEPS) * sizes
     return Curves(
@@ -44,8 +37,6 @@ def directions(seed: int) -> Panel:
 
 
 def losses(made: Trial) -> Panel:
-    from models.lessons.objective.warmup import RATE, WARMUP
-
     runs = (made.without, made.with_warmup)
     top = max(run.loss.max().item() for run in runs)
     return Curves(

@@ -1,9 +1,11 @@
 """ALiBi: a key loses score with its distance, in each head at another rate."""
 
-from __future__ import annotations
-
 import numpy as np
 
+from models.engine import positions
+from models.engine.positions import alibi_bias
+from models.lessons.positions import biases
+from models.lessons.positions.biases import alibi_pattern, alibi_scores
 from pages.lab.lesson import Lesson, Shape
 from pages.lab.positions.inputs import Inputs
 from pages.lab.positions.per_head import N_DISTANCES, per_head
@@ -18,9 +20,6 @@ SEE = (
 
 
 def lesson(inputs: Inputs) -> Lesson:
-    from models.engine import positions
-    from models.lessons.positions import biases
-
     h = inputs.heads
     slopes = positions.alibi_slopes(h)
     halves = biases.half_distance(h)
@@ -67,8 +66,6 @@ def lesson(inputs: Inputs) -> Lesson:
 
 
 def _alibi_matrices(n_heads: int) -> list[Panel]:
-    from models.lessons.positions.biases import alibi_pattern, alibi_scores
-
     names = [str(word) for word in range(N_WORDS)]
     return [
         Matrix(
@@ -94,7 +91,5 @@ def _alibi_matrices(n_heads: int) -> list[Panel]:
 
 def _alibi_curves(n_heads: int) -> Curves:
     """Every head's bias against distance; the chosen one is drawn over them."""
-    from models.engine.positions import alibi_bias
-
     last = alibi_bias(n_heads, 1, N_DISTANCES)[:, 0].flip(-1).numpy()  # [head, distance]
     return per_head("bias by distance, all heads", last, "added to the score", y_range=(-8.0, 0.2))

@@ -1,7 +1,9 @@
 """Biases on the scores: ALiBi's slopes, T5's trained buckets, Transformer-XL's four terms."""
 
-from __future__ import annotations
+import torch
 
+from models.engine.positions import alibi_slopes, relative_buckets
+from models.lessons.positions.biases import half_distance, never_trained
 from pages.lab.controls import Note, When
 from pages.lab.lesson import Lesson, Part, Question, Try
 from pages.lab.positions import alibi, four_terms, t5
@@ -22,11 +24,6 @@ def lesson(inputs: Inputs) -> Lesson:
 
 
 def questions() -> tuple[Question, ...]:
-    import torch
-
-    from models.engine.positions import alibi_slopes, relative_buckets
-    from models.lessons.positions.biases import half_distance, never_trained
-
     slopes, halves = alibi_slopes(8), half_distance(8)
     sharpest, widest = int(slopes.argmax()), int(slopes.argmin())
     heads = ("the first", "the last", "all alike")

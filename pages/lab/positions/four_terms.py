@@ -1,18 +1,14 @@
 """Transformer-XL's scores as the sum of four terms, on a sentence and the trained model."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 import numpy as np
+from torch import Tensor
 
+from models.engine.masks import causal
+from models.lessons.positions import four_terms
 from pages.lab.lesson import Lesson, Shape
 from pages.lab.positions.inputs import Inputs
 from pages.lab.positions.suite import read, trained
 from viz_core.boards import Board, Matrix, Panel, Scrub, Sign
-
-if TYPE_CHECKING:
-    from torch import Tensor
 
 NAMES = ("q · k", "q · W r", "u · k", "v · W r")
 SEE = (
@@ -23,8 +19,6 @@ SEE = (
 
 
 def lesson(inputs: Inputs) -> Lesson:
-    from models.lessons.positions import four_terms
-
     lm = trained("transformer-xl")
     ids, names = read(inputs.text)
     terms = four_terms.four_terms(lm, ids, inputs.layer)  # [term, head, query, key]
@@ -54,8 +48,6 @@ def lesson(inputs: Inputs) -> Lesson:
 
 def _equation(terms: Tensor, names: list[str]) -> list[list[Panel]]:
     """Four terms and their sum, later words hidden, all in one scale."""
-    from models.engine.masks import causal
-
     later = ~causal(len(names), len(names))[0, 0]
     reach = float(terms.abs().max())
 

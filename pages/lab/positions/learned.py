@@ -1,22 +1,24 @@
 """Learned positions: the vectors that training found for each of 32 places."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 import numpy as np
+from torch import Tensor
 
+from models.lessons.positions import waves
+from models.lessons.positions.waves import (
+    ByDistance,
+    added_vectors,
+    alike_within,
+    by_distance,
+    cosines,
+    dot_products,
+    most_alike,
+)
 from pages.lab.controls import Note
 from pages.lab.lesson import Lesson, Part, Question, Shape, Try
 from pages.lab.positions.inputs import TABLES, Inputs
 from pages.lab.positions.suite import trained
 from pages.shared.wording import short
 from viz_core.boards import Board, Curves, Fact, Facts, Line, Matrix, Scrub
-
-if TYPE_CHECKING:
-    from torch import Tensor
-
-    from models.lessons.positions.waves import ByDistance
 
 NEAR = 3
 SEE = (
@@ -32,8 +34,6 @@ TRIES = (
 
 
 def lesson(inputs: Inputs) -> Lesson:
-    from models.lessons.positions import waves
-
     table = waves.added_vectors(trained(inputs.table))  # [position, channel]
     products = waves.dot_products(table)
     distances = waves.by_distance(products)
@@ -109,8 +109,6 @@ def _by_distance(distances: ByDistance) -> Curves:
 
 
 def _facts(likeness: Tensor, spread: float) -> Facts:
-    from models.lessons.positions.waves import alike_within, most_alike
-
     return Facts(
         facts=[
             Fact(label="most like the chosen one", values=most_alike(likeness).numpy(), digits=0),
@@ -124,8 +122,6 @@ def _facts(likeness: Tensor, spread: float) -> Facts:
 
 
 def _notices(likeness: Tensor, table: str) -> list[str]:
-    from models.lessons.positions.waves import most_alike
-
     where = "Training made" if table == "learned" else "The waves make"
     return [
         f"{where} position {place} most like position **{other}** (cosine {likeness[place, other]:.2f}) and "
@@ -137,14 +133,6 @@ def _notices(likeness: Tensor, table: str) -> list[str]:
 
 
 def questions() -> tuple[Question, ...]:
-    from models.lessons.positions.waves import (
-        added_vectors,
-        alike_within,
-        by_distance,
-        cosines,
-        dot_products,
-    )
-
     lm = trained("learned")
     spreads = {table: by_distance(dot_products(added_vectors(trained(table)))).spread for table in TABLES}
     n, near = lm.config.max_len, alike_within(cosines(added_vectors(lm)), NEAR)

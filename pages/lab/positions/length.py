@@ -1,24 +1,18 @@
 """Longer than trained: the same models, asked for twice and four times the words of training."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 import numpy as np
+from torch import Tensor
 
+from models.data.tasks.next_word import NextWord
+from models.lessons.positions import length
+from models.lessons.positions.length import Asked, ask, in_buckets
+from models.zoo.trained import TrainedModel
 from pages.lab.controls import Note
 from pages.lab.lesson import Lesson, Part, Question, Shape, Try
 from pages.lab.positions.inputs import TIMES, Inputs
 from pages.lab.positions.suite import NAMES, all_trained, trained
 from pages.shared import cache
 from viz_core.boards import Board, Curves, Fact, Facts, Line, Matrix
-
-if TYPE_CHECKING:
-    from torch import Tensor
-
-    from models.data.tasks.next_word import NextWord
-    from models.lessons.positions.length import Asked
-    from models.zoo.trained import TrainedModel
 
 N_TEXTS = 48
 WIDTH = 8
@@ -35,9 +29,6 @@ TRIES = (
 
 
 def lesson(inputs: Inputs) -> Lesson:
-    from models.data.tasks.next_word import NextWord
-    from models.lessons.positions import length
-
     trained_length = trained("none").task.length
     asked_for = inputs.times * trained_length
     answers = _answers(inputs.held_out, asked_for)
@@ -67,7 +58,6 @@ def lesson(inputs: Inputs) -> Lesson:
 
 def _answers(seed: int, asked_for: int) -> dict[str, Asked]:
     """Every model's answer, by scheme."""
-    from models.lessons.positions.length import Asked, ask
 
     def answer(scheme: str, lm: TrainedModel[NextWord]) -> Asked:
         if asked_for > lm.config.max_len:
@@ -81,8 +71,6 @@ def _answers(seed: int, asked_for: int) -> dict[str, Asked]:
 
 def _whole(scheme: str, seed: int) -> Asked:
     """A model's answer at all lengths. It sees no later word: the losses of a shorter text are the first."""
-    from models.lessons.positions.length import ask
-
     lm = trained(scheme)
     longest = min(max(TIMES) * lm.task.length, lm.config.max_len)
     answer: Asked = cache.cached(
@@ -105,8 +93,6 @@ def held_out(seed: int) -> Tensor:
 
 
 def _curves(answers: dict[str, Asked], asked_for: int, trained_length: int) -> Curves:
-    from models.lessons.positions.length import in_buckets
-
     lines = [
         Line(y=in_buckets(answer.losses, WIDTH).numpy(), name=NAMES[scheme], colour=at)
         for at, (scheme, answer) in enumerate(answers.items())

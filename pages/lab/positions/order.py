@@ -1,20 +1,16 @@
 """The order test: shuffle the sentence, and see who notices."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 import numpy as np
+from torch import Tensor
 
+from models.lessons.positions import order
+from models.lessons.positions.order import movements, reversed_order, shuffled
 from pages.lab.controls import Set, When
 from pages.lab.lesson import Lesson, Part, Question, Shape, Try
 from pages.lab.positions.inputs import MASKS, ORDERS, SENTENCE, Inputs
 from pages.lab.positions.suite import NAMES, all_trained, all_untrained, read, trained
 from pages.shared.wording import short
 from viz_core.boards import Bars, Board, Fact, Facts, Matrix
-
-if TYPE_CHECKING:
-    from torch import Tensor
 
 SEE = (
     "The words change places. **Above** is how far each word's output moves (untrained models with the same "
@@ -29,8 +25,6 @@ TRIES = (
 
 
 def lesson(inputs: Inputs) -> Lesson:
-    from models.lessons.positions import order
-
     ids, _ = read(inputs.text)
     places = _order(inputs, len(ids) - 1)  # of the words after <eos>
     config = trained("none").model.config
@@ -58,8 +52,6 @@ def lesson(inputs: Inputs) -> Lesson:
 
 
 def _order(inputs: Inputs, n: int) -> Tensor:
-    from models.lessons.positions.order import reversed_order, shuffled
-
     return shuffled(n, inputs.shuffle) if inputs.order == "shuffled" else reversed_order(n)
 
 
@@ -108,8 +100,6 @@ def _notice(moved: dict[str, float], losses: Tensor, inputs: Inputs) -> str:
 
 
 def questions() -> tuple[Question, ...]:
-    from models.lessons.positions.order import movements, reversed_order, shuffled
-
     ids, _ = read(SENTENCE)
     words = ids[1:]
     backwards = movements(all_untrained(0, causal=False), words, reversed_order(len(words)))

@@ -1,7 +1,5 @@
 """Curves with a line for each head, in its colour; the head that the frame chooses is drawn over them."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from viz_core.boards import Curves, Line

@@ -1,20 +1,17 @@
 """Rotary positions: queries and keys turn like hands of clocks; their product knows the distance only."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 import numpy as np
+import torch
+from torch import Tensor
 
+from models.engine.positions import rotate
+from models.lessons.positions import rotary
+from models.lessons.positions.rotary import Turned, added_scores, rotary_scores, speeds
+from models.lessons.positions.waves import by_distance
 from pages.lab.lesson import Lesson, Part, Question, Shape, Try
 from pages.lab.positions.inputs import Inputs
 from pages.shared.wording import short
 from viz_core.boards import Board, Curves, Fact, Facts, Line, Plane, Scrub
-
-if TYPE_CHECKING:
-    from torch import Tensor
-
-    from models.lessons.positions.rotary import Turned
 
 D_HEAD = 8
 BASE = 10_000
@@ -33,11 +30,6 @@ TRIES = (
 
 
 def lesson(inputs: Inputs) -> Lesson:
-    import torch
-
-    from models.engine.positions import rotate
-    from models.lessons.positions import rotary
-
     q, k = _vectors(inputs.vectors)
     turned = rotary.turn(q, k, torch.arange(POSITIONS) + inputs.distance, inputs.distance, BASE)
     return Lesson(
@@ -66,16 +58,12 @@ def lesson(inputs: Inputs) -> Lesson:
 
 def _vectors(seed: int) -> tuple[Tensor, Tensor]:
     """A random query and key."""
-    import torch
-
     generator = torch.Generator().manual_seed(seed)
     q, k = torch.randn(2, D_HEAD, generator=generator, dtype=torch.float64)
     return q, k
 
 
 def _planes(turned: Turned) -> list[Plane]:
-    from models.lessons.positions.rotary import speeds
-
     reach = 1.1 * max(float(turned.q.norm(dim=-1).max()), float(turned.k.norm(dim=-1).max()))
     return [
         Plane(
@@ -92,8 +80,6 @@ def _planes(turned: Turned) -> list[Plane]:
 
 def _along(q: Tensor, k: Tensor, turned: Turned, distance: int) -> Curves:
     """The score as both move through the text: rotary, and with waves added instead."""
-    from models.lessons.positions.rotary import added_scores
-
     added = added_scores(q, k, POSITIONS + distance, BASE).diagonal(-distance)
     return Curves(
         title="move both: the score",
@@ -109,8 +95,6 @@ def _along(q: Tensor, k: Tensor, turned: Turned, distance: int) -> Curves:
 
 
 def _across(q: Tensor, k: Tensor, distance: int) -> Curves:
-    from models.lessons.positions.rotary import rotary_scores
-
     by_distance = rotary_scores(q, k, MOST_DISTANT + 1, BASE)[:, 0]  # the key at position 0
     return Curves(
         title="move one: the score",
@@ -145,9 +129,6 @@ def _notices(turned: Turned, distance: int) -> list[str]:
 
 
 def questions() -> tuple[Question, ...]:
-    from models.lessons.positions.rotary import added_scores, rotary_scores, speeds
-    from models.lessons.positions.waves import by_distance
-
     q, k = _vectors(0)
     scores = rotary_scores(q, k, 64, BASE)
     change = (scores[40, 37] - scores[3, 0]).abs().item()

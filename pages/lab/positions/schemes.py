@@ -1,20 +1,16 @@
 """One sentence through every scheme, side by side."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 import numpy as np
+from torch import Tensor
 
+from models.lessons.positions import side_by_side
+from models.lessons.positions.side_by_side import difference, patterns
 from pages.lab.controls import Note, When
 from pages.lab.lesson import Lesson, Part, Question, Shape, Try
 from pages.lab.positions.inputs import SENTENCE, Inputs
 from pages.lab.positions.suite import NAMES, all_trained, all_untrained, read, trained
 from pages.shared.wording import short
 from viz_core.boards import Board, Matrix, Panel, Scrub
-
-if TYPE_CHECKING:
-    from torch import Tensor
 
 SEE = (
     "Seven models read the same sentence. They differ in their positions only: they have the same sizes "
@@ -29,8 +25,6 @@ TRIES = (
 
 
 def lesson(inputs: Inputs) -> Lesson:
-    from models.lessons.positions import side_by_side
-
     ids, names = read(inputs.text)
     patterns = _patterns(inputs, ids)  # [scheme, head, query, key]
     n_schemes, h, n, _ = patterns.shape
@@ -57,8 +51,6 @@ def lesson(inputs: Inputs) -> Lesson:
 
 
 def _patterns(inputs: Inputs, ids: Tensor) -> Tensor:
-    from models.lessons.positions.side_by_side import patterns
-
     if inputs.weights == "trained":
         return patterns({scheme: lm.model for scheme, lm in all_trained().items()}, ids, inputs.layer)
     return patterns(all_untrained(inputs.seed), ids, inputs.layer)
@@ -81,8 +73,6 @@ def _pictures(patterns: Tensor, names: list[str]) -> list[list[Panel]]:
 
 
 def _notices(patterns: Tensor) -> list[str]:
-    from models.lessons.positions.side_by_side import difference
-
     moved = difference(patterns)  # [scheme, head]
     names = list(NAMES.values())
     return [
@@ -96,8 +86,6 @@ def _notices(patterns: Tensor) -> list[str]:
 
 
 def questions() -> tuple[Question, ...]:
-    from models.lessons.positions.side_by_side import patterns
-
     models = all_untrained(0)
     ids, _ = read("it it it it it it")
     found = patterns(models, ids, 0)  # [scheme, head, query, key]

@@ -1,19 +1,17 @@
 """Shifting a position is turning its vector: one matrix, made from the shift alone, moves every position."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 import numpy as np
+import torch
+from torch import Tensor
 
+from models.engine import positions
+from models.lessons.positions import waves
+from models.lessons.positions.waves import shift_error, shift_matrix
 from pages.lab.controls import Note
 from pages.lab.lesson import Lesson, Part, Question, Shape, Try
 from pages.lab.positions.inputs import SHIFTS, Inputs
 from pages.shared.wording import short
 from viz_core.boards import Board, Fact, Facts, Matrix, Panel, Plane, Scrub, Sign
-
-if TYPE_CHECKING:
-    from torch import Tensor
 
 D_MODEL = 8
 BASE = 10_000
@@ -31,9 +29,6 @@ TRIES = (
 
 
 def lesson(inputs: Inputs) -> Lesson:
-    from models.engine import positions
-    from models.lessons.positions import waves
-
     table = positions.sinusoids(inputs.start + SHIFTS, D_MODEL, BASE)  # [position, channel]
     matrices = np.stack([waves.shift_matrix(k, D_MODEL, BASE).numpy() for k in range(SHIFTS)])
     errors = np.array([waves.shift_error(k, N_POSITIONS, D_MODEL, BASE) for k in range(SHIFTS)])
@@ -129,10 +124,6 @@ def _notices(errors: np.ndarray) -> list[str]:
 
 
 def questions() -> tuple[Question, ...]:
-    import torch
-
-    from models.lessons.positions.waves import shift_error, shift_matrix
-
     three, four, seven = (shift_matrix(k, D_MODEL, BASE) for k in (3, 4, 7))
     gap = (three @ four - seven).abs().max().item()
     combined = ("shifted by 7", "shifted by 12", "something else")

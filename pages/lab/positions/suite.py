@@ -1,22 +1,18 @@
 """The shipped suite as the page's parts use it: loaded once, one sentence read."""
 
-from __future__ import annotations
+from typing import cast
 
-from typing import TYPE_CHECKING, cast
+from torch import Tensor
 
 from models.byte_units import MB
+from models.data.tasks.next_word import NextWord
+from models.engine.transformer import Transformer
+from models.lessons.positions.side_by_side import alike
+from models.zoo.suite import load_scheme
+from models.zoo.trained import TrainedModel
 from pages.lab.positions.inputs import SENTENCE
 from pages.shared import cache
 from pages.shared.wording import numbered
-
-if TYPE_CHECKING:
-    from torch import Tensor
-
-    from models.data.tasks.next_word import NextWord
-    from models.engine.transformer import Transformer
-    from models.zoo.trained import TrainedModel
-
-from models.zoo.trained import TrainedModel
 
 NAMES = {
     "none": "none",
@@ -32,15 +28,12 @@ NAMES = {
 
 def trained(scheme: str) -> TrainedModel[NextWord]:
     """A model of the suite; on the inference thread."""
-    from models.zoo.suite import load_scheme
-
     found = cache.cached(cache.models, ("positions", scheme), lambda: (load_scheme(scheme), MB))
     return cast("TrainedModel[NextWord]", found)
 
 
 def all_untrained(seed: int, *, causal: bool = True) -> dict[str, Transformer]:
     """A model of each scheme from a seed, the same weights in all."""
-    from models.lessons.positions.side_by_side import alike
 
     def make() -> tuple[dict[str, Transformer], int]:
         return alike(trained("none").model.config, seed, causal=causal), 4 * MB

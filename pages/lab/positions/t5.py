@@ -1,19 +1,17 @@
 """T5's relative bias: what training found each bucket of distances to be worth."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 import numpy as np
+import torch
+from torch import Tensor
 
+from models.engine.positions import relative_buckets
+from models.lessons.positions import biases
+from models.lessons.positions.biases import bucket_matrix
 from pages.lab.lesson import Lesson, Shape
 from pages.lab.positions.inputs import Inputs
 from pages.lab.positions.per_head import N_DISTANCES, per_head
 from pages.lab.positions.suite import trained
 from viz_core.boards import Board, Curves, Fact, Facts, Line, Matrix, Scrub
-
-if TYPE_CHECKING:
-    from torch import Tensor
 
 N_WORDS = 48
 SEE = (
@@ -24,9 +22,6 @@ SEE = (
 
 
 def lesson(_: Inputs) -> Lesson:
-    from models.engine.positions import relative_buckets
-    from models.lessons.positions import biases
-
     lm = trained("t5")
     bias = biases.trained_bias(lm, N_DISTANCES)  # [head, distance]
     unseen = biases.never_trained(lm.task.length, N_DISTANCES)
@@ -68,8 +63,6 @@ def lesson(_: Inputs) -> Lesson:
 
 
 def _buckets() -> Matrix:
-    from models.lessons.positions.biases import bucket_matrix
-
     names = [str(word) for word in range(N_WORDS)]
     return Matrix(
         title="bucket of each query and key",
@@ -85,10 +78,6 @@ def _buckets() -> Matrix:
 
 
 def _bucket_of_distance() -> Curves:
-    import torch
-
-    from models.engine.positions import relative_buckets
-
     distances = torch.arange(N_DISTANCES + 20)
     buckets = relative_buckets(distances, bidirectional=False).numpy().astype(np.float32)
     return Curves(

@@ -1,21 +1,16 @@
 """Sinusoidal positions: a table of waves, whose base is a slider."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 import numpy as np
+from torch import Tensor
 
+from models.engine import positions
+from models.lessons.positions import waves
+from models.lessons.positions.waves import ByDistance, by_distance, dot_products, wave_tables, wavelengths
 from pages.lab.controls import Note
 from pages.lab.lesson import Lesson, Part, Question, Shape, Try
 from pages.lab.positions.inputs import MOST_POSITIONS, Inputs
 from pages.shared.wording import short
 from viz_core.boards import Board, Curves, Fact, Facts, Line, Matrix, Panel, Scrub
-
-if TYPE_CHECKING:
-    from torch import Tensor
-
-    from models.lessons.positions.waves import ByDistance
 
 BASES = np.logspace(1, 6, 61)  # 10,000 is among them
 APART = 5
@@ -32,9 +27,6 @@ TRIES = (
 
 
 def lesson(inputs: Inputs) -> Lesson:
-    from models.engine import positions
-    from models.lessons.positions import waves
-
     bases = [float(base) for base in BASES]
     tables = waves.wave_tables(MOST_POSITIONS, inputs.d_model, bases)  # [frame, position, channel]
     products = waves.by_distance(waves.dot_products(tables))
@@ -126,8 +118,6 @@ def _notices(products: ByDistance, lengths: np.ndarray) -> list[str]:
 
 
 def questions() -> tuple[Question, ...]:
-    from models.lessons.positions.waves import by_distance, dot_products, wave_tables, wavelengths
-
     slowest = f"{wavelengths(32, 10_000)[-1]:,.0f}"
     after = ("32", "1,000", "10,000", slowest)
     table = wave_tables(MOST_POSITIONS, 32, [10_000])[0]

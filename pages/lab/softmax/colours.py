@@ -1,7 +1,5 @@
 """Two colours that mean the same in all parts of this page."""
 
-from __future__ import annotations
-
 from viz_core.boards import Colour
 
 AS_IT_IS: Colour = 7

@@ -1,23 +1,19 @@
 """Part 2: dot products grow with d_k, softmax saturates, and 1 / sqrt(d_k) prevents it."""
 
-from __future__ import annotations
-
 import math
-from typing import TYPE_CHECKING
 
 import numpy as np
+import torch
+from torch import Tensor
 
+from models.lessons.softmax import dot_products, weights
+from models.lessons.softmax.dot_products import Sampled, quartiles
+from models.lessons.softmax.weights import Softmax, histogram
 from pages.lab.lesson import Lesson, Part, Question, Shape, Try
 from pages.lab.softmax.colours import AS_IT_IS, SCALED
 from pages.lab.softmax.inputs import Inputs
 from pages.shared.wording import short
 from viz_core.boards import Bars, Board, Colour, Curves, Fact, Facts, Line, Panel, Scrub
-
-if TYPE_CHECKING:
-    from torch import Tensor
-
-    from models.lessons.softmax.dot_products import Sampled
-    from models.lessons.softmax.weights import Softmax
 
 TRIES = (
     Try("d_k = 4", {"d_k": 4}),
@@ -29,8 +25,6 @@ BINS = ["< −98", *(str(at).replace("-", "−") for at in range(-96, 97, 4)), "
 
 
 def lesson(inputs: Inputs) -> Lesson:
-    from models.lessons.softmax import dot_products, weights
-
     vectors = dot_products.draw(seed=inputs.seed)
     sampled = dot_products.sample(vectors)
     plain = dot_products.attend(vectors, inputs.n_keys, power=0.0)
@@ -95,17 +89,11 @@ def _both(plain: Tensor, scaled: Tensor) -> list[Line]:
 
 
 def _middle(numbers: Tensor, name: str, colour: Colour) -> Line:
-    from models.lessons.softmax.dot_products import quartiles
-
     low, median, high = quartiles(numbers).numpy()
     return Line(y=median, low=low, high=high, name=name, colour=colour)
 
 
 def _dots(sampled: Sampled) -> Panel:
-    import torch
-
-    from models.lessons.softmax.weights import histogram
-
     shares = histogram(sampled.dots, torch.from_numpy(EDGES).double()).numpy()
     return Bars(
         values=shares, labels=BINS, title="512 dot products q · k", x_label="q · k", y_label="share",
@@ -153,8 +141,6 @@ def _channels(d_k: int) -> str:
 
 
 def questions() -> tuple[Question, ...]:
-    from models.lessons.softmax import dot_products
-
     vectors = dot_products.draw(seed=0)
     d_ks = [16, 64, 1_024]
     variance = dot_products.sample(vectors, d_ks).variance

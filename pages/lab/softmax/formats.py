@@ -1,20 +1,14 @@
 """Part 4: where exp overflows in the number formats of computers, and why the maximum is subtracted."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 import numpy as np
+from torch import Tensor
 
+from models.lessons.softmax import formats
+from models.lessons.softmax.formats import STEPS, Computed, fails
 from pages.lab.lesson import Lesson, Part, Question, Shape, Try
 from pages.lab.softmax.inputs import Inputs
 from pages.shared.wording import short
 from viz_core.boards import Board, Colour, Curves, Line, Matrix, Panel, Scrub
-
-if TYPE_CHECKING:
-    from torch import Tensor
-
-    from models.lessons.softmax.formats import Computed
 
 TRIES = (
     Try("logits at 12", {"height": 12}),
@@ -25,8 +19,6 @@ COLOURS: dict[str, Colour] = {"float32": "accent", "bfloat16": 1, "float16": 7}
 
 
 def lesson(inputs: Inputs) -> Lesson:
-    from models.lessons.softmax import formats
-
     logits = formats.logits()
     naive, stable = (
         {
@@ -71,8 +63,6 @@ def lesson(inputs: Inputs) -> Lesson:
 
 
 def _weights(logits: Tensor, naive: dict[str, Computed], stable: dict[str, Computed]) -> Panel:
-    from models.lessons.softmax.formats import STEPS
-
     rows = {"exact": logits.softmax(dim=-1)}
     rows |= {f"{name} written": made.weights for name, made in naive.items()}
     rows |= {f"{name} − max": made.weights for name, made in stable.items()}
@@ -93,8 +83,6 @@ def _errors(heights: np.ndarray, made: dict[str, Computed], title: str) -> Panel
 
 
 def _notices(naive: dict[str, Computed], stable: dict[str, Computed], heights: np.ndarray) -> list[str]:
-    from models.lessons.softmax.formats import fails
-
     failing = {name: fails(naive[name], stable[name]).tolist() for name in naive}
     sums = {name: made.total.tolist() for name, made in naive.items()}
     worst = np.max([made.error.numpy() for made in stable.values()], axis=0)
@@ -112,8 +100,6 @@ def _notices(naive: dict[str, Computed], stable: dict[str, Computed], heights: n
 
 
 def questions() -> tuple[Question, ...]:
-    from models.lessons.softmax import formats
-
     half, brain = formats.FORMATS["float16"], formats.FORMATS["bfloat16"]
     limit = formats.overflow_at(half)
     at = {int(height): frame for frame, height in enumerate(formats.HEIGHTS.tolist())}

@@ -1,19 +1,15 @@
 """The sentence that the translator reads, remembered, and the widgets that choose a head in it."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
+from models.engine.trace import Trace
 from pages.lab.controls import Columns, Own
 from pages.lab.softmax.inputs import PRONOUN
 from pages.shared import cache
 from pages.shared.state import State
-
-if TYPE_CHECKING:
-    from models.engine.trace import Trace
 
 
 def trace_of(text: str) -> Trace:

@@ -1,7 +1,5 @@
 """What the page on softmax computes from, for all of its parts."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from pages.shared import widget

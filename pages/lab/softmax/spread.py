@@ -1,23 +1,19 @@
 """Part 1: the further the logits spread, the sharper the softmax and the less it can learn."""
 
-from __future__ import annotations
-
 import math
-from typing import TYPE_CHECKING
 
 import numpy as np
+import torch
+from torch import Tensor
 
+from models.lessons.softmax import spread, weights
+from models.lessons.softmax.spread import Spread
+from models.lessons.softmax.weights import Softmax, histogram
 from pages.lab.lesson import Lesson, Part, Question, Shape, Try
 from pages.lab.softmax.colours import AS_IT_IS, SCALED
 from pages.lab.softmax.inputs import Inputs
 from pages.shared.wording import short
 from viz_core.boards import Bars, Board, Colour, Curves, Fact, Facts, Line, Panel, Scrub
-
-if TYPE_CHECKING:
-    from torch import Tensor
-
-    from models.lessons.softmax.spread import Spread
-    from models.lessons.softmax.weights import Softmax
 
 TRIES = (
     Try("spread 0.01", {"deviation": 0.01}),
@@ -30,8 +26,6 @@ BINS = ["≤ −8", *(str(at).replace("-", "−") for at in range(-7, 8)), "≥ 
 
 
 def lesson(inputs: Inputs) -> Lesson:
-    from models.lessons.softmax import spread, weights
-
     result = spread.spread(inputs.n_logits, seed=inputs.seed)
     deviations = result.deviations.numpy()
     return Lesson(
@@ -68,10 +62,6 @@ def lesson(inputs: Inputs) -> Lesson:
 
 
 def _bars(name: str, logits: Tensor, made: Softmax, colour: Colour) -> list[Panel]:
-    import torch
-
-    from models.lessons.softmax.weights import histogram
-
     shares = histogram(logits, torch.from_numpy(EDGES)).numpy()
     n_weights = logits.shape[-1]
     largest_first = -np.sort(-made.weights.numpy(), axis=-1)
@@ -134,8 +124,6 @@ def _notice(result: Spread, at: int) -> str:
 
 
 def questions() -> tuple[Question, ...]:
-    from models.lessons.softmax import spread
-
     result = spread.spread(16, seed=0)
     small, one, ten, hundred = (int((spread.DEVIATIONS - d).abs().argmin()) for d in (0.01, 1, 10, 100))
     largest, gradient = result.original.largest, result.original.gradient

@@ -1,21 +1,16 @@
 """Part 3: a trained head, colder and hotter, and what the translator then writes."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 import numpy as np
 
+from models.engine.trace import Trace
+from models.lessons.softmax import temperature, weights
+from models.lessons.softmax.temperature import TEMPERATURES, Output, Place, pronoun
+from models.lessons.softmax.weights import Softmax
 from pages.lab.lesson import Lesson, Part, Question, Shape, Try
 from pages.lab.softmax import head_choice
 from pages.lab.softmax.inputs import PRONOUN, STACKS, TEXT, Inputs
 from pages.shared import cache
 from viz_core.boards import Bars, Board, Curves, Line, Panel, Scrub
-
-if TYPE_CHECKING:
-    from models.engine.trace import Trace
-    from models.lessons.softmax.temperature import Output, Place
-    from models.lessons.softmax.weights import Softmax
 
 STORY = {"stack": "encoder.self", "layer": 1, "head": 3, "scope": "layer", "text": TEXT}
 TRIES = (
@@ -27,9 +22,6 @@ N_LINES = 3
 
 
 def lesson(inputs: Inputs) -> Lesson:
-    from models.lessons.softmax import temperature, weights
-    from models.lessons.softmax.temperature import TEMPERATURES
-
     lm, trace = cache.translator(), head_choice.trace_of(inputs.text)
     heads = (inputs.head,) if inputs.scope == "head" else tuple(range(lm.config.n_heads))
     place = temperature.Place(inputs.stack, inputs.layer, heads)
@@ -72,8 +64,6 @@ def _positions(inputs: Inputs, trace: Trace) -> tuple[int, int]:
 
     The decoder's row that predicts a word is that of the word before it.
     """
-    from models.lessons.softmax.temperature import pronoun
-
     step = pronoun(trace.tokens["decoder"]) - 1 if inputs.step == PRONOUN else inputs.step
     query = pronoun(trace.tokens["encoder"]) if inputs.query == PRONOUN else inputs.query
     return (query if inputs.stack == "encoder.self" else step), step
@@ -133,8 +123,6 @@ def _notice(row: Softmax, output: Output, keys: list[str], at: int) -> str:
 
 
 def questions() -> tuple[Question, ...]:
-    from models.lessons.softmax import temperature
-
     lm, trace = cache.translator(), head_choice.trace_of(TEXT)
     step = temperature.pronoun(trace.tokens["decoder"]) - 1
     it = temperature.pronoun(trace.tokens["encoder"])

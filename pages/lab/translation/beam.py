@@ -1,23 +1,19 @@
 """Greedy or beam: the tree of what was considered, step by step."""
 
-from __future__ import annotations
-
 from math import exp
-from typing import TYPE_CHECKING
 
 import numpy as np
 
+from models.engine.beam import BeamTree
+from models.lessons.translation import beam, reading
+from models.lessons.translation.beam import Step, is_beyond_doubt
+from models.lessons.translation.reading import Reading
 from pages.lab.lesson import Lesson, Part, Question, Shape, Try
 from pages.lab.translation import sentence_choice
 from pages.lab.translation.beam_tree import diagram
 from pages.lab.translation.inputs import INCOMPLETE, SENTENCE, Inputs
 from pages.lab.translation.sentence_choice import reading_of, rounded
 from viz_core.boards import Board, Fact, Facts, Scrub, Table
-
-if TYPE_CHECKING:
-    from models.engine.beam import BeamTree
-    from models.lessons.translation.beam import Step
-    from models.lessons.translation.reading import Reading
 
 MOST_SENTENCES = 5
 SEE = (
@@ -37,8 +33,6 @@ TRIES = (
 
 
 def lesson(inputs: Inputs) -> Lesson:
-    from models.lessons.translation import beam, reading
-
     read = reading_of(inputs.phrase, inputs.phrase_direction)
     tree = beam.search(read.model, read.source_ids, inputs.width, inputs.length_penalty, reading.MOST_STEPS)
     steps = beam.steps(tree)
@@ -122,8 +116,6 @@ def _notices(read: Reading, tree: BeamTree, steps: list[Step], width: int) -> li
 
 
 def _verdict(read: Reading, tree: BeamTree, width: int) -> str:
-    from models.lessons.translation.beam import is_beyond_doubt
-
     greedy, best = _greedy_score(read), tree.best
     likeliest = max(tree.hypotheses(), key=lambda end: end.score)
     if best.score < likeliest.score:
@@ -149,8 +141,6 @@ def _verdict(read: Reading, tree: BeamTree, width: int) -> str:
 
 
 def questions() -> tuple[Question, ...]:
-    from models.lessons.translation import beam, reading
-
     read, whole = reading_of(INCOMPLETE, "fr-en"), reading_of(SENTENCE, "en-fr")
     two = beam.search(read.model, read.source_ids, 2, 0.0, reading.MOST_STEPS)
     better = two.best.score > _greedy_score(read)
@@ -180,8 +170,6 @@ def questions() -> tuple[Question, ...]:
 
 
 def _width(read: Reading, width: int) -> BeamTree:
-    from models.lessons.translation import beam, reading
-
     return beam.search(read.model, read.source_ids, width, 0.0, reading.MOST_STEPS)
 
 

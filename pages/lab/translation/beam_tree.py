@@ -1,17 +1,11 @@
 """The tree of a beam search as boxes: a column for each step, the best on top."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 import numpy as np
 
+from models.engine.beam import BeamNode, BeamTree
+from models.lessons.translation.beam import Step, survivors
 from pages.lab.translation.sentence_choice import rounded
 from viz_core.boards import Diagram, Node
-
-if TYPE_CHECKING:
-    from models.engine.beam import BeamNode, BeamTree
-    from models.lessons.translation.beam import Step
 
 HIDDEN, FAINT, PLAIN, LIT = range(4)
 
@@ -37,8 +31,6 @@ def diagram(tree: BeamTree, steps: list[Step], words: list[str]) -> Diagram:
 
 def _levels(tree: BeamTree, shown: list[list[BeamNode]], step: int) -> list[int]:
     """Open and finished hypotheses plain, the best of them lit, dead ends and what is just pruned faint."""
-    from models.lessons.translation.beam import survivors
-
     alive = survivors(tree, step)
     is_last = step == len(shown)
     best = {node.id for node in tree.path(_leader(tree, step, is_last))} if step else set()

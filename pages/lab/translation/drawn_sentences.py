@@ -1,9 +1,10 @@
 """Whole sentences drawn by chance, counted."""
 
-from __future__ import annotations
-
 from collections import Counter
 
+import torch
+
+from models.lessons.translation import reading, sampling
 from pages.lab.translation.inputs import Inputs
 from pages.lab.translation.sentence_choice import reading_of
 from pages.shared import cache
@@ -40,10 +41,6 @@ def _counts(inputs: Inputs) -> list[Counter[str]]:
     read = reading_of(inputs.phrase, inputs.phrase_direction)
 
     def make() -> tuple[list[Counter[str]], int]:
-        import torch
-
-        from models.lessons.translation import reading, sampling
-
         top_k, top_p = cut(inputs)
         drawn = sampling.sentences(
             read.model,

@@ -1,21 +1,18 @@
 """The translator at work: the source through the encoder, then one word after another out of the decoder."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 import numpy as np
 
+from models.lessons.translation import flow, reading
+from models.lessons.translation.flow import Moment, looks
+from models.lessons.translation.reading import Reading
 from pages.lab.lesson import Lesson, Part, Question, Shape, Try
+from pages.lab.translation import flow_board as panels
 from pages.lab.translation import sentence_choice
+from pages.lab.translation.flow_board import LABELS
 from pages.lab.translation.inputs import SENTENCE, Inputs
 from pages.lab.translation.sentence_choice import reading_of
 from pages.shared.wording import numbered
 from viz_core.boards import Board, Scrub
-
-if TYPE_CHECKING:
-    from models.lessons.translation.flow import Moment
-    from models.lessons.translation.reading import Reading
 
 SEE = (
     "The encoder reads the source **once** and leaves its **memory**, one vector per word. The decoder runs "
@@ -30,9 +27,6 @@ TRIES = (
 
 
 def lesson(inputs: Inputs) -> Lesson:
-    from models.lessons.translation import flow, reading
-    from pages.lab.translation import flow_board as panels
-
     read = reading_of(inputs.text, inputs.direction)
     config = read.model.config
     n_steps, n_source, d_model = len(read.written), len(read.source), config.d_model
@@ -74,8 +68,6 @@ def lesson(inputs: Inputs) -> Lesson:
 
 
 def _told(moment: Moment) -> str:
-    from pages.lab.translation.flow_board import LABELS
-
     where = "encoder" if moment.step is None else f"step {moment.step + 1}"
     layer = "" if moment.layer is None else f" {moment.layer}"
     return f"{where}: {LABELS[moment.stage]}{layer}"
@@ -113,8 +105,6 @@ def _decoding(read: Reading, moment: Moment, step: int) -> str:
 
 
 def _looking(read: Reading, moment: Moment, reads: str) -> str:
-    from models.lessons.translation.flow import looks
-
     mean = looks(read.trace, moment).mean(dim=0)
     weight, key = mean.max().item(), int(mean.argmax())
     if moment.stage == "cross":
@@ -144,8 +134,6 @@ def _choosing(read: Reading, moment: Moment, step: int) -> str:
 
 
 def questions() -> tuple[Question, ...]:
-    from models.lessons.translation import flow
-
     read, wide = reading_of(SENTENCE, "en-fr"), reading_of(SENTENCE.replace("tired", "wide"), "en-fr")
     n_steps = len(read.written)
     runs = flow.moments(read.model.config.n_layers, n_steps)

@@ -1,18 +1,13 @@
 """The panels of the translator at work: one frame for each moment of the data's way."""
 
-from __future__ import annotations
-
 from itertools import pairwise
-from typing import TYPE_CHECKING
 
 import numpy as np
 
+from models.lessons.translation.flow import Moment, crossed, looks
+from models.lessons.translation.reading import Reading
 from pages.shared.wording import numbered
 from viz_core.boards import Bars, Colour, Diagram, Matrix, Node
-
-if TYPE_CHECKING:
-    from models.lessons.translation.flow import Moment
-    from models.lessons.translation.reading import Reading
 
 N_CANDIDATES = 15
 HIDDEN, FAINT, PLAIN, LIT = range(4)
@@ -30,8 +25,6 @@ LABELS = {
 
 def sentences(read: Reading, moments: list[Moment]) -> Diagram:
     """The source, and below it <bos> and the words written so far; pressing a word shows how it came."""
-    from models.lessons.translation.flow import looks
-
     chosen = {moment.step: at for at, moment in enumerate(moments) if moment.stage == "word"}
     source = [Node(id=f"s{at}", label=word, column=at, row=0, frame=0) for at, word in enumerate(read.source)]
     first = next(at for at, moment in enumerate(moments) if moment.step == 0)
@@ -116,8 +109,6 @@ def _level(
 
 def cross(read: Reading, moments: list[Moment]) -> Matrix:
     """Every head's cross-attention at the present step; empty until its layer is reached."""
-    from models.lessons.translation.flow import crossed
-
     n_layers, n_heads = read.model.config.n_layers, read.model.config.n_heads
     steps = [crossed(read.trace, n_layers, step).numpy() for step in range(len(read.written))]
     values = np.full((len(moments), n_layers, n_heads, len(read.source)), np.nan, dtype=np.float32)

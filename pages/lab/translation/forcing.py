@@ -1,11 +1,13 @@
 """Teacher forcing against free running: one word that the decoder reads is replaced."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
+import torch
 
+from models.lessons.translation import forcing, reading
+from models.lessons.translation.forcing import Forced
+from models.lessons.translation.reading import Reading
 from pages.lab.lesson import Lesson, Part, Question, Shape, Try
 from pages.lab.translation import sentence_choice
 from pages.lab.translation.forcing_board import alone, forced
@@ -14,10 +16,6 @@ from pages.lab.translation.sentence_choice import reading_of
 from pages.shared import cache
 from pages.shared.wording import numbered
 from viz_core.boards import Bars, Board, Fact, Facts, Scrub
-
-if TYPE_CHECKING:
-    from models.lessons.translation.forcing import Forced
-    from models.lessons.translation.reading import Reading
 
 SEE = (
     "In training the decoder is **fed the reference** (here the translator's own sentence), whatever it "
@@ -44,8 +42,6 @@ class Compared(NamedTuple):
 
 
 def lesson(inputs: Inputs) -> Lesson:
-    from models.lessons.translation import forcing
-
     read = reading_of(inputs.text, inputs.direction)
     found = _compared(read, inputs.put)
     n, n_edits = len(found.reference), len(found.read)
@@ -80,10 +76,6 @@ def lesson(inputs: Inputs) -> Lesson:
 
 
 def _compared(read: Reading, put: str) -> Compared:
-    import torch
-
-    from models.lessons.translation import forcing, reading
-
     word = reading.one_word(cache.translator(), put)
     if len(read.written) < 2:
         raise ValueError(

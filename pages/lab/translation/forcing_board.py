@@ -1,7 +1,5 @@
 """The words under teacher forcing and in free running; at every frame another word is replaced."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import numpy as np

@@ -1,7 +1,5 @@
 """What the page on encoder and decoder can be asked, and the values that it offers."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from pages.shared import widget

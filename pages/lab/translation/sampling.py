@@ -1,11 +1,12 @@
 """Sampling: temperature, top-k and top-p on one step's distribution, and whole sentences drawn by chance."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 import numpy as np
+from torch import Tensor
 
+from models.engine.decoding import distribution
+from models.lessons.translation import sampling
+from models.lessons.translation.reading import Reading
+from models.lessons.translation.sampling import Spread, entropy
 from pages.lab.controls import Columns, Own
 from pages.lab.lesson import Lesson, Part, Question, Shape, Try
 from pages.lab.translation import drawn_sentences, sentence_choice
@@ -13,12 +14,6 @@ from pages.lab.translation.inputs import INCOMPLETE, MAX_STEPS, Inputs
 from pages.lab.translation.sentence_choice import reading_of
 from pages.shared.state import State
 from viz_core.boards import Bars, Board, Colour, Fact, Facts, Scrub
-
-if TYPE_CHECKING:
-    from torch import Tensor
-
-    from models.lessons.translation.reading import Reading
-    from models.lessons.translation.sampling import Spread
 
 TEMPERATURES = np.concatenate([np.arange(2, 20) / 20, np.arange(4, 17) / 4])  # 0.1, 0.15 ... 1, 1.25 ... 4
 N_WORDS = 8
@@ -35,9 +30,6 @@ TRIES = (
 
 
 def lesson(inputs: Inputs) -> Lesson:
-    from models.engine.decoding import distribution
-    from models.lessons.translation import sampling
-
     read = reading_of(inputs.phrase, inputs.phrase_direction)
     step = min(inputs.word, len(read.written)) - 1
     spread = _spread(read, step, inputs)
@@ -82,8 +74,6 @@ def _word(state: State) -> None:
 
 
 def _spread(read: Reading, step: int, inputs: Inputs) -> Spread:
-    from models.lessons.translation import sampling
-
     return sampling.spread(read.logits[step], TEMPERATURES.tolist(), *drawn_sentences.cut(inputs))
 
 
@@ -101,8 +91,6 @@ def _bars(read: Reading, step: int, spread: Spread) -> list[Bars]:
 
 
 def _facts(spread: Spread) -> Facts:
-    from models.lessons.translation.sampling import entropy
-
     before, after = entropy(spread.whole), entropy(spread.cut)
     return Facts(
         facts=(
@@ -134,8 +122,6 @@ def _notices(read: Reading, step: int, spread: Spread) -> list[str]:
 
 
 def questions() -> tuple[Question, ...]:
-    from models.lessons.translation import sampling
-
     read = reading_of(INCOMPLETE, "fr-en")
     step = Inputs().word - 1
     logits, temperatures = read.logits[step], [0.1, 1.0, 3.0]

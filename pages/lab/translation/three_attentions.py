@@ -1,20 +1,16 @@
 """Encoder self-attention, masked decoder self-attention and cross-attention, side by side."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 import numpy as np
 
+from models.lessons.translation import three_attentions
+from models.lessons.translation.reading import Reading
+from models.lessons.translation.three_attentions import USES, pattern, vectors
 from pages.lab.lesson import Lesson, Part, Question, Shape, Try
 from pages.lab.translation import sentence_choice
 from pages.lab.translation.inputs import SENTENCE, Inputs
 from pages.lab.translation.sentence_choice import reading_of
 from pages.shared.wording import numbered
 from viz_core.boards import Board, Colour, Diagram, Matrix, Node, Scrub
-
-if TYPE_CHECKING:
-    from models.lessons.translation.reading import Reading
 
 SEE = (
     "One equation has three uses. They differ in **where $Q$, $K$ and $V$ come from**, and in what is "
@@ -30,8 +26,6 @@ TRIES = (
 
 
 def lesson(inputs: Inputs) -> Lesson:
-    from models.lessons.translation import three_attentions
-
     read = reading_of(inputs.text, inputs.direction)
     config = read.model.config
     heads = [(layer, head) for layer in range(config.n_layers) for head in range(config.n_heads)]
@@ -66,8 +60,6 @@ def lesson(inputs: Inputs) -> Lesson:
 
 def _computed(read: Reading) -> list[tuple[np.ndarray, np.ndarray]]:
     """For each use: the patterns of all heads of all layers [head, query, key], and where they may look."""
-    from models.lessons.translation.three_attentions import USES, pattern, vectors
-
     found = []
     for use in USES:
         layers = range(read.model.config.n_layers)
@@ -77,8 +69,6 @@ def _computed(read: Reading) -> list[tuple[np.ndarray, np.ndarray]]:
 
 
 def _patterns(read: Reading) -> list[Matrix]:
-    from models.lessons.translation import three_attentions
-
     names = {"source": numbered(read.source), "target": numbered(read.read)}
     names["memory"] = names["source"]
     return [
@@ -93,8 +83,6 @@ def _patterns(read: Reading) -> list[Matrix]:
 
 def _sources(n: int, t: int, h: int, d_head: int) -> Diagram:
     """From which vectors the queries, keys and values of each are made."""
-    from models.lessons.translation import three_attentions
-
     lengths = {"source": n, "target": t, "memory": n}
     roles: tuple[tuple[str, Colour], ...] = (("Q", "query"), ("K", "key"), ("V", "value"))
     nodes, edges = [], []

@@ -1,7 +1,5 @@
 """The board in the browser; its JavaScript is beside this file."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from pages.shared.browser.component import Component

@@ -1,7 +1,5 @@
 """The numbers of a board as files: one frame as a table, all frames as arrays."""
 
-from __future__ import annotations
-
 import csv
 import io
 from collections.abc import Iterator

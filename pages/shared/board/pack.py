@@ -4,8 +4,6 @@ In the header, an array is {"$": [offset, type, shape]} with the offset counted 
 An array that stands in several places is sent once; half precision stays half, and bytes stay bytes.
 """
 
-from __future__ import annotations
-
 import json
 from dataclasses import dataclass, fields, is_dataclass
 from typing import Any

@@ -1,7 +1,5 @@
 """What a visitor takes away from a lab page: the board as a figure, its numbers, the code that made them."""
 
-from __future__ import annotations
-
 import streamlit as st
 
 from pages.shared import takeaway

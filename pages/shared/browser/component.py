@@ -7,8 +7,6 @@ Streamlit sends a component's code again with every rerun. So the code travels o
 address was 0.3 s slower at a first visit: a browser fetches a hundred files of Streamlit's before.)
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable, Sequence
 from pathlib import Path

@@ -4,8 +4,6 @@ A module may say `import { a, b } from "./other.js";` and put `export` before a 
 Each keeps its own names: it becomes a function that returns what it exports.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable
 from pathlib import Path

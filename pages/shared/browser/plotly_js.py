@@ -3,8 +3,6 @@
 Its address holds the version, so that a browser may keep it for good.
 """
 
-from __future__ import annotations
-
 import gzip
 from functools import cache
 from importlib.metadata import version

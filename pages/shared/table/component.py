@@ -1,7 +1,5 @@
 """A table of texts in the browser: rows to choose, one to open. Its JavaScript is beside this file."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field

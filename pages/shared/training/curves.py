@@ -1,7 +1,5 @@
 """The curves of a run: its records on a fixed number of points, so that a chart keeps its shape."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Sequence
 from typing import Any

@@ -1,7 +1,5 @@
 """Panels that Train and Runs share: the probe's heads, and pictures that were made."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The probe's attention as thumbnails of all heads, beside the one that is open."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping, Sequence
 from typing import Any

@@ -1,7 +1,5 @@
 """What a run has recorded so far, read as it grows: each poll reads only the lines that are new."""
 
-from __future__ import annotations
-
 import json
 import os
 import threading

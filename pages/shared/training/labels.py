@@ -1,7 +1,5 @@
 """What a run's settings are called on Train, and what they do."""
 
-from __future__ import annotations
-
 LABELS = {
     "n_layers": "Layers",
     "n_heads": "Heads",

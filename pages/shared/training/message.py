@@ -1,7 +1,5 @@
 """A board of a training page as the message that the browser gets."""
 
-from __future__ import annotations
-
 import zlib
 from collections.abc import Mapping
 

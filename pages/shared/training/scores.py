@@ -1,7 +1,5 @@
 """Scores of a run, as pages say them."""
 
-from __future__ import annotations
-
 
 def worded(name: str, value: float) -> str:
     """A score as it is usually given: shares in per cent, other numbers with their digits."""

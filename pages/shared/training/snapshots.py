@@ -1,7 +1,5 @@
 """A run's snapshots and pictures as numpy arrays, read once and kept within the app's caches."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any, cast
 

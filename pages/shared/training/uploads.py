@@ -3,8 +3,6 @@
 A link names a file by that hash, so it can only ever name one that somebody handed in here.
 """
 
-from __future__ import annotations
-
 import hashlib
 import re
 from pathlib import Path

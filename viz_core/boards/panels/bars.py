@@ -1,7 +1,5 @@
 """Upright bars."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 

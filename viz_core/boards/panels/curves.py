@@ -1,7 +1,5 @@
 """Curves over numbers, with bands around them."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any

@@ -1,7 +1,5 @@
 """Boxes and arrows of a computation."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar

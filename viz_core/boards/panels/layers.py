@@ -1,7 +1,5 @@
 """Tokens through layers, and what each may look at."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any

@@ -1,7 +1,5 @@
 """Numbers in cells, as a table or as a picture."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal

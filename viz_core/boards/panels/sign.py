@@ -1,7 +1,5 @@
 """What stands between the panels of an equation."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import ClassVar
 

@@ -1,7 +1,5 @@
 """Words and finished numbers in rows."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
