@@ -1,13 +1,15 @@
 """Pairs of sentences for masked language models: the second follows the first, or comes from elsewhere."""
 
 import re
-from itertools import pairwise
+from collections.abc import Iterator
+from itertools import chain, islice, pairwise
 from typing import NamedTuple
 
 from models.data.text_sources import GRAMMAR, sentences, texts_of
 
 _LINKS = ("because", "so that", "even though", "although")  # words that begin a second clause
 _MAX_SENTENCES = 200_000
+_MAX_CHARACTERS = 20_000  # of a sentence: more than any model here reads
 _END = re.compile(r"(?<=[.!?])\s+|\n+")
 
 
@@ -27,13 +29,23 @@ def passages_of(source: str, file: str, held_out: bool) -> Passages:
         singles = sentences(held_out)
         return Passages(singles, [pair for pair in map(_clauses, singles) if pair])
     text = texts_of(source, file)[held_out]
-    singles = [part for part in (part.strip() for part in _END.split(text)) if part][:_MAX_SENTENCES]
+    singles = list(islice(_sentences(text), _MAX_SENTENCES))
     if len(singles) < 2:
         raise ValueError(
             f"{file or source!r} has {len(singles)} sentences in its {'held-out ' * held_out}part; "
             "take a longer text, with full stops or line ends"
         )
     return Passages(singles, list(pairwise(singles)))
+
+
+def _sentences(text: str) -> Iterator[str]:
+    """One after another: a file of full stops alone has millions."""
+    start = 0
+    for end in chain((found.span() for found in _END.finditer(text)), [(len(text), len(text))]):
+        part = text[start : min(end[0], start + _MAX_CHARACTERS)].strip()
+        if part:
+            yield part
+        start = end[1]
 
 
 def _clauses(sentence: str) -> tuple[str, str] | None:

@@ -1,8 +1,6 @@
 """Pairs of sentences as rows of ids: the shipped grammar's, in both directions, or a table's."""
 
-import csv
 import hashlib
-import io
 import random
 import re
 from collections.abc import Iterator, Sequence
@@ -14,12 +12,11 @@ from typing import NamedTuple
 from models.data.grammar import Pair, sample_pairs
 from models.data.grammar.simple import Direction
 from models.data.pronouns import PRONOUNS
-from models.data.text_files import read_text
+from models.data.text_files import read_text, rows_of
 from models.data.tokenizers import EOS, SPECIALS, TO_ENGLISH, TO_FRENCH, UNK, WordTokenizer
 
 UNKNOWN_SHARE = 0.05
 NOTHING_NAMED = -100  # cross_entropy's ignore_index
-MAX_PAIRS = 1_000_000
 _HELD_OUT_SHARE = 10  # one pair in ten
 _POOL = 16  # batches drawn together and sorted by length, so that little is padding
 _NAMES = ({"source", "text", "from", "en", "english"}, {"target", "translation", "to"})
@@ -117,25 +114,13 @@ def _is_held_out(text: str) -> bool:
 def _pairs(text: str, name: str) -> list[tuple[str, str]]:
     first = re.sub('"[^"]*"', "", text.lstrip().partition("\n")[0])  # a quoted comma is no border
     between = next((mark for mark in "\t,;" if mark in first), "\t")
-    lines = io.StringIO(text, newline="")
-    reader = (
-        csv.reader(lines, delimiter=between, quoting=csv.QUOTE_NONE)  # there, a " is a part of the text
-        if between == "\t"
-        else csv.reader(lines, delimiter=between)
-    )
     pairs = []
-    try:
-        for cells in reader:
-            row = [cell.strip() for cell in cells]
-            if any(row):
-                if len(row) != 2 or not all(row):
-                    raise ValueError(
-                        f"line {reader.line_num} of {name!r} has {sum(map(bool, row))} columns with text; "
-                        "each line is a text and its translation, with a tab or a comma between"
-                    )
-                pairs.append((row[0], row[1]))
-            if len(pairs) > MAX_PAIRS:
-                raise ValueError(f"{name!r} has more than {MAX_PAIRS:,} pairs; give a part of it")
-    except csv.Error as error:
-        raise ValueError(f"line {reader.line_num} of {name!r} is no line of a table ({error})") from None
+    for line, cells in rows_of(text, name, between, quoted=between != "\t"):
+        row = [cell.strip() for cell in cells]
+        if len(row) != 2 or not all(row):
+            raise ValueError(
+                f"line {line} of {name!r} has {sum(map(bool, row))} columns with text; "
+                "each line is a text and its translation, with a tab or a comma between"
+            )
+        pairs.append((row[0], row[1]))
     return pairs

@@ -21,6 +21,7 @@ MAX_VOCABULARY = 50_000
 _MAX_TOKEN = 400  # characters; merging stops long before
 _MAX_ALPHABET = 2_000  # different characters that word pieces begin with
 _PIECE = 1 << 17  # characters tokenized at once
+MAX_LEARNT_FROM = 5_000_000  # characters that pairs and pieces are counted in: seconds, whatever they are
 _LONGEST_WORD = 100  # characters; learning from longer ones takes minutes, and WordPiece reads none of them
 _LONG = re.compile(rf"\S{{{_LONGEST_WORD}}}(?=\S)")
 _INSIDE = "##"  # in front of a piece that does not begin a word (Devlin et al. 2019)
@@ -54,43 +55,55 @@ class TextTokenizer:
         self._library = None if kind == "characters" else self._build()
 
     @classmethod
-    def characters(cls, text: str, *, specials: Sequence[str] = ("<unk>",)) -> TextTokenizer:
-        """All characters of a text, by their code points. The last special reads unknown ones."""
-        vocabulary = [*specials, *sorted(set(text))]
+    def characters(cls, *texts: str, specials: Sequence[str] = ("<unk>",)) -> TextTokenizer:
+        """All characters of texts, by their code points. The last special reads unknown ones."""
+        # piece by piece: other threads come to their turn between two
+        found: set[str] = set()
+        for text in texts:
+            for start in range(0, len(text), _PIECE):
+                found.update(text[start : start + _PIECE])
+        vocabulary = [*specials, *sorted(found)]
         return cls("characters", vocabulary, n_specials=len(specials), unknown_id=len(specials) - 1)
 
     @classmethod
     def bpe(cls, texts: Iterable[str], size: int, *, specials: Sequence[str] = ()) -> TextTokenizer:
-        """At most `size` tokens: all bytes, and the pairs that are merged (Sennrich et al. 2016)."""
+        """At most `size` tokens: all bytes, and the pairs that are merged (Sennrich et al. 2016).
+
+        They are counted in the first `MAX_LEARNT_FROM` characters.
+        """
         least = 256 + len(specials)
         if not least <= size <= MAX_VOCABULARY:
             raise ValueError(
                 f"{size} byte pairs make no vocabulary; give {least} (all bytes) to {MAX_VOCABULARY:,}"
             )
         library = Tokenizer(models.BPE())
-        library.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
+        library.pre_tokenizer = _byte_rules()
         trainer = trainers.BpeTrainer(
             vocab_size=size - len(specials),
             initial_alphabet=sorted(_BYTES.values()),
             max_token_length=_LONGEST_WORD,
             show_progress=False,
         )
-        library.train_from_iterator(texts, trainer)
+        library.train_from_iterator(_first(texts), trainer)
         merged = library.get_vocab()
         vocabulary = [*specials, *sorted(merged, key=merged.__getitem__)]
         return cls("bpe", vocabulary, n_specials=len(specials), merges=_merges_of(library))
 
     @classmethod
     def wordpiece(
-        cls, texts: Sequence[str], size: int, *, specials: Sequence[str], unknown_id: int
+        cls, texts: Iterable[str], size: int, *, specials: Sequence[str], unknown_id: int
     ) -> TextTokenizer:
-        """At most `size` lower-case words and parts of words; `unknown_id` is one of the specials."""
+        """At most `size` lower-case words and parts of words; `unknown_id` is one of the specials.
+
+        They are counted in the first `MAX_LEARNT_FROM` characters.
+        """
         if not len(specials) < size <= MAX_VOCABULARY:
             raise ValueError(
                 f"{size} word pieces make no vocabulary; give {len(specials) + 1} to {MAX_VOCABULARY:,}"
             )
         library = Tokenizer(models.WordPiece(unk_token=specials[unknown_id]))
         library.normalizer, library.pre_tokenizer = _word_rules()
+        texts = list(_first(texts))
         seen = Counter(chain.from_iterable(library.normalizer.normalize_str(text) for text in texts))
         letters = sorted(c for c, _ in seen.most_common(_MAX_ALPHABET) if not c.isspace())
         # given in order, their ids and which of two equal pairs is merged are always the same
@@ -216,7 +229,7 @@ class TextTokenizer:
         try:
             if self.kind == "bpe":
                 library = Tokenizer(models.BPE(vocab=own, merges=list(self.merges)))
-                library.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
+                library.pre_tokenizer = _byte_rules()
                 return library
             unknown_id = cast(int, self.unknown_id)
             unknown = self.vocabulary[unknown_id]
@@ -227,6 +240,12 @@ class TextTokenizer:
             raise ValueError(
                 f"a tokenizer of kind {self.kind!r} cannot be built: {error}; train it again"
             ) from None
+
+
+def _byte_rules() -> pre_tokenizers.PreTokenizer:
+    """Words as bytes; longer ones are cut, because the time that merging takes grows with their square."""
+    rules = [pre_tokenizers.ByteLevel(add_prefix_space=False), pre_tokenizers.FixedLength(_LONGEST_WORD)]
+    return pre_tokenizers.Sequence(rules)
 
 
 def _word_rules() -> tuple[normalizers.Normalizer, pre_tokenizers.PreTokenizer]:
@@ -245,6 +264,21 @@ def _pieces(text: str) -> Iterator[str]:
         end = text.rfind("\n", start, start + _PIECE) + 1 or start + _PIECE
         yield text[start:end]
         start = end
+
+
+def lines_of(text: str) -> Iterator[str]:
+    """The lines of a long text with their ends, as they are asked for."""
+    return chain.from_iterable(piece.splitlines(keepends=True) for piece in _pieces(text))
+
+
+def _first(texts: Iterable[str]) -> Iterator[str]:
+    """As many of the texts as there is time to learn from; the last of them is cut."""
+    room = MAX_LEARNT_FROM
+    for text in texts:
+        yield text[:room]
+        room -= len(text)
+        if room <= 0:
+            return
 
 
 def _is_inside(token: str) -> bool:

@@ -11,7 +11,7 @@ from cachetools import LRUCache, TTLCache, cached
 
 from models.byte_units import MB
 from models.config import ModelConfig
-from models.data.tasks import Task, generator_of
+from models.data.tasks import Task
 from models.engine import size
 from models.engine.layers import Layer
 from models.training.config import RunConfig
@@ -158,7 +158,7 @@ _CHANGES: dict[str, Callable[[RunConfig], _Change]] = {
 @cached(LRUCache(64), key=lambda task: (task.name, str(task.to_dict())))  # keeps no task, nor its data
 def _example(task: Task) -> Example:
     """What examples of the task are like, as a few of them are."""
-    batch = task.batch(generator_of(0, 0), _DRAWN)
+    batch = task.sketched(_DRAWN)
     held = sum(each.nbytes for each in (*batch.inputs, batch.targets, *batch.extra.values()))
     return Example(tuple(each.shape[1] for each in batch.inputs), held // _DRAWN)
 

@@ -12,6 +12,8 @@ from models.byte_units import MB
 from models.limits import in_force
 
 MAX_BYTES = in_force().picture_file_mb * MB
+MAX_PICTURES = 1_000_000
+MAX_SIDE = 64  # pixels: principal axes are sought among as many numbers as a picture has
 _GZIP = b"\x1f\x8b"
 _BYTES = 8  # the only type of numbers that is read: unsigned bytes
 
@@ -20,7 +22,7 @@ def read_idx(path: Path, n_axes: int) -> np.ndarray:
     """The file's bytes (uint8) with `n_axes` axes: 3 for pictures [picture, row, column], 1 for labels.
 
     Raises ValueError, with value, rule and remedy, for a file that is missing, damaged, foreign or larger
-    than 256 MB once unpacked.
+    than the limit once unpacked; of pictures, for more than a million, and for sides of more than 64 pixels.
     """
     try:
         with path.open("rb") as raw:
@@ -48,13 +50,23 @@ def _read(file: BufferedIOBase, path: Path, n_axes: int) -> np.ndarray:
         raise ValueError(f"{path.name!r} ends before its sizes do; copy or download it again")
     shape = tuple(np.frombuffer(header, ">u4").tolist())
     size = math.prod(shape)
-    if not 0 < size <= MAX_BYTES:
-        raise ValueError(
-            f"{path.name!r} states the sizes {shape}, which make {size:,} bytes and not 1 to {MAX_BYTES:,}; "
-            "choose a smaller or a whole file"
-        )
+    _check(path.name, shape, size)
     content = file.read(size + 1)
     if len(content) != size:
         found = f"{len(content):,}" if len(content) < size else "more"
         raise ValueError(f"{path.name!r} states {size:,} bytes and holds {found}; copy or download it again")
     return np.frombuffer(content, np.uint8).reshape(shape)
+
+
+def _check(name: str, shape: tuple[int, ...], size: int) -> None:
+    """Before anything of these sizes is read."""
+    if not 0 < size <= MAX_BYTES:
+        raise ValueError(
+            f"{name!r} states the sizes {shape}, which make {size:,} bytes and not 1 to {MAX_BYTES:,}; "
+            "choose a smaller or a whole file"
+        )
+    if shape[0] > MAX_PICTURES or max(shape[1:], default=1) > MAX_SIDE:
+        raise ValueError(
+            f"{name!r} states the sizes {shape}; at most {MAX_PICTURES:,} pictures of {MAX_SIDE} by "
+            f"{MAX_SIDE} pixels are read: give fewer, or smaller ones"
+        )

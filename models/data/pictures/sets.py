@@ -1,6 +1,7 @@
 """Labelled pictures, split for good into those to train on and those held out."""
 
 import gzip
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from importlib.util import find_spec
@@ -9,7 +10,7 @@ from pathlib import Path
 
 import numpy as np
 import torch
-from jaxtyping import Float, Int
+from jaxtyping import Float, Int, UInt8
 from torch import Tensor
 
 from models.data.pictures.idx import read_idx
@@ -17,21 +18,40 @@ from models.data.pictures.idx import read_idx
 _SPLIT_SEED = 0
 _TOGETHER = 8_192  # pictures in double precision at once
 _HELD_OUT_SHARE = 5  # one picture in five
+_WHITE = 255  # in IDX files
 
 
 @dataclass(frozen=True, eq=False)
 class PictureSet:
-    """Pictures in 0..1 and what they show, from 0; training and held-out ones share none."""
+    """Pictures and what they show, from 0; training and held-out ones share none.
 
-    training: Float[Tensor, "picture row column"]
+    Kept as levels of grey, 0 to `white`, a byte a pixel: a quarter of what numbers in 0..1 take.
+    """
+
+    training_levels: UInt8[Tensor, "picture row column"]
     training_labels: Int[Tensor, "picture"]
-    held_out: Float[Tensor, "other row column"]
+    held_out_levels: UInt8[Tensor, "other row column"]
     held_out_labels: Int[Tensor, "other"]
+    white: int
+
+    @property
+    def training(self) -> Float[Tensor, "picture row column"]:
+        """All that are trained on, in 0..1."""
+        return self.shown(self.training_levels)
+
+    @property
+    def held_out(self) -> Float[Tensor, "other row column"]:
+        """All that are held out, in 0..1."""
+        return self.shown(self.held_out_levels)
+
+    def shown(self, levels: UInt8[Tensor, "some row column"]) -> Float[Tensor, "some row column"]:
+        """Levels as numbers in 0..1."""
+        return levels.float() / self.white
 
     @property
     def size(self) -> tuple[int, int]:
         """Rows and columns of every picture."""
-        return self.training.shape[1], self.training.shape[2]
+        return self.training_levels.shape[1], self.training_levels.shape[2]
 
     @property
     def n_classes(self) -> int:
@@ -40,14 +60,18 @@ class PictureSet:
     @cached_property
     def mean(self) -> Float[Tensor, "row column"]:
         """The mean training picture: the best guess about an unknown picture."""
-        return self.training.mean(dim=0)
+        sums = torch.stack([piece.double().sum(dim=0) for piece in self._pieces()])
+        return (sums.sum(dim=0) / len(self.training_levels)).float()
 
     @cached_property
     def _axes(self) -> Float[Tensor, "pixel axis"]:
         """Principal axes of the training pictures, that of the largest variance first."""
-        pieces = ((piece - self.mean).flatten(1).double() for piece in self.training.split(_TOGETHER))
-        scatter = torch.stack([piece.T @ piece for piece in pieces]).sum(dim=0)
+        centred = ((piece - self.mean).flatten(1).double() for piece in self._pieces())
+        scatter = torch.stack([piece.T @ piece for piece in centred]).sum(dim=0)
         return torch.linalg.eigh(scatter).eigenvectors.flip(1)
+
+    def _pieces(self) -> Iterator[Float[Tensor, "some row column"]]:
+        return map(self.shown, self.training_levels.split(_TOGETHER))
 
     def pca(
         self, pictures: Float[Tensor, "some row column"], n_components: int
@@ -58,11 +82,11 @@ class PictureSet:
         return (centred @ axes @ axes.T).unflatten(1, self.size) + self.mean
 
 
-def split(pictures: Tensor, labels: Tensor) -> PictureSet:
+def split(levels: Tensor, labels: Tensor, white: int) -> PictureSet:
     """A fifth, always the same, is held out."""
     order = torch.randperm(len(labels), generator=torch.Generator().manual_seed(_SPLIT_SEED))
     held, trained = order[: len(order) // _HELD_OUT_SHARE], order[len(order) // _HELD_OUT_SHARE :]
-    return PictureSet(pictures[trained], labels[trained], pictures[held], labels[held])
+    return PictureSet(levels[trained], labels[trained], levels[held], labels[held], white)
 
 
 @lru_cache(maxsize=1)
@@ -77,8 +101,8 @@ def digits() -> PictureSet:
         raise ValueError("scikit-learn is not installed, and the digits are in it; install requirements.txt")
     with gzip.open(Path(package.origin).parent / "datasets" / "data" / "digits.csv.gz", "rt") as file:
         rows = np.loadtxt(file, delimiter=",")  # 64 pixels and the label
-    pictures = torch.from_numpy(rows[:, :-1].astype(np.float32) / 16).unflatten(1, (8, 8))
-    return split(pictures, torch.from_numpy(rows[:, -1].astype(np.int64)))
+    levels = torch.from_numpy(rows[:, :-1].astype(np.uint8)).unflatten(1, (8, 8))
+    return split(levels, torch.from_numpy(rows[:, -1].astype(np.int64)), white=16)
 
 
 Pair = tuple[Path, Path]
@@ -93,19 +117,24 @@ def idx(training: Pair, held_out: Pair | None = None) -> PictureSet:
     return _idx(pairs, tuple(_stamp(path) for path in chain(*pairs)))
 
 
-@lru_cache(maxsize=2)
+def forget() -> None:
+    """Drops what was read of files; who needs it reads it again."""
+    _idx.cache_clear()
+
+
+@lru_cache(maxsize=1)
 def _idx(pairs: tuple[Pair, ...], stamps: tuple[object, ...]) -> PictureSet:
     """`stamps`: a file that has changed is read again."""
     found = [_read_pair(*pair) for pair in pairs]
     if len(found) == 1:
-        return split(*found[0])
+        return split(*found[0], white=_WHITE)
     (pictures, labels), (others, their_labels) = found
     if pictures.shape[1:] != others.shape[1:]:
         raise ValueError(
             f"{pairs[0][0].name!r} has pictures of another size than {pairs[1][0].name!r}; "
             "choose files that belong together"
         )
-    return PictureSet(pictures, labels, others, their_labels)
+    return PictureSet(pictures, labels, others, their_labels, _WHITE)
 
 
 def _read_pair(images: Path, labels: Path) -> tuple[Tensor, Tensor]:
@@ -120,7 +149,7 @@ def _read_pair(images: Path, labels: Path) -> tuple[Tensor, Tensor]:
             f"{images.name!r} has {len(shown)} pictures, too few to hold any out; "
             f"give {_HELD_OUT_SHARE} or more"
         )
-    return torch.from_numpy(pictures / np.float32(255)), torch.from_numpy(shown.astype(np.int64))
+    return torch.from_numpy(pictures.copy()), torch.from_numpy(shown.astype(np.int64))
 
 
 def _stamp(path: Path) -> tuple[int, int] | None:

@@ -1,13 +1,11 @@
 """A person's table of texts and labels, as the IMDb reviews are handed round: bounded, checked, split."""
 
-import csv
 import hashlib
-import io
 import re
 from dataclasses import dataclass
 from pathlib import Path
 
-from models.data.text_files import read_text
+from models.data.text_files import read_text, rows_of
 
 MAX_CLASSES = 20
 MIN_TEXTS = 20
@@ -64,16 +62,7 @@ def _rows(text: str, name: str) -> list[tuple[int, list[str]]]:
     """Lines with something in them, each with its number; all have as many columns as the first."""
     first = text.lstrip().partition("\n")[0]
     between = next((mark for mark in "\t,;" if mark in first), ",")
-    reader = csv.reader(io.StringIO(text, newline=""), delimiter=between)
-    rows: list[tuple[int, list[str]]] = []
-    try:
-        for row in reader:
-            if any(cell.strip() for cell in row):
-                rows.append((reader.line_num, row))
-    except csv.Error as error:
-        raise ValueError(
-            f"line {reader.line_num} of {name!r} is no line of a table ({error}); save it as CSV"
-        ) from None
+    rows = list(rows_of(text, name, between))
     for line, row in rows:
         if len(row) != len(rows[0][1]):
             raise ValueError(

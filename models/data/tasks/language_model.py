@@ -13,9 +13,9 @@ from torch.nn.functional import cross_entropy
 from models.config import Kind
 from models.data.tasks.batch import Batch, Reading, Sample
 from models.data.tasks.options import option
-from models.data.tasks.task import Tally, Task, share
+from models.data.tasks.task import Tally, Task, generator_of, share
 from models.data.text_sources import GRAMMAR, TEXT_ENDINGS, TEXT_SOURCES, Texts, texts_of
-from models.data.text_tokenizers import MAX_VOCABULARY, TextTokenizer
+from models.data.text_tokenizers import MAX_VOCABULARY, TextTokenizer, lines_of
 from models.data.tokenizers import Unknown
 from models.engine.decoding import sample
 from models.engine.transformer import Transformer
@@ -23,7 +23,6 @@ from models.engine.transformer import Transformer
 _PROBE = 48  # tokens
 _PROMPT = 12
 _WRITTEN = 160
-_LEARN_FROM = 20_000_000  # characters that byte pairs are counted in
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -44,10 +43,15 @@ class TextModel(Task):
 
     def batch(self, generator: torch.Generator, size: int, *, held_out: bool = False) -> Batch:
         """Pieces of the text that begin anywhere in their part of it."""
-        ids = self._ids[held_out]
+        rest = self._held_out_ids  # asked first: the shorter part tells whether the text is long enough
+        ids = rest if held_out else self._training_ids
         first = torch.randint(len(ids) - self.length, (size, 1), generator=generator)
         pieces = ids[first + torch.arange(self.length + 1)].long()  # [piece, position]
         return Batch((pieces[:, :-1],), pieces[:, 1:])
+
+    def sketched(self, size: int) -> Batch:
+        """Of the held-out tenth: nobody waits for all ids of a long text to be told how long a run takes."""
+        return self.batch(generator_of(0, 0), size, held_out=True)
 
     @torch.no_grad()
     def tally(self, model: Transformer, batch: Batch) -> Tally:
@@ -133,29 +137,35 @@ class TextModel(Task):
     def tokenizer(self) -> TextTokenizer:
         """Characters are those of the whole text; byte pairs are counted in what is trained on."""
         if self.tokens == "characters":
-            return TextTokenizer.characters("".join(self._texts))
-        lines = self._texts.training[:_LEARN_FROM].splitlines(keepends=True)
-        return TextTokenizer.bpe(lines, self.vocabulary)
+            return TextTokenizer.characters(*self._texts)
+        return TextTokenizer.bpe(lines_of(self._texts.training), self.vocabulary)
 
     @cached_property
     def _texts(self) -> Texts:
         return texts_of(self.source, self.file)
 
     @cached_property
-    def _ids(self) -> dict[bool, Tensor]:
-        """The ids of both parts, by whether they are held out."""
-        ids = {held_out: self.tokenizer.tensor(self._texts[held_out]) for held_out in (False, True)}
-        shortest = min(map(len, ids.values()))
-        if shortest <= self.length:
+    def _training_ids(self) -> Tensor:
+        """Of nine tenths of the text: only what trains needs them."""
+        return self._room_for_length(self._texts.training, "part trained on")
+
+    @cached_property
+    def _held_out_ids(self) -> Tensor:
+        return self._room_for_length(self._texts.held_out, "held-out tenth")
+
+    def _room_for_length(self, text: str, part: str) -> Tensor:
+        """The ids of a part of the text: more than are read at once, or ValueError."""
+        ids = self.tokenizer.tensor(text)
+        if len(ids) <= self.length:
             raise ValueError(
-                f"length={self.length} does not fit the held-out tenth of the text, which has {shortest:,} "
-                f"tokens; take a longer text, or a length below {max(shortest, 9)}"
+                f"length={self.length} does not fit the {part} of the text, which has {len(ids):,} "
+                f"tokens; take a longer text, or a length below {max(len(ids), 9)}"
             )
         return ids
 
     @cached_property
     def _opening(self) -> str:
-        ids = self._ids[True][: min(_PROBE, self.length)].tolist()
+        ids = self._held_out_ids[: min(_PROBE, self.length)].tolist()
         return self.tokenizer.decode(ids).rstrip("\N{REPLACEMENT CHARACTER}")
 
     def _typed(self, text: str) -> list[int]:

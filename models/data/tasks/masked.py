@@ -16,7 +16,7 @@ from models.data.masked_sentences import passages_of
 from models.data.tasks.algorithmic import padded, random_of
 from models.data.tasks.batch import IGNORED, Batch, Reading, Sample
 from models.data.tasks.options import option
-from models.data.tasks.task import Tally, Task, share
+from models.data.tasks.task import Tally, Task, generator_of, share
 from models.data.text_sources import GRAMMAR, TEXT_ENDINGS, TEXT_SOURCES
 from models.data.text_tokenizers import MAX_VOCABULARY, TextTokenizer
 from models.data.tokenizers import Unknown
@@ -29,6 +29,7 @@ _TYPED = re.compile(r"(\[MASK\]|\[SEP\])", re.IGNORECASE)
 _SHOWN = "the animal did not cross the [MASK] because it was too tired"
 _MOST_PROBED = 64  # tokens
 _LEARN_FROM = 50_000  # sentences that word pieces are counted in
+_Pair = tuple[list[int], list[int]]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -75,6 +76,10 @@ class Masked(Task):
             padded(side, filler) for side, filler in zip(zip(*rows, strict=True), (PAD, IGNORED), strict=True)
         )
         return Batch((inputs,), targets, {"next": torch.tensor(follows)} if self.next_sentence else {})
+
+    def sketched(self, size: int) -> Batch:
+        """Of the held-out sentences, which are a tenth as many."""
+        return self.batch(generator_of(0, 0), size, held_out=True)
 
     def losses(self, model: Transformer, batch: Batch, *, label_smoothing: float = 0.0) -> dict[str, Tensor]:
         """Cross-entropies in nats: "masked" per hidden word, "next sentence" per pair, "loss" their sum."""
@@ -179,15 +184,19 @@ class Masked(Task):
         return TextTokenizer.wordpiece(singles, self.vocabulary, specials=SPECIALS, unknown_id=UNK)
 
     @cached_property
-    def _examples(self) -> dict[bool, list[tuple[list[int], list[int]]]]:
-        """The ids of pairs, or of sentences and nothing, by whether they are held out."""
-        encode = self.tokenizer.encode
-        examples = {}
-        for held_out in (False, True):
-            passages = passages_of(self.source, self.file, held_out)
-            pairs = passages.pairs if self.next_sentence else [(text, "") for text in passages.singles]
-            examples[held_out] = [(encode(first), encode(second)) for first, second in pairs]
-        return examples
+    def _training_examples(self) -> list[_Pair]:
+        return self._examples(held_out=False)
+
+    @cached_property
+    def _held_out_examples(self) -> list[_Pair]:
+        return self._examples(held_out=True)
+
+    def _examples(self, *, held_out: bool) -> list[_Pair]:
+        """The ids of pairs, or of sentences and nothing, no longer than what is read at once."""
+        passages = passages_of(self.source, self.file, held_out)
+        encode, most = self.tokenizer.encode, self.length
+        pairs = passages.pairs if self.next_sentence else [(text, "") for text in passages.singles]
+        return [(encode(first)[:most], encode(second)[:most]) for first, second in pairs]
 
     @cached_property
     def _shown(self) -> str:
@@ -202,7 +211,7 @@ class Masked(Task):
 
     def _example(self, rng: random.Random, held_out: bool) -> tuple[list[int], int]:
         """The ids of one example, cut where too long, and whether its second sentence follows."""
-        examples = self._examples[held_out]
+        examples = self._held_out_examples if held_out else self._training_examples
         first, second = rng.choice(examples)
         if not self.next_sentence:
             return [CLS, *first[: self.length - 2], SEP], NEXT

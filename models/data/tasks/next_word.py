@@ -16,7 +16,7 @@ from models.data.corpus import kept_vocabulary
 from models.data.stream import english_text
 from models.data.tasks.batch import Batch, Reading
 from models.data.tasks.options import option
-from models.data.tasks.task import Tally, Task
+from models.data.tasks.task import Tally, Task, generator_of
 from models.data.tokenizers import EOS, SPECIALS, WordTokenizer
 from models.engine.transformer import Transformer
 
@@ -57,9 +57,11 @@ class NextWord(Task):
     def batch(self, generator: torch.Generator, size: int, *, held_out: bool = False) -> Batch:
         """Training has `length` words in one piece; held-out texts have all that the positions reach."""
         text, n_words = (self._held_out, self.reach) if held_out else (self._text, self.length)
-        starts = torch.randint(len(text) - n_words, (size, 1), generator=generator)
-        windows = text[starts + torch.arange(n_words + 1)]  # [window, word]
-        return Batch((windows[:, :-1],), windows[:, 1:])
+        return _windows(text, n_words, generator, size)
+
+    def sketched(self, size: int) -> Batch:
+        """Of the held-out text, which is short: words are made one after another."""
+        return _windows(self._held_out, self.length, generator_of(0, 0), size)
 
     @torch.no_grad()
     def tally(self, model: Transformer, batch: Batch) -> Tally:
@@ -149,3 +151,9 @@ class NextWord(Task):
 
     def _ids(self, words: list[str]) -> Int[Tensor, " word"]:
         return torch.tensor([self.tokenizer.id(word) for word in words])
+
+
+def _windows(text: Int[Tensor, " word"], n_words: int, generator: torch.Generator, size: int) -> Batch:
+    starts = torch.randint(len(text) - n_words, (size, 1), generator=generator)
+    windows = text[starts + torch.arange(n_words + 1)]  # [window, word]
+    return Batch((windows[:, :-1],), windows[:, 1:])

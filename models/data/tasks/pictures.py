@@ -20,6 +20,7 @@ from models.engine.transformer import Transformer
 
 _SHOWN = 10  # pictures at a time
 _CLS = "[CLS]"
+_MOST_DIGITS = 12  # of a picture's number
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -46,26 +47,31 @@ class Pictures(Task):
     def draw(self, generator: torch.Generator, size: int, *, held_out: bool = False) -> tuple[Tensor, Tensor]:
         """Pictures [picture, row, column] and labels: held-out ones each at most once, while they last."""
         found = self.pictures
-        pictures = found.held_out if held_out else found.training
+        levels = found.held_out_levels if held_out else found.training_levels
         labels = found.held_out_labels if held_out else found.training_labels
-        at = draw(len(pictures), size, generator, once=held_out)
-        return pictures[at], labels[at]
+        at = draw(len(levels), size, generator, once=held_out)
+        return found.shown(levels[at]), labels[at]
 
     def probe(self) -> Reading:
         return self.read("1")
 
     def read(self, text: str) -> Reading:
         """The held-out picture with the number `text`, from 1."""
-        n = len(self.pictures.held_out)
-        if not text.strip().isdecimal() or not 1 <= int(text) <= n:
-            raise ValueError(f"no picture has the number {text.strip()[:40]!r}; type one from 1 to {n:,}")
-        return self._reading(int(text))
+        n = len(self.pictures.held_out_levels)
+        typed = text.strip()
+        if len(typed) > _MOST_DIGITS or not typed.isdecimal() or not 1 <= int(typed) <= n:
+            raise ValueError(f"no picture has the number {typed[:40]!r}; type one from 1 to {n:,}")
+        return self._reading(int(typed))
 
     def places(self) -> Tensor:
         """A [CLS] before the parts reads no pixel."""
         first = self.dictates()["max_len"] - self.cut.count
         at = torch.arange(first, first + self.cut.count).float()
         return self.cut.join(at[None, :, None].expand(1, -1, self.cut.size))[0].long()
+
+    def _held_out(self, number: int) -> Tensor:
+        """The held-out picture of a number, [1, row, column]."""
+        return self.pictures.shown(self.pictures.held_out_levels[number - 1 : number])
 
     @abstractmethod
     def _reading(self, number: int) -> Reading: ...
@@ -127,7 +133,7 @@ class Autoencoder(Pictures):
         return ()
 
     def _reading(self, number: int) -> Reading:
-        parts = self.cut.split(self.pictures.held_out[number - 1 : number])
+        parts = self.cut.split(self._held_out(number))
         seen = hidden(parts, self.hidden, generator_of(0, number))
         blank = (seen == BLANK).all(dim=2)[0].tolist()
         labels = [f"{label}, hidden" if b else label for label, b in zip(self.cut.labels, blank, strict=True)]
@@ -194,6 +200,6 @@ class Classifier(Pictures):
         return torch.cat((torch.full_like(parts[:, :1], BLANK), parts), dim=1)
 
     def _reading(self, number: int) -> Reading:
-        picture = self.pictures.held_out[number - 1]
+        picture = self._held_out(number)
         labels = [_CLS] * (self.pool == "cls") + self.cut.labels
-        return Reading((self._framed(picture[None]),), {"encoder": labels}, str(number), picture)
+        return Reading((self._framed(picture),), {"encoder": labels}, str(number), picture[0])

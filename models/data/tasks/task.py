@@ -76,6 +76,12 @@ class Task(ABC):
     def batch(self, generator: torch.Generator, size: int, *, held_out: bool = False) -> Batch:
         """`size` examples, the same for a generator's state; held-out ones never appear in training."""
 
+    def sketched(self, size: int) -> Batch:
+        """`size` examples as long as those of training, for a plan of it: of large data, as little is read as
+        will do.
+        """
+        return self.batch(generator_of(0, 0), size)
+
     @abstractmethod
     def probe(self) -> Reading:
         """The example whose attention is watched during training; at most 64 positions a side."""

@@ -1,6 +1,6 @@
 """What a run would be and cost, before it starts: its data read, its model counted, its device chosen.
 
-On a thread of its own: reading a large text must not hold up the inference that other visitors wait for.
+On threads of their own: reading a large text must not hold up the inference that other visitors wait for.
 """
 
 from __future__ import annotations
@@ -37,25 +37,57 @@ class Prepared:
 
 
 _thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="preparing")
-_made: LRUCache[str, Future[Prepared]] = LRUCache(in_force().prepared_tasks)
-_lock = threading.Lock()
+_reader = ThreadPoolExecutor(max_workers=1, thread_name_prefix="reading")
+"""For data that somebody handed in or downloaded: seconds each, one after another, so that no two of them are
+in memory at once; whoever asks for anything else does not wait for it.
+"""
+_made: LRUCache[str, Future[Prepared | ValueError]] = LRUCache(in_force().prepared_tasks)
 _tasks: LRUCache[str, Any] = LRUCache(in_force().prepared_tasks)
-"""By their options, without their data: changing a size reads no file again. For the thread above alone."""
+"""By their options, without their data: changing a size reads no file again."""
+_lock = threading.Lock()
+"""For both of them."""
 
 
 def prepared(info: TaskInfo, values: Mapping[str, Any]) -> Prepared:
     """Raises ValueError, with a sentence, where the settings make no run or this machine cannot train it."""
     key = json.dumps([info.name, dict(values)], sort_keys=True, default=str)
+    thread = _reader if _reads_files(info, values) else _thread
     with _lock:
         if key not in _made:
-            _made[key] = _thread.submit(_prepare, info, dict(values))
+            _made[key] = thread.submit(_prepared_or_refused, info, dict(values))
         future = _made[key]
-    try:
-        return future.result()
-    except ValueError:
+    found = future.result()
+    if isinstance(found, ValueError):
         with _lock:  # a file may be there the next time
             _made.pop(key, None)
-        raise
+        raise found
+    return found
+
+
+def _reads_files(info: TaskInfo, values: Mapping[str, Any]) -> bool:
+    """Whether data of any length have to be read first."""
+    from models.data.downloads import SOURCES
+
+    handed_in = any(values[option.name] for option in info.options if option.file)
+    with _lock:
+        return (handed_in or values.get("source") in SOURCES) and _key(info, values) not in _tasks
+
+
+def _key(info: TaskInfo, values: Mapping[str, Any]) -> str:
+    options = {option.name: values[option.name] for option in info.options}
+    return json.dumps([info.name, options], sort_keys=True, default=str)
+
+
+def _prepared_or_refused(info: TaskInfo, values: Mapping[str, Any]) -> Prepared | ValueError:
+    """A refusal without the frames that it passed through: in them are the data."""
+    from models.data.pictures import forget
+
+    try:
+        return _prepare(info, values)
+    except ValueError as error:
+        return error.with_traceback(None)
+    finally:
+        forget()
 
 
 def _prepare(info: TaskInfo, values: Mapping[str, Any]) -> Prepared:
@@ -65,9 +97,10 @@ def _prepare(info: TaskInfo, values: Mapping[str, Any]) -> Prepared:
     from models.training.memory import estimate
 
     torch.set_num_threads(1)
-    options = {option.name: values[option.name] for option in info.options}
-    key = json.dumps([info.name, options], sort_keys=True, default=str)
-    task = _tasks.get(key) or settings.task_of(info, values)
+    key = _key(info, values)
+    with _lock:
+        task = _tasks.get(key)
+    task = task or settings.task_of(info, values)
     config = settings.run_config(info, values, task)
     training = config.training
     # The worker has all cores, whatever this thread may use.
@@ -75,9 +108,9 @@ def _prepare(info: TaskInfo, values: Mapping[str, Any]) -> Prepared:
     machine = choose(training)
     found = estimate(replace(config, training=training))
     watched = task.probe().text
-    if key not in _tasks:
-        _tasks[key] = _without_data(task)
-    config = replace(config, task=_tasks[key])
+    with _lock:
+        light = _tasks[key] = _tasks.get(key) or _without_data(task)
+    config = replace(config, task=light)
     return Prepared(config, found.n_parameters, found.memory_bytes, found.seconds, machine.sentence, watched)
 
 

@@ -7,7 +7,7 @@ import pytest
 
 from models.byte_units import MB
 from models.data import text_files
-from models.data.text_files import read_text
+from models.data.text_files import read_text, rows_of
 
 TEXT = "Ça, «été» 🙂\nsecond\n"
 
@@ -56,3 +56,24 @@ def test_too_large_a_file_and_a_missing_one(tmp_path: Path, monkeypatch: pytest.
         ValueError, match=r"'none' cannot be read \(No such file or directory\); choose a file"
     ):
         read_text(tmp_path / "none")
+
+
+def test_rows_have_the_numbers_of_their_lines():
+    rows = list(rows_of('a,b\n\n"c\nd",e\nf,g\n', "some.csv", ","))
+    assert rows == [(1, ["a", "b"]), (4, ["c\nd", "e"]), (5, ["f", "g"])]
+    assert list(rows_of('say "hi\tb\n', "some.tsv", "\t", quoted=False)) == [(1, ['say "hi', "b"])]
+
+
+@pytest.mark.parametrize(
+    ("text", "sentence"),
+    [
+        ("," * 1_000_001, "line 1 of 'some.csv' belongs to a row of more than 1,000,000 characters; is a"),
+        ("a,b\n" + '"x\n",' * 200_001, "belongs to a row of more than 1,000,000 characters"),
+        ("a,b\n" * 1_000_001, "'some.csv' has more than 1,000,000 rows; give a part of it"),
+        ("a," + "b" * 140_000, "line 1 of 'some.csv' is no line of a table (field larger"),
+    ],
+)
+def test_a_table_is_read_up_to_a_limit(text: str, sentence: str):
+    with pytest.raises(ValueError, match=re.escape(sentence)):
+        for _ in rows_of(text, "some.csv", ","):
+            pass

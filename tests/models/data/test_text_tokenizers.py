@@ -1,7 +1,9 @@
 """Tokens learnt from a text: nothing is lost, nothing grows without bound, and JSON brings them back."""
 
 import json
+import random
 import re
+import time
 
 import pytest
 import torch
@@ -9,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tokenizers import pre_tokenizers
 
+from models.data import text_tokenizers
 from models.data.corpus import held_out
 from models.data.text_tokenizers import _BYTES, MAX_VOCABULARY, TextTokenizer
 
@@ -155,3 +158,24 @@ def test_words_without_end_are_learnt_in_pieces(sign: str):
     ):
         assert max(map(len, tokenizer.vocabulary)) <= 110
         assert tokenizer.encode("a word")
+
+
+@pytest.mark.parametrize("letters", ["ACGT", "a", "\N{SLIGHTLY SMILING FACE}x", "!?.", "7"])
+def test_a_text_without_blanks_is_learnt_and_read_in_time_that_grows_with_its_length(letters: str):
+    """A million letters in a couple of seconds; merging in one word of them would take minutes."""
+    text = "".join(random.Random(0).choices(letters, k=300_000))
+    start = time.process_time()
+    tokenizer = TextTokenizer.bpe([text], 1000)
+    ids = tokenizer.tensor(text)
+    assert time.process_time() - start < 5
+    assert tokenizer.decode(ids.tolist()) == text
+    assert int(tokenizer.n_characters[ids].sum()) == len(text)
+
+
+def test_a_vocabulary_is_counted_in_no_more_than_there_is_time_for(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(text_tokenizers, "MAX_LEARNT_FROM", 11)
+    texts = iter(["abab ab", "abababQ", "never asked for"])
+    assert "Q" not in "".join(TextTokenizer.bpe(texts, 300).vocabulary[256:])
+    assert next(texts) == "never asked for"
+    pieces = TextTokenizer.wordpiece(["abab ab", "abababQ"], 100, specials=("[UNK]",), unknown_id=0)
+    assert "q" not in pieces.vocabulary and "a" in pieces.vocabulary

@@ -3,6 +3,7 @@
 import gzip
 import re
 import struct
+import tracemalloc
 from pathlib import Path
 
 import numpy as np
@@ -42,6 +43,12 @@ def test_bytes_become_arrays(tmp_path: Path, packed):
         (PICTURES[:9], 3, "'some-idx' ends before its sizes do; copy or download it again"),
         (PICTURES[:4] + bytes(12), 3, "states the sizes (0, 0, 0), which make 0 bytes"),
         (PICTURES[:4] + b"\xff" * 12, 3, f"and not 1 to {MAX_BYTES:,}; choose a smaller or a whole file"),
+        (
+            PICTURES[:4] + struct.pack(">III", 2, 65, 3) + bytes(390),
+            3,
+            "states the sizes (2, 65, 3); at most 1,000,000 pictures of 64 by 64 pixels are read: give fewer",
+        ),
+        (LABELS[:4] + struct.pack(">I", 1_000_001), 1, "states the sizes (1000001,); at most 1,000,000"),
         (PICTURES[:-1], 3, "states 12 bytes and holds 11; copy or download it again"),
         (PICTURES + b"!", 3, "states 12 bytes and holds more; copy or download it again"),
         (
@@ -77,3 +84,16 @@ def test_mnist_itself(shared_data: Path):
     labels = read_idx(shared_data / "mnist" / "t10k-labels-idx1-ubyte.gz", 1)
     assert labels.shape == (10_000,)
     assert labels[:10].tolist() == [7, 2, 1, 0, 4, 1, 4, 9, 5, 9]
+
+
+def test_a_bomb_is_refused_before_it_is_unpacked(tmp_path: Path):
+    """255 kB that unpack to 256 MB; the header is all that is read of them."""
+    bomb = gzip.compress(PICTURES[:4] + struct.pack(">III", 400_000, 32, 20) + bytes(256_000_000), 1)
+    path = stored(tmp_path, bomb)
+    del bomb
+    tracemalloc.start()
+    with pytest.raises(ValueError, match=re.escape("which make 256,000,000 bytes and not 1 to 64,000,000")):
+        read_idx(path, 3)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 1_000_000

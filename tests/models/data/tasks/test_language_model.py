@@ -45,7 +45,7 @@ def test_the_last_tenth_is_held_out(book):
     training, held_out = task._texts
     assert training + held_out == "\n".join(LINES * 60)
     assert len(held_out) == len(training + held_out) // 10
-    assert task.written(task._ids[False].tolist()) == training
+    assert task.written(task._training_ids.tolist()) == training
     first = [tuple(row) for row in task.batch(generator_of(1, 0), 500, held_out=True).inputs[0].tolist()]
     assert max(Counter(first).values()) > 1, "few places to begin at"
     assert {task.written(row) for row in first} <= {held_out[i : i + 16] for i in range(len(held_out) - 16)}

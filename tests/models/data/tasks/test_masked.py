@@ -4,12 +4,14 @@ import json
 import random
 import re
 from collections import Counter
+from pathlib import Path
 
 import pytest
 import torch
 
 from models import ModelConfig, Transformer
 from models.data import text_sources
+from models.data.masked_sentences import passages_of
 from models.data.tasks import IGNORED, generator_of, make_task
 from models.data.tasks.masked import CLS, MASK, NEXT, OTHER, PAD, SEP, SPECIALS, UNK, hide
 
@@ -68,7 +70,7 @@ def test_batches_are_sentences_in_frames():
 
 def test_held_out_sentences_are_never_trained():
     def sentences(held_out: bool) -> set[tuple[int, ...]]:
-        return {tuple(first) for first, _ in TASK._examples[held_out]}
+        return {tuple(first) for first, _ in TASK._examples(held_out=held_out)}
 
     assert len(sentences(True)) > 50 and not sentences(True) & sentences(False)
 
@@ -78,7 +80,7 @@ def test_a_second_sentence_follows_in_half_of_all_examples():
     follows = batch.extra["next"].tolist()
     assert set(follows) == {NEXT, OTHER}
     assert follows.count(NEXT) / 600 == pytest.approx(0.5, abs=0.06)
-    pairs = {(tuple(first), tuple(second)) for first, second in PAIRS._examples[False]}
+    pairs = {(tuple(first), tuple(second)) for first, second in PAIRS._training_examples}
     for ids, targets, answer in zip(batch.inputs[0].tolist(), batch.targets.tolist(), follows, strict=True):
         whole = [id_ if target == IGNORED else target for id_, target in zip(ids, targets, strict=True)]
         middle = whole.index(SEP)
@@ -205,3 +207,12 @@ def test_long_words_are_watched_as_far_as_they_fit(tmp_path, length):
     task = make_task("masked", {"file": str(file), "vocabulary": 100, "length": length})
     tokens = task.probe().tokens["encoder"]
     assert "[MASK]" in tokens and len(tokens) <= min(64, length)
+
+
+def test_sentences_of_a_text_are_as_many_and_as_long_as_are_read(tmp_path: Path):
+    path = tmp_path / "signs.txt"
+    path.write_text("a. " * 300_000 + "b" * 50_000 + ".\n" + "c\n" * 100_000)
+    training = passages_of("grammar", str(path), False)
+    assert (len(training.singles), training.singles[0], training.singles[-1]) == (200_000, "a.", "a.")
+    path.write_text(("a\n" + "b" * 50_000 + "\nc d\n") * 20)
+    assert passages_of("grammar", str(path), False).singles[:3] == ["a", "b" * 20_000, "c d"]

@@ -1,11 +1,19 @@
 """What stands ready to start holds no data: a page that is played with must not fill the server's memory."""
 
+import gc
+import gzip
+import struct
+import threading
+from concurrent.futures import ThreadPoolExecutor
+
 import pytest
+import torch
 
 from models.data import text_sources
 from pages.shared.training import settings, tasks_on_offer, uploads
 from pages.shared.training.prepare import prepared
 
+KEPT = {"language-model": {"tokenizer", "_opening"}, "masked": {"tokenizer", "_shown"}}
 TEXT = b"to be or not to be, that is the question\n" * 100
 
 
@@ -17,7 +25,7 @@ def test_a_file_is_read_once_and_not_kept(name: str, monkeypatch: pytest.MonkeyP
     wanted = settings.run_config(info, values)
     assert first.config == wanted and first.watched == wanted.task.probe().text
     assert first.config.task.learnt() == wanted.task.learnt()
-    assert not {"_texts", "_ids", "_examples"} & set(vars(first.config.task))
+    assert vars(first.config.task).keys() == {*first.config.task.to_dict(), *KEPT[name]}
     monkeypatch.setattr(text_sources, "read_text", lambda path: pytest.fail("it was read before"))
     changed = prepared(info, values | {"n_heads": 2, "d_model": 32})
     assert changed.n_parameters < first.n_parameters
@@ -29,3 +37,44 @@ def test_what_was_refused_is_asked_again() -> None:
     for _ in range(2):
         with pytest.raises(ValueError, match="does not fit the held-out tenth of the text"):
             prepared(info, values)
+
+
+def test_a_visit_does_not_wait_for_a_file_that_another_reads(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A text that takes its time, and beside it the settings that every first visit shows."""
+    info, done = tasks_on_offer.tasks()["language-model"], threading.Event()
+    large = settings.defaults(info) | {"file": uploads.keep(TEXT * 2, "large.txt")}
+
+    def slow(path: object) -> str:
+        assert done.wait(60)
+        return TEXT.decode() * 2
+
+    monkeypatch.setattr(text_sources, "read_text", slow)
+    with ThreadPoolExecutor() as pool:
+        waits = pool.submit(prepared, info, large)
+        reverse = tasks_on_offer.tasks()["reverse"]
+        quick = pool.submit(prepared, reverse, settings.defaults(reverse) | {"seed": 71})
+        assert quick.result(timeout=30).n_parameters > 0
+        assert not waits.done()
+        done.set()
+        assert waits.result(timeout=30).n_parameters > 0
+
+
+def test_nothing_is_kept_of_data_that_were_refused() -> None:
+    """Not even until Python's collector comes: half a million pictures without labels are 32 MB each time."""
+    info = tasks_on_offer.tasks()["mnist-classifier"]
+    images = bytes([0, 0, 8, 3]) + struct.pack(">III", 500_000, 8, 8)
+    labels = bytes([0, 0, 8, 1]) + struct.pack(">I", 500_000)
+    files = {
+        "images": uploads.keep(gzip.compress(images + bytes(32_000_000)), "images.gz"),
+        "labels": uploads.keep(gzip.compress(labels + bytes(500_000)), "labels.gz"),
+    }
+    values = settings.defaults(info) | files | {"parts": "7x7"}
+    gc.collect()
+    gc.disable()
+    try:
+        with pytest.raises(ValueError, match="7x7"):
+            prepared(info, values)
+        tensors = [found for found in gc.get_objects() if isinstance(found, torch.Tensor)]
+        assert sum(tensor.nbytes for tensor in tensors if len(tensor.shape) == 3) < 1_000_000
+    finally:
+        gc.enable()
