@@ -3,8 +3,6 @@
 Read once, when the program starts; every module takes its limits from `in_force()`.
 """
 
-from __future__ import annotations
-
 import os
 import tomllib
 from collections.abc import Mapping

@@ -1,7 +1,5 @@
 """The one remedy for a name that is not known."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from difflib import get_close_matches
 

@@ -3,8 +3,6 @@
 python -m tools.limits
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 from models.limits import declared, in_force

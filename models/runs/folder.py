@@ -24,6 +24,7 @@ from models.files import (
     write_whole,
     writing,
 )
+from models.runs.owners import OWNER
 from models.zoo.run_folders import CHECKPOINT, CONFIG, PROBE, TASK, VERSION, read_description, runs_root
 
 if TYPE_CHECKING:
@@ -38,7 +39,7 @@ STATUS, REQUEST = "status.json", "request.json"
 METRICS, SAMPLES = "metrics.jsonl", "samples.jsonl"
 LOG, LOCK = "log.txt", ".lock"  # of the process that trains
 SNAPSHOTS, PICTURES, EVENTS = "snapshots", "pictures", "events.out.tfevents"
-_FILES = (CONFIG, TASK, PROBE, STATUS, REQUEST, METRICS, SAMPLES, CHECKPOINT, LOG, LOCK)
+_FILES = (CONFIG, TASK, PROBE, STATUS, REQUEST, METRICS, SAMPLES, CHECKPOINT, LOG, LOCK, OWNER)
 _NAME_LENGTH = 80
 
 

@@ -14,10 +14,12 @@ from typing import Protocol, runtime_checkable
 
 from filelock import Timeout
 
-from models.runs import limits, slots
+from models.limits import in_force
+from models.runs import limits, owners, slots
 from models.runs.folder import METRICS, PICTURES, SAMPLES, SNAPSHOTS, RunFolder, create_run
 from models.runs.limits import JobRefused
 from models.runs.local import LocalBackend
+from models.runs.owners import MACHINE, NotAllowed, Visitor
 from models.runs.status import Ask, Status
 from models.training.config import RunConfig
 from models.zoo.run_folders import CHECKPOINT, PROBE, run_path, runs_root
@@ -25,13 +27,17 @@ from models.zoo.run_folders import CHECKPOINT, PROBE, run_path, runs_root
 __all__ = [
     "Backend",
     "JobRefused",
+    "NotAllowed",
     "Status",
+    "Visitor",
     "backend",
     "delete",
     "extend",
     "pause",
+    "rename",
     "resume",
     "run_folder",
+    "share",
     "status",
     "stop",
     "submit",
@@ -44,7 +50,7 @@ _KEPT = (CHECKPOINT, METRICS, SAMPLES, PROBE)
 class Backend(Protocol):
     """Where runs train: this machine, or something that takes them elsewhere and writes the same folders."""
 
-    def submit(self, run_id: str, *, session: str = "", keep_going: bool = False) -> None:
+    def submit(self, run_id: str, *, keep_going: bool = False) -> None:
         """Takes a run on, for its first step or its next. Raises JobRefused where there is no room."""
 
     def status(self, run_id: str) -> Status:
@@ -59,45 +65,43 @@ def backend() -> Backend:
     return LocalBackend(runs_root())
 
 
-def submit(config: RunConfig, *, name: str = "", session: str = "", keep_going: bool = False) -> str:
+def submit(config: RunConfig, *, name: str = "", by: Visitor = MACHINE, keep_going: bool = False) -> str:
     """Starts a run, or queues it; returns its id.
 
-    session: of a page's visitor, who may have two live runs at once. keep_going: train on when the server
-    stops; otherwise the run pauses then. Raises JobRefused, with the remedy, where a limit is met.
+    by: whose the run will be. keep_going: train on when the server stops; otherwise the run pauses then.
+    Raises JobRefused, with the remedy, where a limit is met.
     """
-    n_parameters = limits.check_memory(config)
-    root = runs_root()
-    with _alone(root):
-        limits.check_session(root, session)
-        limits.check_queue(root)
-        limits.check_disk(root, n_parameters)
+    with _admitted(config, by, keep_going=keep_going):
         run = create_run(config, name=name)
-        backend().submit(run.id, session=session, keep_going=keep_going)
+        _start(run, by, keep_going=keep_going)
     return run.id
 
 
-def resume(run_id: str, *, session: str = "", keep_going: bool = False) -> None:
+def resume(run_id: str, *, by: Visitor = MACHINE, keep_going: bool = False) -> None:
     """Lets a run go on from its last checkpoint, in the same folder.
 
-    Raises JobRefused where it is live, has nothing left to do, or a limit is met.
+    Raises NotAllowed where it is another's, and JobRefused where it is live, has nothing left to do, or a
+    limit is met.
     """
-    run, root = run_folder(run_id), runs_root()
+    run, root = _own(run_id, by, "resume it"), runs_root()
     with _alone(root):
         now = status(run_id)
         _check_ended(run, now, "pause it first" if now.state == "running" else "wait until it has ended")
         if now.state == "finished":
             raise JobRefused(f"run {run.name!r} has done its {now.steps:,} steps; train it further instead")
-        limits.check_session(root, session)
-        backend().submit(run_id, session=session, keep_going=keep_going)
+        limits.check_rights(run.config().training, by, keep_going=keep_going)
+        limits.check_live(root, by)
+        _start(run, by, keep_going=keep_going)
 
 
-def extend(run_id: str, steps: int, *, session: str = "", keep_going: bool = False) -> str:
+def extend(run_id: str, steps: int, *, by: Visitor = MACHINE, keep_going: bool = False) -> str:
     """A new run that goes on from the last checkpoint of this one, to `steps` in all; returns its id.
 
     The old run stays as it is. A learning rate that falls with the steps follows the longer course from there
-    on. Raises JobRefused where the run is live or has come as far, or a limit is met.
+    on. Raises NotAllowed where the run is another's, and JobRefused where it is live or has come as far, or a
+    limit is met.
     """
-    run, root = run_folder(run_id), runs_root()
+    run = _own(run_id, by, "train it further")
     now = status(run_id)
     _check_ended(run, now, "wait until it has ended, or stop it")
     if not (run.path / CHECKPOINT).is_file():
@@ -106,14 +110,10 @@ def extend(run_id: str, steps: int, *, session: str = "", keep_going: bool = Fal
         raise JobRefused(f"steps={steps:,} are done already: {run.name!r} has {now.step:,}; give more")
     config = run.config()
     config = replace(config, training=replace(config.training, steps=steps))
-    n_parameters = limits.check_memory(config)
-    with _alone(root):
-        limits.check_session(root, session)
-        limits.check_queue(root)
-        limits.check_disk(root, n_parameters)
+    with _admitted(config, by, keep_going=keep_going):
         further = create_run(config, name=_further(run.name, steps))
         _copy(run, further)
-        backend().submit(further.id, session=session, keep_going=keep_going)
+        _start(further, by, keep_going=keep_going)
     return further.id
 
 
@@ -122,22 +122,35 @@ def status(run_id: str) -> Status:
     return backend().status(run_folder(run_id).id)
 
 
-def pause(run_id: str) -> None:
-    """The run writes a checkpoint and ends, within five seconds; `resume` lets it go on. Returns at once."""
-    backend().stop(run_folder(run_id).id, ask="pause")
+def pause(run_id: str, *, by: Visitor = MACHINE) -> None:
+    """The run writes a checkpoint and ends, within five seconds; `resume` lets it go on. Returns at once.
+
+    Raises NotAllowed where it is another's; so do the functions below.
+    """
+    backend().stop(_own(run_id, by, "pause it").id, ask="pause")
 
 
-def stop(run_id: str) -> None:
+def stop(run_id: str, *, by: Visitor = MACHINE) -> None:
     """The run writes a checkpoint and ends, within five seconds. Returns at once."""
-    backend().stop(run_folder(run_id).id, ask="stop")
+    backend().stop(_own(run_id, by, "stop it").id, ask="stop")
 
 
-def delete(run_id: str) -> None:
+def delete(run_id: str, *, by: Visitor = MACHINE) -> None:
     """Removes a run that has ended. Raises JobRefused for a live one."""
-    run = run_folder(run_id)
+    run = _own(run_id, by, "delete it")
     with _alone(runs_root()):
         _check_ended(run, status(run_id), "stop it first")
         run.delete()
+
+
+def rename(run_id: str, name: str, *, by: Visitor = MACHINE) -> None:
+    """Gives a run another name. Raises ValueError for an empty or very long one."""
+    _own(run_id, by, "rename it").rename(name)
+
+
+def share(run_id: str, *, shared: bool, by: Visitor = MACHINE) -> None:
+    """Lets every visitor of a class look at a run and open its model, or its owner alone."""
+    owners.share(_own(run_id, by, "share it").path, shared=shared)
 
 
 def run_folder(run_id: str) -> RunFolder:
@@ -146,6 +159,34 @@ def run_folder(run_id: str) -> RunFolder:
     Raises FileError for an id that is none, that names no run, or whose folder is a link.
     """
     return RunFolder(run_path(run_id))
+
+
+def _own(run_id: str, by: Visitor, act: str) -> RunFolder:
+    """The folder of a run that this visitor may change. Raises NotAllowed for another's."""
+    run = run_folder(run_id)
+    owners.check(run.path, by, act)
+    return run
+
+
+@contextmanager
+def _admitted(config: RunConfig, by: Visitor, *, keep_going: bool) -> Iterator[None]:
+    """Inside, one more run may be made and started. Raises JobRefused where a limit is met."""
+    limits.check_rights(config.training, by, keep_going=keep_going)
+    n_parameters, root = limits.check_memory(config), runs_root()
+    with _alone(root):
+        limits.check_live(root, by)
+        limits.check_queue(root)
+        limits.check_disk_of(root, by, n_parameters)
+        limits.check_disk(root, n_parameters)
+        yield
+
+
+def _start(run: RunFolder, by: Visitor, *, keep_going: bool) -> None:
+    """Hands a run to the backend; it stays its owner's, and is this visitor's where it has none."""
+    before = owners.owned(run.path)
+    minutes = 0 if by.all_rights else in_force().visitor_minutes
+    owners.write_owned(run.path, replace(before, owner=before.owner or by.id, minutes=minutes))
+    backend().submit(run.id, keep_going=keep_going)
 
 
 @contextmanager

@@ -10,11 +10,12 @@ from models.byte_units import GB, MB, readable
 from models.limits import in_force
 from models.runs import slots
 from models.runs.folder import RunFolder, list_runs
+from models.runs.owners import Visitor, is_of
 from models.runs.processes import memory_left
-from models.runs.status import Status, read_status
+from models.runs.status import read_status
 
 if TYPE_CHECKING:
-    from models.training.config import RunConfig
+    from models.training.config import RunConfig, TrainingConfig
 
 _SIDE_BYTES = 24 * MB  # snapshots, metrics, samples and TensorBoard's events, which are bounded
 _BYTES_PER_PARAMETER = 12  # a checkpoint: the weight and the optimiser's two means, as float32
@@ -34,27 +35,72 @@ def check_queue(root: Path) -> None:
         )
 
 
-def check_session(root: Path, session: str) -> None:
-    """Raises JobRefused where a session has as many live runs as it may; "" is nobody's and has no limit."""
-    if not session:
-        return
-    mine = [run for run in list_runs(root) if _is_live_of(read_status(run.path), session)]
+def check_live(root: Path, visitor: Visitor) -> None:
+    """Raises JobRefused where as many of a visitor's runs train or wait as may at once."""
     most = in_force().live_runs
-    if len(mine) >= most:
-        names = " and ".join(repr(run.name) for run in mine)
+    live = [run for run in list_runs(root) if is_of(run.path, visitor) and read_status(run.path).live]
+    if len(live) >= most:
+        names = " and ".join(repr(run.name) for run in live)
         raise JobRefused(
             f"{names} of yours train or wait already, and at most {most} may at once; "
             "stop one, or wait until it has finished"
         )
 
 
-def _is_live_of(status: Status, session: str) -> bool:
-    return status.live and status.session == session
+def check_rights(training: TrainingConfig, visitor: Visitor, *, keep_going: bool) -> None:
+    """Raises JobRefused for what no visitor may start here, or not this one."""
+    limits = in_force()
+    if limits.read_only:
+        raise JobRefused(
+            "this server is for looking only (read_only): it trains nothing; run the app on your own machine"
+        )
+    if training.threads > limits.threads:
+        raise JobRefused(
+            f"threads={training.threads:,}, and at most {limits.threads:,} are given here; "
+            f"try {limits.threads}, or 0 for as many as there are cores"
+        )
+    if visitor.all_rights:
+        return
+    if not visitor.id:
+        raise JobRefused(
+            "your browser keeps no cookie of this server, so a run of yours would be nobody's; "
+            "allow cookies for this address, then load the page again"
+        )
+    if keep_going:
+        raise JobRefused("only a teacher's runs go on when the server stops; start it without that")
+    if training.steps > limits.visitor_steps:
+        raise JobRefused(
+            f"steps={training.steps:,}, and a visitor's run has at most {limits.visitor_steps:,}; "
+            "take fewer steps, or ask your teacher to train it"
+        )
+
+
+def check_disk_of(root: Path, visitor: Visitor, n_parameters: int) -> None:
+    """Raises JobRefused where a visitor's runs would outgrow `visitor_runs_mb` together."""
+    if visitor.all_rights:
+        return
+    most, needed = in_force().visitor_runs_mb * MB, space(n_parameters)
+    sizes = {run.name: run.size_bytes() for run in list_runs(root) if is_of(run.path, visitor)}
+    used = sum(sizes.values())
+    if used + needed > most:
+        largest = max(sizes, key=lambda name: sizes[name], default=None)
+        remedy = "choose a smaller model"
+        if largest is not None:
+            remedy = f"delete some (your largest is {largest!r} with {readable(sizes[largest])}), or {remedy}"
+        raise JobRefused(
+            f"this run needs up to {readable(needed)}, and your runs together have {readable(used)} of "
+            f"{readable(most)}; {remedy}"
+        )
+
+
+def space(n_parameters: int) -> int:
+    """Bytes that a run of a model with so many parameters may take on the disk."""
+    return _SIDE_BYTES + _BYTES_PER_PARAMETER * n_parameters
 
 
 def check_disk(root: Path, n_parameters: int) -> None:
     """Raises JobRefused where the runs would outgrow `runs_gb` together, or the disk."""
-    needed = _SIDE_BYTES + _BYTES_PER_PARAMETER * n_parameters
+    needed = space(n_parameters)
     budget = in_force().runs_gb * GB
     sizes = {run.id: run.size_bytes() for run in list_runs(root)}
     used = RunFolder(root).size_bytes()

@@ -25,7 +25,7 @@ class LocalBackend:
     def __init__(self, root: Path) -> None:
         self.root = root
 
-    def submit(self, run_id: str, *, session: str = "", keep_going: bool = False) -> None:
+    def submit(self, run_id: str, *, keep_going: bool = False) -> None:
         """Queues the run and starts its process, for its first step or its next.
 
         Raises JobRefused where too many wait, and OSError where no process can be started.
@@ -44,7 +44,6 @@ class LocalBackend:
             steps=training["steps"],
             seconds=before.seconds,
             sentence="its process starts",
-            session=session,
             keep_going=keep_going,
             queued_at=now,
             heartbeat=now,

@@ -47,7 +47,6 @@ class Status:
     device: str = ""
     sentence: str = ""
     asked: str = ""
-    session: str = ""
     keep_going: bool = False
     queued_at: float = 0.0
     pid: int | None = None

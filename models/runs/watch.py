@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import math
 import os
 import time
 from collections.abc import Callable
@@ -26,25 +27,30 @@ PATIENCE_SECONDS = 3.0
 """A step that goes on longer after a request is cut short, so that a run stops within five seconds."""
 
 SERVER_GONE = "the server stopped; resume goes on from here"
+TIME_IS_UP = "it had its slot for {} minutes, and others wait; resume goes on from here, after them"
 SIGNALLED = "the process was asked to end (Ctrl-C, or the system); resume goes on from here"
 
 
 class Watch:
     """Writes status.json once a second and says when to stop; what trains only sets `step`.
 
-    parent: the process whose end pauses the run; None lets the run outlive everybody. A context: within it
-    the status is live, and `finish` says what became of it.
+    parent: the process whose end pauses the run; None lets the run outlive everybody. minutes: after so many
+    in its slot the run pauses; 0 for any. A context: within it the status is live, and `finish` says what
+    became of it.
     """
 
-    def __init__(self, folder: Path, status: Status, *, parent: Identity | None = None) -> None:
+    def __init__(
+        self, folder: Path, status: Status, *, parent: Identity | None = None, minutes: float = 0
+    ) -> None:
         me = this_process()
-        self.folder, self.parent = folder, parent
+        self.folder, self.parent, self.minutes = folder, parent, minutes
         self.step = status.step
         self.signalled = False  # set by signal handlers, which may take no lock
         self._status = replace(status, pid=me.pid, started_at=me.started_at, asked="")
         self._process = psutil.Process()
         self._clock: Callable[[], float] = lambda: status.seconds
         self._asked_at: float | None = None
+        self._ends_at = math.inf
         self._over = Event()
         self._lock = Lock()
         self._thread = Thread(target=self._run, name="watch", daemon=True)
@@ -72,6 +78,8 @@ class Watch:
 
     def starts(self, sentence: str) -> None:
         """The run has its slot."""
+        if self.minutes:
+            self._ends_at = time.monotonic() + 60 * self.minutes
         self._go_on(sentence)
 
     def trains(self, step: int, clock: Callable[[], float], sentence: str, device: str) -> None:
@@ -124,6 +132,8 @@ class Watch:
             asked, sentence = "pause", SIGNALLED
         elif self.parent is not None and not self.parent.alive:
             asked, sentence = "pause", SERVER_GONE
+        elif time.monotonic() >= self._ends_at:
+            asked, sentence = "pause", TIME_IS_UP.format(self.minutes)
         else:
             asked, sentence = read_request(self.folder), self._status.sentence
         if asked:

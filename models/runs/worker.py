@@ -22,6 +22,7 @@ from filelock import FileLock, Timeout
 from models.runs import limits, slots
 from models.runs.folder import LOCK, LOG, REQUEST, RunFolder
 from models.runs.limits import JobRefused
+from models.runs.owners import owned
 from models.runs.processes import Identity, memory_left
 from models.runs.status import State, Status, ended_by, read_status
 from models.runs.watch import Watch
@@ -49,7 +50,7 @@ def main(arguments: list[str] | None = None) -> int:
 
 def _attend(folder: Path, parent: Identity | None) -> int:
     """The life of the process between its two locks: the run's, which it has, and a slot's."""
-    watch = Watch(folder, read_status(folder), parent=parent)
+    watch = Watch(folder, read_status(folder), parent=parent, minutes=owned(folder).minutes)
     with _heeding_signals(watch), watch:
         try:
             slot = _wait_for_slot(watch)
@@ -110,9 +111,7 @@ def train_here(folder: RunFolder, on_record: Callable[[Record], None] | None = N
         with FileLock(folder.path / LOCK, timeout=0):
             now = time.time()
             steps = folder.description()["training"]["steps"]
-            before = replace(
-                read_status(folder.path), steps=steps, queued_at=now, session="", keep_going=True
-            )
+            before = replace(read_status(folder.path), steps=steps, queued_at=now, keep_going=True)
             (folder.path / REQUEST).unlink(missing_ok=True)
             watch = Watch(folder.path, before)
             with _heeding_signals(watch), watch:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import streamlit as st
 
 from pages.runs import export, state
-from pages.shared import wording
+from pages.shared import visitors, wording
 from pages.shared.state import refuse
 from pages.shared.training import runs, settings, tasks_on_offer
 from pages.shared.training.runs import Run
@@ -31,13 +31,16 @@ def draw(run: Run, status: Status, *, name: str) -> None:
             st.page_link(TRAIN, label="Same again with…", query_params=link)
         if status.live:
             st.page_link(TRAIN, label="Watch", query_params={**link, "run": run.id})
-        elif not run.shipped and has_model:
+        if not runs.may_change(run):
+            return
+        if has_model and not status.live:
             _further(run, status, link)
-        if (run.folder.path / "checkpoint.safetensors").is_file():
+        if has_model:
             _export(run)
-        if not run.shipped:
-            _rename(run)
-            _delete(run, status)
+        if visitors.is_class():
+            _share(run)
+        _rename(run)
+        _delete(run, status)
 
 
 def _settings_link(run: Run) -> dict[str, str]:
@@ -60,7 +63,7 @@ def _further(run: Run, status: Status, link: dict[str, str]) -> None:
 def _extend(run_id: str, steps: int) -> str:
     from models.runs import jobs
 
-    return jobs.extend(run_id, steps)
+    return jobs.extend(run_id, steps, by=visitors.visitor())
 
 
 def _export(run: Run) -> None:
@@ -70,9 +73,24 @@ def _export(run: Run) -> None:
     )  # fmt: skip
 
 
+def _share(run: Run) -> None:
+    """A press lets everybody in the class look at the run; the next takes that back."""
+    from models.runs import jobs, owners
+
+    shared = owners.owned(run.folder.path).shared
+
+    def share() -> None:
+        _attempt(lambda: jobs.share(run.id, shared=not shared, by=visitors.visitor()))
+
+    label, tip = ("Unshare", "Everybody here sees it") if shared else ("Share", "Lets everybody here see it")
+    st.button(label, on_click=share, help=tip, key="runs.share")
+
+
 def _rename(run: Run) -> None:
     def rename() -> None:
-        _attempt(lambda: run.folder.rename(st.session_state["runs.name"]))
+        from models.runs import jobs
+
+        _attempt(lambda: jobs.rename(run.id, st.session_state["runs.name"], by=visitors.visitor()))
 
     with st.popover("Rename…"):
         st.text_input("Name", run.folder.name, max_chars=80, key="runs.name")
@@ -83,7 +101,7 @@ def _delete(run: Run, status: Status) -> None:
     def delete() -> None:
         from models.runs import jobs
 
-        _attempt(lambda: jobs.delete(run.id))
+        _attempt(lambda: jobs.delete(run.id, by=visitors.visitor()))
         state.choose([])
 
     with st.popover("Delete…", disabled=status.live, help="Stop it first" if status.live else None):

@@ -6,7 +6,7 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from models.byte_units import readable
-from pages.shared import wording
+from pages.shared import visitors, wording
 from pages.shared.board.component import board
 from pages.shared.problems import say
 from pages.shared.state import problems, refuse
@@ -69,16 +69,16 @@ def _start(ready: Prepared | None) -> None:
         return
     keep_going = state.page().kept["keep_going"]
     try:
-        state.watch(jobs.submit(ready.config, session=state.session(), keep_going=keep_going))
+        state.watch(jobs.submit(ready.config, by=visitors.visitor(), keep_going=keep_going))
     except (ValueError, OSError) as error:
         refuse(str(error))
 
 
 def _going_on() -> None:
-    """The runs that are live now, whoever started them: a reload or a restart loses none."""
+    """The runs that are live now and the visitor's to stop: a reload or a restart loses none."""
     from models.runs import jobs
 
-    live = [run for run in runs.every() if not run.shipped and jobs.status(run.id).live][:4]
+    live = [run for run in runs.every() if runs.may_change(run) and jobs.status(run.id).live][:4]
     if not live:
         return
     with st.container(horizontal=True, vertical_alignment="center", key="train_live"):

@@ -1,7 +1,5 @@
 """What Train holds: the task and the run that is watched, and of every task its settings."""
 
-import secrets
-
 import streamlit as st
 
 from pages.shared import widget
@@ -63,8 +61,3 @@ def watch(run_id: str) -> None:
     """Shows a run, or with "" the settings of the next."""
     page().put({"run": run_id})
     st.session_state.train_drawn = ""
-
-
-def session() -> str:
-    """A name for this visitor, by which the jobs count how many runs are theirs."""
-    return str(st.session_state.setdefault("train_session", secrets.token_hex(8)))

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import streamlit as st
 
-from pages.shared import wording
+from pages.shared import visitors, wording
 from pages.shared.board.component import board
 from pages.shared.problems import say
 from pages.shared.state import problems, refuse
@@ -90,16 +90,22 @@ def _heading(run: Run, status: Status) -> None:
     with st.container(horizontal=True, vertical_alignment="center", key="train_heading"):
         st.html("<h1>Train</h1>", width="content")
         st.text(run.folder.name, width="content")
-        if status.live:
-            asked = bool(status.asked)
-            st.button("Pause", on_click=_ask, args=("pause", run.id), disabled=asked, key="train.pause")
-            st.button("Stop", on_click=_ask, args=("stop", run.id), disabled=asked, key="train.stop")
-        elif status.state != "finished":
-            st.button("Resume", on_click=_ask, args=("resume", run.id), key="train.resume", type="primary")
+        if runs.may_change(run):
+            _asking(run, status)
         st.page_link(RUNS, label="Scrub through it", query_params={"runs": run.id})
         if (run.folder.path / "checkpoint.safetensors").is_file():
             st.page_link(EXPLORE, label="Open in Explore", query_params={"model": run.model_link})
         st.button("New run", on_click=_leave, key="train.new")
+
+
+def _asking(run: Run, status: Status) -> None:
+    """What the run can be asked to do."""
+    if status.live:
+        asked = bool(status.asked)
+        st.button("Pause", on_click=_ask, args=("pause", run.id), disabled=asked, key="train.pause")
+        st.button("Stop", on_click=_ask, args=("stop", run.id), disabled=asked, key="train.stop")
+    elif status.state != "finished":
+        st.button("Resume", on_click=_ask, args=("resume", run.id), key="train.resume", type="primary")
 
 
 def _leave() -> None:
@@ -111,11 +117,12 @@ def _leave() -> None:
 def _ask(what: str, run_id: str) -> None:
     from models.runs import jobs
 
+    by = visitors.visitor()
     try:
         if what == "resume":
-            jobs.resume(run_id, session=state.session(), keep_going=state.page().kept["keep_going"])
+            jobs.resume(run_id, by=by, keep_going=state.page().kept["keep_going"])
         else:
-            (jobs.pause if what == "pause" else jobs.stop)(run_id)
+            (jobs.pause if what == "pause" else jobs.stop)(run_id, by=by)
     except (ValueError, OSError) as error:
         refuse(str(error))
 

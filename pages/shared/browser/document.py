@@ -13,6 +13,8 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse
 from starlette.routing import BaseRoute, Route
 
+from pages.shared import visitors
+
 # No documented way: what the front end reads from `window` where another site embeds it. Relative, like the
 # document's own links to scripts, so that both hold behind a proxy that adds a path.
 _WITH_ADDRESS = "<head><script>window.__streamlit = {BACKEND_BASE_URL: new URL('.', location).href}</script>"
@@ -35,4 +37,8 @@ def _document() -> str:
 
 
 def _send(request: Request) -> HTMLResponse:
-    return HTMLResponse(_document(), headers={"Cache-Control": "no-cache"})
+    headers = {"Cache-Control": "no-cache"}
+    if visitors.is_class():
+        token = request.cookies.get(visitors.COOKIE, "")
+        headers["Set-Cookie"] = visitors.cookie_for(token, secure=request.url.scheme == "https")
+    return HTMLResponse(_document(), headers=headers)

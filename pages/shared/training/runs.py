@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from models.limits import in_force
+from models.runs import owners
+from models.runs.owners import may_see
+from pages.shared import visitors
 
 if TYPE_CHECKING:
     from models.runs.folder import RunFolder
@@ -40,7 +44,9 @@ def zoo() -> Path:
 
 
 def find(run_id: str) -> Run | None:
-    """The run of an id, which comes from outside: only folders right inside the runs' root are found."""
+    """The run of an id, which comes from outside: only folders right inside the runs' root are found, and of
+    them those that this visitor may see.
+    """
     from models.files import FileError
     from models.runs.folder import RunFolder
     from models.zoo.cards import shipped_names
@@ -52,14 +58,21 @@ def find(run_id: str) -> Run | None:
         path = zoo() / name / "run" if shipped and name in shipped_names() else run_path(run_id)
     except FileError:
         return None
-    return Run(run_id, RunFolder(path), shipped) if (path / CONFIG).is_file() else None
+    if not (path / CONFIG).is_file() or not (shipped or may_see(path, visitors.visitor())):
+        return None
+    return Run(run_id, RunFolder(path), shipped)
+
+
+def may_change(run: Run) -> bool:
+    """Whether this visitor may stop the run, rename it, delete it, and so on."""
+    return not run.shipped and owners.may_change(run.folder.path, visitors.visitor())
 
 
 def every() -> list[Run]:
-    """All runs, newest first, then the shipped ones."""
+    """All runs that this visitor may see, newest first, then the shipped ones."""
     from models.runs.folder import list_runs
 
-    mine = [run for folder in list_runs()[:MOST] if (run := find(folder.id))]
+    mine = list(islice((run for folder in list_runs() if (run := find(folder.id))), MOST))
     shipped = [run for path in sorted(zoo().glob("*/run")) if (run := find(f"{SHIPPED}{path.parent.name}"))]
     return mine + shipped
 

@@ -15,11 +15,13 @@ from models.data.tasks import make_task
 from models.files import FileError
 from models.runs import jobs, local, slots
 from models.runs.checkpoints import Checkpoint, write_checkpoint
-from models.runs.jobs import JobRefused
+from models.runs.jobs import JobRefused, Visitor
+from models.runs.owners import Ownership, owned
 from models.runs.processes import Identity, this_process
 from models.runs.status import Status, read_request, read_status, write_status
 from models.training.config import RunConfig, run_config
 
+ANNA, BEN, TEACHER = Visitor("a1"), Visitor("b2"), Visitor("c3", all_rights=True)
 Starts = list[tuple[str, Identity | None]]
 
 
@@ -60,11 +62,12 @@ def ended(root: Path, starts: Starts, config: RunConfig) -> Callable[..., str]:
 def test_submit_writes_the_folder_queues_it_and_starts_its_process(
     root: Path, starts: Starts, config: RunConfig
 ) -> None:
-    run_id = jobs.submit(config, name="Backwards", session="me")
+    run_id = jobs.submit(config, name="Backwards", by=ANNA)
     assert jobs.run_folder(run_id).name == "Backwards"
     assert jobs.run_folder(run_id).config() == config
     found = jobs.status(run_id)
-    assert (found.state, found.step, found.steps, found.session) == ("queued", 0, 50, "me")
+    assert (found.state, found.step, found.steps) == ("queued", 0, 50)
+    assert owned(root / run_id) == Ownership(owner="a1", minutes=30)
     assert [ticket.run_id for ticket in slots.waiting(root)] == [run_id]
     assert starts == [(run_id, this_process())]
 
@@ -75,15 +78,15 @@ def test_a_run_that_keeps_going_has_no_parent(root: Path, starts: Starts, config
     assert jobs.status(run_id).keep_going
 
 
-def test_a_session_s_third_run_is_refused_and_leaves_nothing(
+def test_a_visitor_s_third_run_is_refused_and_leaves_nothing(
     root: Path, starts: Starts, config: RunConfig
 ) -> None:
     for _ in range(2):
-        jobs.submit(config, session="me")
+        jobs.submit(config, by=ANNA)
     with pytest.raises(JobRefused, match="of yours train or wait already"):
-        jobs.submit(config, session="me")
+        jobs.submit(config, by=ANNA)
     assert len(list(root.glob("*/config.json"))) == 2
-    jobs.submit(config, session="you")
+    jobs.submit(config, by=BEN)
 
 
 def test_a_ninth_in_the_queue_is_refused(root: Path, starts: Starts, config: RunConfig) -> None:
@@ -112,10 +115,9 @@ def test_resume_goes_on_where_it_was(root: Path, starts: Starts, ended: Callable
         run_id = ended(state)
         (root / run_id / "request.json").write_text('{"ask": "stop"}')
         starts.clear()
-        jobs.resume(run_id, session=f"who had it {state}")
+        jobs.resume(run_id)
         found = jobs.status(run_id)
         assert (found.state, found.step, found.seconds) == ("queued", 20, 3.0)
-        assert found.session == f"who had it {state}"
         assert read_request(root / run_id) is None
         assert starts == [(run_id, this_process())]
 
@@ -264,7 +266,7 @@ def test_foreign_and_damaged_folders_hinder_nobody(root: Path, starts: Starts, c
         jobs.resume("empty")
     with pytest.raises(FileError, match="is of version 99"):
         jobs.resume("future")
-    run_id = jobs.submit(config, session="me")
+    run_id = jobs.submit(config, by=ANNA)
     assert jobs.status(run_id).state == "queued"
 
 

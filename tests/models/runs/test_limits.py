@@ -13,6 +13,7 @@ from models.byte_units import readable
 from models.data.tasks import make_task
 from models.runs import limits, slots
 from models.runs.limits import JobRefused
+from models.runs.owners import MACHINE, Ownership, Visitor, write_owned
 from models.runs.processes import this_process
 from models.runs.status import Status, write_status
 from models.training.config import RunConfig, run_config
@@ -24,12 +25,13 @@ class Usage(NamedTuple):
     free: int
 
 
-def run(root: Path, run_id: str, state: str, session: str = "") -> None:
+def run(root: Path, run_id: str, state: str, owner: str = "") -> None:
     (root / run_id).mkdir()
     described = {"version": 1, "name": run_id.upper(), "task": {}, "model": {}}
     (root / run_id / "config.json").write_text(json.dumps(described))
     me = this_process()
-    status = Status(state=state, session=session, pid=me.pid, started_at=me.started_at, heartbeat=time.time())
+    write_owned(root / run_id, Ownership(owner=owner))
+    status = Status(state=state, pid=me.pid, started_at=me.started_at, heartbeat=time.time())
     write_status(root / run_id, status)
 
 
@@ -42,18 +44,18 @@ def test_eight_may_wait(tmp_path: Path) -> None:
         limits.check_queue(tmp_path)
 
 
-def test_a_session_may_have_two_live_runs(tmp_path: Path) -> None:
+def test_a_visitor_may_have_two_live_runs(tmp_path: Path) -> None:
     run(tmp_path, "a", "running", "me")
     run(tmp_path, "b", "paused", "me")
     run(tmp_path, "c", "running", "you")
     (tmp_path / "foreign").mkdir()
     (tmp_path / "foreign" / "config.json").write_text("no JSON")
-    limits.check_session(tmp_path, "me")
+    limits.check_live(tmp_path, Visitor("me"))
     run(tmp_path, "d", "queued", "me")
     with pytest.raises(JobRefused, match=r"('A' and 'D'|'D' and 'A') of yours train or wait already, and at"):
-        limits.check_session(tmp_path, "me")
-    limits.check_session(tmp_path, "you")
-    limits.check_session(tmp_path, "")
+        limits.check_live(tmp_path, Visitor("me"))
+    limits.check_live(tmp_path, Visitor("you"))
+    limits.check_live(tmp_path, MACHINE)
 
 
 def test_all_runs_together_have_a_budget(tmp_path: Path, set_limits: SetLimits) -> None:

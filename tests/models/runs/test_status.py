@@ -47,7 +47,7 @@ def dead(process: Identity) -> bool:
 
 
 def test_what_was_written_is_read(tmp_path: Path) -> None:
-    now = replace(RUNNING, heartbeat=time.time(), sentence="trains on the CPU", session="a", keep_going=True)
+    now = replace(RUNNING, heartbeat=time.time(), sentence="trains on the CPU", keep_going=True)
     write_status(tmp_path, now)
     assert read_status(tmp_path) == now
     assert now.process == ME

@@ -11,7 +11,7 @@ from models.runs.processes import Identity, this_process
 from models.runs.status import Status, read_status, write_request
 from models.runs.watch import Watch
 
-QUEUED = Status(state="queued", steps=100, session="a", queued_at=5.0)
+QUEUED = Status(state="queued", steps=100, queued_at=5.0)
 
 
 @pytest.fixture(autouse=True)
@@ -31,7 +31,7 @@ def test_a_watch_signs_says_the_step_and_has_the_last_word(tmp_path: Path) -> No
     me = this_process()
     with Watch(tmp_path, QUEUED) as watch:
         first = read_status(tmp_path)
-        assert (first.state, first.process, first.session, first.steps) == ("queued", me, "a", 100)
+        assert (first.state, first.process, first.steps) == ("queued", me, 100)
         watch.starts("loads PyTorch")
         assert read_status(tmp_path).state == "running"
         assert read_status(tmp_path).seconds == 0
@@ -114,3 +114,14 @@ def test_the_log_does_not_grow_without_end(tmp_path: Path, monkeypatch: pytest.M
         file.write("more")
         file.flush()
         until(lambda: log.stat().st_size < 1000)
+
+
+def test_a_run_whose_minutes_are_over_pauses_for_those_who_wait(tmp_path: Path) -> None:
+    with Watch(tmp_path, QUEUED, minutes=0.001) as watch:
+        time.sleep(0.1)
+        assert watch.asked == ""  # it waits for its slot
+        watch.starts("loads PyTorch")
+        until(lambda: watch.asked == "pause")
+    found = read_status(tmp_path)
+    assert found.state == "stopping"
+    assert found.sentence.startswith("it had its slot for 0.001 minutes, and others wait; resume goes on")
