@@ -10,6 +10,7 @@ from pages.explore.payload import Body, Opened
 from pages.explore.state import Inputs, View
 from pages.shared import cache
 from pages.shared.link import read_link
+from pages.shared.shown import first_possible, generation
 from pages.shared.state import refuse
 
 CAPTIONS = {
@@ -51,19 +52,18 @@ class Current:
 
 def current() -> Current:
     """What the widgets ask for, computed; the last inputs that were possible, where these are not."""
-    asked, problem = controls.inputs(), None
-    usual = Inputs(asked.model, controls.offer(asked.model).text)
-    for inputs in (asked, st.session_state.get("last_good", usual), Inputs()):
-        try:
-            body = _computed(inputs)
-        except ValueError as error:
-            problem = problem or _as_sentence(str(error))
-            continue
-        st.session_state.last_good = inputs
-        st.session_state.last_target = "".join(part["text"] for part in body.translation)
-        packed, unknown = body.packed.message(**own_header(inputs, body)), [] if problem else body.unknown
-        return Current(packed, problem, unknown, body.abilities)
-    return Current(None, problem, [], ())
+    asked = controls.inputs()
+    usual = (Inputs(asked.model, controls.offer(asked.model).text), Inputs())
+    try:
+        found = first_possible("explore", asked, usual, _computed)
+    except ValueError as error:
+        return Current(None, _as_sentence(str(error)), [], ())
+    body = found.made
+    st.session_state.last_target = "".join(part["text"] for part in body.translation)
+    packed = body.packed.message(**own_header(found.inputs, body))
+    if found.problem:
+        return Current(packed, _as_sentence(found.problem), [], body.abilities)
+    return Current(packed, None, body.unknown, body.abilities)
 
 
 def _computed(inputs: Inputs) -> Body:
@@ -118,12 +118,13 @@ def own_header(inputs: Inputs, body: Body) -> dict[str, Any]:
     label, text = controls.swap_of(inputs)
     see, offer = _see(inputs), controls.offer(inputs.model)
     story_view = offer.story
+    session = [st.session_state.get(name) for name in ("opened", "reset_count", "view_link")]
     turned = [str(inputs.settings[s.name]) for s in offer.settings if s.turns]
     pinned = {"pinned": "none"} | {
         name: story_view[name] for name in ("query", "pinned") if name in story_view
     }
     return {
-        "generation": _generation(inputs),
+        "generation": generation((inputs, *session)),
         "linked": st.session_state.view_link,
         "defaults": {field.name: field.default for field in fields(View)} | story_view,
         "viewToken": f"{inputs.model}.{st.session_state.get('reset_count', 0)}",
@@ -133,15 +134,6 @@ def own_header(inputs: Inputs, body: Body) -> dict[str, Any]:
         "swap": {"label": label, "text": text},
         "caption": CAPTIONS,
     } | ({"see": see} if see else {})
-
-
-def _generation(inputs: Inputs) -> int:
-    """Counts what has been shown. A rerun that changes nothing sends the same bytes, which are spared."""
-    session = st.session_state
-    shown = (inputs, session.get("opened"), session.get("reset_count"), tuple(session.view_link.items()))
-    if session.get("shown") != shown:
-        session.shown, session.generation = shown, session.get("generation", 0) + 1
-    return int(session.generation)
 
 
 def _see(inputs: Inputs) -> str | None:

@@ -7,6 +7,7 @@ from pages.explore import controls, current, try_it
 from pages.explore.stage.component import stage
 from pages.shared import draw_order
 from pages.shared.problems import say
+from pages.shared.shown import last
 from pages.shared.state import problems
 
 KEY = "stage"
@@ -41,7 +42,7 @@ def lab() -> None:
     model, beside = side.container(), side.container()
     draw_order.draw(
         [(above, current.examples), (model, controls.model_controls), (main, lambda: figure(beside))],
-        again="shown" in st.session_state,
+        again=last("explore", None) is not None,
     )
     if "takeaway" in st.session_state:
         from pages.explore import takeaway  # Plotly's figures are needed only now

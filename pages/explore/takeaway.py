@@ -17,6 +17,7 @@ from pages.explore.state import Inputs, View
 from pages.explore.subject import Subject, subject_of
 from pages.shared import cache, takeaway
 from pages.shared.link import read_link
+from pages.shared.shown import last
 from pages.shared.takeaway import Download
 from viz_core import attention_heatmap, attention_lines, computation_figure, head_grid, to_html, top_tokens
 
@@ -27,7 +28,7 @@ FIGURE_WINDOW = 128
 @st.dialog("Take away", width="large")
 def dialog(act: dict[str, Any]) -> None:
     """Offers what the stage shows (`act` is the state of its view) as files and code."""
-    shown = Shown(st.session_state.get("last_good", Inputs()), act)
+    shown = Shown(last("explore", Inputs()), act)
     figure = shown.figure(dark=st.context.theme.type == "dark")
     downloads, note = _downloads(shown, figure)
     takeaway.show(figure, downloads, title=shown.title, file_name=shown.file_name, code=shown.code, note=note)

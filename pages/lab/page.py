@@ -15,6 +15,7 @@ from pages.shared.board.component import board
 from pages.shared.board.pack import Packed
 from pages.shared.link import SHOWN
 from pages.shared.problems import say
+from pages.shared.shown import first_possible, generation
 from pages.shared.state import problems, refuse
 from viz_core import theme
 
@@ -69,17 +70,11 @@ def _lab(page: LabPage) -> None:
 
 def _shown(page: LabPage, part: Part, now: Any) -> Shown:
     """The lesson for the present inputs; for the last possible ones, with a sentence, where these are not."""
-    asked, problem = page.computed_from(part, now), None
-    last = f"{page.name}.{part.name}.last"
-    for inputs in (asked, st.session_state.get(last, asked), page.inputs()):
-        try:
-            shown = _computed(page, part, inputs)
-        except ValueError as error:
-            problem = problem or str(error)
-            continue
-        st.session_state[last] = inputs
-        return Shown(*shown, inputs, problem)
-    raise RuntimeError(f"{page.name}/{part.name} has no lesson for its own defaults: {problem}")
+    asked, usual = page.computed_from(part, now), (page.inputs(),)
+    found = first_possible(
+        f"{page.name}.{part.name}", asked, usual, lambda inputs: _computed(page, part, inputs)
+    )
+    return Shown(*found.made, found.inputs, found.problem)
 
 
 def _computed(page: LabPage, part: Part, inputs: Any) -> tuple[Lesson, Packed]:
@@ -131,23 +126,15 @@ def _edit(page: LabPage, part: Part, field: str, raw: str) -> None:
 
 def _header(page: LabPage, part: Part, shown: Shown, now: Any) -> dict[str, Any]:
     usual = page.inputs()
+    moves = st.session_state.get("moves", 0)
     scrub = {"at": getattr(now, part.scrub), "usual": getattr(usual, part.scrub)} if part.scrub else None
     return {
         "part": part.name,
         "scrub": scrub,
-        "moves": st.session_state.get("moves", 0),
-        "generation": _generation(page, part, shown, now),
+        "moves": moves,
+        "generation": generation((page.name, part.name, shown.inputs, shown.problem, now, moves)),
         "link": page.link(part),
     }
-
-
-def _generation(page: LabPage, part: Part, shown: Shown, now: Any) -> int:
-    """Counts what has been shown. A rerun that changes nothing sends the same bytes, which are spared."""
-    what = (page.name, part.name, shown.inputs, shown.problem, now, st.session_state.get("moves"))
-    if st.session_state.get("board_shown") != what:
-        st.session_state.board_shown = what
-        st.session_state.board_generation = st.session_state.get("board_generation", 0) + 1
-    return int(st.session_state.board_generation)
 
 
 def _details(lesson: Lesson) -> None:

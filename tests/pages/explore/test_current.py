@@ -29,7 +29,7 @@ def opened(**link: str) -> AppTest:
 
 def shown(page: AppTest) -> tuple[str, str]:
     """The model and the text that the stage was given."""
-    given = page.session_state.last_good
+    given = page.session_state["explore.last"]
     return given.model, given.text
 
 
