@@ -13,6 +13,7 @@ import numpy as np
 
 from pages.explore.subject import Stack, Subject, shown
 from pages.shared.board.pack import Packed, pack
+from viz_core.boards import Matrix
 from viz_core.measures import head_scores, name_head
 from viz_core.pooling import thumbnails
 
@@ -27,6 +28,9 @@ ARRAYS = ("q", "k", "v", "z", "bias", "scores", "pattern")
 MATRICES = ("bias", "scores", "pattern")
 KEPT = ("encoder.norm", "decoder.norm", "logits")
 ATTENTION = re.compile(r"(encoder|decoder)\.(\d+)\.(self|cross)\.(q|k|v|z|bias|scores|pattern)")
+HEAD = Matrix(  # one head; the browser puts its numbers and its tokens in
+    values=np.zeros((1, 1), np.float32), row_axis="query", column_axis="key", scale="weights", picture=True
+).chart
 STATS = {
     "entropy": "entropy",
     "distance": "mean_distance",
@@ -184,7 +188,7 @@ def build(subject: Subject, opened: Opened) -> Body:
         "tokens": subject.tokens, "scale": subject.scale,
         "stacks": collector.stacks(), "exact": collector.open_heads(),
         "steps": steps, "stepSide": side,
-        "antecedents": antecedents, **subject.extras, **subject.concluded(trace),
+        "antecedents": antecedents, "chart": HEAD, **subject.extras, **subject.concluded(trace),
     }  # fmt: skip
     return Body(
         pack(**header),

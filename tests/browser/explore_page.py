@@ -28,6 +28,25 @@ CanvasRenderingContext2D.prototype.clearRect = function (...area) {
 };
 """
 
+PIXELS = """(canvas) => {
+  const { width, height } = canvas;
+  const { data } = canvas.getContext("2d").getImageData(0, 0, width, height);
+  const parts = [];
+  for (let at = 0; at < data.length; at += 8192)
+    parts.push(String.fromCharCode(...data.subarray(at, at + 8192)));
+  return [width, height, btoa(parts.join(""))];
+}"""
+PIXELS_OF_IMAGE = f"""async (image) => {{
+  const picture = new Image();
+  picture.src = image.href.baseVal;
+  await picture.decode();
+  const canvas = Object.assign(document.createElement("canvas"), {{
+    width: picture.width,
+    height: picture.height,
+  }});
+  canvas.getContext("2d").drawImage(picture, 0, 0);
+  return ({PIXELS})(canvas);
+}}"""
 TERMS = 'rows => rows.map(row => [".term", ".value"].map(part => row.querySelector(part).innerText))'
 
 
@@ -61,6 +80,11 @@ def settle(page: Page) -> None:
     expect(page.locator("[data-stale=true]")).to_have_count(0)
     # They stand where a widget will be whose code is still on its way; it may be higher.
     expect(page.get_by_test_id("stSkeleton")).to_have_count(0)
+
+
+def _array(read: tuple[int, int, str]) -> np.ndarray:
+    width, height, data = read
+    return np.frombuffer(base64.b64decode(data), np.uint8).reshape(height, width, 4)
 
 
 class ExplorePage:
@@ -152,17 +176,25 @@ class ExplorePage:
 
     def pixels(self, canvas: str) -> np.ndarray:
         """uint8 [row, column, rgba] of a canvas."""
-        width, height, data = self.stage.locator(canvas).first.evaluate(
-            """(canvas) => {
-              const { width, height } = canvas;
-              const { data } = canvas.getContext("2d").getImageData(0, 0, width, height);
-              const parts = [];
-              for (let at = 0; at < data.length; at += 8192)
-                parts.push(String.fromCharCode(...data.subarray(at, at + 8192)));
-              return [width, height, btoa(parts.join(""))];
-            }"""
+        return _array(self.stage.locator(canvas).first.evaluate(PIXELS))
+
+    def heat(self, n_query: int, n_key: int) -> np.ndarray:
+        """uint8 [query, key, rgba]: the colours at the middle of every cell of the heatmap."""
+        self.wait_for_heatmap()
+        pixels = _array(self.stage.locator(".head-board image").evaluate(PIXELS_OF_IMAGE))
+        rows, columns = (
+            ((np.arange(count) + 0.5) * size / count).astype(int)
+            for count, size in zip((n_query, n_key), pixels.shape, strict=False)
         )
-        return np.frombuffer(base64.b64decode(data), np.uint8).reshape(height, width, 4)
+        return pixels[np.ix_(rows, columns)].astype(int)
+
+    def wait_for_heatmap(self) -> None:
+        expect(self.stage.locator(".head-board [aria-busy]")).to_have_attribute("aria-busy", "false")
+
+    def names_beside(self, axis: str) -> list[str]:
+        """What is written along the heatmap's "x" or "y", from the first cell to the last."""
+        self.wait_for_heatmap()
+        return self.stage.locator(f".head-board .{axis}tick text").all_text_contents()
 
     def of_view(self, view: str, expression: str) -> Any:
         """A measure of one of the stage's views, such as where its cells begin."""
@@ -182,7 +214,8 @@ class ExplorePage:
         """Put the pointer on a cell of the heatmap, once the page stands still."""
         settle(self.page)
         for _ in range(SECONDS // 1_000):
-            cell, left, top = self.of_view("head", "[view.cell, view.left, view.top]")
+            self.wait_for_heatmap()
+            cell, left, top = self.of_view("head", "[view.size.cell, view.size.left, view.size.top]")
             place = {"x": left + (key + 0.5) * cell, "y": top + (query + 0.5) * cell}
             with suppress(TimeoutError):
                 self.stage.locator(".head-board").hover(position=place, timeout=1_000)

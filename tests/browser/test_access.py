@@ -115,4 +115,4 @@ def test_dark_visitors_get_dark_figures(new_explore: NewExplore) -> None:
         for explore in (light, dark)
     ]
     assert backgrounds == ["rgb(255, 255, 255)", "rgb(14, 17, 23)"]
-    assert (light.pixels(".head-board canvas") != dark.pixels(".head-board canvas")).any()
+    assert (light.heat(10, 10) != dark.heat(10, 10)).any()

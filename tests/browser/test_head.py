@@ -20,14 +20,6 @@ def quantities(trace: Trace) -> dict[str, np.ndarray]:
     return {**arrays, "dots": arrays["q"] @ arrays["k"].T}
 
 
-def cells(explore: ExplorePage, n_query: int, n_key: int) -> np.ndarray:
-    """The colours [query, key, rgba] at the middle of every cell."""
-    cell, left, top = (explore.of_view("head", f"view.{name}") for name in ("cell", "left", "top"))
-    rows = (top + (np.arange(n_query) + 0.5) * cell).astype(int)
-    columns = (left + (np.arange(n_key) + 0.5) * cell).astype(int)
-    return explore.pixels(".head-board canvas")[np.ix_(rows, columns)].astype(int)
-
-
 def test_hovering_a_cell_reads_its_numbers(explore: ExplorePage) -> None:
     explore.untrained(**OPEN)
     trace = untrained(seed=5)
@@ -64,8 +56,9 @@ def test_the_arrow_keys_move_the_marked_cell_and_stop_at_the_edges(explore: Expl
 
 def test_both_axes_carry_the_tokens_and_say_which_is_which(explore: ExplorePage) -> None:
     explore.untrained(**OPEN)
-    written = explore.written(".head-board canvas")
-    assert written == [*WORDS, *WORDS, "key →", "← query"]
+    assert explore.names_beside("x") == explore.names_beside("y") == WORDS
+    titles = [explore.stage.locator(f".head-board .{axis}title").text_content() for axis in "xy"]
+    assert titles == ["key", "query"]
 
 
 def test_cells_have_the_colours_of_their_values(explore: ExplorePage) -> None:
@@ -84,7 +77,7 @@ def assert_colours(explore: ExplorePage, values: np.ndarray, show: str, scale: s
     most = abs(values).max(-1, keepdims=True) if scale == "row" else abs(values).max() if signed else 1
     levels = 127.5 + 127.5 * values / most if signed else 255 * values / most
     table = theme.lookup_table("diverging" if signed else "sequential")
-    found = cells(explore, *values.shape)
+    found = explore.heat(*values.shape)
     assert (found[..., 3] == 255).all()
     assert np.abs(found[..., :3] - table[np.floor(levels + 0.5).astype(int)]).max() <= 4
     ends = explore.stage.locator(".legend-ends span").all_inner_texts()
@@ -104,7 +97,7 @@ def test_the_log_scale_spreads_small_weights_over_four_powers_of_ten(explore: Ex
     assert weights.min() < 1e-4  # something falls off the scale, so that its end is tested too
     levels = 255 * np.maximum(0, 1 + np.log10(np.maximum(weights, 1e-12)) / 4)
     expected = theme.lookup_table("sequential")[np.floor(levels + 0.5).astype(int)]
-    assert np.abs(cells(explore, *weights.shape)[..., :3] - expected).max() <= 4
+    assert np.abs(explore.heat(*weights.shape)[..., :3] - expected).max() <= 4
     assert explore.stage.locator(".legend-ends span").all_inner_texts() == ["≤ 0.0001", "0.01", "1"]
 
 
@@ -117,7 +110,7 @@ def test_masked_cells_are_left_blank_and_say_so(explore: ExplorePage) -> None:
         assert explore.terms()["score"] == "−∞ (masked)"
         assert explore.terms()["weight"] == "0.000"
         assert agrees(explore.terms()["dot product"], expected["dots"][3, 7])
-    opaque = cells(explore, len(WORDS), len(WORDS))[..., 3] == 255
+    opaque = explore.heat(len(WORDS), len(WORDS))[..., 3] == 255
     np.testing.assert_array_equal(opaque, np.tri(len(WORDS), dtype=bool))
 
 

@@ -14,13 +14,13 @@ GROUPS = ("view", "stack", "layer", "head", "show", "scale", "sort by")
 
 def shown(explore: ExplorePage) -> dict[str, Any]:
     """All that a visitor sees: the text, what is chosen, every word and number of the stage."""
+    canvas, is_head = ".panel canvas", explore.chosen("view") == ["head"]
     return {
         "sentence": explore.sentence.input_value(),
         "chosen": {group: explore.chosen(group) for group in GROUPS},
         "stage": explore.stage.inner_text(),
-        "canvas": explore.written(".panel canvas")
-        if explore.stage.locator(".panel canvas").count()
-        else None,
+        "canvas": explore.written(canvas) if explore.stage.locator(canvas).count() else None,
+        "names": [explore.names_beside(axis) for axis in "xy"] if is_head else None,
         "step": explore.stage.get_by_label("Decoding step").input_value(),
         "controls": explore.page.locator(".stSlider, .stSelectbox, .stSegmentedControl").all_inner_texts(),
     }

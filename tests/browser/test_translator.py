@@ -98,15 +98,14 @@ def test_the_decoders_stacks_show_their_own_numbers(explore: ExplorePage, lm: Tr
 
 def test_the_step_slider_hides_what_has_not_happened_yet(explore: ExplorePage, lm: Translator) -> None:
     explore.open(view="head", stack="decoder.cross")
-    tokens = lm.trace(TIRED).tokens["decoder"]
+    trace = lm.trace(TIRED)
+    tokens = trace.tokens["decoder"]
     slider = explore.stage.get_by_role("slider", name="Decoding step")
     for step in (0, 5, len(tokens) - 1):
         slider.fill(str(step))
         said = [*tokens[1:], "<eos>"][step]
         expect(explore.stage.locator(".step output")).to_have_text(f"{step + 1} of {len(tokens)} → {said}")
-        cell, left, top = (explore.of_view("head", f"view.{name}") for name in ("cell", "left", "top"))
-        rows = (top + (np.arange(len(tokens)) + 0.5) * cell).astype(int)
-        visible = explore.pixels(".head-board canvas")[rows, int(left + 0.5 * cell), 3] == 255
+        visible = explore.heat(len(tokens), len(trace.tokens["encoder"]))[:, 0, 3] == 255
         np.testing.assert_array_equal(visible, np.arange(len(tokens)) <= step)
 
 
@@ -145,7 +144,7 @@ def test_a_typed_target_is_forced(explore: ExplorePage, lm: Translator) -> None:
         write_target(explore, forced)
     assert_translation(explore, forced)
     trace = lm.trace(TIRED, target=forced)
-    assert explore.written(".head-board canvas")[: len(trace.tokens["decoder"])] == trace.tokens["decoder"]
+    assert explore.names_beside("y") == trace.tokens["decoder"]
     for query, key in [(12, 11), (14, 2)]:
         explore.hover_cell(query, key)
         explore.assert_reads(
@@ -223,7 +222,7 @@ def test_padding_of_the_source_is_hidden_and_changes_no_output(explore: ExploreP
     assert explore.stage.locator(".translation").inner_text() == words
     expect(explore.page).to_have_url(re.compile(r"[?&]padding=3\b"))
     trace = lm.trace(TIRED, padding=3)
-    assert explore.written(".head-board canvas").count("<pad>") == 3
+    assert explore.names_beside("x").count("<pad>") == 3
     for query, key in [(2, 14), (5, 16), (5, 3)]:
         explore.hover_cell(query, key)
         explore.assert_reads(trace, "decoder.1.cross", 0, query, key)

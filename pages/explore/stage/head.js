@@ -1,9 +1,13 @@
-/* View 2: one head as a heatmap. Hover, or move the marked cell with the arrow keys, to read its numbers. */
+/* View 2: one head as a heatmap, which Plotly draws. Hover, or move the marked cell with the arrow keys, to
+   read its numbers; drag to look closer, double-click to see all again. */
 
-import { contextOf, el, fitCanvas, shorten } from "../../shared/browser/dom.js";
-import { colourLevels, imageOf } from "../../shared/browser/images.js";
+import { move } from "../../shared/board/plot_move.js";
+import { contextOf, el, shorten } from "../../shared/browser/dom.js";
+import { colourLevels } from "../../shared/browser/images.js";
 import { number } from "../../shared/browser/numbers.js";
+import { configOf, loadPlotly, styled } from "../../shared/browser/plotly.js";
 import { matrixOf } from "./data.js";
+import { BELOW, describe, FONT, marks } from "./head_figure.js";
 import { Legend, legendEnds } from "./legend.js";
 import { MiniMap } from "./minimap.js";
 import { within } from "./view.js";
@@ -13,37 +17,30 @@ import { within } from "./view.js";
 
 /** @type {Record<string, [number, number]>} from a key to rows and columns */
 const MOVES = { ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowRight: [0, 1] };
+const LARGEST = 46; // pixels of a cell
+const TITLE = 26; // the room of an axis's name
+const TOOLS = 36; // the room on the right of the names that Plotly's buttons stand in
+const RULER = contextOf(document.createElement("canvas"));
 
 export class HeadView {
-  /* Where the cells lie on the canvas, in CSS pixels. */
-  cell = 0;
-  left = 0;
-  top = 0;
-  right = 0;
+  size = { cell: 0, left: 0, top: 0, right: 0 }; // of a cell, and of what lies around them, in CSS pixels
   extent = 1; // the number of the strongest colour
   /** @type {import("./types").Exact | null} the head's numbers, once they are here */ exact = null;
   /** @type {import("./types").Area} */ area;
   /** @type {Place | null} what the pointer is on */ over = null;
+  /** @type {any} Plotly, once it is here */ Plotly;
+  /** @type {import("../../shared/browser/images.js").Level} */ level;
+  shown = ""; // all of the figure that is drawn but its numbers
 
   /** @param {import("./types").Stage} stage */
   constructor(stage) {
     this.stage = stage;
-    this.canvas = el("canvas", { role: "img", "aria-label": "Attention of one head" });
-    this.marks = el("canvas", { class: "marks", "aria-hidden": "true" });
-    this.board = el(
-      "div",
-      {
-        class: "head-board",
-        tabindex: "0",
-        role: "group",
-        "aria-label": "Heatmap: the arrow keys move the marked cell",
-        onpointermove: (/** @type {PointerEvent} */ event) => this.hover(event),
-        onpointerleave: () => this.leave(),
-        onclick: (/** @type {MouseEvent} */ event) => this.choose(event),
-        onkeydown: (/** @type {KeyboardEvent} */ event) => this.walk(event),
-      },
-      [this.canvas, this.marks],
-    );
+    /** @type {any} */
+    this.figure = el("div", { role: "group", "aria-label": "Attention of one head", "aria-busy": "true" });
+    const label = "Heatmap: the arrow keys move the marked cell";
+    const walk = (/** @type {KeyboardEvent} */ event) => this.walk(event);
+    const board = { class: "head-board", tabindex: "0", role: "group", "aria-label": label, onkeydown: walk };
+    this.board = el("div", board, [this.figure]);
     this.readout = el("div", { class: "readout", "aria-live": "polite" });
     this.legend = new Legend();
     this.map = new MiniMap(stage);
@@ -60,39 +57,35 @@ export class HeadView {
       ? { q0: this.exact.q0, k0: this.exact.k0, nq: this.exact.nq, nk: this.exact.nk }
       : { q0: 0, k0: 0, nq: stack.thumbQuery, nk: stack.thumbKey };
     this.fit();
+    this.level = this.levels();
     this.paint();
-    this.mark();
     this.legend.draw(this.table(), legendEnds(stage.view.range, this.signed(), this.extent));
     this.map.draw(this.exact);
   }
 
   fit() {
     const { stage, area } = this;
-    const measure = contextOf(this.canvas);
-    measure.font = this.font();
+    RULER.font = `${FONT}px ${stage.theme.font}`;
     /** @param {Side} side @param {number} from @param {number} count */
     const widest = (side, from, count) =>
-      Math.max(
-        30,
-        ...stage.data
-          .tokens(side)
-          .slice(from, from + count)
-          .map((t) => measure.measureText(shorten(t.text)).width),
-      );
+      Math.max(30, ...this.names(side, from, count).map((name) => RULER.measureText(name).width));
     const { stack } = stage;
-    this.left = 26 + widest(stack.querySide, area.q0, area.nq);
-    this.top = 26 + widest(stack.keySide, area.k0, area.nk) * 0.87 + 8;
-    const overhang = widest(stack.keySide, area.k0 + area.nk - 1, 1) * 0.5;
+    const left = TITLE + widest(stack.querySide, area.q0, area.nq);
+    const top = TITLE + widest(stack.keySide, area.k0, area.nk) * 0.87 + 8; // the names rise by 60 degrees
+    const right = Math.max(TOOLS, widest(stack.keySide, area.k0 + area.nk - 1, 1) * 0.5);
     const side = this.side.offsetWidth;
-    const beside = side < this.root.clientWidth ? side + 24 : 0; // on a narrow screen the side lies below
-    const width = this.root.clientWidth - beside - this.left - overhang;
-    const height = this.root.clientHeight - this.top - 6;
-    this.cell = Math.max(2, Math.min(width / area.nk, height / area.nq, 46));
-    this.right = overhang;
+    const isBelow = side >= this.root.clientWidth; // on a narrow screen, as high as it needs to be
+    const width = this.root.clientWidth - (isBelow ? 0 : side + 24) - left - right;
+    const height = isBelow ? Infinity : this.root.clientHeight - top - BELOW;
+    const cell = Math.max(2, Math.min(width / area.nk, height / area.nq, LARGEST));
+    this.size = { cell, left, top, right };
   }
 
-  font() {
-    return `13px ${this.stage.theme.font}`;
+  /** What is written beside the cells; nothing where they are no tokens. @param {Side} side */
+  names(side, from = 0, count = 0) {
+    const { data, stack } = this.stage;
+    const tokens = this.exact || data.thumbIsWhole(stack) ? data.tokens(side) : [];
+    return tokens.slice(from, from + count).map((token) => shorten(token.text));
   }
 
   values() {
@@ -126,82 +119,73 @@ export class HeadView {
   }
 
   paint() {
-    const { stage, area, cell, left, top } = this;
-    const width = left + area.nk * cell + this.right;
-    const context = fitCanvas(this.canvas, width, top + area.nq * cell + 4);
-    fitCanvas(this.marks, width, top + area.nq * cell + 4);
-    context.imageSmoothingEnabled = false;
-    const image = imageOf(area.nk, area.nq, this.levels(), this.table());
-    context.drawImage(image, left, top, area.nk * cell, area.nq * cell);
-    context.strokeStyle = stage.theme.grid;
-    context.strokeRect(left - 0.5, top - 0.5, area.nk * cell + 1, area.nq * cell + 1);
-    this.labels(context);
+    if (!this.Plotly) this.load();
+    else this.put();
+    this.mark();
+  }
+
+  async load() {
+    this.Plotly = await loadPlotly();
+    if (!this.root.isConnected) return;
+    this.paint();
+  }
+
+  /* Another head of the same text needs other numbers only. */
+  put() {
+    const { stage, figure, area, level } = this;
+    const row = (/** @type {number} */ i) =>
+      Float32Array.from({ length: area.nk }, (_, j) => level(i * area.nk + j) ?? Number.NaN);
+    const z = Array.from({ length: area.nq }, (_, i) => row(i));
+    const [trace, layout] = this.described();
+    const shown = JSON.stringify([trace, layout]);
+    const same = shown === this.shown;
+    this.shown = shown;
+    this.label();
+    if (same) return move(figure, [[0, { z }]]);
+    const first = !figure.on;
+    this.Plotly.react(figure, [{ ...trace, z }], layout, configOf(stage.headName()));
+    if (first) this.listen();
+  }
+
+  described() {
+    const { stage, area } = this;
+    const { stack, theme, data } = stage;
+    const keys = this.names(stack.keySide, area.k0, area.nk);
+    const queries = this.names(stack.querySide, area.q0, area.nq);
+    return describe(data.header.chart, { ...this.size, theme, area, keys, queries, signed: this.signed() });
+  }
+
+  label() {
+    const { stage, area } = this;
     const show = { pattern: "attention weights", scores: "scores", dots: "dot products" }[stage.view.show];
-    this.canvas.setAttribute(
-      "aria-label",
-      `${show} of ${stage.headName()}: ${area.nq} queries by ${area.nk} keys`,
-    );
+    const words = `${show} of ${stage.headName()}: ${area.nq} queries by ${area.nk} keys`;
+    this.figure.setAttribute("aria-label", words);
+    this.figure.setAttribute("aria-busy", "false");
   }
 
-  /** @param {CanvasRenderingContext2D} context */
-  labels(context) {
-    const { stage, area, cell, left, top } = this;
-    const { stack, theme } = stage;
-    const every = Math.max(1, Math.ceil(15 / cell));
-    const whole = this.exact || stage.data.thumbIsWhole(stack);
-    context.font = this.font();
-    context.textBaseline = "middle";
-    /** @param {Side} side @param {number} at */
-    const text = (side, at) => (whole ? shorten(stage.data.tokens(side)[at].text) : "");
-    context.textAlign = "right";
-    context.fillStyle = theme.query;
-    for (let i = 0; i < area.nq; i += every)
-      context.fillText(text(stack.querySide, area.q0 + i), left - 6, top + (i + 0.5) * cell);
-    context.textAlign = "left";
-    context.fillStyle = theme.key;
-    for (let j = 0; j < area.nk; j += every) {
-      context.save();
-      context.translate(left + (j + 0.5) * cell, top - 6);
-      context.rotate(-Math.PI / 3);
-      context.fillText(text(stack.keySide, area.k0 + j), 0, 0);
-      context.restore();
-    }
-    context.font = `600 12px ${theme.font}`;
-    context.fillText("key →", left, 10);
-    context.fillStyle = theme.query;
-    context.save();
-    context.translate(10, top);
-    context.rotate(-Math.PI / 2);
-    context.textAlign = "right";
-    context.fillText("← query", 0, 0);
-    context.restore();
+  listen() {
+    const { figure } = this;
+    styled(figure.getRootNode());
+    figure.on("plotly_hover", (/** @type {any} */ { points }) => this.hover(this.placeOf(points[0])));
+    figure.on("plotly_unhover", () => this.hover(null));
+    figure.on("plotly_click", (/** @type {any} */ { points }) => this.choose(this.placeOf(points[0])));
   }
 
-  /** @param {MouseEvent} event */
-  cellAt(event) {
-    const box = this.canvas.getBoundingClientRect();
-    const j = Math.floor((event.clientX - box.left - this.left) / this.cell);
-    const i = Math.floor((event.clientY - box.top - this.top) / this.cell);
-    const inside = i >= 0 && j >= 0 && i < this.area.nq && j < this.area.nk;
-    return inside ? { query: i + this.area.q0, key: j + this.area.k0 } : null;
+  /** @param {{pointNumber: [number, number]}} point @returns {Place} */
+  placeOf({ pointNumber: [i, j] }) {
+    return { query: i + this.area.q0, key: j + this.area.k0 };
   }
 
-  /** @param {MouseEvent} event */
-  hover(event) {
-    this.over = this.cellAt(event);
+  /** @param {Place | null} place */
+  hover(place) {
+    this.over = place;
     this.mark();
-    this.stage.painted("hover");
+    if (place) this.stage.painted("hover");
   }
 
-  leave() {
-    this.over = null;
-    this.mark();
-  }
-
-  /** @param {MouseEvent} event */
-  choose(event) {
-    const cell = this.cellAt(event);
-    if (cell && (this.exact || this.stage.data.thumbIsWhole(this.stage.stack))) this.stage.set(cell);
+  /** @param {Place} place */
+  choose(place) {
+    if (this.exact || this.stage.data.thumbIsWhole(this.stage.stack)) this.stage.set(place);
   }
 
   /** @param {KeyboardEvent} event */
@@ -217,25 +201,9 @@ export class HeadView {
   }
 
   mark() {
-    const { area, cell, left, top, stage } = this;
-    const { theme, view } = stage;
+    const { view } = this.stage;
     const at = this.over || { query: view.query, key: view.key };
-    const context = fitCanvas(
-      this.marks,
-      parseFloat(this.canvas.style.width),
-      parseFloat(this.canvas.style.height),
-    );
-    const i = at.query - area.q0;
-    const j = at.key - area.k0;
-    if (i >= 0 && j >= 0 && i < area.nq && j < area.nk) {
-      context.fillStyle = theme.query;
-      context.fillRect(left - 4, top + i * cell, 3, cell);
-      context.fillStyle = theme.key;
-      context.fillRect(left + j * cell, top - 4, cell, 3);
-      context.strokeStyle = theme.accent;
-      context.lineWidth = 2;
-      context.strokeRect(left + j * cell, top + i * cell, cell, cell);
-    }
+    if (this.figure.on) this.Plotly.relayout(this.figure, { shapes: marks(at, this.area, this.stage.theme) });
     this.read(at);
   }
 

@@ -61,6 +61,7 @@ export interface Header {
   pooled?: string;
   pictures?: Picture[];
   places?: number[][];
+  chart: any;
   antecedents: { position: number; word: string; probability: number }[] | null;
   exact: (Area & { stack: string; layer: number; heads: number[] })[];
 }

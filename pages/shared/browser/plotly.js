@@ -2,13 +2,25 @@
 
 import { el } from "./dom.js";
 
-/* What can be done with every figure, and what none may do: send something elsewhere. */
-export const CONFIG = {
+const CONFIG = {
   displaylogo: false,
   modeBarButtons: [["toImage", "zoom2d", "pan2d", "resetScale2d"]],
   plotlyServerURL: "",
   typesetMath: false,
 };
+
+/** What can be done with a figure, and what with none: send it elsewhere. @param {string} filename */
+export function configOf(filename) {
+  return { ...CONFIG, toImageButtonOptions: { format: "svg", filename } };
+}
+
+/**
+ * The colours of Plotly's buttons, which by themselves cannot be seen on every page.
+ * @param {{muted: string, accent: string}} theme
+ */
+export function buttonsOf({ muted, accent }) {
+  return { bgcolor: "rgba(0, 0, 0, 0)", color: muted, activecolor: accent };
+}
 
 /** @type {Promise<any> | undefined} */
 let loading;

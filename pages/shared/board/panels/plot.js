@@ -3,7 +3,7 @@
    once; a frame moves what moves in them. */
 
 import { el } from "../../browser/dom.js";
-import { CONFIG, loadPlotly, styled } from "../../browser/plotly.js";
+import { buttonsOf, configOf, loadPlotly, styled } from "../../browser/plotly.js";
 import { filled, movingOf } from "../filled.js";
 import { move } from "../plot_move.js";
 import { sizeOf } from "../plot_size.js";
@@ -109,6 +109,7 @@ export class Panel {
       paper_bgcolor: "rgba(0, 0, 0, 0)",
       plot_bgcolor: spec.chart.under ? filled(spec.chart.under, 0, theme) : "rgba(0, 0, 0, 0)",
       hovermode: spec.chart.traces.some(isLine) ? "x unified" : "closest",
+      modebar: buttonsOf(theme),
       hoverdistance: -1,
       legend: { ...legendAt(size), font: { size: 12, color: theme.ink } },
       shapes: (spec.chart.shapes ?? []).map((shape) => filled(shape, 0, theme)),
@@ -120,7 +121,7 @@ export class Panel {
       },
       yaxis: { zeroline: false, nticks: 6, ticklabelstandoff: 5, ...axis(spec.chart.y, size.y) },
     };
-    const config = { ...CONFIG, toImageButtonOptions: { format: "svg", filename: spec.title || "figure" } };
+    const config = configOf(spec.title || "figure");
     this.key = key;
     this.moving = spec.chart.traces.map(movingOf);
     this.drawn = this.frame;
