@@ -1,20 +1,16 @@
 """What can be done with a run: rename, delete, keep, open elsewhere, train on."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
-from typing import TYPE_CHECKING
 
 import streamlit as st
 
+from models.runs import jobs, owners
+from models.runs.status import Status
 from pages.runs import export, state
 from pages.shared import visitors, wording
 from pages.shared.state import refuse
 from pages.shared.training import runs, settings, tasks_on_offer
 from pages.shared.training.runs import Run
-
-if TYPE_CHECKING:
-    from models.runs.status import Status
 
 TRAIN, EXPLORE = "train/page.py", "explore/page.py"
 
@@ -61,8 +57,6 @@ def _further(run: Run, status: Status, link: dict[str, str]) -> None:
 
 
 def _extend(run_id: str, steps: int) -> str:
-    from models.runs import jobs
-
     return jobs.extend(run_id, steps, by=visitors.visitor())
 
 
@@ -75,8 +69,6 @@ def _export(run: Run) -> None:
 
 def _share(run: Run) -> None:
     """A press lets everybody in the class look at the run; the next takes that back."""
-    from models.runs import jobs, owners
-
     shared = owners.owned(run.folder.path).shared
 
     def share() -> None:
@@ -88,8 +80,6 @@ def _share(run: Run) -> None:
 
 def _rename(run: Run) -> None:
     def rename() -> None:
-        from models.runs import jobs
-
         _attempt(lambda: jobs.rename(run.id, st.session_state["runs.name"], by=visitors.visitor()))
 
     with st.popover("Rename…"):
@@ -99,8 +89,6 @@ def _rename(run: Run) -> None:
 
 def _delete(run: Run, status: Status) -> None:
     def delete() -> None:
-        from models.runs import jobs
-
         _attempt(lambda: jobs.delete(run.id, by=visitors.visitor()))
         state.choose([])
 

@@ -1,21 +1,17 @@
 """The list of all runs, kept up to date while one of them trains."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 import streamlit as st
 
+from models.runs import jobs
+from models.runs.status import Status
 from pages.runs import state
 from pages.shared import wording
 from pages.shared.table.component import Row, message, table
 from pages.shared.training import curves, runs, scores
 from pages.shared.training.history import latest
 from pages.shared.training.runs import Run
-
-if TYPE_CHECKING:
-    from models.runs.status import Status
 
 SECONDS = 2.0
 KEY = "runs.table"
@@ -50,9 +46,6 @@ def _on_act() -> None:
 
 def status_of(run: Run) -> Status:
     """How a run stands. A shipped one has no process and has finished."""
-    from models.runs import jobs
-    from models.runs.status import Status
-
     if run.shipped:
         steps = runs.described(run)["training"].get("steps")
         count = steps if isinstance(steps, int) else 0

@@ -17,6 +17,7 @@ from cachetools import LRUCache
 import models as _before_torch  # noqa: F401  (so that torch's idle threads sleep)
 from models.byte_units import MB
 from models.limits import in_force
+from models.zoo.offers import offer_of
 
 if TYPE_CHECKING:
     from models.zoo.model import Model
@@ -90,8 +91,6 @@ def model(name: str, settings: Mapping[str, Any] | None = None) -> Model:
 
     Raises ValueError where there is none.
     """
-    from models.zoo.offers import offer_of
-
     offer, given = offer_of(name), settings or {}
     if offer is None:
         raise ValueError(f"There is no {name} with a checkpoint here; choose another model.")

@@ -6,6 +6,8 @@ from dataclasses import dataclass
 import streamlit as st
 
 from models.byte_units import readable
+from models.data import downloads
+from models.data.downloads import SOURCES
 
 
 @dataclass
@@ -25,8 +27,6 @@ SECONDS = 0.5
 
 def offer(source: str) -> None:
     """The button for a named source; its progress while it is coming."""
-    from models.data.downloads import SOURCES
-
     if source not in SOURCES:
         return
     fetch = _fetches.get(source)
@@ -35,8 +35,6 @@ def offer(source: str) -> None:
 
 
 def _progress(source: str, was_running: bool) -> None:
-    from models.data.downloads import SOURCES
-
     fetch = _fetches.get(source)
     if fetch is None or not fetch.running:
         if was_running:
@@ -61,8 +59,6 @@ def start(source: str) -> None:
 
 
 def _run(source: str, fetch: _Fetch) -> None:
-    from models.data import downloads
-
     def tell(come: int, total: int) -> None:
         fetch.come, fetch.total = come, total
 

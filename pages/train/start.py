@@ -6,6 +6,7 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from models.byte_units import readable
+from models.runs import jobs
 from pages.shared import visitors, wording
 from pages.shared.board.component import board
 from pages.shared.problems import say
@@ -63,8 +64,6 @@ def _board(ready: Prepared | None, values: dict[str, Any]) -> Board:
 
 
 def _start(ready: Prepared | None) -> None:
-    from models.runs import jobs
-
     if ready is None:
         return
     keep_going = state.page().kept["keep_going"]
@@ -76,8 +75,6 @@ def _start(ready: Prepared | None) -> None:
 
 def _going_on() -> None:
     """The runs that are live now and the visitor's to stop: a reload or a restart loses none."""
-    from models.runs import jobs
-
     live = [run for run in runs.every() if runs.may_change(run) and jobs.status(run.id).live][:4]
     if not live:
         return

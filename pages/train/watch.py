@@ -1,11 +1,11 @@
 """A run as it trains: read from its folder once a second, drawn by one component that stays where it is."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import streamlit as st
 
+from models.runs import jobs
+from models.runs.status import Status
 from pages.shared import visitors, wording
 from pages.shared.board.component import board
 from pages.shared.problems import say
@@ -16,9 +16,6 @@ from pages.shared.training.message import message
 from pages.shared.training.runs import Run
 from pages.train import state
 from pages.train.board import board_of
-
-if TYPE_CHECKING:
-    from models.runs.status import Status
 
 SECONDS = 1.0
 KEY = "train.live"
@@ -36,15 +33,11 @@ STATES = {
 
 def draw(run: Run) -> None:
     """The run, for as long as it is live; then once more as it ended."""
-    from models.runs import jobs
-
     live = jobs.status(run.id).live
     st.fragment(_live, run_every=SECONDS if live else None)(run.id, live)
 
 
 def _live(run_id: str, was_live: bool) -> None:
-    from models.runs import jobs
-
     run = runs.find(run_id)
     if run is None or st.session_state.pop("train_left", False):
         st.rerun()
@@ -115,8 +108,6 @@ def _leave() -> None:
 
 
 def _ask(what: str, run_id: str) -> None:
-    from models.runs import jobs
-
     by = visitors.visitor()
     try:
         if what == "resume":

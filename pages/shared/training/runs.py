@@ -1,19 +1,19 @@
 """Runs by their id in a link: those of this machine, and the shipped ones, which nobody may change."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from models.files import FileError
 from models.limits import in_force
 from models.runs import owners
+from models.runs.folder import RunFolder, list_runs
 from models.runs.owners import may_see
+from models.zoo import cards
+from models.zoo.cards import shipped_names
+from models.zoo.run_folders import CONFIG, run_path
 from pages.shared import visitors
-
-if TYPE_CHECKING:
-    from models.runs.folder import RunFolder
 
 SHIPPED = "zoo_"
 """Begins the id of a shipped run; ids of other runs have no underscore."""
@@ -38,8 +38,6 @@ class Run:
 
 def zoo() -> Path:
     """Where shipped models are."""
-    from models.zoo import cards
-
     return cards.SHIPPED
 
 
@@ -47,11 +45,6 @@ def find(run_id: str) -> Run | None:
     """The run of an id, which comes from outside: only folders right inside the runs' root are found, and of
     them those that this visitor may see.
     """
-    from models.files import FileError
-    from models.runs.folder import RunFolder
-    from models.zoo.cards import shipped_names
-    from models.zoo.run_folders import CONFIG, run_path
-
     name = run_id.removeprefix(SHIPPED)
     shipped = name != run_id
     try:
@@ -70,8 +63,6 @@ def may_change(run: Run) -> bool:
 
 def every() -> list[Run]:
     """All runs that this visitor may see, newest first, then the shipped ones."""
-    from models.runs.folder import list_runs
-
     mine = list(islice((run for folder in list_runs() if (run := find(folder.id))), MOST))
     shipped = [run for path in sorted(zoo().glob("*/run")) if (run := find(f"{SHIPPED}{path.parent.name}"))]
     return mine + shipped

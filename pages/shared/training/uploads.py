@@ -10,6 +10,7 @@ from pathlib import Path
 from models.byte_units import GB, MB, readable
 from models.files import write_whole
 from models.limits import in_force
+from models.zoo.run_folders import runs_root
 from pages.shared.link import checked, text
 
 MAX_BYTES = in_force().upload_mb * MB
@@ -22,8 +23,6 @@ _NAME = re.compile(r"[0-9a-f]{64}\.[a-z0-9-]{1,12}")
 
 def folder() -> Path:
     """Where they are; beside the runs, so that a run finds its data as long as it is there."""
-    from models.zoo.run_folders import runs_root
-
     return runs_root() / "uploads"
 
 
