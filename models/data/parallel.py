@@ -13,7 +13,7 @@ from models.data.grammar import Pair, sample_pairs
 from models.data.grammar.simple import Direction
 from models.data.pronouns import PRONOUNS
 from models.data.text_files import read_text, rows_of
-from models.data.tokenizers import EOS, SPECIALS, TO_ENGLISH, TO_FRENCH, UNK, WordTokenizer
+from models.data.word_tokenizer import EOS, SPECIALS, TO_ENGLISH, TO_FRENCH, UNK, WordTokenizer
 
 UNKNOWN_SHARE = 0.05
 NOTHING_NAMED = -100  # cross_entropy's ignore_index

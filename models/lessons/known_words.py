@@ -1,6 +1,6 @@
 """Lessons show no word that the translator can only read as <unk>."""
 
-from models.data.tokenizers import Unknown
+from models.data.word_tokenizer import Unknown
 
 
 def check_known(unknown: list[Unknown], n_words: int) -> None:

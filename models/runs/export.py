@@ -11,7 +11,7 @@ from typing import Any
 
 import torch
 
-from models.data.corpus import held_out
+from models.data.grammar_text import held_out
 from models.data.tasks.translation import Translation
 from models.engine.transformer import Transformer
 from models.files import write_json, write_whole, writing

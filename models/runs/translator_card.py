@@ -5,7 +5,7 @@ from typing import Any
 from models.data.grammar import showcase
 from models.data.parallel import UNKNOWN_SHARE
 from models.data.tasks.translation import Translation
-from models.data.tokenizers import WordTokenizer
+from models.data.word_tokenizer import WordTokenizer
 from models.engine.transformer import Transformer
 from models.training.evaluation import look
 

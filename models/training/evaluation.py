@@ -13,7 +13,7 @@ from models.data.grammar.simple import Direction
 from models.data.parallel import grammar_row, source_ids
 from models.data.pronouns import PRONOUNS
 from models.data.tasks.pairs import make_batch
-from models.data.tokenizers import BOS, EOS, WordTokenizer
+from models.data.word_tokenizer import BOS, EOS, WordTokenizer
 from models.engine.decoding import greedy
 from models.engine.trace import Trace
 from models.engine.transformer import Transformer

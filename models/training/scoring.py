@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from models.data.corpus import held_out
+from models.data.grammar_text import held_out
 from models.data.tasks.translation import Translation
 from models.training.evaluation import evaluate
 from models.zoo import load_model

@@ -10,7 +10,7 @@ from functools import cached_property
 from typing import Any, cast
 
 from models.data.tasks import Reading
-from models.data.tokenizers import Unknown
+from models.data.word_tokenizer import Unknown
 from models.engine.positions import has_bias, turns
 from models.zoo.model import Model
 from models.zoo.offers import offer_of

@@ -15,11 +15,11 @@ from pages.shared.training.runs import Run
 TRAIN, EXPLORE = "train/page.py", "explore/page.py"
 
 
-def draw(run: Run, status: Status, *, name: str) -> None:
+def draw(run: Run, status: Status) -> None:
     """The name and the buttons of a run; those that would change a shipped one are left out."""
     has_model = run.shipped or (run.folder.path / "checkpoint.safetensors").is_file()
     with st.container(horizontal=True, vertical_alignment="center", key="runs_actions"):
-        st.markdown(f"**{wording.plain(name)}**", width="content")
+        st.markdown(f"**{wording.plain(run.title)}**", width="content")
         if has_model:
             st.page_link(EXPLORE, label="Open in Explore", query_params={"model": run.model_link})
         link = _settings_link(run)

@@ -17,7 +17,7 @@ def board_of(compared: Sequence[Run]) -> Board:
     found = [history_of(run.folder.path / "metrics.jsonl").entries() for run in compared]
     last = max((entries[-1]["step"] for entries in found if entries), default=1)
     x = curves.grid(last)
-    names = [run.folder.path.parent.name if run.shipped else run.folder.name for run in compared]
+    names = [run.title for run in compared]
     panels: list[Panel] = [
         _over("loss, held out", found, names, [curves.validated("loss")] * len(found), x),
         _score(found, names, x),
@@ -71,7 +71,7 @@ def differences(compared: Sequence[Run]) -> bytes:
             usual = max(values, key=values.count)
             marks = [at for at, value in enumerate(values, start=1) if value != usual]
             rows.append(Row(name, [name, *values], marks=marks))
-    called = [run.folder.path.parent.name if run.shipped else run.folder.name for run in compared]
+    called = [run.title for run in compared]
     if not rows:
         rows.append(Row("none", ["all settings are the same", *("" for _ in compared)]))
     return message("Settings that differ", ("setting", *called), rows)

@@ -16,8 +16,9 @@ def archive(run: Run) -> bytes:
     """The ZIP file of a run. Raises ValueError where it has no checkpoint, or is too large for a download."""
     from models.runs.export import export_run
 
+    name = run.title if run.shipped else run.id
     with tempfile.TemporaryDirectory() as folder:
-        export_run(run.folder, Path(folder), name=_name(run))
+        export_run(run.folder, Path(folder), name=name)
         files = sorted(path for path in Path(folder).iterdir() if path.is_file())
         total = sum(path.stat().st_size for path in files)
         if total > MAX_BYTES:
@@ -29,9 +30,5 @@ def archive(run: Run) -> bytes:
         # Weights are random numbers to a compressor; it would only take time.
         with zipfile.ZipFile(out, "w", zipfile.ZIP_STORED) as archive:
             for path in files:
-                archive.write(path, f"{_name(run)}/{path.name}")
+                archive.write(path, f"{name}/{path.name}")
         return out.getvalue()
-
-
-def _name(run: Run) -> str:
-    return run.folder.path.parent.name if run.shipped else run.id

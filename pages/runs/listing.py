@@ -62,7 +62,7 @@ def _row(run: Run, chosen: Sequence[str]) -> Row:
     loss = curves.last(entries, curves.validated("loss"))
     made = str(described.get("created", ""))[:16].replace("T", " ")
     cells = [
-        run.folder.path.parent.name if run.shipped else run.folder.name,
+        run.title,
         str(described["task"].get("name", "")),
         "shipped" if run.shipped else status.state,
         f"{status.step:,}" if not status.live else f"{status.step:,} of {status.steps:,}",

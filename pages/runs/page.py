@@ -39,13 +39,13 @@ def page() -> None:
 
 def _one(run: Run) -> None:
     status = listing.status_of(run)
-    actions.draw(run, status, name=_name(run))
+    actions.draw(run, status)
     if status.sentence and status.state in ("queued", "failed"):
         st.text(status.sentence[:1].upper() + status.sentence[1:])
     shown = scrubber.scrubbed(run)
     _board(shown, part=run.id, link={"runs": run.id}, at=_at(shown))
     if "takeaway" in st.session_state:
-        _take_away(_name(run), run.id, shown, run)
+        _take_away(run.title, run.id, shown, run)
     try_it.draw(run)
 
 
@@ -93,10 +93,6 @@ def _take_away(title: str, file_name: str, shown: Board, run: Run) -> None:
         "records, model = run.metrics(), run.model()"
     )
     takeaway.dialog(title, file_name, shown, frame if isinstance(frame, int) else 0, code)
-
-
-def _name(run: Run) -> str:
-    return run.folder.path.parent.name if run.shipped else run.folder.name
 
 
 page()

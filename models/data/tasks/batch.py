@@ -8,7 +8,7 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-from models.data.tokenizers import Unknown
+from models.data.word_tokenizer import Unknown
 
 IGNORED = -100
 """A target that asks nothing: `cross_entropy`'s ignore_index."""

@@ -11,12 +11,12 @@ from torch import Tensor
 from torch.nn.functional import cross_entropy
 
 from models.config import Kind
+from models.data.learnt_tokenizer import MAX_VOCABULARY, LearntTokenizer, lines_of
 from models.data.tasks.batch import Batch, Reading, Sample
 from models.data.tasks.options import option
 from models.data.tasks.task import Tally, Task, generator_of, share
 from models.data.text_sources import GRAMMAR, TEXT_ENDINGS, TEXT_SOURCES, Texts, texts_of
-from models.data.text_tokenizers import MAX_VOCABULARY, TextTokenizer, lines_of
-from models.data.tokenizers import Unknown
+from models.data.word_tokenizer import Unknown
 from models.engine.decoding import sample
 from models.engine.transformer import Transformer
 
@@ -130,15 +130,15 @@ class TextModel(Task):
         opening = learnt.get("opening")
         if not isinstance(opening, str) or not opening or len(opening) > _PROBE * 400:
             raise ValueError(f"opening={opening!r:.40} is no text to watch; give what learnt returned")
-        self.__dict__["tokenizer"] = TextTokenizer.from_json(learnt.get("tokenizer", {}))
+        self.__dict__["tokenizer"] = LearntTokenizer.from_json(learnt.get("tokenizer", {}))
         self.__dict__["_opening"] = opening
 
     @cached_property
-    def tokenizer(self) -> TextTokenizer:
+    def tokenizer(self) -> LearntTokenizer:
         """Characters are those of the whole text; byte pairs are counted in what is trained on."""
         if self.tokens == "characters":
-            return TextTokenizer.characters(*self._texts)
-        return TextTokenizer.bpe(lines_of(self._texts.training), self.vocabulary)
+            return LearntTokenizer.characters(*self._texts)
+        return LearntTokenizer.bpe(lines_of(self._texts.training), self.vocabulary)
 
     @cached_property
     def _texts(self) -> Texts:

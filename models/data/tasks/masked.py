@@ -12,14 +12,14 @@ from torch import Tensor
 from torch.nn.functional import cross_entropy
 
 from models.config import Kind
+from models.data.learnt_tokenizer import MAX_VOCABULARY, LearntTokenizer
 from models.data.masked_sentences import passages_of
 from models.data.tasks.algorithmic import padded, random_of
 from models.data.tasks.batch import IGNORED, Batch, Reading, Sample
 from models.data.tasks.options import option
 from models.data.tasks.task import Tally, Task, generator_of, share
 from models.data.text_sources import GRAMMAR, TEXT_ENDINGS, TEXT_SOURCES
-from models.data.text_tokenizers import MAX_VOCABULARY, TextTokenizer
-from models.data.tokenizers import Unknown
+from models.data.word_tokenizer import Unknown
 from models.engine.transformer import Transformer
 
 PAD, UNK, CLS, SEP, MASK, NEXT, OTHER = range(7)
@@ -172,16 +172,16 @@ class Masked(Task):
     def restore(self, learnt: dict[str, Any]) -> None:
         """Raises ValueError for what is no tokenizer, or no sentence to watch."""
         shown = learnt.get("shown")
-        tokenizer = TextTokenizer.from_json(learnt.get("tokenizer", {}))
+        tokenizer = LearntTokenizer.from_json(learnt.get("tokenizer", {}))
         if not isinstance(shown, str) or tokenizer.vocabulary[: len(SPECIALS)] != SPECIALS:
             raise ValueError(f"shown={shown!r:.40} or the tokenizer is not as learnt returned it")
         self.__dict__.update(tokenizer=tokenizer, _shown=shown)
 
     @cached_property
-    def tokenizer(self) -> TextTokenizer:
+    def tokenizer(self) -> LearntTokenizer:
         """Word pieces of what is trained on."""
         singles = passages_of(self.source, self.file, False).singles[:_LEARN_FROM]
-        return TextTokenizer.wordpiece(singles, self.vocabulary, specials=SPECIALS, unknown_id=UNK)
+        return LearntTokenizer.wordpiece(singles, self.vocabulary, specials=SPECIALS, unknown_id=UNK)
 
     @cached_property
     def _training_examples(self) -> list[_Pair]:

@@ -12,12 +12,11 @@ from torch import Tensor
 from torch.nn.functional import cross_entropy
 
 from models.config import Kind
-from models.data.corpus import kept_vocabulary
-from models.data.stream import english_text
+from models.data.grammar_text import english_text, kept_vocabulary
 from models.data.tasks.batch import Batch, Reading
 from models.data.tasks.options import option
 from models.data.tasks.task import Tally, Task, generator_of
-from models.data.tokenizers import EOS, SPECIALS, WordTokenizer
+from models.data.word_tokenizer import EOS, SPECIALS, WordTokenizer
 from models.engine.transformer import Transformer
 
 _SHOWN = "the animal did not cross the street because it was too tired"

@@ -14,7 +14,7 @@ from models.data.tasks.algorithmic import padded
 from models.data.tasks.batch import IGNORED, Batch, Reading
 from models.data.tasks.options import option
 from models.data.tasks.task import Tally, Task, share
-from models.data.tokenizers import BOS, EOS, PAD, SPECIALS
+from models.data.word_tokenizer import BOS, EOS, PAD, SPECIALS
 from models.engine.beam import BeamTree, beam_search
 from models.engine.decoding import greedy
 from models.engine.transformer import Transformer

@@ -10,13 +10,13 @@ from typing import Any
 import torch
 
 from models.data.grammar import sample_pairs
+from models.data.learnt_tokenizer import MAX_VOCABULARY, LearntTokenizer
 from models.data.parallel import NOTHING_NAMED, Row, Table, read_parallel
 from models.data.tasks.algorithmic import random_of
 from models.data.tasks.batch import Batch, Reading, Sample
 from models.data.tasks.options import option
 from models.data.tasks.pairs import Pairs, make_batch
-from models.data.text_tokenizers import MAX_VOCABULARY, TextTokenizer
-from models.data.tokenizers import EOS, SPECIALS
+from models.data.word_tokenizer import EOS, SPECIALS
 from models.engine.transformer import Transformer
 
 _SAMPLES = 4
@@ -83,7 +83,7 @@ class ParallelText(Pairs):
         shown = learnt.get("shown")
         if not isinstance(shown, list) or len(shown) != 2 or not all(isinstance(s, str) for s in shown):
             raise ValueError(f"shown={shown!r:.40} is no pair of texts; give what learnt returned")
-        pieces = TextTokenizer.from_json(learnt.get("tokenizer", {}))
+        pieces = LearntTokenizer.from_json(learnt.get("tokenizer", {}))
         self.__dict__.update(_pieces=pieces, _shown=(shown[0], shown[1]))
 
     @cached_property
@@ -97,9 +97,9 @@ class ParallelText(Pairs):
         return Table(*([(" ".join(p.english), " ".join(p.french)) for p in pairs] for pairs in parts))
 
     @cached_property
-    def _pieces(self) -> TextTokenizer:
+    def _pieces(self) -> LearntTokenizer:
         sides = (side for pair in self._table.training for side in pair)
-        return TextTokenizer.bpe(sides, self.vocabulary, specials=SPECIALS)
+        return LearntTokenizer.bpe(sides, self.vocabulary, specials=SPECIALS)
 
     @cached_property
     def _shown(self) -> tuple[str, str]:

@@ -7,14 +7,14 @@ from typing import Any
 
 import torch
 
+from models.data.learnt_tokenizer import LearntTokenizer
 from models.data.sentiment import Table, read_table, sample_review, vocabulary
 from models.data.tasks.algorithmic import padded, random_of
 from models.data.tasks.batch import Batch, Reading, Sample
 from models.data.tasks.labelled import classes_of, draw
 from models.data.tasks.options import option
 from models.data.tasks.task import Tally, Task, generator_of, share
-from models.data.text_tokenizers import TextTokenizer
-from models.data.tokenizers import Unknown
+from models.data.word_tokenizer import Unknown
 from models.engine.transformer import Transformer
 
 _SPECIALS = ("[PAD]", "[UNK]", "[CLS]")
@@ -50,17 +50,17 @@ class Sentiment(Task):
         return read_table(Path(self.file)) if self.file else None
 
     @cached_property
-    def tokenizer(self) -> TextTokenizer:
+    def tokenizer(self) -> LearntTokenizer:
         """The corpus has all its words; a file's are learnt from what is trained on."""
         if self.table is None:
-            return TextTokenizer(
+            return LearntTokenizer(
                 "wordpiece",
                 (*_SPECIALS, *vocabulary()),
                 n_specials=len(_SPECIALS),
                 unknown_id=_UNKNOWN,
             )
         texts = [text for text, _ in self.table.training]
-        return TextTokenizer.wordpiece(texts, self.pieces, specials=_SPECIALS, unknown_id=_UNKNOWN)
+        return LearntTokenizer.wordpiece(texts, self.pieces, specials=_SPECIALS, unknown_id=_UNKNOWN)
 
     @cached_property
     def classes(self) -> tuple[str, ...]:
@@ -138,7 +138,7 @@ class Sentiment(Task):
 
     def restore(self, learnt: dict[str, Any]) -> None:
         """Raises ValueError for what is no tokenizer, no classes, or no text to watch."""
-        tokenizer, shown = TextTokenizer.from_json(learnt.get("tokenizer", {})), learnt.get("shown")
+        tokenizer, shown = LearntTokenizer.from_json(learnt.get("tokenizer", {})), learnt.get("shown")
         if not isinstance(shown, str) or tokenizer.vocabulary[: len(_SPECIALS)] != _SPECIALS:
             raise ValueError(f"shown={shown!r:.40} or the tokenizer is not as learnt returned it")
         # where the cached properties keep them

@@ -10,9 +10,9 @@ import torch
 from torch import Tensor
 from torch.nn.functional import cross_entropy
 
-from models.data.corpus import Vocabulary, kept_vocabulary
 from models.data.grammar import sample_pairs, showcase
 from models.data.grammar.simple import Direction
+from models.data.grammar_text import Vocabulary, kept_vocabulary
 from models.data.parallel import NOTHING_NAMED, first_token, grammar_batches, grammar_row
 from models.data.pronouns import PRONOUNS
 from models.data.tasks.algorithmic import random_of
@@ -21,7 +21,7 @@ from models.data.tasks.options import option
 from models.data.tasks.pairs import Pairs, make_batch
 from models.data.tasks.parallel_text import ParallelText
 from models.data.tasks.task import Tally, Task, share
-from models.data.tokenizers import BOS, EOS, PAD, SPECIALS, TO_FRENCH, Encoded, WordTokenizer
+from models.data.word_tokenizer import BOS, EOS, PAD, SPECIALS, TO_FRENCH, Encoded, WordTokenizer
 from models.engine.beam import BeamTree
 from models.engine.trace import Trace
 from models.engine.transformer import Transformer

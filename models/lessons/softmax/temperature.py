@@ -8,7 +8,7 @@ from jaxtyping import Float, Int
 from torch import Tensor, nn
 
 from models.data.pronouns import PRONOUNS
-from models.data.tokenizers import BOS, EOS, TO_FRENCH
+from models.data.word_tokenizer import BOS, EOS, TO_FRENCH
 from models.engine.attention import MultiHeadAttention
 from models.engine.decoding import greedy
 from models.engine.trace import Trace

@@ -10,7 +10,7 @@ import torch
 from jaxtyping import Int
 from torch import Tensor
 
-from models.data.tokenizers import BOS, EOS
+from models.data.word_tokenizer import BOS, EOS
 from models.engine.beam import BeamNode, BeamTree, beam_search
 from models.engine.transformer import Transformer
 

@@ -7,7 +7,7 @@ from jaxtyping import Float, Int
 from torch import Tensor
 from torch.nn import functional as F
 
-from models.data.tokenizers import BOS, EOS
+from models.data.word_tokenizer import BOS, EOS
 from models.engine.decoding import NextToken
 from models.engine.transformer import Transformer
 

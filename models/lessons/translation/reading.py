@@ -10,7 +10,7 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from models.data.tokenizers import BOS, EOS
+from models.data.word_tokenizer import BOS, EOS
 from models.engine.trace import Trace
 from models.engine.transformer import Transformer
 from models.lessons.known_words import check_known

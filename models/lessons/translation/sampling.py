@@ -6,7 +6,7 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from models.data.tokenizers import BOS, EOS
+from models.data.word_tokenizer import BOS, EOS
 from models.engine.decoding import NextToken, distribution
 from models.engine.transformer import Transformer
 

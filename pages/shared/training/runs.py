@@ -31,9 +31,14 @@ class Run:
     shipped: bool = False
 
     @property
+    def title(self) -> str:
+        """The name that a page shows: of a shipped run, that of its model."""
+        return self.folder.path.parent.name if self.shipped else self.folder.name
+
+    @property
     def model_link(self) -> str:
         """The value of `model` in a link to Explore."""
-        return self.folder.path.parent.name if self.shipped else f"run:{self.id}"
+        return self.title if self.shipped else f"run:{self.id}"
 
 
 def zoo() -> Path:

@@ -7,7 +7,6 @@ from itertools import islice
 
 import pytest
 
-from models.data.corpus import build_vocabulary, held_out
 from models.data.grammar import counterpart, is_held_out, sample_pairs, showcase
 from models.data.grammar.adjectives import ADJECTIVES
 from models.data.grammar.clauses import Action, State, act, be, sentence
@@ -15,8 +14,9 @@ from models.data.grammar.frames import FRAMES
 from models.data.grammar.nouns import NOUNS, PROFESSIONS
 from models.data.grammar.phrases import NounPhrase, Pronoun, Relative
 from models.data.grammar.verbs import INTRANSITIVES, VERBS
+from models.data.grammar_text import build_vocabulary, held_out
 from models.data.pronouns import PRONOUNS
-from models.data.tokenizers import SPECIALS, WordTokenizer
+from models.data.word_tokenizer import SPECIALS, WordTokenizer
 
 PAIRS = list(islice(sample_pairs(7, "training"), 5_000))
 RESOLVED = [pair for pair in PAIRS if pair.recipe]

@@ -3,9 +3,9 @@
 import torch
 
 from models.config import ModelConfig
-from models.data.corpus import held_out
 from models.data.grammar import showcase
-from models.data.tokenizers import SPECIALS, WordTokenizer
+from models.data.grammar_text import held_out
+from models.data.word_tokenizer import SPECIALS, WordTokenizer
 from models.engine.transformer import Transformer
 from models.training import evaluation
 from models.training.evaluation import evaluate, look, translations

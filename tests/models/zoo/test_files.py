@@ -10,7 +10,7 @@ from safetensors.torch import load_file, save_file
 
 from models import files as whole_files
 from models.config import ModelConfig
-from models.data.tokenizers import SPECIALS
+from models.data.word_tokenizer import SPECIALS
 from models.engine.transformer import Transformer
 from models.files import FileError, WriteError
 from models.zoo import files, load_model

@@ -7,7 +7,7 @@ import torch
 
 from models import ModelConfig, list_models, load_model
 from models.byte_units import MB
-from models.data.corpus import held_out
+from models.data.grammar_text import held_out
 from models.training.evaluation import evaluate
 from models.zoo.cards import SHIPPED, FileError
 

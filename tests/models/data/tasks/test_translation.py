@@ -9,13 +9,13 @@ import pytest
 import torch
 
 from models.config import ModelConfig
-from models.data.corpus import build_vocabulary, kept_vocabulary
 from models.data.grammar import sample_pairs, showcase
+from models.data.grammar_text import build_vocabulary, kept_vocabulary
 from models.data.parallel import NOTHING_NAMED, grammar_batches, grammar_row, read_parallel
 from models.data.tasks import IGNORED, generator_of, make_task
 from models.data.tasks.pairs import make_batch
 from models.data.tasks.parallel_text import ParallelText
-from models.data.tokenizers import BOS, EOS, PAD, TO_ENGLISH, TO_FRENCH, UNK, WordTokenizer
+from models.data.word_tokenizer import BOS, EOS, PAD, TO_ENGLISH, TO_FRENCH, UNK, WordTokenizer
 from models.engine.transformer import Transformer
 from models.zoo.cards import SHIPPED
 

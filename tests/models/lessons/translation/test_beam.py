@@ -7,7 +7,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from models.data.tokenizers import BOS, EOS
+from models.data.word_tokenizer import BOS, EOS
 from models.lessons.translation import beam, reading
 from models.lessons.translation.reading import Reading
 from models.zoo.trained import Translator

@@ -4,7 +4,7 @@ import pytest
 import torch
 
 from models.data.grammar import showcase
-from models.data.tokenizers import BOS, EOS
+from models.data.word_tokenizer import BOS, EOS
 from models.engine.decoding import greedy
 from models.lessons.translation import reading
 from models.lessons.translation.reading import Reading

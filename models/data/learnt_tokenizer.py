@@ -27,7 +27,7 @@ _LONG = re.compile(rf"\S{{{_LONGEST_WORD}}}(?=\S)")
 _INSIDE = "##"  # in front of a piece that does not begin a word (Devlin et al. 2019)
 
 
-class TextTokenizer:
+class LearntTokenizer:
     """Text to ids and back; `vocabulary` gives the ids by its order, and its first `n_specials` stand for no
     text.
 
@@ -55,7 +55,7 @@ class TextTokenizer:
         self._library = None if kind == "characters" else self._build()
 
     @classmethod
-    def characters(cls, *texts: str, specials: Sequence[str] = ("<unk>",)) -> TextTokenizer:
+    def characters(cls, *texts: str, specials: Sequence[str] = ("<unk>",)) -> LearntTokenizer:
         """All characters of texts, by their code points. The last special reads unknown ones."""
         # piece by piece: other threads come to their turn between two
         found: set[str] = set()
@@ -66,7 +66,7 @@ class TextTokenizer:
         return cls("characters", vocabulary, n_specials=len(specials), unknown_id=len(specials) - 1)
 
     @classmethod
-    def bpe(cls, texts: Iterable[str], size: int, *, specials: Sequence[str] = ()) -> TextTokenizer:
+    def bpe(cls, texts: Iterable[str], size: int, *, specials: Sequence[str] = ()) -> LearntTokenizer:
         """At most `size` tokens: all bytes, and the pairs that are merged (Sennrich et al. 2016).
 
         They are counted in the first `MAX_LEARNT_FROM` characters.
@@ -92,7 +92,7 @@ class TextTokenizer:
     @classmethod
     def wordpiece(
         cls, texts: Iterable[str], size: int, *, specials: Sequence[str], unknown_id: int
-    ) -> TextTokenizer:
+    ) -> LearntTokenizer:
         """At most `size` lower-case words and parts of words; `unknown_id` is one of the specials.
 
         They are counted in the first `MAX_LEARNT_FROM` characters.
@@ -117,7 +117,7 @@ class TextTokenizer:
         return cls("wordpiece", vocabulary, n_specials=len(specials), unknown_id=unknown_id)
 
     @classmethod
-    def from_json(cls, values: dict[str, Any]) -> TextTokenizer:
+    def from_json(cls, values: dict[str, Any]) -> LearntTokenizer:
         """The tokenizer that `to_json` wrote. Raises ValueError for anything else."""
         kinds = {"kind": str, "vocabulary": list, "n_specials": int, "unknown_id": int | None, "merges": list}
         for name, kind in kinds.items():

@@ -1,15 +1,18 @@
-"""The grammar's sentences as a vocabulary and as held-out tests."""
+"""The grammar's sentences as a vocabulary, as held-out tests, and as one endless text for language models."""
 
 import json
+from collections.abc import Iterator
 from functools import lru_cache
 from itertools import islice
 from pathlib import Path
 from typing import NamedTuple
 
 from models.data.grammar import Pair, sample_pairs
+from models.data.grammar.pairs import Split
 from models.data.grammar.simple import Direction
-from models.data.tokenizers import SPECIALS
+from models.data.word_tokenizer import EOS, SPECIALS
 
+SEPARATOR = SPECIALS[EOS]
 _VOCABULARY_SEED = 0
 _VOCABULARY_SENTENCES = 100_000
 _KEPT = Path(__file__).parent / "grammar" / "words.json"
@@ -49,3 +52,15 @@ def held_out(count: int, seed: int = 1) -> list[tuple[Pair, Direction]]:
         if len(chosen) == count:
             break
     return list(chosen.values())
+
+
+def english_words(seed: int, split: Split) -> Iterator[str]:
+    """Endless words, each sentence closed by <eos>; the same for a seed. `split` as in `sample_pairs`."""
+    for pair in sample_pairs(seed, split):
+        yield from pair.english
+        yield SEPARATOR
+
+
+def english_text(seed: int, split: Split, n_words: int) -> list[str]:
+    """The first `n_words` of `english_words`."""
+    return list(islice(english_words(seed, split), n_words))

@@ -11,16 +11,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tokenizers import pre_tokenizers
 
-from models.data import text_tokenizers
-from models.data.corpus import held_out
-from models.data.text_tokenizers import _BYTES, MAX_VOCABULARY, TextTokenizer
+from models.data.grammar_text import held_out
+from models.data.learnt_tokenizer import _BYTES, MAX_VOCABULARY, LearntTokenizer
 
 SENTENCES = [" ".join(pair.english) for pair, _ in held_out(300)]
 TEXT = "\n".join(SENTENCES)
 SPECIALS = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]")
-BPE = TextTokenizer.bpe([TEXT], 400, specials=("<pad>",))
-CHARACTERS = TextTokenizer.characters(TEXT)
-WORDPIECE = TextTokenizer.wordpiece(SENTENCES, 200, specials=SPECIALS, unknown_id=1)
+BPE = LearntTokenizer.bpe([TEXT], 400, specials=("<pad>",))
+CHARACTERS = LearntTokenizer.characters(TEXT)
+WORDPIECE = LearntTokenizer.wordpiece(SENTENCES, 200, specials=SPECIALS, unknown_id=1)
 # a person's text has no half characters
 TEXTS = st.text(st.characters(exclude_categories=["Cs"]), max_size=60)
 
@@ -63,7 +62,7 @@ def test_typed_specials_are_only_text():
 
 
 def test_pieces_of_words():
-    tokenizer = TextTokenizer.wordpiece(["low lower lowest"] * 9, 30, specials=SPECIALS, unknown_id=1)
+    tokenizer = LearntTokenizer.wordpiece(["low lower lowest"] * 9, 30, specials=SPECIALS, unknown_id=1)
     ids = tokenizer.encode("Lower slow")
     tokens = [tokenizer.vocabulary[id_] for id_ in ids]
     assert tokens[:2] == ["lower", "s"] and all(token.startswith("##") for token in tokens[2:])
@@ -83,8 +82,8 @@ def test_labels_are_readable():
 
 
 @pytest.mark.parametrize("tokenizer", [BPE, CHARACTERS, WORDPIECE], ids=lambda t: t.kind)
-def test_json_brings_a_tokenizer_back(tokenizer: TextTokenizer):
-    again = TextTokenizer.from_json(json.loads(json.dumps(tokenizer.to_json())))
+def test_json_brings_a_tokenizer_back(tokenizer: LearntTokenizer):
+    again = LearntTokenizer.from_json(json.loads(json.dumps(tokenizer.to_json())))
     assert again.vocabulary == tokenizer.vocabulary
     for text in (*SENTENCES[:50], "Été? ☃ [MASK]"):
         assert again.encode(text) == tokenizer.encode(text)
@@ -93,14 +92,14 @@ def test_json_brings_a_tokenizer_back(tokenizer: TextTokenizer):
 @pytest.mark.parametrize("kind", ["bpe", "wordpiece"])
 def test_the_same_text_gives_the_same_tokens(kind: str):
     make = {
-        "bpe": lambda: TextTokenizer.bpe([TEXT], 300),
-        "wordpiece": lambda: TextTokenizer.wordpiece(SENTENCES, 120, specials=SPECIALS, unknown_id=1),
+        "bpe": lambda: LearntTokenizer.bpe([TEXT], 300),
+        "wordpiece": lambda: LearntTokenizer.wordpiece(SENTENCES, 120, specials=SPECIALS, unknown_id=1),
     }[kind]
     assert make().to_json() == make().to_json()
 
 
 def test_a_long_text_is_tokenized_piece_by_piece(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr("models.data.text_tokenizers._PIECE", 100)
+    monkeypatch.setattr("models.data.learnt_tokenizer._PIECE", 100)
     for tokenizer in (BPE, CHARACTERS):
         ids = tokenizer.tensor(TEXT)
         assert ids.dtype == torch.int32
@@ -135,26 +134,26 @@ def test_a_long_text_is_tokenized_piece_by_piece(monkeypatch: pytest.MonkeyPatch
     ],
 )
 def test_what_is_no_tokenizer_is_refused(changes: dict, sentence: str):
-    values = TextTokenizer.characters("ab").to_json() | changes
+    values = LearntTokenizer.characters("ab").to_json() | changes
     with pytest.raises(ValueError, match=f"^{re.escape(sentence)}"):
-        TextTokenizer.from_json(values)
+        LearntTokenizer.from_json(values)
 
 
 @pytest.mark.parametrize("size", [10, MAX_VOCABULARY + 1])
 def test_a_vocabulary_has_a_size_that_it_can_have(size: int):
     with pytest.raises(ValueError, match=f"{size} byte pairs make no vocabulary; give 256"):
-        TextTokenizer.bpe([TEXT], size)
+        LearntTokenizer.bpe([TEXT], size)
     if size > 10:
         with pytest.raises(ValueError, match=f"{size} word pieces make no vocabulary; give 6 to 50,000"):
-            TextTokenizer.wordpiece(SENTENCES, size, specials=SPECIALS, unknown_id=1)
+            LearntTokenizer.wordpiece(SENTENCES, size, specials=SPECIALS, unknown_id=1)
 
 
 @pytest.mark.parametrize("sign", ["x", "-", "好"])
 def test_words_without_end_are_learnt_in_pieces(sign: str):
     texts = ["a word, and " + sign * 20_000] * 3
     for tokenizer in (
-        TextTokenizer.bpe(texts, 400),
-        TextTokenizer.wordpiece(texts, 300, specials=("[UNK]",), unknown_id=0),
+        LearntTokenizer.bpe(texts, 400),
+        LearntTokenizer.wordpiece(texts, 300, specials=("[UNK]",), unknown_id=0),
     ):
         assert max(map(len, tokenizer.vocabulary)) <= 110
         assert tokenizer.encode("a word")
@@ -165,7 +164,7 @@ def test_a_text_without_blanks_is_learnt_and_read_in_time_that_grows_with_its_le
     """A million letters in a couple of seconds; merging in one word of them would take minutes."""
     text = "".join(random.Random(0).choices(letters, k=300_000))
     start = time.process_time()
-    tokenizer = TextTokenizer.bpe([text], 1000)
+    tokenizer = LearntTokenizer.bpe([text], 1000)
     ids = tokenizer.tensor(text)
     assert time.process_time() - start < 5
     assert tokenizer.decode(ids.tolist()) == text
@@ -175,7 +174,7 @@ def test_a_text_without_blanks_is_learnt_and_read_in_time_that_grows_with_its_le
 def test_a_vocabulary_is_counted_in_no_more_than_there_is_time_for(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(text_tokenizers, "MAX_LEARNT_FROM", 11)
     texts = iter(["abab ab", "abababQ", "never asked for"])
-    assert "Q" not in "".join(TextTokenizer.bpe(texts, 300).vocabulary[256:])
+    assert "Q" not in "".join(LearntTokenizer.bpe(texts, 300).vocabulary[256:])
     assert next(texts) == "never asked for"
-    pieces = TextTokenizer.wordpiece(["abab ab", "abababQ"], 100, specials=("[UNK]",), unknown_id=0)
+    pieces = LearntTokenizer.wordpiece(["abab ab", "abababQ"], 100, specials=("[UNK]",), unknown_id=0)
     assert "q" not in pieces.vocabulary and "a" in pieces.vocabulary

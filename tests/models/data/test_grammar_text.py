@@ -3,7 +3,7 @@
 from itertools import islice
 
 from models.data.grammar import is_held_out, sample_pairs
-from models.data.stream import SEPARATOR, english_text
+from models.data.grammar_text import SEPARATOR, english_text
 
 
 def test_sentences_follow_each_other_with_a_separator_after_each():

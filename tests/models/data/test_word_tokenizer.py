@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from models.data.tokenizers import SPECIALS, UNK, WordTokenizer
+from models.data.word_tokenizer import SPECIALS, UNK, WordTokenizer
 
 WORDS = [
     "the",
