@@ -172,7 +172,7 @@ def test_a_text_without_blanks_is_learnt_and_read_in_time_that_grows_with_its_le
 
 
 def test_a_vocabulary_is_counted_in_no_more_than_there_is_time_for(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(text_tokenizers, "MAX_LEARNT_FROM", 11)
+    monkeypatch.setattr(learnt_tokenizer, "MAX_LEARNT_FROM", 11)
     texts = iter(["abab ab", "abababQ", "never asked for"])
     assert "Q" not in "".join(LearntTokenizer.bpe(texts, 300).vocabulary[256:])
     assert next(texts) == "never asked for"
