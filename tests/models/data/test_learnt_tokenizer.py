@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tokenizers import pre_tokenizers
 
+from models.data import learnt_tokenizer
 from models.data.grammar_text import held_out
 from models.data.learnt_tokenizer import _BYTES, MAX_VOCABULARY, LearntTokenizer
 
