@@ -9,7 +9,7 @@ from models.zoo.offers import DEFAULT, RUN, Offer, offer_of, offers
 from models.zoo.settings import Setting
 from pages.explore import state
 from pages.explore.state import Inputs, View
-from pages.shared import widget
+from pages.shared import on_offer, widget
 from pages.shared.link import Param, read_link, whole
 from pages.shared.state import State, arrive, refuse
 
@@ -44,10 +44,10 @@ def load_link() -> None:
     view, problems = read_link(View, params)
     asked = read_link(state.COMMON, params)[0] if params else page().kept
     model = asked.get("model", DEFAULT)
-    if offer_of(model):
+    if offer_of(model) and on_offer.may_open(model):
         page(model).arrive()
     else:
-        refuse(f"{model!r} is no run with a checkpoint on this machine; the default is shown.")
+        refuse(on_offer.refusal(model))
         page(DEFAULT).put(page(DEFAULT).defaults())
     refuse(*problems)
     session.view_link = view
@@ -102,7 +102,7 @@ def replace_word(unknown: dict[str, Any], word: str) -> None:
 def model_controls() -> None:
     """The column beside the stage."""
     shown, told = page(), offer()
-    names = [*offers(), *([shown.kept["model"]] if RUN.fullmatch(shown.kept["model"]) else [])]
+    names = [*on_offer.models(), *([shown.kept["model"]] if RUN.fullmatch(shown.kept["model"]) else [])]
     shown.draw("model", options=names, format_func=lambda name: offer(name).title, then=switch_model)
     if told.summary:
         st.caption(told.summary)

@@ -5,8 +5,8 @@ from typing import Any
 
 from models.zoo.offers import DEFAULT, RUN, offer_of, offers
 from models.zoo.settings import MAX_CHARACTERS, Setting
-from pages.shared import widget
-from pages.shared.link import Param, Rule, characters, checked, one_of, param, text, whole
+from pages.shared import on_offer, widget
+from pages.shared.link import Param, Rule, characters, checked, one_of, param, whole
 from pages.shared.widget import Widget
 
 SHOWCASE = offers()[DEFAULT].text
@@ -31,7 +31,11 @@ def _read_name(raw: str) -> str:
     return checked(raw, lambda name: name in offers() or RUN.fullmatch(name) is not None)
 
 
-MODEL = text("one of translator, untrained, another model's name, or run:<its id>", _read_name)
+def _is_open(value: Any) -> bool:
+    return isinstance(value, str) and on_offer.may_open(value)
+
+
+MODEL = Rule("one of translator, untrained, another model's name, or run:<its id>", _read_name, _is_open)
 INDEX = whole(0, MAX_INDEX)
 HEADS = Rule("head numbers separated by dots, such as 0.2.3", _read_heads, _are_heads)
 

@@ -1,0 +1,28 @@
+"""Which models this visitor may open: those that the limits allow, and of runs those that they may see."""
+
+from models.limits import in_force
+from models.zoo.offers import RUN, offers
+from pages.shared.training import runs
+
+RUNS = "runs"
+"""Stands for all runs in the limits' list of models."""
+
+
+def may_open(name: str) -> bool:
+    """Whether there is a model of this name for this visitor."""
+    allowed, run = in_force().models, RUN.fullmatch(name)
+    if run:
+        return (not allowed or RUNS in allowed) and runs.find(run[1]) is not None
+    return name in offers() and (not allowed or name in allowed)
+
+
+def models() -> list[str]:
+    """The names of all models to choose from, but for runs."""
+    return [name for name in offers() if may_open(name)]
+
+
+def refusal(name: str) -> str:
+    """Why a link's model is not shown; of another's run no more is said than of none."""
+    if RUN.fullmatch(name):
+        return f"{name!r} is no run with a checkpoint on this machine; the default is shown."
+    return f"{name!r} is not among the models shown here, {', '.join(models())}; the default is shown."
