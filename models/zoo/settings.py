@@ -6,35 +6,8 @@ from typing import Any
 
 from models.config import POSITION_SCHEMES
 from models.limits import in_force
+from models.mask_names import MASK_TITLES, about_argument
 
-MASK_NAMES = {
-    "none": "none",
-    "causal": "causal",
-    "padding": "padding",
-    "causal+padding": "causal + padding",
-    "window": "window",
-    "causal+window": "causal + window",
-    "strided": "strided",
-    "fixed": "fixed",
-    "prefix": "prefix",
-    "packed": "packed",
-    "causal+packed": "causal + packed",
-    "memory": "memory",
-    "edges": "graph edges",
-    "painted": "painted",
-}
-"""The masks by the engine's names, and as a person reads them."""
-MASK_ARGUMENTS = {  # an example, and what it says; an empty argument stands for the mask's usual one
-    "padding": ("3", "the last 3 tokens are padding"),
-    "window": ("3", "width: up to 2 tokens away"),
-    "strided": ("4", "stride: the 4 tokens before, and every 4th before them"),
-    "fixed": ("4.1", "blocks of 4 tokens; all later tokens see the last 1 of each"),
-    "prefix": ("3", "all see the first 3 tokens"),
-    "packed": ("4.3", "documents of 4 and 3 tokens; the rest is one more"),
-    "memory": ("4.4", "segments of 4 tokens, each with the 4 tokens before it"),
-    "edges": ("0-1 1-2", "edges between tokens, counted from 0; empty: a chain"),
-    "painted": ("10;11", "a row of 0 and 1 for each query; empty: causal"),
-}
 MAX_ARGUMENT = in_force().mask_characters
 MAX_CHARACTERS = in_force().text_characters
 MAX_UNTRAINED_WORDS = in_force().untrained_words
@@ -145,15 +118,15 @@ UNTRAINED = (
         help="Another seed, other random weights",
     ),
     Setting(
-        name="mask", default="none", label="Mask", choices=tuple(MASK_NAMES), names=MASK_NAMES,
+        name="mask", default="none", label="Mask", choices=tuple(MASK_TITLES), names=MASK_TITLES,
         help="Who may attend to whom; padding adds three <pad> tokens and hides them",
     ),
     Setting(
         name="mask_arg", default="", label="Mask argument", drawn="text", most=MAX_ARGUMENT, of="mask",
         arguments={
-            name: MASK_ARGUMENTS[kind]
-            for name in MASK_NAMES
-            if (kind := name.removeprefix("causal+")) in MASK_ARGUMENTS and kind != "padding"
+            name: (mask.example, mask.meaning)
+            for name in MASK_TITLES
+            if (mask := about_argument(name)).rule and mask.title != "padding"
         },
     ),
 )  # fmt: skip

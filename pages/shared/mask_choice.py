@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from models.zoo.settings import MASK_ARGUMENTS
+from models import mask_names
 from pages.shared import widget
 
 ARGUMENT = widget.line("Mask argument")
@@ -10,6 +10,6 @@ ARGUMENT = widget.line("Mask argument")
 
 def about_argument(mask: str) -> dict[str, Any]:
     """What the field for the argument of `mask` says; it is off where the mask takes none."""
-    example, meaning = MASK_ARGUMENTS.get(mask.removeprefix("causal+"), ("", ""))
-    told = f"{example} = {meaning}" if example else "Only some masks have one: a window has its width"
-    return {"placeholder": example or "none", "disabled": not example, "help": told}
+    of = mask_names.about_argument(mask)
+    told = f"{of.example} = {of.meaning}" if of.rule else "Only some masks have one: a window has its width"
+    return {"placeholder": of.example or "none", "disabled": not of.rule, "help": told}

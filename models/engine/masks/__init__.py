@@ -1,7 +1,7 @@
 """Who may attend to whom: boolean masks, True = may attend, broadcastable to [batch, head, query, key]."""
 
 from models.engine.masks.core import Mask, causal, check, combine, padding
-from models.engine.masks.named import NAMED, check_fits, kind_of, named
+from models.engine.masks.named import check_fits, kind_of, named, usual
 from models.engine.masks.patterns import (
     edges,
     fixed,
@@ -15,7 +15,6 @@ from models.engine.masks.patterns import (
 from models.engine.masks.reach import layers_needed, reach
 
 __all__ = [
-    "NAMED",
     "Mask",
     "causal",
     "check",
@@ -34,4 +33,5 @@ __all__ = [
     "reach",
     "sliding_window",
     "strided",
+    "usual",
 ]

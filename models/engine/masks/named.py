@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Callable
-from typing import NamedTuple
 
 import torch
 from jaxtyping import Bool, Int
@@ -10,21 +9,9 @@ from torch import Tensor
 
 from models.engine.masks import patterns
 from models.engine.masks.core import Mask, causal, padding
+from models.mask_names import MASKS
 
 MAX_PAINTED = 32
-
-
-class Named(NamedTuple):
-    """A mask of n tokens that has a name.
-
-    `argument` says what its argument holds ("" where there is none), `usual` what an empty one stands for,
-    `least` how many tokens it takes for an argument to fit.
-    """
-
-    make: Callable[[int, str], Mask]
-    argument: str
-    usual: Callable[[int], str]
-    least: Callable[[str], int] = lambda argument: 1
 
 
 def named(name: str, argument: str, n: int) -> Bool[Tensor, "1 1 n n"]:
@@ -34,15 +21,25 @@ def named(name: str, argument: str, n: int) -> Bool[Tensor, "1 1 n n"]:
     that does not fit the mask or the number of tokens.
     """
     kind = kind_of(name)
-    if argument and not NAMED[kind].argument:
+    if argument and not MASKS[kind].rule:
         raise ValueError(f"mask {name!r} takes no argument, but got {argument[:40]!r}; leave it out")
-    allowed = NAMED[kind].make(n, argument or NAMED[kind].usual(n))
+    allowed = _MAKERS[kind](n, argument or usual(kind, n))
     return (allowed if kind == name else allowed & causal(n, n)).expand(1, 1, n, n)
+
+
+def usual(kind: str, n: int) -> str:
+    """The argument that an empty one stands for, among n tokens."""
+    if kind == "edges":
+        return " ".join(f"{node}-{node + 1}" for node in range(n - 1))
+    if kind == "painted":
+        return _rows_of(causal(min(n, MAX_PAINTED), min(n, MAX_PAINTED)))
+    return MASKS[kind].example
 
 
 def check_fits(name: str, argument: str, max_len: int) -> None:
     """Raises ValueError, as `named` does, where no text of at most `max_len` tokens can have this mask."""
-    least = NAMED[kind_of(name)].least(argument) if argument else 1
+    kind = kind_of(name)
+    least = _LEAST[kind](argument) if argument and kind in _LEAST else 1
     if least > max_len:
         raise ValueError(
             f"argument {argument[:40]!r} of mask {name!r} needs {least} tokens, but max_len={max_len}; "
@@ -54,8 +51,8 @@ def check_fits(name: str, argument: str, max_len: int) -> None:
 def kind_of(name: str) -> str:
     """The name without "causal+". Raises ValueError where no mask is called so."""
     kind = name.removeprefix("causal+")
-    if kind not in NAMED:
-        known = ", ".join(NAMED)
+    if kind not in MASKS:
+        known = ", ".join(MASKS)
         raise ValueError(f"mask={name!r} is unknown; choose one of {known}, or causal+ one of them")
     return kind
 
@@ -97,7 +94,7 @@ def _document_of(n: int, lengths: list[int]) -> Int[Tensor, "n"]:
 
 
 def _refusal(name: str, argument: str, example: str) -> str:
-    holds = NAMED[name].argument
+    holds = MASKS[name].rule
     return f"argument {argument[:40]!r} of mask {name!r} is not {holds}; try {example!r}"
 
 
@@ -105,50 +102,21 @@ def _rows_of(mask: Mask) -> str:
     return ";".join("".join("01"[cell] for cell in row) for row in mask[0, 0].tolist())
 
 
-NAMED: dict[str, Named] = {
-    "none": Named(lambda n, _: torch.ones(1, 1, n, n, dtype=torch.bool), "", lambda n: ""),
-    "causal": Named(lambda n, _: causal(n, n), "", lambda n: ""),
-    "padding": Named(
-        lambda n, a: padding((torch.arange(n) < n - _numbers("padding", a, 1)[0]).long()[None], 0),
-        "how many tokens at the end are padding",
-        lambda n: "3",
-    ),
-    "window": Named(
-        lambda n, a: patterns.sliding_window(n, *_numbers("window", a, 1), two_sided=True),
-        "a width in tokens",
-        lambda n: "3",
-    ),
-    "strided": Named(
-        lambda n, a: patterns.strided(n, *_numbers("strided", a, 1)), "a stride in tokens", lambda n: "4"
-    ),
-    "fixed": Named(
-        lambda n, a: patterns.fixed(n, *_numbers("fixed", a, 2)),
-        "a block's length and how many of its last tokens all later ones see, with a dot between",
-        lambda n: "4.1",
-    ),
-    "prefix": Named(
-        lambda n, a: patterns.prefix(n, *_numbers("prefix", a, 1)), "a number of tokens", lambda n: "3"
-    ),
-    "packed": Named(
-        lambda n, a: patterns.packed(_document_of(n, _numbers("packed", a))),
-        "the documents' lengths with dots between",
-        lambda n: "4.3",
-    ),
-    "memory": Named(
-        lambda n, a: patterns.memory(n, *_numbers("memory", a, 2)),
-        "the lengths of a segment and of the memory before it, with a dot between",
-        lambda n: "4.4",
-    ),
-    "edges": Named(
-        lambda n, a: patterns.edges(n, _edges(a)),
-        "pairs of nodes with spaces between",
-        lambda n: " ".join(f"{node}-{node + 1}" for node in range(n - 1)),
-        lambda a: 1 + max((max(pair) for pair in _edges(a)), default=0),
-    ),
-    "painted": Named(
-        _painted,
-        "a row of 0 and 1 for each query, with ; between",
-        lambda n: _rows_of(causal(min(n, MAX_PAINTED), min(n, MAX_PAINTED))),
-        _n_rows,
-    ),
+_MAKERS: dict[str, Callable[[int, str], Mask]] = {
+    "none": lambda n, _: torch.ones(1, 1, n, n, dtype=torch.bool),
+    "causal": lambda n, _: causal(n, n),
+    "padding": lambda n, a: padding((torch.arange(n) < n - _numbers("padding", a, 1)[0]).long()[None], 0),
+    "window": lambda n, a: patterns.sliding_window(n, *_numbers("window", a, 1), two_sided=True),
+    "strided": lambda n, a: patterns.strided(n, *_numbers("strided", a, 1)),
+    "fixed": lambda n, a: patterns.fixed(n, *_numbers("fixed", a, 2)),
+    "prefix": lambda n, a: patterns.prefix(n, *_numbers("prefix", a, 1)),
+    "packed": lambda n, a: patterns.packed(_document_of(n, _numbers("packed", a))),
+    "memory": lambda n, a: patterns.memory(n, *_numbers("memory", a, 2)),
+    "edges": lambda n, a: patterns.edges(n, _edges(a)),
+    "painted": _painted,
 }
+_LEAST = {
+    "edges": lambda a: 1 + max((max(pair) for pair in _edges(a)), default=0),
+    "painted": lambda a: _n_rows(a),
+}
+"""How many tokens it takes for an argument to fit, where that is more than one."""

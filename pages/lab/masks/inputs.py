@@ -3,7 +3,7 @@
 import re
 from dataclasses import dataclass
 
-from models.zoo.settings import MASK_NAMES
+from models.mask_names import MASK_TITLES
 from pages.shared import mask_choice, widget
 from pages.shared.link import Table, characters, checked, number, one_of, param, table, text, whole
 
@@ -12,7 +12,7 @@ WORDS = (
     "<start>", "I", "am", "fine", "and", "how", "are", "you", "my", "old", "friend", "who", "came", "so",
     "far", "today",
 )  # fmt: skip
-MASKS = tuple(name for name in MASK_NAMES if name != "painted")
+MASKS = tuple(name for name in MASK_TITLES if name != "painted")
 MOST_SCORED = 8
 MOST_LAYERS = 5
 MOST_PADDING = 6
@@ -37,7 +37,7 @@ _GRAPH = text(
 MASK = widget.select(
     "Mask",
     "Who may attend to whom; or paint your own on the board",
-    lambda mask: MASK_NAMES.get(mask, "painted"),
+    lambda mask: MASK_TITLES.get(mask, "painted"),
 )
 
 

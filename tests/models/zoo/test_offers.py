@@ -12,9 +12,10 @@ from models import list_models
 from models.config import POSITION_SCHEMES
 from models.data.tasks import TASKS
 from models.engine import masks
+from models.mask_names import MASK_TITLES, MASKS
 from models.zoo import offers as zoo
 from models.zoo.offers import Offer, offer_of, offers, register
-from models.zoo.settings import MASK_NAMES, OF_TASK
+from models.zoo.settings import OF_TASK
 from models.zoo.untrained import UntrainedModel
 from tests.pages.shared.runs import write_run
 
@@ -67,19 +68,21 @@ def test_the_untrained_model_reads_the_translators_texts_and_has_every_size_as_a
     assert (offer.memory, offer.examples, offer.text) == ("translator", translator.examples, translator.text)
     settings = {setting.name: setting for setting in offer.settings}
     assert settings["positions"].choices is POSITION_SCHEMES
-    assert {masks.kind_of(mask) for mask in settings["mask"].choices} == set(masks.NAMED)
+    assert {masks.kind_of(mask) for mask in settings["mask"].choices} == set(MASKS)
     built = {name: setting.default for name, setting in settings.items() if setting.builds}
     model = offer.load(**built)
     assert isinstance(model, UntrainedModel)
     assert (model.config.n_layers, model.config.n_heads, model.config.d_head) == (2, 4, 16)
-    takes = {mask for mask in MASK_NAMES if masks.NAMED[mask.removeprefix("causal+")].argument}
+    takes = {mask for mask in MASK_TITLES if MASKS[mask.removeprefix("causal+")].rule}
     assert set(settings["mask_arg"].arguments) == {mask for mask in takes if "padding" not in mask}
 
 
 def test_settings_of_tasks_are_keywords_of_their_reading() -> None:
-    for name, settings in OF_TASK.items():
-        known = inspect.signature(TASKS[name].read_by).parameters
-        assert {setting.name for setting in settings} == set(known) - {"self", "model", "text"}
+    """Of every task: one that reads with a setting that is not declared would not be offered it."""
+    for name, task in TASKS.items():
+        known = inspect.signature(task.read_by).parameters
+        declared = {setting.name for setting in OF_TASK.get(name, ())}
+        assert declared == set(known) - {"self", "model", "text"}
 
 
 @pytest.mark.parametrize(

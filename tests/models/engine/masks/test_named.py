@@ -4,6 +4,7 @@ import pytest
 import torch
 
 from models.engine import masks
+from models.mask_names import MASKS
 
 
 @pytest.mark.parametrize(
@@ -32,16 +33,16 @@ def test_a_name_and_an_argument_give_the_mask(name: str, argument: str, expected
     assert mask.equal(expected)
 
 
-@pytest.mark.parametrize("name", masks.NAMED)
+@pytest.mark.parametrize("name", MASKS)
 @pytest.mark.parametrize("n", [1, 2, 13, 32])
 def test_an_empty_argument_is_one_that_suits_any_number_of_tokens(name: str, n: int):
-    usual = masks.named(name, masks.NAMED[name].usual(n), n)
+    usual = masks.named(name, masks.usual(name, n), n)
     assert masks.named(name, "", n).equal(usual)
-    assert bool(masks.NAMED[name].argument) == (name not in ("none", "causal"))
+    assert bool(MASKS[name].rule) == (name not in ("none", "causal"))
 
 
 def test_causal_with_any_mask_hides_what_comes_later():
-    for name in masks.NAMED:
+    for name in MASKS:
         both = masks.named(f"causal+{name}", "", 7)
         assert both.equal(masks.named(name, "", 7) & masks.causal(7, 7))
         assert masks.kind_of(f"causal+{name}") == masks.kind_of(name) == name

@@ -8,8 +8,9 @@ import torch
 from models import ModelConfig
 from models.engine import masks
 from models.engine.attention import MultiHeadAttention
+from models.mask_names import MASKS
 
-NAMES = [name for name in masks.NAMED if name != "none"]
+NAMES = [name for name in MASKS if name != "none"]
 
 
 def steps_from(allowed: list[list[bool]], query: int) -> list[int]:

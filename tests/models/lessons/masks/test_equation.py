@@ -10,6 +10,7 @@ from models.engine import masks
 from models.engine.attention import MultiHeadAttention
 from models.engine.trace import within
 from models.lessons.masks.equation import TALK, masked_softmax, scores_of, telling
+from models.mask_names import MASKS
 
 
 def by_loops(scores: list[list[float]], allowed: list[list[bool]]) -> list[list[float]]:
@@ -39,7 +40,7 @@ def test_the_talks_example_with_the_look_ahead_mask():
     assert result.softmax.equal(result.pattern)
 
 
-@pytest.mark.parametrize("name", list(masks.NAMED))
+@pytest.mark.parametrize("name", list(MASKS))
 def test_any_scores_under_any_mask(name: str):
     scores = torch.randn(7, 7, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
     allowed = masks.named(name, "", 7)[0, 0]
