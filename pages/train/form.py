@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import streamlit as st
 
-from models.byte_units import MB
+from models.byte_units import MB, readable
 from pages.shared.state import State, refuse
 from pages.shared.training import settings, uploads
 from pages.shared.training.labels import label_of
@@ -81,6 +81,33 @@ def _file(given: State, option: Option) -> None:
     if name:
         st.caption(f"Reads the file {name[:8]}…{name[64:]}")
         st.button("Without a file", key=f"{key}.clear", on_click=given.put, args=({option.name: ""},))
+    _kept_files(given, option.name)
+
+
+def _kept_files(given: State, field: str) -> None:
+    """What this visitor has handed in so far: to be read again, or deleted before it expires."""
+    found = uploads.mine()
+    if not found:
+        return
+
+    def delete(name: str) -> None:
+        try:
+            uploads.delete(name)
+        except ValueError as error:
+            refuse(str(error))
+        if given.kept[field] == name:
+            given.put({field: ""})
+
+    with st.expander(f"Your files ({len(found)})"):
+        for upload in found:
+            key = f"{given.key(field)}.{upload.name}"
+            said = (
+                f"{upload.name[:8]}…{upload.name[64:]}: {readable(upload.size)}, {upload.days_left} days left"
+            )
+            with st.container(horizontal=True, vertical_alignment="center"):
+                st.text(said, width="content")
+                st.button("Read", key=f"{key}.read", on_click=given.put, args=({field: upload.name},))
+                st.button("Delete", key=f"{key}.delete", on_click=delete, args=(upload.name,))
 
 
 def _pairs(given: State, names: Sequence[str]) -> None:

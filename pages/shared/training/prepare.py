@@ -50,11 +50,12 @@ _lock = threading.Lock()
 
 def prepared(info: TaskInfo, values: Mapping[str, Any]) -> Prepared:
     """Raises ValueError, with a sentence, where the settings make no run or this machine cannot train it."""
-    key = json.dumps([info.name, dict(values)], sort_keys=True, default=str)
+    values = settings.with_paths(info, values)
+    key = json.dumps([info.name, values], sort_keys=True, default=str)
     thread = _reader if _reads_files(info, values) else _thread
     with _lock:
         if key not in _made:
-            _made[key] = thread.submit(_prepared_or_refused, info, dict(values))
+            _made[key] = thread.submit(_prepared_or_refused, info, values)
         future = _made[key]
     found = future.result()
     if isinstance(found, ValueError):

@@ -103,15 +103,20 @@ def link_of_run(info: TaskInfo, described: Mapping[str, Any]) -> dict[str, str]:
     return to_link(info, known)
 
 
+def with_paths(info: TaskInfo, values: Mapping[str, Any]) -> Values:
+    """These settings with the path of each file that this visitor handed in. Raises ValueError for one gone.
+
+    To be asked on the thread of the page: a name is of another file for every visitor.
+    """
+    files = [option.name for option in info.options if option.file and values[option.name]]
+    return {**values, **{name: str(uploads.path_of(values[name])) for name in files}}
+
+
 def task_of(info: TaskInfo, values: Mapping[str, Any]) -> Task:
-    """The task with the options among these settings. Raises ValueError for what makes none."""
+    """The task with the options among these settings, `with_paths`. Raises ValueError for what makes none."""
     from models.data.tasks import make_task
 
-    options = {option.name: values[option.name] for option in info.options}
-    for option in info.options:
-        if option.file and options[option.name]:
-            options[option.name] = str(uploads.path_of(options[option.name]))
-    return make_task(info.name, options)
+    return make_task(info.name, {option.name: values[option.name] for option in info.options})
 
 
 def run_config(info: TaskInfo, values: Mapping[str, Any], task: Task | None = None) -> RunConfig:
@@ -124,7 +129,7 @@ def run_config(info: TaskInfo, values: Mapping[str, Any], task: Task | None = No
     sizes = {name: values[name] for name in size_names(info)}
     sizes["d_ff"] = sizes["d_ff"] or None
     training = {name: values[name] for name in training_names()}
-    return made(task or task_of(info, values), sizes=sizes, training=training)
+    return made(task or task_of(info, with_paths(info, values)), sizes=sizes, training=training)
 
 
 def option_rule(option: Option) -> Rule:

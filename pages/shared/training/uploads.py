@@ -1,29 +1,47 @@
-"""Files that visitors hand in: kept once each under the hash of their content, bounded in number and bytes.
+"""Files that visitors hand in: in a folder of each visitor, under the hash of their content, for a time.
 
-A link names a file by that hash, so it can only ever name one that somebody handed in here.
+A link names a file by that hash, and is read as a name in the folder of whoever opens it: it can only ever
+name a file that they handed in themselves.
 """
 
 import hashlib
+import os
 import re
+import threading
+import time
+from contextlib import suppress
+from dataclasses import dataclass
 from pathlib import Path
 
-from models.byte_units import GB, MB, readable
-from models.files import write_whole
+from models.byte_units import MB, readable
+from models.files import write_whole, writing
 from models.limits import in_force
+from models.runs.owners import Visitor
 from models.zoo.run_folders import runs_root
+from pages.shared import visitors
 from pages.shared.link import checked, text
 
 MAX_BYTES = in_force().upload_mb * MB
-MAX_FILES = 50
-MAX_TOTAL = GB
 
 THE_FILE = "your file"
 _NAME = re.compile(r"[0-9a-f]{64}\.[a-z0-9-]{1,12}")
+_DAY = 86_400
+_counting = threading.Lock()
 
 
-def folder() -> Path:
-    """Where they are; beside the runs, so that a run finds its data as long as it is there."""
-    return runs_root() / "uploads"
+@dataclass(frozen=True)
+class Upload:
+    """A file that is kept: its name in links, its bytes, and the days until it expires if nobody uses it."""
+
+    name: str
+    size: int
+    days_left: int
+
+
+def folder(visitor: Visitor | None = None) -> Path:
+    """Where a visitor's files are, left out of this page's; beside the runs, which read them again."""
+    owner = (visitor or visitors.visitor()).id
+    return runs_root() / "uploads" / (owner or "nobody")
 
 
 def _is_here(name: str) -> bool:
@@ -31,16 +49,19 @@ def _is_here(name: str) -> bool:
 
 
 FILE = text(
-    "the name of a file that was handed in here",
+    "the name of a file that you handed in here",
     lambda raw: checked(raw, lambda name: name == "" or _is_here(name)),
 )
 
 
 def path_of(name: str) -> Path:
-    """The file of a name. Raises ValueError where it is gone."""
+    """The file of a name, which counts as used now. Raises ValueError where it is gone."""
     if not _is_here(name):
         raise ValueError("the file that was handed in is no longer here; choose it again")
-    return folder() / name
+    path = folder() / name
+    with writing(path):
+        os.utime(path)
+    return path
 
 
 def without_names(sentence: str) -> str:
@@ -49,12 +70,23 @@ def without_names(sentence: str) -> str:
 
 
 def name_of(path: object) -> str:
-    """The name of a file by its path, as a run's options hold it; "" for a file that was not handed in."""
+    """The name of a file by its path, as a run's options hold it; "" for one that is not this visitor's."""
     name = Path(path).name if isinstance(path, str) else ""
-    is_one = (
-        bool(_NAME.fullmatch(name)) and Path(str(path)).parent == folder() and (folder() / name).is_file()
-    )
-    return name if is_one else ""
+    return name if _is_here(name) and Path(str(path)).parent == folder() else ""
+
+
+def mine() -> list[Upload]:
+    """The files of this visitor, the last used first."""
+    ends = in_force().upload_days - time.time() / _DAY
+    found = sorted(_files(folder()).items(), key=lambda file: file[1].st_mtime, reverse=True)
+    return [Upload(path.name, it.st_size, max(0, round(ends + it.st_mtime / _DAY))) for path, it in found]
+
+
+def delete(name: str) -> None:
+    """Removes a file of this visitor; one that is gone stays gone."""
+    if _is_here(name):
+        with writing(folder() / name):
+            (folder() / name).unlink(missing_ok=True)
 
 
 def keep(content: bytes | memoryview, original: str) -> str:
@@ -62,6 +94,14 @@ def keep(content: bytes | memoryview, original: str) -> str:
 
     original: what the visitor called it; only its ending is used.
     """
+    visitor = visitors.visitor()
+    if in_force().read_only:
+        raise ValueError("this server is for looking only (read_only): it takes no files")
+    if not visitor.id:
+        raise ValueError(
+            "your browser keeps no cookie of this server, so a file of yours would be nobody's; "
+            "allow cookies for this address, then load the page again"
+        )
     if not len(content):
         raise ValueError(f"{original[:80]!r} is empty; choose a file with text in it")
     if len(content) > MAX_BYTES:
@@ -69,22 +109,51 @@ def keep(content: bytes | memoryview, original: str) -> str:
             f"{original[:80]!r} has {readable(len(content))}; at most {readable(MAX_BYTES)} are read: cut it"
         )
     ending = re.sub(r"[^a-z0-9-]", "", Path(original).suffix.lower())[:12] or "txt"
-    name = f"{hashlib.sha256(content).hexdigest()}.{ending}"
-    target = folder()
-    if (target / name).is_file():
-        return name
-    _make_room(target, len(content))
-    target.mkdir(parents=True, exist_ok=True)
-    write_whole(target / name, content)
-    return name
+    target = folder(visitor) / f"{hashlib.sha256(content).hexdigest()}.{ending}"
+    with _counting:
+        if not target.is_file():
+            _make_room(target.parent, len(content))
+            with writing(target):
+                target.parent.mkdir(parents=True, exist_ok=True)
+            write_whole(target, content)
+    return target.name
 
 
 def _make_room(target: Path, coming: int) -> None:
-    """Raises ValueError where there are as many files, or bytes, as are kept."""
-    files = [path for path in target.glob("*") if _NAME.fullmatch(path.name)] if target.is_dir() else []
-    total = sum(path.stat().st_size for path in files)
-    if len(files) >= MAX_FILES or total + coming > MAX_TOTAL:
+    """Removes what has expired. Raises ValueError where the visitor, or all together, have what is kept."""
+    limits, sizes = in_force(), {}
+    oldest = time.time() - limits.upload_days * _DAY
+    for one in target.parent.glob("*"):
+        for path, it in _files(one).items():
+            if it.st_mtime < oldest:
+                path.unlink(missing_ok=True)
+            else:
+                sizes[path] = it.st_size
+    _check(
+        "you handed in already", "delete one that you no longer need", coming,
+        [size for path, size in sizes.items() if path.parent == target],
+        limits.uploads_of_a_visitor, limits.uploads_of_a_visitor_mb * MB,
+    )  # fmt: skip
+    _check(
+        "all visitors handed in", "delete one of yours, or wait until others expire", coming,
+        list(sizes.values()), limits.uploads_in_all, limits.uploads_in_all_mb * MB,
+    )  # fmt: skip
+
+
+def _check(who: str, remedy: str, coming: int, sizes: list[int], most: int, most_bytes: int) -> None:
+    total = sum(sizes)
+    if len(sizes) >= most or total + coming > most_bytes:
         raise ValueError(
-            f"{len(files)} files with {readable(total)} were handed in already; at most {MAX_FILES} and "
-            f"{readable(MAX_TOTAL)} are kept: remove some from the runs' folder {target.name!r}"
+            f"{len(sizes)} files with {readable(total)} are what {who}, and this one has {readable(coming)}; "
+            f"at most {most:,} and {readable(most_bytes)} are kept: {remedy}"
         )
+
+
+def _files(place: Path) -> dict[Path, os.stat_result]:
+    """The files in a visitor's folder; one that goes just now is left out."""
+    found = {}
+    for path in place.glob("*"):
+        with suppress(OSError):
+            if _NAME.fullmatch(path.name):
+                found[path] = path.stat()
+    return found

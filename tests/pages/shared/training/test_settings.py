@@ -73,31 +73,3 @@ def test_a_link_names_uploads_only_and_never_a_path(tmp_path: Path) -> None:
             read(raw)
     name = uploads.keep(b"some text", "mine.TXT")
     assert read(name) == name and read("") == ""
-
-
-def test_uploads_are_kept_once_by_their_content() -> None:
-    first = uploads.keep(b"some text", "mine.txt")
-    assert first == uploads.keep(b"some text", "../../yours.txt")
-    assert uploads.path_of(first).read_bytes() == b"some text"
-    assert uploads.name_of(str(uploads.path_of(first))) == first
-    assert uploads.name_of("/etc/passwd") == uploads.name_of(None) == ""
-
-
-def test_uploads_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
-    with pytest.raises(ValueError, match=r"'mine\.txt' is empty; choose a file with text in it"):
-        uploads.keep(b"", "mine.txt")
-    monkeypatch.setattr(uploads, "MAX_BYTES", 4)
-    with pytest.raises(ValueError, match=r"has 5 bytes; at most 4 bytes are read: cut it"):
-        uploads.keep(b"12345", "mine.txt")
-    monkeypatch.setattr(uploads, "MAX_FILES", 1)
-    kept = uploads.keep(b"1234", "mine.txt")
-    assert uploads.keep(b"1234", "again.txt") == kept
-    with pytest.raises(ValueError, match="1 files with 4 bytes were handed in already; at most 1"):
-        uploads.keep(b"4321", "mine.txt")
-
-
-def test_an_upload_that_is_gone_is_told() -> None:
-    name = uploads.keep(b"some text", "mine.txt")
-    uploads.path_of(name).unlink()
-    with pytest.raises(ValueError, match="the file that was handed in is no longer here; choose it again"):
-        uploads.path_of(name)
