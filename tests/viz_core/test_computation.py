@@ -34,31 +34,34 @@ def figure(head, key_index=1, **options):
     )
 
 
+def panels(fig):
+    """The heat maps of query, key, product and values, and the bars of scores and weights."""
+    heat = [trace for trace in fig.data if trace.type == "heatmap"]
+    bars = [trace for trace in fig.data if trace.type == "bar"]
+    return heat, bars
+
+
 def test_every_number_is_there(head):
-    strips, scores, weights, values, z = figure(head).data
-    assert np.array_equal(strips.customdata, [head["q"], head["k"][1], head["q"] * head["k"][1]])
-    assert list(scores.customdata) == [*(f"{x:.4g}" for x in head["scores"][:3]), "masked"]
-    assert np.array_equal(scores.x, [*head["scores"][:3], 0])
-    assert np.array_equal(weights.x, head["weights"])
-    assert np.array_equal(values.customdata, head["weights"][:, None] * head["values"])
-    assert np.array_equal(z.customdata[0], head["z"])
+    (q, k, product, values), (scores, weights) = panels(figure(head))
+    np.testing.assert_allclose(q.z, head["q"][None], rtol=1e-6)
+    np.testing.assert_allclose(k.z, head["k"][1][None], rtol=1e-6)
+    np.testing.assert_allclose(product.z, (head["q"] * head["k"][1])[None], rtol=1e-6)
+    assert np.array_equal(scores.y[:3], head["scores"][:3]) and np.isnan(scores.y[3])
+    assert np.array_equal(weights.y, head["weights"])
+    np.testing.assert_allclose(values.z[:4], head["weights"][:, None] * head["values"], rtol=1e-6, atol=1e-12)
+    np.testing.assert_allclose(values.z[4], head["z"], rtol=1e-6)
+    said = [trace.text for trace in figure(head).data if trace.type == "scatter" and trace.mode == "text"]
+    assert said[0][3] == "−∞", "a masked score has no bar, but a number"
 
 
 def test_the_rows_add_up_to_z_on_one_scale(head):
-    *_, values, z = figure(head).data
-    assert np.allclose(values.customdata.sum(0), z.customdata[0])
-    assert np.allclose(values.z, values.customdata) and np.allclose(z.z, z.customdata)
-    assert (values.zmin, values.zmax) == (z.zmin, z.zmax) == (-values.zmax, values.zmax)
-    assert values.showscale and values.colorbar.title.text == "weight × value"
-
-
-def test_each_strip_is_coloured_by_its_largest_number_which_is_written_beside_it(head):
-    fig = figure(head)
-    strips = fig.data[0]
-    largest = np.abs(strips.customdata).max(-1)
-    assert np.allclose(strips.z, strips.customdata / largest[:, None])
-    assert (strips.zmin, strips.zmax) == (-1, 1)
-    assert [f"± {x:.3g}" for x in largest] == [n.text for n in fig.layout.annotations if "±" in n.text]
+    (*strips, values), _ = panels(figure(head))
+    assert np.allclose(values.z[:4].sum(0), values.z[4], atol=1e-6)
+    assert values.zmax == -values.zmin == pytest.approx(np.abs(values.z).max())
+    for strip in strips:
+        assert strip.zmax == -strip.zmin == pytest.approx(np.abs(strip.z).max())
+    titles = {note.text for note in figure(head).layout.annotations}
+    assert "<b>weight × value; the rows add up to z</b>" in titles
 
 
 def test_the_sentence_computes_the_weight(head):
@@ -86,34 +89,37 @@ def test_a_small_bias_is_not_rounded_away(head):
 
 
 def sentence(fig):
-    (text,) = [note.text for note in fig.layout.annotations if "softmax over" in note.text]
-    return re.sub(r"\s+", " ", re.sub("</?b>", "", text))
+    words = [
+        note.text for note in fig.layout.annotations if "</b>" in note.text and "<b>" not in note.text[:3]
+    ]
+    return re.sub(r"\s+", " ", re.sub("</?b>", "", " ".join(words)))
 
 
 @pytest.mark.parametrize("dark", [False, True])
 def test_queries_keys_and_values_wear_their_colours(head, dark):
     p, fig = theme.palette(dark), figure(head, dark=dark)
-    query, key, _ = fig.layout.yaxis.ticktext
-    assert query == f'<span style="color:{p["query"]}">query <b>it</b></span>'
-    assert key == f'<span style="color:{p["key"]}">key <b>cat</b></span>'
-    assert [colour == p["key"] for colour in fig.data[1].marker.color] == [False, True, False, False]
-    assert fig.layout.yaxis2.ticktext[1] == f'<b style="color:{p["key"]}">cat</b>'
-    assert any(note.font.color == p["value"] for note in fig.layout.annotations)
+    colours = {note.text: note.font.color for note in fig.layout.annotations}
+    assert colours["<b>query “it”</b>"] == p["query"]
+    assert colours["<b>key “cat”</b>"] == p["key"]
+    assert colours["<b>weight × value; the rows add up to z</b>"] == p["value"]
+    for bars in panels(fig)[1]:
+        assert [colour == p["key"] for colour in bars.marker.color] == [False, True, False, False]
 
 
 def test_tokens_are_shown_as_typed(head):
     fig = figure(head, key_index=2)
-    assert list(fig.data[2].y) == ["the", "cat", "&lt;b&gt;", "the₂"]
-    assert "&lt;b&gt;" in fig.layout.yaxis.ticktext[1]
+    _, (scores, _) = panels(fig)
+    assert list(scores.customdata) == ["the", "cat", "&lt;b&gt;", "the₂"]
+    assert "<b>key “&lt;b&gt;”</b>" in [note.text for note in fig.layout.annotations]
 
 
 def test_numbers_are_written_into_cells_while_they_fit(head, rng):
-    assert figure(head).data[0].text[0][0] == f"{head['q'][0]:.2f}"
+    assert panels(figure(head))[0][0].text[0][0] == f"{head['q'][0]:.2f}".replace("-", "−")
     wide = {**head, "q": rng.normal(size=64), "k": rng.normal(size=(4, 64))}
-    assert figure(wide).data[0].text is None
+    assert panels(figure(wide))[0][0].text is None
 
 
-def test_the_chosen_key_is_labelled_among_many(rng):
+def test_the_chosen_key_stands_out_among_many(rng):
     n = 300
     fig = computation_figure(
         np.ones(2),
@@ -127,9 +133,10 @@ def test_the_chosen_key_is_labelled_among_many(rng):
         query_token="it",
         key_tokens=[f"w{i}" for i in range(n)],
     )
-    assert "w151" in fig.layout.yaxis2.tickvals
-    assert 20 < len(fig.layout.yaxis2.tickvals) < 60
-    assert fig.layout.height < 1100
+    _, (scores, _) = panels(fig)
+    assert scores.customdata[151] == "w151"
+    assert [at for at, colour in enumerate(scores.marker.color) if colour == theme.palette()["key"]] == [151]
+    assert fig.layout.height < 1600
 
 
 @pytest.mark.usefixtures("unchecked")

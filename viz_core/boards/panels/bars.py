@@ -27,6 +27,7 @@ class Bars(ChartPanel):
 
     reach, low: the upper and the lower end of the axis; by default it holds 0 and all values.
     nan_is_empty: NaN stands for what is not computed yet, and has neither bar nor number.
+    lit: the place of the one bar that stands out; all others are faint then.
     """
 
     values: np.ndarray
@@ -40,6 +41,7 @@ class Bars(ChartPanel):
     nan_is_empty: bool = False
     digits: int = 2
     axis: str = ""
+    lit: int | None = None
 
     def __post_init__(self) -> None:
         check_frames("values", self.values, "bar")
@@ -63,7 +65,7 @@ class Bars(ChartPanel):
             x=np.arange(len(names)),
             y=values,
             width=0.96 if len(names) > 40 else 0.78,
-            marker={"color": Paint(self.colour), "line": {"color": Paint("ink"), "width": 0}},
+            marker={"color": self._colours(len(names)), "line": {"color": Paint("ink"), "width": 0}},
             customdata=names,
             hovertemplate="%{customdata} <b>%{y:.4~g}</b><extra></extra>",
             showlegend=False,
@@ -87,6 +89,12 @@ class Bars(ChartPanel):
             x={"title": axis_title(self.x_label), **x},
             y={"title": axis_title(self.y_label), "range": ends, "zeroline": True},
         )
+
+    def _colours(self, count: int) -> Paint | list[Paint]:
+        strong = Paint(self.colour)
+        if self.lit is None:
+            return strong
+        return [strong if at == self.lit else Paint("muted", 0.5) for at in range(count)]
 
     def numbers(self, frame: int) -> Iterator[NumberRow]:
         return grid_numbers(at_frame(self.values, frame, 1)[None], (), self.labels)
