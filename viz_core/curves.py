@@ -8,6 +8,7 @@ from jaxtyping import Float
 
 from viz_core._checks import check_axes, check_weights
 from viz_core.boards import Bars, Board, board_figure
+from viz_core.labels import visible
 
 MAX_BARS = 4096
 
@@ -30,8 +31,16 @@ def top_tokens(
     _check(probabilities, tokens, steps, chosen)
     n_steps = len(probabilities)
     charts = [
-        Bars(values=values, labels=labels, title=name, y_label="probability", reach=1, digits=3, lit=lit)
-        for values, labels, name, lit in zip(
+        Bars(
+            values=values,
+            labels=[visible(token) for token in row],
+            title=name,
+            y_label="probability",
+            reach=1,
+            digits=3,
+            lit=lit,
+        )  # fmt: skip
+        for values, row, name, lit in zip(
             probabilities,
             tokens,
             steps or [f"step {step}" for step in range(n_steps)],
