@@ -1,6 +1,7 @@
 """What comes out: the most probable next tokens at each step."""
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 import plotly.graph_objects as go
@@ -30,22 +31,12 @@ def top_tokens(
     """
     _check(probabilities, tokens, steps, chosen)
     n_steps = len(probabilities)
+    names = steps or [f"step {step}" for step in range(n_steps)]
+    look: Any = {"y_label": "probability", "reach": 1, "digits": 3}
     charts = [
-        Bars(
-            values=values,
-            labels=[visible(token) for token in row],
-            title=name,
-            y_label="probability",
-            reach=1,
-            digits=3,
-            lit=lit,
-        )  # fmt: skip
+        Bars(values=values, labels=[visible(token) for token in row], title=name, lit=lit, **look)
         for values, row, name, lit in zip(
-            probabilities,
-            tokens,
-            steps or [f"step {step}" for step in range(n_steps)],
-            chosen or [None] * n_steps,
-            strict=True,
+            probabilities, tokens, names, chosen or [None] * n_steps, strict=True
         )
     ]
     return board_figure(Board(rows=[charts], notice=""), dark=dark, title=title)
