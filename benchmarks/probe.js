@@ -35,16 +35,31 @@ window.probe = {
         });
     },
 
-    // Resolves when Explore's stage says that it drew; `fresh`: from a payload that came after the call.
+    // Resolves when a view says that it drew and Plotly has put up all charts in it; `fresh`: from a payload that
+    // came after the call.
     drawn(fresh = false) {
         const before = this.generation;
         return new Promise((resolve) => {
             const listener = (event) => {
                 if (fresh && event.detail.generation === before) return;
                 document.removeEventListener("attention-lab:painted", listener, true);
-                resolve();
+                resolve(this.idle(event.composedPath()[0]));
             };
             document.addEventListener("attention-lab:painted", listener, true);
+        });
+    },
+
+    // Resolves when nothing below `root` is still to come, at once where nothing is.
+    idle(root) {
+        const isIdle = () => !root.querySelector("[aria-busy=true]");
+        if (isIdle()) return undefined;
+        return new Promise((resolve) => {
+            const observer = new MutationObserver(() => {
+                if (!isIdle()) return;
+                observer.disconnect();
+                resolve();
+            });
+            observer.observe(root, { subtree: true, childList: true, attributes: true });
         });
     },
 

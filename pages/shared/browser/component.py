@@ -30,7 +30,8 @@ def _colours(dark: bool) -> dict[str, Any]:
 def _program(main: Path, style: Path, panels: Sequence[Path]) -> str:
     """The modules, and what pages/shared/browser/given.d.ts declares."""
     given: dict[str, Any] = {"THEME": {"light": _colours(False), "dark": _colours(True)}}
-    given |= {"STYLE": style.read_text(), "PLOTLY": plotly_js.ADDRESS}
+    given |= {"STYLE": style.read_text()}
+    given |= {"PLOTLY": {"address": plotly_js.ADDRESS, "kinds": plotly_js.AT_ONCE}}
     constants = [f"const {name} = {json.dumps(value)};" for name, value in given.items()]
     kinds = "".join(f"{file.stem}: {modules.name_of(file)}, " for file in panels)
     return "\n".join([*constants, modules.assembled([*panels, main]), f"const PANELS = {{ {kinds}}};"])

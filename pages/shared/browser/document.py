@@ -1,7 +1,7 @@
 """The document that every page's address answers with: Streamlit's own, told where its server is.
 
 Streamlit's front end would look for its server below the page's name first: two requests answered 404, two
-errors in the console, and a pause before it looks beside it.
+errors in the console, and a pause before it looks beside it. Pages with charts begin to load Plotly here.
 """
 
 from functools import cache
@@ -14,10 +14,13 @@ from starlette.responses import HTMLResponse
 from starlette.routing import BaseRoute, Route
 
 from pages.shared import visitors
+from pages.shared.browser import plotly_js
 
 # No documented way: what the front end reads from `window` where another site embeds it. Relative, like the
 # document's own links to scripts, so that both hold behind a proxy that adds a path.
 _WITH_ADDRESS = "<head><script>window.__streamlit = {BACKEND_BASE_URL: new URL('.', location).href}</script>"
+# A browser runs it while it would otherwise wait for the server's first answer.
+_WITH_CHARTS = f'<script async src="{plotly_js.ADDRESS}"></script>'
 
 
 class _Name(StringConvertor):
@@ -31,14 +34,15 @@ def routes() -> list[BaseRoute]:
 
 
 @cache
-def _document() -> str:
+def _document(has_charts: bool) -> str:
     document = (Path(streamlit.__file__).parent / "static" / "index.html").read_text(encoding="utf-8")
-    return document.replace("<head>", _WITH_ADDRESS, 1)
+    return document.replace("<head>", _WITH_ADDRESS + _WITH_CHARTS * has_charts, 1)
 
 
 def _send(request: Request) -> HTMLResponse:
+    has_charts = bool(request.path_params["page"])  # Explore, the page without a name, fetches Plotly later
     headers = {"Cache-Control": "no-cache"}
     if visitors.is_class():
         token = request.cookies.get(visitors.COOKIE, "")
         headers["Set-Cookie"] = visitors.cookie_for(token, secure=request.url.scheme == "https")
-    return HTMLResponse(_document(), headers=headers)
+    return HTMLResponse(_document(has_charts), headers=headers)

@@ -1,4 +1,4 @@
-/* Plotly.js from our own server: loaded once, with the first figure or ahead of it. */
+/* Plotly.js from our own server, loaded once: by the document, with the first figure, or ahead of it. */
 
 import { el } from "./dom.js";
 
@@ -24,22 +24,43 @@ export function buttonsOf({ muted, accent }) {
 
 /** @type {Promise<any> | undefined} */
 let loading;
+let registered = false;
 
 /* Resolves with Plotly. */
 export function loadPlotly() {
   loading ??= new Promise((resolve, reject) => {
-    const script = document.createElement("script");
-    script.src = PLOTLY;
-    script.onload = () => resolve(/** @type {any} */ (globalThis).Plotly);
-    script.onerror = () => reject(new Error(`Plotly did not come from ${PLOTLY}`));
+    const ready = () => resolve(/** @type {any} */ (globalThis).Plotly);
+    if (/** @type {any} */ (globalThis).Plotly) return ready();
+    /** @type {HTMLScriptElement | null} */
+    const early = document.querySelector(`head > script[src="${PLOTLY.address}"]`);
+    const script = early ?? document.createElement("script");
+    script.addEventListener("load", ready);
+    script.addEventListener("error", () => reject(new Error(`Plotly did not come from ${PLOTLY.address}`)));
+    if (early) return;
+    script.src = PLOTLY.address;
     document.head.append(script);
   });
   return loading;
 }
 
+/**
+ * Makes Plotly able to draw these traces; it begins with the kinds that our charts usually have.
+ * @param {any} Plotly
+ * @param {{type: string}[]} traces
+ */
+export function registerFor(Plotly, traces) {
+  if (traces.every(({ type }) => PLOTLY.kinds.includes(type)) || registered) return;
+  registered = true;
+  Plotly.registerOthers();
+}
+
 /* Fetches Plotly's code without running it, once the browser has nothing else to do. */
 export function fetchPlotlyAhead() {
-  const link = Object.assign(document.createElement("link"), { rel: "prefetch", as: "script", href: PLOTLY });
+  const link = Object.assign(document.createElement("link"), {
+    rel: "prefetch",
+    as: "script",
+    href: PLOTLY.address,
+  });
   const fetchIt = () => document.head.append(link);
   if ("requestIdleCallback" in globalThis) requestIdleCallback(fetchIt, { timeout: 5000 });
   else setTimeout(fetchIt, 2000);

@@ -1,9 +1,11 @@
 """Plotly.js, as the installed `plotly` package carries it, served by this server.
 
-Its address holds the version, so that a browser may keep it for good.
+Its address holds the version, so that a browser may keep it for good. A browser that runs all of it is busy
+for a second, most of which goes into kinds of traces that no chart of ours has: they wait until one is drawn.
 """
 
 import gzip
+import re
 from functools import cache
 from importlib.metadata import version
 from importlib.util import find_spec
@@ -13,24 +15,38 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 
-ADDRESS = f"/plotly/{version('plotly')}.js"
+# Relative, as the document's other links are: every page lies beside the root, wherever a proxy puts that.
+ADDRESS = f"./plotly/{version('plotly')}.js"
+AT_ONCE = ("scatter", "bar", "heatmap")
+"""The kinds of traces that can be drawn from the start; for others, `Plotly.registerOthers()` comes first."""
+
+_REGISTERED = re.compile(r"([\w$]+)\.register\(\[((?:[\w$]+\(\),?)+)\]\)")
+_PLACES = (0, 2)  # of bar and heatmap in Plotly's list; scatter belongs to its core
 
 
 def routes() -> list[BaseRoute]:
     """What `st.App` has to serve beside Streamlit itself."""
-    return [Route(ADDRESS, _send)]
+    return [Route(ADDRESS.removeprefix("."), _send)]
 
 
-def script() -> bytes:
-    """plotly.min.js."""
+def script() -> str:
+    """plotly.min.js, but that most kinds of traces are there only after `Plotly.registerOthers()`."""
     spec = find_spec("plotly")
     assert spec is not None and spec.origin is not None
-    return (Path(spec.origin).parent / "package_data" / "plotly.min.js").read_bytes()
+    whole = (Path(spec.origin).parent / "package_data" / "plotly.min.js").read_text(encoding="utf-8")
+    return _REGISTERED.sub(_parted, whole)
+
+
+def _parted(found: re.Match[str]) -> str:
+    core, modules = found[1], found[2].split(",")
+    first = ",".join(modules[place] for place in _PLACES)
+    others = ",".join(module for place, module in enumerate(modules) if place not in _PLACES)
+    return f"{core}.register([{first}]);{core}.registerOthers=()=>{core}.register([{others}])"
 
 
 @cache
 def _packed() -> bytes:
-    return gzip.compress(script(), 6)
+    return gzip.compress(script().encode(), 6)
 
 
 def _send(request: Request) -> Response:

@@ -3,7 +3,7 @@
    once; a frame moves what moves in them. */
 
 import { el } from "../../browser/dom.js";
-import { buttonsOf, configOf, loadPlotly, styled } from "../../browser/plotly.js";
+import { buttonsOf, configOf, loadPlotly, registerFor, styled } from "../../browser/plotly.js";
 import { filled, movingOf } from "../filled.js";
 import { move } from "../plot_move.js";
 import { sizeOf } from "../plot_size.js";
@@ -126,6 +126,7 @@ export class Panel {
     this.moving = spec.chart.traces.map(movingOf);
     this.drawn = this.frame;
     const first = !body.on;
+    registerFor(Plotly, spec.chart.traces);
     this.coming = Plotly.react(body, this.shown(size), layout, config).then(() => {
       this.coming = null;
       body.setAttribute("aria-busy", "false");

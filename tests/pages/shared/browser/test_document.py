@@ -2,7 +2,7 @@ import pytest
 from starlette.applications import Starlette
 from starlette.testclient import TestClient
 
-from pages.shared.browser import document
+from pages.shared.browser import document, plotly_js
 
 
 @pytest.mark.parametrize("path", ["/", "/attention", "/no-such-page"])
@@ -17,3 +17,9 @@ def test_a_page_is_streamlits_document_with_its_servers_address_before_any_other
 @pytest.mark.parametrize("path", ["/favicon.png", "/manifest.json", "/_stcore/health", "/a/b"])
 def test_everything_else_is_left_to_streamlit(path: str):
     assert TestClient(Starlette(routes=document.routes())).get(path).status_code == 404
+
+
+@pytest.mark.parametrize("path", ["/", "/attention", "/train"])
+def test_pages_but_explore_begin_to_load_plotly_with_their_document(path: str):
+    answer = TestClient(Starlette(routes=document.routes())).get(path)
+    assert (f'<script async src="{plotly_js.ADDRESS}"></script>' in answer.text) == (path != "/")
