@@ -26,7 +26,7 @@ FILE = Path(__file__).with_name(f"{NAME}.py")
 @pytest.fixture(scope="module")
 def app_url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """Address of a server of a copy of the app, with one file more."""
-    with copied_app(FILE, "models/engine/positions", tmp_path_factory) as url:
+    with copied_app({FILE: "models/engine/positions"}, tmp_path_factory) as url:
         yield url
 
 

@@ -1,0 +1,41 @@
+"""A page of the lab whose board has two kinds of panels of one's own."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from viz_core.boards.panels.boxes import Boxes
+from viz_core.boards.panels.gauge import Gauge
+
+from pages.lab import page
+from pages.lab.lesson import LabPage, Lesson, Part, Question, Try
+from pages.shared.link import param, whole
+from viz_core.boards import Board, Scrub
+
+
+@dataclass(frozen=True)
+class Inputs:
+    """The scrub alone."""
+
+    hour: int = param(1, whole(0, 2))
+
+
+def lesson(_: Inputs) -> Lesson:
+    panels = [
+        Gauge(title="pressure", reading=np.array([0.5, 1.5, 2.0]), most=2),
+        Boxes(title="sample", sample=np.array([1.0, 2, 3, 4, 5])),
+    ]
+    board = Board(
+        rows=[panels], notice="", scrub=Scrub(field="hour", label="hour", values=np.array([0, 1, 2]))
+    )
+    return Lesson(see="", board=board, formula="p", sizes="1", shapes=(), code=(lesson,))
+
+
+def questions() -> tuple[Question, ...]:
+    return (Question("Does it rise?", ("Yes", "No"), 0, "It does."),)
+
+
+PARTS = tuple(
+    Part(name, label, (), lesson, (Try("last hour", {"hour": 2}),), questions, scrub="hour")
+    for name, label in (("one", "One"), ("two", "Two"))
+)
+page.run(LabPage("design", "Design and cost", Inputs, PARTS))
