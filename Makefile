@@ -6,7 +6,7 @@ PYTHON ?= $(shell for p in python3 python3.14 python3.13 python3.12 python3.11; 
 	$$p -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && echo $$p && exit; done; echo python3)
 VENV_PYTHON = .venv/bin/python
 
-.PHONY: help install run test check bench bench-gpu zoo evaluate screenshot limits clean install-dev install-bench chromium \
+.PHONY: help install run test check bench bench-gpu zoo evaluate screenshot limits teacher clean install-dev install-bench chromium \
 	static unit processes
 
 help:  ## list these commands
@@ -55,6 +55,9 @@ evaluate: install  ## score the shipped translator on held-out sentences
 
 screenshot: chromium  ## take the README's picture again
 	$(VENV_PYTHON) -m tools.screenshot
+
+teacher: install  ## hash a teacher's secret, for a class
+	@$(VENV_PYTHON) -m tools.teacher
 
 limits: install  ## print the limits in force, with their defaults and reasons
 	@$(VENV_PYTHON) -m tools.limits

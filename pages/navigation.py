@@ -1,8 +1,12 @@
 """Attention Lab: page configuration and navigation."""
 
+import os
 from pathlib import Path
 
 import streamlit as st
+
+from models.limits import in_force
+from pages.shared import teachers, visitors
 
 SHARED = Path(__file__).parent / "shared"
 
@@ -24,4 +28,8 @@ pages = [
     st.Page("train/page.py", title="Train", url_path="train"),
     st.Page("runs/page.py", title="Runs", url_path="runs"),
 ]
+if visitors.is_class() and os.environ.get(teachers.HASH):
+    pages.append(st.Page("teacher/page.py", title="Teacher", url_path="teacher"))
+if in_force().kiosk:
+    pages = [page for page in pages if page.title.lower() == in_force().kiosk]
 st.navigation(pages, position="top").run()

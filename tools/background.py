@@ -50,12 +50,15 @@ def serving(command: Sequence[str], port: int, folder: Path, log: Path, **settin
 
 
 @contextlib.contextmanager
-def serving_the_app(log: Path) -> Iterator[Server]:
-    """This folder's app, started as `make run` starts it, on a free port; its training runs are its own."""
+def serving_the_app(log: Path, **settings: str) -> Iterator[Server]:
+    """This folder's app, started as `make run` starts it, on a free port; its training runs are its own.
+
+    `settings` are more variables of its environment.
+    """
     port = free_port()
     here = {"ATTENTION_LAB_RUNS": str(log.parent / "runs"), "ATTENTION_LAB_DATA": str(log.parent / "data")}
     command = [sys.executable, str(ROOT / "tools" / "serve.py"), "--port", str(port)]
-    with serving(command, port, ROOT, log, **here) as server:
+    with serving(command, port, ROOT, log, **here, **settings) as server:
         yield server
 
 

@@ -15,6 +15,7 @@ from functools import cache
 import streamlit as st
 
 from models.runs.owners import PERSON, Visitor
+from pages.shared import teachers
 
 COOKIE = "attention_lab_visitor"
 CLASS = "ATTENTION_LAB_CLASS"
@@ -41,7 +42,8 @@ def visitor() -> Visitor:
     """Whose page this is; to be asked on the thread of the page."""
     if not is_class():
         return PERSON
-    return Visitor(_known_by(st.context.cookies.get(COOKIE, "")))
+    known = _known_by(st.context.cookies.get(COOKIE, ""))
+    return Visitor(known, all_rights=teachers.knows(known))
 
 
 def _known_by(token: str) -> str:

@@ -1,0 +1,37 @@
+"""Teacher: signing in to a class, for the right to look after all visitors' runs."""
+
+import streamlit as st
+
+from models.limits import in_force
+from pages.shared import teachers, visitors
+from pages.shared.problems import say
+from pages.shared.state import arrive, problems, refuse
+
+KEY = "teacher.secret"
+
+
+def page() -> None:
+    arrive("teacher")
+    st.html("<h1>Teacher</h1>")
+    say(problems())
+    visitor = visitors.visitor()
+    if visitor.all_rights:
+        st.text("You may see, stop, rename, share, delete and export every run of this class: see Runs.")
+        st.button("Sign out", on_click=teachers.sign_out, args=(visitor.id,))
+        return
+    st.text(f"Whoever knows the teacher's secret looks after all runs, for {in_force().teacher_hours} hours.")
+    with st.form("teacher", border=False, width=400):
+        st.text_input("Secret", type="password", max_chars=teachers.MOST, key=KEY)
+        st.form_submit_button("Sign in", on_click=_sign_in, type="primary")
+
+
+def _sign_in() -> None:
+    """The secret does not stay in the session."""
+    secret, st.session_state[KEY] = str(st.session_state[KEY]), ""
+    try:
+        teachers.sign_in(visitors.visitor().id, secret)
+    except ValueError as error:
+        refuse(str(error))
+
+
+page()

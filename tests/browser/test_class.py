@@ -1,0 +1,122 @@
+"""A class on one server: two visitors and a teacher, each in a browser of their own."""
+
+from collections.abc import Callable, Iterator
+
+import pytest
+from playwright.sync_api import Browser, Page, expect
+
+from models.limits import FILE
+from pages.shared import teachers, visitors
+from tests.browser.conftest import usual_options, watch
+from tests.browser.training import ENDLESS, TINY, RunsPage, TrainPage
+from tests.limits import write_limits
+from tools.background import Server, serving_the_app
+
+SECRET = "correct horse"
+NewVisitor = Callable[[], Page]
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    """A server as it is for a class, though it listens on this machine alone."""
+    folder = tmp_path_factory.mktemp("class")
+    limits = write_limits(folder / "limits.toml", visitor_steps=1_000_000)
+    settings = {visitors.CLASS: "1", teachers.HASH: teachers.hashed(SECRET), FILE: str(limits)}
+    with serving_the_app(folder / "log.txt", **settings) as running:
+        yield running
+
+
+@pytest.fixture
+def visitor(browser: Browser, server: Server, problems: list[str]) -> Iterator[NewVisitor]:
+    """Function that comes with a browser of its own."""
+    contexts = []
+
+    def come() -> Page:
+        contexts.append(browser.new_context(**usual_options(server.url)))
+        page = contexts[-1].new_page()
+        watch(page, server.url, problems)
+        return page
+
+    yield come
+    for context in contexts:
+        context.close()
+
+
+def sign_in(page: Page, secret: str) -> None:
+    page.goto("/teacher")
+    page.get_by_role("textbox", name="Secret").fill(secret)
+    page.get_by_role("button", name="Sign in").click()
+
+
+def test_a_run_is_its_owners_and_the_teachers(visitor: NewVisitor, server: Server) -> None:
+    anna, ben, teacher = visitor(), visitor(), visitor()
+    train = TrainPage(anna).open(**ENDLESS)
+    run_id = train.start()
+    [cookie] = [cookie for cookie in anna.context.cookies() if cookie["name"] == visitors.COOKIE]
+    assert cookie["httpOnly"] and cookie["sameSite"] == "Lax"
+    assert anna.evaluate("document.cookie").find(cookie["value"]) == -1
+    folder = server.log.parent / "runs" / run_id
+    assert cookie["value"] not in "".join(p.read_text() for p in folder.iterdir() if p.suffix == ".json")
+
+    # The second visitor finds it neither by its link nor in the list, nor on Explore.
+    theirs = TrainPage(ben).open(run=run_id)
+    expect(ben.locator(".st-key-problems")).to_contain_text(f"The run '{run_id}' is not there any more")
+    expect(theirs.button("Start")).to_be_visible()
+    expect(ben.get_by_text("Going on now")).to_have_count(0)
+    ben_runs = RunsPage(ben).open()
+    expect(ben_runs.row(run_id)).to_have_count(0)
+    ben.goto(f"/?model=run:{run_id}")
+    expect(ben.locator(".st-key-problems")).to_contain_text(f"'run:{run_id}' is no run with a checkpoint")
+
+    # Shared, it is seen and cannot be changed.
+    anna_runs = RunsPage(anna).open(run_id)
+    anna.get_by_role("button", name="Share", exact=True).click()
+    expect(anna.get_by_role("button", name="Unshare", exact=True)).to_be_visible()
+    ben_runs.open(run_id)
+    expect(ben_runs.row(run_id)).to_have_count(1)
+    actions = ben.locator(".st-key-runs_actions")
+    expect(actions.get_by_role("link", name="Watch")).to_be_visible()
+    for name in ("Rename…", "Delete…", "Export", "Share", "Unshare", "Train further…"):
+        expect(actions.get_by_role("button", name=name, exact=True)).to_have_count(0)
+    theirs.open(run=run_id)
+    expect(theirs.button("New run")).to_be_visible()
+    expect(theirs.button("Stop")).to_have_count(0)
+
+    # A reload keeps the owner known, and the teacher stops, renames and deletes.
+    anna.goto(f"/train?run={run_id}")
+    expect(train.button("Stop")).to_be_visible()
+    sign_in(teacher, "wrong horse")
+    expect(teacher.locator(".st-key-problems")).to_contain_text("this is not the teacher's secret")
+    sign_in(teacher, SECRET)
+    expect(teacher.get_by_role("button", name="Sign out")).to_be_visible()
+    teacher_train = TrainPage(teacher).open(run=run_id)
+    teacher_train.button("Stop").click()
+    expect(teacher_train.progress).to_contain_text("Stopped", timeout=20_000)
+    teacher_runs = RunsPage(teacher).open(run_id)
+    teacher.get_by_role("button", name="Rename…").click()
+    teacher.get_by_role("textbox", name="Name").fill("looked after")
+    teacher.get_by_role("textbox", name="Name").press("Enter")
+    teacher.get_by_role("button", name="Rename", exact=True).click()
+    expect(teacher_runs.row(run_id).locator("th")).to_have_text("looked after")
+    teacher.get_by_role("button", name="Delete…").click()
+    teacher.get_by_role("button", name="Delete for good").click()
+    expect(teacher_runs.row(run_id)).to_have_count(0)
+    anna_runs.open()
+    expect(anna_runs.row(run_id)).to_have_count(0)
+
+
+def test_the_limit_of_live_runs_survives_a_reload_and_a_second_tab(visitor: NewVisitor) -> None:
+    anna, ben = visitor(), visitor()
+    for _ in range(2):
+        TrainPage(anna).open(**ENDLESS).start()
+    tab = TrainPage(anna.context.new_page()).open(**TINY)
+    tab.button("Start").click()
+    expect(tab.page.locator(".st-key-problems")).to_contain_text("and at most 2 may at once")
+    run_id = TrainPage(ben).open(**TINY).start()
+    assert run_id
+    for _ in range(2):
+        anna.goto("/train")
+        anna.locator(".st-key-train_live").get_by_role("button").first.click()
+        train = TrainPage(anna)
+        train.button("Stop").click()
+        expect(train.progress).to_contain_text("Stopped", timeout=20_000)

@@ -1,0 +1,108 @@
+"""Who is a teacher: by a secret that is nowhere, for some hours, and not by guessing."""
+
+import os
+import time
+from pathlib import Path
+
+import pytest
+
+from pages.shared import teachers
+from tests.limits import SetLimits
+
+SECRET = "correct horse"
+
+
+@pytest.fixture(autouse=True)
+def root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("ATTENTION_LAB_RUNS", str(tmp_path))
+    monkeypatch.setenv(teachers.HASH, teachers.hashed(SECRET))
+    teachers._wrong.clear()
+    return tmp_path
+
+
+def test_the_hash_is_salted_and_the_secret_is_nowhere() -> None:
+    first, second = teachers.hashed(SECRET), teachers.hashed(SECRET)
+    assert first != second and SECRET not in first
+    assert teachers.hashed(SECRET, bytes.fromhex(first.split(":")[1])) == first
+    with pytest.raises(ValueError, match="5 characters are no secret; take 10 to 200"):
+        teachers.hashed("12345")
+
+
+def test_the_right_secret_gives_rights_until_they_are_given_back(root: Path) -> None:
+    assert not teachers.knows("anna")
+    teachers.sign_in("anna", SECRET)
+    assert teachers.knows("anna") and not teachers.knows("ben") and not teachers.knows("")
+    assert all(SECRET.encode() not in path.read_bytes() for path in root.rglob("*") if path.is_file())
+    teachers.sign_out("anna")
+    assert not teachers.knows("anna")
+
+
+def test_rights_end_after_their_hours_and_with_another_secret(
+    root: Path, monkeypatch: pytest.MonkeyPatch, set_limits: SetLimits
+) -> None:
+    set_limits(teacher_hours=2)
+    teachers.sign_in("anna", SECRET)
+    path = root / ".teachers" / "anna"
+    then = time.time() - 3 * 3_600
+    os.utime(path, (then, then))
+    assert not teachers.knows("anna")
+    teachers.sign_in("anna", SECRET)
+    assert teachers.knows("anna")
+    monkeypatch.setenv(teachers.HASH, teachers.hashed("another secret"))
+    assert not teachers.knows("anna")
+    path.write_text("1")  # made by hand, without the secret
+    assert not teachers.knows("anna")
+    monkeypatch.delenv(teachers.HASH)
+    assert not teachers.knows("anna")
+
+
+def test_wrong_secrets_are_counted_for_one_and_for_all(set_limits: SetLimits) -> None:
+    set_limits(teacher_attempts=2, teacher_attempts_in_all=3)
+    for wrong in ("wrong horse", "short"):
+        with pytest.raises(ValueError, match="this is not the teacher's secret; type it again"):
+            teachers.sign_in("ben", wrong)
+    with pytest.raises(ValueError) as refused:
+        teachers.sign_in("ben", SECRET)
+    assert str(refused.value) == (
+        "2 wrong secrets came from you and 2 from all within 10 minutes, and at most 2 and 3 may; "
+        "wait 10 minutes"
+    )
+    assert not teachers.knows("ben")
+    teachers.sign_in("anna", SECRET)
+    with pytest.raises(ValueError, match="this is not the teacher's secret"):
+        teachers.sign_in("carl", "x" * 1_000_000)
+    with pytest.raises(ValueError, match="0 wrong secrets came from you and 3 from all"):
+        teachers.sign_in("dora", SECRET)
+
+
+def test_old_attempts_are_forgotten(monkeypatch: pytest.MonkeyPatch, set_limits: SetLimits) -> None:
+    set_limits(teacher_attempts=1)
+    with pytest.raises(ValueError, match="not the teacher's secret"):
+        teachers.sign_in("ben", "wrong horse")
+    monkeypatch.setattr(teachers, "WINDOW_SECONDS", 0)
+    teachers.sign_in("ben", SECRET)
+    assert teachers.knows("ben")
+
+
+def test_the_hash_may_lie_in_a_file_and_what_is_none_is_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "teacher.txt").write_text(teachers.hashed(SECRET) + "\n")
+    monkeypatch.setenv(teachers.HASH, str(tmp_path / "teacher.txt"))
+    teachers.sign_in("anna", SECRET)
+    assert teachers.knows("anna")
+    (tmp_path / "teacher.txt").write_text(SECRET)
+    with pytest.raises(ValueError, match="ATTENTION_LAB_TEACHER holds no hash of a secret; `make teacher`"):
+        teachers.sign_in("anna", SECRET)
+    assert not teachers.knows("anna")
+    monkeypatch.setenv(teachers.HASH, str(tmp_path / "none.txt"))
+    with pytest.raises(ValueError, match="ATTENTION_LAB_TEACHER names no file that can be read; `make teach"):
+        teachers.configured()
+    monkeypatch.setenv(teachers.HASH, "")
+    with pytest.raises(ValueError, match="nobody can sign in: start the server with a teacher's secret"):
+        teachers.sign_in("anna", SECRET)
+
+
+def test_who_keeps_no_cookie_cannot_sign_in() -> None:
+    with pytest.raises(ValueError, match="and allow cookies"):
+        teachers.sign_in("", SECRET)
