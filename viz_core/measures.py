@@ -2,7 +2,7 @@
 
 Every measure takes patterns [..., query, key] and gives one float64 a head [...]: the mean over the
 queries that count. A query that may attend to nothing (a row of zeros) never counts. Distances and shares
-compare positions of one text, so they exist for self-attention only; `share_on_first` exists for both.
+compare positions of one text, so they exist for self-attention only; the share on the first key for both.
 
 All raise ValueError for values outside 0..1, for NaN, and for rows that sum to neither 1 nor 0.
 """
@@ -27,56 +27,10 @@ HEAD_NAMES = {
 }
 
 
-def row_entropy(pattern: Patterns) -> Float[np.ndarray, "*heads query"]:
-    """Shannon entropy of each row in nats: 0 for one key (or none), ln(n) for n keys looked at alike."""
-    return _row_entropy(_checked(pattern)[0])
-
-
 def entropy(pattern: Patterns) -> PerHead:
     """Mean entropy of a head's rows in nats (Clark et al. 2019, What Does BERT Look At?, section 3.3)."""
     weights, attending = _checked(pattern)
     return _mean_over_rows(_row_entropy(weights), attending)
-
-
-def mean_distance(pattern: Patterns, *, cross: bool | None = None) -> PerHead:
-    """Mean |query - key| in positions, weighted by attention (Vig & Belinkov 2019, section 5.2).
-
-    Theirs are causal patterns, where the distance is query - key; here it is absolute, for both directions.
-    """
-    return _mean_distance(*_checked_self(pattern, cross, "mean_distance"))
-
-
-def share_on_previous(pattern: Patterns, *, cross: bool | None = None) -> PerHead:
-    """Mean weight on the token just before the query (Clark et al. 2019, section 3.1).
-
-    The first query has none before it and is left out; so it is 0 for one token.
-    """
-    return _share_on_offset(*_checked_self(pattern, cross, "share_on_previous"), -1)
-
-
-def share_on_next(pattern: Patterns, *, cross: bool | None = None) -> PerHead:
-    """Mean weight on the token just after the query (Clark et al. 2019, section 3.1).
-
-    The last query has none after it and is left out; so it is 0 for one token.
-    """
-    return _share_on_offset(*_checked_self(pattern, cross, "share_on_next"), 1)
-
-
-def share_on_same(pattern: Patterns, *, cross: bool | None = None) -> PerHead:
-    """Mean weight of a query on its own position (Clark et al. 2019, section 3.1).
-
-    The first query is left out, since under a causal mask it has no other choice; so it is 0 for one token.
-    """
-    return _share_on_same(*_checked_self(pattern, cross, "share_on_same"))
-
-
-def share_on_first(pattern: Patterns, *, cross: bool | None = None) -> PerHead:
-    """Mean weight on the first key: [CLS] in Clark et al. 2019 (section 3.2), the sink of causal models.
-
-    In self-attention the first query is left out, since the first token is its own; so it is 0 for one token.
-    """
-    weights, attending = _checked(pattern)
-    return _share_on_first(weights, attending, _is_cross(weights, cross))
 
 
 def head_scores(pattern: Patterns, *, cross: bool | None = None) -> dict[str, PerHead]:
@@ -90,7 +44,7 @@ def head_scores(pattern: Patterns, *, cross: bool | None = None) -> dict[str, Pe
         weights, attending = _checked(pattern)
         first = _share_on_first(weights, attending, True)
         return {"entropy": _mean_over_rows(_row_entropy(weights), attending), "first": first}
-    weights, attending = _checked_self(pattern, False, "head_scores")
+    weights, attending = _checked(pattern)
     scores = {"entropy": _mean_over_rows(_row_entropy(weights), attending)}
     scores["mean_distance"] = _mean_distance(weights, attending)
     if weights.shape[-1] > 1:
@@ -142,7 +96,13 @@ def induction_score(pattern: Patterns, tokens: Sequence[object]) -> PerHead:
     tokens: one per position. Mean over the queries whose token occurred before, of the weight on all the
     positions right after its earlier occurrences. Raises ValueError where no token occurs twice.
     """
-    weights, attending = _checked_self(pattern, False, "induction_score")
+    if _is_cross(pattern, None):
+        n_query, n_key = pattern.shape[-2:]
+        raise ValueError(
+            "induction_score compares positions of one text, but this is cross-attention from "
+            f"{n_query} queries to {n_key} keys; use entropy"
+        )
+    weights, attending = _checked(pattern)
     n = weights.shape[-1]
     if len(tokens) != n:
         raise ValueError(f"{len(tokens)} tokens for {n} positions; pass one token per position")
@@ -173,38 +133,42 @@ def _is_cross(pattern: np.ndarray, cross: bool | None) -> bool:
     return bool(cross)
 
 
-def _checked_self(pattern: np.ndarray, cross: bool | None, measure: str) -> tuple[np.ndarray, np.ndarray]:
-    n_query, n_key = pattern.shape[-2:] if pattern.ndim >= 2 else (0, 0)
-    if n_query != n_key or cross:
-        raise ValueError(
-            f"{measure} compares positions of one text, but this is cross-attention from {n_query} queries "
-            f"to {n_key} keys; use entropy or share_on_first"
-        )
-    return _checked(pattern)
-
-
 def _row_entropy(weights: np.ndarray) -> np.ndarray:
+    """Shannon entropy of each row in nats: 0 for one key (or none), ln(n) for n keys looked at alike."""
     # The smallest normal number stands in for 0, so that 0 * log(0) is 0.
     logs = np.log(np.maximum(weights, np.finfo(weights.dtype).tiny))
     return np.maximum(-np.einsum("...qk,...qk->...q", weights, logs).astype(np.float64), 0.0)
 
 
 def _mean_distance(weights: np.ndarray, attending: np.ndarray) -> np.ndarray:
+    """Mean |query - key| in positions, weighted by attention (Vig & Belinkov 2019, section 5.2).
+
+    Theirs are causal patterns, where the distance is query - key; here it is absolute, for both directions.
+    """
     positions = np.arange(weights.shape[-1])
     distance = np.abs(positions[:, None] - positions[None, :]).astype(weights.dtype)  # [query, key]
     return _mean_over_rows(np.einsum("...qk,qk->...q", weights, distance), attending)
 
 
 def _share_on_offset(weights: np.ndarray, attending: np.ndarray, offset: int) -> np.ndarray:
+    """Mean weight on the token `offset` after the query (Clark et al. 2019, section 3.1).
+
+    A query that has none there is left out; so it is 0 for one token.
+    """
     rows = slice(max(0, -offset), weights.shape[-2] - max(0, offset))
     return _mean_over_rows(np.diagonal(weights, offset, axis1=-2, axis2=-1), attending[..., rows])
 
 
 def _share_on_same(weights: np.ndarray, attending: np.ndarray) -> np.ndarray:
+    """Mean weight of a query on its own position; the first one has no other choice under a causal mask."""
     return _share_on_offset(weights[..., 1:, 1:], attending[..., 1:], 0)
 
 
 def _share_on_first(weights: np.ndarray, attending: np.ndarray, cross: bool) -> np.ndarray:
+    """Mean weight on the first key: [CLS] in Clark et al. 2019 (section 3.2), the sink of causal models.
+
+    In self-attention the first query is left out, since the first token is its own.
+    """
     start = 0 if cross else 1
     return _mean_over_rows(weights[..., start:, 0], attending[..., start:])
 

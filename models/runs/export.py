@@ -1,7 +1,5 @@
 """A run as something to keep: weights and card as the zoo reads them, its numbers as a table, its config."""
 
-import csv
-import io
 import platform
 import shlex
 from dataclasses import fields
@@ -9,6 +7,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
 import torch
 
 from models.data.grammar_text import held_out
@@ -83,13 +82,7 @@ def sharpest_head(config: RunConfig, model: Transformer) -> dict[str, Any]:
 
 def metrics_table(lines: list[dict[str, Any]]) -> str:
     """The records as CSV, one step a line; losses and validations have a column each."""
-    flat = [dict(_flat(line)) for line in lines]
-    columns = list(dict.fromkeys(name for row in flat for name in row))
-    out = io.StringIO()
-    writer = csv.DictWriter(out, columns, restval="")
-    writer.writeheader()
-    writer.writerows(flat)
-    return out.getvalue()
+    return str(pd.json_normalize(lines).to_csv(index=False, lineterminator="\r\n"))
 
 
 def command_of(config: RunConfig) -> str:
@@ -129,13 +122,3 @@ def machine() -> str:
     if torch.cuda.is_available():
         parts.append(torch.cuda.get_device_name())
     return ", ".join([*parts, f"PyTorch {torch.__version__}"])
-
-
-def _flat(line: dict[str, Any], prefix: str = "") -> list[tuple[str, Any]]:
-    found: list[tuple[str, Any]] = []
-    for name, value in line.items():
-        if isinstance(value, dict):
-            found += _flat(value, f"{prefix}{name}.")
-        else:
-            found.append((f"{prefix}{name}", value))
-    return found

@@ -72,11 +72,6 @@ def choose(config: TrainingConfig) -> Machine:
     return Machine(device, getattr(torch, config.precision), compiled, ", ".join(parts))
 
 
-def available_devices() -> list[str]:
-    """What `device` may be on this computer, besides "auto"."""
-    return ["cpu", *(kind for kind in ("cuda", "mps") if _available(kind))]
-
-
 def _available(kind: str) -> bool:
     return torch.cuda.is_available() if kind == "cuda" else torch.backends.mps.is_available()
 

@@ -48,18 +48,9 @@ def test_scores_equal_the_definitions_spelled_out(n, causal, masked_rows, seed):
         assert scores[key][1, 2] == pytest.approx(value, abs=1e-12)
 
 
-def test_single_measures_are_the_scores(rng):
+def test_entropy_alone_is_that_of_the_scores():
     pattern = random_pattern(1, 4, 9, 9)
-    scores = head_scores(pattern)
-    for key, function in {
-        "entropy": measures.entropy,
-        "mean_distance": measures.mean_distance,
-        "previous": measures.share_on_previous,
-        "first": measures.share_on_first,
-        "same": measures.share_on_same,
-        "next": measures.share_on_next,
-    }.items():
-        assert np.array_equal(scores[key], function(pattern))
+    assert np.array_equal(head_scores(pattern)["entropy"], measures.entropy(pattern))
 
 
 @pytest.mark.parametrize("n", [2, 7, 100])
@@ -109,9 +100,8 @@ def test_one_token_has_no_shares():
 def test_masked_rows_have_entropy_0_and_do_not_count():
     pattern = np.full((4, 4), 0.25)
     pattern[2] = 0
-    assert measures.row_entropy(pattern).tolist() == pytest.approx([math.log(4), math.log(4), 0, math.log(4)])
     assert measures.entropy(pattern) == pytest.approx(math.log(4))
-    assert measures.share_on_same(pattern) == 0.25
+    assert head_scores(pattern)["same"] == 0.25
     nothing = head_scores(np.zeros((3, 3)))
     assert all(value == 0 for value in nothing.values())
 
@@ -166,10 +156,9 @@ def test_rollout_rows_sum_to_1_even_where_everything_is_masked():
         (lambda: measures.entropy(np.array([[-np.inf, 1.0]])), "NaN or infinite; all must be finite"),
         (lambda: head_scores(np.array([[2.5, -1.5], [0, 1]])), "from -1.5 to 2.5, .* not the scores"),
         (lambda: head_scores(np.full((2, 2), 0.3)), "a row that sums to 0.6, .* without dropout"),
-        (lambda: measures.share_on_previous(np.full((2, 4), 0.25)), "from 2 queries to 4 keys; use entropy"),
         (
-            lambda: measures.mean_distance(np.eye(3), cross=True),
-            "mean_distance compares positions of one text",
+            lambda: induction_score(np.full((2, 4), 0.25), "abab"),
+            "induction_score compares positions of one text, .* from 2 queries to 4 keys; use entropy",
         ),
         (lambda: rollout(np.ones((2, 2, 2))), r"must be \[layer, head, query, key\]; index or reshape"),
         (

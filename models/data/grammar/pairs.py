@@ -56,9 +56,6 @@ class Pair:
         """Where the source's pronoun is, if it has one."""
         return self.english_mention if direction == "en-fr" else self.french_mention
 
-    def target_mention(self, direction: Direction) -> Mention | None:
-        return self.french_mention if direction == "en-fr" else self.english_mention
-
 
 def is_held_out(key: tuple[str, ...]) -> bool:
     """True for one combination in ten, the same ones on every machine and in every run.

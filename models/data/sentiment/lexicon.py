@@ -85,7 +85,6 @@ VERY = ("", "", "very", "really", "truly", "absolutely", "so", "quite")
 VERY_MUCH = ("", "", "really", "truly", "absolutely", "quite")  # those that a verb can have
 
 # Two clauses: {chief} decides, {other} says the opposite, {same} agrees.
-ALONE = ("{chief}",)
 AGREEING = ("{chief} and {same}", "{same} and {chief}")
 CONTRASTING = (
     "{other} but {chief}",

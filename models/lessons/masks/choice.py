@@ -20,8 +20,3 @@ def allowed_of(mask: str, argument: str, n: int) -> Bool[Tensor, "n n"]:
     allowed = masks.causal(n, n)[0, 0]
     allowed[: len(painted), : len(painted)] = painted
     return allowed
-
-
-def rows_of(allowed: Bool[Tensor, "n n"]) -> str:
-    """The mask as painted rows."""
-    return ";".join("".join("1" if may else "0" for may in row) for row in allowed.tolist())

@@ -59,9 +59,3 @@ def fails(written: Computed, subtracted: Computed) -> Bool[Tensor, " frame"]:
 def overflow_at(dtype: torch.dtype) -> float:
     """The logit above which exp is infinite: the logarithm of the largest number, 11.09 in float16."""
     return math.log(torch.finfo(dtype).max)
-
-
-def underflow_at(dtype: torch.dtype) -> float:
-    """The logit below which exp is not even half of the smallest number above 0, so that it becomes 0."""
-    info = torch.finfo(dtype)
-    return math.log(info.smallest_normal * info.eps / 2)

@@ -3,7 +3,7 @@
 import pytest
 
 from models.engine import masks
-from models.lessons.masks.choice import allowed_of, rows_of
+from models.lessons.masks.choice import allowed_of
 
 
 def test_a_name_is_the_engines_mask():
@@ -15,8 +15,8 @@ def test_a_name_is_the_engines_mask():
 
 
 def test_painted_rows_are_cut_or_continued():
-    assert rows_of(allowed_of("01;10", "", 2)) == "01;10"
-    assert rows_of(allowed_of("01;10", "", 4)) == "0100;1000;1110;1111"
-    assert rows_of(allowed_of("011;100;000", "", 2)) == "01;10"
+    assert allowed_of("01;10", "", 2).equal(masks.painted("01;10")[0, 0])
+    assert allowed_of("01;10", "", 4).equal(masks.painted("0100;1000;1110;1111")[0, 0])
+    assert allowed_of("011;100;000", "", 2).equal(masks.painted("01;10")[0, 0])
     with pytest.raises(ValueError, match="row 2 of the painted mask is '1', not 2 cells of 0 or 1"):
         allowed_of("01;1", "", 2)

@@ -16,10 +16,15 @@ from models.lessons.softmax.formats import (
     naive,
     overflow_at,
     stable,
-    underflow_at,
 )
 
 NAMES = list(FORMATS)
+
+
+def underflow_at(dtype: torch.dtype) -> float:
+    """The logit below which exp is not even half of the smallest number above 0, so that it becomes 0."""
+    info = torch.finfo(dtype)
+    return math.log(info.smallest_normal * info.eps / 2)
 
 
 def at(height: int) -> int:
