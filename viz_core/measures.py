@@ -76,9 +76,7 @@ def rollout(
     check_axes("patterns", patterns, "layer head query key")
     if not 0 <= residual <= 1:
         raise ValueError(f"residual={residual} is outside 0..1; the paper uses 0.5")
-    weights = _checked_self(patterns, False, "rollout")[0].mean(
-        axis=1, dtype=np.float64
-    )  # [layer, query, key]
+    weights = _checked_self(patterns, "rollout")[0].mean(axis=1, dtype=np.float64)  # [layer, query, key]
     identity = np.eye(weights.shape[-1])
     # A query that attends to nothing keeps what the residual stream carries: all of it.
     carried = 1 - (1 - residual) * weights.sum(-1, keepdims=True)
@@ -96,13 +94,7 @@ def induction_score(pattern: Patterns, tokens: Sequence[object]) -> PerHead:
     tokens: one per position. Mean over the queries whose token occurred before, of the weight on all the
     positions right after its earlier occurrences. Raises ValueError where no token occurs twice.
     """
-    if _is_cross(pattern, None):
-        n_query, n_key = pattern.shape[-2:]
-        raise ValueError(
-            "induction_score compares positions of one text, but this is cross-attention from "
-            f"{n_query} queries to {n_key} keys; use entropy"
-        )
-    weights, attending = _checked(pattern)
+    weights, attending = _checked_self(pattern, "induction_score")
     n = weights.shape[-1]
     if len(tokens) != n:
         raise ValueError(f"{len(tokens)} tokens for {n} positions; pass one token per position")
@@ -125,6 +117,16 @@ def _checked(pattern: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         )
     weights = pattern.astype(np.result_type(pattern, np.float32), copy=False)
     return weights, check_rows("pattern", weights) > 0.5
+
+
+def _checked_self(pattern: np.ndarray, measure: str) -> tuple[np.ndarray, np.ndarray]:
+    if _is_cross(pattern, None):
+        n_query, n_key = pattern.shape[-2:]
+        raise ValueError(
+            f"{measure} compares positions of one text, but this is cross-attention from {n_query} queries "
+            f"to {n_key} keys; use entropy"
+        )
+    return _checked(pattern)
 
 
 def _is_cross(pattern: np.ndarray, cross: bool | None) -> bool:
