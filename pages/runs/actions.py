@@ -61,8 +61,9 @@ def _extend(run_id: str, steps: int) -> str:
 
 
 def _export(run: Run) -> None:
+    by = visitors.visitor()
     st.download_button(
-        "Export", lambda: export.archive(run), f"{run.folder.path.name}.zip", "application/zip",
+        "Export", lambda: export.archive(run, by), f"{run.folder.path.name}.zip", "application/zip",
         on_click="ignore", help="Weights with their card, metrics.csv and config.json",
     )  # fmt: skip
 

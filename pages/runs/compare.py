@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 
+from pages.shared.places import without_places
 from pages.shared.table.component import Row, message
 from pages.shared.training import curves, runs
 from pages.shared.training.history import history_of
@@ -85,4 +86,4 @@ def flat(described: Mapping[str, Any]) -> dict[str, str]:
 
 
 def _text(value: Any) -> str:
-    return f"{value:g}" if isinstance(value, float) else str(value)
+    return f"{value:g}" if isinstance(value, float) else without_places(str(value))

@@ -6,6 +6,7 @@ import streamlit as st
 
 from pages.runs import actions, compare, listing, scrubber, state, try_it
 from pages.shared.board.component import board
+from pages.shared.places import without_places
 from pages.shared.problems import say
 from pages.shared.state import problems
 from pages.shared.table.component import table
@@ -41,7 +42,7 @@ def _one(run: Run) -> None:
     status = listing.status_of(run)
     actions.draw(run, status)
     if status.sentence and status.state in ("queued", "failed"):
-        st.text(status.sentence[:1].upper() + status.sentence[1:])
+        st.text(without_places(status.sentence[:1].upper() + status.sentence[1:]))
     shown = scrubber.scrubbed(run)
     _board(shown, part=run.id, link={"runs": run.id}, at=_at(shown))
     if "takeaway" in st.session_state:
@@ -87,8 +88,7 @@ def _take_away(title: str, file_name: str, shown: Board, run: Run) -> None:
     act: Any = st.session_state.pop("takeaway")
     frame = act.get("frame") if isinstance(act, dict) else 0
     code = (
-        "from models.runs.folder import RunFolder\n"
-        f"run = RunFolder({str(run.folder.path)!r})\n"
+        f"{runs.opening(run)}\n"
         "patterns = {step: run.snapshot(step) for step in run.snapshots()}\n"
         "records, model = run.metrics(), run.model()"
     )

@@ -13,6 +13,7 @@ from models.limits import in_force
 from models.zoo.offers import offer_of
 from pages.shared import cache, widget, wording
 from pages.shared.link import Param, characters, number, whole
+from pages.shared.places import without_places
 from pages.shared.state import State
 from pages.shared.table.component import Row, message, table
 from pages.shared.training.runs import Run
@@ -48,7 +49,7 @@ def draw(run: Run) -> None:
     try:
         way = _on_model(run, way_of)
     except (ValueError, OSError) as error:
-        st.caption(f"There is no model to try yet: {error}")
+        st.caption(f"There is no model to try yet: {without_places(str(error))}")
         return
     if way is None:
         return
@@ -60,7 +61,7 @@ def draw(run: Run) -> None:
         try:
             kind.way(run, given)
         except (ValueError, OSError) as error:
-            st.text(str(error))
+            st.text(without_places(str(error)))
 
 
 def _on_model(run: Run, ask: Callable[[Model], Any]) -> Any:

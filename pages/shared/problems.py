@@ -4,10 +4,12 @@ from collections.abc import Iterable
 
 import streamlit as st
 
+from pages.shared.places import without_places
+
 
 def say(sentences: Iterable[str | None]) -> None:
     """Sentences about bad input, in one box. They quote what people typed: plain text, no Markdown."""
     found = list(filter(None, sentences))
     if found:
         with st.container(border=True, key="problems"):
-            st.text("\n".join(found))
+            st.text(without_places("\n".join(found)))

@@ -8,6 +8,7 @@ import streamlit as st
 from models.byte_units import readable
 from models.data import downloads
 from models.data.downloads import SOURCES
+from pages.shared.places import without_places
 
 
 @dataclass
@@ -41,7 +42,7 @@ def _progress(source: str, was_running: bool) -> None:
             st.rerun()  # the task can read it now, or the page says why not
         label = f"Download {SOURCES[source].title} ({readable(SOURCES[source].to_come)})"
         if fetch is not None and fetch.problem:
-            st.text(fetch.problem)
+            st.text(without_places(fetch.problem))
         st.button(label, on_click=start, args=(source,), key="train.download")
         return
     share = min(1.0, fetch.come / max(1, fetch.total))

@@ -8,6 +8,7 @@ from models.runs import jobs
 from models.runs.status import Status
 from pages.shared import visitors, wording
 from pages.shared.board.component import board
+from pages.shared.places import without_places
 from pages.shared.problems import say
 from pages.shared.state import problems, refuse
 from pages.shared.training import figures, runs, settings, tasks_on_offer
@@ -70,11 +71,7 @@ def take_away(run: Run) -> None:
     entries = history_of(run.folder.path / "metrics.jsonl").entries()
     steps = _whole(described["training"].get("steps"))
     shown = board_of(run, entries, steps=steps, notice=run.folder.name)
-    code = (
-        "from models.runs.folder import RunFolder\n"
-        f"run = RunFolder({str(run.folder.path)!r})\n"
-        "records, model = run.metrics(), run.model()"
-    )
+    code = f"{runs.opening(run)}\nrecords, model = run.metrics(), run.model()"
     takeaway.dialog(run.folder.name, run.id, shown, 0, code)
 
 
@@ -135,7 +132,7 @@ def _notice(task: object, status: Status) -> str:
     if status.state in ("running", "finished") and see:
         return see
     sentence = status.sentence[:1].upper() + status.sentence[1:]
-    return f"**{STATES[status.state]}.** {sentence}"
+    return f"**{STATES[status.state]}.** {without_places(sentence)}"
 
 
 def _samples(run: Run) -> None:

@@ -73,6 +73,15 @@ def every() -> list[Run]:
     return mine + shipped
 
 
+def opening(run: Run) -> str:
+    """Lines of Python that open the run on its machine, wherever its folder is."""
+    if run.shipped:
+        name = run.folder.path.parent.name
+        imports = "from models.runs.folder import RunFolder\nfrom models.zoo.cards import SHIPPED\n"
+        return f"{imports}run = RunFolder(SHIPPED / {name!r} / 'run')"
+    return f"from models.runs.folder import find_run\nrun = find_run({run.id!r})"
+
+
 def described(run: Run) -> dict[str, Any]:
     """config.json with its three parts, each a dict whatever the file says; {} parts where it is damaged."""
     try:

@@ -1,7 +1,10 @@
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from models.runs.owners import Ownership, Visitor, write_owned
+from pages.shared import visitors
 from pages.shared.training import runs
 from tests.pages.shared.training.conftest import MakeRun
 
@@ -38,3 +41,34 @@ def test_a_damaged_config_still_has_its_parts(make_run: MakeRun) -> None:
     assert runs.described(run) == {"version": 1, "task": {"options": {}}, "model": {}, "training": {}}
     (run.folder.path / "config.json").write_text("{")
     assert runs.described(run)["training"] == {}
+
+
+@pytest.mark.parametrize("shipped", [False, True])
+def test_the_lines_to_take_away_open_the_run_and_say_no_folder(make_run: MakeRun, shipped: bool) -> None:
+    run = runs.find(f"{runs.SHIPPED}induction") if shipped else make_run()
+    lines = runs.opening(run)
+    assert str(run.folder.path.parent) not in lines
+    names: dict[str, Any] = {}
+    exec(lines, names)
+    assert names["run"].path == run.folder.path
+
+
+def test_a_visitor_lists_and_finds_their_own_runs_and_what_is_shared(
+    make_run: MakeRun, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    hers, his, shared, machines = (make_run(name=name) for name in ("hers", "his", "shared", "machines"))
+    write_owned(hers.folder.path, Ownership(owner="anna"))
+    write_owned(his.folder.path, Ownership(owner="ben"))
+    write_owned(shared.folder.path, Ownership(owner="ben", shared=True))
+    seen = {
+        Visitor("anna"): ({hers.id, shared.id}, {hers.id}),
+        Visitor(): ({shared.id}, set()),
+        Visitor("carl", all_rights=True): (all_of := {hers.id, his.id, shared.id, machines.id}, all_of),
+    }
+    for by, (visible, own) in seen.items():
+        monkeypatch.setattr(visitors, "visitor", lambda by=by: by)
+        listed = [run for run in runs.every() if not run.shipped]
+        assert {run.id for run in listed} == visible
+        assert {run.id for run in listed if runs.may_change(run)} == own
+        assert runs.find(his.id) is None or by.all_rights
+    assert any(run.shipped for run in runs.every())
