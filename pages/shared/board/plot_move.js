@@ -1,10 +1,12 @@
-// @ts-nocheck
 /* Puts other numbers into a figure that is there.
 
    Plotly's own ways (animate, restyle) read all settings of all traces again, several times as long as it
    takes to draw them: too long for a slider that moves six charts. So this file, and no other, leans on
    private parts of Plotly (names with _, calcdata); tests/browser/test_board.py fails when they go. */
 
+/** @typedef {any} Body Plotly's element, with the private parts that this file leans on */
+
+/** @param {Body} body @param {number} at */
 function recalculate(body, at) {
   const trace = body._fullData[at];
   if (trace.visible !== true) return; // Plotly calculates it when the legend shows it
@@ -15,8 +17,13 @@ function recalculate(body, at) {
   body.calcdata[at] = known;
 }
 
-/* numbers: for each trace that moves, its place and what it gets, as in {x: [...], y: [...]}. */
+/**
+ * Gives each trace that moves its numbers, and draws what that changes.
+ * @param {Body} body
+ * @param {[place: number, numbers: import("./specs").Described][]} numbers as in {x: [...], y: [...]}
+ */
 export function move(body, numbers) {
+  /** @type {{_fullData: any[], _fullLayout: any}} */
   const { _fullData: traces, _fullLayout: layout } = body;
   for (const [at, values] of numbers) {
     Object.assign(body.data[at], values);

@@ -1,14 +1,28 @@
-// @ts-nocheck
 /* How large a chart is, and which of its names have room. */
 
 import { shorten } from "../browser/dom.js";
 
+/** @typedef {import("./specs").ChartSpec} ChartSpec */
+/** @typedef {import("./specs").PictureSpec} PictureSpec */
+/** @typedef {(text: string) => number} Measure how wide a word of the legend is, in pixels */
+/** @typedef {{upright?: boolean, lines?: number, line?: number, most?: number}} Room */
+/** @typedef {{l: number, r: number, t: number, b: number}} Margin */
+/**
+ * written: whether numbers over bars have room; x, y: what an axis gets beside its description.
+ * @typedef {{width: number, height: number, margin: Margin, written: boolean, x?: Ticks, y?: Ticks}} Size
+ */
+/** @typedef {import("./specs").Described} Ticks */
+
 const LETTER = 7.4;
-const ruler = document.createElement("canvas").getContext("2d");
 const RIGHT = 12; // pixels beside a chart's body
 const WRITTEN_ROOM = 34; // pixels from one number over a bar to the next
 
-/* As many names as fit on an axis: all in one line, every other one a line lower, or fewer. */
+/**
+ * As many names as fit on an axis: all in one line, every other one a line lower, or fewer.
+ * @param {string[]} names
+ * @param {number} pixels
+ * @param {Room} room
+ */
 export function ticksOf(names, pixels, { upright = false, lines = 1, line = 14, most = 12 } = {}) {
   const step = Math.max(1, pixels) / Math.max(1, names.length);
   const cut = names.map((name) => shorten(name, most));
@@ -20,17 +34,28 @@ export function ticksOf(names, pixels, { upright = false, lines = 1, line = 14, 
   return { tickvals: shown, ticktext: shown.map((at) => (lowered && at % 2 ? `<br>${cut[at]}` : cut[at])) };
 }
 
-/* Plotly writes all entries in one line, or in columns as wide as the widest. */
-function legendLines(traces, width, font) {
-  ruler.font = `12px ${font}`;
+/**
+ * Plotly writes all entries in one line, or in columns as wide as the widest.
+ * @param {import("./specs").Described[]} traces
+ * @param {number} width
+ * @param {Measure} measure
+ */
+function legendLines(traces, width, measure) {
   const names = traces.filter((trace) => trace.showlegend).map(({ name }) => name);
-  const widths = names.map((name) => Math.ceil(ruler.measureText(name).width) + 40);
+  const widths = names.map((name) => Math.ceil(measure(name)) + 40);
   if (widths.reduce((a, b) => a + b, 0) <= width) return Math.min(1, names.length);
   return Math.ceil(names.length / Math.max(1, Math.floor(width / Math.max(...widths))));
 }
 
-function wide({ chart }, room, most, font) {
-  const legend = 19 * legendLines(chart.traces, room - RIGHT, font);
+/**
+ * @param {ChartSpec} spec
+ * @param {number} room
+ * @param {number} most
+ * @param {Measure} measure
+ * @returns {Size}
+ */
+function wide({ chart }, room, most, measure) {
+  const legend = 19 * legendLines(chart.traces, room - RIGHT, measure);
   const below = chart.x.title?.text ? 46 : chart.x.names ? 40 : 26;
   const margin = { l: 60, r: RIGHT, t: Math.max(12, legend + 10), b: below };
   const names = chart.x.names;
@@ -45,17 +70,25 @@ function wide({ chart }, room, most, font) {
   };
 }
 
+/** @param {ChartSpec} _spec @param {number} room @param {number} most @returns {Size} */
 function square(_spec, room, most) {
   const side = Math.floor(Math.min(room, most * 0.8));
   return { width: side, height: side, margin: { l: 0, r: 0, t: 0, b: 0 }, written: true };
 }
 
-/* A picture has square cells as long as they can be seen; names stand upright where they do not fit side
-   by side. */
+/**
+ * A picture has square cells as long as they can be seen; names stand upright where they do not fit side by
+ * side.
+ * @param {PictureSpec} spec
+ * @param {number} room
+ * @param {number} most
+ * @returns {Size}
+ */
 function cells({ chart, values, picture, named, large }, room, most) {
   const [nRows, nColumns] = values.shape.slice(-2);
-  const [rows, columns] = [chart.y.names, chart.x.names];
-  const title = (axis) => (axis.title.text ? 22 : 0);
+  const [rows, columns] = [chart.y.names ?? [], chart.x.names ?? []];
+  const title = (/** @type {import("./specs").Axis} */ axis) => (axis.title?.text ? 22 : 0);
+  /** @param {string} along */
   const strip = (along) => (chart.shapes.some((shape) => shape[`${along}sizemode`] === "pixel") ? 8 : 0);
   const left = title(chart.y) + strip("x") + (rows.length ? Math.min(90, LETTER * longest(rows) + 12) : 2);
   const highest = most * (large ? 0.7 : picture ? 0.5 : 1); // pictures come several to a page
@@ -81,7 +114,7 @@ function cells({ chart, values, picture, named, large }, room, most) {
       names: null,
       ...small,
       // A name of the axis that is wider than the picture would be cut; its neighbours in the row say it.
-      ...(LETTER * chart.x.title.text.length > width + 8 ? { title: { text: "" } } : {}),
+      ...(LETTER * (chart.x.title?.text.length ?? 0) > width + 8 ? { title: { text: "" } } : {}),
       tickangle: upright ? -90 : 0,
       ...ticksOf(columns, width, { upright, line, most: 9 }),
     },
@@ -89,14 +122,19 @@ function cells({ chart, values, picture, named, large }, room, most) {
   };
 }
 
+/** @param {string[]} names */
 function longest(names) {
   return Math.max(1, ...names.map((name) => [...name].length));
 }
 
-const FORMS = { wide, square, cells };
-
-/* Width, height and margins in pixels of a panel's chart that has `room` pixels in its row. `most`: how high
-   a picture may be; font: what the legend is written in. */
-export function sizeOf(spec, room, most, font) {
-  return FORMS[spec.chart.form](spec, room, most, font);
+/**
+ * Width, height and margins in pixels of a panel's chart.
+ * @param {ChartSpec | PictureSpec} spec
+ * @param {number} room pixels in its row
+ * @param {number} most how high a picture may be
+ * @param {Measure} measure
+ */
+export function sizeOf(spec, room, most, measure) {
+  if (spec.chart.form === "cells") return cells(/** @type {PictureSpec} */ (spec), room, most);
+  return spec.chart.form === "square" ? square(spec, room, most) : wide(spec, room, most, measure);
 }

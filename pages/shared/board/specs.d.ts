@@ -5,6 +5,33 @@ export type { Theme } from "../browser/theme.js";
 export type { Board } from "./board.js";
 export type Colour = string | number;
 
+/* What a chart's description leaves open (viz_core/boards/chart.py). */
+export interface Moving {
+  kind: "Moving";
+  values: Framed;
+}
+
+export interface Paint {
+  kind: "Paint";
+  name: Colour;
+  alpha: number;
+}
+
+export interface Written {
+  kind: "Written";
+  values: Framed | Moving;
+  digits: number;
+  nan_is_empty: boolean;
+}
+
+/* A trace, an axis or a shape as Plotly takes it, but for what is left open. */
+export type Described = Record<string, any>;
+
+export interface Axis extends Described {
+  names?: string[];
+  title?: { text: string };
+}
+
 export interface Scrub {
   field: string;
   label: string;
@@ -48,6 +75,23 @@ export interface Panel {
   draw(frame: number): void;
   light?(lit: Lit): void;
   fit?(cell: number): void;
+}
+
+export interface Chart {
+  traces: Described[];
+  x: Axis;
+  y: Axis;
+  form: "wide" | "square" | "cells";
+  under: Paint | null;
+  shapes: Described[];
+}
+
+/* Of a panel that Plotly draws; axis and labels are those of bars, x_label that of curves. */
+export interface ChartSpec extends Spec {
+  chart: Chart;
+  x_label?: string;
+  axis?: string;
+  labels?: string[];
 }
 
 export interface FactsSpec extends Spec {
@@ -105,3 +149,14 @@ export interface MatrixSpec extends Spec {
   edit: string;
   nan_is_empty: boolean;
 }
+
+/* A matrix without numbers in its cells. */
+export interface PictureSpec extends MatrixSpec {
+  chart: Chart;
+  picture: boolean;
+  named: boolean;
+  small: boolean;
+  large: boolean;
+}
+
+export type PlotSpec = ChartSpec & Partial<PictureSpec>;

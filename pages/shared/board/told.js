@@ -1,24 +1,44 @@
-// @ts-nocheck
 /* What the status line says of the point of a chart that is pointed at, and what lights up with it. */
 
 import { number, plainNumber } from "../browser/numbers.js";
 import { filled } from "./filled.js";
 
-function ofBar(spec, point, values) {
-  const at = point.pointNumber;
+/** @typedef {import("./specs").ChartSpec} ChartSpec */
+/** @typedef {import("./specs").PictureSpec} PictureSpec */
+/** @typedef {Pick<import("./specs").Board, "theme" | "nameOf">} Board */
+/** @typedef {{pointNumber: any, curveNumber: number}} Point of Plotly: [row, column] in a picture */
+/** @typedef {{lit: import("./specs").Lit, words: string | undefined}} Told as board.light takes it */
+
+/** @param {ChartSpec} spec @param {number} at @param {number} value @returns {Told} */
+function ofBar(spec, at, value) {
   const title = spec.title ? `${spec.title}: ` : "";
-  return { lit: { [spec.axis]: at }, words: `${title}${spec.labels[at]} = ${number(values.y[at], 4)}` };
+  const words = `${title}${spec.labels?.[at]} = ${number(value, 4)}`;
+  return { lit: { [spec.axis ?? ""]: at }, words };
 }
 
-function ofLines(spec, point, values, frame) {
-  const at = point.pointNumber;
+/**
+ * @param {ChartSpec} spec
+ * @param {number} at
+ * @param {number} x
+ * @param {(numbers: any) => any} put
+ * @returns {Told}
+ */
+function ofLines(spec, at, x, put) {
   const lines = spec.chart.traces.filter((trace) => trace.mode === "lines" && trace.name);
-  const parts = lines.map((line) => `${line.name} ${number(filled(line.y, frame)[at], 4)}`);
-  return { lit: {}, words: `${spec.x_label} ${plainNumber(values.x[at])}: ${parts.join(" · ")}` };
+  const parts = lines.map((line) => `${line.name} ${number(put(line.y)[at], 4)}`);
+  return { lit: {}, words: `${spec.x_label} ${plainNumber(x)}: ${parts.join(" · ")}` };
 }
 
-/* Where a cell stands, what it says, and its number with all its digits. */
+/**
+ * Where a cell stands, what it says, and its number with all its digits.
+ * @param {import("./specs").MatrixSpec} spec
+ * @param {number} i
+ * @param {number} j
+ * @param {number} value
+ * @param {Pick<Board, "nameOf">} board
+ */
 export function cellWords(spec, i, j, value, board) {
+  /** @param {string} axis @param {string[]} names @param {number} at */
   const place = (axis, names, at) => `${axis} ${names[at] ?? board.nameOf(axis, at)}`.trim();
   const where = [place(spec.row_axis, spec.rows, i), place(spec.column_axis, spec.columns, j)].join(", ");
   const said = spec.nan_is_empty && Number.isNaN(value) ? "not computed yet" : number(value, 4);
@@ -26,6 +46,13 @@ export function cellWords(spec, i, j, value, board) {
   return `${spec.title ? `${spec.title}: ` : ""}${where}${text} = ${said}`;
 }
 
+/**
+ * @param {PictureSpec} spec
+ * @param {Point} point
+ * @param {number} frame
+ * @param {Board} board
+ * @returns {Told}
+ */
 function ofCell(spec, point, frame, board) {
   const [i, j] = point.pointNumber;
   const value = spec.values.frame(frame, 2)[i * spec.values.size(1) + j];
@@ -33,11 +60,21 @@ function ofCell(spec, point, frame, board) {
   return { lit, words: cellWords(spec, i, j, value, board) };
 }
 
-/* For Plotly's `point` of a panel's chart at a frame: {lit, words}, as board.light takes them. */
+/**
+ * What Plotly's `point` of a panel's chart is at a frame.
+ * @param {ChartSpec | PictureSpec} spec
+ * @param {Point} point
+ * @param {number} frame
+ * @param {Board} board
+ * @returns {Told}
+ */
 export function told(spec, point, frame, board) {
-  if (spec.chart.form === "cells") return ofCell(spec, point, frame, board);
-  const values = filled(spec.chart.traces[point.curveNumber], frame, board.theme);
-  if (values.type === "bar") return ofBar(spec, point, values);
-  if (spec.chart.form === "wide") return ofLines(spec, point, values, frame);
+  if (spec.chart.form === "cells") return ofCell(/** @type {PictureSpec} */ (spec), point, frame, board);
+  const { type, x, y } = spec.chart.traces[point.curveNumber];
+  const at = point.pointNumber;
+  /** @param {any} numbers */
+  const put = (numbers) => filled(numbers, frame, board.theme);
+  if (type === "bar") return ofBar(spec, at, put(y)[at]);
+  if (spec.chart.form === "wide") return ofLines(spec, at, put(x)[at], put);
   return { lit: {}, words: undefined };
 }

@@ -64,6 +64,16 @@ export function fitCanvas(canvas, width, height) {
   return context;
 }
 
+/** @type {CanvasRenderingContext2D | undefined} */
+let ruler;
+
+/** How many pixels wide a text is. @param {string} text @param {string} font as in CSS */
+export function textWidth(text, font) {
+  ruler ??= contextOf(document.createElement("canvas"));
+  ruler.font = font;
+  return ruler.measureText(text).width;
+}
+
 /** @param {string} text */
 export function shorten(text, length = 14) {
   const letters = [...text];

@@ -46,10 +46,10 @@ export function loadPlotly() {
 /**
  * Makes Plotly able to draw these traces; it begins with the kinds that our charts usually have.
  * @param {any} Plotly
- * @param {{type: string}[]} traces
+ * @param {{type?: string}[]} traces
  */
 export function registerFor(Plotly, traces) {
-  if (traces.every(({ type }) => PLOTLY.kinds.includes(type)) || registered) return;
+  if (traces.every(({ type = "scatter" }) => PLOTLY.kinds.includes(type)) || registered) return;
   registered = true;
   Plotly.registerOthers();
 }

@@ -1,8 +1,7 @@
-// @ts-nocheck
 /* A chart that Plotly draws: the traces and axes that viz_core describes (viz_core/boards/chart.py), put up
    once; a frame moves what moves in them. */
 
-import { el } from "../../browser/dom.js";
+import { el, textWidth } from "../../browser/dom.js";
 import { buttonsOf, configOf, loadPlotly, registerFor, styled } from "../../browser/plotly.js";
 import { filled, movingOf } from "../filled.js";
 import { move } from "../plot_move.js";
@@ -10,9 +9,16 @@ import { sizeOf } from "../plot_size.js";
 import { told } from "../told.js";
 import { caption } from "../words.js";
 
+/** @typedef {import("../specs").PlotSpec} Spec */
+/** @typedef {import("../specs").Described} Described */
+/** @typedef {ReturnType<typeof sizeOf>} Size */
+
 const LEAST = 20; // pixels of width: a picture of two channels is narrow, a row not laid out has none
-/* Right above the body, in the room that plot_size.js keeps for it, from the figure's left edge: then Plotly
-   lets it grow to the body's right end. */
+/**
+ * Right above the body, in the room that plot_size.js keeps for it, from the figure's left edge: then Plotly
+ * lets it grow to the body's right end.
+ * @param {Size} size
+ */
 const legendAt = ({ width, margin: { l, r } }) => ({
   orientation: "h",
   x: -l / (width - l - r),
@@ -23,8 +29,10 @@ const legendAt = ({ width, margin: { l, r } }) => ({
   bgcolor: "rgba(0, 0, 0, 0)",
 });
 
+/** @param {Described} trace */
 const isLine = (trace) => trace.mode === "lines" && Boolean(trace.name);
 
+/** @param {Pick<import("../specs").PictureSpec, "values" | "rows">} spec */
 function shareOf({ values, rows }) {
   const names = rows.length ? Math.min(90, 8 * Math.max(...rows.map((name) => name.length)) + 8) : 0;
   const columns = values.size(1);
@@ -32,8 +40,20 @@ function shareOf({ values, rows }) {
 }
 
 export class Panel {
+  // these come with the first drawing
+  /** @type {any} */ Plotly;
+  /** @type {number} the frame asked for */ frame;
+  /** @type {number} the frame that the figure shows */ drawn;
+  /** @type {string[][]} what moves in each trace */ moving = [];
+  /** @type {Promise<void> | null} a figure on its way */ coming = null;
+  /** @type {string | null} the size and the theme of the figure */ key = null;
+  /** @type {number | undefined} the entry that is pointed at elsewhere */ lit;
+
+  /** @param {import("../specs").Board} board @param {Spec} spec */
   constructor(board, spec) {
     this.board = board;
+    this.own = this.spec = spec;
+    /** @type {any} */
     this.body = el("div", {
       class: "plot",
       role: "group",
@@ -44,8 +64,7 @@ export class Panel {
     this.root = el("figure", { class: `panel ${kind}` }, [caption(spec), this.body]);
     // Pictures share a row by their columns, so that their cells come out alike.
     if (spec.large) this.root.style.flex = "1 1 300px";
-    else if (spec.chart.form === "cells") this.root.style.flex = shareOf(spec);
-    this.update(spec);
+    else if (spec.chart.form === "cells") this.root.style.flex = shareOf(/** @type {any} */ (spec));
     loadPlotly().then((Plotly) => {
       this.Plotly = Plotly;
       styled(this.body.getRootNode());
@@ -58,30 +77,30 @@ export class Panel {
     return { fixed: this.spec.chart.form === "cells" ? 0 : 260, columns: 0 };
   }
 
+  /** @param {Spec} spec */
   update(spec) {
     this.own = this.spec = spec;
     this.key = null;
   }
 
-  /* The traces as Plotly takes them, at the frame that is shown. */
-  traces(chart) {
-    return chart.traces.map((trace) => filled(trace, this.frame, this.board.theme));
-  }
-
   /* The large matrix of a board shows the thumbnail that was pressed last. */
   follow() {
-    const spec = this.board.pressed ? { ...this.board.pressed.spec, small: false, large: true } : this.own;
+    const { pressed } = this.board;
+    const spec = pressed ? { ...pressed.spec, small: false, large: true } : this.own;
     if (spec.chart === this.spec.chart) return;
     this.spec = spec;
     this.key = null;
     this.root.querySelector("figcaption")?.replaceChildren(spec.title);
   }
 
+  /** @param {number} frame */
   draw(frame) {
     this.frame = frame;
     if (this.own.large) this.follow();
     const { board, spec } = this;
-    const size = sizeOf(spec, Math.floor(this.root.clientWidth), board.heightOf(), board.theme.font);
+    /** @param {string} name */
+    const measure = (name) => textWidth(name, `12px ${board.theme.font}`);
+    const size = sizeOf(spec, Math.floor(this.root.clientWidth), board.heightOf(), measure);
     if (size.width < LEAST) return; // its row is not laid out yet
     const key = `${size.width}/${size.height}/${board.theme.background}`;
     if (this.key !== key)
@@ -91,16 +110,35 @@ export class Panel {
     else if (!this.coming && this.drawn !== frame) this.move();
   }
 
+  /** @param {string} key @param {Size} size */
   put(key, size) {
-    const { Plotly, body, board, spec } = this;
-    const { theme } = board;
+    const { Plotly, body, spec } = this;
+    this.key = key;
+    this.moving = spec.chart.traces.map(movingOf);
+    this.drawn = this.frame;
+    const first = !body.on;
+    registerFor(Plotly, spec.chart.traces);
+    const config = configOf(spec.title || "figure");
+    this.coming = Plotly.react(body, this.shown(size), this.layout(size), config).then(() => {
+      this.coming = null;
+      body.setAttribute("aria-busy", "false");
+      if (first) this.listen();
+      if (this.drawn !== this.frame) this.move();
+    });
+  }
+
+  /** @param {Size} size */
+  layout(size) {
+    const { spec } = this;
+    const { theme } = this.board;
+    /** @param {Described} given @param {Described} ticks */
     const axis = (given, ticks = {}) => ({
       ...filled(given, this.frame, theme),
       ...ticks,
       tickfont: { color: theme.muted, ...ticks.tickfont },
       automargin: false,
     });
-    const layout = {
+    return {
       template: theme.template,
       width: size.width,
       height: size.height,
@@ -121,24 +159,16 @@ export class Panel {
       },
       yaxis: { zeroline: false, nticks: 6, ticklabelstandoff: 5, ...axis(spec.chart.y, size.y) },
     };
-    const config = configOf(spec.title || "figure");
-    this.key = key;
-    this.moving = spec.chart.traces.map(movingOf);
-    this.drawn = this.frame;
-    const first = !body.on;
-    registerFor(Plotly, spec.chart.traces);
-    this.coming = Plotly.react(body, this.shown(size), layout, config).then(() => {
-      this.coming = null;
-      body.setAttribute("aria-busy", "false");
-      if (first) this.listen();
-      if (this.drawn !== this.frame) this.move();
-    });
   }
 
-  /* Numbers over bars that stand too close are left out; the label of all lines names their x once. */
+  /**
+   * The traces as Plotly takes them. Numbers over bars that stand too close are left out; the label of all
+   * lines names their x once.
+   * @param {Size} size
+   */
   shown(size) {
-    return this.traces(this.spec.chart).map((trace) => ({
-      ...trace,
+    return this.spec.chart.traces.map((trace) => ({
+      ...filled(trace, this.frame, this.board.theme),
       ...(isLine(trace) ? { hovertemplate: "<b>%{y:.4~g}</b>" } : {}),
       visible: trace.mode !== "text" || size.written,
     }));
@@ -148,15 +178,18 @@ export class Panel {
   move() {
     const { board, frame, moving } = this;
     this.drawn = frame;
-    const given = (names, at) =>
-      names.map((name) => [name, filled(this.spec.chart.traces[at][name], frame, board.theme)]);
-    const numbers = moving.map((names, at) => [at, Object.fromEntries(given(names, at))]);
-    const moved = numbers.filter(([at]) => moving[at].length);
+    const { traces } = this.spec.chart;
+    /** @type {(names: string[], at: number) => [number, Described]} */
+    const given = (names, at) => [
+      at,
+      Object.fromEntries(names.map((name) => [name, filled(traces[at][name], frame, board.theme)])),
+    ];
+    const moved = moving.map(given).filter(([at]) => moving[at].length);
     if (moved.length) move(this.body, moved);
   }
 
   listen() {
-    this.body.on("plotly_hover", ({ points }) => {
+    this.body.on("plotly_hover", (/** @type {any} */ { points }) => {
       const { lit, words } = told(this.spec, points[0], this.frame, this.board);
       this.board.light(lit, words);
       for (const word of this.body.querySelectorAll(".hoverlayer tspan"))
@@ -165,7 +198,10 @@ export class Panel {
     this.body.on("plotly_unhover", () => this.board.light({}));
   }
 
-  /* The bar of the entry that is pointed at elsewhere gets an outline. */
+  /**
+   * The bar of the entry that is pointed at elsewhere gets an outline.
+   * @param {import("../specs").Lit} lit
+   */
   light(lit) {
     const { axis, labels } = this.spec;
     const at = axis ? lit[axis] : undefined;

@@ -1,11 +1,13 @@
-// @ts-nocheck
 /* A small matrix without names: a press shows it in the board's large one. */
 
 import { el, fitCanvas } from "../../browser/dom.js";
 import { imageOf } from "../../browser/images.js";
 import { caption } from "../words.js";
 
+/** @typedef {import("../specs").PictureSpec} Spec */
+
 export class Panel {
+  /** @param {import("../specs").Board} board @param {Spec} spec */
   constructor(board, spec) {
     this.board = board;
     this.spec = spec;
@@ -15,16 +17,19 @@ export class Panel {
     this.root = el("figure", { class: "panel matrix small" }, [caption(spec), this.button]);
   }
 
+  /** @param {Spec} spec */
   update(spec) {
     this.spec = spec;
   }
 
+  /** @param {number} frame */
   draw(frame) {
     const { board, spec } = this;
     this.button.setAttribute("aria-pressed", String(board.pressed === this));
     const [rows, columns] = spec.values.shape.slice(-2);
     const [{ zmin, zmax, colorscale }] = spec.chart.traces;
     const values = spec.values.frame(frame, 2);
+    /** @param {number} at */
     const level = (at) =>
       Number.isFinite(values[at])
         ? Math.round(Math.max(0, Math.min(1, (values[at] - zmin) / (zmax - zmin))) * 255)
@@ -33,7 +38,7 @@ export class Panel {
     const context = fitCanvas(this.view, cell * columns, cell * rows);
     context.imageSmoothingEnabled = false;
     context.drawImage(
-      imageOf(columns, rows, level, board.theme[colorscale.name]),
+      imageOf(columns, rows, level, board.theme[/** @type {"sequential" | "diverging"} */ (colorscale.name)]),
       0,
       0,
       cell * columns,

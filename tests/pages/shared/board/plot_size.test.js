@@ -1,0 +1,101 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { sizeOf, ticksOf } from "../../../../pages/shared/board/plot_size.js";
+import { Framed } from "../../../../pages/shared/browser/message.js";
+
+const measure = (text) => 10 * text.length;
+const words = (count, length) => Array.from({ length: count }, () => "w".repeat(length));
+
+test("names that fit stand in one line; else every other one a line lower; else only some", () => {
+  const names = ["aaaa", "bbbb", "cccc", "dddd"]; // 36 pixels each
+  assert.deepEqual(ticksOf(names, 4 * 36), { tickvals: [0, 1, 2, 3], ticktext: names });
+  assert.deepEqual(ticksOf(names, 4 * 20, { lines: 2 }), {
+    tickvals: [0, 1, 2, 3],
+    ticktext: ["aaaa", "<br>bbbb", "cccc", "<br>dddd"],
+  });
+  assert.deepEqual(ticksOf(names, 4 * 20).tickvals, [0, 2]);
+  assert.deepEqual(ticksOf(names, 4 * 10, { lines: 2 }).tickvals, [0]);
+  assert.deepEqual(ticksOf(names, 4 * 14, { upright: true }).tickvals, [0, 1, 2, 3]);
+  assert.deepEqual(ticksOf(["abcdefgh"], 200, { most: 5 }).ticktext, ["abcd…"]);
+  assert.deepEqual(ticksOf([], 200), { tickvals: [], ticktext: [] });
+});
+
+const curves = (names, x = {}) => ({
+  chart: { form: "wide", traces: names.map((name) => ({ name, showlegend: true })), x, y: {} },
+});
+
+test("a chart fills its row, with room for its legend's lines above", () => {
+  assert.deepEqual(sizeOf(curves([]), 400, 300, measure), {
+    width: 400,
+    height: 186,
+    margin: { l: 60, r: 12, t: 12, b: 26 },
+    written: true,
+    x: {},
+  });
+  const legend = (names) => sizeOf(curves(names), 400, 300, measure);
+  assert.deepEqual([legend(words(2, 10)).margin.t, legend(words(2, 10)).height], [29, 203]);
+  assert.equal(legend(words(3, 10)).margin.t, 19 * 2 + 10); // 420 pixels in a line, so two columns
+  assert.equal(legend(words(5, 40)).margin.t, 19 * 5 + 10);
+});
+
+test("numbers over bars are written where each has 34 pixels", () => {
+  const bars = (count) => sizeOf(curves([], { names: words(count, 1) }), 412, 300, measure);
+  assert.equal(bars(10).written, true); // 340 pixels
+  assert.equal(bars(11).written, false);
+  assert.equal(bars(10).x.names, null);
+  assert.equal(bars(10).margin.b, 40);
+  const titled = curves([], { names: words(10, 1), title: { text: "token" } });
+  assert.equal(sizeOf(titled, 412, 300, measure).margin.b, 46);
+});
+
+test("a plane is square, as large as its row and the window let it be", () => {
+  const plane = { chart: { form: "square", traces: [], x: {}, y: {} } };
+  const side = (room) => sizeOf(plane, room, 300, measure);
+  assert.deepEqual([side(200).width, side(200).height], [200, 200]);
+  assert.deepEqual([side(900).width, side(900).height], [240, 240]);
+});
+
+const picture = (rows, columns, more = {}) => ({
+  values: new Framed(new Float32Array(rows * columns), [rows, columns]),
+  chart: {
+    form: "cells",
+    traces: [],
+    shapes: [],
+    x: { names: more.columns ?? [], title: { text: more.columnAxis ?? "" } },
+    y: { names: more.rows ?? [], title: { text: more.rowAxis ?? "" } },
+  },
+  ...more.own,
+});
+
+/* The pixels of a picture's cells. */
+const body = ({ width, height, margin }) => [width - margin.l - margin.r, height - margin.t - margin.b];
+
+test("cells are square until they would be too small to see", () => {
+  assert.deepEqual(body(sizeOf(picture(30, 20), 1000, 600, measure)), [400, 600]); // at most 20 pixels
+  assert.deepEqual(body(sizeOf(picture(30, 20), 110, 600, measure)), [100, 150]); // 5, by the room
+  assert.deepEqual(body(sizeOf(picture(30, 400), 810, 300, measure)), [640, 120]); // 2 would be too small
+});
+
+test("few rows are as high as a line of text", () => {
+  assert.deepEqual(body(sizeOf(picture(4, 100), 510, 600, measure)), [500, 56]);
+});
+
+test("a picture shares the window's height with others; a large one takes more", () => {
+  const height = (own) => body(sizeOf(picture(30, 30, { own }), 1000, 300, measure))[1];
+  assert.deepEqual([height({}), height({ picture: true }), height({ large: true })], [300, 150, 210]);
+});
+
+test("names stand upright where they do not fit side by side", () => {
+  const named = (columns) => sizeOf(picture(30, 10, { columns }), 1000, 600, measure).x;
+  assert.equal(named(words(10, 1)).tickangle, 0);
+  assert.equal(named(words(10, 6)).tickangle, -90);
+  assert.deepEqual(named(words(10, 6)).tickvals, [0, 1, 2, 3, 4, 5, 6, 7, 8, 9]);
+});
+
+test("the name of an axis takes room, and is left out where it would be cut", () => {
+  const axes = { rowAxis: "query", columnAxis: "channel" };
+  const sized = (columns) => sizeOf(picture(30, columns, axes), 1000, 600, measure);
+  assert.deepEqual(sized(10).margin, { l: 24, r: 4, t: 26, b: 4 });
+  assert.equal("title" in sized(10).x, false);
+  assert.deepEqual(sized(2).x.title, { text: "" });
+});
