@@ -25,7 +25,7 @@ def main() -> None:
     if not is_loopback(options.host):
         print(
             f"Warning: with HOST={options.host} everyone who can reach this machine can use the app; "
-            "it has no password.",
+            "it has no password. Runs and files are their owners', and a teacher's: see SECURITY.md.",
             flush=True,
         )
     serve(options.host, int(options.port))

@@ -8,7 +8,9 @@ import streamlit as st
 from models.byte_units import readable
 from models.data import downloads
 from models.data.downloads import SOURCES
+from models.limits import in_force
 from pages.shared.places import without_places
+from pages.shared.state import refuse
 
 
 @dataclass
@@ -51,6 +53,9 @@ def _progress(source: str, was_running: bool) -> None:
 
 def start(source: str) -> None:
     """Fetches a source on a thread of its own; once, however many ask."""
+    if in_force().read_only:
+        refuse("this server is for looking only (read_only): it downloads nothing")
+        return
     with _lock:
         known = _fetches.get(source)
         if known is not None and known.running:

@@ -3,7 +3,9 @@ import threading
 import pytest
 
 from models.data import downloads
+from pages.shared.state import problems
 from pages.train import download
+from tests.limits import SetLimits
 
 
 @pytest.fixture(autouse=True)
@@ -48,3 +50,10 @@ def test_a_download_that_fails_says_why_and_can_be_tried_again(monkeypatch: pyte
     download.start("mnist")
     wait()
     assert download._fetches["mnist"].problem == ""
+
+
+def test_a_server_for_looking_only_downloads_nothing(set_limits: SetLimits) -> None:
+    set_limits(read_only=True)
+    download.start("mnist")
+    assert download._fetches == {}
+    assert problems() == ["this server is for looking only (read_only): it downloads nothing"]
