@@ -3,11 +3,17 @@
 from dataclasses import dataclass, field
 from typing import Any
 
+from models.data.grammar.lexemes import rows
 from models.zoo.suite import SCHEMES
 
 Examples = tuple[tuple[str, str, str], ...]
 """(label, text to type, what to see)."""
 _FEW = "It is small and was trained for minutes: a model to look into, not to work with."
+
+
+def examples_of(table: str) -> Examples:
+    """The examples of a table with one a line: label | text | what to see."""
+    return tuple((label, text, see) for label, text, see in rows(table))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -54,15 +60,11 @@ RECIPES: dict[str, Recipe] = {
     "induction": Recipe(
         task="induction",
         summary="Two layers that learnt to look up what came after a letter the first time",
-        examples=(
-            (
-                "twice",
-                "RtnuOIVwNfpRtnuOIVwNfp",
-                "lower diagonal: each letter looks at what followed its first self",
-            ),
-            ("short", "abcdabcd", "the second a looks at b, which followed the first"),
-            ("broken", "kBmPzqkBmPzU", "U is new: there is nothing to look up"),
-        ),
+        examples=examples_of("""
+            twice | RtnuOIVwNfpRtnuOIVwNfp | lower diagonal: each letter looks at what followed its first self
+            short | abcdabcd | the second a looks at b, which followed the first
+            broken | kBmPzqkBmPzU | U is new: there is nothing to look up
+        """),
         showcase=_first("head", "decoder", 1, 0),
         training={"steps": 800, **_ALONE},
         keeps_run=True,
