@@ -40,7 +40,7 @@ METRICS, SAMPLES = "metrics.jsonl", "samples.jsonl"
 LOG, LOCK = "log.txt", ".lock"  # of the process that trains
 SNAPSHOTS, PICTURES, EVENTS = "snapshots", "pictures", "events.out.tfevents"
 _FILES = (CONFIG, TASK, PROBE, STATUS, REQUEST, METRICS, SAMPLES, CHECKPOINT, LOG, LOCK, OWNER)
-_NAME_LENGTH = 80
+MAX_NAME = 80
 
 
 class RunFolder:
@@ -205,7 +205,7 @@ def list_runs(root: Path | None = None) -> list[RunFolder]:
     root = root or runs_root()
     if not root.is_dir():
         return []
-    runs = [RunFolder(path.parent) for path in root.glob(f"*/{CONFIG}")]
+    runs = [RunFolder(path.parent) for path in root.glob(f"*/{CONFIG}") if not path.parent.is_symlink()]
     return sorted(runs, key=lambda run: (run.created, run.id), reverse=True)
 
 
@@ -250,7 +250,7 @@ def _numbered(folder: Path) -> dict[int, Path]:
     return {
         int(path.stem): path
         for path in folder.iterdir()
-        if path.suffix == ".safetensors" and re.fullmatch(r"\d{8,}", path.stem)
+        if path.suffix == ".safetensors" and re.fullmatch(r"\d{8,20}", path.stem) and not path.is_symlink()
     }
 
 
@@ -279,6 +279,6 @@ def _new_id(task: str) -> str:
 
 def _checked_name(name: str) -> str:
     name = " ".join(name.split())
-    if not name or len(name) > _NAME_LENGTH:
-        raise ValueError(f"{name[:100]!r} is no name for a run: give one of 1 to {_NAME_LENGTH} letters")
+    if not name or len(name) > MAX_NAME:
+        raise ValueError(f"{name[:100]!r} is no name for a run: give one of 1 to {MAX_NAME} letters")
     return name

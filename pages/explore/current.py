@@ -11,7 +11,8 @@ from pages.explore.state import Inputs, View
 from pages.shared import cache
 from pages.shared.link import read_link
 from pages.shared.shown import first_possible, generation
-from pages.shared.state import refuse
+from pages.shared.state import guard_choice, refuse
+from pages.shared.wording import plain
 
 CAPTIONS = {
     "grid": "Every head: rows are queries, columns are keys. Click one to open it.",
@@ -152,8 +153,9 @@ def examples() -> None:
     with st.container(horizontal=True, vertical_alignment="center"):
         st.pills(
             "Examples", list(names), key="example", on_change=_choose_example,
-            format_func=lambda text: names[text], label_visibility="collapsed", wrap=True,
+            format_func=lambda text: plain(names[text]), label_visibility="collapsed", wrap=True,
         )  # fmt: skip
+        guard_choice("example", "Examples", names)
         if offer.words:
             _words(offer.words)
 
@@ -184,4 +186,4 @@ def unknown_words(unknown: list[dict[str, Any]]) -> None:
             st.text(f"“{found['word']}”" + (" →" if found["suggestions"] else ""))
             for word in found["suggestions"]:
                 key = f"suggestion.{at}.{word}"
-                st.button(word, key=key, on_click=controls.replace_word, args=(found, word))
+                st.button(plain(word), key=key, on_click=controls.replace_word, args=(found, word))

@@ -6,6 +6,7 @@ from streamlit.delta_generator import DeltaGenerator
 from pages.explore import controls, current, try_it
 from pages.explore.stage.component import stage
 from pages.shared import draw_order
+from pages.shared.browser.acts import Act
 from pages.shared.problems import say
 from pages.shared.shown import last
 from pages.shared.state import problems
@@ -13,11 +14,10 @@ from pages.shared.state import problems
 KEY = "stage"
 
 
-def on_act() -> None:
+def on_act(act: Act) -> None:
     """A wish from the stage: another sentence, numbers of another head, or something to take away."""
-    act = st.session_state[KEY]["act"]
     if act["type"] == "text":
-        controls.say(str(act["text"]))
+        controls.say(act.get("text", ""))
     elif act["type"] == "open":
         st.session_state.opened = current.opened_from(act)
     else:

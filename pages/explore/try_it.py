@@ -4,12 +4,23 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from pages.explore import controls
-from pages.shared import cache
-from pages.shared.state import refuse
+from pages.shared import cache, widget
+from pages.shared.link import Param, number, whole
+from pages.shared.state import guard_choice, refuse
+from pages.shared.wording import plain
 
 MASK = "[MASK]"
 MOST_WORDS = 60
 MOST_NEW = 100
+HEAT = "Logits are divided by it before the softmax; 0: always the most probable next token"
+HALF = "At most half of what the model can read"
+WRITING = controls.Page(
+    "explore.writing",
+    {
+        "temperature": Param(0.8, number(0, 2), widget.slider("Temperature", HEAT, step=0.1)),
+        "n_new": Param(40, whole(1, MOST_NEW), widget.slider("Tokens to write", HALF)),
+    },
+)
 
 
 def tool(abilities: tuple[str, ...], beside: DeltaGenerator) -> None:
@@ -32,9 +43,10 @@ def _masks() -> None:
         selection_mode="multi",
         wrap=True,
         key="masked",
-        format_func=lambda at: hidden.get(at, words[at]) if at < len(words) else "",
+        format_func=lambda at: plain(hidden.get(at, words[at])) if at < len(words) else "",
         on_change=_mask,
     )
+    guard_choice("masked", "Words", range(len(words)), st.session_state.masked)
 
 
 def _hidden() -> dict[int, str]:
@@ -55,19 +67,17 @@ def _mask() -> None:
 
 def _continuation() -> None:
     """Lets the model write on; what it wrote joins the text, of which the end is kept that it can read."""
-    st.slider(
-        "Temperature", 0.0, 2.0, 0.8, 0.1, key="temperature",
-        help="Logits are divided by it before the softmax; 0: always the most probable next token",
-    )  # fmt: skip
-    st.slider("Tokens to write", 1, MOST_NEW, 40, key="n_new", help="At most half of what the model can read")
+    WRITING.take()
+    for name in WRITING.params:
+        WRITING.draw(name)
     st.button("Continue", on_click=_continue, width="stretch")
 
 
 def _continue() -> None:
     session = st.session_state
     session.n_drawn = session.get("n_drawn", -1) + 1
-    inputs, most = controls.inputs(), session.n_new
-    chance = {"temperature": session.temperature, "seed": session.n_drawn}
+    inputs, most = controls.inputs(), WRITING.kept["n_new"]
+    chance = {"temperature": WRITING.kept["temperature"], "seed": session.n_drawn}
 
     def write() -> str:
         lm = cache.model(inputs.model, inputs.settings)

@@ -13,6 +13,7 @@ from pages.shared import cache, draw_order
 from pages.shared.board import pack
 from pages.shared.board.component import board
 from pages.shared.board.pack import Packed
+from pages.shared.browser.acts import Act
 from pages.shared.link import SHOWN
 from pages.shared.problems import say
 from pages.shared.shown import first_possible, generation
@@ -107,9 +108,8 @@ def _board(page: LabPage, part: Part, shown: Shown, now: Any) -> None:
     say([shown.problem, *problems()])
     key = f"{page.name}.board"
 
-    def on_act() -> None:
-        act = st.session_state[key]["act"]
-        if act.get("type") == "edit":
+    def on_act(act: Act) -> None:
+        if act["type"] == "edit":
             _edit(page, part, str(act.get("field")), str(act.get("value")))
         else:
             st.session_state.takeaway = act

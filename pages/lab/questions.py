@@ -7,6 +7,8 @@ import streamlit as st
 
 from pages.lab.lesson import LabPage, Part, Question
 from pages.shared import cache
+from pages.shared.problems import say
+from pages.shared.state import guard_choice, problems
 
 
 def ask(page: LabPage, part: Part) -> None:
@@ -28,6 +30,8 @@ def _questions(page: LabPage, part: Part) -> Sequence[Question]:
 @st.fragment
 def _ask(key: str, question: Question) -> None:
     said = st.radio(question.ask, question.options, index=None, key=key)
+    guard_choice(key, "Answer", question.options)
+    say(problems())
     if said is None:
         return
     answer = question.options[question.right]

@@ -5,13 +5,17 @@ from collections.abc import Callable
 import streamlit as st
 
 from models.runs import jobs, owners
+from models.runs.folder import MAX_NAME
 from models.runs.status import Status
+from models.training.config import LIMITS
 from pages.runs import export, state
 from pages.shared import visitors, wording
-from pages.shared.state import refuse
+from pages.shared.link import characters, whole
+from pages.shared.state import guard, refuse
 from pages.shared.training import runs, settings, tasks_on_offer
 from pages.shared.training.runs import Run
 
+MOST_STEPS = int(LIMITS["steps"][1])
 TRAIN, EXPLORE = "train/page.py", "explore/page.py"
 
 
@@ -29,7 +33,7 @@ def draw(run: Run, status: Status) -> None:
             st.page_link(TRAIN, label="Watch", query_params={**link, "run": run.id})
         if not runs.may_change(run):
             return
-        if has_model and not status.live:
+        if has_model and not status.live and status.step < MOST_STEPS:
             _further(run, status, link)
         if has_model:
             _export(run)
@@ -48,7 +52,10 @@ def _settings_link(run: Run) -> dict[str, str]:
 
 def _further(run: Run, status: Status, link: dict[str, str]) -> None:
     with st.popover("Train further…"):
-        more = st.number_input("Steps in all", status.step + 1, 10_000_000, 2 * max(1, status.step), step=100)
+        rule = whole(status.step + 1, MOST_STEPS)
+        usual = min(MOST_STEPS, 2 * max(1, status.step))
+        more = st.number_input("Steps in all", rule.low, rule.high, usual, step=100, key="runs.steps")
+        guard("runs.steps", rule.fits, lambda value: f"Steps in all: {rule.refusal(value)}", lambda: usual)
         st.caption("A new run goes on from this one's last checkpoint; this one stays as it is.")
         if st.button("Go on", type="primary", key="runs.further"):
             further = _attempt(lambda: _extend(run.id, int(more)))
@@ -84,7 +91,9 @@ def _rename(run: Run) -> None:
         _attempt(lambda: jobs.rename(run.id, st.session_state["runs.name"], by=visitors.visitor()))
 
     with st.popover("Rename…"):
-        st.text_input("Name", run.folder.name, max_chars=80, key="runs.name")
+        rule, now = characters(MAX_NAME), run.folder.name
+        st.text_input("Name", now, max_chars=MAX_NAME, key="runs.name")
+        guard("runs.name", rule.fits, lambda value: f"Name: {rule.refusal(value)}", lambda: now)
         st.button("Rename", on_click=rename, key="runs.rename")
 
 

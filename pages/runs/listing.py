@@ -4,10 +4,12 @@ from collections.abc import Sequence
 
 import streamlit as st
 
-from models.runs import jobs
 from models.runs.status import Status
 from pages.runs import state
 from pages.shared import wording
+from pages.shared.browser.acts import Act
+from pages.shared.problems import say
+from pages.shared.state import problems
 from pages.shared.table.component import Row, message, table
 from pages.shared.training import curves, runs, scores
 from pages.shared.training.history import latest
@@ -20,7 +22,7 @@ COLUMNS = ("run", "task", "status", "#step", "#loss, held out", "#score, held ou
 
 def draw(listed: Sequence[Run]) -> None:
     """The table, read again every two seconds as long as a run is live."""
-    live = any(status_of(run).live for run in listed)
+    live = any(runs.status_of(run).live for run in listed)
     st.fragment(_table, run_every=SECONDS if live else None)(live)
 
 
@@ -28,36 +30,24 @@ def _table(was_live: bool) -> None:
     listed = runs.every()
     chosen = state.chosen()
     rows = [_row(run, chosen) for run in listed]
+    say(problems())
     table.show(message("All runs", COLUMNS, rows, choose=True), key=KEY, on_act=_on_act)
-    if (was_live and not any(status_of(run).live for run in listed)) or st.session_state.pop(
+    if (was_live and not any(runs.status_of(run).live for run in listed)) or st.session_state.pop(
         "runs_acted", False
     ):
         st.rerun()
 
 
-def _on_act() -> None:
-    act = st.session_state[KEY]["act"]
-    if act.get("type") == "open":
+def _on_act(act: Act) -> None:
+    if act["type"] == "open":
         state.choose([str(act.get("id"))])
     else:
         state.choose([str(run_id) for run_id in act.get("ids") or []])
     st.session_state.runs_acted = True
 
 
-def status_of(run: Run) -> Status:
-    """How a run stands. A shipped one has no process and has finished."""
-    if run.shipped:
-        steps = runs.described(run)["training"].get("steps")
-        count = steps if isinstance(steps, int) else 0
-        return Status(state="finished", step=count, steps=count)
-    try:
-        return jobs.status(run.id)
-    except (ValueError, OSError) as error:
-        return Status(state="failed", sentence=str(error))
-
-
 def _row(run: Run, chosen: Sequence[str]) -> Row:
-    described, status = runs.described(run), status_of(run)
+    described, status = runs.described(run), runs.status_of(run)
     entries = latest(run.folder.path / "metrics.jsonl")
     loss = curves.last(entries, curves.validated("loss"))
     made = str(described.get("created", ""))[:16].replace("T", " ")

@@ -1,11 +1,10 @@
 """Runs: all that were trained, compared, scrubbed through, tried and taken away."""
 
-from typing import Any
-
 import streamlit as st
 
 from pages.runs import actions, compare, listing, scrubber, state, try_it
 from pages.shared.board.component import board
+from pages.shared.browser.acts import Act
 from pages.shared.places import without_places
 from pages.shared.problems import say
 from pages.shared.state import problems
@@ -39,7 +38,7 @@ def page() -> None:
 
 
 def _one(run: Run) -> None:
-    status = listing.status_of(run)
+    status = runs.status_of(run)
     actions.draw(run, status)
     if status.sentence and status.state in ("queued", "failed"):
         st.text(without_places(status.sentence[:1].upper() + status.sentence[1:]))
@@ -68,13 +67,13 @@ def _several(chosen: list[Run]) -> None:
         _take_away("Runs compared", "runs", shown, chosen[0])
 
 
-def _nothing() -> None:
+def _nothing(act: Act) -> None:
     """These rows cannot be chosen."""
 
 
 def _board(shown: Board, *, part: str, link: dict[str, str], at: float | None) -> None:
-    def on_act() -> None:
-        st.session_state.takeaway = st.session_state[KEY]["act"]
+    def on_act(act: Act) -> None:
+        st.session_state.takeaway = act
 
     try:
         board.show(message(shown, part=part, link=link, at=at), key=KEY, on_act=on_act)
@@ -85,14 +84,13 @@ def _board(shown: Board, *, part: str, link: dict[str, str], at: float | None) -
 def _take_away(title: str, file_name: str, shown: Board, run: Run) -> None:
     from pages.shared.board import takeaway  # Plotly's figures are needed only now
 
-    act: Any = st.session_state.pop("takeaway")
-    frame = act.get("frame") if isinstance(act, dict) else 0
+    frame = st.session_state.pop("takeaway").get("frame", 0)
     code = (
         f"{runs.opening(run)}\n"
         "patterns = {step: run.snapshot(step) for step in run.snapshots()}\n"
         "records, model = run.metrics(), run.model()"
     )
-    takeaway.dialog(title, file_name, shown, frame if isinstance(frame, int) else 0, code)
+    takeaway.dialog(title, file_name, shown, frame, code)
 
 
 page()

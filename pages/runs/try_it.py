@@ -12,9 +12,10 @@ import streamlit as st
 from models.limits import in_force
 from models.zoo.offers import offer_of
 from pages.shared import cache, widget, wording
+from pages.shared.browser.acts import Act
 from pages.shared.link import Param, characters, number, whole
 from pages.shared.places import without_places
-from pages.shared.state import State
+from pages.shared.state import State, guard_choice
 from pages.shared.table.component import Row, message, table
 from pages.shared.training.runs import Run
 
@@ -49,7 +50,7 @@ def draw(run: Run) -> None:
     try:
         way = _on_model(run, way_of)
     except (ValueError, OSError) as error:
-        st.caption(f"There is no model to try yet: {without_places(str(error))}")
+        st.text(f"There is no model to try yet: {without_places(str(error))}")
         return
     if way is None:
         return
@@ -145,6 +146,7 @@ def _fill(run: Run, given: State) -> None:
         "Hide a word", list(shown), key=f"runs.hide.{run.id}", label_visibility="collapsed",
         format_func=lambda at: wording.plain(shown.get(at, "")),
     )  # fmt: skip
+    guard_choice(f"runs.hide.{run.id}", "Hide a word", shown)
     if hidden in shown:
         parts[hidden] = MASK
     if MASK not in parts:
@@ -214,7 +216,7 @@ def _table(caption: str, columns: tuple[str, str], found: list[tuple[str, float]
     table.show(message(caption, columns, rows), key="runs.likely", on_act=_nothing)
 
 
-def _nothing() -> None:
+def _nothing(act: Act) -> None:
     """These rows cannot be chosen."""
 
 

@@ -7,9 +7,11 @@ Streamlit rerun is a new one; and the memory of a trace in the making is then ne
 from __future__ import annotations
 
 import gc
+import sys
 import threading
 from collections.abc import Callable, Hashable, Mapping
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import is_dataclass
 from typing import TYPE_CHECKING, Any, cast
 
 from cachetools import LRUCache
@@ -41,11 +43,25 @@ class ByteCache:
         return None if entry is None else entry[0]
 
     def put(self, key: Hashable, value: Any, size: int) -> None:
+        """Keeps `value`, of so many bytes; those of its key count too, for it holds what a visitor typed."""
+        size += held_by(key)
         with self._lock:
             if size <= self._entries.maxsize:
                 self._entries[key] = (value, size)
 
 
+def held_by(key: object) -> int:
+    """The bytes of a key: of its texts and numbers, and of all that is in it."""
+    if isinstance(key, str):
+        return sys.getsizeof(key) - _NO_TEXT
+    if isinstance(key, tuple):
+        return sum(map(held_by, key))
+    if is_dataclass(key) and not isinstance(key, type):
+        return sum(map(held_by, vars(key).values()))
+    return sys.getsizeof(key)
+
+
+_NO_TEXT = sys.getsizeof("")
 payloads = ByteCache(PAYLOAD_BYTES)
 models = ByteCache(MODEL_BYTES)
 results = ByteCache(RESULT_BYTES)

@@ -14,6 +14,8 @@ from pages.shared.widget import Widget
 
 SHOWN = 40
 """Of a value that is refused, so many characters are quoted."""
+LONGEST = 20_000
+"""Characters of a value as a link or a cell holds it: more than any that fits, but for texts with more."""
 
 
 class CellError(ValueError):
@@ -37,6 +39,12 @@ class Rule:
     most: int = 0
     options: tuple[Any, ...] = ()
     names: Mapping[Any, str] = field(default_factory=dict)
+
+    def taken(self, raw: str) -> Any:
+        """What somebody wrote, read; ValueError where it says no value. Too long a text is not looked at."""
+        if len(raw) > max(self.most, LONGEST):
+            raise ValueError(raw[:SHOWN])
+        return self.read(raw)
 
     def refusal(self, value: Any) -> str:
         """Says that `value` does not fit, with the rule; the sentence goes on with the remedy."""
@@ -187,7 +195,7 @@ def read_link(
         if name not in params:
             continue
         try:
-            values[name] = spec.rule.read(params[name])
+            values[name] = spec.rule.taken(params[name])
         except ValueError:
             shown = params[name][:SHOWN]
             problems.append(f"The link's {name}={shown!r} is not {spec.rule.said}; its default is shown.")

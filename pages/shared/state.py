@@ -11,7 +11,7 @@ write the address, which the browser's side of the boards writes as sliders move
 does not understand without a word.
 """
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import Any
 
 import streamlit as st
@@ -109,21 +109,13 @@ class State:
                 then()
 
         spec.widget.draw(place, spec.rule, key=key, on_change=on_change, **changes)
-        problems = st.session_state.setdefault("problems", [])
-
-        def accept(value: Any, same: bool) -> Any:
-            if same and spec.rule.fits(value):
-                return value
-            problems.append(self._refusal(field, value))
-            return kept[field]
-
-        widget_internals.guard(key, accept)
+        guard(key, spec.rule.fits, lambda value: self._refusal(field, value), lambda: kept[field])
 
     def edit(self, field: str, raw: str) -> None:
         """What a person wrote into the board's cells becomes an input, where it fits."""
         rule = self.params[field].rule
         try:
-            self.kept[field] = st.session_state[self.key(field)] = rule.read(raw)
+            self.kept[field] = st.session_state[self.key(field)] = rule.taken(raw)
         except ValueError as error:
             said = str(error) if isinstance(error, CellError) else rule.refusal(raw)
             refuse(f"{said}; {KEPT}.")
@@ -142,6 +134,36 @@ class State:
         spec = self.params[field]
         label = spec.widget.label.partition(":")[0] if spec.widget else field
         return f"{label}: {spec.rule.refusal(value)}; {KEPT}."
+
+
+def guard(
+    key: str, fits: Callable[[Any], bool], refusal: Callable[[Any], str], instead: Callable[[], Any]
+) -> None:
+    """After a widget is drawn: of what messages say of it, only what `fits` becomes its value; for all else
+    there is a sentence, and the value is `instead`.
+    """
+    problems = st.session_state.setdefault("problems", [])
+
+    def accept(value: Any, same: bool) -> Any:
+        if same and fits(value):
+            return value
+        problems.append(refusal(value))
+        return instead()
+
+    widget_internals.guard(key, accept)
+
+
+def guard_choice(key: str, label: str, options: Collection[Any], instead: Any = None) -> None:
+    """The same for a widget that is no input of a page: it says one of these, some of them in a list, or
+    nothing.
+    """
+
+    def fits(value: Any) -> bool:
+        return value is None or all(
+            each in options for each in (value if isinstance(value, list) else [value])
+        )
+
+    guard(key, fits, lambda _: f"{label}: no such choice; {KEPT}.", lambda: instead)
 
 
 def arrive(page: str) -> bool:

@@ -7,6 +7,10 @@ from typing import Literal
 import plotly.graph_objects as go
 import streamlit as st
 
+from pages.shared.state import guard_choice
+
+IMAGES = ("png", "svg")
+
 
 @dataclass(frozen=True)
 class Download:
@@ -36,9 +40,10 @@ def show(
     with st.container(horizontal=True, vertical_alignment="center", key="takeaway_image"):
         st.markdown("The camera on the figure saves", width="content")
         image = st.segmented_control(
-            "Image", ("png", "svg"), default="png", required=True, format_func=str.upper,
-            label_visibility="collapsed",
+            "Image", IMAGES, default="png", required=True, format_func=str.upper,
+            label_visibility="collapsed", key="takeaway.image",
         )  # fmt: skip
+        guard_choice("takeaway.image", "Image", IMAGES, "png")
     width: Literal["content", "stretch"] = "content" if figure.layout.width else "stretch"
     config = _camera(image, file_name)
     st.plotly_chart(figure, theme=None, width=width, config=config, alt=title, key="takeaway_figure")

@@ -8,16 +8,18 @@ to the browser again; of a widget that it has told of, this would undo what a pe
 
 `guard`. What a browser's message says of a widget is decoded before a page's code runs. There Streamlit
 raises for a number that is none, and quietly puts its own default where one is out of range; an option that
-does not exist goes through. A page can refuse a value in words only if it decodes it itself.
+does not exist goes through. A page can refuse a value in words only if it decodes it itself. The same with
+what a component sends, which may be any JSON (`guard_component`).
 """
 
 from collections.abc import Callable, Iterable
-from dataclasses import replace
+from dataclasses import dataclass, fields
 from typing import Any
 
 import streamlit as st
+from streamlit.components.v2.bidi_component.main import _make_trigger_id
 from streamlit.runtime.scriptrunner import get_script_run_ctx
-from streamlit.runtime.state.common import user_key_from_element_id
+from streamlit.runtime.state.common import WidgetMetadata, user_key_from_element_id
 
 
 def _session() -> Any:
@@ -62,7 +64,44 @@ def guard(key: str, accept: Callable[[Any, bool], Any]) -> None:
             return accept(_plain(raw), False)
         return accept(value if same else _plain(raw), same)
 
-    session._set_widget_metadata(replace(metadata, deserializer=decode))
+    session._set_widget_metadata(_guarded(metadata, decode))
+
+
+def guard_component(key: str, accept: Callable[[Any], Any]) -> None:
+    """After the component of this key is drawn: its next events are what `accept` makes of a message's text.
+
+    Our components keep no state of their own on the server, so whatever a message says of it is nothing.
+    """
+    session = _session()
+    id_ = session.get_widget_id_from_key(key) if session else None
+    if id_ is None:
+        return
+    for part, read in ((id_, lambda raw: None), (_make_trigger_id(id_, "events"), accept)):
+        metadata = session.get_widget_metadata(part)
+
+        def decode(raw: Any, original: Any = metadata.deserializer, read: Any = read) -> Any:
+            said = None if raw is None else read(raw)
+            return original(None) if said is None else said
+
+        session._set_widget_metadata(_guarded(metadata, decode))
+
+
+@dataclass(frozen=True)
+class _Guarded(WidgetMetadata[Any]):
+    """What Streamlit knows of a widget, of which a message cannot change what kind of values it has.
+
+    Streamlit takes over the message's kind, and the next run fails where it writes the value as of that kind.
+    """
+
+    kind: Any = None
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "value_type", self.kind)
+
+
+def _guarded(metadata: WidgetMetadata[Any], decode: Callable[[Any], Any]) -> WidgetMetadata[Any]:
+    same = {spec.name: getattr(metadata, spec.name) for spec in fields(WidgetMetadata)}
+    return _Guarded(**{**same, "deserializer": decode}, kind=metadata.value_type)
 
 
 def _plain(raw: Any) -> Any:

@@ -41,5 +41,14 @@ def duration(seconds: float) -> str:
 
 
 def plain(text: str) -> str:
-    """Text that Streamlit's labels show as it stands: none of it is Markdown."""
-    return re.sub(r"([\\`*_{}\[\]()#+\-.!$:<>|~&^=])", r"\\\1", " ".join(text.split()))
+    """Text that Streamlit's labels and Markdown show as it stands: none of it is Markdown, or a link.
+
+    An address would become a link in spite of all signs before its letters, so a character that nobody sees
+    parts it.
+    """
+    parted = _ADDRESS.sub(rf"\g<0>{_UNSEEN}", " ".join(text.split()))
+    return re.sub(r"([\\`*_{}\[\]()#+\-.!$:<>|~&^=])", r"\\\1", parted)
+
+
+_ADDRESS = re.compile(r"https?(?=://)|www(?=\.)|@", re.IGNORECASE)
+_UNSEEN = "\N{WORD JOINER}"

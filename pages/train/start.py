@@ -9,6 +9,7 @@ from models.byte_units import readable
 from models.runs import jobs
 from pages.shared import visitors, wording
 from pages.shared.board.component import board
+from pages.shared.browser.acts import Act
 from pages.shared.problems import say
 from pages.shared.state import problems, refuse
 from pages.shared.training import runs, settings, uploads
@@ -47,7 +48,7 @@ def _told(error: ValueError) -> str:
     return said[:1].upper() + said[1:] if said.startswith(uploads.THE_FILE) else said
 
 
-def _on_act() -> None:
+def _on_act(act: Act) -> None:
     """There is nothing to take away before the start but the link, which the browser copies."""
 
 
@@ -75,7 +76,7 @@ def _start(ready: Prepared | None) -> None:
 
 def _going_on() -> None:
     """The runs that are live now and the visitor's to stop: a reload or a restart loses none."""
-    live = [run for run in runs.every() if runs.may_change(run) and jobs.status(run.id).live][:4]
+    live = [run for run in runs.every() if runs.may_change(run) and runs.status_of(run).live][:4]
     if not live:
         return
     with st.container(horizontal=True, vertical_alignment="center", key="train_live"):

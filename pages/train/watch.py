@@ -8,6 +8,7 @@ from models.runs import jobs
 from models.runs.status import Status
 from pages.shared import visitors, wording
 from pages.shared.board.component import board
+from pages.shared.browser.acts import Act
 from pages.shared.places import without_places
 from pages.shared.problems import say
 from pages.shared.state import problems, refuse
@@ -34,7 +35,7 @@ STATES = {
 
 def draw(run: Run) -> None:
     """The run, for as long as it is live; then once more as it ended."""
-    live = jobs.status(run.id).live
+    live = runs.status_of(run).live
     st.fragment(_live, run_every=SECONDS if live else None)(run.id, live)
 
 
@@ -42,7 +43,7 @@ def _live(run_id: str, was_live: bool) -> None:
     run = runs.find(run_id)
     if run is None or st.session_state.pop("train_left", False):
         st.rerun()
-    status = jobs.status(run_id)
+    status = runs.status_of(run)
     _heading(run, status)
     say(problems())
     entries = history_of(run.folder.path / "metrics.jsonl").entries()
@@ -59,8 +60,8 @@ def _live(run_id: str, was_live: bool) -> None:
         st.rerun()  # the page as a whole: the clock stops with the run, and a dialog outlives its ticks
 
 
-def _on_act() -> None:
-    st.session_state.takeaway = st.session_state[KEY]["act"]
+def _on_act(act: Act) -> None:
+    st.session_state.takeaway = act
 
 
 def take_away(run: Run) -> None:

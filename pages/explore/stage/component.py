@@ -2,7 +2,15 @@
 
 from pathlib import Path
 
+from pages.shared.browser.acts import Kinds
 from pages.shared.browser.component import Component
 
 HERE = Path(__file__).parent
-stage = Component("attention_lab_stage", HERE / "stage.js", HERE / "stage.css")
+PLACE = {"stack": str, "layer": int, "head": int, "q0": int, "k0": int}
+VIEW = PLACE | {name: str for name in ("view", "show", "range", "sort", "pinned")}
+ACTS: Kinds = {
+    "text": {"text": str},
+    "open": PLACE,
+    "takeaway": VIEW | {"heads": list, "step": int, "query": int, "key": int},
+}
+stage = Component("attention_lab_stage", HERE / "stage.js", HERE / "stage.css", acts=ACTS)

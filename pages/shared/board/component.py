@@ -2,8 +2,10 @@
 
 from pathlib import Path
 
+from pages.shared.browser.acts import Kinds
 from pages.shared.browser.component import Component
 
 HERE = Path(__file__).parent
 PANELS = sorted((HERE / "panels").glob("*.js"))
-board = Component("attention_lab_board", HERE / "board.js", HERE / "board.css", PANELS)
+ACTS: Kinds = {"edit": {"field": str, "value": str}, "takeaway": {"frame": int}}
+board = Component("attention_lab_board", HERE / "board.js", HERE / "board.css", PANELS, acts=ACTS)

@@ -8,13 +8,16 @@ address was 0.3 s slower at a first visit: a browser fetches a hundred files of 
 """
 
 import json
+from collections import deque
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
 import streamlit as st
 
-from pages.shared.browser import modules, plotly_js
+from pages.shared import widget_internals
+from pages.shared.browser import acts, modules, plotly_js
+from pages.shared.browser.acts import Act, Kinds
 from viz_core import theme
 
 
@@ -41,13 +44,16 @@ class Component:
     """A component whose module `main` exports `mount({parentElement, data, setTriggerValue})`.
 
     panels: modules that it finds in PANELS, by the names of their files; each exports a class `Panel`.
+    acts: what it may ask the server for, by type, with the fields of each.
     """
 
-    def __init__(self, name: str, main: Path, style: Path, panels: Sequence[Path] = ()) -> None:
+    def __init__(
+        self, name: str, main: Path, style: Path, panels: Sequence[Path] = (), *, acts: Kinds
+    ) -> None:
         promise = f"(globalThis.{name}Code ??= Promise.withResolvers())"
         mount = f"{modules.name_of(main)}.mount"
         code = f"{_program(main, style, panels)}\n{promise}.resolve({mount});\nexport default () => {{}};"
-        self._name = f"{name}_code"
+        self._name, self._acts = f"{name}_code", acts
         self._code = st.components.v2.component(self._name, js=code)
         # A script of one line would be taken for the path of a file.
         self._view = st.components.v2.component(
@@ -59,9 +65,22 @@ class Component:
         with st.container(key=f"code_{self._name}"):
             self._code(key=self._name)
 
-    def show(self, payload: bytes, *, key: str, on_act: Callable[[], None]) -> None:
+    def show(self, payload: bytes, *, key: str, on_act: Callable[[Act], None]) -> None:
         """Mounts the component, or hands it a new payload.
 
-        `on_act` runs when a person asks the server for something: then `st.session_state[key]["act"]`.
+        `on_act` is called with what a person asks the server for: an act of a known type, of whose fields
+        those that are there are of their kind.
         """
-        self._view(data=payload, key=key, on_act_change=on_act)
+        problems = st.session_state.setdefault("problems", [])
+        heard: deque[Act] = deque()
+
+        def accept(raw: Any) -> list[dict[str, Any]] | None:
+            try:
+                heard.extend(acts.checked(raw, self._acts))
+            except ValueError:
+                problems.append("The server was asked for what no page asks for; reload the page.")
+                return None
+            return [{"event": "act"} for _ in heard]
+
+        self._view(data=payload, key=key, on_act_change=lambda: on_act(heard.popleft()))
+        widget_internals.guard_component(key, accept)

@@ -6,10 +6,12 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
+from pages.shared.browser.acts import Kinds
 from pages.shared.browser.component import Component
 
 HERE = Path(__file__).parent
-table = Component("attention_lab_table", HERE / "table.js", HERE / "table.css")
+ACTS: Kinds = {"open": {"id": str}, "choose": {"ids": list}}
+table = Component("attention_lab_table", HERE / "table.js", HERE / "table.css", acts=ACTS)
 
 
 @dataclass(frozen=True)

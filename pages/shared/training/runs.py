@@ -7,9 +7,10 @@ from typing import Any
 
 from models.files import FileError
 from models.limits import in_force
-from models.runs import owners
+from models.runs import jobs, owners
 from models.runs.folder import RunFolder, list_runs
 from models.runs.owners import may_see
+from models.runs.status import Status
 from models.zoo import cards
 from models.zoo.cards import shipped_names
 from models.zoo.run_folders import CONFIG, run_path
@@ -80,6 +81,18 @@ def opening(run: Run) -> str:
         imports = "from models.runs.folder import RunFolder\nfrom models.zoo.cards import SHIPPED\n"
         return f"{imports}run = RunFolder(SHIPPED / {name!r} / 'run')"
     return f"from models.runs.folder import find_run\nrun = find_run({run.id!r})"
+
+
+def status_of(run: Run) -> Status:
+    """How a run stands. A shipped one has no process and has finished; one that is gone has failed."""
+    if run.shipped:
+        steps = described(run)["training"].get("steps")
+        count = steps if isinstance(steps, int) else 0
+        return Status(state="finished", step=count, steps=count)
+    try:
+        return jobs.status(run.id)
+    except (ValueError, OSError) as error:
+        return Status(state="failed", sentence=str(error))
 
 
 def described(run: Run) -> dict[str, Any]:

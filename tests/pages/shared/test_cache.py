@@ -2,7 +2,8 @@ import threading
 
 import pytest
 
-from pages.shared.cache import ByteCache, cached, on_worker
+from pages.explore.state import Inputs
+from pages.shared.cache import ByteCache, cached, held_by, on_worker
 
 
 def test_the_byte_limit_holds_and_the_least_recently_used_goes_first() -> None:
@@ -49,3 +50,14 @@ def test_an_error_reaches_the_one_who_asked_and_nothing_is_kept() -> None:
 
 def test_nested_work_on_the_inference_thread_does_not_wait_for_itself() -> None:
     assert on_worker(lambda: on_worker(lambda: 7)) == 7
+
+
+def test_what_a_key_holds_counts_too() -> None:
+    """Ten different texts of 100 characters, each with a result of 1 byte, do not fit into 500 bytes."""
+    cache = ByteCache(500)
+    for at in range(10):
+        cache.put(("reading", Inputs("translator", f"{at}" * 100)), at, 1)
+    kept = [at for at in range(10) if cache.get(("reading", Inputs("translator", f"{at}" * 100))) is not None]
+    assert kept == [6, 7, 8, 9]
+    assert held_by(("a" * 5, ("b" * 3,))) == 8
+    assert held_by("\N{SLIGHTLY SMILING FACE}" * 10) >= 40

@@ -1,8 +1,8 @@
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import pytest
 
-from pages.shared.link import characters, number, one_of, param, read_link, table, whole, written
+from pages.shared.link import Param, characters, number, one_of, param, read_link, table, whole, written
 
 
 @dataclass(frozen=True)
@@ -59,3 +59,17 @@ def test_a_value_that_does_not_fit_is_left_out_with_its_rule(name: str, raw: str
 
 def test_parameters_of_other_pages_are_no_problem() -> None:
     assert read_link(Inputs, {"head": "3"}) == ({}, [])
+
+
+def test_a_text_that_is_too_long_to_fit_is_not_even_read() -> None:
+    """A table's cells are not made into numbers first, and a text of more may be longer."""
+    cells = table((1, 4), (1, 4))
+    asked = replace(cells, read=lambda raw: pytest.fail("it was read"))
+    with pytest.raises(ValueError, match="1,1,1"):
+        asked.taken("1," * 10_001)
+    assert cells.taken("1,2") == ((1.0, 2.0),)
+    assert characters(30_000).taken("a" * 30_000) == "a" * 30_000
+    values, problems = read_link({"text": Param("", characters(10))}, {"text": "9" * 100_000})
+    assert values == {} and problems == [
+        f"The link's text={'9' * 40!r} is not at most 10 characters; its default is shown."
+    ]

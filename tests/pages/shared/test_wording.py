@@ -30,3 +30,12 @@ def test_times_in_words(seconds: float, said: str) -> None:
 
 def test_plain_text_has_no_markdown_left() -> None:
     assert plain("a *b* [c](d) :red[e]") == r"a \*b\* \[c\]\(d\) \:red\[e\]"
+
+
+def test_an_address_is_no_link_and_looks_the_same() -> None:
+    shown = plain("see http://a.example, www.b.example and c@d.example")
+    assert shown.replace("\N{WORD JOINER}", "").replace("\\", "") == (
+        "see http://a.example, www.b.example and c@d.example"
+    )
+    without_escapes = shown.replace("\\", "")
+    assert not any(part in without_escapes for part in ("http://", "www.", "c@d"))

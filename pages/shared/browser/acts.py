@@ -1,0 +1,53 @@
+"""What a component of ours may ask the server for: checked before a page's code sees it.
+
+A message written by hand may hold anything that JSON can say, as deep and as long as it likes.
+"""
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+from models.limits import in_force
+
+MOST_CHARACTERS = 4 * in_force().text_characters
+"""Of a whole message: the longest text that may be sent, each of its characters written as JSON writes it."""
+MOST_ACTS = 16
+"""In one message: the browser puts those together that come at once."""
+Kinds = Mapping[str, Mapping[str, type]]
+"""By what an act is called: its fields, and of which kind each is; `list` is one of texts or numbers."""
+
+
+Act = dict[str, Any]
+"""Its "type", and its fields."""
+
+
+def checked(raw: Any, known: Kinds) -> list[Act]:
+    """The acts of a message as Streamlit hands them on. Raises ValueError for whatever else it may hold."""
+    if not isinstance(raw, str) or len(raw) > MOST_CHARACTERS:
+        raise ValueError("no text, or too long a one")
+    try:
+        said = json.loads(raw)
+    except RecursionError:
+        raise ValueError("too deep") from None
+    events = said if isinstance(said, list) else [said]
+    if len(events) > MOST_ACTS:
+        raise ValueError("too many acts")
+    return [_act(event, known) for event in events]
+
+
+def _act(event: Any, known: Kinds) -> Act:
+    act = event.get("value") if isinstance(event, dict) and event.get("event") == "act" else None
+    kind = act.get("type") if isinstance(act, dict) else None
+    if not isinstance(act, dict) or not isinstance(kind, str) or kind not in known:
+        raise ValueError("no act")
+    fields = {name: act[name] for name in known[kind] if act.get(name) is not None}
+    for name, value in fields.items():
+        if not _is_of(value, known[kind][name]):
+            raise ValueError(f"{name} is of another kind")
+    return {"type": kind, **fields}
+
+
+def _is_of(value: Any, kind: type) -> bool:
+    if kind is list:
+        return isinstance(value, list) and all(isinstance(each, str | int) for each in value)
+    return isinstance(value, kind) and not isinstance(value, bool)
