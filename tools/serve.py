@@ -67,9 +67,7 @@ def serve(host: str, port: int) -> None:
     os.environ.setdefault("OMP_NUM_THREADS", "1")
     os.chdir(ROOT)  # Streamlit reads .streamlit/config.toml from here
     sys.path.insert(0, str(ROOT))
-    from models.limits import in_force
-
-    in_force()  # a file of limits that cannot be meant is told of before anything starts
+    _check_settings()
     from streamlit import net_util
     from streamlit.web import cli
 
@@ -78,6 +76,19 @@ def serve(host: str, port: int) -> None:
     net_util.get_external_ip = lambda: None
     print(f"Attention Lab: http://{f'[{host}]' if ':' in host else host}:{port}", flush=True)
     sys.exit(cli.main(["run", str(ROOT / "app.py"), f"--server.address={host}", f"--server.port={port}"]))
+
+
+def _check_settings() -> None:
+    """What the limits or the teacher's hash cannot mean is told before anything starts."""
+    from models.limits import in_force
+    from pages.shared import on_offer, teachers
+
+    in_force()
+    try:
+        on_offer.check()
+        teachers.configured()
+    except ValueError as error:
+        sys.exit(str(error))
 
 
 if __name__ == "__main__":

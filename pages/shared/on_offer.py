@@ -1,6 +1,7 @@
 """Which models this visitor may open: those that the limits allow, and of runs those that they may see."""
 
 from models.limits import in_force
+from models.names import nearest
 from models.zoo.offers import RUN, offers
 from pages.shared.training import runs
 
@@ -14,6 +15,16 @@ def may_open(name: str) -> bool:
     if run:
         return (not allowed or RUNS in allowed) and runs.find(run[1]) is not None
     return name in offers() and (not allowed or name in allowed)
+
+
+def check() -> None:
+    """Raises ValueError where the limits name a model that is not there."""
+    known = [*offers(), RUNS]
+    for name in in_force().models:
+        if name not in known:
+            raise ValueError(
+                f"models={list(in_force().models)}: there is no {name!r}; {nearest(name, known)}"
+            )
 
 
 def models() -> list[str]:

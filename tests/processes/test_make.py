@@ -28,9 +28,8 @@ def clone(tmp_path: Path) -> Path:
     shutil.copytree(ROOT / "tools", tmp_path / "tools")
     shutil.copytree(ROOT / ".streamlit", tmp_path / ".streamlit")
     shutil.copy(ROOT / "Makefile", tmp_path)
-    (tmp_path / "models").mkdir()
-    for name in ("__init__.py", "byte_units.py", "limits.py", "limits.toml", "names.py"):
-        shutil.copy(ROOT / "models" / name, tmp_path / "models")
+    for name in ("models", "pages"):
+        (tmp_path / name).symlink_to(ROOT / name)
     (tmp_path / "requirements.txt").write_text("# nothing\n")
     (tmp_path / "app.py").write_text("import streamlit\nstreamlit.write('hello')\n")
     return tmp_path
@@ -139,11 +138,27 @@ def test_a_wrong_address_is_told_with_a_right_one(installed_clone, setting, told
     assert sentence(make(installed_clone, "run", setting)).startswith(told)
 
 
-def test_a_wrong_limit_is_told_before_the_app_starts(installed_clone, tmp_path, monkeypatch):
-    (tmp_path / "class.toml").write_text("thread = 2\n")
-    monkeypatch.setenv("ATTENTION_LAB_LIMITS", str(tmp_path / "class.toml"))
+@pytest.mark.parametrize(
+    ("line", "told"),
+    [
+        ("thread = 2", "{file}: there is no limit 'thread'; did you mean threads?"),
+        (
+            'models = ["translator", "spars"]',
+            "models=['translator', 'spars']: there is no 'spars'; did you mean sparse?",
+        ),
+    ],
+)
+def test_a_wrong_limit_is_told_before_the_app_starts(installed_clone, tmp_path, monkeypatch, line, told):
+    file = tmp_path / "class.toml"
+    file.write_text(f"{line}\n")
+    monkeypatch.setenv("ATTENTION_LAB_LIMITS", str(file))
+    assert sentence(make(installed_clone, "run", f"PORT={free_port()}")) == told.format(file=file)
+
+
+def test_a_teachers_hash_that_is_none_is_told_before_the_app_starts(installed_clone, monkeypatch):
+    monkeypatch.setenv("ATTENTION_LAB_TEACHER", "scrypt:secret")
     told = sentence(make(installed_clone, "run", f"PORT={free_port()}"))
-    assert told == f"{tmp_path / 'class.toml'}: there is no limit 'thread'; did you mean threads?"
+    assert told == "ATTENTION_LAB_TEACHER holds no hash of a secret; `make teacher` writes one"
 
 
 @pytest.fixture
