@@ -13,7 +13,7 @@ from torch import Tensor
 from models.data.word_tokenizer import BOS, EOS
 from models.engine.trace import Trace
 from models.engine.transformer import Transformer
-from models.lessons.known_words import check_known
+from models.lessons.known_words import check_known, check_length
 from models.zoo.trained import Translator
 
 MOST_STEPS = 20
@@ -84,15 +84,8 @@ def translate(model: Transformer, source: Int[Tensor, "1 source"]) -> Int[Tensor
 
 def understood(translator: Translator, text: str, direction: str, most_words: int) -> list[int]:
     """The ids that the encoder reads. Raises ValueError where it cannot read them all."""
-    if not text.strip():
-        raise ValueError("The sentence is empty; type at least one word.")
+    check_length(len(translator.task.words.encode(text).ids), most_words)
     encoded = translator.task.encode_source(text, direction=direction)
-    n_words = len(encoded.ids) - 2
-    if n_words > most_words:
-        raise ValueError(
-            f"The sentence has {n_words} words; this page draws at most {most_words}; "
-            f"remove {n_words - most_words}."
-        )
     check_known(encoded.unknown, len(translator.task.words))
     return encoded.ids
 

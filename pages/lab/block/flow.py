@@ -17,6 +17,7 @@ from models.lessons.block.flow import (
     token_statistics,
     walk,
 )
+from models.lessons.known_words import check_length
 from pages.lab.block import flow_board, switches
 from pages.lab.block.inputs import MAX_WORDS, Inputs
 from pages.lab.block.switches import SWITCHES, TRAINED
@@ -84,14 +85,7 @@ def lesson(inputs: Inputs) -> Lesson:
 
 def _block(inputs: Inputs) -> tuple[Block, ModelConfig]:
     """The layer that the inputs choose, with the sentence before it; ValueError where it cannot be read."""
-    words = inputs.text.split()
-    if not words:
-        raise ValueError("The sentence is empty; type at least one word.")
-    if len(words) > MAX_WORDS:
-        raise ValueError(
-            f"The sentence has {len(words)} words; this page draws at most {MAX_WORDS}; "
-            f"remove {len(words) - MAX_WORDS}."
-        )
+    check_length(len(inputs.text.split()), MAX_WORDS)
     if inputs.subject != "random":
         translator = cache.translator()
         return of_translator(translator, inputs.text, int(inputs.subject[-1])), translator.config

@@ -3,6 +3,7 @@
 from models import ModelConfig, UntrainedModel
 from models.lessons.heads.reading import Reading, of_translator, of_untrained
 from models.lessons.heads.sizes import Offered, Sizes, check
+from models.lessons.known_words import check_length
 from models.zoo.settings import MAX_UNTRAINED_WORDS
 from pages.lab.controls import Columns, Note, When
 from pages.lab.heads.inputs import D_HEADS, D_MODELS, MAX_WORDS, N_HEADS, Inputs
@@ -22,14 +23,7 @@ CONTROLS = (
 
 def reading_of(inputs: Inputs) -> Reading:
     """The sentence, read by the layer that the inputs choose; ValueError with a sentence where none can."""
-    words = inputs.text.split()
-    if not words:
-        raise ValueError("The sentence is empty; type at least one word.")
-    if len(words) > MAX_WORDS:
-        over = len(words) - MAX_WORDS
-        raise ValueError(
-            f"The sentence has {len(words)} words; this page draws at most {MAX_WORDS}; remove {over}."
-        )
+    check_length(len(inputs.text.split()), MAX_WORDS)
     if inputs.model == "random":
         return of_untrained(_untrained(inputs), inputs.text)
     return of_translator(cache.translator(), inputs.text, int(inputs.model[-1]))
