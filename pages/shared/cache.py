@@ -9,6 +9,7 @@ from __future__ import annotations
 import gc
 import sys
 import threading
+import time
 from collections.abc import Callable, Hashable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import is_dataclass
@@ -20,6 +21,7 @@ import models as _before_torch  # noqa: F401  (so that torch's idle threads slee
 from models.byte_units import MB
 from models.limits import in_force
 from models.zoo.offers import offer_of
+from pages.shared import metrics
 
 if TYPE_CHECKING:
     from models.zoo.model import Model
@@ -33,7 +35,8 @@ RESULT_BYTES = in_force().cache_results_mb * MB
 class ByteCache:
     """Least recently used entries within `limit` bytes; what is larger than that is computed, not kept."""
 
-    def __init__(self, limit: int) -> None:
+    def __init__(self, name: str, limit: int) -> None:
+        self.name = name
         self._entries: LRUCache[Hashable, tuple[Any, int]] = LRUCache(limit, getsizeof=lambda entry: entry[1])
         self._lock = threading.Lock()
 
@@ -48,6 +51,7 @@ class ByteCache:
         with self._lock:
             if size <= self._entries.maxsize:
                 self._entries[key] = (value, size)
+                metrics.cache_bytes.labels(self.name).set(self._entries.currsize)
 
 
 def held_by(key: object) -> int:
@@ -62,9 +66,9 @@ def held_by(key: object) -> int:
 
 
 _NO_TEXT = sys.getsizeof("")
-payloads = ByteCache(PAYLOAD_BYTES)
-models = ByteCache(MODEL_BYTES)
-results = ByteCache(RESULT_BYTES)
+payloads = ByteCache("pictures", PAYLOAD_BYTES)
+models = ByteCache("models", MODEL_BYTES)
+results = ByteCache("results", RESULT_BYTES)
 
 
 def _start_worker() -> None:
@@ -78,11 +82,21 @@ def _start_worker() -> None:
 _worker = ThreadPoolExecutor(max_workers=1, thread_name_prefix="inference", initializer=_start_worker)
 
 
-def on_worker(function: Callable[[], Any]) -> Any:
-    """Run `function` on the inference thread and return its result or raise its error."""
+def on_worker(function: Callable[[], Any], kind: str = "other") -> Any:
+    """Run `function` on the inference thread and return its result or raise its error.
+
+    kind: under which its seconds are counted.
+    """
     if threading.current_thread().name.startswith("inference"):
         return function()
-    return _worker.submit(function).result()
+    asked_at = time.perf_counter()
+
+    def work() -> Any:
+        with metrics.working(kind, asked_at):
+            return function()
+
+    with metrics.queued():
+        return _worker.submit(work).result()
 
 
 def cached(cache: ByteCache, key: Hashable, make: Callable[[], tuple[Any, int]]) -> Any:
@@ -99,7 +113,7 @@ def cached(cache: ByteCache, key: Hashable, make: Callable[[], tuple[Any, int]])
         cache.put(key, made, size)
         return made
 
-    return on_worker(fill)
+    return on_worker(fill, cache.name)
 
 
 def model(name: str, settings: Mapping[str, Any] | None = None) -> Model:

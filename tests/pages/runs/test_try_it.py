@@ -57,7 +57,7 @@ def test_the_likeliest_come_first_with_their_probabilities() -> None:
 def test_explore_and_runs_hold_one_model_of_a_run_between_them(
     run_id: str, root: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(cache, "models", cache.ByteCache(cache.MODEL_BYTES))
+    monkeypatch.setattr(cache, "models", cache.ByteCache("models", cache.MODEL_BYTES))
     root.mkdir()
     write_run(root, "sort")
     run = runs.find(run_id)

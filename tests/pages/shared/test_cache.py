@@ -7,7 +7,7 @@ from pages.shared.cache import ByteCache, cached, held_by, on_worker
 
 
 def test_the_byte_limit_holds_and_the_least_recently_used_goes_first() -> None:
-    cache = ByteCache(100)
+    cache = ByteCache("test", 100)
     cache.put("a", "A", 40)
     cache.put("b", "B", 40)
     assert cache.get("a") == "A"
@@ -16,13 +16,13 @@ def test_the_byte_limit_holds_and_the_least_recently_used_goes_first() -> None:
 
 
 def test_what_is_larger_than_the_cache_is_computed_and_not_kept() -> None:
-    cache = ByteCache(100)
+    cache = ByteCache("test", 100)
     assert cached(cache, "big", lambda: ("value", 101)) == "value"
     assert cache.get("big") is None
 
 
 def test_many_visitors_who_ask_for_the_same_have_it_computed_once() -> None:
-    cache, calls = ByteCache(100), []
+    cache, calls = ByteCache("test", 100), []
 
     def make() -> tuple[str, int]:
         calls.append(threading.current_thread().name)
@@ -38,7 +38,7 @@ def test_many_visitors_who_ask_for_the_same_have_it_computed_once() -> None:
 
 
 def test_an_error_reaches_the_one_who_asked_and_nothing_is_kept() -> None:
-    cache = ByteCache(100)
+    cache = ByteCache("test", 100)
 
     def fail() -> tuple[str, int]:
         raise ValueError("d_model=100 is odd")
@@ -54,7 +54,7 @@ def test_nested_work_on_the_inference_thread_does_not_wait_for_itself() -> None:
 
 def test_what_a_key_holds_counts_too() -> None:
     """Ten different texts of 100 characters, each with a result of 1 byte, do not fit into 500 bytes."""
-    cache = ByteCache(500)
+    cache = ByteCache("test", 500)
     for at in range(10):
         cache.put(("reading", Inputs("translator", f"{at}" * 100)), at, 1)
     kept = [at for at in range(10) if cache.get(("reading", Inputs("translator", f"{at}" * 100))) is not None]
