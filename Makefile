@@ -1,12 +1,14 @@
 # Attention Lab. `make run` is all a visitor needs; `make help` lists the rest.
 HOST ?= 127.0.0.1
 PORT ?= 8501
+WORKERS ?= 2
+METRICS ?= 127.0.0.1:9102
 # The first interpreter that is new enough; if there is none, tools/install.py says what to do.
 PYTHON ?= $(shell for p in python3 python3.14 python3.13 python3.12 python3.11; do \
 	$$p -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && echo $$p && exit; done; echo python3)
 VENV_PYTHON = .venv/bin/python
 
-.PHONY: help install run test check bench bench-gpu zoo evaluate screenshot limits teacher clean install-dev install-bench chromium \
+.PHONY: help install run serve test check bench bench-gpu zoo evaluate screenshot limits teacher clean install-serve install-dev install-bench chromium \
 	static unit processes
 
 help:  ## list these commands
@@ -18,6 +20,9 @@ install:  ## set up .venv, and nothing when it is up to date
 # `exec`: whoever stops make stops the server, not a shell in between.
 run: install  ## start the app; PORT=8600 and HOST=0.0.0.0 change where it listens
 	@exec $(VENV_PYTHON) tools/serve.py --host "$(HOST)" --port "$(PORT)"
+
+serve: install-serve  ## several servers behind one address, for a class; WORKERS=4, HOST, PORT, METRICS=host:port
+	@exec $(VENV_PYTHON) -m tools.serving --workers "$(WORKERS)" --host "$(HOST)" --port "$(PORT)" --metrics "$(METRICS)"
 
 test: check chromium  ## everything: linters, types, layers, unit tests, processes, a real browser
 	$(VENV_PYTHON) -m pytest tests/browser -n 2 --dist loadfile
@@ -66,11 +71,14 @@ clean:  ## remove every cache; .venv stays
 	rm -rf .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis test-results
 	find * -name __pycache__ -prune -exec rm -rf {} +
 
+install-serve:
+	@$(PYTHON) tools/install.py requirements.txt requirements-serve.txt
+
 install-dev:
-	@$(PYTHON) tools/install.py requirements.txt requirements-dev.txt
+	@$(PYTHON) tools/install.py requirements.txt requirements-serve.txt requirements-dev.txt
 
 install-bench:
-	@$(PYTHON) tools/install.py requirements.txt requirements-dev.txt requirements-bench.txt
+	@$(PYTHON) tools/install.py requirements.txt requirements-serve.txt requirements-dev.txt requirements-bench.txt
 
 chromium: install-dev
 	@$(VENV_PYTHON) -m tools.chromium

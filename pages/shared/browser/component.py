@@ -8,6 +8,7 @@ address was 0.3 s slower at a first visit: a browser fetches a hundred files of 
 """
 
 import json
+import secrets
 from collections import deque
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -40,6 +41,13 @@ def _program(main: Path, style: Path, panels: Sequence[Path]) -> str:
     return "\n".join([*constants, modules.assembled([*panels, main]), f"const PANELS = {{ {kinds}}};"])
 
 
+# A server that died took its sessions with it; the new one knows what the page's first address said. The
+# address as it is now says what the visitor sees.
+_SESSION = """export default ({ data }) => {
+  if ((globalThis.attentionLabSession ??= data) !== data) location.reload();
+};"""
+
+
 class Component:
     """A component whose module `main` exports `mount({parentElement, data, setTriggerValue})`.
 
@@ -52,7 +60,7 @@ class Component:
     ) -> None:
         promise = f"(globalThis.{name}Code ??= Promise.withResolvers())"
         mount = f"{modules.name_of(main)}.mount"
-        code = f"{_program(main, style, panels)}\n{promise}.resolve({mount});\nexport default () => {{}};"
+        code = f"{_program(main, style, panels)}\n{promise}.resolve({mount});\n{_SESSION}"
         self._name, self._acts = f"{name}_code", acts
         self._code = st.components.v2.component(self._name, js=code)
         # A script of one line would be taken for the path of a file.
@@ -62,8 +70,9 @@ class Component:
 
     def load(self) -> None:
         """Sends the code; once a page, outside fragments."""
+        session = st.session_state.setdefault("session", secrets.token_hex(8))
         with st.container(key=f"code_{self._name}"):
-            self._code(key=self._name)
+            self._code(data=session, key=self._name)
 
     def show(self, payload: bytes, *, key: str, on_act: Callable[[Act], None]) -> None:
         """Mounts the component, or hands it a new payload.

