@@ -51,7 +51,7 @@ export class Stage {
     this.bars = new Bars(this);
     this.pictures = new Pictures(this);
     this.panel = el("div", { class: "panel" });
-    this.root = el("div", { class: "stage" }, [
+    this.root = el("div", { class: "shell stage" }, [
       this.story.root,
       this.translation,
       el("div", { class: "controls" }, [this.bars.root, this.pictures.root]),

@@ -62,7 +62,7 @@ export class Board {
     ]);
     this.rows = el("div", { class: "rows" });
     this.status = el("p", { class: "status muted", text: HINT });
-    this.root = el("div", { class: "board" }, [this.story.root, this.bar, this.rows, this.status]);
+    this.root = el("div", { class: "shell board" }, [this.story.root, this.bar, this.rows, this.status]);
     const redraw = () => this.header && this.layOut();
     // Its height changes with every drawing of other words; only another width asks for a new one.
     const resized = () => this.rows.clientWidth !== this.width && redraw();

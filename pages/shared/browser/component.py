@@ -21,6 +21,9 @@ from pages.shared.browser import acts, modules, plotly_js
 from pages.shared.browser.acts import Act, Kinds
 from viz_core import theme
 
+SHELL = Path(__file__).with_name("shell.css")
+"""The style of what all components have alike; each adds its own."""
+
 
 def _colours(dark: bool) -> dict[str, Any]:
     tables = {
@@ -34,7 +37,7 @@ def _colours(dark: bool) -> dict[str, Any]:
 def _program(main: Path, style: Path, panels: Sequence[Path]) -> str:
     """The modules, and what pages/shared/browser/given.d.ts declares."""
     given: dict[str, Any] = {"THEME": {"light": _colours(False), "dark": _colours(True)}}
-    given |= {"STYLE": style.read_text()}
+    given |= {"STYLE": "\n".join(file.read_text() for file in (SHELL, style))}
     given |= {"PLOTLY": {"address": plotly_js.ADDRESS, "kinds": plotly_js.AT_ONCE}}
     constants = [f"const {name} = {json.dumps(value)};" for name, value in given.items()]
     kinds = "".join(f"{file.stem}: {modules.name_of(file)}, " for file in panels)
