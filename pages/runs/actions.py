@@ -88,7 +88,8 @@ def _share(run: Run) -> None:
 
 def _rename(run: Run) -> None:
     def rename() -> None:
-        _attempt(lambda: jobs.rename(run.id, st.session_state["runs.name"], by=visitors.visitor()))
+        name = str(st.session_state.get("runs.name", ""))  # a message by hand need not have it
+        _attempt(lambda: jobs.rename(run.id, name, by=visitors.visitor()))
 
     with st.popover("Rename…"):
         rule, now = characters(MAX_NAME), run.folder.name

@@ -21,6 +21,7 @@ FIELDS = {  # where a message holds the value of each widget
     "text_input": "string_value",
     "text_area": "string_value",
     "checkbox": "bool_value",
+    "button": "trigger_value",
 }
 
 
@@ -32,12 +33,13 @@ class Visitor:
         self.widgets: dict[str, tuple[str, Any, str]] = {}
         self.said: list[str] = []
         self.sent = 0
+        self.received = b""
         self.components: dict[str, tuple[str, str]] = {}
 
     async def run(self, message: BackMsg) -> None:
         """Sends a message and reads what the script run sends back."""
         self.said.clear()
-        self.sent = 0
+        self.sent, self.received = 0, b""
         asked = message.rerun_script
         asked.query_string, asked.page_name = self.query, self.page
         await self.socket.send(message.SerializeToString())
@@ -46,6 +48,7 @@ class Visitor:
             assert isinstance(raw, bytes)
             answer = ForwardMsg.FromString(raw)
             self.sent += len(raw)
+            self.received += raw
             if answer.WhichOneof("type") == "script_finished":
                 return
             if answer.WhichOneof("type") == "delta" and answer.delta.WhichOneof("type") == "new_element":
@@ -87,11 +90,17 @@ class Visitor:
 
 
 @asynccontextmanager
-async def visiting(url: str, page: str = "", query: str = "") -> AsyncIterator[Visitor]:
+async def visiting(url: str, page: str = "", query: str = "", cookie: str = "") -> AsyncIterator[Visitor]:
     """A visitor of a page, who has been sent its first run."""
     address = "ws" + url.removeprefix("http") + "/_stcore/stream"
     protocols = [Subprotocol("streamlit")]
-    async with connect(address, max_size=None, ping_interval=None, subprotocols=protocols) as socket:
+    async with connect(
+        address,
+        max_size=None,
+        ping_interval=None,
+        subprotocols=protocols,
+        additional_headers={"Cookie": cookie} if cookie else {},
+    ) as socket:
         visitor = Visitor(socket, page, query)
         await visitor.run(BackMsg())
         yield visitor

@@ -1,0 +1,208 @@
+"""A class on one server, attacked with messages that no page of ours would send: what is another's stays so,
+though buttons were drawn, links are known, and values are made up.
+"""
+
+import asyncio
+import hashlib
+import subprocess
+import sys
+import time
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from pathlib import Path
+
+import psutil
+import pytest
+
+from models.data.tasks import make_task
+from models.limits import FILE
+from models.runs.folder import create_run
+from models.runs.owners import Ownership, write_owned
+from models.runs.status import Status, read_request, write_status
+from models.training.config import run_config
+from pages.shared import teachers, visitors
+from tests.limits import write_limits
+from tests.processes.visitor import Visitor, visiting
+from tools.background import Server, serving_the_app
+
+TOKENS = {name: name[0] * 43 for name in ("anna", "ben", "teacher")}
+IDS = {name: hashlib.sha256(token.encode()).hexdigest()[:32] for name, token in TOKENS.items()}
+SECRET = "correct horse"
+Come = Callable[..., AbstractAsyncContextManager[Visitor]]
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    folder = tmp_path_factory.mktemp("class")
+    limits = write_limits(folder / "limits.toml", visitor_steps=1_000)
+    settings = {visitors.CLASS: "1", teachers.HASH: teachers.hashed(SECRET), FILE: str(limits)}
+    with pytest.MonkeyPatch.context() as patch, serving_the_app(folder / "log.txt", **settings) as running:
+        patch.setenv("ATTENTION_LAB_RUNS", str(folder / "runs"))
+        patch.setenv(teachers.HASH, settings[teachers.HASH])
+        yield running
+
+
+@pytest.fixture
+def come(server: Server) -> Come:
+    """Function that opens a page as somebody; "" keeps no cookie."""
+
+    @asynccontextmanager
+    async def visit(who: str, page: str = "", query: str = "") -> AsyncIterator[Visitor]:
+        cookie = f"{visitors.COOKIE}={TOKENS[who]}" if who else ""
+        async with visiting(server.url, page, query, cookie) as visitor:
+            yield visitor
+            assert not any("Error" in line for line in visitor.said), visitor.said
+
+    return visit
+
+
+@pytest.fixture(scope="module")
+def sleeper() -> Iterator[psutil.Process]:
+    """A process that seems to train, and may be killed for it."""
+    with subprocess.Popen([sys.executable, "-c", "import time; time.sleep(600)"]) as process:
+        yield psutil.Process(process.pid)
+        process.kill()
+
+
+@pytest.fixture
+def hers(server: Server, sleeper: psutil.Process) -> Path:
+    """A run of Anna's that seems to train."""
+    sizes = {"n_layers": 1, "n_heads": 2, "d_model": 16}
+    run = create_run(run_config(make_task("reverse"), sizes=sizes, training={"steps": 50}))
+    write_owned(run.path, Ownership(owner=IDS["anna"]))
+    seem(run.path, sleeper)
+    return run.path
+
+
+def seem(run: Path, process: psutil.Process, state: str = "running") -> None:
+    """What the run's process would say of itself now."""
+    who = {"pid": process.pid, "started_at": process.create_time(), "heartbeat": time.time()}
+    write_status(run, Status(state=state, step=20, steps=50, **who))
+
+
+def content(run: Path) -> dict[str, bytes]:
+    names = {"config.json", "owner.json", "request.json"}
+    return {path.name: path.read_bytes() for path in run.iterdir() if path.name in names}
+
+
+def row(run: Path) -> bytes:
+    """How the table of all runs names a run."""
+    return f'"{run.name}"'.encode()
+
+
+def refused(visitor: Visitor, act: str) -> bool:
+    sentence = f"this run is another visitor's: only its owner and a teacher may {act}"
+    return any(sentence in line for line in visitor.said)
+
+
+@pytest.mark.parametrize(
+    ("label", "state", "act"),
+    [
+        ("Rename", "running", "rename it"),
+        ("Share", "running", "share it"),
+        ("Delete for good", "stopped", "delete it"),
+    ],
+)
+def test_a_button_that_was_drawn_is_no_right(
+    hers: Path, come: Come, sleeper: psutil.Process, label: str, state: str, act: str
+) -> None:
+    async def attack() -> None:
+        async with come("ben", "runs", f"runs={hers.name}") as ben:
+            write_owned(hers, Ownership(owner=IDS["anna"], shared=True))  # it was his when it was drawn
+            before = content(hers)
+            await ben.set(label, True)
+            assert refused(ben, act), ben.said
+            assert content(hers) == before
+
+    seem(hers, sleeper, state)
+    write_owned(hers, Ownership(owner=IDS["ben"]))
+    asyncio.run(attack())
+
+
+@pytest.mark.parametrize("signed_in", [False, True])
+def test_a_teacher_who_has_signed_out_stops_nothing(
+    hers: Path, come: Come, sleeper: psutil.Process, signed_in: bool
+) -> None:
+    async def attack() -> None:
+        async with come("teacher", "train", f"run={hers.name}") as teacher:
+            if not signed_in:
+                teachers.sign_out(IDS["teacher"])
+            seem(hers, sleeper)
+            await teacher.set("Stop", True)
+            assert read_request(hers) == ("stop" if signed_in else None)
+
+    teachers.sign_in(IDS["teacher"], SECRET)
+    asyncio.run(attack())
+
+
+def test_a_shared_run_shows_no_button_and_another_run_nothing(hers: Path, come: Come) -> None:
+    async def look() -> None:
+        for who in ("ben", ""):
+            write_owned(hers, Ownership(owner=IDS["anna"]))
+            async with come(who, "runs", f"runs={hers.name}") as visitor:
+                assert f"The link's run '{hers.name}' is not here; choose one of the list." in visitor.said
+                assert row(hers) not in visitor.received
+            write_owned(hers, Ownership(owner=IDS["anna"], shared=True))
+            async with come(who, "runs", f"runs={hers.name}") as visitor:
+                assert row(hers) in visitor.received
+                assert not {"Rename", "Share", "Unshare", "Delete for good", "Go on"} & set(visitor.widgets)
+
+    asyncio.run(look())
+
+
+def test_another_visitors_run_is_opened_on_explore_by_no_message(hers: Path, come: Come) -> None:
+    async def attack() -> None:
+        async with come("ben") as ben:
+            await ben.set("Model", f"run:{hers.name}")
+            assert any("is not one of translator, untrained" in line for line in ben.said), ben.said
+            assert b"run: " not in ben.received
+
+    asyncio.run(attack())
+
+
+def test_who_keeps_no_cookie_and_who_asks_for_too_much_start_nothing(server: Server, come: Come) -> None:
+    root = server.log.parent / "runs"
+
+    async def attack() -> None:
+        before = sorted(path.name for path in root.glob("*/config.json"))
+        async with come("", "train", "task=sort") as nobody:
+            await nobody.set("Start", True)
+            assert any("your browser keeps no cookie of this server" in line for line in nobody.said)
+        async with come("ben", "train", "task=sort&steps=10000000") as ben:
+            await ben.set("Start", True)
+            said = "steps=10,000,000, and a visitor's run has at most 1,000; take fewer steps"
+            assert any(said in line for line in ben.said), ben.said
+        async with come("ben", "train", "task=sort&steps=900&keep_going=True") as ben:
+            await ben.set("Start", True)
+            assert any("only a teacher's runs go on when the server stops" in line for line in ben.said)
+        assert sorted(path.name for path in root.glob("*/config.json")) == before
+
+    asyncio.run(attack())
+
+
+def test_another_visitors_file_is_found_by_no_link(server: Server, come: Come) -> None:
+    name = f"{hashlib.sha256(b'her text').hexdigest()}.txt"
+    theirs = server.log.parent / "runs" / "uploads" / IDS["anna"]
+    theirs.mkdir(parents=True, exist_ok=True)
+    (theirs / name).write_bytes(b"her text")
+
+    async def attack() -> None:
+        async with come("anna", "train", f"task=masked&file={name}") as anna:
+            assert not any("is not the name of a file" in line for line in anna.said), anna.said
+        async with come("ben", "train", f"task=masked&file={name}") as ben:
+            assert any("is not the name of a file that you handed in here" in line for line in ben.said)
+
+    asyncio.run(attack())
+
+
+def test_a_visitor_is_told_no_folder_of_the_server(hers: Path, come: Come, sleeper: psutil.Process) -> None:
+    (hers / "task.json").write_text("{")
+    seem(hers, sleeper, "stopped")
+
+    async def look() -> None:
+        for page, query in (("runs", f"runs={hers.name}"), ("train", f"run={hers.name}")):
+            async with come("anna", page, query) as anna:
+                assert hers.name.encode() in anna.received
+                assert str(hers.parent).encode() not in anna.received
+
+    asyncio.run(look())
