@@ -40,9 +40,8 @@ def computation_figure(
     """
     _check(q, k, scores_row, pattern_row, values, z, key_index, key_tokens)
     keys = tick_labels(key_tokens, escaped=False)
-    weighted = pattern_row[:, None] * values  # [key, channel]
-    chosen = np.arange(len(keys) + 1)[:, None] == key_index
     of_key: Any = {"labels": keys, "colour": "key", "lit": key_index}
+    score, weight = float(scores_row[key_index]), float(pattern_row[key_index])
     board = Board(
         rows=[
             [_strip(f"query “{visible(query_token)}”", q, "query")],
@@ -52,21 +51,9 @@ def computation_figure(
                 Bars(values=scores_row, title="scores", y_label="score", **of_key),
                 Bars(values=pattern_row, title="their softmax: weights", reach=1, **of_key),
             ],
-            [
-                Matrix(
-                    title="weight × value; the rows add up to z",
-                    values=np.vstack([weighted, z]),
-                    role="value",
-                    rows=[*keys, "z"],
-                    row_axis="key",
-                    column_axis="channel",
-                    marked=np.broadcast_to(chosen, (len(keys) + 1, len(z))),
-                )
-            ],
+            [_sum(pattern_row[:, None] * values, z, keys, key_index)],
         ],
-        notice=_sentence(
-            float(q @ k), scale, bias, float(scores_row[key_index]), float(pattern_row[key_index])
-        ),
+        notice=_sentence(float(q @ k), scale, bias, score, weight),
     )
     return board_figure(board, dark=dark, title=title)
 
@@ -74,6 +61,16 @@ def computation_figure(
 def _strip(name: str, numbers: np.ndarray, role: Role | None) -> Matrix:
     """A vector, coloured by its own largest number."""
     return Matrix(title=name, values=numbers[None], role=role, column_axis="channel")
+
+
+def _sum(weighted: np.ndarray, z: np.ndarray, keys: list[str], chosen: int) -> Matrix:
+    """Values times their weights [key, channel] and below them their sum; the row of the key stands out."""
+    rows = np.vstack([weighted, z])
+    return Matrix(
+        title="weight × value; the rows add up to z", values=rows, role="value", rows=[*keys, "z"],
+        row_axis="key", column_axis="channel",
+        marked=np.broadcast_to(np.arange(len(rows))[:, None] == chosen, rows.shape),
+    )  # fmt: skip
 
 
 def _check(

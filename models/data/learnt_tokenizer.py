@@ -16,6 +16,8 @@ from jaxtyping import Int
 from tokenizers import Tokenizer, models, normalizers, pre_tokenizers, trainers
 from torch import Tensor
 
+from models.data.byte_letters import BYTES, bytes_of, label_of
+
 Kind = Literal["characters", "bpe", "wordpiece"]
 MAX_VOCABULARY = 50_000
 _MAX_TOKEN = 400  # characters; merging stops long before
@@ -80,7 +82,7 @@ class LearntTokenizer:
         library.pre_tokenizer = _byte_rules()
         trainer = trainers.BpeTrainer(
             vocab_size=size - len(specials),
-            initial_alphabet=sorted(_BYTES.values()),
+            initial_alphabet=sorted(BYTES.values()),
             max_token_length=_LONGEST_WORD,
             show_progress=False,
         )
@@ -168,7 +170,7 @@ class LearntTokenizer:
         if self.kind == "characters":
             return "".join(tokens)
         if self.kind == "bpe":
-            return _bytes_of("".join(tokens)).decode(errors="replace")
+            return bytes_of("".join(tokens)).decode(errors="replace")
         return "".join(t.removeprefix(_INSIDE) if _is_inside(t) else " " + t for t in tokens).removeprefix(
             " "
         )
@@ -178,7 +180,7 @@ class LearntTokenizer:
         """What a person reads for each id: a byte pair's text, or its bytes where they are no whole text."""
         if self.kind != "bpe":
             return self.vocabulary
-        names = [_label(token) for token in self.vocabulary[self.n_specials :]]
+        names = [label_of(token) for token in self.vocabulary[self.n_specials :]]
         return (*self.vocabulary[: self.n_specials], *names)
 
     @cached_property
@@ -186,7 +188,7 @@ class LearntTokenizer:
         """How many characters begin in each token: summed over a text, all its characters."""
         counts = [0] * self.n_specials
         for token in self.vocabulary[self.n_specials :]:
-            raw = _bytes_of(token) if self.kind == "bpe" else b""
+            raw = bytes_of(token) if self.kind == "bpe" else b""
             begun = sum(byte & 0xC0 != 0x80 for byte in raw)  # all bytes but UTF-8's continuations
             counts.append(begun if self.kind == "bpe" else len(token.removeprefix(_INSIDE)))
         if self.unknown_id is not None:
@@ -283,25 +285,3 @@ def _first(texts: Iterable[str]) -> Iterator[str]:
 
 def _is_inside(token: str) -> bool:
     return token.startswith(_INSIDE) and len(token) > len(_INSIDE)
-
-
-def _bytes_as_characters() -> dict[int, str]:
-    """GPT-2's table: printable bytes are themselves, the others the code points from 256 on."""
-    printable = [*range(ord("!"), ord("~") + 1), *range(ord("¡"), ord("¬") + 1), *range(ord("®"), 256)]
-    others = [byte for byte in range(256) if byte not in printable]
-    return {b: chr(b) for b in printable} | {b: chr(256 + at) for at, b in enumerate(others)}
-
-
-_BYTES = _bytes_as_characters()
-_BYTE_OF = {character: byte for byte, character in _BYTES.items()}
-
-
-def _bytes_of(token: str) -> bytes:
-    return bytes(_BYTE_OF[character] for character in token)
-
-
-def _label(token: str) -> str:
-    try:
-        return _bytes_of(token).decode()
-    except UnicodeDecodeError:
-        return re.sub("..", r"⟨\g<0>⟩", _bytes_of(token).hex().upper())

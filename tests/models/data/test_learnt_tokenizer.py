@@ -12,8 +12,9 @@ from hypothesis import strategies as st
 from tokenizers import pre_tokenizers
 
 from models.data import learnt_tokenizer
+from models.data.byte_letters import BYTES
 from models.data.grammar_text import held_out
-from models.data.learnt_tokenizer import _BYTES, MAX_VOCABULARY, LearntTokenizer
+from models.data.learnt_tokenizer import MAX_VOCABULARY, LearntTokenizer
 
 SENTENCES = [" ".join(pair.english) for pair, _ in held_out(300)]
 TEXT = "\n".join(SENTENCES)
@@ -72,8 +73,8 @@ def test_pieces_of_words():
 
 
 def test_byte_names_are_those_of_the_library():
-    assert set(_BYTES.values()) == set(pre_tokenizers.ByteLevel.alphabet())
-    assert _BYTES[ord(" ")] == "Ġ" and _BYTES[ord("a")] == "a"
+    assert set(BYTES.values()) == set(pre_tokenizers.ByteLevel.alphabet())
+    assert BYTES[ord(" ")] == "Ġ" and BYTES[ord("a")] == "a"
 
 
 def test_labels_are_readable():

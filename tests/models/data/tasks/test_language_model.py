@@ -63,9 +63,9 @@ def test_bits_per_character_by_another_formula(book, tokens):
         if tokens == "characters":
             n_bytes += task.written(targets).encode()
         else:
-            from models.data.learnt_tokenizer import _bytes_of
+            from models.data.byte_letters import bytes_of
 
-            n_bytes += b"".join(_bytes_of(task.tokenizer.vocabulary[id_]) for id_ in targets)
+            n_bytes += b"".join(bytes_of(task.tokenizer.vocabulary[id_]) for id_ in targets)
     characters = sum(1 for byte in n_bytes if byte >> 6 != 0b10)
     score = task.score(model, batch)
     assert score["bits per character"] == pytest.approx(nats / math.log(2) / characters, rel=1e-5)
