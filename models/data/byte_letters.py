@@ -12,12 +12,12 @@ def _bytes_as_characters() -> dict[int, str]:
 
 BYTES = _bytes_as_characters()
 """The letter that stands for each byte."""
-_BYTE_OF = {character: byte for byte, character in BYTES.items()}
+BYTE_OF = {character: byte for byte, character in BYTES.items()}
 
 
 def bytes_of(token: str) -> bytes:
     """The bytes that a token of such letters stands for."""
-    return bytes(_BYTE_OF[character] for character in token)
+    return bytes(BYTE_OF[character] for character in token)
 
 
 def label_of(token: str) -> str:

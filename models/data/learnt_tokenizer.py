@@ -16,7 +16,7 @@ from jaxtyping import Int
 from tokenizers import Tokenizer, models, normalizers, pre_tokenizers, trainers
 from torch import Tensor
 
-from models.data.byte_letters import BYTES, bytes_of, label_of
+from models.data.byte_letters import BYTE_OF, BYTES, bytes_of, label_of
 
 Kind = Literal["characters", "bpe", "wordpiece"]
 MAX_VOCABULARY = 50_000
@@ -222,7 +222,7 @@ class LearntTokenizer:
             )
         if self.kind == "characters" and any(len(token) != 1 for token in rest):
             raise ValueError("a vocabulary of characters has longer tokens; choose bpe for those")
-        if self.kind == "bpe" and not set("".join(rest)) <= _BYTE_OF.keys():
+        if self.kind == "bpe" and not set("".join(rest)) <= BYTE_OF.keys():
             raise ValueError("a vocabulary of byte pairs has other signs than bytes; train it again")
 
     def _build(self) -> Tokenizer:
