@@ -4,9 +4,10 @@ from collections.abc import Sequence
 
 import streamlit as st
 
+from models.runs import owners
 from models.runs.status import Status
 from pages.runs import state
-from pages.shared import wording
+from pages.shared import visitors, wording
 from pages.shared.browser.acts import Act
 from pages.shared.problems import say
 from pages.shared.state import problems
@@ -18,6 +19,8 @@ from pages.shared.training.runs import Run
 SECONDS = 2.0
 KEY = "runs.table"
 COLUMNS = ("run", "task", "status", "#step", "#loss, held out", "#score, held out", "#trained", "made")
+WHOSE = "whose"
+"""One more column, in a class."""
 
 
 def draw(listed: Sequence[Run]) -> None:
@@ -31,7 +34,8 @@ def _table(was_live: bool) -> None:
     chosen = state.chosen()
     rows = [_row(run, chosen) for run in listed]
     say(problems())
-    table.show(message("All runs", COLUMNS, rows, choose=True), key=KEY, on_act=_on_act)
+    columns = (*COLUMNS, WHOSE) if visitors.is_class() else COLUMNS
+    table.show(message("All runs", columns, rows, choose=True), key=KEY, on_act=_on_act)
     if (was_live and not any(runs.status_of(run).live for run in listed)) or st.session_state.pop(
         "runs_acted", False
     ):
@@ -61,7 +65,21 @@ def _row(run: Run, chosen: Sequence[str]) -> Row:
         wording.duration(_seconds(entries, status)),
         made,
     ]
+    if visitors.is_class():
+        cells.append(_whose(run))
     return Row(run.id, cells, chosen=run.id in chosen, opened=chosen == [run.id])
+
+
+def _whose(run: Run) -> str:
+    """Whether it is this visitor's, and whether others see it."""
+    owned, visitor = owners.owned(run.folder.path), visitors.visitor()
+    if run.shipped:
+        return "everybody's"
+    if owners.is_of(run.folder.path, visitor):
+        name = "yours"
+    else:
+        name = f"visitor {owned.owner[:6]}" if owned.owner else "the server's"
+    return f"{name}, shared" if owned.shared else name
 
 
 def _score(entries: Sequence[curves.Entry]) -> str:

@@ -1,5 +1,6 @@
 """A class on one server: two visitors and a teacher, each in a browser of their own."""
 
+import re
 from collections.abc import Callable, Iterator
 
 import pytest
@@ -74,6 +75,8 @@ def test_a_run_is_its_owners_and_the_teachers(visitor: NewVisitor, server: Serve
     expect(anna.get_by_role("button", name="Unshare", exact=True)).to_be_visible()
     ben_runs.open(run_id)
     expect(ben_runs.row(run_id)).to_have_count(1)
+    assert re.fullmatch("visitor [0-9a-f]{6}, shared", ben_runs.cells_of(run_id)[-1])
+    assert anna_runs.cells_of(run_id)[-1] == "yours, shared"
     actions = ben.locator(".st-key-runs_actions")
     expect(actions.get_by_role("link", name="Watch")).to_be_visible()
     for name in ("Rename…", "Delete…", "Export", "Share", "Unshare", "Train further…"):

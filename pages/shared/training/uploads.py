@@ -7,11 +7,12 @@ name a file that they handed in themselves.
 import hashlib
 import os
 import re
-import threading
 import time
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
+
+from filelock import FileLock, Timeout
 
 from models.byte_units import MB, readable
 from models.files import write_whole, writing
@@ -23,10 +24,12 @@ from pages.shared.link import checked, text
 
 MAX_BYTES = in_force().upload_mb * MB
 
+PATIENCE_SECONDS = 10.0
+"""So long may one file wait for others to be counted and written."""
+
 THE_FILE = "your file"
 _NAME = re.compile(r"[0-9a-f]{64}\.[a-z0-9-]{1,12}")
 _DAY = 86_400
-_counting = threading.Lock()
 
 
 @dataclass(frozen=True)
@@ -110,12 +113,15 @@ def keep(content: bytes | memoryview, original: str) -> str:
         )
     ending = re.sub(r"[^a-z0-9-]", "", Path(original).suffix.lower())[:12] or "txt"
     target = folder(visitor) / f"{hashlib.sha256(content).hexdigest()}.{ending}"
-    with _counting:
-        if not target.is_file():
-            _make_room(target.parent, len(content))
-            with writing(target):
-                target.parent.mkdir(parents=True, exist_ok=True)
-            write_whole(target, content)
+    with writing(target):
+        target.parent.mkdir(parents=True, exist_ok=True)
+    try:
+        with FileLock(target.parents[1] / ".lock", timeout=PATIENCE_SECONDS):
+            if not target.is_file():
+                _make_room(target.parent, len(content))
+                write_whole(target, content)
+    except Timeout:
+        raise ValueError("other files are being kept just now; try again in a moment") from None
     return target.name
 
 
