@@ -32,6 +32,10 @@ class Limits:
     untrained_words: int
     mask_characters: int
     written_tokens: int
+    new_tokens: int
+    learnt_characters: int
+    rows: int
+    pictures: int
     cache_pictures_mb: int
     cache_models_mb: int
     cache_results_mb: int
@@ -56,6 +60,8 @@ class Limits:
     visitor_steps: int
     visitor_minutes: int
     threads: int
+    snapshots_mb: int
+    log_mb: int
     runs_listed: int
     teacher_attempts: int
     teacher_attempts_in_all: int

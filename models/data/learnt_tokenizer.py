@@ -17,13 +17,14 @@ from tokenizers import Tokenizer, models, normalizers, pre_tokenizers, trainers
 from torch import Tensor
 
 from models.data.byte_letters import BYTE_OF, BYTES, bytes_of, label_of
+from models.limits import in_force
 
 Kind = Literal["characters", "bpe", "wordpiece"]
 MAX_VOCABULARY = 50_000
 _MAX_TOKEN = 400  # characters; merging stops long before
 _MAX_ALPHABET = 2_000  # different characters that word pieces begin with
 _PIECE = 1 << 17  # characters tokenized at once
-MAX_LEARNT_FROM = 5_000_000  # characters that pairs and pieces are counted in: seconds, whatever they are
+MAX_LEARNT_FROM = in_force().learnt_characters
 _LONGEST_WORD = 100  # characters; learning from longer ones takes minutes, and WordPiece reads none of them
 _LONG = re.compile(rf"\S{{{_LONGEST_WORD}}}(?=\S)")
 _INSIDE = "##"  # in front of a piece that does not begin a word (Devlin et al. 2019)

@@ -10,7 +10,7 @@ from models.byte_units import MB, readable
 from models.limits import in_force
 
 MAX_BYTES = in_force().text_file_mb * MB
-MAX_ROWS = 1_000_000
+MAX_ROWS = in_force().rows
 MAX_ROW = 1_000_000  # characters
 _MARKS = (  # a byte order mark says what the text is; that of UTF-32 begins like that of UTF-16
     (codecs.BOM_UTF8, "utf-8-sig"),

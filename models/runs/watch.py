@@ -16,11 +16,12 @@ from typing import Any
 import psutil
 
 from models.byte_units import MB
+from models.limits import in_force
 from models.runs.folder import LOG
 from models.runs.processes import Identity, memory_left, n_starved, this_process
 from models.runs.status import CUT_SHORT, State, Status, ended_by, read_request, write_status
 
-MAX_LOG_BYTES = MB
+MAX_LOG_BYTES = in_force().log_mb * MB
 LOOK_SECONDS = 0.25
 BEAT_SECONDS = 1.0
 PATIENCE_SECONDS = 3.0

@@ -9,15 +9,16 @@ from models.config import ModelConfig
 from models.data.tasks import Reading
 from models.engine.trace import Trace
 from models.engine.transformer import Transformer
+from models.limits import in_force
 
-MOST_BYTES = 16 * MB
+MOST_BYTES = in_force().snapshots_mb * MB
 
 
 def snapshot_steps(steps: int, n: int, bytes_each: int = 0) -> list[int]:
     """At most `n` steps from 0 to `steps`, both included, equally far apart on a logarithmic axis.
 
     Where the steps to choose from are fewer, at the start, each is taken. Together the snapshots stay below
-    16 MB, so that large ones are fewer.
+    `snapshots_mb`, so that large ones are fewer.
     """
     n = max(2, min(n, MOST_BYTES // max(1, bytes_each), steps + 1))
     for n_candidates in range(n, 64 * n):

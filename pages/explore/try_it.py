@@ -3,6 +3,7 @@
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
+from models.limits import in_force
 from pages.explore import controls
 from pages.shared import cache, widget
 from pages.shared.link import Param, number, whole
@@ -11,7 +12,7 @@ from pages.shared.wording import plain
 
 MASK = "[MASK]"
 MOST_WORDS = 60
-MOST_NEW = 100
+MOST_NEW = in_force().new_tokens
 HEAT = "Logits are divided by it before the softmax; 0: always the most probable next token"
 HALF = "At most half of what the model can read"
 WRITING = controls.Page(

@@ -12,7 +12,7 @@ from models.byte_units import MB
 from models.limits import in_force
 
 MAX_BYTES = in_force().picture_file_mb * MB
-MAX_PICTURES = 1_000_000
+MAX_PICTURES = in_force().pictures
 MAX_SIDE = 64  # pixels: principal axes are sought among as many numbers as a picture has
 _GZIP = b"\x1f\x8b"
 _BYTES = 8  # the only type of numbers that is read: unsigned bytes
