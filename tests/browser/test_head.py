@@ -58,7 +58,7 @@ def test_both_axes_carry_the_tokens_and_say_which_is_which(explore: ExplorePage)
     explore.untrained(**OPEN)
     assert explore.names_beside("x") == explore.names_beside("y") == WORDS
     titles = [explore.stage.locator(f".head-board .{axis}title").text_content() for axis in "xy"]
-    assert titles == ["key", "query"]
+    assert titles == ["key →", "← query"]
 
 
 def test_cells_have_the_colours_of_their_values(explore: ExplorePage) -> None:

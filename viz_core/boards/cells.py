@@ -8,6 +8,7 @@ import numpy as np
 
 from viz_core import _axes, theme
 from viz_core.boards.chart import filled
+from viz_core.boards.picture import MASKED
 from viz_core.boards.sheet import (
     CAPTION,
     SMALL,
@@ -129,7 +130,7 @@ def _blank_cells(
         zmax=1,
         colorscale=[
             [0, theme.with_alpha(place.palette["muted"], 0.08)],
-            [1, theme.with_alpha(place.palette["muted"], 0.3)],
+            [1, filled(MASKED, 0, place.dark)],
         ],
         showscale=False,
         customdata=np.where(masked, "masked", values.astype(str)),

@@ -15,6 +15,10 @@ if TYPE_CHECKING:
     from viz_core.boards.panels.matrix import Matrix
 
 
+MASKED = Paint("muted", 0.16)
+"""What a mask forbids: neither a colour of the scales nor the page's own."""
+
+
 def describe(panel: Matrix) -> Chart:
     """The matrix as a heat map, with the first row on top."""
     n_rows, n_columns = panel.values.shape[-2:]
@@ -25,13 +29,14 @@ def describe(panel: Matrix) -> Chart:
     return Chart(
         traces=traces,
         x={
-            **_axis(panel.columns, panel.column_axis, panel.column_heads),
+            **_axis(panel.columns, panel.column_axis, panel.column_heads, "{} →"),
             "side": "top",
             "range": [-0.5, n_columns - 0.5],
         },
-        y={**_axis(panel.rows, panel.row_axis, panel.row_heads), "range": [n_rows - 0.5, -0.5]},
+        # Its title is read upwards, its rows downwards.
+        y={**_axis(panel.rows, panel.row_axis, panel.row_heads, "← {}"), "range": [n_rows - 0.5, -0.5]},
         form="cells",
-        under=Paint("muted", 0.3) if masked else None,
+        under=MASKED if masked else None,
         shapes=[*_strips(panel.column_heads, "x", "y"), *_strips(panel.row_heads, "y", "x")],
     )
 
@@ -91,11 +96,12 @@ def _outline(marked: np.ndarray) -> np.ndarray:
     return np.concatenate(sides)
 
 
-def _axis(names: Sequence[str], axis: str, heads: Sequence[int]) -> dict[str, Any]:
+def _axis(names: Sequence[str], axis: str, heads: Sequence[int], title: str) -> dict[str, Any]:
     colour = Paint(axis) if axis in ("query", "key", "value") else Paint("muted")  # type: ignore[arg-type]
+    text = title.format(word(axis, 40)) if axis else ""
     return {
         "names": list(names),
-        "title": {"text": word(axis, 40), "font": {"size": SMALL + 1, "color": colour}, "standoff": 4},
+        "title": {"text": text, "font": {"size": SMALL + 1, "color": colour}, "standoff": 4},
         "showgrid": False,
         "ticks": "",
         "ticklabelstandoff": 9 if heads else 4,  # pixels; the heads' strips lie between

@@ -12,7 +12,7 @@ def per_head(
 ) -> Curves:
     """values: [head, distance]."""
     lines = [Line(y=values[head], name=f"head {head}", colour=head) for head in range(len(values))]
-    chosen = Line(y=values, name="chosen head", dashed=True, colour="accent")
+    chosen = Line(y=values, name="chosen", dashed=True, colour="accent")
     return Curves(
         title=title,
         x=np.arange(values.shape[1], dtype=float),

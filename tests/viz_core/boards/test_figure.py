@@ -50,7 +50,7 @@ def test_a_matrix_has_its_numbers_and_names_with_the_first_row_on_top():
     assert blank.customdata[0, 1] == "masked"
     x, y = fig.layout.xaxis, fig.layout.yaxis
     assert (list(x.ticktext), list(y.ticktext)) == (["x", "y"], ["it", "&lt;b&gt;"])
-    assert (x.title.text, y.title.text) == ("key", "query")
+    assert (x.title.text, y.title.text) == ("key →", "← query")
     assert (x.title.font.color, y.title.font.color) == (theme.palette()["key"], theme.palette()["query"])
     assert list(y.range) == [1.5, -0.5] and x.side == "top"
 

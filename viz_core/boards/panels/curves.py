@@ -192,9 +192,21 @@ def _scale(span: Pair, log: bool) -> dict[str, Any]:
     powers = range(int(np.ceil(low)), int(np.floor(high)) + 1)
     if len(powers) < 2:
         return {"type": "log", "range": [low, high]}
-    ticks = [10.0**power for power in powers[:: max(1, -(-len(powers) // 5))]]
-    texts = [f"{tick:g}".replace("e-0", "e−").replace("e-", "e−").replace("e+", "e") for tick in ticks]
-    return {"type": "log", "range": [low, high], "tickvals": ticks, "ticktext": texts}
+    shown = powers[:: max(1, -(-len(powers) // 5))]
+    texts = _powers_of_ten(shown)
+    return {
+        "type": "log",
+        "range": [low, high],
+        "tickvals": [10.0**power for power in shown],
+        "ticktext": texts,
+    }
+
+
+def _powers_of_ten(powers: Sequence[int]) -> list[str]:
+    """All in full, or all with an exponent where one would be long."""
+    if all(-4 < power < 5 for power in powers):
+        return [f"{10.0**power:g}" for power in powers]
+    return [f"1e{power}".replace("-", "−") for power in powers]
 
 
 def _band(x: np.ndarray, low: np.ndarray, high: np.ndarray, floor: int | float | None) -> dict[str, Any]:

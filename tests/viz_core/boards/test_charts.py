@@ -1,0 +1,35 @@
+"""How the charts of boards look, on the page and on paper."""
+
+import numpy as np
+import pytest
+
+from viz_core import Board, Curves, Line, Matrix, board_figure, theme
+from viz_core.boards.picture import MASKED
+
+
+@pytest.mark.parametrize(
+    ("span", "ticks"),
+    [
+        ((1e-9, 1.0), ["1e−9", "1e−7", "1e−5", "1e−3", "1e−1"]),
+        ((0.001, 1_000.0), ["0.001", "0.1", "10", "1000"]),
+        ((0.02, 1_000.0), ["0.1", "1", "10", "100", "1000"]),
+        ((1.0, 1e6), ["1e0", "1e2", "1e4", "1e6"]),
+    ],
+)
+def test_the_ticks_of_a_logarithmic_axis_are_written_in_one_way(span: tuple[float, float], ticks: list[str]):
+    x = np.array([0.0, 1.0])
+    y = Curves(x=x, lines=[Line(y=x + 1, name="")], log_y=True, y_range=span).chart.y
+    assert y["ticktext"] == ticks
+    np.testing.assert_allclose(y["tickvals"], [float(tick.replace("−", "-")) for tick in ticks])
+
+
+def test_what_a_mask_forbids_has_one_grey_on_the_page_and_on_paper():
+    panel = Matrix(values=np.full((20, 20), -np.inf))
+    assert panel.chart.under == MASKED
+    drawn = board_figure(Board(rows=[[panel]], notice=""), dark=True)
+    assert drawn.data[1].colorscale[1][1] == theme.with_alpha(theme.palette(True)["muted"], MASKED.alpha)
+
+
+def test_an_axis_without_a_name_has_no_arrow():
+    x, y = (getattr(Matrix(values=np.eye(20), row_axis="query").chart, axis)["title"] for axis in "xy")
+    assert (x["text"], y["text"]) == ("", "← query")
