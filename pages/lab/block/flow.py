@@ -164,11 +164,10 @@ def questions() -> tuple[Question, ...]:
     zeros = share_of_zeros(cast(Any, pre.hidden))
     start, end = mean_length(pre.points[0].x), mean_length(pre.points[-1].x)
     after = token_statistics(post.points[-1].x)
-    shares = ("none", "about a tenth", "about half")
     return (
         Question(
             "With random weights and relu, how much of the feed-forward's hidden layer is exactly 0?",
-            shares,
+            ("none", "about a tenth", "about half"),
             0 if zeros == 0 else 1 if zeros < 0.2 else 2,
             f"{zeros:.0%}: sums of random products are as often below 0 as above, and relu cuts off what is "
             "below. gelu bends instead and leaves next to nothing at exactly 0.",

@@ -69,12 +69,11 @@ def questions() -> tuple[Question, ...]:
     )
     same = next(n for n in LENGTHS if c.self_attention(n, 256) == c.recurrent(n, 256))
     lengths = ("16", "256", "2,048")
-    times = ("both double", "× 4 and × 2", "× 2 and × 4")
     share = 8 * 32 * 256**2 / c.attention_flops(32, 256)
     return (
         Question(
             "Tokens double and d stays. What becomes of the operations of self-attention, and of recurrence?",
-            times,
+            ("both double", "× 4 and × 2", "× 2 and × 4"),
             {(2, 2): 0, (4, 2): 1, (2, 4): 2}[grown],
             "n² d has n twice, n d² once.",
         ),

@@ -132,11 +132,10 @@ def questions() -> tuple[Question, ...]:
     alike = recut.difference(recut.with_one_pattern(read.attention, most.v, one.pattern[0]), one.out)
     n_weights = cost.count(read.attention)
     gap = contributions.gap(*sums)
-    same = ("it stays the same", "it is divided by 8", "it grows 8 times")
     return (
         Question(
             "One head has 64 columns. Cut it into 8 heads and add up their eight q · k: what is the sum?",
-            same,
+            ("it stays the same", "it is divided by 8", "it grows 8 times"),
             0 if gap < 1e-3 else 2,
             f"The largest difference is {short(gap)}, no more than rounding: the same 64 products, "
             "added in groups of 8.",

@@ -26,30 +26,27 @@ def lesson(inputs: Inputs) -> Lesson:
 def questions() -> tuple[Question, ...]:
     slopes, halves = alibi_slopes(8), half_distance(8)
     sharpest, widest = int(slopes.argmax()), int(slopes.argmin())
-    heads = ("the first", "the last", "all alike")
-    pairs = ("3 and 4", "60 and 61", "neither pair")
     buckets = relative_buckets(torch.tensor([3, 4, 60, 61]), bidirectional=False).tolist()
     shared = 0 if buckets[0] == buckets[1] else 1 if buckets[2] == buckets[3] else 2
     first = int(never_trained(trained("t5").task.length, N_DISTANCES).int().argmax())
-    trusted = ("yes", "no")
     return (
         Question(
             "Eight ALiBi heads get equal scores. Which one spreads its attention furthest back?",
-            heads,
+            ("the first", "the last", "all alike"),
             0 if widest == 0 else 1,
             f"Head {widest} halves a word's weight every {halves[widest]:.0f} words, head {sharpest} every "
             f"{halves[sharpest]:.1f}.",
         ),
         Question(
             "Which two distances share one of T5's buckets?",
-            pairs,
+            ("3 and 4", "60 and 61", "neither pair"),
             shared,
             f"3 and 4 have buckets {buckets[0]} and {buckets[1]}, 60 and 61 have {buckets[2]} and "
             f"{buckets[3]}: far away, one word more or less hardly matters.",
         ),
         Question(
             "The T5 model was trained on 32 words. Is its bias at distance 100 something that it learned?",
-            trusted,
+            ("yes", "no"),
             0 if first > 100 else 1,
             f"No training text reached the buckets from distance {first} on: their numbers are random.",
         ),

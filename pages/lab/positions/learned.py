@@ -136,12 +136,10 @@ def questions() -> tuple[Question, ...]:
     lm = trained("learned")
     spreads = {table: by_distance(dot_products(added_vectors(trained(table)))).spread for table in TABLES}
     n, near = lm.config.max_len, alike_within(cosines(added_vectors(lm)), NEAR)
-    shares = ("hardly any", "about half", "nearly all")
-    far = (f"the vector of position {n}", "0", "there is none")
     return (
         Question(
             f"Nothing said that 5 is next to 6. How many positions are most like one within {NEAR} places?",
-            shares,
+            ("hardly any", "about half", "nearly all"),
             0 if near < n / 4 else 1 if near < 3 * n / 4 else 2,
             f"{near} of {n}: training found by itself which positions are close to each other.",
         ),
@@ -154,7 +152,7 @@ def questions() -> tuple[Question, ...]:
         ),
         Question(
             f"The model was trained on {n} words. What is its vector for position {n + 1}?",
-            far,
+            (f"the vector of position {n}", "0", "there is none"),
             2 if lm.model.config.max_len == n else 0,
             f"The table has {n} rows. The last part of this page asks for more, and is refused.",
         ),

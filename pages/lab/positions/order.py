@@ -105,19 +105,17 @@ def questions() -> tuple[Question, ...]:
     backwards = movements(all_untrained(0, causal=False), words, reversed_order(len(words)))
     mixed = movements(all_untrained(0), words, shuffled(len(words), 0))
     blind = {NAMES[scheme] for scheme, moved in backwards.items() if moved < 1e-4}
-    groups = ("“none” alone", "“none” and ALiBi", "“none” and T5", "no model")
-    noticed = ("no: it has no positions", "yes: the mask tells it")
     return (
         Question(
             "Without a mask, the sentence is read backwards. Which models do not notice?",
-            groups,
+            ("“none” alone", "“none” and ALiBi", "“none” and T5", "no model"),
             {"none": 0, "ALiBi none": 1, "T5 none": 2}.get(" ".join(sorted(blind)), 3),
             f"ALiBi (moved {short(backwards['alibi'])}) counts distance, which is the same in both "
             f"directions; T5 (moved {backwards['t5']:.2f}) has other buckets for later words.",
         ),
         Question(
             "A model without positions gets a causal mask. Does it notice a shuffle?",
-            noticed,
+            ("no: it has no positions", "yes: the mask tells it"),
             0 if mixed["none"] < 1e-4 else 1,
             f"Its outputs move by {mixed['none']:.2f}: each word now sees others before it. So a decoder "
             "without positions is not blind to order.",

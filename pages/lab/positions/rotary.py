@@ -132,27 +132,24 @@ def questions() -> tuple[Question, ...]:
     q, k = _vectors(0)
     scores = rotary_scores(q, k, 64, BASE)
     change = (scores[40, 37] - scores[3, 0]).abs().item()
-    moves = ("it grows", "it shrinks", "it stays")
     a_word = np.degrees(speeds(D_HEAD, BASE).numpy())
-    fastest = ("pair 0", "pair 3", "all alike")
     rotary, added = (by_distance(made(q, k, 64, BASE)).spread for made in (rotary_scores, added_scores))
-    same = ("yes, exactly", "no")
     return (
         Question(
             "Query at 3 and key at 0 move on to 40 and 37. What happens to the score?",
-            moves,
+            ("it grows", "it shrinks", "it stays"),
             2 if change < 1e-9 else 0 if scores[40, 37] > scores[3, 0] else 1,
             f"It changes by {short(change)}: both turned by the same angles.",
         ),
         Question(
             "Which pair of channels turns most from one word to the next?",
-            fastest,
+            ("pair 0", "pair 3", "all alike"),
             0 if a_word[0] > a_word[3] else 1,
             f"Pair 0 turns {a_word[0]:.1f}° per word, pair 3 {a_word[3]:.2f}°.",
         ),
         Question(
             "Add sinusoidal waves to q and k instead. Does the score still depend on the distance only?",
-            same,
+            ("yes, exactly", "no"),
             0 if added < 1e-9 else 1,
             f"Equal distances now differ by up to {added:.1f}; with rotary by {short(rotary)}: "
             "q also meets the key's wave, and k the query's.",

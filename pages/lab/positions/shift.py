@@ -126,28 +126,25 @@ def _notices(errors: np.ndarray) -> list[str]:
 def questions() -> tuple[Question, ...]:
     three, four, seven = (shift_matrix(k, D_MODEL, BASE) for k in (3, 4, 7))
     gap = (three @ four - seven).abs().max().item()
-    combined = ("shifted by 7", "shifted by 12", "something else")
     length = (seven @ torch.ones(D_MODEL, dtype=seven.dtype)).norm().item() / D_MODEL**0.5
-    lengths = ("it grows", "it shrinks", "it stays")
     errors = [shift_error(k, 1_000, D_MODEL, BASE) for k in (1, 30)]
-    needed = ("one for every position", "one for every shift", "one for every position and shift")
     return (
         Question(
             "How many matrices does a model need for “k places on”?",
-            needed,
+            ("one for every position", "one for every shift", "one for every position and shift"),
             1 if max(errors) < 1e-10 else 2,
             f"One for shift 1 and one for shift 30 serve 1,000 positions; largest error "
             f"{short(max(errors))}.",
         ),
         Question(
             "Apply the matrix of shift 4, then that of shift 3. What is PE(p) now?",
-            combined,
+            ("shifted by 7", "shifted by 12", "something else"),
             0 if gap < 1e-10 else 2,
             f"Angles add up: M_3 M_4 differs from M_7 by at most {short(gap)}.",
         ),
         Question(
             "What does a shift do to the length of a vector?",
-            lengths,
+            ("it grows", "it shrinks", "it stays"),
             2 if abs(length - 1) < 1e-10 else 0 if length > 1 else 1,
             f"A rotation keeps lengths: after shift 7 a vector is {length:.6f} times as long.",
         ),

@@ -123,10 +123,8 @@ def questions() -> tuple[Question, ...]:
     table = wave_tables(MOST_POSITIONS, 32, [10_000])[0]
     products = dot_products(table)
     near, far = products[3, 8].item(), products[40, 45].item()
-    places = ("the first", "the second", "neither")
     bigger = 2 if abs(near - far) < 1e-9 else 0 if near > far else 1
     small, large = by_distance(dot_products(wave_tables(MOST_POSITIONS, 32, [10, 1_000_000]))).mean[:, 20]
-    bases = ("base 10", "base 1,000,000")
     return (
         Question(
             "With d_model = 32 and base 10,000, after how many positions does the slowest pair repeat?",
@@ -136,13 +134,13 @@ def questions() -> tuple[Question, ...]:
         ),
         Question(
             "Which dot product is larger: that of positions 3 and 8, or that of positions 40 and 45?",
-            places,
+            ("the first", "the second", "neither"),
             bigger,
             f"Both are {near:.4f}: they are equally far apart, and that is all the product knows.",
         ),
         Question(
             "With which base are two positions 20 apart more alike (larger dot product)?",
-            bases,
+            ("base 10", "base 1,000,000"),
             0 if small > large else 1,
             f"{small:.2f} with base 10, {large:.2f} with base 1,000,000: slow waves hardly move in 20 steps.",
         ),

@@ -141,7 +141,6 @@ def questions() -> tuple[Question, ...]:
     changed = [a != b for a, b in zip(read.written, wide.written, strict=True)].index(True)
     counts = (f"1 and {n_steps}", f"{n_steps} and {n_steps}", "1 and 1")
     reads = ("nothing", "<bos> alone", "the whole source")
-    places = ("its last", "its first", f"“{read.written[changed]}”")
     return (
         Question(
             f"{n_steps - 1} words and <eos> are written. How often do encoder and decoder run?",
@@ -157,7 +156,7 @@ def questions() -> tuple[Question, ...]:
         ),
         Question(
             "“tired”, the source's last word, becomes “wide”. Which French word changes first?",
-            places,
+            ("its last", "its first", f"“{read.written[changed]}”"),
             2 if 0 < changed < n_steps - 2 else 0,
             f"Word {changed + 1}, “{read.written[changed]}”, becomes “{wide.written[changed]}”: the encoder "
             "has read the whole source before the first word is written.",

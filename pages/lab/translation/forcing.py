@@ -145,14 +145,12 @@ def questions() -> tuple[Question, ...]:
     elle, a = (_compared(read, word) for word in ("elle", "a"))
     changed = _changed(elle, 10)
     words = [elle.predicted[10][at] for at in changed]
-    options = ("“fatigué” alone", "all after it", "none")
     before = min(min(_changed(elle, edit), default=edit + 1) - edit for edit in range(len(elle.read)))
     has_not = "pas" in a.free[2]
-    ways = ("they do, by rounding", "the mask hides what follows", "the encoder is done")
     return (
         Question(
             "“elle” is fed for “il”. Which later predictions change under teacher forcing?",
-            options,
+            ("“fatigué” alone", "all after it", "none"),
             0 if words == ["fatiguée"] else 1,
             f"{', '.join(words)}, at a loss of {float(elle.after.loss[10].max()):.1f} nats: the adjective "
             "agrees with the subject that was fed; all else is fed as before.",
@@ -165,7 +163,7 @@ def questions() -> tuple[Question, ...]:
         ),
         Question(
             "Why do the predictions before the replaced word not change?",
-            ways,
+            ("they do, by rounding", "the mask hides what follows", "the encoder is done"),
             1 if before > 0 else 0,
             "Causal masking: position t reads words up to t. So one pass serves all positions of training.",
         ),

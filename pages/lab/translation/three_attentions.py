@@ -125,7 +125,6 @@ def questions() -> tuple[Question, ...]:
     n, t = len(read.source), len(read.read)
     shapes = (f"{n} × {n}", f"{n} × {t}", f"{t} × {n}")
     rows, columns = patterns[2][0].shape[1:]
-    origins = ("the memory", "the decoder's own words", "the next word")
     first = patterns[1][0][:, 0, 0]
     return (
         Question(
@@ -143,7 +142,7 @@ def questions() -> tuple[Question, ...]:
         ),
         Question(
             "Where do the values of cross-attention come from?",
-            origins,
+            ("the memory", "the decoder's own words", "the next word"),
             0 if columns == n else 1,
             f"Keys and values are made of the {n} vectors of memory; only the queries are the decoder's.",
         ),
