@@ -3,7 +3,7 @@
 import random
 import re
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from models.data.tasks.algorithmic import SIZES, Algorithmic
 from models.data.tasks.options import option
@@ -24,8 +24,8 @@ class Addition(Algorithmic):
     )
     digits: int = option(3, "digits of each number", low=1, high=12)
     alphabet: ClassVar[str] = "0123456789+"
-    sizes: ClassVar[dict[str, Any]] = {**SIZES, "positions": "learned"}
-    training: ClassVar[dict[str, Any]] = {"steps": 1000, "batch_size": 64, "learning_rate": 3e-3}
+    sizes = {**SIZES, "positions": "learned"}
+    training = {"steps": 1000, "batch_size": 64, "learning_rate": 3e-3}
 
     @property
     def longest(self) -> tuple[int, int]:

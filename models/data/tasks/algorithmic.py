@@ -11,7 +11,6 @@ from typing import Any, ClassVar
 import torch
 from torch import Tensor
 
-from models.config import Kind
 from models.data.tasks.batch import IGNORED, Batch, Reading, Sample
 from models.data.tasks.task import Task
 from models.engine.decoding import greedy
@@ -38,11 +37,11 @@ class Algorithmic(Task):
     which characters they are made of, its `alphabet`.
     """
 
-    kind: ClassVar[Kind] = "decoder-only"
-    abilities: ClassVar[tuple[str, ...]] = ("answer",)
+    kind = "decoder-only"
+    abilities = ("answer",)
     alphabet: ClassVar[str]
-    sizes: ClassVar[dict[str, Any]] = SIZES
-    training: ClassVar[dict[str, Any]] = {"steps": 800, "batch_size": 64, "learning_rate": 3e-3}
+    sizes = SIZES
+    training = {"steps": 800, "batch_size": 64, "learning_rate": 3e-3}
 
     @property
     @abstractmethod

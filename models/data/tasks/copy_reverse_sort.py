@@ -3,7 +3,7 @@
 import random
 import string
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from models.data.tasks.algorithmic import SIZES, Algorithmic
 from models.data.tasks.options import option
@@ -17,7 +17,7 @@ class _Letters(Algorithmic):
 
     length: int = option(8, "letters of the longest question", low=SHORTEST, high=31)
     alphabet: ClassVar[str] = string.ascii_lowercase[:16]
-    training: ClassVar[dict[str, Any]] = {"steps": 1000, "batch_size": 64, "learning_rate": 3e-3}
+    training = {"steps": 1000, "batch_size": 64, "learning_rate": 3e-3}
 
     @property
     def longest(self) -> tuple[int, int]:
@@ -34,7 +34,7 @@ class Copy(_Letters):
     name = "copy"
     title = "Copy letters"
     see = "From each letter of the answer, a head looks at the letter of the question that comes next."
-    sizes: ClassVar[dict[str, Any]] = {**SIZES, "positions": "learned"}
+    sizes = {**SIZES, "positions": "learned"}
 
     def answer(self, question: str) -> str:
         return question
@@ -61,12 +61,12 @@ class Sort(_Letters):
     name = "sort"
     title = "Sort letters"
     see = "From each letter of the answer, a head looks for the same letter and the next greater one."
-    sizes: ClassVar[dict[str, Any]] = {
+    sizes = {
         **SIZES,
         "positions": "none",  # where a letter stands is no matter
         "tied_embeddings": True,
     }
-    training: ClassVar[dict[str, Any]] = {"steps": 1500, "batch_size": 64, "learning_rate": 3e-3}
+    training = {"steps": 1500, "batch_size": 64, "learning_rate": 3e-3}
 
     def answer(self, question: str) -> str:
         return "".join(sorted(question))

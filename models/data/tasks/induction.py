@@ -4,12 +4,11 @@ import random
 import string
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any
 
 import torch
 from torch import Tensor
 
-from models.config import Kind
 from models.data.tasks.algorithmic import SIZES, is_held_out, padded, random_of
 from models.data.tasks.batch import IGNORED, Batch, Reading, Sample
 from models.data.tasks.options import option
@@ -35,10 +34,10 @@ class Induction(Task):
         "All at once, a head finds what came after its own letter's first occurrence: a diagonal in the "
         "second half. A head of an earlier layer helps: it tells each position which letter came before it."
     )
-    abilities: ClassVar[tuple[str, ...]] = ("continue",)
-    kind: ClassVar[Kind] = "decoder-only"
-    sizes: ClassVar[dict[str, Any]] = SIZES
-    training: ClassVar[dict[str, Any]] = {"steps": 500, "batch_size": 32, "learning_rate": 3e-3}
+    abilities = ("continue",)
+    kind = "decoder-only"
+    sizes = SIZES
+    training = {"steps": 500, "batch_size": 32, "learning_rate": 3e-3}
     length: int = option(16, "letters before they repeat, at most", low=SHORTEST, high=32)
     letters: int = option(48, "how many different letters there are", low=SHORTEST, high=len(_LETTERS))
 

@@ -4,13 +4,12 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, ClassVar
+from typing import Any
 
 import torch
 from torch import Tensor
 from torch.nn.functional import cross_entropy
 
-from models.config import Kind
 from models.data.learnt_tokenizer import MAX_VOCABULARY, LearntTokenizer, lines_of
 from models.data.tasks.batch import Batch, Reading, Sample
 from models.data.tasks.options import option
@@ -29,8 +28,8 @@ _WRITTEN = 160
 class TextModel(Task):
     """What every task has that reads one text from the left; a subclass with a name is one."""
 
-    abilities: ClassVar[tuple[str, ...]] = ("continue",)
-    kind: ClassVar[Kind] = "decoder-only"
+    abilities = ("continue",)
+    kind = "decoder-only"
     source: str = option(GRAMMAR, "a text by name", choices=TEXT_SOURCES)
     file: str = option("", "a text file instead", file=TEXT_ENDINGS)
     tokens: str = option("characters", "what a token is", choices=("characters", "bpe"))
@@ -184,7 +183,7 @@ class LanguageModel(TextModel):
         "First a head learns to look at the token just before; later, others look back to where the word or "
         "the line began."
     )
-    sizes: ClassVar[dict[str, Any]] = {
+    sizes = {
         "n_layers": 4,
         "n_heads": 4,
         "d_model": 128,
@@ -192,9 +191,4 @@ class LanguageModel(TextModel):
         "activation": "gelu",
         "bias": False,
     }
-    training: ClassVar[dict[str, Any]] = {
-        "steps": 600,
-        "batch_size": 12,
-        "learning_rate": 2e-3,
-        "warmup_steps": 50,
-    }
+    training = {"steps": 600, "batch_size": 12, "learning_rate": 2e-3, "warmup_steps": 50}

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any, ClassVar
+from typing import Any
 
 from models.data.tasks.language_model import TextModel
 from models.data.tasks.options import option
@@ -29,8 +29,8 @@ class LongContext(TextModel):
         "Where the mask lets it, a head looks far back: into the memory of Transformer-XL, or to the last "
         "tokens of earlier blocks, which gather what the block said."
     )
-    sizes: ClassVar[dict[str, Any]] = {"n_layers": 2, "n_heads": 4, "d_model": 64, "activation": "gelu"}
-    training: ClassVar[dict[str, Any]] = {"steps": 250, "batch_size": 8, "learning_rate": 4e-3}
+    sizes = {"n_layers": 2, "n_heads": 4, "d_model": 64, "activation": "gelu"}
+    training = {"steps": 250, "batch_size": 8, "learning_rate": 4e-3}
     length: int = option(256, "tokens of a piece of text", low=32, high=1024)
     attention: str = option(
         "transformer-xl", "whom a token sees", choices=("dense", "transformer-xl", "fixed", "strided")

@@ -5,13 +5,12 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, ClassVar
+from typing import Any
 
 import torch
 from torch import Tensor
 from torch.nn.functional import cross_entropy
 
-from models.config import Kind
 from models.data.learnt_tokenizer import MAX_VOCABULARY, LearntTokenizer
 from models.data.masked_sentences import passages_of
 from models.data.tasks.algorithmic import padded, random_of
@@ -45,16 +44,10 @@ class Masked(Task):
     name = "masked"
     title = "Masked words"
     see = "From [MASK], heads look to both sides: to the verb of a noun, to the noun that a pronoun means."
-    abilities: ClassVar[tuple[str, ...]] = ("fill",)
-    kind: ClassVar[Kind] = "encoder-only"
-    sizes: ClassVar[dict[str, Any]] = {
-        "n_layers": 2,
-        "n_heads": 4,
-        "d_model": 64,
-        "positions": "learned",
-        "activation": "gelu",
-    }
-    training: ClassVar[dict[str, Any]] = {"steps": 1000, "batch_size": 48, "learning_rate": 4e-3}
+    abilities = ("fill",)
+    kind = "encoder-only"
+    sizes = {"n_layers": 2, "n_heads": 4, "d_model": 64, "positions": "learned", "activation": "gelu"}
+    training = {"steps": 1000, "batch_size": 48, "learning_rate": 4e-3}
     source: str = option(GRAMMAR, "a text by name", choices=TEXT_SOURCES)
     file: str = option("", "a text file instead", file=TEXT_ENDINGS)
     vocabulary: int = option(800, "words and parts of words", low=100, high=MAX_VOCABULARY)

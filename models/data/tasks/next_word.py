@@ -4,14 +4,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
-from typing import Any, ClassVar
+from typing import Any
 
 import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 from torch.nn.functional import cross_entropy
 
-from models.config import Kind
 from models.data.grammar_text import english_text, kept_vocabulary
 from models.data.tasks.batch import Batch, Reading
 from models.data.tasks.options import option
@@ -32,15 +31,10 @@ class NextWord(Task):
     name = "next-word"
     title = "Next word"
     see = "A head looks at the word just before; another, from a verb or a pronoun, back to its noun."
-    kind: ClassVar[Kind] = "decoder-only"
-    abilities: ClassVar[tuple[str, ...]] = ("continue",)
-    sizes: ClassVar[dict[str, Any]] = {"n_layers": 2, "n_heads": 4, "d_model": 48}
-    training: ClassVar[dict[str, Any]] = {
-        "steps": 600,
-        "batch_size": 64,
-        "learning_rate": 3e-3,
-        "warmup_steps": 60,
-    }
+    kind = "decoder-only"
+    abilities = ("continue",)
+    sizes = {"n_layers": 2, "n_heads": 4, "d_model": 48}
+    training = {"steps": 600, "batch_size": 64, "learning_rate": 3e-3, "warmup_steps": 60}
     length: int = option(32, "words of a training window", low=8, high=512)
     reach: int = option(128, "words that its positions reach", low=8, high=1024)
     words: int = option(200_000, "words of the training text", low=10_000, high=5_000_000)

@@ -2,13 +2,12 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar
+from typing import Any
 
 import torch
 from torch import Tensor
 from torch.nn.functional import cross_entropy
 
-from models.config import Kind
 from models.data.parallel import NOTHING_NAMED, Row
 from models.data.tasks.algorithmic import padded
 from models.data.tasks.batch import IGNORED, Batch, Reading
@@ -36,15 +35,10 @@ def make_batch(rows: Sequence[Row]) -> Batch:
 class Pairs(Task):
     """What both tasks of translation share; a subclass with a name is one."""
 
-    kind: ClassVar[Kind] = "encoder-decoder"
-    abilities: ClassVar[tuple[str, ...]] = ("translate",)
-    sizes: ClassVar[dict[str, Any]] = {"n_layers": 2, "n_heads": 4, "d_model": 64}
-    training: ClassVar[dict[str, Any]] = {
-        "steps": 800,
-        "batch_size": 64,
-        "learning_rate": 3e-3,
-        "warmup_steps": 100,
-    }
+    kind = "encoder-decoder"
+    abilities = ("translate",)
+    sizes = {"n_layers": 2, "n_heads": 4, "d_model": 64}
+    training = {"steps": 800, "batch_size": 64, "learning_rate": 3e-3, "warmup_steps": 100}
     length: int = option(128, "tokens of the longest sentence", low=16, high=1024)
 
     def dictates(self) -> dict[str, Any]:
