@@ -2,13 +2,14 @@
 HOST ?= 127.0.0.1
 PORT ?= 8501
 WORKERS ?= 2
+MINUTES ?= 60
 METRICS ?= 127.0.0.1:9102
 # The first interpreter that is new enough; if there is none, tools/install.py says what to do.
 PYTHON ?= $(shell for p in python3 python3.14 python3.13 python3.12 python3.11; do \
 	$$p -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && echo $$p && exit; done; echo python3)
 VENV_PYTHON = .venv/bin/python
 
-.PHONY: help install run serve test check bench bench-gpu zoo evaluate screenshot limits teacher clean install-serve install-dev install-bench chromium \
+.PHONY: help install run serve test check bench bench-load soak bench-gpu zoo evaluate screenshot limits teacher clean install-serve install-dev install-bench chromium \
 	static unit processes
 
 help:  ## list these commands
@@ -35,6 +36,8 @@ static: install-dev
 	$(VENV_PYTHON) -m mypy
 	.venv/bin/lint-imports --no-logo
 	$(VENV_PYTHON) -m tools.javascript
+	.venv/bin/hadolint Containerfile
+	.venv/bin/check-jsonschema --builtin-schema vendor.compose-spec compose.yaml
 
 unit: static
 	$(VENV_PYTHON) -m pytest tests --ignore=tests/browser --ignore=tests/processes -n 2
@@ -48,6 +51,12 @@ bench: install-bench chromium  ## print every figure that the README quotes
 	$(VENV_PYTHON) -m benchmarks.tasks
 	$(VENV_PYTHON) -m benchmarks.jobs
 	$(VENV_PYTHON) -m benchmarks.interaction
+
+bench-load: install-dev  ## 200 visitors on one and on two servers behind a proxy
+	@$(VENV_PYTHON) -m benchmarks.class_load
+
+soak: install-dev  ## 50 visitors wander over all pages for an hour; MINUTES=60
+	@$(VENV_PYTHON) -m benchmarks.soak --minutes "$(MINUTES)"
 
 bench-gpu: install  ## train the large Shakespeare model on a GPU; without one, says so
 	@$(VENV_PYTHON) -m benchmarks.gpu

@@ -14,7 +14,7 @@ import pytest
 
 from benchmarks import servers
 from benchmarks.visitors import measure
-from tests.processes.serving import Served, answers, served, until
+from tools.serving.background import Served, answers, served, until
 
 
 @pytest.fixture(scope="module")

@@ -1,4 +1,4 @@
-"""Several servers behind one address, as `make serve` starts them, while a test lasts."""
+"""Several servers behind one address, as `make serve` starts them, while a test or a measurement lasts."""
 
 import contextlib
 import json
@@ -42,10 +42,10 @@ class Served:
 
 
 @contextlib.contextmanager
-def served(folder: Path, *options: str) -> Iterator[Served]:
-    """Two servers; enter the block when both answer."""
+def served(folder: Path, *options: str, workers: int = 2) -> Iterator[Served]:
+    """So many servers; enter the block when all answer."""
     port, metrics = free_port(), free_port()
-    command = [sys.executable, "-m", "tools.serving", "--workers", "2", "--port", str(port)]
+    command = [sys.executable, "-m", "tools.serving", "--workers", str(workers), "--port", str(port)]
     command += ["--metrics", f"127.0.0.1:{metrics}", *options]
     here = {"ATTENTION_LAB_RUNS": str(folder / "runs"), "ATTENTION_LAB_DATA": str(folder / "data")}
     log = folder / "serving.txt"
