@@ -1,23 +1,9 @@
-"""Figures of attention: arrays in, plotly figures out. Works in a notebook; knows no model and no page."""
+"""Figures of attention: arrays in, plotly figures out. Works in a notebook; knows no model and no page.
+
+Boards and their panels are in `viz_core.boards`.
+"""
 
 from viz_core import measures, theme
-from viz_core.boards import (
-    Bars,
-    Board,
-    Curves,
-    Diagram,
-    Fact,
-    Facts,
-    Layers,
-    Line,
-    Matrix,
-    Node,
-    Plane,
-    Scrub,
-    Sign,
-    Table,
-    board_figure,
-)
 from viz_core.computation import computation_figure
 from viz_core.curves import top_tokens
 from viz_core.export import to_html
@@ -29,23 +15,8 @@ from viz_core.measures import head_scores, induction_score, name_head, rollout
 from viz_core.pooling import thumbnails
 
 __all__ = [
-    "Bars",
-    "Board",
-    "Curves",
-    "Diagram",
-    "Fact",
-    "Facts",
-    "Layers",
-    "Line",
-    "Matrix",
-    "Node",
-    "Plane",
-    "Scrub",
-    "Sign",
-    "Table",
     "attention_heatmap",
     "attention_lines",
-    "board_figure",
     "computation_figure",
     "head_grid",
     "head_scores",

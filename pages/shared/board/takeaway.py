@@ -5,7 +5,8 @@ import streamlit as st
 from pages.shared import takeaway
 from pages.shared.board import numbers
 from pages.shared.takeaway import Download
-from viz_core import Board, board_figure, to_html
+from viz_core import to_html
+from viz_core.boards import Board, board_figure
 
 
 @st.dialog("Take away", width="large")

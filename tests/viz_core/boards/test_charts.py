@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 
-from viz_core import Board, Curves, Line, Matrix, board_figure, theme
+from viz_core import theme
+from viz_core.boards import Board, Curves, Line, Matrix, board_figure
 from viz_core.boards.picture import MASKED
 
 

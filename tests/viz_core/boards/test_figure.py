@@ -5,7 +5,8 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from viz_core import (
+from viz_core import theme
+from viz_core.boards import (
     Bars,
     Board,
     Curves,
@@ -21,7 +22,6 @@ from viz_core import (
     Sign,
     Table,
     board_figure,
-    theme,
 )
 from viz_core.boards import figure as module
 

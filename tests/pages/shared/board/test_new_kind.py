@@ -7,8 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from pages.shared.board import numbers, pack
-from viz_core import Board, Scrub, board_figure
-from viz_core.boards import Panel
+from viz_core.boards import Board, Panel, Scrub, board_figure
 from viz_core.boards.panel import Framed, NumberRow
 from viz_core.boards.sheet import Drawing, Place, Room
 

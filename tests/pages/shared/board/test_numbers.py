@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 from pages.shared.board import numbers
-from viz_core import (
+from viz_core.boards import (
     Bars,
     Board,
     Curves,
