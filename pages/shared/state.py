@@ -18,6 +18,7 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from pages.shared import widget_internals
+from pages.shared.browser import uploading
 from pages.shared.link import CellError, Param, read_link, written
 
 KEPT = "the value before it is kept"
@@ -169,6 +170,8 @@ def guard_choice(key: str, label: str, options: Collection[Any], instead: Any = 
 def arrive(page: str) -> bool:
     """Whether the visitor comes from another page, or from outside."""
     arrived, st.session_state.page = st.session_state.get("page") != page, page
+    if arrived:
+        uploading.expect_none()
     return arrived
 
 

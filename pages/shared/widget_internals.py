@@ -13,11 +13,13 @@ what a component sends, which may be any JSON (`guard_component`).
 """
 
 from collections.abc import Callable, Iterable
+from contextlib import nullcontext
 from dataclasses import dataclass, fields
 from typing import Any
 
 import streamlit as st
 from streamlit.components.v2.bidi_component.main import _make_trigger_id
+from streamlit.runtime import Runtime
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 from streamlit.runtime.state.common import WidgetMetadata, user_key_from_element_id
 
@@ -102,6 +104,20 @@ class _Guarded(WidgetMetadata[Any]):
 def _guarded(metadata: WidgetMetadata[Any], decode: Callable[[Any], Any]) -> WidgetMetadata[Any]:
     same = {spec.name: getattr(metadata, spec.name) for spec in fields(WidgetMetadata)}
     return _Guarded(**{**same, "deserializer": decode}, kind=metadata.value_type)
+
+
+def session_id() -> str:
+    """The name of this visitor's session in the addresses of files; "" outside a page."""
+    context = get_script_run_ctx(suppress_warning=True)
+    return context.session_id if context else ""
+
+
+def uploaded_bytes() -> dict[str, int]:
+    """What is held in memory of the files of each session."""
+    manager: Any = Runtime.instance().uploaded_file_mgr if Runtime.exists() else None
+    with manager._lock if manager else nullcontext():
+        held = dict(manager.file_storage) if manager else {}
+        return {session: sum(len(file.data) for file in files.values()) for session, files in held.items()}
 
 
 def _plain(raw: Any) -> Any:

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 import streamlit as st
 
 from models.byte_units import MB, readable
+from pages.shared.browser import uploading
 from pages.shared.state import State, refuse
 from pages.shared.training import settings, uploads
 from pages.shared.training.labels import label_of
@@ -67,6 +68,7 @@ def _file(given: State, option: Option) -> None:
         except ValueError as error:
             refuse(str(error))
 
+    uploading.expect()
     # Not every format has an ending: train-images-idx3-ubyte.
     named = all(ending.startswith(".") for ending in option.file)
     endings = [ending.removeprefix(".") for ending in option.file] if named else None

@@ -32,7 +32,7 @@ class Visitor:
         self.socket, self.page, self.query = socket, page, query
         self.widgets: dict[str, tuple[str, Any, str]] = {}
         self.said: list[str] = []
-        self.sent = 0
+        self.sent, self.session = 0, ""
         self.received = b""
         self.components: dict[str, tuple[str, str]] = {}
 
@@ -49,6 +49,8 @@ class Visitor:
             answer = ForwardMsg.FromString(raw)
             self.sent += len(raw)
             self.received += raw
+            if answer.WhichOneof("type") == "new_session":
+                self.session = answer.new_session.initialize.session_id
             if answer.WhichOneof("type") == "script_finished":
                 return
             if answer.WhichOneof("type") == "delta" and answer.delta.WhichOneof("type") == "new_element":

@@ -4,6 +4,7 @@ Streamlit's front end would look for its server below the page's name first: two
 errors in the console, and a pause before it looks beside it. Pages with charts begin to load Plotly here.
 """
 
+import re
 from functools import cache
 from pathlib import Path
 
@@ -37,6 +38,11 @@ def routes() -> list[BaseRoute]:
 def _document(has_charts: bool) -> str:
     document = (Path(streamlit.__file__).parent / "static" / "index.html").read_text(encoding="utf-8")
     return document.replace("<head>", _WITH_ADDRESS + _WITH_CHARTS * has_charts, 1)
+
+
+def inline_scripts() -> list[str]:
+    """The scripts that stand in the document itself."""
+    return re.findall(r"<script>(.*?)</script>", _document(True), re.DOTALL)
 
 
 def _send(request: Request) -> HTMLResponse:

@@ -1,0 +1,143 @@
+"""The server as strangers meet it, over HTTP and its websocket: by other names, from other sites, with files
+that no page of theirs asks for.
+"""
+
+import asyncio
+import re
+from collections.abc import Iterator
+
+import httpx2 as httpx
+import pytest
+from websockets.asyncio.client import connect
+from websockets.exceptions import InvalidStatus
+from websockets.typing import Origin, Subprotocol
+
+from tests.processes.visitor import Visitor, visiting
+from tools.background import serving_the_app
+
+PATHS = ("/", "/train", "/_stcore/health", "/_stcore/host-config", "/favicon.png", "/no/such/page")
+
+
+@pytest.fixture(scope="module")
+def url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    with serving_the_app(tmp_path_factory.mktemp("server") / "log.txt") as server:
+        yield server.url
+
+
+def port(url: str) -> str:
+    return url.rpartition(":")[2]
+
+
+@pytest.mark.parametrize("path", PATHS)
+def test_another_name_is_refused_on_loopback(url: str, path: str) -> None:
+    for host in (
+        "evil.example",
+        f"evil.example:{port(url)}",
+        "127.0.0.1.evil.example",
+        "",
+        "[",
+        "a@127.0.0.1:x",
+    ):
+        answer = httpx.get(url + path, headers={"Host": host})
+        assert answer.status_code in (400, 421), host
+    answer = httpx.get(url + path, headers={"Host": "evil.example"})
+    assert answer.text == (
+        "This server is not called 'evil.example'; open it by its own name, or set ATTENTION_LAB_HOSTS."
+    )
+    for host in (f"127.0.0.1:{port(url)}", f"localhost:{port(url)}", "LOCALHOST", "[::1]:8501"):
+        assert httpx.get(url + path, headers={"Host": host}).status_code in (200, 404), host
+
+
+def test_a_websocket_of_another_site_is_refused(url: str) -> None:
+    address = "ws" + url.removeprefix("http") + "/_stcore/stream"
+
+    async def visit(origin: str | None, host: str | None = None) -> int:
+        headers = {"Host": host} if host else {}
+        try:
+            async with connect(
+                address, origin=origin and Origin(origin), additional_headers=headers,
+                subprotocols=[Subprotocol("streamlit")],
+            ):  # fmt: skip
+                return 101
+        except InvalidStatus as refused:
+            return refused.response.status_code
+
+    for origin in (
+        "http://evil.example",
+        "http://localhost:1",
+        "null",
+        f"https://127.0.0.1.evil:{port(url)}",
+    ):
+        assert asyncio.run(visit(origin)) == 403, origin
+    assert asyncio.run(visit(url)) == 101
+    assert asyncio.run(visit(None)) == 101
+
+
+@pytest.mark.parametrize("path", PATHS)
+def test_every_answer_says_what_a_browser_may_do(url: str, path: str) -> None:
+    for answer in (httpx.get(url + path), httpx.get(url + path, headers={"Host": "evil.example"})):
+        policy = answer.headers["Content-Security-Policy"]
+        for part in (
+            "default-src 'self'",
+            "frame-ancestors 'self'",
+            "object-src 'none'",
+            "connect-src 'self'",
+        ):
+            assert part in policy
+        assert "unsafe-eval" not in policy and "http" not in policy
+        assert re.search(r"script-src 'self' blob: 'sha256-[^;]*;", policy)
+        assert "'unsafe-inline'" not in policy.split("script-src")[1].split(";")[0]
+        assert answer.headers["X-Content-Type-Options"] == "nosniff"
+        assert answer.headers["Referrer-Policy"] == "same-origin"
+        assert answer.headers["Cross-Origin-Opener-Policy"] == "same-origin"
+
+
+async def hand_in(url: str, visitor: Visitor, size: int, *, chunked: bool = False) -> httpx.Response:
+    """Sends a file as a browser does."""
+    async with httpx.AsyncClient() as client:
+        token = (await client.get(f"{url}/_stcore/health")).cookies.get("_streamlit_xsrf", "")
+        request = client.build_request(
+            "PUT",
+            f"{url}/_stcore/upload_file/{visitor.session}/{size}-{chunked}",
+            files={"file": ("some.txt", b"a" * size)},
+            headers={"X-Xsrftoken": token},
+            cookies={"_streamlit_xsrf": token},
+        )
+        return await client.send(request)
+
+
+def test_a_page_that_asks_for_no_file_takes_none(url: str) -> None:
+    async def visit() -> None:
+        async with visiting(url, "attention") as visitor:
+            answer = await hand_in(url, visitor, 1_000)
+            assert (answer.status_code, answer.text) == (
+                403,
+                "This page asks for no file; hand it in on Train.",
+            )
+        async with visiting(url, "train", "task=sort") as visitor:
+            assert (await hand_in(url, visitor, 1_000)).status_code == 403
+
+    asyncio.run(visit())
+
+
+def test_files_are_held_up_to_a_limit_of_each_visitor_and_of_all(url: str) -> None:
+    async def visit() -> None:
+        async with (
+            visiting(url, "train", "task=masked") as first,
+            visiting(url, "train", "task=masked") as other,
+        ):
+            assert (await hand_in(url, first, 60_000_000)).status_code == 204
+            assert (await hand_in(url, first, 60_000_001)).status_code == 204
+            answer = await hand_in(url, first, 20_000_000)
+            assert answer.status_code == 413
+            assert answer.text == (
+                "20 MB are too much beside yours of 120 MB: at most 128 MB are held at once; remove a file, "
+                "or try again later."
+            )
+            assert (await hand_in(url, other, 60_000_000)).status_code == 204
+            async with visiting(url, "train", "task=masked") as third:
+                assert (await hand_in(url, third, 60_000_000)).status_code == 204
+                answer = await hand_in(url, third, 60_000_001)
+                assert answer.status_code == 413 and "beside all visitors' of 240 MB" in answer.text
+
+    asyncio.run(visit())
