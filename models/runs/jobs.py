@@ -176,8 +176,7 @@ def _admitted(config: RunConfig, by: Visitor, *, keep_going: bool) -> Iterator[N
     with _alone(root):
         limits.check_live(root, by)
         limits.check_queue(root)
-        limits.check_disk_of(root, by, n_parameters)
-        limits.check_disk(root, n_parameters)
+        limits.check_disk(root, by, n_parameters)
         yield
 
 

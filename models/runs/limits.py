@@ -10,7 +10,7 @@ from models.byte_units import GB, MB, readable
 from models.limits import in_force
 from models.runs import slots
 from models.runs.folder import RunFolder, list_runs
-from models.runs.owners import Visitor, is_of
+from models.runs.owners import Visitor, is_of, may_change
 from models.runs.processes import memory_left
 from models.runs.status import read_status
 
@@ -75,48 +75,33 @@ def check_rights(training: TrainingConfig, visitor: Visitor, *, keep_going: bool
         )
 
 
-def check_disk_of(root: Path, visitor: Visitor, n_parameters: int) -> None:
-    """Raises JobRefused where a visitor's runs would outgrow `visitor_runs_mb` together."""
-    if visitor.all_rights:
-        return
-    most, needed = in_force().visitor_runs_mb * MB, space(n_parameters)
-    sizes = {run.name: run.size_bytes() for run in list_runs(root) if is_of(run.path, visitor)}
-    used = sum(sizes.values())
-    if used + needed > most:
-        largest = max(sizes, key=lambda name: sizes[name], default=None)
-        remedy = "choose a smaller model"
-        if largest is not None:
-            remedy = f"delete some (your largest is {largest!r} with {readable(sizes[largest])}), or {remedy}"
-        raise JobRefused(
-            f"this run needs up to {readable(needed)}, and your runs together have {readable(used)} of "
-            f"{readable(most)}; {remedy}"
-        )
+def check_disk(root: Path, visitor: Visitor, n_parameters: int) -> None:
+    """Raises JobRefused where runs would outgrow `runs_gb`, a visitor's `visitor_runs_mb`, or the disk.
 
-
-def space(n_parameters: int) -> int:
-    """Bytes that a run of a model with so many parameters may take on the disk."""
-    return _SIDE_BYTES + _BYTES_PER_PARAMETER * n_parameters
-
-
-def check_disk(root: Path, n_parameters: int) -> None:
-    """Raises JobRefused where the runs would outgrow `runs_gb` together, or the disk."""
-    needed = space(n_parameters)
-    budget = in_force().runs_gb * GB
-    sizes = {run.id: run.size_bytes() for run in list_runs(root)}
-    used = RunFolder(root).size_bytes()
-    largest = max(sizes, key=lambda run_id: sizes[run_id], default=None)
+    Of the runs that could go, only those are named that the visitor may delete.
+    """
+    needed, limits = _SIDE_BYTES + _BYTES_PER_PARAMETER * n_parameters, in_force()
+    theirs = {run: run.size_bytes() for run in list_runs(root) if may_change(run.path, visitor)}
     remedy = "choose a smaller model"
-    if largest is not None:
-        remedy = f"delete some (the largest is {largest!r} with {readable(sizes[largest])}), or {remedy}"
-    if used + needed > budget:
-        raise JobRefused(
-            f"this run needs up to {readable(needed)}, and all runs together have {readable(used)} of "
-            f"{readable(budget)}; {remedy}, or set runs_gb higher in the file of limits"
-        )
+    if theirs:
+        largest, size = max(theirs.items(), key=lambda item: item[1])
+        remedy = f"delete some (the largest is {largest.name!r} with {readable(size)}), or {remedy}"
+    if not visitor.all_rights:
+        _check_room(needed, "your runs", sum(theirs.values()), limits.visitor_runs_mb * MB, remedy)
+    elsewhere = f"{remedy}, or set runs_gb higher in the file of limits" if visitor.all_rights else remedy
+    _check_room(needed, "all runs", RunFolder(root).size_bytes(), limits.runs_gb * GB, elsewhere)
     free = shutil.disk_usage(root).free
     if needed > free:
         raise JobRefused(
             f"this run needs up to {readable(needed)}, but the disk has {readable(free)} left; {remedy}"
+        )
+
+
+def _check_room(needed: int, whose: str, used: int, most: int, remedy: str) -> None:
+    if used + needed > most:
+        raise JobRefused(
+            f"this run needs up to {readable(needed)}, and {whose} together have {readable(used)} of "
+            f"{readable(most)}; {remedy}"
         )
 
 

@@ -9,7 +9,7 @@ from models.files import FileError
 from models.limits import in_force
 from models.runs import jobs, owners
 from models.runs.folder import RunFolder, list_runs
-from models.runs.owners import may_see
+from models.runs.owners import Visitor, may_see
 from models.runs.status import Status
 from models.zoo import cards
 from models.zoo.cards import shipped_names
@@ -51,13 +51,17 @@ def find(run_id: str) -> Run | None:
     """The run of an id, which comes from outside: only folders right inside the runs' root are found, and of
     them those that this visitor may see.
     """
+    return _found(run_id, visitors.visitor())
+
+
+def _found(run_id: str, visitor: Visitor) -> Run | None:
     name = run_id.removeprefix(SHIPPED)
     shipped = name != run_id
     try:
         path = zoo() / name / "run" if shipped and name in shipped_names() else run_path(run_id)
     except FileError:
         return None
-    if not (path / CONFIG).is_file() or not (shipped or may_see(path, visitors.visitor())):
+    if not (path / CONFIG).is_file() or not (shipped or may_see(path, visitor)):
         return None
     return Run(run_id, RunFolder(path), shipped)
 
@@ -69,7 +73,8 @@ def may_change(run: Run) -> bool:
 
 def every() -> list[Run]:
     """All runs that this visitor may see, newest first, then the shipped ones."""
-    mine = list(islice((run for folder in list_runs() if (run := find(folder.id))), MOST))
+    visitor = visitors.visitor()
+    mine = list(islice((run for folder in list_runs() if (run := _found(folder.id, visitor))), MOST))
     shipped = [run for path in sorted(zoo().glob("*/run")) if (run := find(f"{SHIPPED}{path.parent.name}"))]
     return mine + shipped
 

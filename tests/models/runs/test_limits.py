@@ -60,9 +60,9 @@ def test_a_visitor_may_have_two_live_runs(tmp_path: Path) -> None:
 
 def test_all_runs_together_have_a_budget(tmp_path: Path, set_limits: SetLimits) -> None:
     set_limits(runs_gb=1)
-    limits.check_disk(tmp_path, 10**6)
+    limits.check_disk(tmp_path, MACHINE, 10**6)
     with pytest.raises(JobRefused) as refused:
-        limits.check_disk(tmp_path, 10**8)
+        limits.check_disk(tmp_path, MACHINE, 10**8)
     assert str(refused.value) == (
         "this run needs up to 1.2 GB, and all runs together have 0 bytes of 1.0 GB; "
         "choose a smaller model, or set runs_gb higher in the file of limits"
@@ -71,14 +71,14 @@ def test_all_runs_together_have_a_budget(tmp_path: Path, set_limits: SetLimits) 
         run(tmp_path, run_id, "finished")
         with (tmp_path / run_id / "checkpoint.safetensors").open("wb") as file:
             file.truncate(size)
-    with pytest.raises(JobRefused, match=r"delete some \(the largest is 'large' with 980 MB\), or choose"):
-        limits.check_disk(tmp_path, 10**6)
+    with pytest.raises(JobRefused, match=r"delete some \(the largest is 'LARGE' with 980 MB\), or choose"):
+        limits.check_disk(tmp_path, MACHINE, 10**6)
 
 
 def test_a_full_disk_takes_no_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(shutil, "disk_usage", lambda path: Usage(10**7))
     with pytest.raises(JobRefused, match=r"needs up to 36 MB, but the disk has 10 MB left; choose a"):
-        limits.check_disk(tmp_path, 10**6)
+        limits.check_disk(tmp_path, MACHINE, 10**6)
 
 
 @pytest.fixture

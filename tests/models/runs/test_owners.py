@@ -152,10 +152,25 @@ def test_a_visitors_runs_have_so_much_disk_together(root: Path, set_limits: SetL
         jobs.submit(config(), by=ANNA)
     assert str(refused.value) == (
         "this run needs up to 24 MB, and your runs together have 50 MB of 60 MB; "
-        "delete some (your largest is 'Hers' with 50 MB), or choose a smaller model"
+        "delete some (the largest is 'Hers' with 50 MB), or choose a smaller model"
     )
     jobs.submit(config(), by=BEN)
     jobs.submit(config(), by=TEACHER)
+
+
+def test_who_is_told_of_a_full_disk_is_told_no_run_of_others(root: Path, set_limits: SetLimits) -> None:
+    run_id = ended(root, ANNA)
+    with (root / run_id / "checkpoint.safetensors").open("r+b") as file:
+        file.truncate(10**9)
+    set_limits(runs_gb=1)
+    with pytest.raises(
+        JobRefused, match=r"all runs together have 1\.0 GB of 1\.0 GB; choose a smaller model$"
+    ):
+        jobs.submit(config(), by=BEN)
+    with pytest.raises(
+        JobRefused, match=r"\(the largest is 'Hers' with 1\.0 GB\).* or set runs_gb higher in"
+    ):
+        jobs.submit(config(), by=TEACHER)
 
 
 def test_what_a_visitor_must_not_start(root: Path, set_limits: SetLimits) -> None:
