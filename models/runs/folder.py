@@ -25,6 +25,7 @@ from models.files import (
     writing,
 )
 from models.runs.owners import OWNER
+from models.training.config import RunConfig, TrainingConfig
 from models.zoo.run_folders import CHECKPOINT, CONFIG, PROBE, TASK, VERSION, read_description, runs_root
 
 if TYPE_CHECKING:
@@ -33,7 +34,6 @@ if TYPE_CHECKING:
     from models.data.tasks import Task
     from models.engine.transformer import Transformer
     from models.runs.checkpoints import Checkpoint
-    from models.training.config import RunConfig
 
 STATUS, REQUEST = "status.json", "request.json"
 METRICS, SAMPLES = "metrics.jsonl", "samples.jsonl"
@@ -83,7 +83,6 @@ class RunFolder:
 
     def config(self) -> RunConfig:
         """The run's config, its task with what it took from its data."""
-        from models.training.config import RunConfig, TrainingConfig
         from models.zoo.files import checked, read_config, read_task
 
         said, path = self.description(), self.path / CONFIG

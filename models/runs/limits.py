@@ -1,10 +1,7 @@
 """What is refused before it starts: too many runs, too little disk or memory; and what to do about it."""
 
-from __future__ import annotations
-
 import shutil
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from models.byte_units import GB, MB, readable
 from models.limits import in_force
@@ -13,9 +10,7 @@ from models.runs.folder import RunFolder, list_runs
 from models.runs.owners import Visitor, is_of, may_change
 from models.runs.processes import memory_left
 from models.runs.status import read_status
-
-if TYPE_CHECKING:
-    from models.training.config import RunConfig, TrainingConfig
+from models.training.config import RunConfig, TrainingConfig
 
 _SIDE_BYTES = 24 * MB  # snapshots, metrics, samples and TensorBoard's events, which are bounded
 _BYTES_PER_PARAMETER = 12  # a checkpoint: the weight and the optimiser's two means, as float32

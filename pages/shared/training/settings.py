@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 from models.config import POSITION_SCHEMES
 from models.limits import in_force
-from models.training.config import CHOICES, LIMITS, USUAL_SIZES, TrainingConfig
+from models.training.config import CHOICES, LIMITS, USUAL_SIZES, RunConfig, TrainingConfig
+from models.training.config import run_config as made
 from pages.shared import widget
 from pages.shared.link import Param, Rule, characters, number, one_of, whole, written
 from pages.shared.training import uploads
@@ -17,7 +18,6 @@ from pages.shared.training.tasks_on_offer import Option, TaskInfo
 
 if TYPE_CHECKING:
     from models.data.tasks import Task
-    from models.training.config import RunConfig
 
 SIZES: dict[str, tuple[Any, Rule]] = {
     "n_layers": (USUAL_SIZES["n_layers"], whole(1, 48)),
@@ -124,8 +124,6 @@ def run_config(info: TaskInfo, values: Mapping[str, Any], task: Task | None = No
 
     task: that of these settings, where it is at hand; left out, it is made, and its data read.
     """
-    from models.training.config import run_config as made
-
     sizes = {name: values[name] for name in size_names(info)}
     sizes["d_ff"] = sizes["d_ff"] or None
     training = {name: values[name] for name in training_names()}
