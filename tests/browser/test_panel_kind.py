@@ -17,7 +17,7 @@ PLACES = {
     "boxes.py": "viz_core/boards/panels",
     "page.py": "pages/lab/design",
 }
-REGISTERED = "Object.keys(Plotly.PlotSchema.get().traces)"
+REGISTERED = "Object.keys(LabPlotly.PlotSchema.get().traces)"
 
 
 @pytest.fixture(scope="module")

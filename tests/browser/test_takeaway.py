@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from playwright.sync_api import Browser, Download, Locator, expect
+from plotly.offline import get_plotlyjs_version
 
 from models import load_model
 from tests.browser.explore_page import TEXT, ExplorePage, settle, untrained
@@ -166,3 +167,13 @@ def test_a_large_trace_is_still_taken_away(explore: ExplorePage) -> None:
     dialog = open_dialog(explore)
     expect(dialog).to_contain_text(re.compile(r"at most \d+ MB are packed"))
     expect(dialog.get_by_role("button", name="Whole trace, NPZ")).to_have_count(0)
+
+
+def test_heads_are_drawn_by_our_plotly_after_the_dialog_has_brought_streamlits(explore: ExplorePage) -> None:
+    explore.untrained(view="lines")
+    dialog = open_dialog(explore)
+    assert explore.page.evaluate("[typeof Plotly, typeof LabPlotly]") == ["object", "undefined"]
+    dialog.get_by_role("button", name="Close").click()
+    explore.choose("view", "head")
+    expect(explore.stage.locator(".head-board .main-svg").first).to_be_visible()
+    assert explore.page.evaluate("LabPlotly.version") == get_plotlyjs_version()

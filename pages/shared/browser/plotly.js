@@ -29,8 +29,8 @@ let registered = false;
 /* Resolves with Plotly. */
 export function loadPlotly() {
   loading ??= new Promise((resolve, reject) => {
-    const ready = () => resolve(/** @type {any} */ (globalThis).Plotly);
-    if (/** @type {any} */ (globalThis).Plotly) return ready();
+    const ready = () => resolve(globalThis.LabPlotly);
+    if (globalThis.LabPlotly) return ready();
     /** @type {HTMLScriptElement | null} */
     const early = document.querySelector(`head > script[src="${PLOTLY.address}"]`);
     const script = early ?? document.createElement("script");

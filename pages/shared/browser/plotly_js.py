@@ -18,10 +18,12 @@ from starlette.routing import BaseRoute, Route
 # Relative, as the document's other links are: every page lies beside the root, wherever a proxy puts that.
 ADDRESS = f"./plotly/{version('plotly')}.js"
 AT_ONCE = ("scatter", "bar", "heatmap")
-"""The kinds of traces that can be drawn from the start; for others, `Plotly.registerOthers()` comes first."""
+"""The kinds of traces that can be drawn from the start; the others after `LabPlotly.registerOthers()`."""
 
 _REGISTERED = re.compile(r"([\w$]+)\.register\(\[((?:[\w$]+\(\),?)+)\]\)")
 _PLACES = (0, 2)  # of bar and heatmap in Plotly's list; scatter belongs to its core
+# Streamlit's front end puts another version under Plotly's name when it draws a chart of its own.
+_OWN_NAME = "globalThis.LabPlotly = globalThis.Plotly;"
 
 
 def routes() -> list[BaseRoute]:
@@ -30,11 +32,11 @@ def routes() -> list[BaseRoute]:
 
 
 def script() -> str:
-    """plotly.min.js, but that most kinds of traces are there only after `Plotly.registerOthers()`."""
+    """plotly.min.js, as LabPlotly; most kinds of traces are there only after `registerOthers()`."""
     spec = find_spec("plotly")
     assert spec is not None and spec.origin is not None
     whole = (Path(spec.origin).parent / "package_data" / "plotly.min.js").read_text(encoding="utf-8")
-    return _REGISTERED.sub(_parted, whole)
+    return f"{_REGISTERED.sub(_parted, whole)}\n{_OWN_NAME}"
 
 
 def _parted(found: re.Match[str]) -> str:

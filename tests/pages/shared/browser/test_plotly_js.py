@@ -21,3 +21,7 @@ def test_two_kinds_of_traces_are_registered_at_once_and_all_others_later():
     at_once, later = re.findall(r"\.register\(\[([^]]*)\]\)", plotly_js.script())
     assert len(at_once.split(",")) == 2 and len(later.split(",")) > 40
     assert not set(at_once.split(",")) & set(later.split(","))
+
+
+def test_plotly_has_a_name_of_its_own_that_no_other_version_takes():
+    assert plotly_js.script().endswith("\nglobalThis.LabPlotly = globalThis.Plotly;")
