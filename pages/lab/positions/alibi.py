@@ -1,5 +1,7 @@
 """ALiBi: a key loses score with its distance, in each head at another rate."""
 
+from typing import Any
+
 import numpy as np
 
 from models.engine import positions
@@ -67,25 +69,11 @@ def lesson(inputs: Inputs) -> Lesson:
 
 def _alibi_matrices(n_heads: int) -> list[Panel]:
     names = [str(word) for word in range(N_WORDS)]
+    cells: Any = {"rows": names, "columns": names, "row_axis": "query", "column_axis": "key"}
+    bias, pattern = (made(n_heads, N_WORDS).numpy() for made in (alibi_scores, alibi_pattern))
     return [
-        Matrix(
-            title="bias (the mask hides later words)",
-            values=alibi_scores(n_heads, N_WORDS).numpy(),
-            rows=names,
-            columns=names,
-            row_axis="query",
-            column_axis="key",
-            reach=float(N_WORDS - 1) / 2,
-        ),
-        Matrix(
-            title="pattern, if all scores are equal",
-            values=alibi_pattern(n_heads, N_WORDS).numpy(),
-            rows=names,
-            columns=names,
-            row_axis="query",
-            column_axis="key",
-            scale="weights",
-        ),
+        Matrix(title="bias (the mask hides later words)", values=bias, reach=float(N_WORDS - 1) / 2, **cells),
+        Matrix(title="pattern, if all scores are equal", values=pattern, scale="weights", **cells),
     ]
 
 
