@@ -9,6 +9,7 @@ from torch import Tensor
 
 from models.config import ModelConfig
 from models.data.tasks import Reading
+from models.data.tasks.batch import check_room
 from models.engine import masks
 from models.engine.transformer import Transformer
 from models.zoo.model import EngineModel, call
@@ -61,11 +62,7 @@ class UntrainedModel(EngineModel):
         if not words:
             raise ValueError("the text is empty; give at least one word")
         limit = min(self.config.max_len - self.PADDING, self.config.vocab_size - 1)
-        if len(words) > limit:
-            raise ValueError(
-                f"the text has {len(words):,} words, but this model reads at most {limit:,}; "
-                f"remove {len(words) - limit:,}"
-            )
+        check_room(len(words), limit, "words")
         # A typed "<pad>" is a word like any other: only what is added here has id 0 and is hidden.
         ids_of = {word: at for at, word in enumerate(dict.fromkeys(words), start=1)}
         ids = torch.tensor([[ids_of[word] for word in words] + [0] * n_padding])

@@ -80,6 +80,14 @@ class Reading:
     allowed: Tensor | None = None
 
 
+def check_room(n: int, most: int, unit: str = "tokens") -> None:
+    """Raises ValueError for a text with more tokens or words than a model reads."""
+    if n > most:
+        raise ValueError(
+            f"the text has {n:,} {unit}, but this model reads at most {most:,}; remove {n - most:,}"
+        )
+
+
 class Named(NamedTuple):
     """What a model says a pronoun means; positions count the encoder's tokens, special ones included.
 

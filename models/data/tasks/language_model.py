@@ -11,7 +11,7 @@ from torch import Tensor
 from torch.nn.functional import cross_entropy
 
 from models.data.learnt_tokenizer import MAX_VOCABULARY, LearntTokenizer, lines_of
-from models.data.tasks.batch import Batch, Reading, Sample
+from models.data.tasks.batch import Batch, Reading, Sample, check_room
 from models.data.tasks.options import option
 from models.data.tasks.task import Tally, Task, generator_of, share
 from models.data.text_sources import GRAMMAR, TEXT_ENDINGS, TEXT_SOURCES, Texts, texts_of
@@ -72,11 +72,7 @@ class TextModel(Task):
     def read(self, text: str) -> Reading:
         """Any text of at most `length` tokens, blanks and line ends as they are typed."""
         ids = self._typed(text)
-        if len(ids) > self.length:
-            raise ValueError(
-                f"the text has {len(ids):,} tokens, but this model reads at most {self.length}; "
-                f"remove {len(ids) - self.length:,}"
-            )
+        check_room(len(ids), self.length)
         unknown = dict.fromkeys(text) if self.tokenizer.unknown_id in ids else {}
         lacks = tuple(Unknown(c) for c in unknown if self.tokenizer.encode(c) == [self.tokenizer.unknown_id])
         labels = [self.tokenizer.labels[id_] for id_ in ids]

@@ -14,7 +14,7 @@ from torch.nn.functional import cross_entropy
 from models.data.learnt_tokenizer import MAX_VOCABULARY, LearntTokenizer
 from models.data.masked_sentences import passages_of
 from models.data.tasks.algorithmic import padded, random_of
-from models.data.tasks.batch import IGNORED, Batch, Reading, Sample
+from models.data.tasks.batch import IGNORED, Batch, Reading, Sample, check_room
 from models.data.tasks.options import option
 from models.data.tasks.task import Tally, Task, generator_of, share
 from models.data.text_sources import GRAMMAR, TEXT_ENDINGS, TEXT_SOURCES
@@ -121,11 +121,7 @@ class Masked(Task):
             ids += [SPECIALS.index(typed)] if typed in SPECIALS else self.tokenizer.encode(part)
         if len(ids) == 1:
             raise ValueError("the text is empty; give at least one word")
-        if len(ids) >= self.length:
-            raise ValueError(
-                f"the text has {len(ids) - 1:,} tokens, but this model reads at most {self.length - 2}; "
-                f"remove {len(ids) + 1 - self.length:,}"
-            )
+        check_room(len(ids) - 1, self.length - 2)  # without [CLS] and [SEP]
         ids.append(SEP)
         words = dict.fromkeys(_TYPED.sub(" ", text).split())
         unknown = tuple(Unknown(word) for word in words if UNK in self.tokenizer.encode(word))

@@ -13,7 +13,7 @@ from models.data.grammar import sample_pairs
 from models.data.learnt_tokenizer import MAX_VOCABULARY, LearntTokenizer
 from models.data.parallel import NOTHING_NAMED, Row, Table, read_parallel
 from models.data.tasks.algorithmic import random_of
-from models.data.tasks.batch import Batch, Reading, Sample
+from models.data.tasks.batch import Batch, Reading, Sample, check_room
 from models.data.tasks.options import option
 from models.data.tasks.pairs import Pairs, make_batch
 from models.data.word_tokenizer import EOS, SPECIALS
@@ -52,11 +52,7 @@ class ParallelText(Pairs):
         if not text.strip():
             raise ValueError("the text is empty; give at least one word")
         source = [*self._pieces.encode(text), EOS]
-        if len(source) > self.length:
-            raise ValueError(
-                f"the text has {len(source):,} tokens, but this model reads at most {self.length}; "
-                f"remove {len(source) - self.length:,}"
-            )
+        check_room(len(source), self.length)
         return self._reading(text, source, [])
 
     def outputs(self) -> tuple[str, ...]:

@@ -16,7 +16,7 @@ from models.data.grammar_text import Vocabulary, kept_vocabulary
 from models.data.parallel import NOTHING_NAMED, first_token, grammar_batches, grammar_row
 from models.data.pronouns import PRONOUNS
 from models.data.tasks.algorithmic import random_of
-from models.data.tasks.batch import Batch, Named, Reading, Sample
+from models.data.tasks.batch import Batch, Named, Reading, Sample, check_room
 from models.data.tasks.options import option
 from models.data.tasks.pairs import Pairs, make_batch
 from models.data.tasks.parallel_text import ParallelText
@@ -260,11 +260,7 @@ class Translation(Pairs):
 
     def _encode(self, text: str) -> Encoded:
         words = self.words.encode(text)
-        if len(words.ids) > self.max_words:
-            raise ValueError(
-                f"the text has {len(words.ids):,} words, but this model reads at most {self.max_words:,}; "
-                f"remove {len(words.ids) - self.max_words:,}"
-            )
+        check_room(len(words.ids), self.max_words, "words")
         return words
 
     def _direction(self, text: str) -> Direction:
