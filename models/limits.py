@@ -59,6 +59,7 @@ class Limits:
     visitor_runs_mb: int
     visitor_steps: int
     visitor_minutes: int
+    visitor_minutes_a_day: int
     threads: int
     snapshots_mb: int
     log_mb: int

@@ -14,7 +14,6 @@ from typing import Protocol, runtime_checkable
 
 from filelock import Timeout
 
-from models.limits import in_force
 from models.runs import limits, owners, slots
 from models.runs.folder import METRICS, PICTURES, SAMPLES, SNAPSHOTS, RunFolder, create_run
 from models.runs.limits import JobRefused
@@ -175,6 +174,7 @@ def _admitted(config: RunConfig, by: Visitor, *, keep_going: bool) -> Iterator[N
     n_parameters, root = limits.check_memory(config), runs_root()
     with _alone(root):
         limits.check_live(root, by)
+        limits.check_minutes(root, by)
         limits.check_queue(root)
         limits.check_disk(root, by, n_parameters)
         yield
@@ -183,7 +183,7 @@ def _admitted(config: RunConfig, by: Visitor, *, keep_going: bool) -> Iterator[N
 def _start(run: RunFolder, by: Visitor, *, keep_going: bool) -> None:
     """Hands a run to the backend; it stays its owner's, and is this visitor's where it has none."""
     before = owners.owned(run.path)
-    minutes = 0 if by.all_rights else in_force().visitor_minutes
+    minutes = limits.check_minutes(runs_root(), by)
     owners.write_owned(run.path, replace(before, owner=before.owner or by.id, minutes=minutes))
     backend().submit(run.id, keep_going=keep_going)
 

@@ -1,11 +1,12 @@
 """What is refused before it starts: too many runs, too little disk or memory; and what to do about it."""
 
+import math
 import shutil
 from pathlib import Path
 
 from models.byte_units import GB, MB, readable
 from models.limits import in_force
-from models.runs import slots
+from models.runs import slots, spent
 from models.runs.folder import RunFolder, list_runs
 from models.runs.owners import Visitor, is_of, may_change
 from models.runs.processes import memory_left
@@ -68,6 +69,21 @@ def check_rights(training: TrainingConfig, visitor: Visitor, *, keep_going: bool
             f"steps={training.steps:,}, and a visitor's run has at most {limits.visitor_steps:,}; "
             "take fewer steps, or ask your teacher to train it"
         )
+
+
+def check_minutes(root: Path, visitor: Visitor) -> int:
+    """How many minutes a visitor's run may have its slot, 0 for any. Raises JobRefused where none is left."""
+    if visitor.all_rights:
+        return 0
+    limits, used = in_force(), spent.minutes(root, visitor.id)
+    left = int(limits.visitor_minutes_a_day - used)
+    if left < 1:
+        raise JobRefused(
+            f"your runs trained for {used:.0f} minutes within a day, and at most "
+            f"{limits.visitor_minutes_a_day} are yours; come again in "
+            f"{math.ceil(spent.hours_until_less(root, visitor.id))} hours, or ask your teacher to train it"
+        )
+    return min(limits.visitor_minutes, left)
 
 
 def check_disk(root: Path, visitor: Visitor, n_parameters: int) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import math
 import os
 import time
 from collections.abc import Callable
@@ -17,7 +16,9 @@ import psutil
 
 from models.byte_units import MB
 from models.limits import in_force
+from models.runs import spent
 from models.runs.folder import LOG
+from models.runs.owners import owned
 from models.runs.processes import Identity, memory_left, n_starved, this_process
 from models.runs.status import CUT_SHORT, State, Status, ended_by, read_request, write_status
 
@@ -41,7 +42,7 @@ class Watch:
     """
 
     def __init__(
-        self, folder: Path, status: Status, *, parent: Identity | None = None, minutes: float = 0
+        self, folder: Path, status: Status, *, parent: Identity | None = None, minutes: int | float = 0
     ) -> None:
         me = this_process()
         self.folder, self.parent, self.minutes = folder, parent, minutes
@@ -51,7 +52,7 @@ class Watch:
         self._process = psutil.Process()
         self._clock: Callable[[], float] = lambda: status.seconds
         self._asked_at: float | None = None
-        self._ends_at = math.inf
+        self._in_slot_since: float | None = None
         self._over = Event()
         self._lock = Lock()
         self._thread = Thread(target=self._run, name="watch", daemon=True)
@@ -79,8 +80,7 @@ class Watch:
 
     def starts(self, sentence: str) -> None:
         """The run has its slot."""
-        if self.minutes:
-            self._ends_at = time.monotonic() + 60 * self.minutes
+        self._in_slot_since = time.monotonic()
         self._go_on(sentence)
 
     def trains(self, step: int, clock: Callable[[], float], sentence: str, device: str) -> None:
@@ -97,7 +97,17 @@ class Watch:
         """The last word; nothing is written after it."""
         self._over.set()
         self._thread.join()
+        self._count_minutes()
         self.note(state=state, sentence=sentence or self._status.sentence, asked="")
+
+    def _seconds_in_slot(self) -> float:
+        return 0.0 if self._in_slot_since is None else time.monotonic() - self._in_slot_since
+
+    def _count_minutes(self) -> None:
+        """For whose minutes are limited."""
+        if self.minutes and self._in_slot_since is not None:
+            with contextlib.suppress(OSError):
+                spent.note(self.folder.parent, owned(self.folder).owner, self._seconds_in_slot())
 
     def note(self, **changes: Any) -> None:
         """Writes the status with these fields changed. A disk that refuses ends no run: the next may do."""
@@ -133,7 +143,7 @@ class Watch:
             asked, sentence = "pause", SIGNALLED
         elif self.parent is not None and not self.parent.alive:
             asked, sentence = "pause", SERVER_GONE
-        elif time.monotonic() >= self._ends_at:
+        elif self.minutes and self._seconds_in_slot() >= 60 * self.minutes:
             asked, sentence = "pause", TIME_IS_UP.format(self.minutes)
         else:
             asked, sentence = read_request(self.folder), self._status.sentence
@@ -151,5 +161,6 @@ class Watch:
                 os.truncate(log, 0)
 
     def _cut_short(self) -> None:
+        self._count_minutes()
         self.note(state=ended_by(self.asked), sentence=CUT_SHORT, asked="")
         os._exit(1)
