@@ -110,7 +110,7 @@ def test_a_button_that_was_drawn_is_no_right(
         async with come("ben", "runs", f"runs={hers.name}") as ben:
             write_owned(hers, Ownership(owner=IDS["anna"], shared=True))  # it was his when it was drawn
             before = content(hers)
-            await ben.set(label, True)
+            await ben.press(label)
             assert refused(ben, act), ben.said
             assert content(hers) == before
 
@@ -128,7 +128,7 @@ def test_a_teacher_who_has_signed_out_stops_nothing(
             if not signed_in:
                 teachers.sign_out(IDS["teacher"])
             seem(hers, sleeper)
-            await teacher.set("Stop", True)
+            await teacher.press("Stop")
             assert read_request(hers) == ("stop" if signed_in else None)
 
     teachers.sign_in(IDS["teacher"], SECRET)
@@ -145,7 +145,10 @@ def test_a_shared_run_shows_no_button_and_another_run_nothing(hers: Path, come: 
             write_owned(hers, Ownership(owner=IDS["anna"], shared=True))
             async with come(who, "runs", f"runs={hers.name}") as visitor:
                 assert row(hers) in visitor.received
-                assert not {"Rename", "Share", "Unshare", "Delete for good", "Go on"} & set(visitor.widgets)
+                assert not {"Rename", "Share", "Unshare", "Delete for good", "Go on"} & {
+                    *visitor.widgets,
+                    *visitor.buttons,
+                }
 
     asyncio.run(look())
 
@@ -166,14 +169,14 @@ def test_who_keeps_no_cookie_and_who_asks_for_too_much_start_nothing(server: Ser
     async def attack() -> None:
         before = sorted(path.name for path in root.glob("*/config.json"))
         async with come("", "train", "task=sort") as nobody:
-            await nobody.set("Start", True)
+            await nobody.press("Start")
             assert any("your browser keeps no cookie of this server" in line for line in nobody.said)
         async with come("ben", "train", "task=sort&steps=10000000") as ben:
-            await ben.set("Start", True)
+            await ben.press("Start")
             said = "steps=10,000,000, and a visitor's run has at most 1,000; take fewer steps"
             assert any(said in line for line in ben.said), ben.said
         async with come("ben", "train", "task=sort&steps=900&keep_going=True") as ben:
-            await ben.set("Start", True)
+            await ben.press("Start")
             assert any("only a teacher's runs go on when the server stops" in line for line in ben.said)
         assert sorted(path.name for path in root.glob("*/config.json")) == before
 

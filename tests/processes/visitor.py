@@ -21,7 +21,6 @@ FIELDS = {  # where a message holds the value of each widget
     "text_input": "string_value",
     "text_area": "string_value",
     "checkbox": "bool_value",
-    "button": "trigger_value",
 }
 
 
@@ -31,6 +30,7 @@ class Visitor:
     def __init__(self, socket: ClientConnection, page: str, query: str) -> None:
         self.socket, self.page, self.query = socket, page, query
         self.widgets: dict[str, tuple[str, Any, str]] = {}
+        self.buttons: dict[str, tuple[str, str]] = {}
         self.said: list[str] = []
         self.sent, self.session = 0, ""
         self.received = b""
@@ -65,6 +65,8 @@ class Visitor:
             self.said += found.body.split("\n")
         elif kind == "bidi_component":
             self.components.setdefault(found.component_name, (found.id, fragment))
+        elif kind == "button":
+            self.buttons[found.label] = (found.id, fragment)
         elif kind in FIELDS:
             self.widgets[found.label] = (kind, found, fragment)
 
@@ -79,6 +81,14 @@ class Visitor:
             getattr(state, field).data.append(value)
         else:
             setattr(state, field, value)
+        await self.run(message)
+
+    async def press(self, label: str) -> None:
+        """Tells the server that a button was pressed, whether it still is there or not."""
+        id_, fragment = self.buttons[label]
+        message = BackMsg()
+        message.rerun_script.fragment_id = fragment
+        message.rerun_script.widget_states.widgets.add(id=id_, trigger_value=True)
         await self.run(message)
 
     async def act(self, component: str, raw: str) -> None:
