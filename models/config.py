@@ -9,11 +9,14 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any, Literal, get_args, no_type_check
 
+from models.names import shortened
+
 Kind = Literal["encoder-only", "decoder-only", "encoder-decoder"]
 Activation = Literal["relu", "gelu", "gelu-tanh"]
 Norm = Literal["pre", "post", "none"]
 Pooling = Literal["none", "mean", "first"]
 
+_LARGEST = 1_000_000_000  # of any size: arithmetic with larger ones overflows
 _SCHEMES = Path(__file__).parent / "engine" / "positions"
 POSITION_SCHEMES: list[str] = sorted(
     (file.stem.replace("_", "-") for file in _SCHEMES.glob("[!_]*.py")),
@@ -156,7 +159,7 @@ class ModelConfig:
     def _check_numbers(self) -> None:
         if not _is_number(self.dropout) or not 0 <= self.dropout < 1:
             raise ValueError(
-                f"dropout={self.dropout!r} is outside 0 <= dropout < 1; try 0.1, or 0.0 to switch it off"
+                f"dropout={self.dropout!r:.60} is outside 0 <= dropout < 1; try 0.1, or 0.0 to switch it off"
             )
         scale = self.attention_scale
         if isinstance(scale, bool):
@@ -216,7 +219,11 @@ def pairs_channels(positions: str) -> bool:
 
 def _check_size(name: str, value: object, alternative: str = "") -> None:
     if isinstance(value, bool) or not isinstance(value, int) or value < 1:
-        raise ValueError(f"{name}={value!r} must be a whole number{alternative}, at least 1; try {name}=4")
+        raise ValueError(
+            f"{name}={value!r:.60} must be a whole number{alternative}, at least 1; try {name}=4"
+        )
+    if value > _LARGEST:
+        raise ValueError(f"{name}={shortened(f'{value:,}')} is more than {_LARGEST:,}; try {name}=4")
 
 
 def _check_choice(name: str, value: object, choices: Iterable[str]) -> None:

@@ -24,10 +24,11 @@ if TYPE_CHECKING:
 
 def run(arguments: argparse.Namespace) -> None:
     """Makes a run's folder and trains it."""
-    from models.training.devices import choose
+    from models.training.devices import check_threads, choose
     from models.training.settings import configured
 
     config = configured(arguments.task, arguments.set)
+    check_threads(config.training)
     choose(config.training)  # what cannot run here leaves no folder behind
     _train(create_run(config, name=arguments.name, path=arguments.out), config)
 

@@ -171,6 +171,7 @@ def _own(run_id: str, by: Visitor, act: str) -> RunFolder:
 def _admitted(config: RunConfig, by: Visitor, *, keep_going: bool) -> Iterator[None]:
     """Inside, one more run may be made and started. Raises JobRefused where a limit is met."""
     limits.check_rights(config.training, by, keep_going=keep_going)
+    limits.check_threads(config.training)
     n_parameters, root = limits.check_memory(config), runs_root()
     with _alone(root):
         limits.check_live(root, by)

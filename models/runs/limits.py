@@ -71,6 +71,16 @@ def check_rights(training: TrainingConfig, visitor: Visitor, *, keep_going: bool
         )
 
 
+def check_threads(training: TrainingConfig) -> None:
+    """Raises JobRefused for more threads than this machine has cores."""
+    from models.training import devices
+
+    try:
+        devices.check_threads(training)
+    except ValueError as error:
+        raise JobRefused(str(error)) from None
+
+
 def check_minutes(root: Path, visitor: Visitor) -> int:
     """How many minutes a visitor's run may have its slot, 0 for any. Raises JobRefused where none is left."""
     if visitor.all_rights:

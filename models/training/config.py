@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass, fields
 from typing import TYPE_CHECKING, Any, Literal, get_args, no_type_check
 
 from models.config import ModelConfig
-from models.names import nearest
+from models.names import nearest, shortened
 
 if TYPE_CHECKING:
     from models.data.tasks import Task
@@ -177,8 +177,10 @@ def _check(name: str, value: object, default: object) -> None:
         return
     whole = isinstance(default, int)
     kinds = int if whole else (int, float)
-    if isinstance(value, bool) or not isinstance(value, kinds) or not math.isfinite(value):
-        raise ValueError(f"{name}={value!r} is no {'whole ' if whole else ''}number; try {default}")
+    endless = isinstance(value, float) and not math.isfinite(value)
+    if isinstance(value, bool) or not isinstance(value, kinds) or endless:
+        raise ValueError(f"{name}={value!r:.60} is no {'whole ' if whole else ''}number; try {default}")
     low, high = LIMITS[name]
     if not low <= value <= high:
-        raise ValueError(f"{name}={value:,} is not within {low:,g} to {high:,g}; try {default:,}")
+        shown = shortened(f"{value:,}")
+        raise ValueError(f"{name}={shown} is not within {low:,g} to {high:,g}; try {default:,}")

@@ -72,6 +72,16 @@ def choose(config: TrainingConfig) -> Machine:
     return Machine(device, getattr(torch, config.precision), compiled, ", ".join(parts))
 
 
+def check_threads(config: TrainingConfig) -> None:
+    """Raises ValueError where more threads are asked for than there are cores: they would only wait."""
+    cores = os.cpu_count() or 1
+    if config.threads > cores:
+        raise ValueError(
+            f"threads={config.threads:,}, but this machine has {cores} core{'s' * (cores > 1)}; "
+            f"try {cores}, or 0 for all of them"
+        )
+
+
 def _available(kind: str) -> bool:
     return torch.cuda.is_available() if kind == "cuda" else torch.backends.mps.is_available()
 

@@ -1,6 +1,7 @@
 """The training loop: an iterator of records that prints nothing, writes nothing and starts no process."""
 
 import math
+import os
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
@@ -62,7 +63,7 @@ class Training(Iterator[Record]):
         self.config = config
         how = config.training
         if how.threads:
-            torch.set_num_threads(how.threads)
+            torch.set_num_threads(min(how.threads, os.cpu_count() or 1))  # a run may come from elsewhere
         self._machine = choose(how)
         self.chosen = self._machine.sentence
         self.step, self.seconds = 0, 0.0

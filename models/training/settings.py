@@ -62,7 +62,7 @@ def _value(text: str, default: Any) -> Any:
         return _WORDS[text.lower()]
     try:
         value = json.loads(text.replace("_", ""))
-    except ValueError:
+    except (ValueError, RecursionError):  # [[[[[... is no value
         return text
     if isinstance(default, int) and isinstance(value, float) and value.is_integer():
         return int(value)  # 2e3 steps

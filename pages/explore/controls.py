@@ -145,8 +145,14 @@ def text_input() -> None:
         shown.draw("text")
         return
     typed, picture = shown.kept["text"], Page("explore.picture", PICTURE)
-    picture.put({"picture": int(typed) if typed.isdecimal() and 0 < int(typed) < MOST_PICTURES else 1})
+    picture.put({"picture": _number(typed) or 1})
     picture.draw("picture", then=lambda: shown.put({"text": str(picture.kept["picture"])}))
+
+
+def _number(typed: str) -> int:
+    """The picture that a text names by its number; 0 where it names none."""
+    named = typed.isdecimal() and len(typed) <= len(str(MOST_PICTURES))
+    return int(typed) if named and int(typed) < MOST_PICTURES else 0
 
 
 def swap_of(inputs: Inputs) -> tuple[str, str]:
@@ -155,7 +161,7 @@ def swap_of(inputs: Inputs) -> tuple[str, str]:
     """
     shown, words = offer(inputs.model), inputs.text.split()
     if shown.reads == "picture":
-        return "next picture", str(int(inputs.text) + 1) if inputs.text.isdecimal() else "1"
+        return "next picture", str(_number(inputs.text) + 1)
     for old, new in shown.swaps.items():
         if old in words:
             return f"{old} → {new}", " ".join(new if word == old else word for word in words)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, cast
@@ -77,7 +78,7 @@ def way_of(model: Model) -> Way | None:
 
 def _given(run: Run, kind: Kind) -> State:
     """What a person asks of this run."""
-    first = int(kind.example) if kind.example.isdecimal() else 1
+    first = int(kind.example) if re.fullmatch(r"[1-9][0-9]{0,5}", kind.example) else 1
     given = State(
         f"runs.try.{run.id}",
         {

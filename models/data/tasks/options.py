@@ -4,6 +4,8 @@ from collections.abc import Sequence
 from dataclasses import Field, field
 from typing import Any
 
+from models.names import shortened
+
 
 def option(
     default: Any,
@@ -29,10 +31,12 @@ def check(name: str, value: Any, spec: Field[Any]) -> None:
     numeric = kind is float and isinstance(value, int) and not isinstance(value, bool)
     if (not isinstance(value, kind) and not numeric) or (kind is int and isinstance(value, bool)):
         names = {int: "a whole number", float: "a number", bool: "True or False", str: "a text"}
-        raise ValueError(f"{name}={value!r} is not {names[kind]}; try {spec.default!r}")
+        raise ValueError(f"{name}={value!r:.60} is not {names[kind]}; try {spec.default!r}")
     if rule["choices"] and value not in rule["choices"]:
         known = ", ".join(map(str, rule["choices"]))
-        raise ValueError(f"{name}={value!r} is unknown; choose one of {known}")
+        raise ValueError(f"{name}={value!r:.60} is unknown; choose one of {known}")
     low, high = rule["low"], rule["high"]
     if (low is not None and not value >= low) or (high is not None and not value <= high):
-        raise ValueError(f"{name}={value!r} is not within {low:g} to {high:g}; try {spec.default!r}")
+        raise ValueError(
+            f"{name}={shortened(repr(value))} is not within {low:g} to {high:g}; try {spec.default!r}"
+        )

@@ -94,7 +94,7 @@ def _prepared_or_refused(info: TaskInfo, values: Mapping[str, Any]) -> Prepared 
 def _prepare(info: TaskInfo, values: Mapping[str, Any]) -> Prepared:
     import torch
 
-    from models.training.devices import choose
+    from models.training.devices import check_threads, choose
     from models.training.memory import estimate
 
     torch.set_num_threads(1)
@@ -104,6 +104,7 @@ def _prepare(info: TaskInfo, values: Mapping[str, Any]) -> Prepared:
     task = task or settings.task_of(info, values)
     config = settings.run_config(info, values, task)
     training = config.training
+    check_threads(training)
     # The worker has all cores, whatever this thread may use.
     training = replace(training, threads=training.threads or os.cpu_count() or 1)
     machine = choose(training)

@@ -116,6 +116,23 @@ def test_no_runs_is_said(call):
             ["length=999"],
             "length=999 is not within 1 to|length=999 is not within",
         ),
+        (
+            ["run", "--task", "reverse"],
+            ["steps=" + "[" * 100_000],
+            r"steps='\[{59} is no whole number; try",
+        ),
+        (
+            ["run", "--task", "reverse"],
+            ["steps=1" + "0" * 400],
+            r"steps=10(,000){9},0… \(534 characters\) is not within 1 to 1e\+07; try 1,",
+        ),
+        (["run", "--task", "reverse"], ["learning_rate=1" + "0" * 400], "learning_rate=.* is not within"),
+        (["run", "--task", "reverse"], ["d_model=1" + "0" * 400], "d_model=.* is more than 1,000,000,000"),
+        (
+            ["run", "--task", "reverse"],
+            ["threads=4000"],
+            "threads=4,000, but this machine has [0-9]+ cores?; try [0-9]+, or 0 for all of them",
+        ),
         (["resume", "nothing"], [], "there is no run 'nothing'; the latest are: none"),
         (["evaluate", "no-such-model"], [], "'no-such-model' is no shipped model"),
     ],

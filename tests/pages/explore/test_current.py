@@ -88,6 +88,15 @@ def test_pictures_are_chosen_by_number(runs: Path) -> None:
     assert not page.exception
 
 
+@pytest.mark.parametrize("text", ["9" * 4_400, "1" + "0" * 400, "-1", "²"])
+def test_what_is_no_number_of_a_picture_is_said(runs: Path, text: str) -> None:
+    """Python itself reads no number of more than 4,300 digits."""
+    page = opened(model=write_run(runs, "digits-classifier"), text=text)
+    assert said(page)[0].startswith(f"No picture has the number '{text[:40]}'; type one from 1 to")
+    assert page.number_input(key="picture").value == 1
+    assert not page.exception
+
+
 def test_a_model_goes_on_writing(runs: Path) -> None:
     model = write_run(runs, "induction")
     page = opened(model=model, text="abc")

@@ -2,6 +2,7 @@
 
 import gc
 import gzip
+import os
 import struct
 import threading
 from concurrent.futures import ThreadPoolExecutor
@@ -83,3 +84,10 @@ def test_nothing_is_kept_of_data_that_were_refused() -> None:
 def _bytes_of_pictures() -> int:
     tensors = [found for found in gc.get_objects() if isinstance(found, torch.Tensor)]
     return sum(tensor.nbytes for tensor in tensors if len(tensor.shape) == 3)
+
+
+def test_more_threads_than_there_are_cores_are_refused() -> None:
+    info = tasks_on_offer.tasks()["sort"]
+    cores = os.cpu_count()
+    with pytest.raises(ValueError, match=rf"threads={cores + 1:,}, but this machine has {cores} cores?; try"):
+        prepared(info, settings.defaults(info) | {"threads": cores + 1})
