@@ -3,6 +3,7 @@
 import errno
 import json
 import os
+import re
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -81,14 +82,39 @@ def read_json(path: Path, *, newest: int | None = None) -> dict[str, Any]:
     """
     raw = read_bounded(path, MAX_JSON_BYTES, "JSON")
     try:
-        found = json.loads(raw)
-    except (ValueError, RecursionError):
+        found = parsed(raw)
+    except ValueError:
         raise FileError(f"{str(path)!r} is no JSON: it is damaged, or another file; restore it") from None
     if not isinstance(found, dict):
         raise FileError(f"{str(path)!r} holds a {type(found).__name__}, not a JSON object; restore it")
     if newest is not None:
         check_version(path, found.get("version"), newest)
     return found
+
+
+def parsed(raw: bytes) -> Any:
+    """What JSON says. Raises ValueError for what is none, or too deep.
+
+    Its texts can be written again: half a character, which JSON allows and nothing else, becomes a mark.
+    """
+    try:
+        found = json.loads(raw)
+    except RecursionError:
+        raise ValueError("too deep") from None
+    return _with_whole_characters(found) if _HALF.search(raw) else found
+
+
+_HALF = re.compile(rb"\\u[dD][89a-fA-F]")
+
+
+def _with_whole_characters(value: Any) -> Any:
+    if isinstance(value, str):
+        return value.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    if isinstance(value, list):
+        return [_with_whole_characters(each) for each in value]
+    if isinstance(value, dict):
+        return {_with_whole_characters(name): _with_whole_characters(each) for name, each in value.items()}
+    return value
 
 
 def read_json_if_any(path: Path, *, newest: int | None = None) -> dict[str, Any]:
@@ -101,8 +127,8 @@ def read_lines(path: Path) -> list[dict[str, Any]]:
     found = []
     for line in read_bounded(path, MAX_JSON_BYTES, "JSON").splitlines() if path.is_file() else ():
         try:
-            value = json.loads(line)
-        except (ValueError, RecursionError):
+            value = parsed(line)
+        except ValueError:
             continue
         if isinstance(value, dict):
             found.append(value)

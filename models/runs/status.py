@@ -4,7 +4,6 @@ Read without torch, so that a page can list its runs while torch is still being 
 """
 
 import json
-import math
 import os
 import time
 from collections.abc import Callable
@@ -205,6 +204,7 @@ def _written(folder: Path) -> Status | None:
 
 
 _NUMBERS = ("seconds", "queued_at", "heartbeat", "started_at")
+_MOST = 10**18
 _COUNTS = ("step", "steps", "memory", "free", "n_starved", "pid")
 
 
@@ -216,7 +216,7 @@ def _fits(name: str, value: Any) -> bool:
     if name == "keep_going":
         return isinstance(value, bool)
     if name in _NUMBERS:
-        return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
+        return isinstance(value, int | float) and not isinstance(value, bool) and abs(value) < _MOST
     if name in _COUNTS:
-        return isinstance(value, int) and not isinstance(value, bool) and value >= 0
+        return isinstance(value, int) and not isinstance(value, bool) and 0 <= value < _MOST
     return isinstance(value, str)

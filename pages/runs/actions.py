@@ -9,8 +9,9 @@ from models.runs.folder import MAX_NAME
 from models.runs.status import Status
 from models.training.config import LIMITS
 from pages.runs import export, state
-from pages.shared import visitors, wording
+from pages.shared import cache, visitors, wording
 from pages.shared.link import characters, whole
+from pages.shared.places import without_places
 from pages.shared.state import guard, refuse
 from pages.shared.training import runs, settings, tasks_on_offer
 from pages.shared.training.runs import Run
@@ -68,6 +69,12 @@ def _extend(run_id: str, steps: int) -> str:
 
 
 def _export(run: Run) -> None:
+    """A run that cannot be read cannot be downloaded, and nobody would be told why afterwards."""
+    try:
+        cache.on_worker(lambda: cache.model(run.model_link))
+    except (ValueError, OSError) as error:
+        st.button("Export", disabled=True, help=wording.plain(without_places(str(error))), key="runs.export")
+        return
     by = visitors.visitor()
     st.download_button(
         "Export", lambda: export.archive(run, by), f"{run.folder.path.name}.zip", "application/zip",

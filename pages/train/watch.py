@@ -139,7 +139,7 @@ def _notice(task: object, status: Status) -> str:
 def _samples(run: Run) -> None:
     """What the model makes of held-out examples: text as text."""
     found = history_of(run.folder.path / "samples.jsonl").entries()
-    text = figures.sample_text(found[-1].get("samples") or []) if found else ""
+    text = figures.sample_text(found[-1].get("samples")) if found else ""
     if text:
         st.caption(f"What it makes at step {found[-1]['step']:,}")
         st.code(text, language=None, wrap_lines=True)

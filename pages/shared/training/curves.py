@@ -7,16 +7,18 @@ from typing import Any
 import numpy as np
 
 from pages.shared.training import scores
+from pages.shared.training.history import MOST_STEPS
 from viz_core.boards import Colour, Curves, Line
 
 POINTS = 200
+LARGEST = 1e30  # number that is drawn, of either sign
 Entry = dict[str, Any]
 Read = Callable[[Entry], Any]
 
 
 def grid(steps: int, *, log: bool = False) -> np.ndarray:
     """The steps [point] at which a chart of a run of so many steps has its points."""
-    last = max(2, steps)
+    last = min(max(2, steps), MOST_STEPS)
     return np.geomspace(1, last, POINTS) if log else np.linspace(0, last, POINTS)
 
 
@@ -40,7 +42,7 @@ def series(entries: Sequence[Entry], read: Read, x: np.ndarray) -> np.ndarray:
 
 def is_number(value: object) -> bool:
     """Whether a record's entry is a number that can be drawn."""
-    return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
+    return isinstance(value, int | float) and not isinstance(value, bool) and -LARGEST < value < LARGEST
 
 
 def of(name: str) -> Read:

@@ -1,7 +1,6 @@
 """Panels that Train and Runs share: the probe's heads, and pictures that were made."""
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 
@@ -10,6 +9,7 @@ from pages.shared.training.runs import Run
 from viz_core.boards import Matrix, Panel
 
 PICTURES = 10
+MOST_LAYERS, MOST_HEADS = 48, 64
 AWAITED = 16
 """Positions of a head that is not there yet, where the probe is not, either."""
 
@@ -50,10 +50,10 @@ def _row(pictures: np.ndarray | None, title: str) -> list[Panel]:
     ]
 
 
-def sample_text(samples: Sequence[Any]) -> str:
+def sample_text(samples: object) -> str:
     """What a model made, one after another, as plain text; "" where it made pictures, or nothing."""
     blocks = []
-    for sample in samples[:6]:
+    for sample in samples[:6] if isinstance(samples, list) else ():
         if not isinstance(sample, dict):
             continue
         given, made, wanted = (str(sample.get(name) or "")[:2_000] for name in ("given", "made", "wanted"))
@@ -84,6 +84,7 @@ def awaited_rows(run: Run) -> list[list[Panel]]:
     n_layers, n_heads, kind = (model.get(name) for name in ("n_layers", "n_heads", "kind"))
     if not (isinstance(n_layers, int) and isinstance(n_heads, int)):
         return []
+    n_layers, n_heads = min(n_layers, MOST_LAYERS), min(max(n_heads, 1), MOST_HEADS)
 
     def blank(side: str, seen: str) -> np.ndarray:
         lengths = [len(tokens.get(each, ())) or AWAITED for each in (side, seen)]

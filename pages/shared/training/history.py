@@ -1,6 +1,5 @@
 """What a run has recorded so far, read as it grows: each poll reads only the lines that are new."""
 
-import json
 import os
 import threading
 from pathlib import Path
@@ -9,10 +8,13 @@ from typing import Any
 from cachetools import LRUCache
 
 from models.byte_units import KB, MB
+from models.files import parsed
 
 MOST_BYTES = 16 * MB
 """More than any run writes; a foreign file of that size is not read to its end."""
 
+MOST_STEPS = 10**12
+"""More than any run has."""
 Entry = dict[str, Any]
 
 
@@ -58,11 +60,11 @@ class History:
 
 def _entry(line: bytes) -> Entry | None:
     try:
-        value = json.loads(line)
-    except (ValueError, RecursionError):
+        value = parsed(line)
+    except ValueError:
         return None
     step = value.get("step") if isinstance(value, dict) else None
-    return value if isinstance(step, int) and not isinstance(step, bool) and step >= 0 else None
+    return value if isinstance(step, int) and not isinstance(step, bool) and 0 <= step <= MOST_STEPS else None
 
 
 _histories: LRUCache[Path, History] = LRUCache(64)

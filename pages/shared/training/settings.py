@@ -32,6 +32,7 @@ SIZES: dict[str, tuple[Any, Rule]] = {
 }
 """Fields of ModelConfig that a person chooses; d_ff 0 is four times d_model."""
 
+_LARGEST = 1e30
 Values = dict[str, Any]
 
 
@@ -96,7 +97,8 @@ def link_of_run(info: TaskInfo, described: Mapping[str, Any]) -> dict[str, str]:
     options = dict(described["task"]["options"])
     options |= {name: uploads.name_of(options.get(name)) for name in files}
     sizes = dict(described["model"])
-    if sizes.get("d_ff") == 4 * sizes.get("d_model", 0):
+    width = sizes.get("d_model")
+    if isinstance(width, int) and sizes.get("d_ff") == 4 * width:
         sizes["d_ff"] = 0
     usual, found = defaults(info), {**sizes, **options, **described["training"]}
     known = {name: _like(usual[name], found.get(name, usual[name])) for name in usual}
@@ -157,5 +159,5 @@ def _training_rule(spec: Field[Any]) -> Rule:
 def _like(default: Any, value: Any) -> Any:
     """A number as the widgets need it: whole or not, as the default is."""
     if isinstance(default, float) and isinstance(value, int | float) and not isinstance(value, bool):
-        return float(value)
+        return float(value) if -_LARGEST < value < _LARGEST else default
     return value
