@@ -54,6 +54,7 @@ bench: install-bench chromium  ## print every figure that the README quotes
 
 bench-load: install-dev  ## 200 visitors on one and on two servers behind a proxy
 	@$(VENV_PYTHON) -m benchmarks.class_load
+	@$(VENV_PYTHON) -m benchmarks.dear_links
 
 soak: install-dev  ## 50 visitors wander over all pages for an hour; MINUTES=60
 	@$(VENV_PYTHON) -m benchmarks.soak --minutes "$(MINUTES)"

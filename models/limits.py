@@ -36,6 +36,9 @@ class Limits:
     learnt_characters: int
     rows: int
     pictures: int
+    cheap_ms: int
+    dear_seconds: int
+    dear_mb: int
     cache_pictures_mb: int
     cache_models_mb: int
     cache_results_mb: int

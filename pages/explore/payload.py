@@ -11,7 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from pages.explore.subject import Stack, Subject, shown
+from pages.explore.state import Inputs
+from pages.explore.subject import Stack, Subject, shown, subject_of
 from pages.shared.board.pack import Packed, pack
 from viz_core.boards import Matrix
 from viz_core.measures import head_scores, name_head
@@ -176,6 +177,11 @@ class Body:
     stacks: tuple[Stack, ...]
     n_steps: int = 0
     abilities: tuple[str, ...] = ()
+
+
+def made(inputs: Inputs, opened: Opened) -> Body:
+    """What the stage gets of these inputs; ValueError with a sentence where they cannot be met."""
+    return build(subject_of(inputs), opened)
 
 
 def build(subject: Subject, opened: Opened) -> Body:
