@@ -103,13 +103,15 @@ def _kept_files(given: State, field: str) -> None:
     with st.expander(f"Your files ({len(found)})"):
         for upload in found:
             key = f"{given.key(field)}.{upload.name}"
-            said = (
-                f"{upload.name[:8]}…{upload.name[64:]}: {readable(upload.size)}, {upload.days_left} days left"
-            )
+            left = f"Kept for {upload.days_left} more days, longer if it is read"
             with st.container(horizontal=True, vertical_alignment="center"):
-                st.text(said, width="content")
-                st.button("Read", key=f"{key}.read", on_click=given.put, args=({field: upload.name},))
-                st.button("Delete", key=f"{key}.delete", on_click=delete, args=(upload.name,))
+                st.text(f"{upload.name[:8]}…{upload.name[64:]}, {readable(upload.size)}", width="content")
+                st.button(
+                    "Read", type="tertiary", key=f"{key}.read", help=left,
+                    on_click=given.put, args=({field: upload.name},),
+                )  # fmt: skip
+                drop = f"{key}.delete"
+                st.button("Delete", type="tertiary", key=drop, on_click=delete, args=(upload.name,))
 
 
 def _pairs(given: State, names: Sequence[str]) -> None:

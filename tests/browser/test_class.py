@@ -123,3 +123,24 @@ def test_the_limit_of_live_runs_survives_a_reload_and_a_second_tab(visitor: NewV
         train = TrainPage(anna)
         train.button("Stop").click()
         expect(train.progress).to_contain_text("Stopped", timeout=20_000)
+
+
+def test_a_file_is_listed_read_and_deleted_by_its_owner_alone(visitor: NewVisitor, server: Server) -> None:
+    anna, ben = visitor(), visitor()
+    train = TrainPage(anna).open(task="masked")
+    text = b"the cat sat on the mat . the dog lay in the garden . " * 200
+    file = {"name": "diary.txt", "mimeType": "text/plain", "buffer": text}
+    anna.locator("input[type=file]").set_input_files([file])
+    expect(anna.get_by_text("Your files (1)")).to_be_visible()
+    expect(anna.get_by_text("Reads the file")).to_be_visible()
+    train.settle()
+    link = train.link()
+    TrainPage(ben).open(**link)
+    said = ben.locator(".st-key-problems")
+    expect(said).to_contain_text("is not the name of a file that you handed in here")
+    expect(ben.get_by_text("Your files")).to_have_count(0)
+    anna.get_by_text("Your files (1)").click()
+    anna.get_by_role("button", name="Delete", exact=True).click()
+    expect(anna.get_by_text("Your files")).to_have_count(0)
+    expect(anna.get_by_text("Reads the file")).to_have_count(0)
+    assert not list((server.log.parent / "runs" / "uploads").rglob("*.txt"))
