@@ -30,6 +30,7 @@ class Limits:
     text_characters: int
     field_characters: int
     untrained_words: int
+    explore_billions: int
     mask_characters: int
     written_tokens: int
     new_tokens: int

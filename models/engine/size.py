@@ -7,6 +7,7 @@ from models.config import ModelConfig
 from models.engine.positions import POSITIONS
 
 FLOAT_BYTES = 4
+_CELL = 400  # operations
 
 
 class Parameters(NamedTuple):
@@ -64,6 +65,31 @@ def norm_parameters(config: ModelConfig) -> int:
     return config.d_model * (1 + config.bias) * (config.norm != "none")
 
 
+def trace_operations(config: ModelConfig, lengths: Sequence[int]) -> int:
+    """The arithmetic of a traced forward pass over one example, in floating-point operations; `lengths` in
+    positions, one a stack.
+
+    A trace also writes every cell of every head several times (scores, pattern, what is measured of them),
+    which takes as long as `_CELL` operations; where positions look at content, too, twice as much again.
+    """
+    width, d = config.n_heads * config.head_size, config.d_model
+    cell = config.n_heads * (4 * config.head_size + _CELL)
+    own = config.n_heads * (8 * config.head_size + 3 * _CELL) if keeps_bias(config) else cell
+    total = 0
+    for stack, n in zip(config.stacks, lengths, strict=True):
+        crossing = stack == "decoder" and len(config.stacks) == 2
+        read = lengths[0] * crossing
+        weights = 4 * d * width + 2 * d * config.ff_size * config.feed_forward
+        products = weights * n + 2 * d * width * (n * crossing + read)
+        total += config.n_layers * (2 * products + n * (n * own + read * cell))
+    return total + 2 * lengths[-1] * d * config.output_vocab_size
+
+
+def keeps_bias(config: ModelConfig) -> bool:
+    """Whether its positions make scores of their own from what was read."""
+    return POSITIONS[config.positions].keeps_bias
+
+
 def activation_bytes(
     config: ModelConfig,
     lengths: Sequence[int],
@@ -89,7 +115,7 @@ def activation_bytes(
         numbers = n_sublayers * (1 + (config.norm != "none")) * config.d_model
         numbers += 5 * heads * (1 + crossing) + n_ff * config.ff_size
         numbers += 2 * config.d_model * bool(config.dropout)
-        written_out = 3 * bool(config.dropout) + POSITIONS[config.positions].keeps_bias
+        written_out = 3 * bool(config.dropout) + keeps_bias(config)
         scores = config.n_heads * (length + lengths[0] * crossing)
         per_layer += length * (numbers + written_out * scores)
     n_kept = 1 if recompute else config.n_layers

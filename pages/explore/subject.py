@@ -4,14 +4,18 @@ Everything here runs on the inference thread, because it imports torch.
 """
 
 import re
+from bisect import bisect_right
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from functools import cached_property
 from typing import Any, cast
 
+from models.config import ModelConfig
 from models.data.tasks import Reading
 from models.data.word_tokenizer import Unknown
 from models.engine.positions import has_bias, turns
+from models.engine.size import trace_operations
+from models.limits import in_force
 from models.zoo.model import Model
 from models.zoo.offers import offer_of
 from pages.explore.state import Inputs
@@ -19,6 +23,8 @@ from pages.shared import cache
 from viz_core.labels import visible
 
 MAX_TOKENS = 1_030
+BILLION = 10**9
+MAX_OPERATIONS = in_force().explore_billions * BILLION
 MAX_LABEL = 40
 MASK = "[MASK]"
 STACK_TITLES = {"encoder.self": "Encoder self", "decoder.self": "Decoder self", "decoder.cross": "Cross"}
@@ -156,7 +162,29 @@ def subject_of(inputs: Inputs) -> Subject:
     longest = max(map(len, reading.tokens.values()))
     if longest > MAX_TOKENS:
         raise ValueError(f"The text has {longest:,} tokens; at most {MAX_TOKENS:,} are shown; shorten it.")
+    _check_price(model.config, tuple(map(len, reading.tokens.values())))
     return Subject(model, reading, inputs, model.names(reading))
+
+
+def _check_price(config: ModelConfig, lengths: tuple[int, ...]) -> None:
+    """Raises ValueError for a trace that would take others' time, with the number of tokens that would not.
+
+    One thread computes for all visitors.
+    """
+    price = trace_operations(config, lengths)
+    if price <= MAX_OPERATIONS:
+        return
+    longest = max(lengths)
+    fits = range(1, longest + 1)
+    few = bisect_right(
+        fits, MAX_OPERATIONS, key=lambda n: trace_operations(config, [min(n, each) for each in lengths])
+    )
+    shorter = f"at most {few:,} tokens instead of {longest:,}, " if few else ""
+    asked, most = price / BILLION, MAX_OPERATIONS / BILLION
+    raise ValueError(
+        f"This takes {asked:,.0f} billion operations; at most {most:,.0f} billion are computed for a figure; "
+        f"take {shorter}fewer layers or heads, or a smaller d_model or d_head."
+    )
 
 
 def shown(token: str) -> str:

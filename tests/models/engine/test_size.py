@@ -1,10 +1,13 @@
 """Sizes by formula are those of models that are really built."""
 
 import pytest
+import torch
+from torch.utils.flop_counter import FlopCounterMode
 
 from models.config import ModelConfig
 from models.engine import size
 from models.engine.layers import Stack
+from models.engine.trace import Trace
 from models.engine.transformer import Transformer
 
 MODELS = [
@@ -57,3 +60,21 @@ def test_a_layers_parts(n_heads: int, d_model: int, fields: dict):
     assert size.attention_parameters(config) == count(layer.self_attention)
     assert size.feed_forward_parameters(config) == count(layer.feed_forward)
     assert size.norm_parameters(config) == count(layer.self_norm) == count(layer.ff_norm)
+
+
+@pytest.mark.parametrize("kind", ["encoder-only", "decoder-only", "encoder-decoder"])
+@pytest.mark.parametrize("feed_forward", [True, False])
+def test_the_operations_of_a_trace_are_those_that_pytorch_counts(
+    kind: str, feed_forward: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """All products of matrices; without what writing the cells of each head takes."""
+    monkeypatch.setattr(size, "_CELL", 0)
+    config = ModelConfig(
+        kind=kind, n_layers=3, n_heads=2, d_model=12, d_head=4, d_ff=20, vocab_size=17, max_len=16,
+        feed_forward=feed_forward, pad_id=None,
+    )  # fmt: skip
+    lengths = (9, 7) if kind == "encoder-decoder" else (9,)
+    ids = [torch.zeros((1, length), dtype=torch.long) for length in lengths]
+    with torch.no_grad(), FlopCounterMode(display=False) as counted:
+        Transformer(config, seed=0)(*ids, trace=Trace())
+    assert size.trace_operations(config, lengths) == counted.get_total_flops()

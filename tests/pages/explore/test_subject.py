@@ -1,3 +1,7 @@
+import re
+
+import pytest
+
 from pages.explore.state import SHOWCASE, Inputs
 from pages.explore.subject import subject_of
 
@@ -50,3 +54,41 @@ def test_the_code_reproduces_the_trace() -> None:
         names: dict[str, object] = {}
         exec(subject.code, names)
         assert names["trace"]["encoder.1.self.pattern"].equal(subject.run(None)["encoder.1.self.pattern"])  # type: ignore[index]
+
+
+WORDS = " ".join(f"w{at}" for at in range(1_024))
+LARGE = {"n_layers": 8, "n_heads": 16, "d_model": 512}
+
+
+def test_what_would_take_all_others_time_is_refused_with_its_price_and_what_would_do() -> None:
+    """The dearest reading that a link can ask for; then the longest of these sizes that is read."""
+    dearest = Inputs("untrained", WORDS, **LARGE, d_head=128, positions="transformer-xl")
+    refusal = (
+        r"This takes 403 billion operations; at most 70 billion are computed for a figure; take at most "
+        r"(\d+) tokens instead of 1,024, fewer layers or heads, or a smaller d_model or d_head\."
+    )
+    with pytest.raises(ValueError, match=refusal) as caught:
+        subject_of(dearest)
+    most = int(re.fullmatch(refusal, str(caught.value))[1])
+    assert 200 < most < 500
+    fitting = replace_text(dearest, " ".join(WORDS.split()[:most]))
+    assert len(subject_of(fitting).tokens["encoder"]) == most
+    with pytest.raises(ValueError, match="This takes 70 billion operations"):
+        subject_of(replace_text(dearest, " ".join(WORDS.split()[: most + 1])))
+
+
+@pytest.mark.parametrize(
+    "sizes",
+    [
+        {"n_layers": 2, "n_heads": 4, "d_model": 64},
+        {"n_layers": 6, "n_heads": 12, "d_model": 384},
+        {"n_layers": 8, "n_heads": 16, "d_model": 64},
+        {"n_layers": 4, "n_heads": 4, "d_model": 64, "positions": "transformer-xl"},
+    ],
+)
+def test_what_pages_have_always_shown_of_the_longest_text_still_is(sizes: dict) -> None:
+    assert subject_of(Inputs("untrained", WORDS, **sizes)).stacks[0].n_query == 1_024
+
+
+def replace_text(inputs: Inputs, text: str) -> Inputs:
+    return Inputs(inputs.model, text, **inputs.settings)
