@@ -22,6 +22,7 @@ from models.data.tasks import make_task
 from models.runs import jobs
 from models.runs.folder import RunFolder
 from models.runs.local import ROOT
+from models.runs.owners import MACHINE
 from models.training.config import run_config
 from models.zoo.run_folders import CHECKPOINT, PROBE
 
@@ -73,7 +74,7 @@ def _command_line(folder: Path, how: dict[str, int]) -> float:
 
 def _job(how: dict[str, int]) -> float:
     """The run of a page that looks once a second: at its status and at the records that are new."""
-    run = jobs.run_folder(jobs.submit(run_config(make_task(TASK), training=how)))
+    run = jobs.run_folder(jobs.submit(run_config(make_task(TASK), training=how), by=MACHINE))
     seen = 0
     while jobs.status(run.id).live:
         seen = max([seen, *(line["step"] for line in run.metrics(after_step=seen))])

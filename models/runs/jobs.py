@@ -18,7 +18,7 @@ from models.runs import limits, owners, slots
 from models.runs.folder import METRICS, PICTURES, SAMPLES, SNAPSHOTS, RunFolder, create_run
 from models.runs.limits import JobRefused
 from models.runs.local import LocalBackend
-from models.runs.owners import MACHINE, NotAllowed, Visitor
+from models.runs.owners import NotAllowed, Visitor
 from models.runs.status import Ask, Status
 from models.training.config import RunConfig
 from models.zoo.run_folders import CHECKPOINT, PROBE, run_path, runs_root
@@ -64,7 +64,7 @@ def backend() -> Backend:
     return LocalBackend(runs_root())
 
 
-def submit(config: RunConfig, *, name: str = "", by: Visitor = MACHINE, keep_going: bool = False) -> str:
+def submit(config: RunConfig, *, name: str = "", by: Visitor, keep_going: bool = False) -> str:
     """Starts a run, or queues it; returns its id.
 
     by: whose the run will be. keep_going: train on when the server stops; otherwise the run pauses then.
@@ -76,7 +76,7 @@ def submit(config: RunConfig, *, name: str = "", by: Visitor = MACHINE, keep_goi
     return run.id
 
 
-def resume(run_id: str, *, by: Visitor = MACHINE, keep_going: bool = False) -> None:
+def resume(run_id: str, *, by: Visitor, keep_going: bool = False) -> None:
     """Lets a run go on from its last checkpoint, in the same folder.
 
     Raises NotAllowed where it is another's, and JobRefused where it is live, has nothing left to do, or a
@@ -93,7 +93,7 @@ def resume(run_id: str, *, by: Visitor = MACHINE, keep_going: bool = False) -> N
         _start(run, by, keep_going=keep_going)
 
 
-def extend(run_id: str, steps: int, *, by: Visitor = MACHINE, keep_going: bool = False) -> str:
+def extend(run_id: str, steps: int, *, by: Visitor, keep_going: bool = False) -> str:
     """A new run that goes on from the last checkpoint of this one, to `steps` in all; returns its id.
 
     The old run stays as it is. A learning rate that falls with the steps follows the longer course from there
@@ -121,7 +121,7 @@ def status(run_id: str) -> Status:
     return backend().status(run_folder(run_id).id)
 
 
-def pause(run_id: str, *, by: Visitor = MACHINE) -> None:
+def pause(run_id: str, *, by: Visitor) -> None:
     """The run writes a checkpoint and ends, within five seconds; `resume` lets it go on. Returns at once.
 
     Raises NotAllowed where it is another's; so do the functions below.
@@ -129,12 +129,12 @@ def pause(run_id: str, *, by: Visitor = MACHINE) -> None:
     backend().stop(_own(run_id, by, "pause it").id, ask="pause")
 
 
-def stop(run_id: str, *, by: Visitor = MACHINE) -> None:
+def stop(run_id: str, *, by: Visitor) -> None:
     """The run writes a checkpoint and ends, within five seconds. Returns at once."""
     backend().stop(_own(run_id, by, "stop it").id, ask="stop")
 
 
-def delete(run_id: str, *, by: Visitor = MACHINE) -> None:
+def delete(run_id: str, *, by: Visitor) -> None:
     """Removes a run that has ended. Raises JobRefused for a live one."""
     run = _own(run_id, by, "delete it")
     with _alone(runs_root()):
@@ -142,12 +142,12 @@ def delete(run_id: str, *, by: Visitor = MACHINE) -> None:
         run.delete()
 
 
-def rename(run_id: str, name: str, *, by: Visitor = MACHINE) -> None:
+def rename(run_id: str, name: str, *, by: Visitor) -> None:
     """Gives a run another name. Raises ValueError for an empty or very long one."""
     _own(run_id, by, "rename it").rename(name)
 
 
-def share(run_id: str, *, shared: bool, by: Visitor = MACHINE) -> None:
+def share(run_id: str, *, shared: bool, by: Visitor) -> None:
     """Lets every visitor of a class look at a run and open its model, or its owner alone."""
     owners.share(_own(run_id, by, "share it").path, shared=shared)
 

@@ -15,6 +15,7 @@ import torch
 from models.data.tasks import make_task
 from models.runs import jobs, local, slots
 from models.runs.folder import create_run, list_runs
+from models.runs.owners import MACHINE
 from models.runs.recording import train_into
 from models.runs.status import read_status
 from models.training.config import RunConfig, run_config
@@ -74,13 +75,13 @@ def checkpointed_step(run_id: str) -> int:
 
 
 def test_two_jobs_train_one_after_the_other(root: Path) -> None:
-    first, second = jobs.submit(make()), jobs.submit(make())
+    first, second = jobs.submit(make(), by=MACHINE), jobs.submit(make(), by=MACHINE)
     until(at_step(first, 1), START_SECONDS)
     until(lambda: jobs.status(second).sentence == "waits until the CPU is free, next in turn", START_SECONDS)
     assert jobs.status(second).state == "queued"
     assert jobs.status(first).sentence.startswith("trains on the CPU with 1 thread")
 
-    jobs.pause(first)
+    jobs.pause(first, by=MACHINE)
     until(in_state(first, "paused"), STOP_SECONDS)
     until(at_step(second, 1), START_SECONDS)
     paused = jobs.status(first)
@@ -88,11 +89,11 @@ def test_two_jobs_train_one_after_the_other(root: Path) -> None:
     assert checkpoint is not None
     assert checkpoint.step == paused.step > 0
 
-    jobs.resume(first)
+    jobs.resume(first, by=MACHINE)
     until(lambda: "next in turn" in jobs.status(first).sentence, START_SECONDS)
     assert jobs.status(first).seconds == paused.seconds
     for run_id in (first, second):
-        jobs.stop(run_id)
+        jobs.stop(run_id, by=MACHINE)
         until(in_state(run_id, "stopped"), STOP_SECONDS)
     for run_id in (first, second):
         process = jobs.status(run_id).process
@@ -101,12 +102,12 @@ def test_two_jobs_train_one_after_the_other(root: Path) -> None:
 
 
 def test_who_waits_is_paused_stopped_and_served_in_order(root: Path, busy: slots.Slot) -> None:
-    first, second, third = (jobs.submit(make(steps=1)) for _ in range(3))
+    first, second, third = (jobs.submit(make(steps=1), by=MACHINE) for _ in range(3))
     until(lambda: jobs.status(first).sentence.endswith("next in turn"), START_SECONDS)
     until(lambda: jobs.status(second).sentence.endswith("1 before it"), START_SECONDS)
     until(lambda: jobs.status(third).sentence.endswith("2 before it"), START_SECONDS)
-    jobs.pause(first)
-    jobs.stop(second)
+    jobs.pause(first, by=MACHINE)
+    jobs.stop(second, by=MACHINE)
     until(in_state(first, "paused"), STOP_SECONDS)
     until(in_state(second, "stopped"), STOP_SECONDS)
     until(lambda: jobs.status(third).sentence.endswith("next in turn"), START_SECONDS)
@@ -133,8 +134,8 @@ def test_a_step_that_does_not_end_is_cut_short(
     for run_id in run_ids:
         until(lambda: (root / run_id / "checkpoint.safetensors").is_file(), START_SECONDS)  # noqa: B023
     time.sleep(0.5)  # the step begins
-    jobs.pause(sleeping)
-    jobs.stop(stuck)
+    jobs.pause(sleeping, by=MACHINE)
+    jobs.stop(stuck, by=MACHINE)
     seconds = until(in_state(sleeping, "paused"), STOP_SECONDS)
     seconds += until(in_state(stuck, "stopped"), STOP_SECONDS)
     assert seconds < STOP_SECONDS
@@ -166,7 +167,7 @@ def test_a_killed_server_leaves_no_orphan_but_those_that_are_to_go_on(
     step = jobs.status(goes_on).step
     until(at_step(goes_on, step + 1), START_SECONDS)
     assert jobs.status(goes_on).state == "running"
-    jobs.stop(goes_on)
+    jobs.stop(goes_on, by=MACHINE)
     until(in_state(goes_on, "stopped"), STOP_SECONDS)
     server.wait()
     server.stdout.close()
@@ -180,7 +181,7 @@ def test_a_killed_run_ends_as_one_that_was_never_killed(root: Path) -> None:
         assert train_into(whole, config)
     finally:
         torch.set_num_threads(n_threads)
-    run_id = jobs.submit(config)
+    run_id = jobs.submit(config, by=MACHINE)
     # What it says of itself comes once a second, too late to be sure that it still trains.
     until(lambda: checkpointed_step(run_id) > 0, START_SECONDS)
     process = jobs.status(run_id).process
@@ -188,7 +189,7 @@ def test_a_killed_run_ends_as_one_that_was_never_killed(root: Path) -> None:
     os.kill(process.pid, signal.SIGKILL)
     until(in_state(run_id, "failed"), 5)
     assert "the process ended without a word at step" in jobs.status(run_id).sentence
-    jobs.resume(run_id)
+    jobs.resume(run_id, by=MACHINE)
     until(in_state(run_id, "finished"), START_SECONDS)
     ours, theirs = jobs.run_folder(run_id).checkpoint(), whole.checkpoint()
     assert ours.tensors.keys() == theirs.tensors.keys()
@@ -198,7 +199,7 @@ def test_a_killed_run_ends_as_one_that_was_never_killed(root: Path) -> None:
 
 
 def test_a_terminated_process_pauses(root: Path, busy: slots.Slot) -> None:
-    run_id = jobs.submit(make())
+    run_id = jobs.submit(make(), by=MACHINE)
     until(lambda: jobs.status(run_id).process is not None, START_SECONDS)
     process = jobs.status(run_id).process
     assert process is not None
@@ -207,7 +208,7 @@ def test_a_terminated_process_pauses(root: Path, busy: slots.Slot) -> None:
 
 
 def test_what_cannot_be_trained_fails_with_a_sentence(root: Path, busy: slots.Slot) -> None:
-    run_id = jobs.submit(make())
+    run_id = jobs.submit(make(), by=MACHINE)
     (root / run_id / "metrics.jsonl").mkdir()
     busy.release()
     until(in_state(run_id, "failed"), START_SECONDS)

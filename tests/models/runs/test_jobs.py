@@ -16,7 +16,7 @@ from models.files import FileError
 from models.runs import jobs, local, slots
 from models.runs.checkpoints import Checkpoint, write_checkpoint
 from models.runs.jobs import JobRefused, Visitor
-from models.runs.owners import Ownership, owned
+from models.runs.owners import MACHINE, Ownership, owned
 from models.runs.processes import Identity, this_process
 from models.runs.status import Status, read_request, read_status, write_status
 from models.training.config import RunConfig, run_config
@@ -51,7 +51,7 @@ def ended(root: Path, starts: Starts, config: RunConfig) -> Callable[..., str]:
     """Makes a run that has come to an end, and returns its id."""
 
     def make(state: str, step: int = 20, **more: object) -> str:
-        run_id = jobs.submit(config, name="Backwards")
+        run_id = jobs.submit(config, name="Backwards", by=MACHINE)
         slots.leave(root, run_id)
         write_status(root / run_id, Status(state=state, step=step, steps=50, seconds=3.0, **more))
         return run_id
@@ -73,7 +73,7 @@ def test_submit_writes_the_folder_queues_it_and_starts_its_process(
 
 
 def test_a_run_that_keeps_going_has_no_parent(root: Path, starts: Starts, config: RunConfig) -> None:
-    run_id = jobs.submit(config, keep_going=True)
+    run_id = jobs.submit(config, keep_going=True, by=MACHINE)
     assert starts == [(run_id, None)]
     assert jobs.status(run_id).keep_going
 
@@ -91,9 +91,9 @@ def test_a_visitor_s_third_run_is_refused_and_leaves_nothing(
 
 def test_a_ninth_in_the_queue_is_refused(root: Path, starts: Starts, config: RunConfig) -> None:
     for _ in range(8):
-        jobs.submit(config)
+        jobs.submit(config, by=MACHINE)
     with pytest.raises(JobRefused, match="8 runs wait already"):
-        jobs.submit(config)
+        jobs.submit(config, by=MACHINE)
     assert len(starts) == 8
 
 
@@ -102,7 +102,7 @@ def test_a_process_that_cannot_start_fails_the_run(
 ) -> None:
     monkeypatch.setattr(local, "WORKER", [str(root / "no python")])
     with pytest.raises(OSError, match="No such file"):
-        jobs.submit(config)
+        jobs.submit(config, by=MACHINE)
     (run_id,) = [path.parent.name for path in root.glob("*/config.json")]
     found = jobs.status(run_id)
     assert found.state == "failed"
@@ -115,7 +115,7 @@ def test_resume_goes_on_where_it_was(root: Path, starts: Starts, ended: Callable
         run_id = ended(state)
         (root / run_id / "request.json").write_text('{"ask": "stop"}')
         starts.clear()
-        jobs.resume(run_id)
+        jobs.resume(run_id, by=MACHINE)
         found = jobs.status(run_id)
         assert (found.state, found.step, found.seconds) == ("queued", 20, 3.0)
         assert read_request(root / run_id) is None
@@ -126,11 +126,11 @@ def test_resume_refuses_what_is_live_or_done(root: Path, ended: Callable[..., st
     me = this_process()
     now = {"pid": me.pid, "started_at": me.started_at, "heartbeat": time.time()}
     with pytest.raises(JobRefused, match="run 'Backwards' is running; pause it first"):
-        jobs.resume(ended("running", **now))
+        jobs.resume(ended("running", **now), by=MACHINE)
     with pytest.raises(JobRefused, match="run 'Backwards' is stopping; wait until it has ended"):
-        jobs.resume(ended("stopping", **now))
+        jobs.resume(ended("stopping", **now), by=MACHINE)
     with pytest.raises(JobRefused, match="'Backwards' has done its 50 steps; train it further instead"):
-        jobs.resume(ended("finished", 50))
+        jobs.resume(ended("finished", 50), by=MACHINE)
 
 
 def test_resume_ends_a_process_that_hangs(root: Path, ended: Callable[..., str]) -> None:
@@ -138,7 +138,7 @@ def test_resume_ends_a_process_that_hangs(root: Path, ended: Callable[..., str])
     started_at = psutil.Process(process.pid).create_time()
     run_id = ended("running", pid=process.pid, started_at=started_at, heartbeat=time.time() - 60)
     assert "gave no sign" in jobs.status(run_id).sentence
-    jobs.resume(run_id)
+    jobs.resume(run_id, by=MACHINE)
     assert process.wait(timeout=5) == -9
     assert jobs.status(run_id).state == "queued"
 
@@ -147,9 +147,9 @@ def test_pause_and_stop_ask_a_live_run(root: Path, ended: Callable[..., str]) ->
     me = this_process()
     run_id = ended("running", pid=me.pid, started_at=me.started_at, heartbeat=time.time())
     running = read_status(root / run_id)
-    jobs.pause(run_id)
+    jobs.pause(run_id, by=MACHINE)
     assert read_request(root / run_id) == "pause"
-    jobs.stop(run_id)
+    jobs.stop(run_id, by=MACHINE)
     assert read_request(root / run_id) == "stop"
     write_status(root / run_id, replace(running, state="stopped"))  # or it would be killed soon
 
@@ -157,14 +157,14 @@ def test_pause_and_stop_ask_a_live_run(root: Path, ended: Callable[..., str]) ->
 def test_pause_and_stop_leave_an_end_as_it_is(root: Path, ended: Callable[..., str]) -> None:
     for state in ("finished", "failed", "stopped"):
         run_id = ended(state)
-        jobs.pause(run_id)
-        jobs.stop(run_id)
+        jobs.pause(run_id, by=MACHINE)
+        jobs.stop(run_id, by=MACHINE)
         assert jobs.status(run_id).state == state
         assert read_request(root / run_id) is None
     run_id = ended("paused")
-    jobs.pause(run_id)
+    jobs.pause(run_id, by=MACHINE)
     assert jobs.status(run_id).state == "paused"
-    jobs.stop(run_id)
+    jobs.stop(run_id, by=MACHINE)
     assert jobs.status(run_id).state == "stopped"
 
 
@@ -176,7 +176,7 @@ def test_extend_goes_on_in_a_new_run(root: Path, starts: Starts, ended: Callable
     (old / "snapshots").mkdir()
     (old / "snapshots" / "00000050.safetensors").write_bytes(b"patterns")
     starts.clear()
-    further = jobs.run_folder(jobs.extend(run_id, 1200))
+    further = jobs.run_folder(jobs.extend(run_id, 1200, by=MACHINE))
     assert further.name == "Backwards to 1,200 steps"
     assert further.config().training.steps == 1200
     assert further.metrics() == [{"step": 50}]
@@ -192,21 +192,21 @@ def test_extend_goes_on_in_a_new_run(root: Path, starts: Starts, ended: Callable
 def test_extend_refuses_what_cannot_go_further(root: Path, ended: Callable[..., str]) -> None:
     run_id = ended("finished", 50)
     with pytest.raises(JobRefused, match="'Backwards' has no checkpoint to go on from"):
-        jobs.extend(run_id, 100)
+        jobs.extend(run_id, 100, by=MACHINE)
     write_checkpoint(root / run_id / "checkpoint.safetensors", Checkpoint(50, {}, {"step": 50}))
     with pytest.raises(JobRefused, match="steps=50 are done already: 'Backwards' has 50; give more"):
-        jobs.extend(run_id, 50)
+        jobs.extend(run_id, 50, by=MACHINE)
     with pytest.raises(ValueError, match="steps=20,000,000 is not within 1 to"):
-        jobs.extend(run_id, 20_000_000)
+        jobs.extend(run_id, 20_000_000, by=MACHINE)
     assert len(list(root.glob("*/config.json"))) == 1
 
 
 def test_delete_takes_only_what_has_ended(root: Path, starts: Starts, config: RunConfig) -> None:
-    run_id = jobs.submit(config)
+    run_id = jobs.submit(config, by=MACHINE)
     with pytest.raises(JobRefused, match="is queued; stop it first"):
-        jobs.delete(run_id)
+        jobs.delete(run_id, by=MACHINE)
     write_status(root / run_id, Status(state="stopped"))
-    jobs.delete(run_id)
+    jobs.delete(run_id, by=MACHINE)
     assert not (root / run_id).exists()
 
 
@@ -228,7 +228,7 @@ def test_a_folder_that_keeps_no_runs_says_so(
     with pytest.raises(
         JobRefused, match=r"runs cannot be kept in '.*file' \(Not a directory\); make it writ"
     ):
-        jobs.submit(config)
+        jobs.submit(config, by=MACHINE)
 
 
 def test_whoever_waits_too_long_for_the_others_is_told(
@@ -237,15 +237,15 @@ def test_whoever_waits_too_long_for_the_others_is_told(
     with slots.submitting(root):
         monkeypatch.setattr(slots, "PATIENCE_SECONDS", 0.01)
         with pytest.raises(JobRefused, match="other runs are being started just now; try again in a moment"):
-            jobs.submit(config)
+            jobs.submit(config, by=MACHINE)
 
 
 def test_links_are_not_followed(root: Path, starts: Starts, config: RunConfig, tmp_path: Path) -> None:
-    run_id = jobs.submit(config)
+    run_id = jobs.submit(config, by=MACHINE)
     (root / run_id).rename(tmp_path / "outside")
     (root / run_id).symlink_to(tmp_path / "outside")
     with pytest.raises(FileError, match="there is no run"):
-        jobs.delete(run_id)
+        jobs.delete(run_id, by=MACHINE)
     (root / run_id).unlink()
     (tmp_path / "outside").rename(root / run_id)
     (root / run_id / "log.txt").symlink_to("/etc/passwd")
@@ -263,9 +263,9 @@ def test_foreign_and_damaged_folders_hinder_nobody(root: Path, starts: Starts, c
     (root / "empty").mkdir()
     assert jobs.status("empty").state == "stopped"
     with pytest.raises(FileError, match="holds no run"):
-        jobs.resume("empty")
+        jobs.resume("empty", by=MACHINE)
     with pytest.raises(FileError, match="is of version 99"):
-        jobs.resume("future")
+        jobs.resume("future", by=MACHINE)
     run_id = jobs.submit(config, by=ANNA)
     assert jobs.status(run_id).state == "queued"
 
@@ -277,7 +277,7 @@ def test_looking_at_jobs_needs_no_torch() -> None:
 
 
 def test_status_is_json_that_others_may_read(root: Path, starts: Starts, config: RunConfig) -> None:
-    run_id = jobs.submit(config)
+    run_id = jobs.submit(config, by=MACHINE)
     values = json.loads((root / run_id / "status.json").read_text())
     assert values.keys() >= {"version", "state", "pid", "started_at", "heartbeat", "step", "steps"}
     assert values.keys() >= {"device", "sentence", "seconds"}
