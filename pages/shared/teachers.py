@@ -6,15 +6,18 @@ is remembered in the runs' folder, for every process of the server, until so man
 
 import hashlib
 import hmac
+import json
+import math
 import os
 import re
 import secrets
-import threading
 import time
-from collections import deque
 from pathlib import Path
+from typing import Any
 
-from models.files import write_whole
+from filelock import FileLock, Timeout
+
+from models.files import read_lines, write_whole, writing
 from models.limits import in_force
 from models.zoo.run_folders import runs_root
 
@@ -22,10 +25,8 @@ HASH = "ATTENTION_LAB_TEACHER"
 LEAST, MOST = 10, 200
 """Characters of a secret."""
 WINDOW_SECONDS = 600
+PATIENCE_SECONDS = 10.0
 _WRITTEN = re.compile(r"scrypt:([0-9a-f]{32}):([0-9a-f]{64})")
-_wrong: deque[tuple[float, str]] = deque()
-"""When who gave a wrong secret, the oldest first."""
-_lock = threading.Lock()
 
 
 def hashed(secret: str, salt: bytes | None = None) -> str:
@@ -55,30 +56,50 @@ def sign_in(visitor_id: str, secret: str) -> None:
     expected = configured()
     if not expected or not visitor_id:
         raise ValueError("nobody can sign in: start the server with a teacher's secret, and allow cookies")
-    with _lock:  # one at a time: each takes 16 MB and a moment of the processor
-        _check_attempts(visitor_id)
-        salt = bytes.fromhex(expected.split(":")[1])
-        right = LEAST <= len(secret) <= MOST and hmac.compare_digest(hashed(secret, salt), expected)
-        if not right:
-            _wrong.append((time.monotonic(), visitor_id))
-            raise ValueError("this is not the teacher's secret; type it again")
     path = _signed(visitor_id)
-    path.parent.mkdir(parents=True, exist_ok=True)
+    with writing(path):
+        path.parent.mkdir(parents=True, exist_ok=True)
+    try:
+        # One at a time in all processes: each takes 16 MB and a moment of the processor.
+        with FileLock(path.parent / ".lock", timeout=PATIENCE_SECONDS):
+            _check(visitor_id, secret, expected)
+    except Timeout:
+        raise ValueError("others are signing in just now; try again in a moment") from None
     write_whole(path, _proof(expected, visitor_id))
 
 
-def _check_attempts(visitor_id: str) -> None:
-    limits, now = in_force(), time.monotonic()
-    while _wrong and _wrong[0][0] < now - WINDOW_SECONDS:
-        _wrong.popleft()
-    theirs = sum(who == visitor_id for _, who in _wrong)
-    if theirs >= limits.teacher_attempts or len(_wrong) >= limits.teacher_attempts_in_all:
-        minutes = -(-(_wrong[0][0] + WINDOW_SECONDS - now) // 60)
+def _check(visitor_id: str, secret: str, expected: str) -> None:
+    """Raises ValueError for a wrong secret, which is counted, and for any where too many came."""
+    wrong = [line for line in read_lines(_wrong()) if _is_recent(line)]
+    _check_attempts(wrong, visitor_id)
+    salt = bytes.fromhex(expected.split(":")[1])
+    if LEAST <= len(secret) <= MOST and hmac.compare_digest(hashed(secret, salt), expected):
+        return
+    wrong.append({"at": time.time(), "who": visitor_id})
+    write_whole(_wrong(), "".join(f"{json.dumps(line)}\n" for line in wrong).encode())
+    raise ValueError("this is not the teacher's secret; type it again")
+
+
+def _check_attempts(wrong: list[dict[str, Any]], visitor_id: str) -> None:
+    limits = in_force()
+    theirs = sum(line.get("who") == visitor_id for line in wrong)
+    if theirs >= limits.teacher_attempts or len(wrong) >= limits.teacher_attempts_in_all:
+        minutes = math.ceil((wrong[0]["at"] + WINDOW_SECONDS - time.time()) / 60)
         raise ValueError(
-            f"{theirs} wrong secrets came from you and {len(_wrong)} from all within {WINDOW_SECONDS // 60} "
+            f"{theirs} wrong secrets came from you and {len(wrong)} from all within {WINDOW_SECONDS // 60} "
             f"minutes, and at most {limits.teacher_attempts} and {limits.teacher_attempts_in_all} may; "
-            f"wait {minutes:.0f} minutes"
+            f"wait {minutes} minutes"
         )
+
+
+def _is_recent(line: dict[str, Any]) -> bool:
+    at = line.get("at")
+    return isinstance(at, int | float) and time.time() - WINDOW_SECONDS < at <= time.time()
+
+
+def _wrong() -> Path:
+    """When who gave a wrong secret, the oldest first."""
+    return runs_root() / ".teachers" / "wrong.jsonl"
 
 
 def sign_out(visitor_id: str) -> None:

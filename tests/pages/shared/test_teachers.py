@@ -16,7 +16,6 @@ SECRET = "correct horse"
 def root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("ATTENTION_LAB_RUNS", str(tmp_path))
     monkeypatch.setenv(teachers.HASH, teachers.hashed(SECRET))
-    teachers._wrong.clear()
     return tmp_path
 
 
