@@ -6,7 +6,7 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from models.byte_units import readable
-from models.runs import jobs
+from models.runs import jobs, limits
 from pages.shared import visitors, wording
 from pages.shared.board.component import board
 from pages.shared.browser.acts import Act
@@ -30,13 +30,15 @@ def draw(info: TaskInfo, values: dict[str, Any], heading: DeltaGenerator) -> Non
     try:
         with st.spinner("Reading the task's data…"):
             ready = prepared(info, values)
+        limits.check_rights(ready.config.training, visitors.visitor(), keep_going=_keep_going())
+        refused = False
     except ValueError as error:
         said.append(_told(error))
-        missing = getattr(error, "source", "")
-    say(said)
+        missing, refused = getattr(error, "source", ""), True
+    say(dict.fromkeys(said))
     if missing:
         download.offer(missing)
-    heading.button("Start", type="primary", disabled=ready is None, on_click=_start, args=(ready,))
+    heading.button("Start", type="primary", disabled=refused, on_click=_start, args=(ready,))
     link = settings.to_link(info, values)
     board.show(message(_board(ready, values), part="before", link=link, keep=False), key=KEY, on_act=_on_act)
     _going_on()
@@ -67,11 +69,14 @@ def _board(ready: Prepared | None, values: dict[str, Any]) -> Board:
 def _start(ready: Prepared | None) -> None:
     if ready is None:
         return
-    keep_going = state.page().kept["keep_going"]
     try:
-        state.watch(jobs.submit(ready.config, by=visitors.visitor(), keep_going=keep_going))
+        state.watch(jobs.submit(ready.config, by=visitors.visitor(), keep_going=_keep_going()))
     except (ValueError, OSError) as error:
         refuse(str(error))
+
+
+def _keep_going() -> bool:
+    return bool(state.page().kept["keep_going"])
 
 
 def _going_on() -> None:

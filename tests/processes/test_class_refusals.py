@@ -169,6 +169,7 @@ def test_who_keeps_no_cookie_and_who_asks_for_too_much_start_nothing(server: Ser
     async def attack() -> None:
         before = sorted(path.name for path in root.glob("*/config.json"))
         async with come("", "train", "task=sort") as nobody:
+            assert any("your browser keeps no cookie of this server" in line for line in nobody.said)
             await nobody.press("Start")
             assert any("your browser keeps no cookie of this server" in line for line in nobody.said)
         async with come("ben", "train", "task=sort&steps=10000000") as ben:
