@@ -210,3 +210,20 @@ def test_a_visitor_is_told_no_folder_of_the_server(hers: Path, come: Come, sleep
                 assert str(hers.parent).encode() not in anna.received
 
     asyncio.run(look())
+
+
+def test_the_log_says_nothing_of_what_visitors_type(server: Server, come: Come) -> None:
+    async def type_everywhere() -> None:
+        async with come("ben", "", "model=zebraword&text=zebraword") as ben:
+            sentence = next(label for label in ben.widgets if label.startswith("Sentence"))
+            await ben.set(sentence, "the zebraword did not cross")
+            assert b"zebraword" in ben.received
+            await ben.set(sentence, "zebraword " * 3_000)
+            assert any("characters; at most 20,000 are read" in line for line in ben.said), ben.said
+        async with come("ben", "softmax", "part=head&sentence=zebraword"):
+            pass
+        async with come("ben", "teacher") as ben:
+            await ben.set("Secret", "zebraword zebraword")
+
+    asyncio.run(type_everywhere())
+    assert "zebraword" not in server.log.read_text()
