@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
@@ -10,6 +11,7 @@ import psutil
 
 _CLOCK_SECONDS = 2.0  # by which two readings of one start may differ, where the system's clock is set between
 
+_BOOT = Path("/proc/sys/kernel/random/boot_id")
 _VMSTAT = Path("/proc/vmstat")
 _CGROUPS = (
     (Path("/sys/fs/cgroup/memory.max"), Path("/sys/fs/cgroup/memory.current")),
@@ -21,17 +23,24 @@ _CGROUPS = (
 
 
 class Identity(NamedTuple):
-    """A process: `pid`, and the Unix time when it started."""
+    """A process: `pid`, and when it started: the Unix time, and where the system tells it, as Linux does, the
+    tick of the machine's own counter, which goes on whoever sets the clock. Elsewhere `born` is "", and a
+    clock that is set by more than two seconds makes a process seem to be another.
+    """
 
     pid: int
     started_at: float
+    born: str = ""
 
     @property
     def alive(self) -> bool:
         """Whether this very process runs; one that is dead but not yet collected does not."""
         try:
-            process = psutil.Process(self.pid)
-            same = abs(process.create_time() - self.started_at) <= _CLOCK_SECONDS
+            process, now = psutil.Process(self.pid), born(self.pid)
+            if now and self.born:
+                same = now == self.born
+            else:
+                same = abs(process.create_time() - self.started_at) <= _CLOCK_SECONDS
             return same and process.status() != psutil.STATUS_ZOMBIE
         except (psutil.NoSuchProcess, ValueError, OverflowError):
             return False
@@ -47,18 +56,37 @@ class Identity(NamedTuple):
                 return
 
     def __str__(self) -> str:
-        return f"{self.pid}:{self.started_at!r}"
+        return f"{self.pid}:{self.started_at!r}:{self.born}"
 
     @classmethod
     def parse(cls, text: str) -> Identity:
         """What `str` wrote. Raises ValueError for another text."""
-        pid, _, started_at = text.partition(":")
-        return cls(int(pid), float(started_at))
+        pid, started_at, born = [*text.split(":", 2), "", ""][:3]
+        return cls(int(pid), float(started_at), born)
 
 
 def this_process() -> Identity:
     """The one that asks."""
-    return Identity(os.getpid(), psutil.Process().create_time())
+    return Identity(os.getpid(), psutil.Process().create_time(), born(os.getpid()))
+
+
+@cache
+def boot() -> str:
+    """The name of this run of the machine, from its start on; "" where the system has none."""
+    try:
+        return _BOOT.read_text(encoding="ascii").strip()
+    except OSError:
+        return ""
+
+
+def born(pid: int) -> str:
+    """The machine's start and the tick at which a process began; "" where the system does not tell."""
+    try:
+        said = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8", errors="replace")
+    except OSError:
+        return ""
+    ticks = said.rpartition(")")[2].split()[19:20]  # its name, in brackets, may hold anything
+    return f"{boot()}:{ticks[0]}" if ticks and boot() else ""
 
 
 def memory_left() -> int:

@@ -61,7 +61,8 @@ def _keep_run(folder: RunFolder, kept: Path) -> None:
     left_out = shutil.ignore_patterns(CHECKPOINT, f"{EVENTS}*", LOG, LOCK)
     shutil.copytree(folder.path, kept, ignore=left_out)
     status = read_status(folder.path)
-    write_status(kept, replace(status, pid=None, started_at=None, heartbeat=0.0, memory=0, free=0))
+    gone = replace(status, pid=None, started_at=None, born="", heartbeat=0.0, up=0.0, memory=0, free=0)
+    write_status(kept, gone)
 
 
 def train_all(names: Sequence[str], out: Path) -> None:

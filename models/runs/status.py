@@ -14,7 +14,7 @@ from typing import Any, Literal, get_args
 from models.byte_units import MB, readable
 from models.files import read_json_if_any, write_json
 from models.runs.folder import REQUEST, STATUS
-from models.runs.processes import Identity, n_starved
+from models.runs.processes import Identity, boot, n_starved
 
 State = Literal["queued", "running", "paused", "stopping", "finished", "stopped", "failed"]
 Ask = Literal["pause", "stop"]
@@ -34,7 +34,8 @@ class Status:
     """How a run stands. step of steps; seconds of training so far; times are Unix times.
 
     sentence: what was chosen, what it waits for, or why it ended. asked: what it was asked to do and has not
-    done yet. smaller: sizes that need less memory, for the case that the system ends it without a word.
+    done yet. born, up: when the process began and gave its last sign by the machine's own counters, which
+    nobody sets. smaller: sizes that need less memory, for the case that the system ends it without a word.
     memory, free: bytes that the process holds, and that the machine had left beside it. n_starved: processes
     that the system had ended for want of memory by then.
     """
@@ -50,7 +51,9 @@ class Status:
     queued_at: float = 0.0
     pid: int | None = None
     started_at: float | None = None
+    born: str = ""
     heartbeat: float = 0.0
+    up: float = 0.0
     memory: int = 0
     free: int = 0
     n_starved: int = 0
@@ -66,7 +69,7 @@ class Status:
         """The process that writes this, if one has started."""
         if self.pid is None or self.started_at is None:
             return None
-        return Identity(self.pid, self.started_at)
+        return Identity(self.pid, self.started_at, self.born)
 
 
 def read_status(folder: Path) -> Status:
@@ -101,7 +104,7 @@ def judged(
     """`status` as it is, or what became of a process that says no more."""
     if not status.live:
         return status
-    silent, process = now - status.heartbeat, status.process
+    silent, process = _silence(status, now), status.process
     if process is None:
         if silent <= START_SECONDS:
             return status
@@ -119,6 +122,13 @@ def judged(
     if asked:
         return replace(status, state=ended_by(asked), asked="", sentence=CUT_SHORT)
     return replace(status, state="failed", sentence=_last_words(status, n_starved))
+
+
+def _silence(status: Status, now: float) -> float:
+    """Seconds since the last sign of life: by the machine's counter, where it has not been started anew."""
+    if status.up and boot() and status.born.startswith(f"{boot()}:"):
+        return time.monotonic() - status.up
+    return now - status.heartbeat
 
 
 CUT_SHORT = "ended in the middle of a step that took too long; resume goes on from the last checkpoint"
@@ -149,7 +159,7 @@ def hanging(folder: Path) -> Identity | None:
         return None
     if written is None or not written.live or written.process is None:
         return None
-    silent = time.time() - written.heartbeat > SILENT_SECONDS
+    silent = _silence(written, time.time()) > SILENT_SECONDS
     return written.process if silent and written.process.alive else None
 
 
@@ -203,7 +213,7 @@ def _written(folder: Path) -> Status | None:
     return Status(**known)
 
 
-_NUMBERS = ("seconds", "queued_at", "heartbeat", "started_at")
+_NUMBERS = ("seconds", "queued_at", "heartbeat", "started_at", "up")
 _MOST = 10**18
 _COUNTS = ("step", "steps", "memory", "free", "n_starved", "pid")
 

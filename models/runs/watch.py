@@ -48,7 +48,7 @@ class Watch:
         self.folder, self.parent, self.minutes = folder, parent, minutes
         self.step = status.step
         self.signalled = False  # set by signal handlers, which may take no lock
-        self._status = replace(status, pid=me.pid, started_at=me.started_at, asked="")
+        self._status = replace(status, pid=me.pid, started_at=me.started_at, born=me.born, asked="")
         self._process = psutil.Process()
         self._clock: Callable[[], float] = lambda: status.seconds
         self._asked_at: float | None = None
@@ -116,6 +116,7 @@ class Watch:
                 "step": self.step,
                 "seconds": round(self._clock(), 1),
                 "heartbeat": time.time(),
+                "up": time.monotonic(),
                 "memory": self._process.memory_info().rss,
                 "free": memory_left(),
                 "n_starved": n_starved(),

@@ -1,6 +1,7 @@
 /* One head as a Plotly figure: what viz_core says of it, with the size and the tokens put in. */
 
 import { filled } from "../../shared/board/filled.js";
+import { asTyped } from "../../shared/browser/dom.js";
 import { buttonsOf } from "../../shared/browser/plotly.js";
 
 /** @typedef {import("./types").Area} Area */
@@ -35,7 +36,7 @@ export function describe(chart, { cell, left, top, right, theme, area, keys, que
   /** @param {object} axis @param {string} color @param {string[]} names @param {[number, number]} range */
   const axis = (axis, color, names, range) => {
     const tickvals = names.map((_, at) => at).filter((at) => at % every === 0);
-    const ticktext = tickvals.map((at) => names[at]);
+    const ticktext = tickvals.map((at) => asTyped(names[at]));
     return {
       ...axis,
       names: null,

@@ -1,6 +1,6 @@
 /* How large a chart is, and which of its names have room. */
 
-import { shorten } from "../browser/dom.js";
+import { asTyped, shorten } from "../browser/dom.js";
 
 /** @typedef {import("./specs").ChartSpec} ChartSpec */
 /** @typedef {import("./specs").PictureSpec} PictureSpec */
@@ -31,7 +31,8 @@ export function ticksOf(names, pixels, { upright = false, lines = 1, line = 14, 
   const lowered = every === 2 && lines === 2;
   if (lowered) every = 1;
   const shown = names.map((_, at) => at).filter((at) => at % every === 0);
-  return { tickvals: shown, ticktext: shown.map((at) => (lowered && at % 2 ? `<br>${cut[at]}` : cut[at])) };
+  const text = cut.map((name, at) => (lowered && at % 2 ? `<br>${asTyped(name)}` : asTyped(name)));
+  return { tickvals: shown, ticktext: shown.map((at) => text[at]) };
 }
 
 /**

@@ -80,6 +80,11 @@ export function shorten(text, length = 14) {
   return letters.length > length ? `${letters.slice(0, length - 1).join("")}…` : text;
 }
 
+/** A text for Plotly, which reads tags and entities in what it writes. @param {string} text */
+export function asTyped(text) {
+  return text.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;");
+}
+
 /** Puts query parameters into the address bar, without a new page. @param {URLSearchParams} params */
 export function writeAddress(params) {
   const query = params.toString();

@@ -10,16 +10,16 @@ import psutil
 import pytest
 
 from models.runs import processes
-from models.runs.processes import Identity, memory_left, n_starved, this_process
+from models.runs.processes import Identity, born, memory_left, n_starved, this_process
 
 
 def test_this_process_is_alive() -> None:
-    assert this_process() == (os.getpid(), psutil.Process().create_time())
+    assert this_process()[:2] == (os.getpid(), psutil.Process().create_time())
     assert this_process().alive
 
 
 def test_a_reused_pid_is_another_process() -> None:
-    pid, started_at = this_process()
+    pid, started_at, _ = this_process()
     assert not Identity(pid, started_at - 3600).alive
     Identity(pid, started_at - 3600).kill()  # would end this test
 
@@ -74,3 +74,19 @@ def test_processes_that_starved_are_counted(tmp_path: Path, monkeypatch: pytest.
     assert n_starved() == 7
     counts.write_text("oom_kill\n")
     assert n_starved() == 0
+
+
+@pytest.mark.skipif(not born(os.getpid()), reason="this system does not tell when a process began")
+def test_a_clock_that_is_set_makes_no_process_another(monkeypatch: pytest.MonkeyPatch) -> None:
+    me = this_process()
+    assert Identity(me.pid, me.started_at - 10, me.born).alive
+    boot, _, tick = me.born.rpartition(":")
+    assert not Identity(me.pid, me.started_at, f"{boot}:{int(tick) + 1}").alive
+    assert not Identity(me.pid, me.started_at, f"another:{tick}").alive
+    monkeypatch.setattr("models.runs.processes.born", lambda pid: "")
+    assert Identity(me.pid, me.started_at - 1, me.born).alive
+    assert not Identity(me.pid, me.started_at - 10, me.born).alive
+
+
+def test_what_older_programs_wrote_is_read() -> None:
+    assert Identity.parse("12:3.5") == Identity(12, 3.5)

@@ -50,7 +50,7 @@ def test_what_was_written_is_read(tmp_path: Path) -> None:
     now = replace(RUNNING, heartbeat=time.time(), sentence="trains on the CPU", keep_going=True)
     write_status(tmp_path, now)
     assert read_status(tmp_path) == now
-    assert now.process == ME
+    assert now.process == ME._replace(born="")
     assert json.loads((tmp_path / "status.json").read_text())["version"] == 1
 
 
@@ -119,7 +119,7 @@ def test_only_a_silent_live_process_hangs(tmp_path: Path) -> None:
     write_status(tmp_path, replace(RUNNING, heartbeat=time.time()))
     assert hanging(tmp_path) is None
     write_status(tmp_path, RUNNING)
-    assert hanging(tmp_path) == ME
+    assert hanging(tmp_path) == ME._replace(born="")
     write_status(tmp_path, replace(RUNNING, started_at=ME.started_at - 3600))
     assert hanging(tmp_path) is None
     write_status(tmp_path, replace(RUNNING, state="finished"))
@@ -174,3 +174,20 @@ def test_on_a_full_disk_the_old_file_is_overwritten(tmp_path: Path, monkeypatch:
     assert read_status(tmp_path) == replace(RUNNING, state="failed", sentence="the disk is full")
     with pytest.raises(OSError):
         write_status(tmp_path / "gone", RUNNING)
+
+
+@pytest.mark.skipif(not ME.born, reason="this system does not tell when a process began")
+@pytest.mark.parametrize("hours", [-2, 2])
+def test_a_clock_that_is_set_ends_no_run(tmp_path: Path, hours: int) -> None:
+    """It was set by hours since the process began, and since its last sign of a second ago."""
+    moved = 3600 * hours
+    status = replace(
+        RUNNING, born=ME.born, started_at=ME.started_at + moved, heartbeat=time.time() + moved,
+        up=time.monotonic() - 1,
+    )  # fmt: skip
+    write_status(tmp_path, status)
+    assert read_status(tmp_path).state == "running"
+    assert hanging(tmp_path) is None
+    write_status(tmp_path, replace(status, up=time.monotonic() - 60))
+    assert "gave no sign for 60 seconds" in read_status(tmp_path).sentence
+    assert hanging(tmp_path) == status.process

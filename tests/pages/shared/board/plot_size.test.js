@@ -17,6 +17,7 @@ test("names that fit stand in one line; else every other one a line lower; else 
   assert.deepEqual(ticksOf(names, 4 * 10, { lines: 2 }).tickvals, [0]);
   assert.deepEqual(ticksOf(names, 4 * 14, { upright: true }).tickvals, [0, 1, 2, 3]);
   assert.deepEqual(ticksOf(["abcdefgh"], 200, { most: 5 }).ticktext, ["abcd…"]);
+  assert.deepEqual(ticksOf(["<b>&x"], 200).ticktext, ["&lt;b&gt;&amp;x"]);
   assert.deepEqual(ticksOf([], 200), { tickvals: [], ticktext: [] });
 });
 

@@ -1,0 +1,76 @@
+"""Whatever a person types, or brings by a link, is shown as text: no picture is fetched, nothing becomes a
+link or is bold. (A request to another host fails every test here.)
+"""
+
+from collections.abc import Iterator
+from importlib import import_module
+from pathlib import Path
+from urllib.parse import urlencode
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from models.data.tasks import make_task
+from models.runs.folder import create_run
+from models.training.config import run_config
+from pages.shared.link import params_of
+from tests.browser.board import LAB_PAGES, BoardPage
+from tests.browser.explore_page import ExplorePage
+
+TEXTS = (
+    "![p](http://evil.example/p.png) [a](http://evil.example/a) <http://evil.example/b> http://evil.example/c",
+    "www.evil.example me@evil.example <img/src=http://evil.example/d> <b>bold</b> :red[r] $x^2$",
+)
+MADE_OF_THEM = ", ".join(
+    (
+        "a[href*='evil.example']", "[src*='evil.example']", "image[href*='evil.example']",
+        "b:text-is('bold')", "strong:text-is('bold')", "tspan[style*='bold']:text-is('bold')",
+        "span[style*='color']:text-is('r')",
+    )
+)  # fmt: skip
+
+
+def parts_with_texts() -> Iterator[tuple[str, str, tuple[str, ...]]]:
+    """Each part of each lab page into which one can type, with those fields."""
+    for page in LAB_PAGES:
+        params = params_of(import_module(f"pages.lab.{page}.inputs").Inputs)
+        typed = {name for name, spec in params.items() if spec.rule.most}
+        for file in sorted((Path("pages/lab") / page).glob("*.py")):
+            found = import_module(f"pages.lab.{page}.{file.stem}") if file.stem != "page" else None
+            part = getattr(found, "PART", None)
+            fields = tuple(sorted(typed & set(part.fields))) if part else ()
+            if fields:
+                yield page, part.name, fields
+
+
+def nothing_is_made_of_it(page: Page) -> None:
+    page.wait_for_timeout(300)  # what is fetched is fetched at once
+    expect(page.locator(MADE_OF_THEM)).to_have_count(0)
+
+
+@pytest.mark.parametrize("text", TEXTS)
+@pytest.mark.parametrize(("name", "part", "fields"), [*parts_with_texts()])
+def test_on_lab_pages(page: Page, name: str, part: str, fields: tuple[str, ...], text: str) -> None:
+    BoardPage(page, name).open(part=part, **dict.fromkeys(fields, text))
+    nothing_is_made_of_it(page)
+
+
+@pytest.mark.parametrize("text", TEXTS)
+@pytest.mark.parametrize("model", ["translator", "untrained", "masked", "shakespeare", "sentiment"])
+def test_on_explore(explore: ExplorePage, model: str, text: str) -> None:
+    for view in ("lines", "grid", "head", "numbers", "output"):
+        explore.page.goto(f"/?{urlencode({'model': model, 'text': text, 'view': view})}")
+        expect(explore.page.get_by_role("button", name="take away")).to_be_visible()
+        nothing_is_made_of_it(explore.page)
+
+
+@pytest.mark.parametrize("text", TEXTS)
+def test_in_the_name_of_a_run(page: Page, server_folder: Path, text: str) -> None:
+    paths = [server_folder / "runs" / f"{word}-{TEXTS.index(text)}" for word in ("evil", "evil-other")]
+    for path in paths:
+        create_run(run_config(make_task("sort")), name=text[:80], path=path)
+    one, both = paths[0].name, ".".join(path.name for path in paths)
+    for link in (f"runs?runs={one}", f"runs?runs={both}", f"train?run={one}"):
+        page.goto(f"/{link}")
+        expect(page.get_by_text(text[:15]).first).to_be_visible()
+        nothing_is_made_of_it(page)
