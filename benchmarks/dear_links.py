@@ -31,7 +31,7 @@ DEAR: dict[str, Any] = {
     "positions": "transformer-xl",
 }
 WORDS = 480
-EVERYTHING_IS_CHEAP = "cheap_ms = 10_000\n"
+EVERYTHING_IS_CHEAP = "cheap_billions = 100_000\n"
 PAUSE_SECONDS = 0.5
 
 

@@ -37,7 +37,7 @@ class Limits:
     learnt_characters: int
     rows: int
     pictures: int
-    cheap_ms: int
+    cheap_billions: int
     dear_seconds: int
     dear_mb: int
     cache_pictures_mb: int

@@ -9,6 +9,7 @@ from models.limits import in_force
 from pages.explore import controls, payload, price, state
 from pages.explore.payload import Body, Opened
 from pages.explore.state import Inputs, View
+from pages.explore.subject import BILLION
 from pages.shared import cache, dear, visitors
 from pages.shared.link import read_link
 from pages.shared.shown import first_possible, generation
@@ -40,7 +41,7 @@ def body_of(inputs: Inputs, opened: Opened) -> Body:
         body = payload.made(inputs, opened)
         return body, body.packed.size
 
-    if not (visitors.is_class() and 1_000 * price.seconds_of(inputs) > in_force().cheap_ms):
+    if not (visitors.is_class() and price.operations_of(inputs) > BILLION * in_force().cheap_billions):
         return cast(Body, cache.cached(cache.payloads, key, make))
     known = cache.payloads.get(key)
     if known is None:

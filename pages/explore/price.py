@@ -1,23 +1,33 @@
-"""What a trace will cost, before anything is computed: seconds of one processor."""
+"""What a trace will cost, before its model is made or its text is read: in floating-point operations."""
 
+from dataclasses import fields
+from typing import Any
+
+from models.config import ModelConfig
+from models.engine.size import trace_operations
+from models.limits import in_force
 from models.zoo.offers import DEFAULT, offer_of, offers
 from pages.explore.state import Inputs
 
-# Fitted to ten traces of an untrained model on one thread of a server's processor (16 to 128 columns a head,
-# 64 to 1,024 words): nanoseconds for each score, and for each column of its query and key. Within a third.
-SCORE, COLUMN = 6e-9, 0.14e-9
-RELATIVE = 1.8  # Transformer-XL's second product of queries, with distances
+NAMES = [spec.name for spec in fields(ModelConfig)]
 
 
-def seconds_of(inputs: Inputs) -> float:
-    """The price of `inputs`: of every score, by the width of a head. 0 where the sizes are not told."""
+def operations_of(inputs: Inputs) -> int:
+    """The price of `inputs`, too high where a tokenizer joins letters; 0 where they are impossible or the
+    model's sizes are not told.
+    """
     offer = offer_of(inputs.model) or offers()[DEFAULT]
-    sizes = offer.sizes | inputs.settings
-    if not {"n_layers", "n_heads", "d_model", "positions"} <= sizes.keys():
-        return 0.0
-    layers, heads = int(sizes["n_layers"]), int(sizes["n_heads"])
-    columns = int(sizes.get("d_head") or int(sizes["d_model"]) // heads)
-    n_words = len(inputs.text) if offer.reads == "prose" else len(inputs.text.split())
-    n_tokens = min(n_words + 2, sizes.get("max_len", n_words + 2))
-    each = (SCORE + COLUMN * columns) * (RELATIVE if sizes["positions"] == "transformer-xl" else 1)
-    return float(layers * heads * n_tokens**2 * each)
+    most = in_force().untrained_words
+    untrained = {"kind": "encoder-only", "vocab_size": most + 1, "max_len": most + 3}
+    given: dict[str, Any] = untrained | offer.sizes | inputs.settings
+    given |= {"d_head": given.get("d_head") or None, "attention_scale": True}
+    try:
+        config = ModelConfig(
+            **{spec.name: given[spec.name] for spec in fields(ModelConfig) if spec.name in given}
+        )
+    except (TypeError, ValueError):
+        return 0
+    # A trained model may read letters, and a picture's number says nothing of its size.
+    n_read = len(inputs.text.split()) if not offer.sizes else len(inputs.text) + 2
+    n_tokens = int(given["max_len"]) if offer.reads == "picture" else min(n_read, int(given["max_len"]))
+    return trace_operations(config, [n_tokens] * len(config.stacks))

@@ -2,11 +2,13 @@
 
 import pytest
 
+from models.engine.size import trace_operations
 from models.limits import in_force
 from models.zoo.offers import offers
 from pages.explore import current, price
 from pages.explore.payload import Opened
 from pages.explore.state import Inputs
+from pages.explore.subject import BILLION, subject_of
 from pages.shared import dear, visitors
 
 
@@ -14,18 +16,22 @@ def words(count: int) -> str:
     return " ".join(f"w{at}" for at in range(count))
 
 
-def test_the_price_grows_with_heads_layers_width_and_the_square_of_the_text() -> None:
-    usual = price.seconds_of(Inputs("untrained", words(98)))
-    assert usual == pytest.approx(2 * 4 * 100**2 * (6e-9 + 0.14e-9 * 16))
-    assert price.seconds_of(Inputs("untrained", words(198))) == pytest.approx(4 * usual)
-    assert price.seconds_of(Inputs("untrained", words(98), n_layers=8)) == pytest.approx(4 * usual)
-    relative = Inputs("untrained", words(98), positions="transformer-xl")
-    assert price.seconds_of(relative) == pytest.approx(1.8 * usual)
-
-
-def test_what_is_shown_first_of_every_model_is_cheap() -> None:
+def test_the_price_is_that_of_the_model_that_will_be_made() -> None:
+    inputs = Inputs("untrained", words(98), n_layers=3, n_heads=8, d_model=96, d_head=16, positions="t5")
+    subject = subject_of(inputs)
+    assert price.operations_of(inputs) == trace_operations(subject.model.config, [98])
     for name, offer in offers().items():
-        assert 1_000 * price.seconds_of(Inputs(name, offer.text)) < 0.1 * in_force().cheap_ms, name
+        asked = Inputs(name, offer.text)
+        read = subject_of(asked)
+        lengths = [len(tokens) for tokens in read.tokens.values()]
+        real = trace_operations(read.model.config, lengths)
+        assert 0.7 * real <= price.operations_of(asked), name
+
+
+def test_what_is_shown_first_of_every_model_is_cheap_and_what_is_impossible_has_no_price() -> None:
+    for name, offer in offers().items():
+        assert price.operations_of(Inputs(name, offer.text)) < 0.1 * BILLION * in_force().cheap_billions, name
+    assert price.operations_of(Inputs("untrained", "a b", n_heads=7)) == 0  # 64 columns do not divide so
 
 
 def test_only_what_is_dear_and_only_in_a_class_goes_to_the_process(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -43,7 +49,7 @@ def test_only_what_is_dear_and_only_in_a_class_goes_to_the_process(monkeypatch: 
         monkeypatch.setattr(visitors, "is_class", lambda: True)
         assert current.body_of(inputs, Opened()) is alone  # known already
     assert went == []
-    other = Inputs("untrained", words(700), n_layers=8, n_heads=16, seed=92)
+    other = Inputs("untrained", words(900), n_layers=8, n_heads=16, seed=92)
     body = current.body_of(other, Opened())
     assert [given for given, _ in went] == [(other, Opened())]
     assert current.body_of(other, Opened()) is body and len(went) == 1
