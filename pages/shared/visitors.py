@@ -30,11 +30,6 @@ def is_class() -> bool:
     return bool(os.environ.get(CLASS)) or not _only_here(st.get_option("server.address"))
 
 
-def listens_here_alone() -> bool:
-    """Whether this server is reached from this machine alone, if by a proxy for others."""
-    return _only_here(st.get_option("server.address"))
-
-
 def _only_here(address: str | None) -> bool:
     """Whether an address is reached from this machine alone; no address means all of them."""
     try:

@@ -11,6 +11,7 @@ from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from pathlib import Path
 
+import httpx2 as httpx
 import psutil
 import pytest
 
@@ -227,3 +228,10 @@ def test_the_log_says_nothing_of_what_visitors_type(server: Server, come: Come) 
 
     asyncio.run(type_everywhere())
     assert "zebraword" not in server.log.read_text()
+
+
+def test_a_class_behind_a_proxy_answers_to_the_names_that_its_visitors_use(server: Server) -> None:
+    for host in ("lab.example:8501", "192.0.2.1", "localhost"):
+        assert httpx.get(f"{server.url}/runs", headers={"Host": host}).status_code == 200
+    asked = {"Host": "lab.example", "Origin": "http://evil.example"}
+    assert httpx.post(f"{server.url}/runs", headers=asked).status_code == 403

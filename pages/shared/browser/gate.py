@@ -23,8 +23,8 @@ from pages.shared.browser import document
 
 HOSTS = "ATTENTION_LAB_HOSTS"
 """The environment variable with the names, with commas between, by which this server is reached: that of a
-proxy before it, for one. Without it, a server on 127.0.0.1 answers to that and to localhost, any other to
-all names.
+proxy before it, for one. Without it, a server for one person answers to 127.0.0.1 and to localhost, and that
+of a class, where another site's page would be a visitor like any other, to all names.
 """
 _HOST = re.compile(r"(?:(?P<name>[^\s:/@\[\]]+)|\[(?P<number>[0-9a-f:.]+)\])(?::[0-9]+)?", re.IGNORECASE)
 _OWN = frozenset(("localhost", "127.0.0.1", "::1"))
@@ -86,7 +86,7 @@ def _given() -> frozenset[str]:
 @cache
 def _named() -> frozenset[str] | None:
     """The names that this server answers to; None for all."""
-    if visitors.listens_here_alone():
+    if not visitors.is_class():
         return _OWN | _given() | {_name(st.get_option("server.address") or "")}
     return _given() or None
 
