@@ -4,6 +4,7 @@ A link names a file by that hash, and is read as a name in the folder of whoever
 name a file that they handed in themselves.
 """
 
+import errno
 import hashlib
 import os
 import re
@@ -113,16 +114,25 @@ def keep(content: bytes | memoryview, original: str) -> str:
         )
     ending = re.sub(r"[^a-z0-9-]", "", Path(original).suffix.lower())[:12] or "txt"
     target = folder(visitor) / f"{hashlib.sha256(content).hexdigest()}.{ending}"
-    with writing(target):
-        target.parent.mkdir(parents=True, exist_ok=True)
     try:
+        target.parent.mkdir(parents=True, exist_ok=True)
         with FileLock(target.parents[1] / ".lock", timeout=PATIENCE_SECONDS):
             if not target.is_file():
                 _make_room(target.parent, len(content))
                 write_whole(target, content)
     except Timeout:
         raise ValueError("other files are being kept just now; try again in a moment") from None
+    except OSError as error:
+        raise ValueError(f"{original[:80]!r} was not kept: {_why_not(error)}") from None
     return target.name
+
+
+def _why_not(error: OSError) -> str:
+    """What the disk of the server has against a file, for a visitor who can only tell of it."""
+    cause = error.__cause__ if isinstance(error.__cause__, OSError) else error
+    if cause.errno in (errno.ENOSPC, errno.EDQUOT):
+        return "the disk of this server is full; tell whoever runs it, or hand in less"
+    return f"this server cannot write to its disk ({cause.strerror}); tell whoever runs it"
 
 
 def _make_room(target: Path, coming: int) -> None:
@@ -130,6 +140,8 @@ def _make_room(target: Path, coming: int) -> None:
     limits, sizes = in_force(), {}
     oldest = time.time() - limits.upload_days * _DAY
     for one in target.parent.glob("*"):
+        for left in one.glob(".*.tmp"):  # files come one after another: whoever wrote this was killed
+            left.unlink(missing_ok=True)
         for path, it in _files(one).items():
             if it.st_mtime < oldest:
                 path.unlink(missing_ok=True)

@@ -1,5 +1,6 @@
 """Files that visitors hand in: whose they are, how many, how large, how long."""
 
+import errno
 import os
 import re
 import time
@@ -147,3 +148,37 @@ def test_an_upload_that_is_gone_is_told() -> None:
     uploads.path_of(name).unlink()
     with pytest.raises(ValueError, match="the file that was handed in is no longer here; choose it again"):
         uploads.path_of(name)
+
+
+@pytest.mark.parametrize(
+    ("number", "sentence"),
+    [
+        (
+            errno.ENOSPC,
+            "'hamlet.txt' was not kept: the disk of this server is full; tell",
+        ),
+        (
+            errno.EROFS,
+            "'hamlet.txt' was not kept: this server cannot write to its disk (Read",
+        ),
+    ],
+)
+@pytest.mark.parametrize("step", ["mkdir", "replace"])
+def test_a_disk_that_takes_no_file_is_told_of(
+    number: int, sentence: str, step: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whether its folder or the file cannot be written; nothing is left of it, nor of one that was killed."""
+    uploads.keep(b"before", "before.txt")
+    left = uploads.folder() / ".some.txt.abc.tmp"
+    left.write_bytes(b"half a file")
+
+    def refuse(*_: object, **__: object) -> None:
+        raise OSError(number, os.strerror(number))
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Path, step, refuse)
+        with pytest.raises(ValueError, match=re.escape(sentence)) as caught:
+            uploads.keep(b"to be", "hamlet.txt")
+        assert str(uploads.folder()) not in str(caught.value)
+    assert uploads.keep(b"to be", "hamlet.txt").endswith(".txt")
+    assert [path.name for path in uploads.folder().glob(".*")] == []
