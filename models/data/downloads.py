@@ -37,7 +37,7 @@ class SourceError(ValueError):
 class Part:
     """One file: where it comes from, what it is called here, its length in bytes and its checksum.
 
-    digest: "sha256:…" or "md5:…" of the file as it is kept. packed: the length of the zip archive, if
+    digest: "sha256:…" of the file as it is kept. packed: the length of the zip archive, if
     the address gives one; the file is its only member.
     """
 
@@ -69,8 +69,8 @@ class Source:
 _MNIST = "https://ossci-datasets.s3.amazonaws.com/mnist/"
 
 
-def _mnist(file: str, size: int, md5: str) -> Part:
-    return Part(_MNIST + file, file, size, f"md5:{md5}")
+def _mnist(file: str, size: int, sha256: str) -> Part:
+    return Part(_MNIST + file, file, size, f"sha256:{sha256}")
 
 
 SOURCES = {
@@ -89,10 +89,10 @@ SOURCES = {
         "enwik8, the first 100 million bytes of a Wikipedia",
         (
             Part(
-                "http://mattmahoney.net/dc/enwik8.zip",
+                "https://mattmahoney.net/dc/enwik8.zip",
                 "enwik8",
                 100_000_000,
-                "md5:a1fa5ffddb56f4953e226637dabbb36a",
+                "sha256:2b49720ec4d78c3c9fabaee6e4179a5e997302b3a70029f30f2d582218c024a8",
                 packed=36_445_475,
             ),
         ),
@@ -100,10 +100,26 @@ SOURCES = {
     "mnist": Source(
         "MNIST, 70,000 handwritten digits",
         (
-            _mnist("train-images-idx3-ubyte.gz", 9_912_422, "f68b3c2dcbeaaa9fbdd348bbdeb94873"),
-            _mnist("train-labels-idx1-ubyte.gz", 28_881, "d53e105ee54ea40749a09fcbcd1e9432"),
-            _mnist("t10k-images-idx3-ubyte.gz", 1_648_877, "9fb629c4189551a2d022fa330f9573f3"),
-            _mnist("t10k-labels-idx1-ubyte.gz", 4_542, "ec29112dd5afa0611ce80d1b7f02629c"),
+            _mnist(
+                "train-images-idx3-ubyte.gz",
+                9_912_422,
+                "440fcabf73cc546fa21475e81ea370265605f56be210a4024d2ca8f203523609",
+            ),
+            _mnist(
+                "train-labels-idx1-ubyte.gz",
+                28_881,
+                "3552534a0a558bbed6aed32b30c495cca23d567ec52cac8be1a0730e8010255c",
+            ),
+            _mnist(
+                "t10k-images-idx3-ubyte.gz",
+                1_648_877,
+                "8d422c7b0a1c1c79245a5bcf07fe86e33eeafee792b84584aec276f5a2dbc4e6",
+            ),
+            _mnist(
+                "t10k-labels-idx1-ubyte.gz",
+                4_542,
+                "f7ae60f92e00ec6debd23a6088c31dbd2371eca3ffa0defaefb259924204aec6",
+            ),
         ),
     ),
 }

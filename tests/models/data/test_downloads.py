@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from models.data import downloads
-from models.data.downloads import Part, Source, SourceError, fetch, find, needed
+from models.data.downloads import SOURCES, Part, Source, SourceError, fetch, find, needed
 
 CONTENT = b"to be or not to be\n" * 40_000
 ARCHIVE = io.BytesIO()
@@ -22,7 +22,6 @@ BROKEN[60:90] = bytes(30)  # within what is packed
 FILES = {"/text": CONTENT, "/zip": ARCHIVE.getvalue(), "/short": CONTENT[:-1], "/other": CONTENT[:-1] + b"?"}
 FILES["/broken"] = bytes(BROKEN)
 SHA = "sha256:" + hashlib.sha256(CONTENT).hexdigest()
-MD5 = "md5:" + hashlib.md5(CONTENT).hexdigest()
 
 
 class Handler(BaseHTTPRequestHandler):
@@ -61,7 +60,7 @@ def everything(root: Path) -> list[Path]:
 
 def test_files_come_whole_with_progress(address, root, monkeypatch):
     one = Part(f"{address}/text", "one.txt", len(CONTENT), SHA)
-    two = Part(f"{address}/zip", "two.txt", len(CONTENT), MD5, packed=len(FILES["/zip"]))
+    two = Part(f"{address}/zip", "two.txt", len(CONTENT), SHA, packed=len(FILES["/zip"]))
     offer(monkeypatch, one, two)
     assert find("play") is None
     seen: list[tuple[int, int]] = []
@@ -145,3 +144,10 @@ def test_the_known_sources_are_what_is_beside_this_clone(shared_data):
     part = downloads.SOURCES["tiny-shakespeare"].parts[0]
     content = (shared_data / "tinyshakespeare" / "input.txt").read_bytes()
     assert (len(content), "sha256:" + hashlib.sha256(content).hexdigest()) == (part.size, part.digest)
+
+
+def test_nothing_comes_unencrypted_or_under_a_checksum_that_can_be_forged():
+    for source in SOURCES.values():
+        for part in source.parts:
+            assert part.address.startswith("https://")
+            assert re.fullmatch("sha256:[0-9a-f]{64}", part.digest)
