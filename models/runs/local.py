@@ -10,7 +10,7 @@ from threading import Thread
 
 from models.runs import limits, slots
 from models.runs.folder import LOG, REQUEST, RunFolder
-from models.runs.processes import Identity, this_process
+from models.runs.processes import Identity, serving_process
 from models.runs.status import Ask, Status, ended_by, hanging, read_status, write_request, write_status
 
 ROOT = Path(__file__).parents[2]
@@ -51,7 +51,7 @@ class LocalBackend:
         write_status(folder, queued)
         slots.enter(self.root, run_id, slots.kind_for(str(training["device"])))
         try:
-            _start(folder, None if keep_going else this_process())
+            _start(folder, None if keep_going else serving_process())
         except OSError as error:
             slots.leave(self.root, run_id)
             write_status(folder, replace(queued, state="failed", sentence=f"no process could start: {error}"))

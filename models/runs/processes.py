@@ -22,6 +22,10 @@ _CGROUPS = (
 )
 
 
+SERVING = "ATTENTION_LAB_SERVING"
+"""Variable of the environment in which several servers find who started them."""
+
+
 class Identity(NamedTuple):
     """A process: `pid`, and when it started: the Unix time, and where the system tells it, as Linux does, the
     tick of the machine's own counter, which goes on whoever sets the clock. Elsewhere `born` is "", and a
@@ -68,6 +72,12 @@ class Identity(NamedTuple):
 def this_process() -> Identity:
     """The one that asks."""
     return Identity(os.getpid(), psutil.Process().create_time(), born(os.getpid()))
+
+
+def serving_process() -> Identity:
+    """The process whose end pauses the runs: this one, or the one that looks after it and other servers."""
+    named = os.environ.get(SERVING)
+    return Identity.parse(named) if named else this_process()
 
 
 @cache

@@ -16,6 +16,7 @@ from models.data.tasks import make_task
 from models.runs import jobs, local, slots
 from models.runs.folder import create_run, list_runs
 from models.runs.owners import MACHINE
+from models.runs.processes import SERVING, this_process
 from models.runs.recording import train_into
 from models.runs.status import read_status
 from models.training.config import RunConfig, run_config
@@ -214,3 +215,24 @@ def test_what_cannot_be_trained_fails_with_a_sentence(root: Path, busy: slots.Sl
     until(in_state(run_id, "failed"), START_SECONDS)
     assert "metrics.jsonl" in jobs.status(run_id).sentence
     assert "Traceback" in (root / run_id / "log.txt").read_text()
+
+
+def test_the_end_of_one_of_several_servers_pauses_no_run(root: Path, set_limits: SetLimits) -> None:
+    """Whoever looks after them, here this test, goes on, and so do the runs."""
+    set_limits(cpu_jobs=2)
+    environment = {**os.environ, "PYTHONPATH": str(local.ROOT), SERVING: str(this_process())}
+    server = subprocess.Popen(
+        [sys.executable, str(HERE / "server.py")], env=environment, stdout=subprocess.PIPE, text=True
+    )
+    assert server.stdout is not None
+    run_id, other = server.stdout.readline().split()
+    until(at_step(run_id, 1), START_SECONDS)
+    server.kill()
+    server.wait()
+    server.stdout.close()
+    step = jobs.status(run_id).step
+    until(at_step(run_id, step + 1), START_SECONDS)
+    assert jobs.status(run_id).state == "running"
+    for each in (run_id, other):
+        jobs.stop(each, by=MACHINE)
+        until(in_state(each, "stopped"), STOP_SECONDS)

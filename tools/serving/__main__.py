@@ -19,6 +19,7 @@ import time
 from pathlib import Path
 from types import FrameType
 
+from models.runs.processes import SERVING, this_process
 from tools.serve import is_loopback, why_not
 from tools.serving.metrics import serve_metrics
 from tools.serving.proxy import Proxy
@@ -37,6 +38,7 @@ class Serving:
             # One secret for all: a browser's cookies hold on each of them.
             "STREAMLIT_SERVER_COOKIE_SECRET": secrets.token_hex(32),
             "PROMETHEUS_MULTIPROC_DIR": str(folder),
+            SERVING: str(this_process()),  # runs go on while a server is started anew
         } | ({} if is_loopback(host) else {"ATTENTION_LAB_CLASS": "1"})
         self.places = [Place(self.settings) for _ in range(workers)]
         self.proxy = Proxy(host, port, folder, drain_seconds=drain)

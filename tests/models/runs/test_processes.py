@@ -10,7 +10,15 @@ import psutil
 import pytest
 
 from models.runs import processes
-from models.runs.processes import Identity, born, memory_left, n_starved, this_process
+from models.runs.processes import (
+    SERVING,
+    Identity,
+    born,
+    memory_left,
+    n_starved,
+    serving_process,
+    this_process,
+)
 
 
 def test_this_process_is_alive() -> None:
@@ -90,3 +98,9 @@ def test_a_clock_that_is_set_makes_no_process_another(monkeypatch: pytest.Monkey
 
 def test_what_older_programs_wrote_is_read() -> None:
     assert Identity.parse("12:3.5") == Identity(12, 3.5)
+
+
+def test_one_of_several_servers_names_who_looks_after_them(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert serving_process() == this_process()
+    monkeypatch.setenv(SERVING, str(Identity(12, 3.5, "boot:4")))
+    assert serving_process() == Identity(12, 3.5, "boot:4")
