@@ -23,7 +23,8 @@ TEXTS = (
 )
 MADE_OF_THEM = ", ".join(
     (
-        "a[href*='evil.example']", "[src*='evil.example']", "image[href*='evil.example']",
+        "a[href^='http://evil']", "a[href^='http://www.evil']", "a[href^='mailto:']", "[src^='http://evil']",
+        "image[href^='http://evil']",
         "b:text-is('bold')", "strong:text-is('bold')", "tspan[style*='bold']:text-is('bold')",
         "span[style*='color']:text-is('r')",
     )
