@@ -3,14 +3,15 @@ HOST ?= 127.0.0.1
 PORT ?= 8501
 WORKERS ?= 2
 MINUTES ?= 60
+FUZZ ?= 3000
 METRICS ?= 127.0.0.1:9102
 # The first interpreter that is new enough; if there is none, tools/install.py says what to do.
 PYTHON ?= $(shell for p in python3 python3.14 python3.13 python3.12 python3.11; do \
 	$$p -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && echo $$p && exit; done; echo python3)
 VENV_PYTHON = .venv/bin/python
 
-.PHONY: help install run serve test check bench bench-load soak bench-gpu zoo evaluate screenshot limits teacher clean install-serve install-dev install-bench chromium \
-	static unit processes
+.PHONY: help install run serve test check bench bench-load bench-gpu fuzz soak zoo evaluate screenshot limits \
+	teacher clean install-serve install-dev install-bench chromium static unit processes
 
 help:  ## list these commands
 	@sed -n 's/^\([a-z-]*\):.*## /  make \1 \t/p' $(MAKEFILE_LIST) | expand -t 18
@@ -55,6 +56,9 @@ bench: install-bench chromium  ## print every figure that the README quotes
 bench-load: install-dev  ## 200 visitors on one and on two servers behind a proxy
 	@$(VENV_PYTHON) -m benchmarks.class_load
 	@$(VENV_PYTHON) -m benchmarks.dear_links
+
+fuzz: install-dev  ## 100,000 odd links, values, files and runs; FUZZ=3000 of each kind
+	@FUZZ="$(FUZZ)" $(VENV_PYTHON) -m pytest tests/fuzz -n 2
 
 soak: install-dev  ## 50 visitors wander over all pages for an hour; MINUTES=60
 	@$(VENV_PYTHON) -m benchmarks.soak --minutes "$(MINUTES)"

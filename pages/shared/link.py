@@ -51,7 +51,10 @@ class Rule:
         if isinstance(value, str) and self.most and len(value) > self.most:
             over = len(value) - self.most
             return f"{len(value):,} characters; at most {self.most:,} are read; remove {over:,}"
-        shown = repr(value if isinstance(value, int | float | str | None) else written(value))
+        try:
+            shown = repr(value if isinstance(value, int | float | str | None) else written(value))
+        except (TypeError, ValueError):  # nothing that a link could hold
+            shown = repr(value)
         if len(shown) > SHOWN + 2:
             shown = f"{shown[: SHOWN + 1]}…' ({len(shown) - 2:,} characters)"
         return f"{shown} is not {self.said}"
