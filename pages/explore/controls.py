@@ -12,7 +12,9 @@ from pages.explore.state import Inputs, View
 from pages.shared import on_offer, widget
 from pages.shared.link import Param, read_link, whole
 from pages.shared.state import State, arrive, refuse
+from pages.shared.wording import plain
 
+MOST_SAID = 200  # characters of what a run says of itself
 MOST_PICTURES = 1_000_000
 PICTURE_LABEL = "Picture: choose one of those never seen in training, by its number."
 PICTURE = {"picture": Param(1, whole(1, MOST_PICTURES), widget.count(PICTURE_LABEL))}
@@ -105,12 +107,13 @@ def model_controls() -> None:
     names = [*on_offer.models(), *([shown.kept["model"]] if RUN.fullmatch(shown.kept["model"]) else [])]
     shown.draw("model", options=names, format_func=lambda name: offer(name).title, then=switch_model)
     if told.summary:
-        st.caption(told.summary)
+        st.caption(plain(told.summary))
     if told.sizes:
         kind, layers, heads, width, positions = map(
             told.sizes.get, ("kind", "n_layers", "n_heads", "d_model", "positions")
         )
-        st.caption(f"{kind}: {layers} layers, {heads} heads, d_model {width}, positions {positions}")
+        sizes = f"{kind}: {layers} layers, {heads} heads, d_model {width}, positions {positions}"
+        st.caption(plain(sizes[:MOST_SAID]))
     columns = st.columns(2) if len(told.settings) > 4 else [st.container()]
     for at, setting in enumerate(told.settings):
         _draw(shown, setting, columns[at % len(columns)])

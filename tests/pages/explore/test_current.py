@@ -1,5 +1,6 @@
 """Explore's widgets around a model with a task: which are drawn, and what they put before the model."""
 
+import json
 from pathlib import Path
 
 import pytest
@@ -144,3 +145,17 @@ def test_a_language_model_reads_lines_and_keeps_the_end_of_what_it_wrote(runs: P
     assert len(written) == 8
     assert page.text_area(key="text").value == ("to be\nor not" + written)[-16:]
     assert not page.exception
+
+
+def test_what_a_run_says_of_itself_is_text(runs: Path) -> None:
+    """Its folder holds what somebody wrote there: no picture is fetched, and nothing becomes a link."""
+    model = write_run(runs, "reverse")
+    file = runs / "reverse" / "config.json"
+    said = json.loads(file.read_text())
+    said["model"]["positions"] = "![p](http://evil.example/p.png)"
+    said["task"]["name"] = "[a](http://evil.example/a)"
+    file.write_text(json.dumps(said))
+    captions = [caption.value for caption in opened(model=model, text="abc").caption]
+    assert any(r"\!\[p\]\(http" in caption for caption in captions)
+    assert any(r"\[a\]\(http" in caption for caption in captions)
+    assert not any("http://" in caption.replace("\\", "") for caption in captions)
