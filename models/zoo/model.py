@@ -81,7 +81,7 @@ class Model(ABC):
     @property
     def step_note(self) -> str:
         """What is said beside the probabilities of its outputs."""
-        return f"There are {len(self.outputs):,} outputs; these are the most probable."
+        return f"There are {len(self.outputs):,} outputs; the most probable come first."
 
 
 class EngineModel(Model):
