@@ -129,6 +129,8 @@ def test_a_clicked_cell_stays_marked_when_the_pointer_leaves(explore: ExplorePag
     explore.page.mouse.up()
     explore.sentence.hover()
     explore.assert_reads(untrained(seed=5), ADDRESS, HEAD, 4, 6)
+    explore.page.keyboard.press("ArrowRight")  # goes on from the cell, not from what was pressed before
+    explore.assert_reads(untrained(seed=5), ADDRESS, HEAD, 4, 7)
 
 
 def test_a_long_text_opens_through_a_window_that_the_map_moves(explore: ExplorePage) -> None:
@@ -142,3 +144,27 @@ def test_a_long_text_opens_through_a_window_that_the_map_moves(explore: ExploreP
     assert key >= 172
     pattern = untrained(text, seed=5)["encoder.1.self.pattern"][2]
     assert agrees(explore.terms()["weight"], pattern[query, key].item())
+    board = explore.stage.locator(".head-board")
+    for _ in range(key - 171):
+        board.press("ArrowLeft")  # once more than there are cells in the window
+    assert explore.terms()["key"] == "w82 (172)"
+
+
+def test_a_part_that_is_dragged_larger_names_all_its_tokens(explore: ExplorePage) -> None:
+    explore.untrained(text=" ".join(f"w{at}" for at in range(90)), view="head", n_layers=2, seed=5)
+    assert explore.names_beside("x")[1] != "w1"
+    explore.hover_cell(10, 10)
+    explore.page.mouse.down()
+    cell = explore.of_view("head", "view.size.cell")
+    box = explore.stage.locator(".head-board").bounding_box()
+    left, top = explore.of_view("head", "[view.size.left, view.size.top]")
+    assert box is not None
+    explore.page.mouse.move(box["x"] + left + 16.5 * cell, box["y"] + top + 16.5 * cell, steps=5)
+    explore.page.mouse.up()
+    names = [f"w{at}" for at in range(11, 16)]
+    for axis in ("x", "y"):
+        ticks = explore.stage.locator(f".head-board .{axis}tick text")
+        expect(ticks.filter(has_text="w13")).to_have_count(1)
+        assert set(names) <= set(ticks.all_text_contents())
+    explore.stage.locator(".head-board [data-title='Reset axes']").click()
+    expect(explore.stage.locator(".head-board .xtick text").nth(1)).not_to_have_text("w1")

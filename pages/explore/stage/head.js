@@ -7,7 +7,7 @@ import { colourLevels } from "../../shared/browser/images.js";
 import { number } from "../../shared/browser/numbers.js";
 import { configOf, loadPlotly, styled } from "../../shared/browser/plotly.js";
 import { matrixOf } from "./data.js";
-import { BELOW, describe, FONT, marks } from "./head_figure.js";
+import { BELOW, describe, FONT, marks, named } from "./head_figure.js";
 import { Legend, legendEnds } from "./legend.js";
 import { MiniMap } from "./minimap.js";
 import { within } from "./view.js";
@@ -18,7 +18,7 @@ import { within } from "./view.js";
 /** @type {Record<string, [number, number]>} from a key to rows and columns */
 const MOVES = { ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowRight: [0, 1] };
 const LARGEST = 46; // pixels of a cell
-const TITLE = 26; // the room of an axis's name
+const TITLE = 32; // the room of an axis's name
 const TOOLS = 36; // the room on the right of the names that Plotly's buttons stand in
 const RULER = contextOf(document.createElement("canvas"));
 
@@ -72,7 +72,7 @@ export class HeadView {
     const { stack } = stage;
     const left = TITLE + widest(stack.querySide, area.q0, area.nq);
     const top = TITLE + widest(stack.keySide, area.k0, area.nk) * 0.87 + 8; // the names rise by 60 degrees
-    const right = Math.max(TOOLS, widest(stack.keySide, area.k0 + area.nk - 1, 1) * 0.5);
+    const right = TOOLS + widest(stack.keySide, area.k0 + area.nk - 1, 1) * 0.25;
     const side = this.side.offsetWidth;
     const isBelow = side >= this.root.clientWidth; // on a narrow screen, as high as it needs to be
     const width = this.root.clientWidth - (isBelow ? 0 : side + 24) - left - right;
@@ -86,6 +86,13 @@ export class HeadView {
     const { data, stack } = this.stage;
     const tokens = this.exact || data.thumbIsWhole(stack) ? data.tokens(side) : [];
     return tokens.slice(from, from + count).map((token) => shorten(token.text));
+  }
+
+  /** @returns {[keys: string[], queries: string[]]} */
+  sideNames() {
+    const { area } = this;
+    const { keySide, querySide } = this.stage.stack;
+    return [this.names(keySide, area.k0, area.nk), this.names(querySide, area.q0, area.nq)];
   }
 
   values() {
@@ -149,9 +156,8 @@ export class HeadView {
 
   described() {
     const { stage, area } = this;
-    const { stack, theme, data } = stage;
-    const keys = this.names(stack.keySide, area.k0, area.nk);
-    const queries = this.names(stack.querySide, area.q0, area.nq);
+    const { theme, data } = stage;
+    const [keys, queries] = this.sideNames();
     return describe(data.header.chart, { ...this.size, theme, area, keys, queries, signed: this.signed() });
   }
 
@@ -169,6 +175,15 @@ export class HeadView {
     figure.on("plotly_hover", (/** @type {any} */ { points }) => this.hover(this.placeOf(points[0])));
     figure.on("plotly_unhover", () => this.hover(null));
     figure.on("plotly_click", (/** @type {any} */ { points }) => this.choose(this.placeOf(points[0])));
+    figure.on("plotly_relayout", (/** @type {object} */ changed) => {
+      if (Object.keys(changed).some((name) => name.includes("range"))) this.nameMore();
+    });
+  }
+
+  /* Larger cells, as after a drag, leave room for more names. */
+  nameMore() {
+    const { figure, size } = this;
+    this.Plotly.relayout(figure, named(figure.layout, size.cell, ...this.sideNames()));
   }
 
   /** @param {{pointNumber: [number, number]}} point @returns {Place} */
@@ -185,6 +200,7 @@ export class HeadView {
 
   /** @param {Place} place */
   choose(place) {
+    this.board.focus({ preventScroll: true }); // the arrow keys go on from here
     if (this.exact || this.stage.data.thumbIsWhole(this.stage.stack)) this.stage.set(place);
   }
 
@@ -194,9 +210,10 @@ export class HeadView {
     if (!move) return;
     event.preventDefault();
     const { view, stack } = this.stage;
+    const { q0, k0, nq, nk } = this.exact ?? { q0: 0, k0: 0, nq: stack.nQuery, nk: stack.nKey };
     this.stage.set({
-      query: within(view.query + move[0], stack.nQuery),
-      key: within(view.key + move[1], stack.nKey),
+      query: q0 + within(view.query + move[0] - q0, nq),
+      key: k0 + within(view.key + move[1] - k0, nk),
     });
   }
 

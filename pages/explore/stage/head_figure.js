@@ -32,16 +32,12 @@ const CLEAR = "rgba(0, 0, 0, 0)";
 export function describe(chart, { cell, left, top, right, theme, area, keys, queries, signed }) {
   const { traces, x, y } = filled(chart, 0, theme);
   const frame = { showline: true, mirror: true, linecolor: theme.grid };
-  const every = Math.max(1, Math.ceil(LINE / cell));
   /** @param {object} axis @param {string} color @param {string[]} names @param {[number, number]} range */
   const axis = (axis, color, names, range) => {
-    const tickvals = names.map((_, at) => at).filter((at) => at % every === 0);
-    const ticktext = tickvals.map((at) => asTyped(names[at]));
     return {
       ...axis,
       names: null,
-      tickvals,
-      ticktext,
+      ...ticks(names, cell),
       tickfont: { size: FONT, color },
       range,
       zeroline: false,
@@ -64,6 +60,36 @@ export function describe(chart, { cell, left, top, right, theme, area, keys, que
     yaxis: axis(y, theme.query, queries, [area.nq - 0.5, -0.5]),
   };
   return [{ ...traces[0], ...numbers, colorscale }, layout];
+}
+
+/**
+ * The names that have room beside cells of so many pixels, and where they stand.
+ * @param {string[]} names
+ * @param {number} cell
+ */
+function ticks(names, cell) {
+  const every = Math.max(1, Math.ceil(LINE / cell));
+  const tickvals = names.map((_, at) => at).filter((at) => at % every === 0);
+  return { tickvals, ticktext: tickvals.map((at) => asTyped(names[at])) };
+}
+
+/**
+ * What to change of a figure's layout for the names to fit the part that is seen.
+ * @param {{xaxis: {range: [number, number]}, yaxis: {range: [number, number]}}} layout
+ * @param {number} cell pixels of a cell where all are seen
+ * @param {string[]} keys
+ * @param {string[]} queries
+ */
+export function named({ xaxis, yaxis }, cell, keys, queries) {
+  /** @param {[number, number]} range @param {string[]} names */
+  const fitting = ([from, to], names) => ticks(names, (cell * names.length) / Math.abs(to - from));
+  const [x, y] = [fitting(xaxis.range, keys), fitting(yaxis.range, queries)];
+  return {
+    "xaxis.tickvals": x.tickvals,
+    "xaxis.ticktext": x.ticktext,
+    "yaxis.tickvals": y.tickvals,
+    "yaxis.ticktext": y.ticktext,
+  };
 }
 
 /**
