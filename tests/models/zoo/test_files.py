@@ -150,7 +150,11 @@ def test_a_damaged_card_is_refused(folder, card, text):
         (learnt(None), "has no valid task"),
         ({"learnt": {}}, "has no valid task: the grammar's words are missing"),
         ({"config": {**CONFIG.to_dict(), "d_model": 16, "d_ff": 64}}, r"\(8, 8\) instead of \(8, 16\)"),
-        ({"config": {**CONFIG.to_dict(), "d_ff": 10**30}}, "too large for"),
+        (
+            {"config": {**CONFIG.to_dict(), "d_ff": 10**30}},
+            "has no valid config: .* is more than 1,000,000,000",
+        ),
+        ({"config": {**CONFIG.to_dict(), "d_ff": 10**9}}, "too large for"),
         ({"config": {**CONFIG.to_dict(), "n_layers": 10**9}}, "too large for .* tensors"),
         ({"config": {**CONFIG.to_dict(), "max_len": 10**9}}, "max_len=32 is what task 'translation' needs"),
         ({"config": {**CONFIG.to_dict(), "target_vocab_size": 12}}, "lacks target_embedding.weight"),
