@@ -52,8 +52,9 @@ def lesson(inputs: Inputs) -> Lesson:
         shapes=[
             *(
                 Shape(rf"\text{{{name}}}", "frame query key", tuple(late.cut.shape))
-                for name in ("softmax of all", LATE, FIRST, "cut ÷ row sum")
+                for name in ("softmax of all", LATE, FIRST)
             ),
+            Shape(r"\text{cut} \div \text{row sum}", "frame query key", tuple(late.cut.shape)),
             Shape(r"\text{row sum}", "frame query", tuple(late.sums.shape)),
         ],
         code=[too_late.change_hidden, too_late.mask_after, equation.masked_softmax],

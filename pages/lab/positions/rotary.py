@@ -112,7 +112,7 @@ def _facts(turned: Turned) -> Facts:
         facts=[
             Fact(label="score", values=turned.score.numpy(), digits=4),
             *(
-                Fact(label=f"angle, pair {pair}", values=between[:, pair], digits=1, unit="°")
+                Fact(label=f"angle, pair {pair}", values=between[:, pair], digits=1, unit="degrees")
                 for pair in range(between.shape[1])
             ),
         ]
