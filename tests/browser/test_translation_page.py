@@ -14,6 +14,9 @@ from tests.browser.explore_page import agrees
 FIRST, PER_STEP = 6, 10  # frames of the encoder, frames of a decoder's step
 LOGITS = "linear: logits"
 FLOW = "the source, and what is written so far (press a word to see how it came)"
+TOO_WIDE = """labels => labels
+  .filter((label) => label.getBBox().width > label.parentNode.querySelector("rect").getBBox().width)
+  .map((label) => label.textContent)"""
 
 
 @pytest.fixture
@@ -75,6 +78,12 @@ def test_another_sentence_is_translated(translation: BoardPage):
 
 def test_masked_attention_is_blank_ahead(translation: BoardPage):
     translation.open(part="three", head=5)
+    for title, n_keys in (
+        ("encoder self-attention", 14),
+        ("decoder self-attention, masked", 15),
+        ("cross-attention", 14),
+    ):
+        expect(translation.panel(title).locator(".xtick text")).to_have_count(n_keys)
     translation.hover_cell("decoder self-attention, masked", 0, 12)
     status = translation.board.locator(".status")
     expect(status).to_contain_text("query <bos>")
@@ -116,6 +125,10 @@ def test_temperature_and_top_k(translation: BoardPage):
 
 def test_a_word_is_put_in_the_place_of_another(translation: BoardPage):
     translation.open(part="forcing")
+    boxes_of_words = translation.panel(
+        "teacher forcing: what is fed, and below it the next word that is predicted"
+    )
+    assert boxes_of_words.locator("text").evaluate_all(TOO_WIDE) == []  # the lit one is bold
     with translation.redrawn():
         field = translation.page.get_by_role("textbox", name="Word put there")
         field.fill("a")

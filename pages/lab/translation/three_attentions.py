@@ -15,7 +15,7 @@ from viz_core.boards import Board, Colour, Diagram, Matrix, Node, Scrub
 SEE = (
     "One equation has three uses. They differ in **where $Q$, $K$ and $V$ come from**, and in what is "
     "hidden: the encoder looks at the whole source; the decoder looks at what it has written, **never "
-    "ahead** (left blank), and from there into the memory, by a pattern that is **not square**. **Drag to "
+    "ahead** (grey), and from there into the memory, by a pattern that is **not square**. **Drag to "
     "another head.**"
 )
 TRIES = (

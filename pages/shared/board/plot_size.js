@@ -100,9 +100,9 @@ function cells({ chart, values, picture, named, large }, room, most) {
   let height = isSquare ? cell * nRows : Math.min(highest, Math.max(120, 4 * nRows));
   // Few rows are as high as a line of text, so that names have room and pictures of the same rows match.
   if (nRows <= 24) height = Math.max(height, Math.min(named ? Infinity : highest, 14 * nRows));
-  const line = named ? 11 : 13;
+  const line = named ? 10 : 13;
   const widest = LETTER * longest(columns) + 6;
-  const upright = widest > width / nColumns && width / nColumns >= line;
+  const upright = widest > width / nColumns && (named || width / nColumns >= line);
   const above = columns.length ? (upright ? LETTER * Math.min(9, longest(columns)) + 12 : 22) : 4;
   const margin = { l: left, r: 4, t: title(chart.x) + strip("y") + above, b: 4 };
   const small = { tickfont: { size: named ? 11 : 12 } };

@@ -124,7 +124,8 @@ export class Panel extends Chart {
    * @param {number} wide
    */
   words(className, text, x, y, fill, size, wide) {
-    RULER.font = `${size}px ${this.board.theme.font}`;
+    const bold = className === "box-label" && this.spec.levels ? "bold " : ""; // as the lit one is
+    RULER.font = `${bold}${size}px ${this.board.theme.font}`;
     const fits = (wide - 4) / RULER.measureText(text).width;
     const scale = Math.max(SMALLEST, Math.min(1, fits));
     const place = {
