@@ -41,7 +41,9 @@ export function cellWords(spec, i, j, value, board) {
   /** @param {string} axis @param {string[]} names @param {number} at */
   const place = (axis, names, at) => `${axis} ${names[at] ?? board.nameOf(axis, at)}`.trim();
   const where = [place(spec.row_axis, spec.rows, i), place(spec.column_axis, spec.columns, j)].join(", ");
-  const said = spec.nan_is_empty && Number.isNaN(value) ? "not computed yet" : number(value, 4);
+  const words = spec.scale === "mask" ? spec.words[Number(value !== 0)] : null;
+  const missing = spec.nan_is_empty && Number.isNaN(value);
+  const said = words ?? (missing ? "not computed yet" : number(value, 4));
   const text = spec.texts[i] ? `: ${spec.texts[i][j]}` : "";
   return `${spec.title ? `${spec.title}: ` : ""}${where}${text} = ${said}`;
 }
