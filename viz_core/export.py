@@ -33,15 +33,17 @@ def to_html(fig: go.Figure, *, title: str | None = None) -> str:
 
 
 def config(name: str, *, image: str = "svg", scale: int | float = 2) -> dict[str, object]:
-    """Plotly's client-side settings: no logo, and a camera button that saves `name` as "svg" or "png".
+    """Plotly's client-side settings: no logo, no upload, and a camera button.
 
-    `scale` multiplies the pixels of a PNG. Raises ValueError for another format.
+    The camera saves `name` as "svg" or "png"; `scale` multiplies the pixels of a PNG. Raises ValueError for
+    another format.
     """
     if image not in ("svg", "png"):
         raise ValueError(f'image="{image}" is no format that the browser draws here; choose "svg" or "png"')
     safe = "".join(c if c.isalnum() else "-" for c in html.unescape(name)).strip("-").lower()
     return {
         "displaylogo": False,
+        "showSendToCloud": False,
         "responsive": False,
         "toImageButtonOptions": {
             "format": image,

@@ -22,6 +22,11 @@ def test_the_page_asks_for_nothing():
     assert len(html) > 3_000_000  # plotly.js is inside
 
 
+def test_no_button_of_the_page_sends_the_figure_elsewhere():
+    given = page().rsplit("Plotly.newPlot", 1)[1].replace('": ', '":')
+    assert '"showSendToCloud":false' in given  # plotly.js itself shows a button that uploads the figure
+
+
 def test_the_page_has_a_language_a_title_and_the_figures_background():
     html = page(dark=True)
     assert html.startswith('<!DOCTYPE html>\n<html lang="en">')
