@@ -60,7 +60,7 @@ def test_the_status_line_tells_the_number_pointed_at(mask: BoardPage) -> None:
     assert told.groups() == (words[3], words[0], f"{expected:.4f}")
     mask.cell("masked scores", 3, 0).hover()  # whose rows have their names beside another matrix
     assert status(mask).startswith(f"masked scores: query {words[3]}, key {words[0]} = ")
-    mask.hover_cell("mask", 3, 0)
+    mask.cell("mask", 3, 0).hover()
     assert status(mask) == f"mask: query {words[3]}, key {words[0]} = 0"  # as the cell says
 
 
