@@ -54,6 +54,15 @@ def test_the_arrow_keys_move_the_marked_cell_and_stop_at_the_edges(explore: Expl
         explore.assert_reads(trace, ADDRESS, HEAD, query, key)
 
 
+def test_the_arrow_keys_stop_at_the_chosen_step(explore: ExplorePage) -> None:
+    explore.open(view="head", stack="decoder.cross", step=2)
+    board = explore.stage.locator(".head-board")
+    board.press("ArrowDown")
+    assert explore.terms()["query"] == "animal (2)"
+    board.press("ArrowUp")
+    assert explore.terms()["query"] == "l' (1)"
+
+
 def test_both_axes_carry_the_tokens_and_say_which_is_which(explore: ExplorePage) -> None:
     explore.untrained(**OPEN)
     assert explore.names_beside("x") == explore.names_beside("y") == WORDS

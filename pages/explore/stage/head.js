@@ -212,7 +212,7 @@ export class HeadView {
     const { view, stack } = this.stage;
     const { q0, k0, nq, nk } = this.exact ?? { q0: 0, k0: 0, nq: stack.nQuery, nk: stack.nKey };
     this.stage.set({
-      query: q0 + within(view.query + move[0] - q0, nq),
+      query: q0 + within(view.query + move[0] - q0, Math.min(nq, this.stage.lastRow() + 1 - q0)),
       key: k0 + within(view.key + move[1] - k0, nk),
     });
   }
