@@ -47,7 +47,7 @@ def board_of(run: Run, entries: Sequence[dict[str, Any]], *, steps: int, task: s
     if single:
         return Board(rows=[top, *rows, *made], notice=see)
     notices = [_notice(entries, step, see) for step in shown]
-    scrub = Scrub(field="step", label="step", values=frames, words=[f"step {step:,}" for step in shown])
+    scrub = Scrub(field="step", label="step", values=frames, words=[f"{step:,}" for step in shown])
     return Board(rows=[top, *rows], notice=notices, scrub=scrub)
 
 
@@ -98,7 +98,7 @@ def _notice(entries: Sequence[dict[str, Any]], step: int, see: str) -> str:
     said = []
     loss = curves.last(past, curves.of("loss"))
     if loss is not None:
-        said.append(f"loss {loss:.3f}")
+        said.append(f"training loss {loss:.3f}")
     for name in curves.scores_of(past)[:1]:
         value = curves.last(past, curves.validated(name))
         if value is not None:

@@ -18,7 +18,7 @@ def board(make_run: MakeRun) -> Board:
 def test_one_slider_moves_heads_and_marks_over_the_snapshots(board: Board) -> None:
     assert board.scrub is not None
     np.testing.assert_array_equal(board.scrub.values, STEPS)
-    assert board.scrub.words[-1] == "step 100"
+    assert board.scrub.words[-1] == "100"
     loss, induction, large = board.rows[0]
     assert isinstance(loss, Curves) and isinstance(induction, Curves) and isinstance(large, Matrix)
     for curves in (loss, induction):
@@ -30,8 +30,8 @@ def test_one_slider_moves_heads_and_marks_over_the_snapshots(board: Board) -> No
 
 def test_the_notice_tells_each_step_s_loss_and_score(board: Board) -> None:
     assert board.notice[0].startswith("**Step 0:** random weights. ")
-    assert board.notice[2].startswith("**Step 10:** loss 0.100, second half 10.0 %. ")
-    assert board.notice[3].startswith("**Step 100:** loss 0.010, second half 100.0 %. ")
+    assert board.notice[2].startswith("**Step 10:** training loss 0.100, second half 10.0 %. ")
+    assert board.notice[3].startswith("**Step 100:** training loss 0.010, second half 100.0 %. ")
 
 
 def test_induction_scores_are_those_of_the_patterns(board: Board) -> None:
