@@ -53,7 +53,7 @@ def test_the_slider_moves_heads_and_marks_and_asks_the_server_nothing(
             seen.append((head, mark, runs.notice))
     assert len({head for head, _, _ in seen}) == len({mark for _, mark, _ in seen}) == 3
     assert seen[0][2].startswith("Step 0: random weights.")
-    assert seen[2][2].startswith("Step 60: loss ")
+    assert seen[2][2].startswith("Step 60: training loss ")
 
 
 def test_play_goes_on_to_the_end(runs: RunsPage, trained: list[str]) -> None:
