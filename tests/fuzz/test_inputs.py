@@ -48,8 +48,8 @@ def test_a_link_says_what_fits_or_is_refused_in_a_sentence(page: str, data: st.D
     assert len(values) + len(problems) == 1
     for value in values.values():
         assert params[name].rule.fits(value)
-        again = params[name].rule.read(written(value))
-        assert again == value
+        again = params[name].rule.read(written(value))  # a link keeps six digits
+        assert params[name].rule.fits(again) and written(again) == written(value)
     assert all(len(problem) < 700 and problem.endswith("its default is shown.") for problem in problems)
 
 
