@@ -5,6 +5,7 @@ An array that stands in several places is sent once; half precision stays half, 
 """
 
 import json
+from collections.abc import Callable
 from dataclasses import dataclass, fields, is_dataclass
 from typing import Any
 
@@ -39,7 +40,7 @@ class Packed:
 def pack(**values: Any) -> Packed:
     """Boards, numbers, texts, arrays and what holds them. ValueError if their arrays are too large."""
     blocks = _Blocks()
-    header = to_json(_plain(values, blocks))
+    header = to_json(values, blocks.told)
     if blocks.size > MAX_BYTES:
         raise ValueError(
             f"The figure has {readable(blocks.size)}; at most {readable(MAX_BYTES)} are sent; "
@@ -48,8 +49,10 @@ def pack(**values: Any) -> Packed:
     return Packed(header, b"".join(blocks.parts))
 
 
-def to_json(value: Any) -> bytes:
-    return json.dumps(value, separators=(",", ":"), ensure_ascii=False, allow_nan=False).encode()
+def to_json(value: Any, told: Callable[[Any], Any] | None = None) -> bytes:
+    """told: what stands for what JSON does not know."""
+    text = json.dumps(value, separators=(",", ":"), ensure_ascii=False, allow_nan=False, default=told)
+    return text.encode()
 
 
 class _Blocks:
@@ -59,6 +62,17 @@ class _Blocks:
         self.parts: list[bytes] = []
         self.size = 0
         self._known: dict[int, tuple[np.ndarray, dict[str, Any]]] = {}
+
+    def told(self, value: Any) -> Any:
+        """An array as the place of its numbers; a panel or another dataclass by its kind, with its fields."""
+        if isinstance(value, np.ndarray):
+            return self.place(value)
+        if isinstance(value, Panel):
+            return {"kind": type(value).__name__} | value.sent()
+        if is_dataclass(value) and not isinstance(value, type):
+            named = {spec.name: getattr(value, spec.name) for spec in fields(value)}
+            return {"kind": type(value).__name__} | named
+        raise TypeError(f"{type(value).__name__} has no place in a message; give numbers, texts or arrays")
 
     def place(self, array: np.ndarray) -> dict[str, Any]:
         """Where the array's numbers are, as the header says it."""
@@ -73,18 +87,3 @@ class _Blocks:
         self.parts.append(packed.tobytes() + bytes(-packed.nbytes % 8))
         self.size += len(self.parts[-1])
         return {"$": [offset, packed.dtype.name, list(array.shape)]}
-
-
-def _plain(value: Any, blocks: _Blocks) -> Any:
-    if isinstance(value, np.ndarray):
-        return blocks.place(value)
-    if isinstance(value, Panel):
-        return {"kind": type(value).__name__} | _plain(value.sent(), blocks)
-    if is_dataclass(value) and not isinstance(value, type):
-        named = {spec.name: getattr(value, spec.name) for spec in fields(value)}
-        return {"kind": type(value).__name__} | _plain(named, blocks)
-    if isinstance(value, dict):
-        return {name: _plain(entry, blocks) for name, entry in value.items()}
-    if isinstance(value, tuple | list):
-        return [_plain(entry, blocks) for entry in value]
-    return value
