@@ -44,6 +44,7 @@ class Limits:
     cache_models_mb: int
     cache_results_mb: int
     prepared_tasks: int
+    server_mb: int
     text_file_mb: int
     picture_file_mb: int
     json_mb: int

@@ -14,6 +14,8 @@ import pytest
 
 from benchmarks import servers
 from benchmarks.visitors import measure
+from tools.background import free_port
+from tools.serving.__main__ import Serving
 from tools.serving.background import Served, answers, served, until
 
 
@@ -94,6 +96,26 @@ def test_all_are_renewed_without_a_request_that_fails(two: Served) -> None:
         asking.join()
     assert found == []
     assert [server["restarts"] for server in two.servers()] == [1, 0]
+
+
+def test_a_server_that_holds_too_much_memory_is_renewed_and_one_that_cannot_start_changes_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    serving = Serving("127.0.0.1", free_port(), 1, 0, tmp_path)
+    try:
+        assert serving._start_well(serving.places)
+        serving.proxy.start(serving.ports())
+        (place,) = serving.places
+        first = place.worker
+        serving.renew(place)
+        assert place.worker.port != first.port and first.process.poll() is not None
+        second = place.worker
+        monkeypatch.setattr(place, "_settings", {"ATTENTION_LAB_LIMITS": "/nowhere.toml"})
+        serving.renew(place)
+        assert place.worker is second and second.look()
+    finally:
+        serving.proxy.stop()
+        serving.places[0].worker.stop()
 
 
 def test_a_taken_port_is_told_in_a_sentence(two: Served) -> None:

@@ -3,7 +3,8 @@
     python -m tools.serving --workers 4 [--host 0.0.0.0] [--port 8501] [--metrics 127.0.0.1:9102]
 
 SIGHUP starts all servers anew, one after the other, and cuts nobody off in the middle: after `--drain`
-seconds their visitors' browsers connect to the new ones. SIGTERM or Ctrl+C stops everything.
+seconds their visitors' browsers connect to the new ones. The same happens to a server that holds more memory
+than `server_mb` of the limits. SIGTERM or Ctrl+C stops everything.
 """
 
 from __future__ import annotations
@@ -16,9 +17,12 @@ import sys
 import tempfile
 import threading
 import time
+from collections.abc import Sequence
 from pathlib import Path
 from types import FrameType
 
+from models.byte_units import MB
+from models.limits import in_force
 from models.runs.processes import SERVING, this_process
 from tools.serve import is_loopback, why_not
 from tools.serving.metrics import serve_metrics
@@ -27,6 +31,7 @@ from tools.serving.workers import START_SECONDS, Place
 
 MOST_WORKERS = 64
 LOOK_SECONDS = 1.0
+MOST_BYTES = in_force().server_mb * MB
 
 
 class Serving:
@@ -46,17 +51,19 @@ class Serving:
 
     def run(self) -> None:
         """Until it is told to stop."""
-        self._wait_until_well(*self.places)
-        self.proxy.start(self.ports())
         try:
+            if not self._start_well(self.places):
+                sys.exit("A server did not start; its lines above say why.")
+            self.proxy.start(self.ports())
             while not self.stopping.wait(LOOK_SECONDS):
                 if self.proxy.process and self.proxy.process.poll() is not None:
                     sys.exit("Caddy has ended; its lines above say why.")
+                wishes = self.places if self.renewing.is_set() else []
+                self.renewing.clear()
                 for place in self.places:
                     place.mend()
-                if self.renewing.is_set():
-                    self.renewing.clear()
-                    self.renew()
+                    if place in wishes or place.worker.is_too_large(MOST_BYTES):
+                        self.renew(place)
         finally:
             self.proxy.stop()
             for place in self.places:
@@ -65,27 +72,26 @@ class Serving:
     def ports(self) -> list[int]:
         return [place.worker.port for place in self.places]
 
-    def renew(self) -> None:
-        """Starts every server anew: the old one goes when its visitors had time to leave."""
-        for place in self.places:
-            before = place.replace()
-            self._wait_until_well(place)
-            self.proxy.change(self.ports())
-            self.stopping.wait(self.drain)
-            before.stop()
-            if self.stopping.is_set():
-                return
+    def renew(self, place: Place) -> None:
+        """Starts a server anew: the old one goes when its visitors had time to leave."""
+        before = place.replace()
+        if not self._start_well([place]):
+            print("The new server did not start; its lines above say why. The old one goes on.", flush=True)
+            place.worker.stop()
+            place.worker = before
+            return
+        self.proxy.change(self.ports())
+        self.stopping.wait(self.drain)
+        before.stop()
 
-    def _wait_until_well(self, *places: Place) -> None:
+    def _start_well(self, places: Sequence[Place]) -> bool:
+        """Waits until all of these answer; whether they do."""
         end = time.monotonic() + START_SECONDS
         while not all(place.worker.look() for place in places):
             ended = any(place.worker.process.poll() is not None for place in places)
-            if ended or time.monotonic() > end:
-                for place in self.places:
-                    place.worker.stop()
-                sys.exit("A server did not start; its lines above say why.")
-            if self.stopping.wait(0.2):
-                return
+            if ended or time.monotonic() > end or self.stopping.wait(0.2):
+                return False
+        return True
 
 
 def main() -> None:

@@ -7,7 +7,6 @@ import time
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
-import psutil
 import uvicorn
 from prometheus_client import CONTENT_TYPE_LATEST, CollectorRegistry, Metric, generate_latest, multiprocess
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily
@@ -38,18 +37,11 @@ class _Servers:
         for at, place in enumerate(self._places):
             up.add_metric([str(at)], float(place.worker.look()))
             restarts.add_metric([str(at)], place.restarts)
-            memory.add_metric([str(at)], _resident(place.worker.process.pid))
+            memory.add_metric([str(at)], place.worker.resident)
         runs = GaugeMetricFamily("attention_lab_runs", "Training runs by their state.", labels=["state"])
         for state, count in Counter(read_status(run.path).state for run in list_runs()).items():
             runs.add_metric([state], count)
         yield from (up, memory, restarts, runs)
-
-
-def _resident(pid: int) -> float:
-    try:
-        return float(psutil.Process(pid).memory_info().rss)
-    except psutil.Error:  # it has just ended
-        return 0.0
 
 
 def serve_metrics(places: Sequence[Place], host: str, port: int) -> None:

@@ -10,6 +10,8 @@ import urllib.request
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+import psutil
+
 from tools.background import ROOT, free_port
 from tools.serving.proxy import HEALTH
 
@@ -45,6 +47,18 @@ class Worker:
         """Whether its process has ended, or has not answered for so long that nobody waits any more."""
         patience = START_SECONDS if self.well_at is None else HANGS_SECONDS
         return self.process.poll() is not None or time.monotonic() - (self.well_at or self.started) > patience
+
+    @property
+    def resident(self) -> int:
+        """Bytes of memory that its process holds; 0 where it has just ended."""
+        try:
+            return int(psutil.Process(self.process.pid).memory_info().rss)
+        except psutil.Error:
+            return 0
+
+    def is_too_large(self, limit: int) -> bool:
+        """Whether it holds more than `limit` bytes, though it had time to let go of what its start took."""
+        return time.monotonic() - self.started > STEADY_SECONDS and self.resident > limit
 
     def stop(self, seconds: float = 10.0) -> None:
         """Asks it to end, and ends it after so many seconds."""

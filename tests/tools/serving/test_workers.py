@@ -56,3 +56,15 @@ def test_a_server_that_ends_at_once_is_started_again_where_it_was_ever_more_slow
     pauses = [later - earlier for earlier, later in pairwise(times)]
     assert pauses == [1, 2, 4, 8, 16, 30, 30]
     assert len({port for port, _ in started}) == 1 and all(given == {"A": "1"} for _, given in started)
+
+
+def test_a_server_that_holds_too_much_has_a_minute_to_let_go_of_it() -> None:
+    worker = Worker(1, idle())
+    try:
+        assert worker.resident > 1_000_000
+        assert not worker.is_too_large(1_000_000)
+        worker.started -= workers.STEADY_SECONDS + 1
+        assert worker.is_too_large(1_000_000) and not worker.is_too_large(10**12)
+    finally:
+        worker.stop()
+    assert worker.resident == 0 and not worker.is_too_large(1_000_000)
