@@ -20,7 +20,7 @@ print(list(Training(run))[-1].memory, estimate(run).memory_bytes)
 
 
 WIDE = """
-import resource
+import re
 from dataclasses import dataclass
 import torch
 from models.data.tasks import Batch, Reading, Task
@@ -43,16 +43,18 @@ training = {"threads": 1, "batch_size": 4, "steps": 2, "held_out": 256, "n_snaps
 run = run_config(Wide(), sizes={"d_model": 16}, training=training)
 steps = Training(run)
 validated = steps.validate(), next(steps)
-print(1024 * resource.getrusage(resource.RUSAGE_SELF).ru_maxrss, estimate(run).memory_bytes)
+# Of this program alone: what getrusage tells begins with the peak of the process that started it.
+peak = re.search(r"VmHWM:\\s+(\\d+) kB", open("/proc/self/status").read())
+print(1024 * int(peak[1]), estimate(run).memory_bytes)
 """
 """256 examples at once would have 524 MB of logits."""
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="elsewhere the peak is counted in another unit")
+@pytest.mark.skipif(sys.platform != "linux", reason="the peak is read from /proc")
 def test_validating_takes_no_more_than_training():
     done = subprocess.run([sys.executable, "-c", WIDE], cwd=ROOT, capture_output=True, text=True, check=True)
     taken, said = map(int, done.stdout.split())
-    assert taken < 1.4 * said
+    assert taken < 1.4 * said, (taken, said)
 
 
 def test_the_process_of_a_small_run_takes_about_as_much_as_said():
