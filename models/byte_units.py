@@ -1,4 +1,4 @@
-"""The one rule for amounts of bytes, in limits and in texts: kB, MB and GB go in thousands."""
+"""Amounts of bytes, in limits and in texts: a kB is 1,000 bytes, a MB 1,000 kB, a GB 1,000 MB."""
 
 KB, MB, GB = 10**3, 10**6, 10**9
 

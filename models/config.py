@@ -16,7 +16,7 @@ Activation = Literal["relu", "gelu", "gelu-tanh"]
 Norm = Literal["pre", "post", "none"]
 Pooling = Literal["none", "mean", "first"]
 
-_LARGEST = 1_000_000_000  # of any size: arithmetic with larger ones overflows
+_LARGEST = 1_000_000_000  # the largest size: arithmetic with larger ones overflows
 _SCHEMES = Path(__file__).parent / "engine" / "positions"
 POSITION_SCHEMES: list[str] = sorted(
     (file.stem.replace("_", "-") for file in _SCHEMES.glob("[!_]*.py")),
@@ -25,7 +25,7 @@ POSITION_SCHEMES: list[str] = sorted(
 """Names a config may give as `positions`: a file each; `models.engine.positions.register` adds more."""
 
 
-@no_type_check  # what the fields may be is checked below, in words
+@no_type_check  # the checks below say in words what a field may be
 @dataclass(frozen=True, kw_only=True)
 class ModelConfig:
     """Everything that decides a model's parameters and arithmetic.
@@ -213,7 +213,7 @@ class ModelConfig:
 
 
 def pairs_channels(positions: str) -> bool:
-    """Whether this scheme turns channels in pairs. Its class says so, and importing that imports PyTorch."""
+    """Whether this scheme rotates channels in pairs, as its class says; to read that imports PyTorch."""
     return import_module("models.engine.positions").POSITIONS[positions].pairs_channels
 
 

@@ -50,7 +50,7 @@ def _sentence(path: Path, error: OSError) -> str:
 
 
 def write_whole(path: Path, content: bytes | memoryview, *, sync: bool = False) -> None:
-    """A reader sees the old file or the new one, never half of one; `sync` outlives a power cut, too.
+    """Writes a file so that a reader sees the old one or the new, never half; `sync`: even after a power cut.
 
     Raises WriteError where the disk refuses; the old file then stands.
     """
@@ -71,12 +71,12 @@ def write_whole(path: Path, content: bytes | memoryview, *, sync: bool = False) 
 
 
 def write_json(path: Path, value: Any, *, sync: bool = False) -> None:
-    """A JSON file, whole or not at all. Raises WriteError where the disk refuses."""
+    """Writes a JSON file, whole or not at all. Raises WriteError where the disk refuses."""
     write_whole(path, (json.dumps(value, ensure_ascii=False, indent=1) + "\n").encode(), sync=sync)
 
 
 def read_json(path: Path, *, newest: int | None = None) -> dict[str, Any]:
-    """A file's JSON object. newest: it states a version, and this is the last that is understood.
+    """The JSON object of a file. newest: the last version that is understood, of a file that states one.
 
     Raises FileError where the file is missing, damaged, no object, or of another version.
     """
@@ -93,9 +93,9 @@ def read_json(path: Path, *, newest: int | None = None) -> dict[str, Any]:
 
 
 def parsed(raw: bytes) -> Any:
-    """What JSON says. Raises ValueError for what is none, or too deep.
+    """The value of a JSON text. Raises ValueError for text that is no JSON, or nested too deep.
 
-    Its texts can be written again: half a character, which JSON allows and nothing else, becomes a mark.
+    Its strings can be written as UTF-8: a lone surrogate, which JSON allows, becomes a replacement character.
     """
     try:
         found = json.loads(raw)
@@ -118,12 +118,12 @@ def _with_whole_characters(value: Any) -> Any:
 
 
 def read_json_if_any(path: Path, *, newest: int | None = None) -> dict[str, Any]:
-    """The same; {} where there is no such file."""
+    """Reads as `read_json` does; {} where there is no such file."""
     return read_json(path, newest=newest) if path.is_file() else {}
 
 
 def read_lines(path: Path) -> list[dict[str, Any]]:
-    """The JSON objects of a file with one a line; [] without a file, without lines cut short or foreign."""
+    """The JSON objects of a file with one a line; [] without a file. Broken or foreign lines are left out."""
     found = []
     for line in read_bounded(path, MAX_JSON_BYTES, "JSON").splitlines() if path.is_file() else ():
         try:
@@ -136,7 +136,7 @@ def read_lines(path: Path) -> list[dict[str, Any]]:
 
 
 def check_version(path: Path, version: object, newest: int) -> None:
-    """The one rule: a version is a whole number from 1 to the `newest` understood. Raises FileError."""
+    """Raises FileError unless a version is a whole number from 1 to the `newest` that is understood."""
     if isinstance(version, bool) or not isinstance(version, int) or not 1 <= version <= newest:
         raise FileError(
             f"{str(path)!r} is of version {version!r}, but this program reads up to {newest}; "
@@ -145,17 +145,17 @@ def check_version(path: Path, version: object, newest: int) -> None:
 
 
 def read_bounded(path: Path, limit: int, what: str) -> bytes:
-    """A file's bytes, at most `limit` of them; `what` it should hold. Raises FileError."""
+    """A file's bytes. Raises FileError for more than `limit` of them. what: names its expected contents."""
     check_size(path, limit, what)
     try:
         with path.open("rb") as file:
-            return file.read(limit)  # no more, should it grow meanwhile
+            return file.read(limit)  # the file may have grown since it was checked
     except OSError as error:
         raise FileError(f"{str(path)!r} cannot be read ({error}); check its permissions") from None
 
 
 def check_size(path: Path, limit: int, what: str) -> None:
-    """Raises FileError unless `path` is a file of at most `limit` bytes; `what` it should hold."""
+    """Raises FileError unless `path` is a file of at most `limit` bytes. what: names what it should hold."""
     try:
         size = path.stat().st_size if path.is_file() else None
     except (OSError, ValueError) as error:

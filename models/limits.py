@@ -1,6 +1,6 @@
 """The limits in force: `limits.toml` beside this file, and what a person's own file says instead.
 
-Read once, when the program starts; every module takes its limits from `in_force()`.
+They are read once, when the program starts; every module takes its limits from `in_force()`.
 """
 
 import os
@@ -22,7 +22,7 @@ MOST_BYTES = 1_000_000
 
 @dataclass(frozen=True, kw_only=True)
 class Limits:
-    """What each one means and why it is as it is: see limits.toml. Names that end in _mb are megabytes."""
+    """All limits; limits.toml says what each one means and why. Names that end in _mb count megabytes."""
 
     read_only: bool
     kiosk: str
@@ -76,7 +76,7 @@ class Limits:
 
 @cache
 def in_force() -> Limits:
-    """The limits of this program. A file that cannot be meant ends it, with a sentence."""
+    """The limits of this program. An invalid file of limits ends the program, with a sentence."""
     own = os.environ.get(FILE)
     try:
         return read(Path(own).expanduser() if own else None)
@@ -85,7 +85,7 @@ def in_force() -> Limits:
 
 
 def read(own: Path | None = None) -> Limits:
-    """The packaged limits with those of a person's own file in their place.
+    """The packaged limits, replaced where a person's own file sets others.
 
     Raises ValueError, with value, rule and remedy, for what that file must not say.
     """
@@ -106,7 +106,7 @@ def read(own: Path | None = None) -> Limits:
 
 
 def declared() -> dict[str, dict[str, Any]]:
-    """limits.toml: of every limit its default, its bounds or choices, and its reason."""
+    """Each limit of limits.toml: its default, its bounds or choices, and its reason."""
     found = _toml(PACKAGED)
     assert list(found) == [spec.name for spec in fields(Limits)]
     return found
@@ -126,7 +126,7 @@ def _toml(path: Path) -> dict[str, Any]:
 
 
 def _checked(name: str, value: Any, rule: Mapping[str, Any]) -> Any:
-    """The value, where it fits its rule; else ValueError."""
+    """The value. Raises ValueError where it breaks its rule."""
     default = rule["default"]
     remedy = f"try {name} = {_written(default)}"
     if isinstance(default, list):

@@ -57,5 +57,5 @@ MASK_TITLES = {
 
 
 def about_argument(mask: str) -> MaskName:
-    """What is known of the argument of a mask with or without "causal+", also of one that is not known."""
+    """What the argument of a mask may be, with or without "causal+"; also for a mask that is not known."""
     return MASKS.get(mask.removeprefix("causal+"), MASKS["none"])
