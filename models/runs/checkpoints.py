@@ -16,7 +16,7 @@ VERSION = 1
 
 @dataclass(frozen=True)
 class Checkpoint:
-    """`tensors` under "model.", "optimizer." and "random."; `values` are JSON: counters, scales."""
+    """`tensors` have names that begin with "model.", "optimizer." or "random."; `values` are plain JSON."""
 
     step: int
     tensors: dict[str, Tensor]
@@ -33,7 +33,7 @@ class Checkpoint:
 
 
 def write_checkpoint(path: Path, checkpoint: Checkpoint) -> None:
-    """Replaces the file as a whole, safe against a power cut.
+    """Replaces the file as a whole; it survives a power cut.
 
     Raises WriteError where the disk refuses; the old checkpoint then stands.
     """

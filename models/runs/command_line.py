@@ -29,7 +29,7 @@ def run(arguments: argparse.Namespace) -> None:
 
     config = configured(arguments.task, arguments.set)
     check_threads(config.training)
-    choose(config.training)  # what cannot run here leaves no folder behind
+    choose(config.training)  # refuses before a folder is made
     _train(create_run(config, name=arguments.name, path=arguments.out), config)
 
 
@@ -40,7 +40,7 @@ def resume(arguments: argparse.Namespace) -> None:
 
 
 def _train(folder: RunFolder, config: RunConfig) -> None:
-    """Trains in this process with a bar; Ctrl-C pauses after the step."""
+    """Trains in this process and shows a progress bar; Ctrl-C pauses after the step."""
     from models.runs.printing import Bar
     from models.runs.worker import train_here
 
@@ -88,7 +88,7 @@ def evaluate(arguments: argparse.Namespace) -> None:
 
 
 def zoo(arguments: argparse.Namespace) -> None:
-    """Trains again what ships."""
+    """Trains the shipped models again."""
     from models.runs.shipping import train_all
 
     train_all(arguments.names, arguments.out)
@@ -150,7 +150,7 @@ def _add_translators(commands: argparse._SubParsersAction[argparse.ArgumentParse
 
 
 def main() -> None:
-    """Runs one command; what is wrong is said in a sentence."""
+    """Runs one command; a fault ends it with a sentence."""
     arguments = parser().parse_args()
     try:
         arguments.act(arguments)

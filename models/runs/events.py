@@ -43,22 +43,22 @@ class Events:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, where: TracebackType | None
     ) -> None:
-        # What a full disk refused once, closing would try again: the first error says it.
+        # Closing would try again to write what a full disk refused: the first error is enough.
         with suppress(OSError) if error else writing(self._path):
             self._file.close()
 
     def add(self, step: int, values: dict[str, float]) -> None:
-        """Numbers of one step, by their names."""
+        """Adds the numbers of one step, by their names."""
         entries = [Summary.Value(tag=name, simple_value=value) for name, value in values.items()]
         self._write(Event(wall_time=time.time(), step=step, summary=Summary(value=entries)))
 
     def flush(self) -> None:
-        """Hands all that was added to the system."""
+        """Hands everything that was added to the operating system."""
         with writing(self._path):
             self._file.flush()
 
     def _write(self, event: Event) -> None:
-        """One record of the TFRecord format: length, its checksum, the bytes, their checksum."""
+        """Writes one record of the TFRecord format: length, its checksum, the bytes, their checksum."""
         content = event.SerializeToString()
         length = struct.pack("<Q", len(content))
         with writing(self._path):

@@ -1,4 +1,4 @@
-"""A run as something to keep: weights and card as the zoo reads them, its numbers as a table, its config."""
+"""The export of a run: weights and card as the zoo reads them, its numbers as a table, its config."""
 
 import platform
 import shlex
@@ -29,7 +29,7 @@ def export_run(folder: RunFolder, out: Path, *, name: str = "") -> Path:
     """Writes a run's last checkpoint as `<name>.safetensors` with card.json, metrics.csv and config.json.
 
     The card of a translator of the grammar also has its measures on held-out sentences.
-    Returns the weights' path. Raises ValueError for a run without a checkpoint, OSError for the disk.
+    Returns the weights' path. Raises ValueError for a run without a checkpoint, OSError of the disk.
     """
     config, model = folder.config(), folder.model()
     name = name or folder.id
@@ -66,9 +66,10 @@ def card_of(folder: RunFolder, config: RunConfig, model: Transformer, name: str)
 
 
 def sharpest_head(config: RunConfig, model: Transformer) -> dict[str, Any]:
-    """The head whose strongest weights are the highest on the probe, on the mean over its queries.
+    """The head whose strongest weight on the probe, averaged over the queries, is the highest.
 
-    Queries that see fewer than four keys are left out: their weights are high whatever the head does.
+    The first three queries are left out: under a causal mask they see so few keys that their weights are high
+    whatever the head does.
     """
     found = []
     for address, pattern in snapshot(model, config.task.probe()).items():
@@ -117,7 +118,7 @@ def _training(folder: RunFolder, config: RunConfig) -> dict[str, Any]:
 
 
 def machine() -> str:
-    """What this computer is, without its name."""
+    """The kind of this computer, without its name."""
     parts = [f"{platform.system()} {platform.machine()}", f"{torch.get_num_threads()} threads"]
     if torch.cuda.is_available():
         parts.append(torch.cuda.get_device_name())

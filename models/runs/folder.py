@@ -1,6 +1,6 @@
 """A run's folder, which is the truth about it: the page, the command line and the worker all read it here.
 
-Reading its JSON needs no torch; only `config`, `task` and what returns tensors do.
+Its JSON is read without torch; only `config`, `task` and the methods that return tensors import it.
 """
 
 from __future__ import annotations
@@ -82,7 +82,7 @@ class RunFolder:
         return read_description(self.path)
 
     def config(self) -> RunConfig:
-        """The run's config, its task with what it took from its data."""
+        """The run's config; its task has what it learnt from its data."""
         from models.zoo.files import checked, read_config, read_task
 
         said, path = self.description(), self.path / CONFIG
@@ -92,7 +92,7 @@ class RunFolder:
         return RunConfig(task=task, model=model, training=training)
 
     def task(self) -> Task:
-        """The task, with what it took from its data."""
+        """The task, with what it learnt from its data."""
         return self.config().task
 
     def status(self) -> dict[str, Any]:
@@ -100,11 +100,11 @@ class RunFolder:
         return read_json_if_any(self.path / STATUS)
 
     def metrics(self, after_step: int = 0) -> list[dict[str, Any]]:
-        """The records that were kept, in order, of the steps after `after_step`."""
+        """The kept records of the steps after `after_step`, in order."""
         return [line for line in read_lines(self.path / METRICS) if _step(line) > after_step]
 
     def samples(self) -> list[dict[str, Any]]:
-        """What the model made on the way: {"step", "samples": [{"given", "made", "wanted"}]}, in order."""
+        """The samples taken during training: {"step", "samples": [{"given", "made", "wanted"}]}, in order."""
         return [line for line in read_lines(self.path / SAMPLES) if _step(line) >= 0]
 
     def probe(self) -> dict[str, Any]:
@@ -112,7 +112,7 @@ class RunFolder:
         return read_json_if_any(self.path / PROBE)
 
     def snapshots(self) -> list[int]:
-        """The steps whose patterns were kept, in order; 0 is the untrained model."""
+        """The steps that have a snapshot, in order; step 0 is the untrained model."""
         return sorted(_numbered(self.path / SNAPSHOTS))
 
     def snapshot(self, step: int) -> dict[str, Tensor]:
@@ -120,7 +120,7 @@ class RunFolder:
         return _tensors(self.path / SNAPSHOTS / numbered(step))
 
     def picture_steps(self) -> list[int]:
-        """The steps whose pictures were kept, in order."""
+        """The steps that have pictures, in order."""
         return sorted(_numbered(self.path / PICTURES))
 
     def pictures(self, step: int) -> dict[str, Tensor]:
@@ -128,7 +128,7 @@ class RunFolder:
         return _tensors(self.path / PICTURES / numbered(step))
 
     def checkpoint(self) -> Checkpoint | None:
-        """The last checkpoint; None before there is one."""
+        """The last checkpoint; None before the first."""
         from models.runs.checkpoints import read_checkpoint
 
         return read_checkpoint(self.path / CHECKPOINT)
@@ -147,7 +147,7 @@ class RunFolder:
         write_json(self.path / CONFIG, {**self.description(), "name": _checked_name(name)})
 
     def size_bytes(self) -> int:
-        """What the folder takes on disk."""
+        """The bytes that the folder's files have together."""
         total = 0
         for folder, _, names in os.walk(self.path):
             for name in names:
@@ -158,7 +158,7 @@ class RunFolder:
         return total
 
     def delete(self) -> None:
-        """Removes all that runs write; the folder too, unless others' files are in it."""
+        """Removes all files that runs write, and then the folder, unless it holds other files."""
         with writing(self.path):
             for path in self._written():
                 if path.is_dir() and not path.is_symlink():
@@ -169,7 +169,7 @@ class RunFolder:
                 self.path.rmdir()
 
     def _written(self) -> Iterator[Path]:
-        """All that a run writes; the config last, so that what is half deleted is still listed."""
+        """All that a run writes; the config comes last, so that a half-deleted run is still listed."""
         for path in sorted(self.path.iterdir()):
             known = path.name in (*_FILES[1:], SNAPSHOTS, PICTURES) or path.name.startswith(EVENTS)
             if known or re.fullmatch(r"\..*\.tmp", path.name):
@@ -179,9 +179,9 @@ class RunFolder:
 
 
 def create_run(config: RunConfig, *, name: str = "", path: Path | None = None) -> RunFolder:
-    """A new run's folder with its config and what its task took from its data.
+    """Makes a new run's folder with its config and what its task learnt from its data.
 
-    path: left out, a new folder in `runs_root()`. Raises FileError where there is a run already.
+    path: by default a new folder in `runs_root()`. Raises FileError where there is a run already.
     """
     folder = RunFolder(path or runs_root() / _new_id(config.task.name))
     if (folder.path / CONFIG).exists():
@@ -200,7 +200,7 @@ def create_run(config: RunConfig, *, name: str = "", path: Path | None = None) -
 
 
 def list_runs(root: Path | None = None) -> list[RunFolder]:
-    """All runs, newest first, damaged ones among them."""
+    """All runs, newest first, including damaged ones."""
     root = root or runs_root()
     if not root.is_dir():
         return []
@@ -209,7 +209,7 @@ def list_runs(root: Path | None = None) -> list[RunFolder]:
 
 
 def find_run(name: str, root: Path | None = None) -> RunFolder:
-    """The run of an id, a name or a path. Raises FileError where there is none, or more than one."""
+    """The run with an id, a name or a path. Raises FileError where there is none, or more than one."""
     root = root or runs_root()
     for path in (root / name, Path(name)):
         if (path / CONFIG).is_file():
@@ -225,19 +225,19 @@ def find_run(name: str, root: Path | None = None) -> RunFolder:
 
 
 def numbered(step: int) -> str:
-    """The file of one step."""
+    """The name of the file of one step."""
     return f"{step:08d}.safetensors"
 
 
 def cut_lines(path: Path, last_step: int) -> None:
-    """Drops the lines of later steps, and what a kill left half-written."""
+    """Removes the lines of later steps, and a line that a kill left half-written."""
     if path.is_file():
         kept = [line for line in read_lines(path) if 0 <= _step(line) <= last_step]
         write_whole(path, "".join(f"{json.dumps(line, ensure_ascii=False)}\n" for line in kept).encode())
 
 
 def cut_files(folder: Path, last_step: int) -> None:
-    """Drops the numbered files of later steps."""
+    """Removes the numbered files of later steps."""
     for step, path in _numbered(folder).items():
         if step > last_step:
             path.unlink(missing_ok=True)

@@ -1,4 +1,4 @@
-"""Runs as jobs: submit, look, pause, resume, stop. All that pages know of where training happens.
+"""Runs as jobs: submit, look, pause, resume, stop. Pages know nothing else of where training happens.
 
 Each run is a process and a folder of its own; the folder is the truth, so that a page, the command line and a
 server that was restarted all see the same.
@@ -50,7 +50,7 @@ class Backend(Protocol):
     """Where runs train: this machine, or something that takes them elsewhere and writes the same folders."""
 
     def submit(self, run_id: str, *, keep_going: bool = False) -> None:
-        """Takes a run on, for its first step or its next. Raises JobRefused where there is no room."""
+        """Accepts a run, new or resumed. Raises JobRefused where there is no room."""
 
     def status(self, run_id: str) -> Status:
         """How the run stands now."""
@@ -60,15 +60,15 @@ class Backend(Protocol):
 
 
 def backend() -> Backend:
-    """The one that all runs go to."""
+    """The backend that all runs go to."""
     return LocalBackend(runs_root())
 
 
 def submit(config: RunConfig, *, name: str = "", by: Visitor, keep_going: bool = False) -> str:
     """Starts a run, or queues it; returns its id.
 
-    by: whose the run will be. keep_going: train on when the server stops; otherwise the run pauses then.
-    Raises JobRefused, with the remedy, where a limit is met.
+    by: the run's owner. keep_going: the run trains on when the server stops; otherwise it pauses then.
+    Raises JobRefused, with the remedy, where a limit is reached.
     """
     with _admitted(config, by, keep_going=keep_going):
         run = create_run(config, name=name)
@@ -94,7 +94,7 @@ def resume(run_id: str, *, by: Visitor, keep_going: bool = False) -> None:
 
 
 def extend(run_id: str, steps: int, *, by: Visitor, keep_going: bool = False) -> str:
-    """A new run that goes on from the last checkpoint of this one, to `steps` in all; returns its id.
+    """Starts a new run that goes on from the last checkpoint of this one, to `steps` in all; returns its id.
 
     The old run stays as it is. A learning rate that falls with the steps follows the longer course from there
     on. Raises NotAllowed where the run is another's, and JobRefused where it is live or has come as far, or a
@@ -117,7 +117,7 @@ def extend(run_id: str, steps: int, *, by: Visitor, keep_going: bool = False) ->
 
 
 def status(run_id: str) -> Status:
-    """How a run stands; a process that has died without a word reads as failed."""
+    """How a run stands; one whose process has died without a word has failed."""
     return backend().status(run_folder(run_id).id)
 
 
@@ -148,14 +148,14 @@ def rename(run_id: str, name: str, *, by: Visitor) -> None:
 
 
 def share(run_id: str, *, shared: bool, by: Visitor) -> None:
-    """Lets every visitor of a class look at a run and open its model, or its owner alone."""
+    """Decides whether every visitor of a class may look at a run and open its model, or its owner alone."""
     owners.share(_own(run_id, by, "share it").path, shared=shared)
 
 
 def run_folder(run_id: str) -> RunFolder:
     """The folder of a run, which lies in the runs' folder and nowhere else.
 
-    Raises FileError for an id that is none, that names no run, or whose folder is a link.
+    Raises FileError for an invalid id, an id without a run, or a folder that is a link.
     """
     return RunFolder(run_path(run_id))
 
@@ -182,7 +182,7 @@ def _admitted(config: RunConfig, by: Visitor, *, keep_going: bool) -> Iterator[N
 
 
 def _start(run: RunFolder, by: Visitor, *, keep_going: bool) -> None:
-    """Hands a run to the backend; it stays its owner's, and is this visitor's where it has none."""
+    """Hands a run to the backend; its owner stays, and a run without one becomes this visitor's."""
     before = owners.owned(run.path)
     minutes = limits.check_minutes(runs_root(), by)
     owners.write_owned(run.path, replace(before, owner=before.owner or by.id, minutes=minutes))
@@ -214,7 +214,7 @@ def _check_ended(run: RunFolder, now: Status, remedy: str) -> None:
 
 
 def _further(name: str, steps: int) -> str:
-    """The new run's name says how far it goes, and stays short however often a run is trained further."""
+    """The new run's name, which says how far it goes, and stays short however often it is trained further."""
     first = re.sub(r" to [\d,]+ steps$", "", name)
     return f"{first[:60]} to {steps:,} steps"
 

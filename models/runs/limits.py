@@ -13,7 +13,7 @@ from models.runs.processes import memory_left
 from models.runs.status import read_status
 from models.training.config import RunConfig, TrainingConfig
 
-_SIDE_BYTES = 24 * MB  # snapshots, metrics, samples and TensorBoard's events, which are bounded
+_SIDE_BYTES = 24 * MB  # snapshots, metrics, samples and TensorBoard's events together
 _BYTES_PER_PARAMETER = 12  # a checkpoint: the weight and the optimiser's two means, as float32
 
 
@@ -22,7 +22,7 @@ class JobRefused(ValueError):  # noqa: N818 (it is the page's answer, not a faul
 
 
 def check_queue(root: Path) -> None:
-    """Raises JobRefused where as many runs wait as may."""
+    """Raises JobRefused where the queue is full."""
     queued = len(slots.waiting(root))
     most = in_force().queue_length
     if queued >= most:
@@ -32,7 +32,7 @@ def check_queue(root: Path) -> None:
 
 
 def check_live(root: Path, visitor: Visitor) -> None:
-    """Raises JobRefused where as many of a visitor's runs train or wait as may at once."""
+    """Raises JobRefused where as many of a visitor's runs train or wait as the limits allow."""
     most = in_force().live_runs
     live = [run for run in list_runs(root) if is_of(run.path, visitor) and read_status(run.path).live]
     if len(live) >= most:
@@ -44,7 +44,7 @@ def check_live(root: Path, visitor: Visitor) -> None:
 
 
 def check_rights(training: TrainingConfig, visitor: Visitor, *, keep_going: bool) -> None:
-    """Raises JobRefused for what no visitor may start here, or not this one."""
+    """Raises JobRefused for a run that this visitor, or any visitor, may not start here."""
     limits = in_force()
     if limits.read_only:
         raise JobRefused(
@@ -82,7 +82,7 @@ def check_threads(training: TrainingConfig) -> None:
 
 
 def check_minutes(root: Path, visitor: Visitor) -> int:
-    """How many minutes a visitor's run may have its slot, 0 for any. Raises JobRefused where none is left."""
+    """Minutes that a visitor's run may keep its slot, 0 for no limit. Raises JobRefused if none is left."""
     if visitor.all_rights:
         return 0
     limits, used = in_force(), spent.minutes(root, visitor.id)
@@ -99,7 +99,7 @@ def check_minutes(root: Path, visitor: Visitor) -> int:
 def check_disk(root: Path, visitor: Visitor, n_parameters: int) -> None:
     """Raises JobRefused where runs would outgrow `runs_gb`, a visitor's `visitor_runs_mb`, or the disk.
 
-    Of the runs that could go, only those are named that the visitor may delete.
+    The remedy names only runs that the visitor may delete.
     """
     needed, limits = _SIDE_BYTES + _BYTES_PER_PARAMETER * n_parameters, in_force()
     theirs = {run: run.size_bytes() for run in list_runs(root) if may_change(run.path, visitor)}
@@ -127,9 +127,9 @@ def _check_room(needed: int, whose: str, used: int, most: int, remedy: str) -> N
 
 
 def check_memory(config: RunConfig) -> int:
-    """The parameters that a run will have. Raises JobRefused where it needs more memory than there is.
+    """The number of parameters of a run. Raises JobRefused where it needs more memory than there is.
 
-    What a GPU has left is not known before PyTorch runs there: the run's own process looks once more.
+    The free memory of a GPU is not known before PyTorch runs there: the run's own process checks it.
     """
     from models.engine.size import count_parameters
 
@@ -139,7 +139,7 @@ def check_memory(config: RunConfig) -> int:
 
 
 def refuse_above(config: RunConfig, free: int) -> None:
-    """Raises JobRefused where a run needs more than `free` bytes, with the nearest sizes that need less."""
+    """Raises JobRefused, with the nearest sizes that need less, where a run needs more than `free` bytes."""
     from models.training.memory import memory_bytes, remedy
 
     needed = memory_bytes(config)

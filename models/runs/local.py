@@ -1,4 +1,4 @@
-"""Jobs as processes of this machine: one process a run, queued before the machine's CPU and GPUs."""
+"""Jobs as processes of this machine: one process per run; they queue for the machine's CPU and GPUs."""
 
 import os
 import subprocess
@@ -26,7 +26,7 @@ class LocalBackend:
         self.root = root
 
     def submit(self, run_id: str, *, keep_going: bool = False) -> None:
-        """Queues the run and starts its process, for its first step or its next.
+        """Queues the run, new or resumed, and starts its process.
 
         Raises JobRefused where too many wait, and OSError where no process can be started.
         """
@@ -82,9 +82,9 @@ def _start(folder: Path, parent: Identity | None) -> None:
     command = [*WORKER, str(folder.resolve())]
     if parent is not None:
         command += ["--parent", str(parent)]
-    # The server's OMP_NUM_THREADS is one, for its small forwards (tools/serve.py). A run has the threads that
-    # its config states, or every core, with which its time was estimated. Other work does not suffer from
-    # them: the worker has the wait policy of models/__init__.py, too, by which idle threads sleep.
+    # The server's OMP_NUM_THREADS is 1, for its small forward passes (tools/serve.py). A run has the threads
+    # that its config states, or every core, as its estimated time assumes. They do not slow other work: the
+    # worker has the wait policy of models/__init__.py, too, which lets idle threads sleep.
     environment = {name: value for name, value in os.environ.items() if name != "OMP_NUM_THREADS"}
     with (folder / LOG).open("ab") as log:
         process = subprocess.Popen(
@@ -101,7 +101,7 @@ def _start(folder: Path, parent: Identity | None) -> None:
 
 
 def _make_sure(folder: Path, ask: Ask) -> None:
-    """Kills what has not ended by itself: its last checkpoint stands."""
+    """Kills a process that has not ended by itself: the run's last checkpoint stands."""
     end = time.monotonic() + KILL_SECONDS
     process = None
     while time.monotonic() < end:

@@ -1,4 +1,4 @@
-"""Whose a run is, in a file of its own in the run's folder, and who may do what with it.
+"""The owner of a run, kept in a file of its own in the run's folder, and who may do what with it.
 
 Where one person has the machine for themselves, that person may do everything. In a class a run belongs to
 the visitor who started it; others see it where its owner shares it, and only owner and teacher change it.
@@ -14,14 +14,14 @@ VERSION = 1
 
 
 class NotAllowed(ValueError):  # noqa: N818 (it is the page's answer, not a fault)
-    """Something that only others may do; the text says who."""
+    """An act that this visitor may not do; the text says who may."""
 
 
 @dataclass(frozen=True)
 class Visitor:
-    """Who asks. id: a hash of what their browser keeps; "" for a program, or a browser that keeps nothing.
+    """Who asks. id: a hash of their browser's cookie; "" for a program, or a browser without cookies.
 
-    all_rights: a teacher's, and those of whoever has the machine for themselves.
+    all_rights: true for a teacher, and for whoever has the machine for themselves.
     """
 
     id: str = ""
@@ -36,9 +36,9 @@ PERSON = Visitor("person", all_rights=True)
 
 @dataclass(frozen=True, kw_only=True)
 class Ownership:
-    """The run's owner by the visitor's id, "" for the machine's own; whether all may look at it.
+    """owner: the visitor's id, "" for a run without an owner. shared: every visitor may look at the run.
 
-    minutes: so long it trains before it pauses, 0 for as long as it takes.
+    minutes: how long it trains before it pauses; 0 is no limit.
     """
 
     owner: str = ""
@@ -47,7 +47,7 @@ class Ownership:
 
 
 def owned(folder: Path) -> Ownership:
-    """Whose the run in `folder` is; a file that is damaged or changed by hand gives nobody a right."""
+    """The ownership of the run in `folder`; a damaged file gives no visitor a right."""
     try:
         said = read_json_if_any(folder / OWNER, newest=VERSION)
     except FileError:
@@ -61,12 +61,12 @@ def owned(folder: Path) -> Ownership:
 
 
 def write_owned(folder: Path, ownership: Ownership) -> None:
-    """Raises WriteError where the disk refuses."""
+    """Writes the file of a run's owner. Raises WriteError where the disk refuses."""
     write_json(folder / OWNER, {"version": VERSION, **asdict(ownership)})
 
 
 def share(folder: Path, *, shared: bool) -> None:
-    """Lets all visitors look at a run, or its owner alone. Raises WriteError."""
+    """Decides whether all visitors may look at a run, or its owner alone. Raises WriteError."""
     write_owned(folder, replace(owned(folder), shared=shared))
 
 
@@ -86,6 +86,6 @@ def may_see(folder: Path, visitor: Visitor) -> bool:
 
 
 def check(folder: Path, visitor: Visitor, act: str) -> None:
-    """Raises NotAllowed where a visitor may not do this; `act` as in "delete it"."""
+    """Raises NotAllowed where a visitor may not change the run. act: what was asked, such as "delete it"."""
     if not may_change(folder, visitor):
         raise NotAllowed(f"this run is another visitor's: only its owner and a teacher may {act}")

@@ -1,4 +1,4 @@
-"""What the command line prints of runs and tasks: tables, and one bar a run."""
+"""What the command line prints of runs and tasks: tables, and one progress bar per run."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class Bar:
         self._bar.close()
 
     def show(self, record: Record) -> None:
-        """One step further; a run that goes on begins where it stopped."""
+        """Moves the bar one step on; the bar of a resumed run begins where the run stopped."""
         if self._bar.n == 0 and record.step > 1:
             self._bar.n = self._bar.initial = record.step - 1
         if record.validation:
@@ -44,7 +44,7 @@ class Bar:
 
 
 def aligned(rows: Sequence[Sequence[str]]) -> str:
-    """Rows of words in columns, the first row being their names."""
+    """Rows of words in columns; the first row holds the columns' names."""
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     return "\n".join(
         "  ".join(f"{word:<{width}}" for word, width in zip(row, widths, strict=True)).rstrip()
@@ -68,7 +68,7 @@ def runs_table(runs: Sequence[RunFolder]) -> str:
 
 
 def tasks_table() -> str:
-    """Every task with its options: name, default, what it is, what it may be."""
+    """Every task with its options: the name, default, meaning and values of each."""
     from models.data.tasks import TASKS
 
     lines = []

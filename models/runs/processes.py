@@ -1,4 +1,4 @@
-"""Which process is meant: its number alone does not say, since numbers are used again."""
+"""The identity of a process: its number alone is not enough, since the system uses numbers again."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import psutil
 
-_CLOCK_SECONDS = 2.0  # by which two readings of one start may differ, where the system's clock is set between
+_CLOCK_SECONDS = 2.0  # the most by which two readings of one start differ after the clock is set
 
 _BOOT = Path("/proc/sys/kernel/random/boot_id")
 _VMSTAT = Path("/proc/vmstat")
@@ -27,8 +27,8 @@ SERVING = "ATTENTION_LAB_SERVING"
 
 
 class Identity(NamedTuple):
-    """A process: `pid`, and when it started: the Unix time, and where the system tells it, as Linux does, the
-    tick of the machine's own counter, which goes on whoever sets the clock. Elsewhere `born` is "", and a
+    """A process: its `pid`, the Unix time of its start, and, where the system tells it, as Linux does, the
+    tick of the machine's own counter, which setting the clock does not change. Elsewhere `born` is "", and a
     clock that is set by more than two seconds makes a process seem to be another.
     """
 
@@ -38,7 +38,7 @@ class Identity(NamedTuple):
 
     @property
     def alive(self) -> bool:
-        """Whether this very process runs; one that is dead but not yet collected does not."""
+        """Whether this very process runs; a zombie, dead but not yet collected, does not."""
         try:
             process, now = psutil.Process(self.pid), born(self.pid)
             if now and self.born:
@@ -48,11 +48,11 @@ class Identity(NamedTuple):
             return same and process.status() != psutil.STATUS_ZOMBIE
         except (psutil.NoSuchProcess, ValueError, OverflowError):
             return False
-        except psutil.AccessDenied:  # somebody else's: there, but nothing that we started
+        except psutil.AccessDenied:  # another user's process, so not one that we started
             return False
 
     def kill(self) -> None:
-        """Ends it at once, if it still is the process that was meant."""
+        """Ends the process at once, if its number still belongs to it."""
         if self.alive:
             try:
                 psutil.Process(self.pid).kill()
@@ -64,25 +64,25 @@ class Identity(NamedTuple):
 
     @classmethod
     def parse(cls, text: str) -> Identity:
-        """What `str` wrote. Raises ValueError for another text."""
+        """Reads what `str` wrote. Raises ValueError for any other text."""
         pid, started_at, born = [*text.split(":", 2), "", ""][:3]
         return cls(int(pid), float(started_at), born)
 
 
 def this_process() -> Identity:
-    """The one that asks."""
+    """The process that calls this."""
     return Identity(os.getpid(), psutil.Process().create_time(), born(os.getpid()))
 
 
 def serving_process() -> Identity:
-    """The process whose end pauses the runs: this one, or the one that looks after it and other servers."""
+    """The process whose end pauses the runs: this one, or the one that supervises several servers."""
     named = os.environ.get(SERVING)
     return Identity.parse(named) if named else this_process()
 
 
 @cache
 def boot() -> str:
-    """The name of this run of the machine, from its start on; "" where the system has none."""
+    """The id of the machine's present boot; "" where the system has none."""
     try:
         return _BOOT.read_text(encoding="ascii").strip()
     except OSError:
@@ -90,7 +90,7 @@ def boot() -> str:
 
 
 def born(pid: int) -> str:
-    """The machine's start and the tick at which a process began; "" where the system does not tell."""
+    """The id of the boot and the tick at which a process began; "" where the system does not tell."""
     try:
         said = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8", errors="replace")
     except OSError:
@@ -100,7 +100,7 @@ def born(pid: int) -> str:
 
 
 def memory_left() -> int:
-    """Bytes of main memory that are free to take: the machine's, or its container's if that is less."""
+    """Bytes of main memory that are free: the machine's, or its container's if that is less."""
     left = psutil.virtual_memory().available
     for limit, used in _CGROUPS:
         try:
@@ -111,7 +111,7 @@ def memory_left() -> int:
 
 
 def n_starved() -> int:
-    """How many processes the system has ended for want of memory so far; 0 where it does not count."""
+    """How many processes the system has killed so far because memory ran out; 0 where it does not count."""
     try:
         counts = dict(line.split(" ", 1) for line in _VMSTAT.read_text().splitlines())
         return int(counts.get("oom_kill", 0))

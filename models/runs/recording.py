@@ -1,4 +1,4 @@
-"""A run that is written down as it goes: `train_into` is what the command line and the worker both call."""
+"""Writes a run down while it trains: the command line and the worker both call `train_into`."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ MOST_LINES = 3_500
 """Of metrics.jsonl; those of validations come on top."""
 _MOST_EVENTS = 250
 _FLUSH_SECONDS = 0.5
-_CHECKPOINT_SHARE = 0.02  # of the time, that checkpoints may take at the most
+_CHECKPOINT_SHARE = 0.02  # the largest share of the time that checkpoints may take
 
 
 def train_into(
@@ -48,8 +48,8 @@ def train_into(
 ) -> bool:
     """Trains, and writes everything to the run's folder; True at the end, False where it was stopped before.
 
-    should_stop: asked after each step; a checkpoint is left. resume: goes on from the last checkpoint, and
-    drops what was written after it. on_start: is given the training before its first step.
+    should_stop: asked after each step; a stop writes a checkpoint. resume: goes on from the last checkpoint,
+    and removes what was written after it. on_start: is given the training before its first step.
 
     Raises WriteError where the disk refuses (the last checkpoint then stands), FileError for a
     damaged folder and one that holds a checkpoint already, and what `Training` raises.
@@ -80,9 +80,9 @@ def train_into(
 
 
 class Recorder:
-    """Writes a run's records, thinned and in batches, so that training hardly waits. A context.
+    """Writes a run's records, thinned and in batches, so that training hardly waits. A context manager.
 
-    step: the last that a checkpoint holds; what was written of later ones is dropped. Raises WriteError
+    step: the step of the last checkpoint; what was written of later steps is removed. Raises WriteError
     where the disk refuses.
     """
 
@@ -104,18 +104,18 @@ class Recorder:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, where: Any) -> None:
-        # What a full disk refused once, closing would try again: the first error says it.
+        # Closing would try again to write what a full disk refused: the first error is enough.
         with suppress(OSError) if error else writing(self._path / METRICS):
             self._open.close()
 
     def begin(self, probe: Reading, untrained: dict[str, Tensor]) -> None:
-        """The example that is watched, and its patterns in the untrained model."""
+        """Writes the example that is watched, and its patterns in the untrained model."""
         picture = None if probe.picture is None else probe.picture.tolist()
         write_json(self._path / PROBE, {"tokens": probe.tokens, "text": probe.text, "picture": picture})
         self._keep(SNAPSHOTS, 0, untrained)
 
     def write(self, record: Record, seconds: float) -> None:
-        """One step; `seconds` were trained so far."""
+        """Writes the record of a step. seconds: of training so far."""
         notable = record.validation is not None or record.step == self._config.steps
         if notable or record.step % self._every == 0:
             line = _line(record, seconds)
@@ -135,7 +135,7 @@ class Recorder:
         return time.monotonic() >= self._due
 
     def checkpoint(self, training: Training) -> None:
-        """Writes the state, after all that led to it, unless that was the last thing written."""
+        """Writes the records so far, and then the state, unless this step's checkpoint is written already."""
         if training.step == self._checkpointed_step:
             return
         start = time.monotonic()
@@ -168,7 +168,7 @@ class Recorder:
         self._flushed = time.monotonic()
 
     def _cut(self, step: int) -> None:
-        """Drops what was written after the step, and what a kill left half-written."""
+        """Removes what was written after the step, and what a kill left half-written."""
         with writing(self._path):
             for path in self._path.rglob(".*.tmp"):
                 path.unlink(missing_ok=True)

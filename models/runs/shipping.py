@@ -1,4 +1,4 @@
-"""Trains what ships: `python -m models.training zoo [name ...]`, which is what `make zoo` calls."""
+"""Trains the shipped models: `python -m models.training zoo [name ...]`, which `make zoo` calls."""
 
 import shlex
 import shutil
@@ -23,7 +23,7 @@ RUN = "run"
 
 
 def config_of(recipe: Recipe) -> RunConfig:
-    """The whole config that a recipe stands for. Raises ValueError where its data are not there."""
+    """The whole config of a recipe. Raises ValueError where its data are missing."""
     task = make_task(recipe.task, recipe.options)
     return run_config(task, sizes=recipe.sizes, training=recipe.training)
 
@@ -56,7 +56,7 @@ def _write(folder: RunFolder, config: RunConfig, recipe: Recipe, name: str, out:
 
 
 def _keep_run(folder: RunFolder, kept: Path) -> None:
-    """The run without its checkpoint, for the weights lie beside it, and without what one machine reads."""
+    """Copies the run without its checkpoint, whose weights lie beside it, its events, log and lock."""
     shutil.rmtree(kept, ignore_errors=True)
     left_out = shutil.ignore_patterns(CHECKPOINT, f"{EVENTS}*", LOG, LOCK)
     shutil.copytree(folder.path, kept, ignore=left_out)

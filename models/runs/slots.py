@@ -1,6 +1,6 @@
-"""Who trains now and who waits: one lock for every GPU and every place on the CPU, and a queue before each.
+"""Who trains now and who waits: one lock for each GPU and each place on the CPU, and a queue for each kind.
 
-All of it lies in `.slots` in the folder of the runs, so that several servers and the command line share it.
+The files lie in `.slots` in the folder of the runs, so that several servers and the command line share them.
 """
 
 import os
@@ -29,7 +29,7 @@ _TICKET = re.compile(rf"(\d{{20}})-(cpu|gpu|mps)-({RUN_ID})")
 
 @dataclass(frozen=True, order=True)
 class Ticket:
-    """A run that waits: since when (nanoseconds, Unix time), for what kind of slot, and its id."""
+    """A run that waits: its time of arrival (nanoseconds, Unix time), the kind of slot, and its id."""
 
     since: int
     kind: str
@@ -61,7 +61,7 @@ def kind_for(device: str) -> Kind:
 
 
 def visible_gpus() -> list[str]:
-    """NVIDIA's GPUs as CUDA_VISIBLE_DEVICES names them, in the order in which CUDA counts them."""
+    """NVIDIA's GPUs by their names in CUDA_VISIBLE_DEVICES, in the order in which CUDA counts them."""
     chosen = os.environ.get("CUDA_VISIBLE_DEVICES")
     if chosen is None:
         n_gpus = sum(bool(re.fullmatch(r"nvidia\d+", path.name)) for path in Path("/dev").glob("nvidia*"))
@@ -72,7 +72,7 @@ def visible_gpus() -> list[str]:
 
 
 def n_slots(kind: Kind) -> int:
-    """How many runs may train at once: one a GPU, and `cpu_jobs` of the limits on the CPU."""
+    """How many runs may train at once: one per GPU, and as many as the limit `cpu_jobs` on the CPU."""
     if kind == "gpu":
         return len(visible_gpus())
     return in_force().cpu_jobs if kind == "cpu" else 1
@@ -86,21 +86,21 @@ def submitting(root: Path) -> FileLock:
 
 
 def enter(root: Path, run_id: str, kind: Kind) -> None:
-    """The run joins the end of the queue."""
+    """Puts the run at the end of the queue."""
     folder = root / _FOLDER / "queue"
     folder.mkdir(parents=True, exist_ok=True)
     (folder / Ticket(time.time_ns(), kind, run_id).file).touch()
 
 
 def leave(root: Path, run_id: str) -> None:
-    """The run waits no more."""
+    """Takes the run out of the queue."""
     for ticket in _tickets(root):
         if ticket.run_id == run_id:
             _discard(root, ticket)
 
 
 def waiting(root: Path) -> list[Ticket]:
-    """The runs that wait, the oldest first; those whose process is gone are taken out."""
+    """The runs that wait, the oldest first; those that no longer wait are taken out."""
     alive = []
     for ticket in _tickets(root):
         if read_status(root / ticket.run_id).state in ("queued", "stopping"):

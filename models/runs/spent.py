@@ -1,6 +1,6 @@
-"""How long each visitor of a class has trained lately: a line for every stretch, beside the runs.
+"""How long each visitor of a class has trained lately: a line for each stretch, in a file beside the runs.
 
-So what they delete still counts.
+So the time of a deleted run still counts.
 """
 
 import json
@@ -17,7 +17,7 @@ _NAME = re.compile("[0-9a-z]{1,64}")
 
 
 def note(root: Path, visitor_id: str, seconds: int | float) -> None:
-    """Adds a stretch that ends now; what is older than a day goes. Raises WriteError."""
+    """Adds a stretch that ends now, and removes those older than a day. Raises WriteError."""
     if not _NAME.fullmatch(visitor_id):
         return
     lines = [*_lately(root, visitor_id), {"at": time.time(), "seconds": round(seconds, 1)}]
@@ -27,18 +27,18 @@ def note(root: Path, visitor_id: str, seconds: int | float) -> None:
 
 
 def minutes(root: Path, visitor_id: str) -> float:
-    """What a visitor's runs have trained within a day, in minutes."""
+    """The minutes that a visitor's runs have trained within the last day."""
     return sum(float(line["seconds"]) for line in _lately(root, visitor_id)) / 60
 
 
 def hours_until_less(root: Path, visitor_id: str) -> float:
-    """Until the first of these stretches is a day old."""
+    """The hours until the first of these stretches is a day old."""
     first = min((float(line["at"]) for line in _lately(root, visitor_id)), default=time.time() - DAY_SECONDS)
     return max(0.0, first + DAY_SECONDS - time.time()) / 3_600
 
 
 def _lately(root: Path, visitor_id: str) -> list[dict[str, Any]]:
-    """The stretches of the last day; lines that are none are left out."""
+    """The stretches of the last day; invalid lines are left out."""
     now = time.time()
     found = read_lines(_file(root, visitor_id)) if _NAME.fullmatch(visitor_id) else []
     return [

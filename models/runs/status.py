@@ -1,6 +1,6 @@
-"""What a run's process says of itself: `status.json` in the run's folder, and what to make of its silence.
+"""What a run's process says of itself in `status.json` of the run's folder, and what its silence means.
 
-Read without torch, so that a page can list its runs while torch is still being imported.
+It is read without torch, so that a page can list its runs while torch is still being imported.
 """
 
 import json
@@ -25,7 +25,7 @@ SILENT_SECONDS = 15.0
 START_SECONDS = 60.0
 """So long may a process take to start before its first sign, on a machine that is busy."""
 
-_OVERWRITING_SECONDS = 0.02  # a file that is overwritten where it lies may be seen half
+_OVERWRITING_SECONDS = 0.02  # a reader may see half of a file that is overwritten in place
 _LIVE = ("queued", "running", "stopping")
 
 
@@ -33,11 +33,11 @@ _LIVE = ("queued", "running", "stopping")
 class Status:
     """How a run stands. step of steps; seconds of training so far; times are Unix times.
 
-    sentence: what was chosen, what it waits for, or why it ended. asked: what it was asked to do and has not
-    done yet. born, up: when the process began and gave its last sign by the machine's own counters, which
-    nobody sets. smaller: sizes that need less memory, for the case that the system ends it without a word.
-    memory, free: bytes that the process holds, and that the machine had left beside it. n_starved: processes
-    that the system had ended for want of memory by then.
+    sentence: what was chosen, what it waits for, or why it ended. asked: a request that it has not met yet.
+    born, up: when the process began and gave its last sign by the machine's own counters, which nobody sets.
+    smaller: sizes that need less memory, in case the system kills the process without a word. memory, free:
+    bytes that the process holds, and that the machine had left beside it. n_starved: processes that the
+    system had killed by then because memory ran out.
     """
 
     state: State
@@ -66,7 +66,7 @@ class Status:
 
     @property
     def process(self) -> Identity | None:
-        """The process that writes this, if one has started."""
+        """The process that writes this status, if one has started."""
         if self.pid is None or self.started_at is None:
             return None
         return Identity(self.pid, self.started_at, self.born)
@@ -101,7 +101,7 @@ def judged(
     alive: Callable[[Identity], bool],
     n_starved: int = 0,
 ) -> Status:
-    """`status` as it is, or what became of a process that says no more."""
+    """`status` as it is, or, where its process has fallen silent, the state in which it ended."""
     if not status.live:
         return status
     silent, process = _silence(status, now), status.process
@@ -125,7 +125,7 @@ def judged(
 
 
 def _silence(status: Status, now: float) -> float:
-    """Seconds since the last sign of life: by the machine's counter, where it has not been started anew."""
+    """Seconds since the last sign of life: by the machine's counter, unless the machine was restarted."""
     if status.up and boot() and status.born.startswith(f"{boot()}:"):
         return time.monotonic() - status.up
     return now - status.heartbeat
@@ -135,7 +135,7 @@ CUT_SHORT = "ended in the middle of a step that took too long; resume goes on fr
 
 
 def ended_by(asked: str) -> State:
-    """The state after a request was met."""
+    """The state of a run that has met a request."""
     return "paused" if asked == "pause" else "stopped"
 
 
@@ -152,7 +152,7 @@ def _last_words(status: Status, n_starved: int) -> str:
 
 
 def hanging(folder: Path) -> Identity | None:
-    """The run's process if it is there but has given no sign for long, so that it may be killed."""
+    """The run's process if it is alive but has given no sign for long, so that it may be killed."""
     try:
         written = _written(folder)
     except ValueError:
@@ -178,12 +178,12 @@ def write_request(folder: Path, ask: Ask) -> None:
 
 
 def write_status(folder: Path, status: Status) -> None:
-    """Raises OSError where the folder is gone or cannot be written."""
+    """Writes the status. Raises OSError where the folder is gone or cannot be written."""
     _write(folder / STATUS, {"version": VERSION, **asdict(status)})
 
 
 def _write(path: Path, values: dict[str, Any]) -> None:
-    """Whole or not at all; on a full disk over the old file, padded: so much space it has already."""
+    """Writes whole or not at all; on a full disk it overwrites the old file, whose space it already has."""
     try:
         write_json(path, values)
     except OSError as refusal:

@@ -37,7 +37,7 @@ _LIMITS = (
 
 
 def make_card(task: Translation, model: Transformer, metrics: dict[str, Any], seed: int) -> dict[str, Any]:
-    """What the card says beyond any other's, as JSON values; the seed is that of training."""
+    """The entries that only a translator's card has, as JSON values. seed: of its training."""
     return {
         "summary": "English-French translator that was also taught to name what each pronoun means",
         "data": {"grammar": "models.data.grammar", "seed": seed, "held_out": _HELD_OUT},

@@ -1,4 +1,4 @@
-"""The thread beside a training run: signs of life, requests, and the end of whoever started it."""
+"""The thread beside a training run: it gives signs of life, takes requests, and sees its parent end."""
 
 from __future__ import annotations
 
@@ -34,11 +34,11 @@ SIGNALLED = "the process was asked to end (Ctrl-C, or the system); resume goes o
 
 
 class Watch:
-    """Writes status.json once a second and says when to stop; what trains only sets `step`.
+    """Writes status.json once a second and says when to stop; the training only sets `step`.
 
-    parent: the process whose end pauses the run; None lets the run outlive everybody. minutes: after so many
-    in its slot the run pauses; 0 for any. A context: within it the status is live, and `finish` says what
-    became of it.
+    parent: the process whose end pauses the run; None lets the run outlive every process. minutes: in its
+    slot, after which the run pauses; 0 is no limit. A context manager: within it the status is live, and
+    `finish` says how the run ended.
     """
 
     def __init__(
@@ -75,26 +75,26 @@ class Watch:
 
     @property
     def status(self) -> Status:
-        """What was written last."""
+        """The status that was written last."""
         return self._status
 
     def starts(self, sentence: str) -> None:
-        """The run has its slot."""
+        """Notes that the run has its slot."""
         self._in_slot_since = time.monotonic()
         self._go_on(sentence)
 
     def trains(self, step: int, clock: Callable[[], float], sentence: str, device: str) -> None:
-        """Steps begin after `step`; `clock` says how many seconds were spent on them so far."""
+        """Notes that training goes on after `step`. clock: returns the seconds spent on steps so far."""
         self.step, self._clock = step, clock
         self._go_on(sentence, device=device)
 
     def _go_on(self, sentence: str, **changes: Any) -> None:
-        """A request that came before this stays what is said."""
+        """Notes that the run goes on, unless a request has come: then the status keeps saying that."""
         news = {} if self.asked else {"state": "running", "sentence": sentence}
         self.note(**changes, **news)
 
     def finish(self, state: State, sentence: str = "") -> None:
-        """The last word; nothing is written after it."""
+        """Writes the last status; nothing is written after it."""
         self._over.set()
         self._thread.join()
         self._count_minutes()
@@ -104,13 +104,13 @@ class Watch:
         return 0.0 if self._in_slot_since is None else time.monotonic() - self._in_slot_since
 
     def _count_minutes(self) -> None:
-        """For whose minutes are limited."""
+        """Notes the time in the slot for an owner whose minutes are limited."""
         if self.minutes and self._in_slot_since is not None:
             with contextlib.suppress(OSError):
                 spent.note(self.folder.parent, owned(self.folder).owner, self._seconds_in_slot())
 
     def note(self, **changes: Any) -> None:
-        """Writes the status with these fields changed. A disk that refuses ends no run: the next may do."""
+        """Writes the status with these fields changed. A disk that refuses does not end the run."""
         with self._lock:
             vital = {
                 "step": self.step,

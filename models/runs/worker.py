@@ -30,7 +30,7 @@ from models.runs.watch import Watch
 if TYPE_CHECKING:
     from models.training.loop import Record, Training
 
-LAST_ONE_SECONDS = 10.0  # for the run's last process to end, where it was paused a moment ago
+LAST_ONE_SECONDS = 10.0  # to wait for the last process of a run that was paused a moment ago
 TURN_SECONDS = 0.3
 
 
@@ -49,7 +49,7 @@ def main(arguments: list[str] | None = None) -> int:
 
 
 def _attend(folder: Path, parent: Identity | None) -> int:
-    """The life of the process between its two locks: the run's, which it has, and a slot's."""
+    """Waits for a slot and trains. The process holds the run's lock already."""
     watch = Watch(folder, read_status(folder), parent=parent, minutes=owned(folder).minutes)
     with _heeding_signals(watch), watch:
         try:
@@ -81,7 +81,7 @@ def _heeding_signals(watch: Watch) -> Iterator[None]:
 
 
 def _wait_for_slot(watch: Watch) -> slots.Slot | None:
-    """The slot, once it is this run's turn; None if it is asked to end before."""
+    """Waits for the run's turn and returns its slot; None if the run is asked to end before."""
     root, run_id = watch.folder.parent, watch.folder.name
     training = RunFolder(watch.folder).description()["training"]
     kind = slots.kind_for(str(training["device"]))
@@ -103,7 +103,7 @@ def _wait_for_slot(watch: Watch) -> slots.Slot | None:
 
 
 def train_here(folder: RunFolder, on_record: Callable[[Record], None] | None = None) -> Status:
-    """Trains a run in this process, for the command line: at once, without a slot, seen by the pages alike.
+    """Trains a run in this process, for the command line: at once and without a slot. Pages see it, too.
 
     A signal to end (Ctrl-C, SIGTERM) pauses it after its step. Raises JobRefused where a process trains it.
     """
@@ -121,9 +121,9 @@ def train_here(folder: RunFolder, on_record: Callable[[Record], None] | None = N
 
 
 def work(watch: Watch, on_record: Callable[[Record], None] | None = None) -> Status:
-    """Trains the run of the watch's folder until it ends or is asked to; the last word is in its status.
+    """Trains the run of the watch's folder until it ends or is asked to end; returns its last status.
 
-    on_record: is given every step's record, for whoever shows them.
+    on_record: is given every step's record, to show it.
     """
     watch.starts("loads PyTorch")
     try:
@@ -137,7 +137,7 @@ def work(watch: Watch, on_record: Callable[[Record], None] | None = None) -> Sta
 
 
 def _train(watch: Watch, on_record: Callable[[Record], None] | None) -> tuple[State, str]:
-    """Trains to the end or a request; the state after it, with its sentence."""
+    """Trains until the end or a request; returns the final state and its sentence."""
     from models.runs.recording import train_into
 
     folder = RunFolder(watch.folder)
@@ -175,7 +175,7 @@ def _memory_left(device: str) -> int:
 
 
 def _reason(error: Exception, status: Status) -> str:
-    """One sentence on why a run failed; everything else is in its log."""
+    """One sentence that says why a run failed; everything else is in its log."""
     if _is_out_of_memory(error):
         return f"out of memory at step {status.step + 1:,}; {status.smaller or 'choose a smaller model'}"
     if isinstance(error, ValueError | OSError | ArithmeticError):
@@ -192,4 +192,4 @@ if __name__ == "__main__":
     code = main()
     sys.stdout.flush()
     sys.stderr.flush()
-    os._exit(code)  # all is written: taking PyTorch apart would only keep the slot from the next
+    os._exit(code)  # everything is written: unloading PyTorch would only keep the slot from the next run
