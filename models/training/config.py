@@ -1,4 +1,4 @@
-"""What decides a run: the task, the model, and how it is trained. Reading and checking it needs no torch."""
+"""The config of a run: task, model and training. It is read and checked without torch."""
 
 from __future__ import annotations
 
@@ -46,15 +46,15 @@ LIMITS: dict[str, tuple[float, float]] = {
 """The least and the greatest value of every number of `TrainingConfig`."""
 
 
-@no_type_check  # what the fields may be is checked below, in words
+@no_type_check  # the checks below say in words what a field may be
 @dataclass(frozen=True, kw_only=True)
 class TrainingConfig:
     """How a model is trained.
 
     batch_size: examples of one step, read in `accumulation` pieces that together give the same gradient.
-    learning_rate: the highest. clip: the longest gradient, 0 for any. schedule: "warm-up" is that of Vaswani
-    et al. 2017, 5.3, scaled to its peak; final_rate: the share of the peak where "cosine" ends.
-    threads: of the CPU, 0 for PyTorch's own choice. validate_every: steps, 0 for up to 20 times a run.
+    learning_rate: the peak. clip: the largest norm of the gradient, 0 for no limit. schedule: "warm-up" is
+    that of Vaswani et al. 2017, 5.3, scaled to the peak; final_rate: the share of the peak where "cosine"
+    ends. threads: of the CPU, 0 for PyTorch's own choice. validate_every: steps, 0 for up to 20 times a run.
     held_out: examples that validation reads. checkpoint_seconds: between two checkpoints.
 
     Raises ValueError, with value, rule and remedy, for numbers that train nothing.
@@ -95,20 +95,20 @@ class TrainingConfig:
 
     @property
     def n_at_once(self) -> int:
-        """Examples that are read at once, in a step and in a validation."""
+        """The examples that a step or a validation reads at once."""
         return -(-self.batch_size // self.accumulation)
 
     @property
     def validation_interval(self) -> int:
         """Steps between two validations.
 
-        Left to itself, about a twentieth of the run; more, but a quarter at the most, where validating would
-        take over a sixth of the time: it reads each held-out example twice, a step reads, and writes
-        gradients, for three times the price of reading.
+        With `validate_every` 0 it is about a twentieth of the run, or more, up to a quarter, where validating
+        would take over a sixth of the time. A validation makes two forward passes over each held-out example;
+        a step costs three forward passes over its batch, since the backward pass costs two.
         """
         if self.validate_every:
             return self.validate_every
-        price = 2 / 3 * self.held_out / self.batch_size  # of a validation, in steps
+        price = 2 / 3 * self.held_out / self.batch_size  # a validation costs as much as so many steps
         affordable = min(math.ceil(6 * price), self.steps // 4)
         return max(1, self.steps // 20, affordable)
 
@@ -142,7 +142,7 @@ class RunConfig:
             )
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain values, ready for JSON; what the task took from its data is not among them."""
+        """Plain values, ready for JSON, without what the task learnt from its data."""
         task = {"name": self.task.name, "options": self.task.to_dict()}
         return {"task": task, "model": self.model.to_dict(), "training": self.training.to_dict()}
 
@@ -155,7 +155,7 @@ USUAL_SIZES = {"n_layers": 2, "n_heads": 4, "d_model": 64}
 def run_config(
     task: Task, *, sizes: Mapping[str, Any] | None = None, training: Mapping[str, Any] | None = None
 ) -> RunConfig:
-    """The run of a task as it comes, with some sizes of the model and some of its training changed.
+    """The run of a task with its default sizes and training, except for those given here.
 
     What the task dictates wins over `sizes`. Raises ValueError for what makes no model or trains nothing.
     """

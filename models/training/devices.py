@@ -1,4 +1,4 @@
-"""Where a run computes and in which numbers, with a plain sentence on what was chosen."""
+"""The device and the precision of a run, with a plain sentence that says what was chosen."""
 
 import os
 import shutil
@@ -30,16 +30,16 @@ class Machine:
 
     @property
     def scales_loss(self) -> bool:
-        """Whether gradients would get lost in float16's short range, were the loss not scaled."""
+        """Whether the loss must be scaled, since small gradients vanish in float16's short range."""
         return self.precision == torch.float16 and self.device.type == "cuda"
 
     @property
     def works_by_itself(self) -> bool:
-        """Whether a step goes on while Python does something else, as on a GPU."""
+        """Whether a step goes on while Python does something else, as it does on a GPU."""
         return self.device.type != "cpu"
 
     def memory_bytes(self) -> int:
-        """The most that tensors took on the GPU so far; on the CPU, what the process holds now."""
+        """Bytes: of tensors at their peak on CUDA, of tensors now on MPS, of the process now on the CPU."""
         if self.device.type == "cuda":
             return torch.cuda.max_memory_allocated(self.device)
         if self.device.type == "mps":
@@ -101,7 +101,7 @@ def _described(device: torch.device, config: TrainingConfig) -> str:
 
 
 def _missing_compiler(kind: str) -> str:
-    """What torch.compile would need and this computer lacks; "" where it has all."""
+    """What torch.compile needs and this computer lacks; "" where it has everything."""
     if kind == "cuda" and find_spec("triton") is None:
         return "it needs Triton, which is not installed"
     if not any(shutil.which(name) for name in (os.environ.get("CXX") or "g++", "clang++", "c++")):

@@ -24,7 +24,7 @@ _BATCH = 200
 
 @dataclass(frozen=True)
 class Look:
-    """Attention from a pronoun to the noun it means and to the other one; what the encoder names there."""
+    """Attention from a pronoun to the noun it means and to the other one, and the noun the encoder names."""
 
     antecedent: Float[Tensor, "layer head"]
     rival: Float[Tensor, "layer head"]
@@ -124,7 +124,7 @@ def _translation_scores(
 def _looks(
     model: Transformer, tokenizer: WordTokenizer, examples: Sequence[Example]
 ) -> tuple[list[Look], list[tuple[Look, Look]]]:
-    """From every pronoun with an antecedent; and, where there is one, in the sentence and its counterpart."""
+    """The looks from every pronoun with an antecedent, and those in a sentence and in its counterpart."""
     looks, flips = [], []
     for pair, direction in examples:
         if (mention := pair.mention(direction)) is None:
@@ -140,7 +140,7 @@ def _looks(
 def _attention(
     looks: list[Look], both: list[tuple[Look, Look]], reading: Callable[[Tensor], Tensor]
 ) -> dict[str, float]:
-    """`reading` takes [layer, head] to one weight: a layer's mean, or one head."""
+    """reading: a function that reduces [layer, head] to one weight, a layer's mean or that of one head."""
 
     def right(each: Look) -> bool:
         return bool(reading(each.antecedent) > reading(each.rival))

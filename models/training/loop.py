@@ -28,14 +28,14 @@ Terms = dict[str, tuple[float, int]]
 
 
 class DivergedError(ArithmeticError):
-    """A loss that is no finite number; the text names the step and what to try."""
+    """A loss that is not finite; the text names the step and what to try."""
 
 
 @dataclass(frozen=True)
 class Record:
-    """One finished step, counted from 1. "loss" is what was lowered; gradient_norm is before clipping.
+    """One finished step, counted from 1. "loss" is what was minimised; gradient_norm is before clipping.
 
-    learning_rate: of this step. memory: bytes, of the process on the CPU, the peak of tensors on a GPU.
+    learning_rate: of this step. memory: bytes, as `Machine.memory_bytes` counts them.
     validation ("loss" and the task's scores), samples and snapshot (address -> float16 [head, query, key])
     are None but at their own steps.
     """
@@ -53,10 +53,10 @@ class Record:
 
 
 class Training(Iterator[Record]):
-    """A training under way: each `next` is one step of `model`. Same config and threads, same numbers.
+    """A training under way: each `next` is one step. The same config and threads give the same numbers.
 
-    chosen: a sentence on the device. seconds: spent on steps so far, those before a `load_state` included.
-    Raises ValueError for a device that is not there, DivergedError when the loss is no number any more.
+    chosen: a sentence on the device. seconds: spent on steps so far, including those before a `load_state`.
+    Raises ValueError for a device that is not there, DivergedError when the loss is no longer finite.
     """
 
     def __init__(self, config: RunConfig) -> None:
@@ -89,7 +89,7 @@ class Training(Iterator[Record]):
         rate = learning_rate(self.config.training, self.step)
         losses, norm = self._update(batch, rate)
         if self._machine.works_by_itself and self.step < self.config.training.steps:
-            # It is still at this step, and waited for below: meanwhile, make ready the next.
+            # The device is still at this step, which is awaited below: meanwhile, prepare the next batch.
             self._ready = self._next_batch()
         values = {name: loss.item() for name, loss in losses.items()}
         self._check_finite(values["loss"])
@@ -108,7 +108,7 @@ class Training(Iterator[Record]):
         )
 
     def state(self) -> tuple[dict[str, Tensor], dict[str, Any]]:
-        """All that the steps to come depend on: tensors by address, and JSON values."""
+        """Everything that the steps to come depend on: tensors by address, and JSON values."""
         tensors = {f"model.{name}": value for name, value in self.model.state_dict().items()}
         moments = state_of(self._optimizer, self.model)
         tensors |= {f"optimizer.{name}": value for name, value in moments.items()}
@@ -117,7 +117,7 @@ class Training(Iterator[Record]):
         return tensors, values
 
     def load_state(self, tensors: dict[str, Tensor], values: dict[str, Any]) -> None:
-        """Goes on from a `state`. Raises ValueError where it is another model's."""
+        """Goes on from a `state`. Raises ValueError where it belongs to another model."""
         parts: dict[str, dict[str, Tensor]] = {"model": {}, "optimizer": {}, "random": {}}
         for address, tensor in tensors.items():
             part, _, name = address.partition(".")
@@ -153,7 +153,7 @@ class Training(Iterator[Record]):
                 losses = task.losses(self.model, batch)
                 tallies.append(task.tally(self.model, batch))
             for name, (weight, n) in task.terms(part).items():
-                if n:  # the mean of none is no number
+                if n:  # the mean of nothing is NaN
                     before = sums.get(name, (0.0, 0.0))
                     sums[name] = (before[0] + weight * n * losses[name].item(), before[1] + n)
         return {"loss": sum(quotients([sums]).values()), **quotients(tallies)}
@@ -178,9 +178,10 @@ class Training(Iterator[Record]):
         return losses, norm
 
     def _backward(self, batch: Batch) -> dict[str, Tensor]:
-        """Adds the gradients of the batch, piece by piece as by `accumulation`; the mean losses.
+        """Adds the gradients of the batch in `accumulation` pieces; returns the mean losses.
 
-        Each term of a piece's loss counts by its share of what is asked: the mean is that of the whole.
+        Each term of a piece's loss is weighted by its share of the batch's targets, so that the mean is that
+        of the whole batch.
         """
         how, task = self.config.training, self.config.task
         pieces = batch.split(how.accumulation) if how.accumulation > 1 else [batch]
@@ -198,7 +199,7 @@ class Training(Iterator[Record]):
         return means
 
     def _next_batch(self) -> Batch:
-        """The one that was made ready, else the next."""
+        """The batch that was prepared, else a new one."""
         if self._ready is not None:
             batch, self._ready = self._ready, None
             return batch
@@ -208,7 +209,7 @@ class Training(Iterator[Record]):
         return next(self._batches)
 
     def _looks(self) -> dict[str, Any]:
-        """What this step's record has beyond numbers of the step itself."""
+        """The validation, samples and snapshot of this step's record, where they are due."""
         how, found = self.config.training, dict[str, Any]()
         last = self.step == how.steps
         if last or self.step % how.validation_interval == 0:
@@ -221,7 +222,7 @@ class Training(Iterator[Record]):
 
     @contextmanager
     def _looking(self) -> Iterator[None]:
-        """The model as it is used: without dropout, without gradients."""
+        """Inside, the model runs as in use: without dropout, without gradients."""
         self.model.eval()
         with torch.no_grad():
             yield
@@ -258,9 +259,9 @@ class Training(Iterator[Record]):
 
 
 def _shares(losses: dict[str, Tensor], piece: Terms, whole: Terms) -> dict[str, Tensor]:
-    """What a piece's losses add to those of the whole batch, and to their weighted sum, "loss"."""
+    """What a piece's losses contribute to those of the whole batch, and to their weighted sum, "loss"."""
     zero = losses["loss"].new_zeros(
         ()
-    )  # for terms that the piece does not ask: the mean of none is no number
+    )  # leaves out terms that the piece does not have: the mean of nothing is NaN
     shares = {name: losses[name] * (n / whole[name][1]) if n else zero for name, (_, n) in piece.items()}
     return {"loss": sum((piece[name][0] * share for name, share in shares.items()), start=zero), **shares}

@@ -1,4 +1,4 @@
-"""What a run will take, asked before it starts: parameters, memory, time. Nothing large is built for it."""
+"""The parameters, memory and time of a run, estimated before it starts, without building anything large."""
 
 import os
 import time
@@ -19,7 +19,7 @@ from models.training.devices import Machine, choose
 
 PROCESS_BYTES = 346 * MB
 """What Python with PyTorch holds before it has a model."""
-_TIMED_TOKENS, _TIMED_WIDTH = 512, 256  # of the layer that is timed, so that an answer takes no time itself
+_TIMED_TOKENS, _TIMED_WIDTH = 512, 256  # of the layer that is timed: small, so that the estimate is quick
 _UPDATE_SECONDS = 2e-9  # of the optimiser, per parameter
 _STEP_SECONDS = 1e-3  # of everything that does not grow with the model
 FRESH_SECONDS = 10.0
@@ -30,8 +30,8 @@ _TIMED_SECONDS = 0.05
 
 @dataclass(frozen=True)
 class Estimate:
-    """seconds: of the whole run on this machine as busy as it is now, to a factor of two; None where nobody
-    knows, on a GPU.
+    """What a run will take. seconds: of the whole run while this machine is as busy as it is now, to a factor
+    of two; None on a GPU, where they are not known.
     """
 
     n_parameters: int
@@ -40,14 +40,14 @@ class Estimate:
 
 
 class Example(NamedTuple):
-    """Positions of each input of one of a task's examples, and the bytes that it takes itself."""
+    """The positions of each input of a task's example, and the bytes of the example itself."""
 
     lengths: tuple[int, ...]
     n_bytes: int
 
 
 def estimate(config: RunConfig) -> Estimate:
-    """What a run will take. Draws a few examples of its task for their lengths.
+    """Estimates a run. Draws a few examples of its task for their lengths.
 
     Raises ValueError for a device that is not there and for a task without its data.
     """
@@ -58,8 +58,9 @@ def estimate(config: RunConfig) -> Estimate:
 
 
 def memory_bytes(config: RunConfig, machine: Machine | None = None) -> int:
-    """Weights, gradients and the optimiser's two moments, all that one pass keeps for its gradients, and the
-    held-out examples. A validation reads as many at once as a pass does and keeps nothing of them.
+    """The bytes of weights, gradients and the optimiser's two moments, of what one forward pass keeps for the
+    backward pass, and of the held-out examples. A validation reads as many examples at once as a pass does
+    and keeps nothing of them.
     """
     machine = machine or choose(config.training)
     how = config.training
@@ -81,7 +82,7 @@ def activation_bytes(config: RunConfig, examples: int, *, half: bool = False) ->
 
 
 def fitting_sizes(config: RunConfig, limit_bytes: int) -> dict[str, Any]:
-    """Changes of which each alone lets a run fit: field -> the value nearest to the present one.
+    """Changes each of which lets a run fit by itself: field -> the value nearest to the present one.
 
     Empty where no such change is enough.
     """
@@ -157,14 +158,14 @@ _CHANGES: dict[str, Callable[[RunConfig], _Change]] = {
 
 @cached(LRUCache(64), key=lambda task: (task.name, str(task.to_dict())))  # keeps no task, nor its data
 def _example(task: Task) -> Example:
-    """What examples of the task are like, as a few of them are."""
+    """The size of the task's examples, estimated from a few of them."""
     batch = task.sketched(_DRAWN)
     held = sum(each.nbytes for each in (*batch.inputs, batch.targets, *batch.extra.values()))
     return Example(tuple(each.shape[1] for each in batch.inputs), held // _DRAWN)
 
 
 def _seconds(config: RunConfig, n_parameters: int) -> float:
-    """Steps and validations, from the time that one layer of such a model takes here and now."""
+    """Seconds of all steps and validations, from the time that one layer of such a model takes here now."""
     model, how = config.model, config.training
     positions = sum(_example(config.task).lengths)
     work = _work_per_position(model, max(_example(config.task).lengths))
@@ -185,16 +186,15 @@ def _layer_work(model: ModelConfig, length: int) -> float:
 
 def _work_per_position(model: ModelConfig, length: int) -> float:
     n_out = model.output_vocab_size
-    crossing = 1.3 if len(model.stacks) == 2 else 1.0  # half of the positions attend twice
+    crossing = 1.3 if len(model.stacks) == 2 else 1.0  # positions of the decoder attend twice
     return crossing * model.n_layers * _layer_work(model, length) + 6.0 * model.d_model * n_out
 
 
 @cached(TTLCache(16, ttl=FRESH_SECONDS))
 def _rate(width: int, activation: Any, threads: int) -> float:
-    """Operations a second of so many threads in a layer of this width, forward and backward.
+    """Operations per second of so many threads in a layer of this width, forward and backward.
 
-    The time that counts is that of the clock on the wall, so that whatever else runs here slows it as it will
-    slow the run.
+    It is measured in wall-clock time, since other work on this machine slows the run just as it slows this.
     """
     config = ModelConfig(
         kind="decoder-only", n_layers=1, n_heads=1, d_model=width, vocab_size=1, max_len=64,

@@ -7,9 +7,9 @@ from models.training.config import TrainingConfig
 
 
 def make_optimizer(model: nn.Module, config: TrainingConfig, device: torch.device) -> torch.optim.Optimizer:
-    """Adam (Kingma and Ba 2015), or AdamW with its decay apart (Loshchilov and Hutter 2019), for all weights.
+    """Adam (Kingma and Ba 2015), or AdamW with decoupled decay (Loshchilov and Hutter 2019), for all weights.
 
-    All weights are updated in one fused pass where the device has one; its numbers are the same each time.
+    One fused pass updates all weights where the device has one; its numbers are the same each time.
     """
     kind = torch.optim.AdamW if config.optimizer == "adamw" else torch.optim.Adam
     return kind(
@@ -31,7 +31,7 @@ def state_of(optimizer: torch.optim.Optimizer, model: nn.Module) -> dict[str, Te
 
 
 def restore(optimizer: torch.optim.Optimizer, model: nn.Module, tensors: dict[str, Tensor]) -> None:
-    """Takes over what `state_of` returned. Raises ValueError where it is of another model."""
+    """Loads what `state_of` returned. Raises ValueError where it belongs to another model."""
     states: dict[str, dict[str, Tensor]] = {}
     for address, value in tensors.items():
         name, _, key = address.partition("|")

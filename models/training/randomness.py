@@ -25,7 +25,7 @@ class Randomness:
         return dict(self._own)
 
     def restore(self, state: dict[str, Tensor]) -> None:
-        """Goes on from a `state`; a device that it does not name goes on from the seed."""
+        """Goes on from a `state`; a device that the state does not name goes on from the seed."""
         self._own |= {kind: value.cpu() for kind, value in state.items() if kind in self._own}
 
     def __enter__(self) -> None:

@@ -6,7 +6,7 @@ from models.training.config import TrainingConfig
 
 
 def learning_rate(config: TrainingConfig, step: int) -> float:
-    """Of step 1, 2, ...: up in a line to `warmup_steps`, then as the schedule says.
+    """The rate of a step, counted from 1: it rises linearly until `warmup_steps`, then follows the schedule.
 
     "warm-up" falls as 1 / sqrt(step) (Vaswani et al. 2017, 5.3), scaled so that its peak is the config's
     learning rate; "cosine" falls along half a cosine to final_rate times the peak at the last step.

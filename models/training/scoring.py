@@ -9,9 +9,9 @@ from models.zoo import load_model
 
 
 def score(source: str, sentences: int) -> str:
-    """The measures of a translator by name, folder or file, on held-out sentences.
+    """The table of a translator's measures on so many held-out sentences. source: its name, folder or file.
 
-    Raises ValueError for a model that is none.
+    Raises ValueError for a model that is no translator.
     """
     loaded = load_model(source)
     if not isinstance(loaded.task, Translation):
@@ -22,7 +22,7 @@ def score(source: str, sentences: int) -> str:
 
 
 def table(metrics: dict[str, Any]) -> str:
-    """The measures beside what issue 2 asks for, one a line."""
+    """The measures beside the values that they must reach, one per line."""
     layer, head = metrics["layer"], metrics["head"]
     translation = metrics["translation"]
     in_layer = f"from the pronoun, mean over the heads of encoder layer {layer['layer']}"

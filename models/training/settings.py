@@ -48,21 +48,21 @@ def _defaults(kind: Any) -> dict[str, Any]:
 
 
 def _with_whole_paths(task_name: str, options: dict[str, Any]) -> dict[str, Any]:
-    """Files as they are found from every folder: a run may be resumed from another one, or by the page."""
+    """The options with absolute paths, since a run may be resumed from another folder, or by the page."""
     files = [spec.name for spec in fields(TASKS[task_name]) if spec.metadata.get("file")]
     found = {name: str(Path(options[name]).expanduser().absolute()) for name in files if options.get(name)}
     return {**options, **found}
 
 
 def _value(text: str, default: Any) -> Any:
-    """A text as the kind of value that the default is, else as the number or word that it reads as."""
+    """A text read as a value of the default's kind, else as the number or word that it looks like."""
     if isinstance(default, str):
         return text
     if text.lower() in _WORDS:
         return _WORDS[text.lower()]
     try:
         value = json.loads(text.replace("_", ""))
-    except (ValueError, RecursionError):  # [[[[[... is no value
+    except (ValueError, RecursionError):  # as for [[[[[...
         return text
     if isinstance(default, int) and isinstance(value, float) and value.is_integer():
         return int(value)  # 2e3 steps

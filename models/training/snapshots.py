@@ -1,4 +1,4 @@
-"""A probe's attention at some steps of a run: compact, bounded, dense where most happens, at the start."""
+"""A probe's attention at some steps of a run: compact, bounded, and dense at the start."""
 
 import torch
 from jaxtyping import Float16
@@ -17,8 +17,8 @@ MOST_BYTES = in_force().snapshots_mb * MB
 def snapshot_steps(steps: int, n: int, bytes_each: int = 0) -> list[int]:
     """At most `n` steps from 0 to `steps`, both included, equally far apart on a logarithmic axis.
 
-    Where the steps to choose from are fewer, at the start, each is taken. Together the snapshots stay below
-    `snapshots_mb`, so that large ones are fewer.
+    At the start, where such steps would coincide, every step is taken. Together the snapshots stay below
+    `snapshots_mb`, so large ones are fewer, but two at least.
     """
     n = max(2, min(n, MOST_BYTES // max(1, bytes_each), steps + 1))
     for n_candidates in range(n, 64 * n):
@@ -29,7 +29,7 @@ def snapshot_steps(steps: int, n: int, bytes_each: int = 0) -> list[int]:
 
 
 def snapshot_bytes(config: ModelConfig, reading: Reading) -> int:
-    """The size of one snapshot: float16 for each head, query and key of every attention."""
+    """The bytes of one snapshot: a float16 number for each head, query and key of every attention."""
     lengths = {stack: len(reading.tokens[stack]) for stack in config.stacks}
     pairs = sum(n * n for n in lengths.values())
     if config.kind == "encoder-decoder":
@@ -39,7 +39,7 @@ def snapshot_bytes(config: ModelConfig, reading: Reading) -> int:
 
 @torch.no_grad()
 def snapshot(model: Transformer, reading: Reading) -> dict[str, Float16[Tensor, "head query key"]]:
-    """The pattern of every attention on one reading, by address, on the CPU. The model is in eval mode."""
+    """The pattern of every attention on one reading, by address, on the CPU. Call `eval` first."""
 
     def patterns(address: str, tensor: Tensor) -> Tensor | None:
         return tensor.half().cpu() if address.endswith(".pattern") else None
