@@ -16,7 +16,7 @@ __all__ = ["FileError", "ModelCard", "list_models", "load_model"]
 
 
 def load_model(source: str | Path) -> TrainedModel[Any]:
-    """A model by the name of a shipped one, by its folder or that of its run, or by its .safetensors file.
+    """Loads a model by the name of a shipped one, by its folder, its run's folder or its .safetensors file.
 
     Raises FileError (a ValueError) where there is none, or where its files are damaged, cut short, of another
     model or format, or too large.

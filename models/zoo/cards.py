@@ -1,6 +1,6 @@
-"""Model cards: what is said of a model beside its weights.
+"""Model cards: the description of a model beside its weights.
 
-Read without torch, so that a page can name what it will show while torch is still being imported.
+They are read without torch, so that a page can name what it will show while torch is still being imported.
 """
 
 from dataclasses import dataclass

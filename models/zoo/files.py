@@ -45,12 +45,12 @@ def write_model(folder: Path, name: str, model: Transformer, card: dict[str, Any
 
 
 def read_config(weights: Path, values: Any) -> ModelConfig:
-    """The config that stands beside some weights. Raises FileError."""
+    """The config beside the weights, checked. Raises FileError."""
     return checked(weights, "config", lambda: ModelConfig.from_dict(values))
 
 
 def read_task(path: Path, said: Any, learnt: Any, config: ModelConfig) -> Task:
-    """The task that a description states at `path`, with what it has learnt; one that such a model can do.
+    """The task `said` in a description at `path`, with what it `learnt`; checked to suit the model's config.
 
     Raises FileError.
     """
@@ -72,7 +72,7 @@ def read_task(path: Path, said: Any, learnt: Any, config: ModelConfig) -> Task:
 def read_weights(weights: Path, config: ModelConfig, *, part: str = "") -> Transformer:
     """The model of this config with a file's weights, ready to be asked; raises FileError.
 
-    `part`: only the tensors whose names begin with it are the model's, as "model." in a checkpoint.
+    part: the prefix of the names of the model's tensors, such as "model." in a checkpoint.
     """
     tensors = _read_part(weights, part) if part else _read_all(weights)
     _check_sizes(weights, len(tensors), config)
@@ -110,7 +110,7 @@ def _whole(weights: Path, read: Callable[[], Made]) -> Made:
 
 
 def checked(weights: Path, field: str, make: Callable[[], Made]) -> Made:
-    """What is said of the weights, built; any way in which it can be wrong becomes a FileError."""
+    """What `make` builds from the description of the weights; any error in it becomes a FileError."""
     try:
         return make()
     except (ValueError, TypeError, AttributeError, KeyError, IndexError, AssertionError) as error:
@@ -119,7 +119,7 @@ def checked(weights: Path, field: str, make: Callable[[], Made]) -> Made:
 
 
 def _check_sizes(weights: Path, n_tensors: int, config: ModelConfig) -> None:
-    """A description must not make us build a model far larger than its weights."""
+    """Raises FileError for a description of a model far larger than its weights, before it is built."""
     names = ("n_layers", "n_heads", "d_model", "d_head", "d_ff", "max_len")
     sizes = {name: getattr(config, name) for name in names}
     too_large = max(sizes.values()) > MAX_SIZE or config.max_len * config.d_model > MAX_TABLE
@@ -131,7 +131,7 @@ def _check_sizes(weights: Path, n_tensors: int, config: ModelConfig) -> None:
 
 
 def _check_tensors(weights: Path, tensors: dict[str, Tensor], config: ModelConfig) -> None:
-    """Names and shapes are compared on "meta", before memory is taken for the model."""
+    """Compares names and shapes on the device "meta", before the model takes memory."""
 
     def shapes() -> dict[str, tuple[int, ...]]:
         with torch.device("meta"):

@@ -1,4 +1,4 @@
-"""What every model offers, however it was made: to read a text, to be traced, to say what it can do."""
+"""The interface of every model, however it was made: it reads a text, is traced, and says what it can do."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
@@ -20,9 +20,9 @@ Edit = Callable[[str, Tensor], Tensor]
 class Model(ABC):
     """A model that pages and notebooks can ask. A subclass has these attributes; it reads, and is traced.
 
-    config: its kind and sizes. outputs: what each column of the logits stands for; () where they are no
-    choice between names. abilities: what it can be asked to do, of "translate", "answer", "continue", "fill",
-    "classify" and "rebuild". see: what to look for in its heads. n_bytes: what it takes in memory.
+    config: its kind and sizes. outputs: what each column of the logits stands for; () where the logits do not
+    choose between names. abilities: some of "translate", "answer", "continue", "fill", "classify" and
+    "rebuild". see: what to look for in its heads. n_bytes: its memory.
 
     Settings are keywords: those that the model's offer names for reading.
     """
@@ -55,11 +55,11 @@ class Model(ABC):
         """The lines of Python that give the same trace in a notebook, under the name `trace`."""
 
     def generate(self, prompt: str, *, max_new_tokens: int, temperature: float = 1.0, seed: int = 0) -> str:
-        """What the model writes after a prompt. Raises ValueError for one that does not go on writing."""
+        """What the model writes after a prompt. Raises ValueError for a model that cannot continue one."""
         raise ValueError(f"{self.name!r} does not go on writing; ask a decoder-only model")
 
     def fitted(self, text: str, more: str) -> str:
-        """`text` and `more` after it, cut in front where the model could not read it all."""
+        """`text` followed by `more`, cut in front where it is too long for the model."""
         return text + more
 
     def names(self, reading: Reading) -> tuple[str, ...]:
@@ -67,7 +67,7 @@ class Model(ABC):
         return self.outputs
 
     def antecedents(self, trace: Trace) -> list[Named] | None:
-        """What the model takes each pronoun for; None where it was never asked."""
+        """The noun that the model takes each pronoun for; None where its task does not ask for it."""
         return None
 
     def pictures(self, reading: Reading, trace: Trace) -> dict[str, Tensor]:
@@ -80,7 +80,7 @@ class Model(ABC):
 
     @property
     def step_note(self) -> str:
-        """What is said beside the probabilities of its outputs."""
+        """The note beside the probabilities of its outputs."""
         return f"There are {len(self.outputs):,} outputs; the most probable come first."
 
 
@@ -105,6 +105,6 @@ class EngineModel(Model):
 
 
 def call(name: str, *arguments: Any, **settings: Any) -> str:
-    """A call as Python writes it."""
+    """A call as a line of Python."""
     words = [*map(repr, arguments), *(f"{key}={value!r}" for key, value in settings.items())]
     return f"{name}({', '.join(words)})"

@@ -32,11 +32,11 @@ _REGISTERED: dict[str, Offer] = {}
 class Offer:
     """A model as a page names and shows it before it is loaded.
 
-    load: makes the model, from the settings that build it. sizes: what is said of its config. text: what it
-    opens with; label: how it is asked for; reads: "text", "prose" of several lines, or the number of a
-    "picture". settings: what can be set. examples: label, text and what to see in it. showcase: the view to
-    open with. words: all that it knows, by language. swaps: a word of a text, and the one that turns it
-    round. memory: models with the same one read the same texts. stamp: another number for other weights.
+    load: makes the model from the settings that build it. sizes: the known fields of its config. text: the
+    first text; label: of the field for it; reads: "text", "prose" of several lines, or the number of a
+    "picture". settings: what can be set. examples: label, text and what to see in it. showcase: the first
+    view. words: all that it knows, by language. swaps: a word of a text, and the word that reverses its
+    meaning. memory: models with the same memory read the same texts. stamp: changes with the weights.
     """
 
     name: str
@@ -57,7 +57,7 @@ class Offer:
 
     @property
     def story(self) -> dict[str, Any]:
-        """The view that it opens with: every head, if its card names none."""
+        """The first view: every head, if its card names none."""
         stack = _STACKS.get(self.sizes.get("kind", ""), "encoder.self")
         return {"view": "grid", "stack": stack, **self.showcase}
 
@@ -85,14 +85,14 @@ def _import_others() -> None:
 
 
 def offer_of(name: str) -> Offer | None:
-    """The offer of a name, also of "run:" and a run's id; None where there is no such model (any more)."""
+    """The offer of a name, or of "run:" and a run's id; None where there is no such model (any more)."""
     found = RUN.fullmatch(name)
     return _of_run(name, found[1]) if found else offers().get(name)
 
 
 @cache
 def shipped() -> dict[str, Offer]:
-    """The models with a card of ours."""
+    """The shipped models, which have cards."""
     found = {card.name: _of_card(card.name, card.card) for card in list_models()}
     return {DEFAULT: found.pop(DEFAULT), **found}
 
@@ -146,7 +146,7 @@ def _of_run(name: str, run_id: str) -> Offer | None:
 
 
 def _as_read(sizes: dict[str, Any], task: str, text: str) -> dict[str, Any]:
-    """What follows from a model's config, its task, and the text that it opens with."""
+    """The fields of an offer that follow from a model's config, its task and its first text."""
     pictures = sizes.get("input_channels") is not None
     prose = sizes.get("kind") == "decoder-only" and " " in text.strip()
     reads = "picture" if pictures else "prose" if prose else "text"

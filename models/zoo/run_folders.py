@@ -1,6 +1,6 @@
-"""Where training runs lie and what they are: all of a run's folder that whoever opens its model must know.
+"""Where the folders of training runs are, and the part of a folder that loading its model needs.
 
-Read without torch. `models.runs` writes these folders, and reads the rest of them.
+It is read without torch. `models.runs` writes these folders and reads the rest of them.
 """
 
 import os
@@ -24,9 +24,9 @@ def runs_root() -> Path:
 
 
 def run_path(run_id: str) -> Path:
-    """The folder of a run, by an id that may come from anybody: it lies right inside `runs_root()`.
+    """The folder of a run, directly in `runs_root()`. The id may come from anybody.
 
-    Raises FileError for an id that is none, that names no folder, or whose folder is a link or holds one.
+    Raises FileError for an invalid id, an id without a folder, or a folder that is a link or holds one.
     """
     path = runs_root() / run_id if re.fullmatch(RUN_ID, run_id) else None
     if path is None or not path.is_dir() or path.is_symlink():
@@ -40,7 +40,7 @@ def run_path(run_id: str) -> Path:
 def read_description(folder: Path) -> dict[str, Any]:
     """config.json: version, name, created, task, model, training.
 
-    Raises FileError for what describes no run.
+    Raises FileError where it describes no run.
     """
     path = folder / CONFIG
     if not path.is_file():

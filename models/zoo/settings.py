@@ -19,9 +19,9 @@ class Setting:
 
     drawn: "slider" from `low` to `high`, "steps" along `choices`, a "list" or "segments" of them, or a "text"
     of at most `most` characters. names: what a person reads for a choice. builds: the model is made with it;
-    the others it reads with. of_text: another text starts from the default. turns: another value starts from
-    what the model wrote. of: an argument of that setting, with an example and its meaning for each value
-    that takes one; it is cleared when that changes.
+    otherwise it reads with it. of_text: another text resets it to the default. turns: another value starts
+    from what the model wrote. of: the setting whose argument this is, with an example and its meaning for
+    each value that takes an argument; it is cleared when that setting changes.
     """
 
     name: str
@@ -43,7 +43,7 @@ class Setting:
 
     @property
     def rule(self) -> str:
-        """What it may be, as a sentence goes on after "is not"."""
+        """The allowed values, in words that continue a sentence after "is not"."""
         if self.choices:
             return f"one of {', '.join(map(str, self.choices))}"
         if self.most:
@@ -59,7 +59,7 @@ class Setting:
         return isinstance(value, int) and self.low <= value <= self.high
 
     def read(self, raw: str) -> Any:
-        """The value that a link's text stands for. Raises ValueError for none."""
+        """The value of a link's text. Raises ValueError for a text without a value."""
         found: list[Any] = [choice for choice in self.choices if str(choice) == raw]
         value = found[0] if found else raw if self.most or self.choices else int(raw)
         if not self.accepts(value):
@@ -103,7 +103,7 @@ UNTRAINED = (
     ),
     Setting(
         name="positions", default="sinusoidal", label="Positions", builds=True,
-        choices=POSITION_SCHEMES,  # the list itself, which may grow
+        choices=POSITION_SCHEMES,  # the list itself, to which schemes may be added
     ),
     Setting(
         name="attention_scale", default="on", label="Scale", builds=True, choices=tuple(SCALES),

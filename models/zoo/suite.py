@@ -14,7 +14,7 @@ FOLDER = SHIPPED / "positions"
 
 
 def load_scheme(scheme: str) -> TrainedModel[NextWord]:
-    """The shipped model of one scheme. Raises ValueError for an unknown one, else as `load_model` does."""
+    """The shipped model of one scheme. Raises ValueError for an unknown one, and as `load_model` does."""
     if scheme not in SCHEMES:
         raise ValueError(f"scheme={scheme!r} is not in the suite; choose one of {', '.join(SCHEMES)}")
     return load_model(FOLDER / scheme)

@@ -1,4 +1,4 @@
-"""A model trained on any task in use: read, trace, answer, go on writing."""
+"""A trained model in use: it reads, is traced, answers and continues texts, whatever its task."""
 
 from pathlib import Path
 from typing import Any, Generic, TypeVar
@@ -24,9 +24,9 @@ _ABILITIES = {"decoder-only": "continue", "encoder-decoder": "translate", "encod
 
 
 class TrainedModel(EngineModel, Generic[Learnt]):
-    """A model with the task that it was trained on, and its card: what is said of it (of a run, its config).
+    """A model with the task that it was trained on, and its card (for a run, its config).
 
-    source: how a notebook names it to `load_model`, after the lines of `imports`.
+    source: the argument of `load_model` in a notebook's code; imports: the lines before it that it needs.
     """
 
     def __init__(self, name: str, task: Learnt, model: Transformer, card: dict[str, Any]) -> None:
@@ -70,7 +70,7 @@ class TrainedModel(EngineModel, Generic[Learnt]):
     ) -> str:
         """What a decoder-only model writes after `prompt`, without it; temperature 0 is greedy.
 
-        Of a long prompt it reads as much of the end as leaves room for `max_new_tokens` (None: what room
+        It reads as much of the end of a long prompt as leaves room for `max_new_tokens` (None: the room that
         there is). Raises ValueError for other kinds of models, and as `read` and `distribution` do.
         """
         ids = self._prompt(prompt)
@@ -91,7 +91,7 @@ class TrainedModel(EngineModel, Generic[Learnt]):
         return self.task.written(rows[0, ids.shape[1] :].tolist())
 
     def fitted(self, text: str, more: str) -> str:
-        """`text` and `more` after it, cut in front where the model could not read it all.
+        """`text` followed by `more`, cut in front where it is too long for the model.
 
         Raises ValueError as `generate` does.
         """

@@ -40,7 +40,7 @@ class UntrainedModel(EngineModel):
     def of(
         cls, *, seed: int = 0, d_head: int = 0, attention_scale: str = "on", **sizes: Any
     ) -> UntrainedModel:
-        """The model of a page's settings: d_head 0 follows from d_model, a scale is one of `SCALES`."""
+        """The model of a page's settings. d_head 0: d_model // n_heads. attention_scale: one of `SCALES`."""
         config = ModelConfig(
             kind="encoder-only",
             d_head=d_head or None,
@@ -52,7 +52,7 @@ class UntrainedModel(EngineModel):
         return cls(config, seed=seed)
 
     def read(self, text: str, *, mask: str = "none", mask_arg: str = "") -> Reading:  # type: ignore[override]
-        """The words of `text` under a mask of `masks.named`; masks with padding add three <pad> to hide.
+        """The words of `text` under a mask of `masks.named`; masks with padding add three hidden <pad>.
 
         An empty `mask_arg` is the mask's usual one. Raises ValueError for an unknown mask, a text without
         words, and more words than the model can read.
@@ -83,7 +83,7 @@ class UntrainedModel(EngineModel):
         )
 
     def _allowed(self, mask: str, mask_arg: str, n: int) -> Tensor | None:
-        """Who may attend to whom, [1, 1, query, key]; None for everybody, so that attention need not look."""
+        """Which query may attend to which key, [1, 1, query, key]; None where all may attend to all."""
         if (mask, mask_arg) == ("none", ""):
             return None
         if masks.kind_of(mask) == "padding":
