@@ -18,7 +18,7 @@ def heading(title: str | None) -> dict[str, Any]:
 
 
 def text_width(label: str, font_size: int | float) -> float:
-    """About how many pixels an escaped label is wide; East Asian characters and emoji count double."""
+    """The approximate width of an escaped label in pixels; East Asian characters and emoji count double."""
     plain = html.unescape(label)
     units = sum(1.7 if unicodedata.east_asian_width(c) in "WF" else 1.0 for c in plain)
     return units * font_size * 0.58
@@ -30,7 +30,7 @@ def label_room(labels: Sequence[str], font_size: int | float) -> float:
 
 
 def every(length: int, pixels: int | float) -> int:
-    """Label every how many-th position, so that `length` positions on `pixels` do not run into each other."""
+    """The step between labelled positions at which the labels of `length` positions fit into `pixels`."""
     return max(1, -int(-length * SPACING // pixels))
 
 

@@ -1,4 +1,4 @@
-"""What every figure and measure asks of its input; each error says the value, the rule and the remedy."""
+"""The checks of every figure's and measure's input; each error says the value, the rule and the remedy."""
 
 from collections.abc import Sequence
 
@@ -26,7 +26,7 @@ def check_frames(name: str, array: np.ndarray, axes: str) -> None:
 
 
 def check_length(name: str, given: Sequence[object], count: int, *, needed: bool = False) -> None:
-    """Raise unless there are `count` entries; where none are `needed`, there may be none."""
+    """Raise unless there are `count` entries; no entries are allowed, too, unless `needed`."""
     if (needed or len(given)) and len(given) != count:
         raise ValueError(f"{name} has {len(given)} entries where there are {count}; give one each")
 
@@ -67,7 +67,7 @@ def check_rows(name: str, array: np.ndarray) -> np.ndarray:
 
 
 def check_labels(axis: str, tokens: Sequence[str], length: int) -> list[str]:
-    """Tick labels for `tokens`; raise unless there is one for each of `length` positions, not too many."""
+    """Tick labels for `tokens`; raise unless there is one per position, `length` in all, and not too many."""
     if length > MAX_TOKENS:
         raise ValueError(
             f"{length} {axis} positions are more than the {MAX_TOKENS} a figure holds; cut the text"

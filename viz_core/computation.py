@@ -33,9 +33,9 @@ def computation_figure(
     Above, in words: the sum of the products, the scale, the score, the weight. Then q, k and their products,
     channel by channel; the query's row of scores and their softmax; each key's value times its weight, and
     the sum of these, z.
-    scores_row: -inf where masked. scale: what the dot product is multiplied by, such as 1/sqrt(d_head).
-    bias: what is added to the scaled dot product, such as a relative position's; None shows none unless the
-    score differs from it.
+    scores_row: -inf where masked. scale: the factor of the dot product, such as 1/sqrt(d_head).
+    bias: added to the scaled dot product, such as a relative position's; with None the figure shows a bias
+    only where the score differs from the scaled dot product.
     Raises ValueError for shapes, tokens and numbers that do not fit.
     """
     _check(q, k, scores_row, pattern_row, values, z, key_index, key_tokens)

@@ -1,4 +1,4 @@
-"""What comes out: the most probable next tokens at each step."""
+"""The output: the most probable next tokens at each step."""
 
 from collections.abc import Sequence
 from typing import Any

@@ -1,4 +1,4 @@
-"""All heads at a glance, in one heatmap trace that holds every thumbnail: a subplot a head would be slow."""
+"""All heads in one heatmap trace that holds every thumbnail, since a subplot for each head would be slow."""
 
 import math
 from collections.abc import Sequence
@@ -61,7 +61,7 @@ def head_grid(
     """A thumbnail of every head, queries as rows and keys as columns, on one scale from 0 to 1.
 
     pattern: [head, query, key], laid out in rows of `columns`, or [layer, head, query, key], one row a layer.
-    labels: what to write over each head, head by head (layer by layer); by default its number.
+    labels: the text over each head, head by head (layer by layer); by default its number.
     More than 64 tokens are pooled into 64 cells a side that each show their largest weight.
     Raises ValueError for shapes, tokens and numbers that do not fit.
     """
@@ -88,7 +88,7 @@ def head_grid(
 def _thumbnails(
     x: list[str], y: list[str], z: np.ndarray, heads: np.ndarray, *, with_layers: bool, dark: bool
 ) -> go.Heatmap:
-    """The one trace; `with_layers`, the names of rows begin with the layer, and the hover text names it."""
+    """The one trace. with_layers: the rows' names begin with the layer, and the hover text names it."""
     return go.Heatmap(
         x=x,
         y=y,
@@ -133,7 +133,7 @@ def _names(pattern: np.ndarray, labels: Sequence[str] | None) -> list[str]:
 
 
 def _sheet(names: list[str], columns: int, height: int, width: int) -> _Sheet:
-    # Pixels of the longer side of a thumbnail: its name shall fit over it.
+    # Pixels of the longer side of a thumbnail: its name has to fit over it.
     side = min(220, max(84, 960 / columns, _axes.label_room(names, _NAME_SIZE)))
     pixels = side / max(height, width)
     # A text of three words against one of sixty is drawn in taller cells, so that its rows can be seen.

@@ -26,7 +26,7 @@ def visible(token: str, *, max_length: int = MAX_LENGTH) -> str:
     """
     if not token:
         return "∅"
-    # Nobody reads on after the cut, so a token of a million characters costs no more than a long one.
+    # Nothing after the cut is read, so a token of a million characters costs no more than a long one.
     token = token[: 4 * max_length + 4]
     inner = token.strip(" ")
     start = len(token) - len(token.lstrip(" ")) if inner else len(token)

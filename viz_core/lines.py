@@ -28,7 +28,7 @@ def attention_lines(
     dark: bool = False,
     title: str | None = None,
 ) -> go.Figure:
-    """One line a head, query and key: the heavier, the wider and the more opaque; one colour a head.
+    """One line per head, query and key: heavier ones are wider and more opaque; each head has a colour.
 
     heads: which to draw, all by default. threshold: weights below it are left out.
     A figure holds the 20,000 heaviest lines, and says so under the title if there were more.
@@ -69,7 +69,7 @@ def _chosen(heads: Sequence[int] | None, n_heads: int) -> list[int]:
 
 
 def _heaviest(weights: np.ndarray, threshold: float) -> tuple[np.ndarray, int]:
-    """Which weights get a line, at most MAX_LINES, and how many above the threshold do not."""
+    """Which weights get a line, MAX_LINES at most, and how many above the threshold get none."""
     kept = weights >= threshold
     left_out = int(np.count_nonzero(kept)) - MAX_LINES
     if left_out <= 0:
@@ -85,7 +85,7 @@ def _positions(length: int, rows: int) -> np.ndarray:
 
 
 def _apart(n_heads: int) -> np.ndarray:
-    """Heads that look at the same token run beside each other, not over each other; in rows, one a head."""
+    """Offsets in rows, one per head, so that lines of several heads to one token do not cover each other."""
     return min(0.12, 0.6 / max(1, n_heads)) * (np.arange(n_heads) - (n_heads - 1) / 2)
 
 
@@ -159,7 +159,7 @@ def _column(
 
 
 def _room(n_query: int, n_key: int) -> float:
-    """Pixels from one token to the next: 30 for a sentence, 4 at least, else 1,400 in all."""
+    """Pixels from one token to the next: such that all take 1,400, but 30 at most and 4 at least."""
     return max(4.0, min(30.0, 1400 / max(n_query, n_key)))
 
 

@@ -88,7 +88,7 @@ def rollout(
 
 
 def induction_score(pattern: Patterns, tokens: Sequence[object]) -> PerHead:
-    """Mean weight on what came after the query's token when it stood there before: high in induction heads.
+    """Mean weight on what followed earlier occurrences of the query's token: high in induction heads.
 
     After A B ... A, such a head looks at B (Olsson et al. 2022, In-context Learning and Induction Heads).
     tokens: one per position. Mean over the queries whose token occurred before, of the weight on all the
@@ -155,7 +155,7 @@ def _mean_distance(weights: np.ndarray, attending: np.ndarray) -> np.ndarray:
 def _share_on_offset(weights: np.ndarray, attending: np.ndarray, offset: int) -> np.ndarray:
     """Mean weight on the token `offset` after the query (Clark et al. 2019, section 3.1).
 
-    A query that has none there is left out; so it is 0 for one token.
+    Queries without such a token are left out; if that leaves none, the share is 0.
     """
     rows = slice(max(0, -offset), weights.shape[-2] - max(0, offset))
     return _mean_over_rows(np.diagonal(weights, offset, axis1=-2, axis2=-1), attending[..., rows])

@@ -1,4 +1,4 @@
-"""Thumbnails of attention patterns: all heads fit into one message, and no bright cell is ever lost."""
+"""Thumbnails of attention patterns: all heads fit into one message, and no large weight is lost."""
 
 import numpy as np
 from jaxtyping import Float, UInt8

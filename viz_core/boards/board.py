@@ -13,8 +13,8 @@ from viz_core.boards.panel import Panel
 class Scrub:
     """A control that chooses the frame: input `field` of the page takes one of `values` [frame].
 
-    words: what is written beside it at each frame; by default the value itself. speed: frames a second when
-    it is played. plays: it begins to play by itself once a person has changed what the frames show.
+    words: the text beside it at each frame; by default the value itself. speed: frames per second while it
+    plays. plays: it begins to play by itself once a person has changed what the frames show.
     """
 
     field: str
@@ -31,7 +31,7 @@ class Scrub:
 
 @dataclass(frozen=True, kw_only=True)
 class Board:
-    """Rows of panels, and the sentence to notice in them: one, or one a frame. **Stars** make words bold."""
+    """Rows of panels, and a sentence about them: one, or one per frame. **Stars** make words bold."""
 
     rows: Sequence[Sequence[Panel]]
     notice: str | Sequence[str]

@@ -56,7 +56,7 @@ def draw(panel: Matrix, place: Place, frame: int) -> Drawing:
     texts = _texts(values, panel, place.width / values.shape[1])
     heat, *outlines = (filled(trace, frame, place.dark) for trace in panel.chart.traces)
     drawing = Drawing([_cells(values, blank, texts, panel, heat, place)], _axes_of(panel, place))
-    # In every frame if in one, so that all frames have the same traces.
+    # A trace in one frame is in every frame, so that all have the same traces.
     if panel.scale == "mask" or not np.isfinite(panel.values).all():
         drawing.traces.append(_blank_cells(values, blank, texts, panel, heat, place))
     drawing.traces += [outline | place.on for outline in outlines]
@@ -77,14 +77,14 @@ def _upright(panel: Matrix, cell: int | float) -> bool:
 
 
 def _above(panel: Matrix, cell: int) -> int | float:
-    """Pixels of the columns' names and their axis."""
+    """The pixels that the columns' names and their axis need."""
     names = [word(name) for name in panel.columns]
     labels = (room_for(names) + 10 if _upright(panel, cell) else 22) if names else 8
     return labels + (_AXIS if panel.column_axis else 0)
 
 
 def _font(panel: Matrix, cell: int | float) -> int | float:
-    """The size at which the longest number fits a cell; words are cut instead."""
+    """The font size at which the longest number fits a cell; words are cut instead."""
     if panel.texts:
         return SMALL
     low, high = extent(panel.values)
@@ -140,7 +140,7 @@ def _blank_cells(
 
 
 def _look(texts: np.ndarray | None, mine: np.ndarray, panel: Matrix, place: Place) -> dict[str, Any]:
-    """What both kinds of cells have in common; each writes into its own."""
+    """The style that coloured and blank cells share; each kind writes its own texts."""
     gap = 2 if panel.is_table else 0
     look = {"xgap": gap, "ygap": gap, "hoverongaps": False, **place.on}
     if texts is None:

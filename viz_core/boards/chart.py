@@ -1,8 +1,8 @@
 """A chart: Plotly traces and axes, described once for the page, the take-away and a notebook.
 
-Three kinds of leaves are left open in the description, because only who draws it knows what to put there:
-`Moving` (which frame?), `Paint` (light or dark?) and `Written` (how numbers are written here).
-The browser fills them in in pages/shared/board/panels/plot.js, `filled` does so for figures made in Python.
+The description has three kinds of placeholders, because only the code that draws it knows their values:
+`Moving` (which frame?), `Paint` (light or dark?) and `Written` (how are numbers written here?).
+The browser fills them in with pages/shared/board/filled.js; `filled` does so for figures made in Python.
 """
 
 from abc import abstractmethod
@@ -23,14 +23,14 @@ WRITTEN_ROOM = 34  # pixels from one number over a bar to the next
 
 @dataclass(frozen=True)
 class Moving:
-    """Values of which each frame shows one entry: [frame, ...]."""
+    """Values [frame, ...]: each frame shows one entry."""
 
     values: np.ndarray
 
 
 @dataclass(frozen=True)
 class Paint:
-    """A colour of the theme, or with "sequential" and "diverging" a colour scale."""
+    """A colour of the theme; "sequential" and "diverging" are colour scales."""
 
     name: Colour | Literal["ink", "grid", "background", "sequential", "diverging"]
     alpha: float = 1.0
@@ -38,7 +38,7 @@ class Paint:
 
 @dataclass(frozen=True)
 class Written:
-    """Numbers as words. nan_is_empty: NaN stands for what is not computed yet."""
+    """Numbers that are written as texts. nan_is_empty: NaN stands for what is not computed yet."""
 
     values: np.ndarray | Moving
     digits: int
@@ -49,10 +49,10 @@ class Written:
 class Chart:
     """What a chart shows.
 
-    traces, x, y: as Plotly takes them, with leaves left open. `names` of an axis stand at 0, 1, 2, ...: who
-    draws it writes as many as there is room for. form: "wide" fills its row, "square" has equal units,
-    "cells" has one square for each row and column. under: the colour of the body itself, below all traces.
-    shapes: as Plotly takes them, on the axes x and y.
+    traces, x, y: as Plotly takes them, with placeholders. The `names` of an axis stand at 0, 1, 2, ...; as
+    many are drawn as have room. form: "wide" fills its row, "square" has equal units, "cells" has one square
+    for each row and column. under: the colour of the body itself, below all traces. shapes: as Plotly takes
+    them, on the axes x and y.
     """
 
     traces: Sequence[dict[str, Any]]
@@ -79,7 +79,7 @@ class ChartPanel(Panel):
         """The panel as a chart; its arrays are the panel's own wherever they can be."""
 
     def sent(self) -> dict[str, Any]:
-        """What the browser gets: the chart, and of the panel its words and settings."""
+        """What the browser gets: the chart, and the panel's texts and settings."""
         said = {name: value for name, value in super().sent().items() if not _has_arrays(value)}
         return said | {"chart": self.chart, "drawn_by": "plot"}
 
@@ -100,7 +100,7 @@ class ChartPanel(Panel):
 
 
 def filled(value: Any, frame: int, dark: bool) -> Any:
-    """A description with all that was left open put in; numbers that are not finite become NaN, a gap."""
+    """A description with its placeholders filled in; numbers that are not finite become NaN, a gap."""
     match value:
         case Moving():
             return filled(value.values[frame], frame, dark)

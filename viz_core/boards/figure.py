@@ -1,4 +1,4 @@
-"""A board as a plotly figure: what the browser draws live, to keep, to print and for notebooks."""
+"""A board as a plotly figure, to keep, to print and for notebooks; the browser draws the board live."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -36,8 +36,8 @@ def board_figure(
 ) -> go.Figure:
     """All panels of one frame of a board as one figure.
 
-    frame: the place of the scrub's value. frames: put the other frames in too, with a slider; where all of
-    them would be more than 4 MB, as many as fit, evenly spread and always with `frame`.
+    frame: the place of the scrub's value. frames: add the other frames, too, with a slider; where all of them
+    would be more than 4 MB, as many as fit, evenly spread and always with `frame`.
     Raises ValueError for a frame that the board does not have.
     """
     check_index("frame", frame, len(board.scrub.values) if board.scrub else 1)
@@ -152,7 +152,7 @@ def _across(rooms: Sequence[Room]) -> int | float:
 
 
 def _stretched(line: list[tuple[Panel, Room]], width: int | float) -> list[tuple[Panel, Room]]:
-    """The line with its charts grown into the width that is free."""
+    """The line, with its charts widened into the free width."""
     rooms = [room for _, room in line]
     free = (width - _across(rooms)) / max(1, sum(room.stretch > 0 for room in rooms))
     return [
@@ -162,7 +162,7 @@ def _stretched(line: list[tuple[Panel, Room]], width: int | float) -> list[tuple
 
 
 def _add_frames(fig: go.Figure, sheet: _Sheet, scrub: Scrub, frame: int) -> None:
-    """The scrub's frames and its slider. Each holds all that moves in any frame: it may follow any other."""
+    """Adds the scrub's frames and slider. Each frame holds all that moves in any, since it may follow any."""
     pairs = zip(sheet.drawing(frame).traces, sheet.drawing(frame).traces, strict=True)
     moving = [number for number, (one, again) in enumerate(pairs) if one is not again]
 

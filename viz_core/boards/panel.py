@@ -1,4 +1,4 @@
-"""What every panel of a board can do; a kind of panel is a class of its own in viz_core/boards/panels."""
+"""The interface of every panel of a board; each kind of panel is a class in viz_core/boards/panels."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
@@ -29,7 +29,7 @@ class Panel(ABC):
         return []
 
     def sent(self) -> dict[str, Any]:
-        """What the browser gets to draw it; `drawn_by` names a module of its own, by default the kind's."""
+        """What the browser gets to draw it; `drawn_by` names the module that draws, by default the kind's."""
         return {spec.name: getattr(self, spec.name) for spec in fields(self)}
 
     @property
@@ -39,12 +39,12 @@ class Panel(ABC):
 
     @property
     def n_cells(self) -> int:
-        """How many cells side by side it has whose width is the same in all panels of a row."""
+        """How many cells it has side by side; their width is the same in all panels of a row."""
         return 0
 
     @abstractmethod
     def room(self, cell: int) -> Room:
-        """The pixels it needs on paper, with shared cells `cell` pixels wide."""
+        """The pixels that it needs on paper, where shared cells are `cell` pixels wide."""
 
     @abstractmethod
     def draw(self, place: Place, frame: int) -> Drawing:

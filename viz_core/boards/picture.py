@@ -33,7 +33,7 @@ def describe(panel: Matrix) -> Chart:
             "side": "top",
             "range": [-0.5, n_columns - 0.5],
         },
-        # Its title is read upwards, its rows downwards.
+        # The axis's title is read upwards, its rows downwards.
         y={**_axis(panel.rows, panel.row_axis, panel.row_heads, "← {}"), "range": [n_rows - 0.5, -0.5]},
         form="cells",
         under=MASKED if masked else None,

@@ -9,7 +9,7 @@ import numpy as np
 from viz_core import _axes, theme
 from viz_core.labels import escape, visible
 
-WIDTH = 1080  # what panels of a row share, as on a screen
+WIDTH = 1080  # pixels that the panels of a row share, as on a screen
 CAPTION = 26
 Pair = tuple[int | float, int | float]
 Trace = dict[str, Any]  # as plotly takes it: checked once in the figure, not again in each of its frames
@@ -125,7 +125,7 @@ def extent(*arrays: np.ndarray) -> Pair:
 
 
 def reach_of(array: np.ndarray, given: int | float | None) -> int | float:
-    """What the strongest colour or longest arrow stands for; by default the largest number of all frames."""
+    """The number of the strongest colour or longest arrow; by default the largest number of all frames."""
     return given or max(map(abs, extent(array))) or 1.0
 
 
@@ -153,7 +153,7 @@ def written(value: int | float, digits: int) -> str:
 
 
 def brief(value: int | float, digits: int) -> str:
-    """A number where there is little room: without the power of ten of a tiny one."""
+    """A number for little room: a tiny one has no power of ten."""
     return "≈0" if value != 0 and abs(value) < 0.5 * 10**-digits else written(value, digits)
 
 

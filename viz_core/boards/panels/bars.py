@@ -27,7 +27,7 @@ class Bars(ChartPanel):
 
     reach, low: the upper and the lower end of the axis; by default it holds 0 and all values.
     nan_is_empty: NaN stands for what is not computed yet, and has neither bar nor number.
-    lit: the place of the one bar that stands out; all others are faint then.
+    lit: the place of the one bar that stands out; the others are then faint.
     """
 
     values: np.ndarray

@@ -47,7 +47,7 @@ class Line:
 
 @dataclass(frozen=True, kw_only=True)
 class Curves(ChartPanel):
-    """Lines over x [point]; `at` [frame] is the x at which each frame stands, drawn as an upright."""
+    """Lines over x [point]; `at` [frame] is the x of each frame, drawn as a vertical line."""
 
     x: np.ndarray
     lines: Sequence[Line]
@@ -133,7 +133,7 @@ class Curves(ChartPanel):
         )
 
     def _uprights(self, y_range: Pair) -> list[dict[str, Any]]:
-        """Where each frame stands on x, and the points of the lines there."""
+        """A vertical line at each frame's x, and the points of the curves there."""
         here = np.asarray(self.at, dtype=np.float64)  # [frame]
         nearest = np.abs(self.x - here[:, None]).argmin(-1)
         frames = np.arange(len(here))
@@ -174,7 +174,7 @@ class Curves(ChartPanel):
 
 
 def _span(values: np.ndarray, log: bool, room: int | float = 0) -> Pair:
-    """From the lowest to the highest number that can be drawn, with a share of it as room at both ends."""
+    """The lowest and highest number that can be drawn, with a share of their distance added at both ends."""
     low, high = extent(values[values > 0] if log else values)
     if low == high:
         return (low / 2, high * 2) if log else (low - 1, high + 1)
@@ -203,7 +203,7 @@ def _scale(span: Pair, log: bool) -> dict[str, Any]:
 
 
 def _powers_of_ten(powers: Sequence[int]) -> list[str]:
-    """All in full, or all with an exponent where one would be long."""
+    """The powers as labels: all in full, or all with an exponent where one would be long."""
     if all(-4 < power < 5 for power in powers):
         return [f"{10.0**power:g}" for power in powers]
     return [f"1e{power}".replace("-", "−") for power in powers]

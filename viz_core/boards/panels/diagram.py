@@ -38,8 +38,8 @@ class Node:
 class Diagram(Panel):
     """Boxes and arrows; what changed against the step before is marked. edges: (from id, to id).
 
-    levels: [*frame, node], how far a box stands out: 0 not there yet, 1 faint, 2 plain, 3 lit; an edge is as
-    its lower end. row_height: pixels from row to row.
+    levels: [*frame, node], how far a box stands out: 0 not there yet, 1 faint, 2 plain, 3 lit; an edge has
+    the lower level of its two ends. row_height: pixels from row to row.
     """
 
     nodes: Sequence[Node]
@@ -129,7 +129,7 @@ def _box_height(panel: Diagram) -> int | float:
 
 
 def _arrow(start: Pair, end: Pair, box: Pair, place: Place) -> dict[str, Any]:
-    """From the side of a box to the facing side of another; up or down where one stands over the other."""
+    """An arrow from one side of a box to the facing side of another; vertical if one is above the other."""
     (x1, y1), (x2, y2) = start, end
     level = abs(x2 - x1) > 1
     out_x, out_y = (np.sign(x2 - x1) * box[0] / 2, 0) if level else (0, np.sign(y2 - y1) * box[1] / 2)

@@ -16,7 +16,7 @@ _LARGE = 22
 
 @dataclass(frozen=True, kw_only=True)
 class Fact:
-    """One number that counts, large: values [*frame] in `unit`, or words."""
+    """One important number, written large: values [*frame] in `unit`, or words."""
 
     label: str
     values: np.ndarray | str
@@ -70,14 +70,14 @@ def _said(fact: Fact, frame: int) -> str:
 
 
 def _width(fact: Fact) -> int | float:
-    """Room for the longest that a fact says in any frame."""
+    """Room for the longest text of a fact in any frame."""
     frames = 1 if isinstance(fact.values, str) else np.size(fact.values)
     longest = max(text_width(_said(fact, frame), _LARGE) for frame in range(frames))
     return max(text_width(fact.label, SMALL), longest * 1.05 + text_width(f" {fact.unit}", SMALL)) + 30
 
 
 def _lines(panel: Facts) -> list[list[tuple[float, Fact]]]:
-    """Facts with their distance from the left, in as many lines as it takes."""
+    """Facts with their distance from the left, in as many lines as they need."""
     lines: list[list[tuple[float, Fact]]] = [[]]
     left = 0.0
     for fact in panel.facts:

@@ -100,7 +100,7 @@ def _token_step(panel: Layers) -> int | float:
 
 
 def _links(ends: np.ndarray, line: dict[str, Any], place: Place) -> Trace:
-    """From each key up to its query, as one path that NaN interrupts; ends: [layer query key, link]."""
+    """Lines from each key up to its query, as one path that NaN interrupts; ends: [layer query key, link]."""
     layers, queries, keys = ends
     gap = np.full(len(layers), np.nan)
     return dict(

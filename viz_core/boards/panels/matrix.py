@@ -30,8 +30,8 @@ class Matrix(ChartPanel):
     row_heads, column_heads: a head number per row or column (-1: none), its colour drawn along the edge.
     picture: colours without numbers, as large matrices are drawn, however small it is.
     named: a picture in which every row and column has room for its name.
-    small: a thumbnail; its names are told, not written, and a press shows it in the board's `large` matrix.
-    large: shows the thumbnail that was pressed last; before that, what it holds itself.
+    small: a thumbnail; only hovering shows its names, and a press shows it in the board's `large` matrix.
+    large: shows the thumbnail that was pressed last; before that, its own values.
     marked: [*frame, row, column], True where a cell is to stand out.
     """
 
@@ -91,7 +91,7 @@ class Matrix(ChartPanel):
         return picture.describe(self)
 
     def sent(self) -> dict[str, Any]:
-        """Our own code draws tables; thumbnails have a chart, too: the large matrix may show it."""
+        """Our own code draws tables. A thumbnail sends its chart, too, since the large matrix may show it."""
         drawn_by = "thumbnail" if self.small else "plot"
         return Panel.sent(self) | ({} if self.is_table else {"chart": self.chart, "drawn_by": drawn_by})
 

@@ -79,7 +79,7 @@ class Plane(ChartPanel):
         )
 
     def _arrow(self, tip: np.ndarray, name: str, at: int) -> dict[str, Any]:
-        """From the origin to tip [*frame, xy]."""
+        """An arrow from the origin to tip [*frame, xy]."""
         x, y = (np.stack([np.zeros_like(tip[..., axis]), tip[..., axis]], -1) for axis in (0, 1))
         colour = Paint(self.colours[at])
         return dict(
