@@ -33,7 +33,7 @@ RESULT_BYTES = in_force().cache_results_mb * MB
 
 
 class ByteCache:
-    """Least recently used entries within `limit` bytes; what is larger than that is computed, not kept."""
+    """A cache of `limit` bytes that drops the least recently used entries; it keeps no larger value."""
 
     def __init__(self, name: str, limit: int) -> None:
         self.name = name
@@ -46,7 +46,7 @@ class ByteCache:
         return None if entry is None else entry[0]
 
     def put(self, key: Hashable, value: Any, size: int) -> None:
-        """Keeps `value`, of so many bytes; those of its key count too, for it holds what a visitor typed."""
+        """Keeps `value`, of so many bytes; its key's bytes count, too, since a visitor typed them."""
         size += held_by(key)
         with self._lock:
             if size <= self._entries.maxsize:
@@ -55,7 +55,7 @@ class ByteCache:
 
 
 def held_by(key: object) -> int:
-    """The bytes of a key: of its texts and numbers, and of all that is in it."""
+    """The bytes of a key with everything in it."""
     if isinstance(key, str):
         return sys.getsizeof(key) - _NO_TEXT
     if isinstance(key, tuple):
@@ -85,7 +85,7 @@ _worker = ThreadPoolExecutor(max_workers=1, thread_name_prefix="inference", init
 def on_worker(function: Callable[[], Any], kind: str = "other") -> Any:
     """Run `function` on the inference thread and return its result or raise its error.
 
-    kind: under which its seconds are counted.
+    kind: the label under which the metrics count its seconds.
     """
     if threading.current_thread().name.startswith("inference"):
         return function()
@@ -134,7 +134,7 @@ def model(name: str, settings: Mapping[str, Any] | None = None) -> Model:
 
 
 def trained(name: str) -> TrainedModel[Any]:
-    """The same, of a model with a task."""
+    """The model of a name, as `model` gives it, where it has a task."""
     return cast("TrainedModel[Any]", model(name))
 
 

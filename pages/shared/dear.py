@@ -69,9 +69,9 @@ class Workshop:
     def run(
         self, function: Callable[..., Result], *given: Any, visitor: str, is_wanted: Callable[[], Any]
     ) -> Result:
-        """What `function`, which a module holds, makes of `given`.
+        """The result of `function(*given)`, computed in the process. function: one at a module's top level.
 
-        is_wanted is called again and again; what it raises is raised, and the work is dropped.
+        is_wanted: is called again and again; if it raises, the work is dropped and the error passed on.
         Raises ValueError where the work takes too long or too much memory, or a newer one has replaced it.
         """
         ticket = _Ticket(visitor)
@@ -148,7 +148,7 @@ class Workshop:
 
 
 def _answer(pipe: Connection, seconds: float, check: Callable[[], None]) -> Any:
-    """What comes through the pipe. TimeoutError after so many seconds; EOFError where nothing can come."""
+    """What comes through the pipe. Raises TimeoutError after so many seconds, EOFError if it is closed."""
     end = time.monotonic() + seconds
     while not pipe.poll(LOOK_SECONDS):
         check()
@@ -158,7 +158,7 @@ def _answer(pipe: Connection, seconds: float, check: Callable[[], None]) -> Any:
 
 
 def _work(pipe: Connection, limit: int) -> None:
-    """Computes what comes through the pipe, until it is closed. It says first that it is there.
+    """Computes what comes through the pipe, until it is closed. First it sends a sign that it is ready.
 
     limit: bytes beside those that the program takes by itself.
     """
@@ -166,7 +166,7 @@ def _work(pipe: Connection, limit: int) -> None:
     from pages.shared import cache
 
     cache.on_worker(lambda: None)  # imports torch
-    # Here is no page; Streamlit would say so for each use of what pages import.
+    # There is no page here; Streamlit would warn of that at each use of what pages import.
     logging.getLogger("streamlit").setLevel(logging.ERROR)
     most = limit + getattr(psutil.Process().memory_info(), "data", 0)
     resource.setrlimit(resource.RLIMIT_DATA, (most, most))
@@ -180,7 +180,7 @@ def _work(pipe: Connection, limit: int) -> None:
             result = function(*given)
         except MemoryError as error:
             result = error
-        except RuntimeError as error:  # torch's way to say the same
+        except RuntimeError as error:  # torch reports too little memory so
             result = MemoryError(str(error)) if "allocate memory" in str(error) else error
         except Exception as error:
             result = error

@@ -1,4 +1,4 @@
-"""In which order a page's parts are sent."""
+"""The order in which a page's parts are sent."""
 
 import time
 from collections.abc import Callable, Sequence

@@ -5,7 +5,7 @@ another begins with a part, each waits for the other; Python notices and hands o
 ImportError for a visitor. In a class that arrives while the server is still cold this happens (seen with four
 visitors on four pages).
 
-No documented way: this leans on the private function that Python calls for a module that is not there yet.
+This is undocumented: it leans on the private function that Python calls for a module that is not there yet.
 tests/pages/shared/test_imports.py fails when it goes.
 """
 
@@ -19,7 +19,7 @@ _lock = threading.RLock()
 
 
 def one_at_a_time() -> None:
-    """From now on. It is for whoever starts the server, before visitors come; a second call does nothing."""
+    """Makes imports wait for each other from now on; to be called before visitors come, once or more."""
     find_and_load = _machinery._find_and_load
     if getattr(find_and_load, "waits", False):
         return

@@ -1,4 +1,4 @@
-"""What a value may be, and how a link says it.
+"""The rules of a page's inputs: what a value may be, and how a link writes it.
 
 A page's inputs are a frozen dataclass whose fields are made by `param`: a default, a `Rule`, and the widget
 that sets it. A link's text is read by the rule; what comes by a widget, a table's cell or a message written
@@ -26,9 +26,9 @@ class CellError(ValueError):
 class Rule:
     """What a value must be.
 
-    said: in words, after "is not". read: from a link's text; ValueError where it is none. fits: whether a
-    value is one. low, high, options: what widgets need of it; names: how the options are shown. most: of a
-    text, so many characters.
+    said: the rule in words that follow "is not". read: reads a link's text; raises ValueError where it is not
+    a value. fits: whether a value keeps the rule. low, high, options: for widgets; names: how the options are
+    shown. most: the longest text, in characters.
     """
 
     said: str
@@ -41,7 +41,7 @@ class Rule:
     names: Mapping[Any, str] = field(default_factory=dict)
 
     def taken(self, raw: str) -> Any:
-        """What somebody wrote, read; ValueError where it says no value. Too long a text is not looked at."""
+        """The value of a text. Raises ValueError where it is not one; a text that is too long is not read."""
         if len(raw) > max(self.most, LONGEST):
             raise ValueError(raw[:SHOWN])
         return self.read(raw)
@@ -104,7 +104,7 @@ def number(low: float, high: float) -> Rule:
 
 
 def one_of(options: Iterable[Any]) -> Rule:
-    """One of these; where they are a mapping, its values are their names on the page."""
+    """One of these options; if they are a mapping, its values are their names on the page."""
     names = options if isinstance(options, Mapping) else {}
     allowed = tuple(options)
 
@@ -126,7 +126,7 @@ def characters(most: int) -> Rule:
 
 
 def text(said: str, read: Callable[[str], Any]) -> Rule:
-    """A text that `read` takes: it raises ValueError for all others."""
+    """A text that `read` accepts; `read` raises ValueError for all others."""
 
     def fits(value: Any) -> bool:
         try:
@@ -138,7 +138,7 @@ def text(said: str, read: Callable[[str], Any]) -> Rule:
 
 
 def checked(value: Any, fits: Callable[[Any], bool]) -> Any:
-    """The value, where it fits; else ValueError."""
+    """The value. Raises ValueError where it does not fit."""
     if not fits(value):
         raise ValueError(value)
     return value

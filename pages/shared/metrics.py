@@ -1,4 +1,4 @@
-"""What the server counts of its own work, for Prometheus: how long, how much, never what a visitor typed.
+"""What the server counts of its own work, for Prometheus: times and amounts, never what a visitor typed.
 
 `make serve` gathers it from all servers and shows it on a port of its own (tools/serving/metrics.py).
 """
@@ -24,7 +24,7 @@ cache_bytes = Gauge("attention_lab_cache_bytes", "Bytes in a cache.", ["cache"],
 
 @contextmanager
 def queued() -> Iterator[None]:
-    """Around work from the moment that it is asked for."""
+    """Counts a piece of work as waiting, from the moment that it is asked for."""
     _waiting.inc()
     try:
         yield

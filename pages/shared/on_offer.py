@@ -1,4 +1,4 @@
-"""Which models this visitor may open: those that the limits allow, and of runs those that they may see."""
+"""The models that this visitor may open: those that the limits allow, and the runs that they may see."""
 
 from models.limits import in_force
 from models.names import nearest
@@ -28,12 +28,12 @@ def check() -> None:
 
 
 def models() -> list[str]:
-    """The names of all models to choose from, but for runs."""
+    """The names of all models to choose from, without runs."""
     return [name for name in offers() if may_open(name)]
 
 
 def refusal(name: str) -> str:
-    """Why a link's model is not shown; of another's run no more is said than of none."""
+    """Why a link's model is not shown; another visitor's run and a missing one read the same."""
     if RUN.fullmatch(name):
         return f"{name!r} is no run with a checkpoint on this machine; the default is shown."
     return f"{name!r} is not among the models shown here, {', '.join(models())}; the default is shown."

@@ -1,4 +1,4 @@
-"""Where things lie on the server's disk: told to whoever runs it, and to no visitor of a class."""
+"""Folders on the server's disk, which visitors of a class are not told."""
 
 import re
 from pathlib import Path
@@ -12,7 +12,7 @@ _UPLOADS = re.compile(r"\buploads/[0-9a-z]+/")
 
 
 def without_places(text: str) -> str:
-    """A text in which visitors of a class read the names of files and not the folders that lead to them."""
+    """A text in which, for visitors of a class, paths are shortened to the names of files."""
     if not visitors.is_class():
         return text
     given = (runs_root(), data_root(), _ROOT, Path.home())

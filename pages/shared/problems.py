@@ -1,4 +1,4 @@
-"""Where a page says what was wrong with an input."""
+"""The box in which a page says what was wrong with an input."""
 
 from collections.abc import Iterable
 
@@ -8,7 +8,7 @@ from pages.shared.places import without_places
 
 
 def say(sentences: Iterable[str | None]) -> None:
-    """Sentences about bad input, in one box. They quote what people typed: plain text, no Markdown."""
+    """Shows sentences about bad input in one box, as plain text, since they quote what people typed."""
     found = list(filter(None, sentences))
     if found:
         with st.container(border=True, key="problems"):

@@ -1,4 +1,4 @@
-"""What a page shows: what was asked for, or the last that was possible; and how many times it has changed."""
+"""What a page shows: what was asked for or, failing that, the last possible; and how often that changed."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ Made = TypeVar("Made")
 
 @dataclass(frozen=True)
 class Possible(Generic[Made]):
-    """What was made of `inputs`, and why it is not what was asked for, if it is not."""
+    """What was made of `inputs`. problem: why these are not the inputs asked for; None if they are."""
 
     inputs: Any
     made: Made
@@ -23,7 +23,7 @@ class Possible(Generic[Made]):
 def first_possible(
     page: str, asked: Any, usual: tuple[Any, ...], make: Callable[[Any], Made]
 ) -> Possible[Made]:
-    """Makes what was asked for; where that raises ValueError, the last that was possible, or a usual one.
+    """Makes what was asked for; where that raises ValueError, what was shown last, or else a usual one.
 
     The ValueError of what was asked for is raised again where nothing is possible.
     """
@@ -46,7 +46,7 @@ def last(page: str, otherwise: Any) -> Any:
 
 
 def generation(what: object) -> int:
-    """Counts what has been shown. A rerun that changes nothing sends the same bytes, which are spared."""
+    """Counts the changes of what is shown. A rerun without one gives the same bytes, which stay unsent."""
     session = st.session_state
     if session.get("shown") != what:
         session.shown, session.generation = what, session.get("generation", 0) + 1

@@ -1,14 +1,14 @@
-"""The state of a page: the one place where links, widgets and what is computed from meet.
+"""The state of a page: the one place where links, widgets and the inputs of computations meet.
 
 A page declares its inputs once (`pages.shared.link.param`), and everything follows from that: what a link
 says, which widget is drawn, what a result is cached by, what "Reset" puts back, and which values are refused.
-What is `kept` has passed its rule, however it came: by link, by widget, by a table's cell or by a message
-written by hand.
+Every value in `kept` has passed its rule, whether it came by link, by widget, by a table's cell or by a
+message written by hand.
 
 Streamlit forgets a widget's value when it is not drawn, so values are kept beside and put back where they
 are missing. Its own `persist_state=` would keep them too, but without a rule; `bind="query-params"` would
-write the address, which the browser's side of the boards writes as sliders move there, and would drop what it
-does not understand without a word.
+write the address, which the boards write in the browser while sliders move, and would silently drop what it
+does not understand.
 """
 
 from collections.abc import Callable, Collection, Iterable, Mapping
@@ -36,7 +36,7 @@ class State:
 
     @property
     def kept(self) -> dict[str, Any]:
-        """The present values, all of which fit; one dict as long as the session lasts."""
+        """The present values, all of which fit; it is the same dict as long as the session lasts."""
         everywhere: dict[str, dict[str, Any]] = st.session_state.setdefault("kept", {})
         kept = everywhere.setdefault(self.name, {})
         for field, spec in self.params.items():
@@ -47,13 +47,13 @@ class State:
         return {field: spec.default for field, spec in self.params.items()}
 
     def enter(self) -> None:
-        """At the top of every run: on arrival the link's values, if it has any; then what widgets say."""
+        """To be called at the top of every run: takes the link's values on arrival, then what widgets say."""
         if arrive(self.name):
             self.arrive()
         self.take()
 
     def arrive(self) -> None:
-        """Shows what the link says, all else as on a first visit; without a link, what was there before."""
+        """Shows the link's values and defaults for the rest; without a link, the values of the last visit."""
         if st.query_params or self.name not in st.session_state.get("kept", {}):
             values, problems = read_link(self.params, dict(st.query_params))
             self.kept.clear()
@@ -71,7 +71,7 @@ class State:
                 kept[field] = value
             else:
                 refuse(self._refusal(field, value))
-                if not spec.rule.fits(kept[field]):  # what it named is gone
+                if not spec.rule.fits(kept[field]):  # such as a run that is gone
                     kept[field] = spec.default
                 st.session_state[self.key(field)] = kept[field]
         widget_internals.write_again(map(self.key, self.params))
@@ -84,7 +84,7 @@ class State:
         st.session_state.moves = st.session_state.get("moves", 0) + 1
 
     def write_again(self) -> None:
-        """For widgets that are drawn anew: in the browser they would show their own defaults otherwise."""
+        """Sends the values of widgets that are drawn anew, which would show their own defaults otherwise."""
         for field, value in self.kept.items():
             st.session_state[self.key(field)] = value
 
@@ -122,12 +122,12 @@ class State:
             refuse(f"{said}; {KEPT}.")
 
     def link(self, fields: Iterable[str]) -> dict[str, str]:
-        """The query parameters of those of these inputs that are not as on a first visit."""
+        """The query parameters of those of these inputs that differ from their defaults."""
         kept, usual = self.kept, self.defaults()
         return {field: written(kept[field]) for field in fields if kept[field] != usual[field]}
 
     def reset(self, fields: Iterable[str]) -> None:
-        """These inputs as on a first visit."""
+        """Sets these inputs to their defaults."""
         usual = self.defaults()
         self.put({field: usual[field] for field in fields})
 
@@ -140,8 +140,8 @@ class State:
 def guard(
     key: str, fits: Callable[[Any], bool], refusal: Callable[[Any], str], instead: Callable[[], Any]
 ) -> None:
-    """After a widget is drawn: of what messages say of it, only what `fits` becomes its value; for all else
-    there is a sentence, and the value is `instead`.
+    """To be called after a widget is drawn: a message's value is taken if it `fits`; otherwise the page shows
+    the `refusal`, and the value is `instead`.
     """
     problems = st.session_state.setdefault("problems", [])
 
@@ -155,9 +155,7 @@ def guard(
 
 
 def guard_choice(key: str, label: str, options: Collection[Any], instead: Any = None) -> None:
-    """The same for a widget that is no input of a page: it says one of these, some of them in a list, or
-    nothing.
-    """
+    """Guards a widget that is no input of a page: it has one of `options`, a list of some, or nothing."""
 
     def fits(value: Any) -> bool:
         return value is None or all(
@@ -168,7 +166,7 @@ def guard_choice(key: str, label: str, options: Collection[Any], instead: Any = 
 
 
 def arrive(page: str) -> bool:
-    """Whether the visitor comes from another page, or from outside."""
+    """Whether the visitor has just come from another page, or from outside."""
     arrived, st.session_state.page = st.session_state.get("page") != page, page
     if arrived:
         uploading.expect_none()

@@ -1,4 +1,4 @@
-"""What the take-away dialogs share: files to download, the figure with its camera, the code."""
+"""The common part of the take-away dialogs: files to download, the figure with its camera, the code."""
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
@@ -31,7 +31,7 @@ def show(
     code: str,
     note: str | None = None,
 ) -> None:
-    """The inside of a dialog. file_name: of the images, without ending. note: why a file is not offered."""
+    """Draws the inside of a dialog. file_name: of images, without ending. note: why a file is not offered."""
     with st.container(horizontal=True, key="takeaway_files"):
         for file in downloads:
             st.download_button(file.label, file.make, file.file_name, file.mime, on_click="ignore")

@@ -1,7 +1,7 @@
 """A teacher's rights: for whoever knows a secret, of which the server has only a salted hash.
 
 ATTENTION_LAB_TEACHER holds that hash, or names a file that does; `make teacher` writes one. Who has signed in
-is remembered in the runs' folder, for every process of the server, until so many hours are over.
+is remembered in the runs' folder, for every process of the server, for `teacher_hours`.
 """
 
 import hashlib
@@ -30,7 +30,7 @@ _WRITTEN = re.compile(r"scrypt:([0-9a-f]{32}):([0-9a-f]{64})")
 
 
 def hashed(secret: str, salt: bytes | None = None) -> str:
-    """What the server is given of a secret. Raises ValueError for one that is guessed too easily."""
+    """The salted hash of a secret, for the server. Raises ValueError for a secret that is easy to guess."""
     if not LEAST <= len(secret) <= MOST:
         raise ValueError(f"{len(secret)} characters are no secret; take {LEAST} to {MOST}")
     salt = salt or secrets.token_bytes(16)
@@ -60,7 +60,7 @@ def sign_in(visitor_id: str, secret: str) -> None:
     with writing(path):
         path.parent.mkdir(parents=True, exist_ok=True)
     try:
-        # One at a time in all processes: each takes 16 MB and a moment of the processor.
+        # One check at a time in all processes: each takes 16 MB and a moment of the processor.
         with FileLock(path.parent / ".lock", timeout=PATIENCE_SECONDS):
             _check(visitor_id, secret, expected)
     except Timeout:
@@ -69,7 +69,7 @@ def sign_in(visitor_id: str, secret: str) -> None:
 
 
 def _check(visitor_id: str, secret: str, expected: str) -> None:
-    """Raises ValueError for a wrong secret, which is counted, and for any where too many came."""
+    """Raises ValueError for a wrong secret, which it counts, and for any secret after too many wrong ones."""
     wrong = [line for line in read_lines(_wrong()) if _is_recent(line)]
     _check_attempts(wrong, visitor_id)
     salt = bytes.fromhex(expected.split(":")[1])
@@ -98,18 +98,18 @@ def _is_recent(line: dict[str, Any]) -> bool:
 
 
 def _wrong() -> Path:
-    """When who gave a wrong secret, the oldest first."""
+    """The file of wrong secrets: who gave one and when, the oldest first."""
     return runs_root() / ".teachers" / "wrong.jsonl"
 
 
 def sign_out(visitor_id: str) -> None:
-    """Takes the rights back."""
+    """Ends the visitor's rights as a teacher."""
     if visitor_id:
         _signed(visitor_id).unlink(missing_ok=True)
 
 
 def knows(visitor_id: str) -> bool:
-    """Whether this visitor has signed in, with the secret of today, and not too long ago."""
+    """Whether this visitor has signed in with the present secret, and not too long ago."""
     if not visitor_id or not os.environ.get(HASH):
         return False
     path = _signed(visitor_id)
@@ -125,5 +125,5 @@ def _signed(visitor_id: str) -> Path:
 
 
 def _proof(expected: str, visitor_id: str) -> bytes:
-    """With another secret, those who signed in before are no longer known."""
+    """The proof of a sign-in. It depends on the secret, so that a new secret ends all earlier sign-ins."""
     return hmac.digest(expected.encode(), visitor_id.encode(), "sha256").hex().encode()

@@ -1,6 +1,6 @@
 """Who looks at a page, and what they may do.
 
-On 127.0.0.1 that is one person, with all rights, of whom nothing is asked. With another HOST the server is a
+On 127.0.0.1 that is one person, who has all rights and needs no cookie. With another HOST the server is a
 class: the document that a browser fetches first brings a random token as a cookie, which only the server
 reads again; a visitor is known by its hash.
 """
@@ -26,7 +26,7 @@ _DAYS = 365
 
 @cache
 def is_class() -> bool:
-    """Whether others than the person at the machine can come."""
+    """Whether visitors other than the person at the machine can come."""
     return bool(os.environ.get(CLASS)) or not _only_here(st.get_option("server.address"))
 
 
@@ -39,7 +39,7 @@ def _only_here(address: str | None) -> bool:
 
 
 def visitor() -> Visitor:
-    """Whose page this is; to be asked on the thread of the page."""
+    """The visitor whose page this is; to be called on the thread of the page."""
     if not is_class():
         return PERSON
     known = _known_by(st.context.cookies.get(COOKIE, ""))
@@ -47,7 +47,7 @@ def visitor() -> Visitor:
 
 
 def _known_by(token: str) -> str:
-    """The name of a visitor in files and lists, from which nobody finds the token."""
+    """The name of a visitor in files and lists, from which the token cannot be found."""
     return hashlib.sha256(token.encode()).hexdigest()[:32] if _TOKEN.fullmatch(token) else ""
 
 

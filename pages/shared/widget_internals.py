@@ -38,7 +38,7 @@ def _told() -> list[str]:
 
 
 def write_again(keys: Iterable[str]) -> None:
-    """Before widgets are drawn: gives those of these keys that are untold the session's values once more."""
+    """To be called before widgets are drawn: sends the session's values again to those not yet told of."""
     told = {user_key_from_element_id(id_) for id_ in _told()}
     for key in keys:
         if key not in told and key in st.session_state:
@@ -46,7 +46,7 @@ def write_again(keys: Iterable[str]) -> None:
 
 
 def guard(key: str, accept: Callable[[Any, bool], Any]) -> None:
-    """After the widget of this key is drawn: its next values are what `accept` makes of them.
+    """To be called after the widget of this key is drawn: its next values are what `accept` makes of them.
 
     accept is given a value and whether it is what the message said. It must not use the session's state.
     """
@@ -62,7 +62,7 @@ def guard(key: str, accept: Callable[[Any, bool], Any]) -> None:
         try:
             value = metadata.deserializer(raw)
             same = _plain(metadata.serializer(value)) == _plain(raw)
-        except Exception:  # whatever a message written by hand leads to
+        except Exception:  # a message written by hand may cause any error
             return accept(_plain(raw), False)
         return accept(value if same else _plain(raw), same)
 
@@ -70,9 +70,9 @@ def guard(key: str, accept: Callable[[Any, bool], Any]) -> None:
 
 
 def guard_component(key: str, accept: Callable[[Any], Any]) -> None:
-    """After the component of this key is drawn: its next events are what `accept` makes of a message's text.
+    """To be called after the component of this key is drawn: `accept` turns a message's text into its events.
 
-    Our components keep no state of their own on the server, so whatever a message says of it is nothing.
+    Our components keep no state of their own on the server, so a message's state is ignored.
     """
     session = _session()
     id_ = session.get_widget_id_from_key(key) if session else None
@@ -90,7 +90,7 @@ def guard_component(key: str, accept: Callable[[Any], Any]) -> None:
 
 @dataclass(frozen=True)
 class _Guarded(WidgetMetadata[Any]):
-    """What Streamlit knows of a widget, of which a message cannot change what kind of values it has.
+    """Streamlit's record of a widget, whose kind of values no message can change.
 
     Streamlit takes over the message's kind, and the next run fails where it writes the value as of that kind.
     """
@@ -113,7 +113,7 @@ def session_id() -> str:
 
 
 def uploaded_bytes() -> dict[str, int]:
-    """What is held in memory of the files of each session."""
+    """The bytes of each session's files in memory."""
     manager: Any = Runtime.instance().uploaded_file_mgr if Runtime.exists() else None
     with manager._lock if manager else nullcontext():
         held = dict(manager.file_storage) if manager else {}
@@ -121,7 +121,7 @@ def uploaded_bytes() -> dict[str, int]:
 
 
 def _plain(raw: Any) -> Any:
-    """A message's value; an array of one is that one."""
+    """A message's value; an array of one entry becomes that entry."""
     if raw is None or isinstance(raw, str | bytes | int | float):
         return raw
     try:

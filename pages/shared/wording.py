@@ -43,8 +43,7 @@ def duration(seconds: float) -> str:
 def plain(text: str) -> str:
     """Text that Streamlit's labels and Markdown show as it stands: none of it is Markdown, or a link.
 
-    An address would become a link in spite of all signs before its letters, so a character that nobody sees
-    parts it.
+    Escapes do not keep an address from becoming a link, so an invisible character splits it.
     """
     parted = _ADDRESS.sub(rf"\g<0>{_UNSEEN}", " ".join(text.split()))
     return re.sub(r"([\\`*_{}\[\]()#+\-.!$:<>|~&^=])", r"\\\1", parted)

@@ -19,10 +19,10 @@ Row = tuple[Any, ...]
 
 
 def table(board: Board, frame: int) -> str:
-    """All numbers of one frame as CSV, one a line; of curves with x, and the bounds of their bands.
+    """All numbers of one frame as CSV, one per line; those of curves with x and the bounds of their bands.
 
     Words go through `takeaway.cells`; numbers stand as they are, with all their digits.
-    ValueError if there are more than 200,000.
+    Raises ValueError if there are more than 200,000.
     """
     out = io.StringIO()
     writer = csv.writer(out)

@@ -38,7 +38,7 @@ class Packed:
 
 
 def pack(**values: Any) -> Packed:
-    """Boards, numbers, texts, arrays and what holds them. ValueError if their arrays are too large."""
+    """Packs boards, numbers, texts, arrays and containers. Raises ValueError if the arrays are too large."""
     blocks = _Blocks()
     header = to_json(values, blocks.told)
     if blocks.size > MAX_BYTES:
@@ -50,7 +50,7 @@ def pack(**values: Any) -> Packed:
 
 
 def to_json(value: Any, told: Callable[[Any], Any] | None = None) -> bytes:
-    """told: what stands for what JSON does not know."""
+    """A value as JSON in bytes. told: turns a value that JSON does not know into one that it does."""
     text = json.dumps(value, separators=(",", ":"), ensure_ascii=False, allow_nan=False, default=told)
     return text.encode()
 
@@ -64,7 +64,7 @@ class _Blocks:
         self._known: dict[int, tuple[np.ndarray, dict[str, Any]]] = {}
 
     def told(self, value: Any) -> Any:
-        """An array as the place of its numbers; a panel or another dataclass by its kind, with its fields."""
+        """An array becomes the place of its numbers, a panel or another dataclass its kind and fields."""
         if isinstance(value, np.ndarray):
             return self.place(value)
         if isinstance(value, Panel):

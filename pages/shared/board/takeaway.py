@@ -11,7 +11,7 @@ from viz_core.boards import Board, board_figure
 
 @st.dialog("Take away", width="large")
 def dialog(title: str, file_name: str, board: Board, frame: int, code: str) -> None:
-    """Offers a board as files; `frame` is the one on the screen, as the browser says, so not to be trusted.
+    """Offers a board as files. frame: the one on the screen; the browser names it, so it is not trusted.
 
     The sizes are bounded by what the board's message may hold, and by `numbers.MOST_ROWS`.
     """

@@ -1,4 +1,4 @@
-"""What a component of ours may ask the server for: checked before a page's code sees it.
+"""The acts that a component of ours may ask the server for, checked before a page's code sees them.
 
 A message written by hand may hold anything that JSON can say, as deep and as long as it likes.
 """
@@ -22,7 +22,7 @@ Act = dict[str, Any]
 
 
 def checked(raw: Any, known: Kinds) -> list[Act]:
-    """The acts of a message as Streamlit hands them on. Raises ValueError for whatever else it may hold."""
+    """The acts of a message as Streamlit hands them on. Raises ValueError for anything else in it."""
     if not isinstance(raw, str) or len(raw) > MOST_CHARACTERS:
         raise ValueError("no text, or too long a one")
     try:

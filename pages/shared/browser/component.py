@@ -35,7 +35,7 @@ def _colours(dark: bool) -> dict[str, Any]:
 
 
 def _program(main: Path, style: Path, panels: Sequence[Path]) -> str:
-    """The modules, and what pages/shared/browser/given.d.ts declares."""
+    """The text of the modules, after the constants that pages/shared/browser/given.d.ts declares."""
     given: dict[str, Any] = {"THEME": {"light": _colours(False), "dark": _colours(True)}}
     given |= {"STYLE": "\n".join(file.read_text() for file in (SHELL, style))}
     given |= {"PLOTLY": {"address": plotly_js.ADDRESS, "kinds": plotly_js.AT_ONCE}}
@@ -72,7 +72,7 @@ class Component:
         )
 
     def load(self) -> None:
-        """Sends the code; once a page, outside fragments."""
+        """Sends the code. Call it once per page, outside fragments."""
         session = st.session_state.setdefault("session", secrets.token_hex(8))
         with st.container(key=f"code_{self._name}"):
             self._code(data=session, key=self._name)
@@ -80,8 +80,8 @@ class Component:
     def show(self, payload: bytes, *, key: str, on_act: Callable[[Act], None]) -> None:
         """Mounts the component, or hands it a new payload.
 
-        `on_act` is called with what a person asks the server for: an act of a known type, of whose fields
-        those that are there are of their kind.
+        on_act: is called with each act of a person that the server has to answer. The act's type is known,
+        and each field that it has is of its declared kind; fields may be missing.
         """
         problems = st.session_state.setdefault("problems", [])
         heard: deque[Act] = deque()

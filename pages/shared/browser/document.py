@@ -1,4 +1,4 @@
-"""The document that every page's address answers with: Streamlit's own, told where its server is.
+"""The document at every page's address: Streamlit's own, with the address of its server added.
 
 Streamlit's front end would look for its server below the page's name first: two requests answered 404, two
 errors in the console, and a pause before it looks beside it. Pages with charts begin to load Plotly here.
@@ -17,10 +17,10 @@ from starlette.routing import BaseRoute, Route
 from pages.shared import visitors
 from pages.shared.browser import plotly_js
 
-# No documented way: what the front end reads from `window` where another site embeds it. Relative, like the
-# document's own links to scripts, so that both hold behind a proxy that adds a path.
+# This is undocumented: the front end reads it from `window` where another site embeds it. It is relative, as
+# the document's own links to scripts are, so that both hold behind a proxy that adds a path.
 _WITH_ADDRESS = "<head><script>window.__streamlit = {BACKEND_BASE_URL: new URL('.', location).href}</script>"
-# A browser runs it while it would otherwise wait for the server's first answer.
+# A browser runs this while it would otherwise wait for the server's first answer.
 _WITH_CHARTS = f'<script async src="{plotly_js.ADDRESS}"></script>'
 
 
@@ -29,7 +29,7 @@ class _Name(StringConvertor):
 
 
 def routes() -> list[BaseRoute]:
-    """What `st.App` has to serve beside Streamlit itself."""
+    """The routes that `st.App` has to serve beside Streamlit's own."""
     register_url_convertor("name", _Name())
     return [Route("/{page:name}", _send)]
 

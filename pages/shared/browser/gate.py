@@ -1,9 +1,9 @@
-"""What every request meets first, and what every answer carries: who may ask by which name, and what a
-browser may do with a page of ours.
+"""The check of every request and the headers of every answer: by which names this server may be asked, and
+what a browser may do with its pages.
 
 A page of any other site can reach a server on 127.0.0.1 through the browser of the person who runs it: by a
-name that this site lets point here (DNS rebinding), or straight away. So there the server answers only to its
-own names, and nowhere to a message that another site's page sends.
+name of that site that resolves to this address (DNS rebinding), or directly. So there the server answers only
+to its own names; and everywhere it refuses messages that another site's page sends.
 """
 
 import base64
@@ -99,12 +99,12 @@ def _name(host: str) -> str:
 
 @cache
 def answer_headers() -> dict[str, str]:
-    """What every answer says to the browser."""
+    """The headers of every answer."""
     return {"Content-Security-Policy": _policy(document.inline_scripts()), **_OTHERS}
 
 
 def _policy(scripts: Iterable[str]) -> str:
-    """Everything comes from here, and nothing of it may be shown inside another site's page.
+    """The Content-Security-Policy: everything comes from here, and no other site may embed a page.
 
     Streamlit makes modules of our components' code, and styles while a page is open.
     """

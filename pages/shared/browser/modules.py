@@ -13,9 +13,9 @@ _EXPORT = re.compile(r"^export ((?:async )?function|class|const) (\w+)", re.MULT
 
 
 def assembled(files: Iterable[Path]) -> str:
-    """One script of these modules and all that they import, each in a const of its own, used ones first.
+    """One script of these modules and all that they import, each in a const of its own, imported ones first.
 
-    ValueError where modules import each other in a circle, or in a way that is not understood.
+    Raises ValueError where modules import each other in a circle, or in a way that is not understood.
     """
     done: dict[Path, str] = {}
     for file in files:

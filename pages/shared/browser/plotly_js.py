@@ -15,19 +15,19 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 
-# Relative, as the document's other links are: every page lies beside the root, wherever a proxy puts that.
+# It is relative, as the document's other links are: every page lies beside the root, even behind a proxy.
 ADDRESS = f"./plotly/{version('plotly')}.js"
 AT_ONCE = ("scatter", "bar", "heatmap")
 """The kinds of traces that can be drawn from the start; the others after `LabPlotly.registerOthers()`."""
 
 _REGISTERED = re.compile(r"([\w$]+)\.register\(\[((?:[\w$]+\(\),?)+)\]\)")
-_PLACES = (0, 2)  # of bar and heatmap in Plotly's list; scatter belongs to its core
+_PLACES = (0, 2)  # of bar and heatmap in Plotly's list; scatter is in Plotly's core
 # Streamlit's front end puts another version under Plotly's name when it draws a chart of its own.
 _OWN_NAME = "globalThis.LabPlotly = globalThis.Plotly;"
 
 
 def routes() -> list[BaseRoute]:
-    """What `st.App` has to serve beside Streamlit itself."""
+    """The routes that `st.App` has to serve beside Streamlit's own."""
     return [Route(ADDRESS.removeprefix("."), _send)]
 
 

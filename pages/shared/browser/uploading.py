@@ -1,4 +1,4 @@
-"""Files on their way in: taken from visitors whose page asks for one, as many as there is memory for.
+"""Uploads in progress: accepted from visitors whose page asks for a file, as long as there is memory.
 
 Streamlit keeps what a browser sends in memory until the visitor has gone, whatever page they are on.
 """
@@ -29,14 +29,14 @@ _coming: Counter[str] = Counter()
 
 
 def expect() -> None:
-    """This visitor's page asks for a file."""
+    """Notes that this visitor's page asks for a file."""
     session = widget_internals.session_id()
     if session:
         _asking[session] = True
 
 
 def expect_none() -> None:
-    """This visitor has come to another page."""
+    """Notes that this visitor has come to a page that asks for none."""
     _asking.pop(widget_internals.session_id(), None)
 
 
@@ -66,7 +66,7 @@ class Uploading:
 
 
 def refusal(session: str, coming: int) -> tuple[int, str] | None:
-    """The status and the sentence with which a file of so many bytes is refused; None where it may come."""
+    """The status and the sentence that refuse a file of so many bytes; None where it is accepted."""
     if session not in _asking:
         return 403, "This page asks for no file; hand it in on Train."
     held = Counter(widget_internals.uploaded_bytes()) + _coming
@@ -83,6 +83,6 @@ def refusal(session: str, coming: int) -> tuple[int, str] | None:
 
 
 def _length(headers: Headers) -> int:
-    """The bytes that a request says it has; else as many as may come."""
+    """The bytes that a request says it has; if it does not say, the most that one may have."""
     said = headers.get("content-length", "")
     return int(said) if said.isdecimal() and len(said) < 20 else in_force().upload_mb * MB

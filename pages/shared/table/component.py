@@ -16,8 +16,8 @@ table = Component("attention_lab_table", HERE / "table.js", HERE / "table.css", 
 
 @dataclass(frozen=True)
 class Row:
-    """A row: its name first. chosen: its box; opened: None where rows cannot be opened. marks: cells that
-    stand out, by their place.
+    """A row of cells, its name first. chosen: whether its box is ticked; opened: whether it is open, None
+    where rows cannot be opened. marks: the places of the cells that stand out.
     """
 
     id: str

@@ -11,7 +11,7 @@ from pages.shared.training.history import MOST_STEPS
 from viz_core.boards import Colour, Curves, Line
 
 POINTS = 200
-LARGEST = 1e30  # number that is drawn, of either sign
+LARGEST = 1e30  # the largest number that is drawn, of either sign
 Entry = dict[str, Any]
 Read = Callable[[Entry], Any]
 
@@ -25,7 +25,8 @@ def grid(steps: int, *, log: bool = False) -> np.ndarray:
 def series(entries: Sequence[Entry], read: Read, x: np.ndarray) -> np.ndarray:
     """What `read` finds in the records, on the points x [point].
 
-    Means where records are dense, straight lines where they are not, NaN before the first and after the last.
+    It is a mean where records are dense, a straight line where they are not, NaN before the first and after
+    the last.
     """
     found = [(entry["step"], value) for entry in entries if is_number(value := read(entry))]
     if not found:
@@ -61,7 +62,7 @@ def validated(name: str) -> Read:
 
 
 def scores_of(entries: Sequence[Entry]) -> list[str]:
-    """The names of the scores that were validated, the one that counts first."""
+    """The names of the validated scores, the main one first."""
     for entry in entries:
         found = entry.get("validation")
         if isinstance(found, dict) and found:

@@ -51,7 +51,7 @@ def _row(pictures: np.ndarray | None, title: str) -> list[Panel]:
 
 
 def sample_text(samples: object) -> str:
-    """What a model made, one after another, as plain text; "" where it made pictures, or nothing."""
+    """A model's samples, one after another, as plain text; "" where it made pictures, or nothing."""
     blocks = []
     for sample in samples[:6] if isinstance(samples, list) else ():
         if not isinstance(sample, dict):

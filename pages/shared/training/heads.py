@@ -26,7 +26,7 @@ def addresses(patterns: Patterns) -> list[str]:
 
 
 def kept(count: int, frame_bytes: int) -> list[int]:
-    """Which of `count` frames of so many bytes are shown: all, or as many as fit, with first and last."""
+    """Which of `count` frames of so many bytes are shown: all, or as many as fit with the first and last."""
     most = max(2, FRAME_BYTES // max(1, frame_bytes))
     if count <= most:
         return list(range(count))

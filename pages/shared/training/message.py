@@ -10,7 +10,7 @@ from viz_core.boards import Board
 def message(
     board: Board, *, part: str, link: Mapping[str, str], at: float | None = None, keep: bool = True
 ) -> bytes:
-    """The bytes of a board. part: another one starts afresh in the browser. link: the page's address.
+    """The bytes of a board. part: a new one starts a new board in the browser. link: the page's address.
 
     at: where the scrub starts. keep: whether there is anything to take away. The same board gives the same
     bytes, which are not sent again.

@@ -1,6 +1,6 @@
-"""What a run would be and cost, before it starts: its data read, its model counted, its device chosen.
+"""What a run would be and cost, before it starts: from its data, its number of parameters and its device.
 
-On threads of their own: reading a large text must not hold up the inference that other visitors wait for.
+Threads of their own do this: reading a large text must not delay the inference that other visitors wait for.
 """
 
 from __future__ import annotations
@@ -38,18 +38,18 @@ class Prepared:
 
 _thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="preparing")
 _reader = ThreadPoolExecutor(max_workers=1, thread_name_prefix="reading")
-"""For data that somebody handed in or downloaded: seconds each, one after another, so that no two of them are
-in memory at once; whoever asks for anything else does not wait for it.
+"""The thread for uploaded or downloaded data, which takes seconds for each: one after another, so that no two
+are in memory at once. Runs without such data do not wait for it.
 """
 _made: LRUCache[str, Future[Prepared | ValueError]] = LRUCache(in_force().prepared_tasks)
 _tasks: LRUCache[str, Any] = LRUCache(in_force().prepared_tasks)
-"""By their options, without their data: changing a size reads no file again."""
+"""The tasks by their options, without their data, so that changing a size reads no file again."""
 _lock = threading.Lock()
-"""For both of them."""
+"""The lock for both caches."""
 
 
 def prepared(info: TaskInfo, values: Mapping[str, Any]) -> Prepared:
-    """Raises ValueError, with a sentence, where the settings make no run or this machine cannot train it."""
+    """Prepares a run. Raises ValueError where the settings make no run or this machine cannot train it."""
     values = settings.with_paths(info, values)
     key = json.dumps([info.name, values], sort_keys=True, default=str)
     thread = _reader if _reads_files(info, values) else _thread
@@ -66,7 +66,7 @@ def prepared(info: TaskInfo, values: Mapping[str, Any]) -> Prepared:
 
 
 def _reads_files(info: TaskInfo, values: Mapping[str, Any]) -> bool:
-    """Whether data of any length have to be read first."""
+    """Whether files have to be read first, which may be long."""
     from models.data.downloads import SOURCES
 
     handed_in = any(values[option.name] for option in info.options if option.file)
@@ -80,7 +80,7 @@ def _key(info: TaskInfo, values: Mapping[str, Any]) -> str:
 
 
 def _prepared_or_refused(info: TaskInfo, values: Mapping[str, Any]) -> Prepared | ValueError:
-    """A refusal without the frames that it passed through: in them are the data."""
+    """Prepares a run, or returns its refusal without the traceback, whose frames would keep the data."""
     from models.data.pictures import forget
 
     try:
@@ -117,7 +117,7 @@ def _prepare(info: TaskInfo, values: Mapping[str, Any]) -> Prepared:
 
 
 def _without_data(task: Task) -> Task:
-    """The same task with what it took from its data alone: a text of 200 MB takes five times as much."""
+    """The same task with only what it learnt from its data: a text of 200 MB takes 1 GB of memory."""
     light = type(task)(**task.to_dict())
     light.restore(task.learnt())
     return light

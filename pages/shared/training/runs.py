@@ -33,7 +33,7 @@ class Run:
 
     @property
     def title(self) -> str:
-        """The name that a page shows: of a shipped run, that of its model."""
+        """The name that a page shows; a shipped run has that of its model."""
         return self.folder.path.parent.name if self.shipped else self.folder.name
 
     @property
@@ -43,13 +43,13 @@ class Run:
 
 
 def zoo() -> Path:
-    """Where shipped models are."""
+    """The folder of shipped models."""
     return cards.SHIPPED
 
 
 def find(run_id: str) -> Run | None:
-    """The run of an id, which comes from outside: only folders right inside the runs' root are found, and of
-    them those that this visitor may see.
+    """The run of an id, which comes from outside: it finds only folders directly in the runs' root, and only
+    those that this visitor may see.
     """
     return _found(run_id, visitors.visitor())
 

@@ -1,8 +1,8 @@
-"""Scores of a run, as pages say them."""
+"""Scores of a run, as pages write them."""
 
 
 def worded(name: str, value: float) -> str:
-    """A score as it is usually given: shares in per cent, other numbers with their digits."""
+    """A score in words: a share in per cent, another number with its digits."""
     if is_share(name):
         return f"{100 * value:.1f} %"
     return f"{value:.3f}"

@@ -63,7 +63,7 @@ def _option(option: Option) -> Param:
 
 
 def _param(name: str, default: Any, rule: Rule, about: str = "") -> Param:
-    """The setting with a widget after the kind of its default."""
+    """The setting, with a widget that suits the kind of its default."""
     about = about or HELP.get(name, "")
     label, tip = label_of(name), about[:1].upper() + about[1:] or None
     if isinstance(default, bool):
@@ -78,7 +78,7 @@ def _param(name: str, default: Any, rule: Rule, about: str = "") -> Param:
 
 
 def defaults(info: TaskInfo) -> Values:
-    """What a first visit shows."""
+    """The values that a first visit shows."""
     return {name: spec.default for name, spec in declared(info).items()}
 
 
@@ -108,7 +108,7 @@ def link_of_run(info: TaskInfo, described: Mapping[str, Any]) -> dict[str, str]:
 def with_paths(info: TaskInfo, values: Mapping[str, Any]) -> Values:
     """These settings with the path of each file that this visitor handed in. Raises ValueError for one gone.
 
-    To be asked on the thread of the page: a name is of another file for every visitor.
+    Call it on the thread of the page, since a name means another file for every visitor.
     """
     files = [option.name for option in info.options if option.file and values[option.name]]
     return {**values, **{name: str(uploads.path_of(values[name])) for name in files}}

@@ -1,4 +1,4 @@
-"""Files that visitors hand in: in a folder of each visitor, under the hash of their content, for a time.
+"""Files that visitors upload: kept for a time in a folder for each visitor, under the hash of their content.
 
 A link names a file by that hash, and is read as a name in the folder of whoever opens it: it can only ever
 name a file that they handed in themselves.
@@ -43,7 +43,7 @@ class Upload:
 
 
 def folder(visitor: Visitor | None = None) -> Path:
-    """Where a visitor's files are, left out of this page's; beside the runs, which read them again."""
+    """The folder of a visitor, by default of this page's; it lies beside the runs, which read its files."""
     owner = (visitor or visitors.visitor()).id
     return runs_root() / "uploads" / (owner or "nobody")
 
@@ -59,7 +59,7 @@ FILE = text(
 
 
 def path_of(name: str) -> Path:
-    """The file of a name, which counts as used now. Raises ValueError where it is gone."""
+    """The path of a file, which counts as used now. Raises ValueError where it is gone."""
     if not _is_here(name):
         raise ValueError("the file that was handed in is no longer here; choose it again")
     path = folder() / name
@@ -69,7 +69,7 @@ def path_of(name: str) -> Path:
 
 
 def without_names(sentence: str) -> str:
-    """A sentence in which files are called what their owners know them by: theirs, and not their hashes."""
+    """A sentence in which `THE_FILE` stands in place of each file's hash, which nobody would recognise."""
     return re.sub(rf"(['\"]?){_NAME.pattern}\1", THE_FILE, sentence)
 
 
@@ -128,7 +128,7 @@ def keep(content: bytes | memoryview, original: str) -> str:
 
 
 def _why_not(error: OSError) -> str:
-    """What the disk of the server has against a file, for a visitor who can only tell of it."""
+    """Why the disk of the server refuses a file, in words that a visitor can pass on."""
     cause = error.__cause__ if isinstance(error.__cause__, OSError) else error
     if cause.errno in (errno.ENOSPC, errno.EDQUOT):
         return "the disk of this server is full; tell whoever runs it, or hand in less"
@@ -136,11 +136,11 @@ def _why_not(error: OSError) -> str:
 
 
 def _make_room(target: Path, coming: int) -> None:
-    """Removes what has expired. Raises ValueError where the visitor, or all together, have what is kept."""
+    """Removes expired files. Raises ValueError where the visitor's files, or all together, are too many."""
     limits, sizes = in_force(), {}
     oldest = time.time() - limits.upload_days * _DAY
     for one in target.parent.glob("*"):
-        for left in one.glob(".*.tmp"):  # files come one after another: whoever wrote this was killed
+        for left in one.glob(".*.tmp"):  # files arrive one at a time: the writer of this was killed
             left.unlink(missing_ok=True)
         for path, it in _files(one).items():
             if it.st_mtime < oldest:
@@ -168,7 +168,7 @@ def _check(who: str, remedy: str, coming: int, sizes: list[int], most: int, most
 
 
 def _files(place: Path) -> dict[Path, os.stat_result]:
-    """The files in a visitor's folder; one that goes just now is left out."""
+    """The files in a visitor's folder, without one that is removed meanwhile."""
     found = {}
     for path in place.glob("*"):
         with suppress(OSError):
