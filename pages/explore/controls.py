@@ -21,25 +21,25 @@ PICTURE = {"picture": Param(1, whole(1, MOST_PICTURES), widget.count(PICTURE_LAB
 
 
 def offer(model: str = "") -> Offer:
-    """What is said of a model, left out the chosen one; of the default one where it is gone."""
+    """The offer of a model, by default of the chosen one; the default model's where that is gone."""
     return offer_of(model or page().kept["model"]) or offers()[DEFAULT]
 
 
 class Page(State):
-    """Explore's inputs: of the model that is chosen. Its keys are the names of the inputs."""
+    """Explore's inputs for the chosen model. Its keys are the names of the inputs."""
 
     def key(self, field: str) -> str:
         return field
 
 
 def page(model: str = "") -> Page:
-    """The model, its text and its settings; left out, of the chosen model."""
+    """The state of a model, its text and its settings; by default of the chosen model."""
     chosen = model or st.session_state.get("kept", {}).get("explore", {}).get("model", DEFAULT)
     return Page("explore", state.declared(chosen))
 
 
 def load_link() -> None:
-    """On arrival: the link's values, else those of the last visit, put where the widgets find them."""
+    """On arrival, puts the link's values, else those of the last visit, where the widgets find them."""
     if not arrive("explore"):
         return
     session, params = st.session_state, dict(st.query_params)
@@ -58,14 +58,14 @@ def load_link() -> None:
 
 
 def inputs() -> Inputs:
-    """What the widgets say now."""
+    """The widgets' present values."""
     shown = page()
     st.session_state.explored = Inputs(**{name: shown.kept[name] for name in shown.params})
     return st.session_state.explored
 
 
 def switch_model() -> None:
-    """Shows what the other model opens with; its widgets, drawn anew, get the values they had.
+    """Shows the other model with its first text; its widgets, drawn anew, get the values that they had.
 
     Models that share a memory read the same text; every other one has its own.
     """
@@ -79,7 +79,7 @@ def switch_model() -> None:
 
 
 def reset() -> None:
-    """Everything as on a first visit."""
+    """Sets everything as on a first visit."""
     session, first = st.session_state, page(DEFAULT)
     first.kept.clear()
     first.put(first.defaults())
@@ -89,7 +89,7 @@ def reset() -> None:
 
 
 def say(text: str) -> None:
-    """Puts a text in; what was set for the one before is as usual again."""
+    """Puts a text in, and resets what was set for the text before."""
     shown = page()
     shown.put({s.name: s.default for s in offer().settings if s.of_text})
     shown.edit("text", text)
@@ -133,7 +133,7 @@ def _draw(shown: State, setting: Setting, place: DeltaGenerator) -> None:
 
 
 def _changed(setting: Setting) -> None:
-    """An argument starts anew, and so does what was written, with the value on which they depend."""
+    """Resets what depends on the setting that has changed: its argument, and what the model wrote."""
     shown, written = page(), st.session_state.get("last_target")
     shown.put({s.name: s.default for s in offer().settings if s.of == setting.name})
     if setting.turns and written:
@@ -159,8 +159,8 @@ def _number(typed: str) -> int:
 
 
 def swap_of(inputs: Inputs) -> tuple[str, str]:
-    """(label, text) of the button that shows another text: one word is changed that turns it round, or else
-    the next example. ("", "") where there is none.
+    """(label, text) of the button that shows another text: this one with a word changed that reverses its
+    meaning, or else the next example. ("", "") where there is none.
     """
     shown, words = offer(inputs.model), inputs.text.split()
     if shown.reads == "picture":

@@ -23,17 +23,15 @@ CAPTIONS = {
 
 
 def opened_from(act: dict[str, Any]) -> Opened:
-    """What the stage asked to open; anything that is not a known stack and whole numbers opens the first
-    head.
-    """
+    """The head that the stage asked to open; the first one unless it named a known stack and integers."""
     values, problems = read_link(View, {name: str(act.get(name)) for name in asdict(Opened())})
     return Opened() if problems else Opened(**values)
 
 
 def body_of(inputs: Inputs, opened: Opened) -> Body:
-    """The trace of `inputs` as the stage gets it; ValueError with a sentence where there is none.
+    """The trace of `inputs` as the stage gets it. Raises ValueError with a sentence where there is none.
 
-    In a class, what is dear is computed where nobody else waits for it.
+    In a class, a process of its own computes what is expensive, so that nobody else waits for it.
     """
     key = (inputs, opened, controls.offer(inputs.model).stamp)
 
@@ -52,7 +50,7 @@ def body_of(inputs: Inputs, opened: Opened) -> Body:
 
 
 def _still_wanted() -> None:
-    """Streamlit raises for who reads the session of a visitor that has left or asked for something else."""
+    """Reads the session: Streamlit then raises if the visitor has left or asked for something else."""
     st.session_state.get("page")
 
 
@@ -69,7 +67,7 @@ class Current:
 
 
 def current() -> Current:
-    """What the widgets ask for, computed; the last inputs that were possible, where these are not."""
+    """What the widgets ask for, computed; where that is impossible, the last inputs that were possible."""
     asked = controls.inputs()
     usual = (Inputs(asked.model, controls.offer(asked.model).text), Inputs())
     try:
@@ -155,7 +153,7 @@ def own_header(inputs: Inputs, body: Body) -> dict[str, Any]:
 
 
 def _see(inputs: Inputs) -> str | None:
-    """What an example is there to show; true of what the model itself makes of it, in its own direction."""
+    """What to see in an example; it holds for the model's own output, in the example's own direction."""
     offer = controls.offer(inputs.model)
     if any(s.of_text and inputs.settings[s.name] != s.default for s in offer.settings):
         return None
@@ -163,7 +161,7 @@ def _see(inputs: Inputs) -> str | None:
 
 
 def examples() -> None:
-    """One click to a text of each kind, and the words that a model of words knows."""
+    """Draws a button for a text of each kind, and the words that a model of words knows."""
     offer = controls.offer()
     names = {example["text"]: example["label"] for example in offer.examples}
     st.session_state.example = st.session_state.text if st.session_state.text in names else None
@@ -194,7 +192,7 @@ def _choose_example() -> None:
 
 
 def unknown_words(unknown: list[dict[str, Any]]) -> None:
-    """Words the model does not know, each with the nearest ones that it does, one click away."""
+    """Draws the words that the model does not know, each with buttons for the nearest ones that it knows."""
     if not unknown:
         return
     with st.container(horizontal=True, vertical_alignment="center"):

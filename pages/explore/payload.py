@@ -24,7 +24,7 @@ THUMB_BYTES = 300_000
 MIN_THUMB, MAX_THUMB = 24, 128
 TOP_TOKENS = 10
 MAX_STEPS = {"encoder": 128, "decoder": 512}
-STEP_ROWS = 64  # whose probabilities are held at once
+STEP_ROWS = 64  # rows whose probabilities are held at once
 ARRAYS = ("q", "k", "v", "z", "bias", "scores", "pattern")
 MATRICES = ("bias", "scores", "pattern")
 KEPT = ("encoder.norm", "decoder.norm", "logits")
@@ -92,7 +92,7 @@ def _window(stack: Stack, opened: Opened) -> tuple[slice, slice]:
 
 
 class Collector:
-    """`Trace(reduce=...)`: takes from each tensor what the screen shows and lets the rest go."""
+    """The `reduce` of a trace: it takes from each tensor what the screen shows and lets the rest go."""
 
     def __init__(self, stacks: tuple[Stack, ...], opened: Opened) -> None:
         self._plan = plan(stacks, opened)
@@ -168,7 +168,7 @@ class Collector:
 
 @dataclass(frozen=True)
 class Body:
-    """What all visitors who ask for the same get alike."""
+    """The part of a message that is the same for all visitors who ask for the same."""
 
     packed: Packed
     focus: dict[str, int]
@@ -180,12 +180,12 @@ class Body:
 
 
 def made(inputs: Inputs, opened: Opened) -> Body:
-    """What the stage gets of these inputs; ValueError with a sentence where they cannot be met."""
+    """What the stage gets for these inputs. Raises ValueError with a sentence where they are impossible."""
     return build(subject_of(inputs), opened)
 
 
 def build(subject: Subject, opened: Opened) -> Body:
-    """Runs the subject; what it computed, ready to be packed."""
+    """Runs the subject; returns what it computed, packed."""
     collector = Collector(subject.stacks, opened)
     trace = subject.run(collector)
     side = "decoder" if "decoder" in subject.tokens else "encoder"
@@ -216,8 +216,8 @@ def _focus(antecedents: list[dict[str, Any]] | None) -> dict[str, int]:
 
 
 def steps_of(subject: Subject, logits: Any) -> list[dict[str, Any]]:
-    """The most probable outputs at each position, by softmax of the trace's logits; none where they are no
-    choice between names.
+    """The most probable outputs at each position, by softmax of the trace's logits; [] where the logits do
+    not choose between names.
     """
     count = len(subject.names)
     if not count:

@@ -1,4 +1,4 @@
-"""What a trace will cost, before its model is made or its text is read: in floating-point operations."""
+"""What a trace will cost in floating-point operations, before its model is made or its text is read."""
 
 from dataclasses import fields
 from typing import Any
@@ -13,8 +13,8 @@ NAMES = [spec.name for spec in fields(ModelConfig)]
 
 
 def operations_of(inputs: Inputs) -> int:
-    """The price of `inputs`, too high where a tokenizer joins letters; 0 where they are impossible or the
-    model's sizes are not told.
+    """The floating-point operations of `inputs`: too many where a tokenizer joins letters, 0 where they are
+    impossible or the model's sizes are not known.
     """
     offer = offer_of(inputs.model) or offers()[DEFAULT]
     most = in_force().untrained_words

@@ -1,4 +1,4 @@
-"""What a link to Explore holds: what the server computes from, and what the browser shows of it."""
+"""What a link to Explore holds: the inputs that the server computes from, and the view in the browser."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -52,14 +52,14 @@ DRAWN = {
 
 @dataclass(frozen=True, init=False)
 class Inputs:
-    """What the server computes from: the model, its text, and those of its settings that are not as usual."""
+    """The server's inputs: the model, its text, and those of its settings that differ from the defaults."""
 
     model: str
     text: str
     given: tuple[tuple[str, Any], ...]
 
     def __init__(self, model: str = DEFAULT, text: str = SHOWCASE, **settings: Any) -> None:
-        """Of the settings, those count that the model has."""
+        """Settings that the model does not have are ignored."""
         found = ((s.name, settings.get(s.name, s.default)) for s in settings_of(model))
         usual = {s.name: s.default for s in settings_of(model)}
         vars(self).update(model=model, text=text, given=tuple(s for s in found if s[1] != usual[s[0]]))
@@ -71,14 +71,14 @@ class Inputs:
 
     @property
     def reading(self) -> dict[str, Any]:
-        """Those settings with which the model reads, where they are not as usual."""
+        """Those settings with which the model reads, where they differ from the defaults."""
         builds = {s.name for s in settings_of(self.model) if s.builds}
         return {name: value for name, value in self.given if name not in builds}
 
 
 @dataclass(frozen=True)
 class View:
-    """What the browser shows of it; changed there without asking the server."""
+    """The view of the trace, which the browser changes without asking the server."""
 
     view: str = param("lines", one_of(VIEWS))
     stack: str = param("encoder.self", one_of(STACKS))
@@ -97,7 +97,7 @@ class View:
 
 
 def settings_of(model: str) -> tuple[Setting, ...]:
-    """What can be set of a model; nothing where there is none."""
+    """The settings of a model; () where there is no such model."""
     offer = offer_of(model)
     return () if offer is None else offer.settings
 

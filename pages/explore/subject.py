@@ -97,8 +97,8 @@ class Subject:
         return self.model.code(self.inputs.text, **self.inputs.reading)
 
     def following(self, at: int, likeliest: str) -> str | None:
-        """What stands after a decoder's token; after the last, an answer goes on as it does, a text has no
-        next word yet.
+        """The token after a decoder's token. After the last one, an answer goes on with the likeliest token,
+        and a text has no next word yet.
         """
         tokens = self.reading.tokens["decoder"]
         if at + 1 < len(tokens):
@@ -107,7 +107,7 @@ class Subject:
 
     @property
     def extras(self) -> dict[str, Any]:
-        """What the stage gets as it is."""
+        """The entries of the header that the stage gets unchanged."""
         config, reading = self.model.config, self.reading
         pooled = _POOLED.get(config.pooling)
         return {
@@ -144,13 +144,13 @@ class Subject:
 
     @property
     def focus(self) -> dict[str, int]:
-        """The first word that is masked: what the model thinks of it is what one wants to see."""
+        """The first masked word, since people want to see what the model predicts there."""
         tokens = self.reading.tokens.get("encoder", [])
         return {"query": tokens.index(MASK), "step": tokens.index(MASK)} if MASK in tokens else {}
 
 
 def subject_of(inputs: Inputs) -> Subject:
-    """The subject that `inputs` describe; ValueError with a sentence where they cannot be met."""
+    """The subject of `inputs`. Raises ValueError with a sentence where they are impossible."""
     model, offer = cache.model(inputs.model, inputs.settings), offer_of(inputs.model)
     key = (inputs, None if offer is None else offer.stamp)
 
@@ -167,7 +167,7 @@ def subject_of(inputs: Inputs) -> Subject:
 
 
 def _check_price(config: ModelConfig, lengths: tuple[int, ...]) -> None:
-    """Raises ValueError for a trace that would take others' time, with the number of tokens that would not.
+    """Raises ValueError for a trace that is too expensive, with the number of tokens that would not be.
 
     One thread computes for all visitors.
     """

@@ -1,4 +1,4 @@
-"""What a visitor takes away: the figure, the numbers behind it and the lines of Python that give them."""
+"""The take-away: the figure, the numbers behind it and the lines of Python that give them."""
 
 from __future__ import annotations
 
@@ -127,7 +127,7 @@ class Shown:
             "dots": lambda: arrays["q"][self.head] @ arrays["k"][self.head].T,
         }
         quantity = {"dots": "dot products"}.get(self.view.show, self.view.show)
-        # Signed quantities have one scale, around 0.
+        # Signed quantities have one scale, centred on 0.
         scale = "0..1" if self.view.range == "full" or quantity != "pattern" else self.view.range
         names = self._sides(queries, keys)
         return attention_heatmap(

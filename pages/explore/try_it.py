@@ -67,7 +67,7 @@ def _mask() -> None:
 
 
 def _continuation() -> None:
-    """Lets the model write on; what it wrote joins the text, of which the end is kept that it can read."""
+    """Lets the model write on; its words join the text, which is cut in front to what the model can read."""
     WRITING.take()
     for name in WRITING.params:
         WRITING.draw(name)

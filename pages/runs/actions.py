@@ -1,4 +1,4 @@
-"""What can be done with a run: rename, delete, keep, open elsewhere, train on."""
+"""The actions on a run: rename, share, delete, download, open elsewhere, train further."""
 
 from collections.abc import Callable
 
@@ -69,7 +69,7 @@ def _extend(run_id: str, steps: int) -> str:
 
 
 def _export(run: Run) -> None:
-    """A run that cannot be read cannot be downloaded, and nobody would be told why afterwards."""
+    """Offers the download of a run, or says why there is none: a failing download could not say so."""
     try:
         cache.on_worker(lambda: cache.model(run.model_link))
     except (ValueError, OSError) as error:
@@ -117,7 +117,7 @@ def _delete(run: Run, status: Status) -> None:
 
 
 def _attempt(action: Callable[[], str | None]) -> str | None:
-    """Does it; where it is refused, the page says why."""
+    """Calls `action`; where it is refused, the page says why."""
     try:
         return action()
     except (ValueError, OSError) as error:

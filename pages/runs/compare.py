@@ -28,7 +28,7 @@ def board_of(compared: Sequence[Run]) -> Board:
 
 
 def _score(found: Sequence[list[dict[str, Any]]], names: Sequence[str], x: np.ndarray) -> Panel:
-    """The score that counts in each run; with its name where runs are scored by different ones."""
+    """The main score of each run, with its name where the runs have different ones."""
     first = [(curves.scores_of(entries) or [""])[0] for entries in found]
     reads = [curves.validated(name) for name in first]
     if len(set(first)) == 1:
@@ -52,7 +52,7 @@ def _over(
 
 
 def _notice(found: Sequence[list[dict[str, Any]]], names: Sequence[str]) -> str:
-    """Who has the lowest held-out loss."""
+    """The sentence that names the run with the lowest held-out loss."""
     losses = [curves.last(entries, curves.validated("loss")) for entries in found]
     known = [(loss, name) for loss, name in zip(losses, names, strict=True) if loss is not None]
     if not known:

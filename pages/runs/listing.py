@@ -83,7 +83,7 @@ def _whose(run: Run) -> str:
 
 
 def _score(entries: Sequence[curves.Entry]) -> str:
-    """The score that counts, with its name."""
+    """The main score, with its name."""
     for entry in reversed(entries):
         names = curves.scores_of([entry])
         if names:

@@ -1,4 +1,4 @@
-"""Runs: all that were trained, compared, scrubbed through, tried and taken away."""
+"""Runs: every training run, to compare, scrub through, try and take away."""
 
 import streamlit as st
 

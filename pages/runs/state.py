@@ -1,4 +1,4 @@
-"""What Runs holds: the runs that are chosen. One is opened, several are compared."""
+"""The state of Runs: the chosen runs. One is opened, several are compared."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -32,7 +32,7 @@ STATE = State(PAGE, {"runs": Param((), IDS), "step": Param(None, whole(0, 10**11
 
 
 def enter(listed: Sequence[Run]) -> None:
-    """On arrival the link's runs, else those of the last visit, else one that has something to scrub."""
+    """On arrival, chooses the link's runs, else those of the last visit, else one with snapshots."""
     if not arrive(PAGE):
         return
     STATE.arrive()
@@ -50,7 +50,7 @@ def chosen() -> list[str]:
 
 
 def choose(ids: Sequence[str]) -> None:
-    """Chooses these runs; more than eight would not be told apart."""
+    """Chooses these runs, eight at most, since more cannot be told apart."""
     STATE.put({"runs": tuple(run_id[:MOST_CHARACTERS] for run_id in ids[:MOST])})
     if len(ids) > MOST:
         refuse(f"{len(ids)} runs are more than can be told apart; {MOST} are compared.")

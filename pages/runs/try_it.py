@@ -113,7 +113,7 @@ def _write(run: Run, given: State) -> None:
 
 
 def go_on(model: Model, text: str, *, temperature: float, seed: int) -> str:
-    """About MOST_TOKENS characters after `text`, each part from as much of the end as leaves room for it."""
+    """At most MOST_TOKENS characters after `text`, each part from as much of the end as leaves it room."""
     room = max(1, model.config.max_len // 2)
     written = ""
     for part in range(MOST_TOKENS):
@@ -124,7 +124,7 @@ def go_on(model: Model, text: str, *, temperature: float, seed: int) -> str:
         except ValueError:
             if not written:
                 raise
-            break  # it wrote what it cannot read, as the blank after an answer
+            break  # it wrote what it cannot read, such as the blank after an answer
         written += more
         if not more or len(written) >= MOST_TOKENS:
             break

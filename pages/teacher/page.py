@@ -27,7 +27,7 @@ def page() -> None:
 
 
 def _sign_in() -> None:
-    """The secret does not stay in the session."""
+    """Signs the visitor in. The secret does not stay in the session."""
     secret, st.session_state[KEY] = str(st.session_state.get(KEY, "")), ""
     try:
         teachers.sign_in(visitors.visitor().id, secret)

@@ -12,8 +12,8 @@ from viz_core.boards import Board, Fact, Facts, Panel
 def board_of(
     run: Run, entries: Sequence[dict[str, Any]], *, steps: int, notice: str, live: bool = False
 ) -> Board:
-    """The board of a run after these records. Its shape stays while the run goes on: a `live` one has empty
-    heads until the first snapshot.
+    """The board of a run after these records. Its shape stays the same while the run goes on: a `live` board
+    has empty heads until the first snapshot.
     """
     x = curves.grid(steps)
     steps_kept = run.folder.snapshots()
@@ -34,7 +34,7 @@ def board_of(
 
 
 def numbers(entries: Sequence[dict[str, Any]], shown: Sequence[int]) -> Facts:
-    """The latest numbers, in words that keep their places."""
+    """The latest numbers as texts; each keeps its place."""
     read = {
         "step": curves.of("step"),
         "loss": curves.of("loss"),

@@ -1,4 +1,4 @@
-"""Data that a task needs and that is not here: a button that fetches it, and how far that is."""
+"""The download of data that a task needs: a button that starts it, and its progress."""
 
 import threading
 from dataclasses import dataclass
@@ -52,7 +52,7 @@ def _progress(source: str, was_running: bool) -> None:
 
 
 def start(source: str) -> None:
-    """Fetches a source on a thread of its own; once, however many ask."""
+    """Fetches a source on a thread of its own, only once, however many visitors ask."""
     if in_force().read_only:
         refuse("this server is for looking only (read_only): it downloads nothing")
         return

@@ -39,7 +39,7 @@ def draw(info: TaskInfo) -> None:
 
 
 def _head_size(d_model: int, n_heads: int) -> None:
-    """What a head gets of the width, where it divides."""
+    """Says how wide each head is, or that the heads do not divide the model's width."""
     if d_model % n_heads == 0:
         st.caption(f"d_head = {d_model} / {n_heads} = {d_model // n_heads}")
     else:
@@ -57,7 +57,7 @@ def _options(info: TaskInfo, given: State) -> None:
 
 
 def _file(given: State, option: Option) -> None:
-    """A file to hand in; its name, once kept, is the setting."""
+    """Draws the field for an upload; the kept file's name is the setting."""
     key = given.key(option.name)
 
     def take() -> None:
@@ -87,7 +87,7 @@ def _file(given: State, option: Option) -> None:
 
 
 def _kept_files(given: State, field: str) -> None:
-    """What this visitor has handed in so far: to be read again, or deleted before it expires."""
+    """Draws the visitor's kept files, to be used again, or deleted before they expire."""
     found = uploads.mine()
     if not found:
         return

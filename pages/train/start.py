@@ -45,7 +45,7 @@ def draw(info: TaskInfo, values: dict[str, Any], heading: DeltaGenerator) -> Non
 
 
 def _told(error: ValueError) -> str:
-    """The sentence, of the file that was handed in and not of the name by which this server keeps it."""
+    """The error's sentence, which does not quote the name under which this server keeps an uploaded file."""
     said = uploads.without_names(str(error).replace(f"{uploads.folder()}/", ""))
     return said[:1].upper() + said[1:] if said.startswith(uploads.THE_FILE) else said
 

@@ -1,4 +1,4 @@
-"""What Train holds: the task and the run that is watched, and of every task its settings."""
+"""The state of Train: the task, the watched run, and the settings of every task."""
 
 import streamlit as st
 

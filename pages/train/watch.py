@@ -34,7 +34,7 @@ STATES = {
 
 
 def draw(run: Run) -> None:
-    """The run, for as long as it is live; then once more as it ended."""
+    """Draws the run as long as it is live, and then once more as it ended."""
     live = runs.status_of(run).live
     st.fragment(_live, run_every=SECONDS if live else None)(run.id, live)
 
@@ -100,7 +100,7 @@ def _asking(run: Run, status: Status) -> None:
 
 
 def _leave() -> None:
-    """Back to the settings, in the page as a whole and not only in its live part."""
+    """Goes back to the settings, in the whole page and not only in its live part."""
     state.watch("")
     st.session_state.train_left = True
 
