@@ -50,7 +50,7 @@ class Serving:
         self.stopping, self.renewing = threading.Event(), threading.Event()
 
     def run(self) -> None:
-        """Until it is told to stop."""
+        """Serves until it is told to stop."""
         try:
             if not self._start_well(self.places):
                 sys.exit("A server did not start; its lines above say why.")
@@ -73,7 +73,7 @@ class Serving:
         return [place.worker.port for place in self.places]
 
     def renew(self, place: Place) -> None:
-        """Starts a server anew: the old one goes when its visitors had time to leave."""
+        """Starts a server anew; the old one ends once its visitors have had time to leave."""
         before = place.replace()
         if not self._start_well([place]):
             print("The new server did not start; its lines above say why. The old one goes on.", flush=True)
@@ -85,7 +85,7 @@ class Serving:
         before.stop()
 
     def _start_well(self, places: Sequence[Place]) -> bool:
-        """Waits until all of these answer; whether they do."""
+        """Waits for these servers; returns whether all of them answer."""
         end = time.monotonic() + START_SECONDS
         while not all(place.worker.look() for place in places):
             ended = any(place.worker.process.poll() is not None for place in places)

@@ -22,7 +22,7 @@ PATIENCE_SECONDS = 120.0
 
 @dataclass(frozen=True)
 class Served:
-    """What was started, and where it answers."""
+    """The servers that were started, and where they answer."""
 
     url: str
     metrics: str
@@ -33,7 +33,7 @@ class Served:
             return list(json.load(answer)["servers"])
 
     def kill(self, port: int) -> None:
-        """Ends the server at a port as the system ends one that takes too much memory."""
+        """Kills the server at a port, as the system kills one that takes too much memory."""
         for process in psutil.Process(self.process.pid).children():
             if f"{port}" in process.cmdline():
                 process.send_signal(signal.SIGKILL)
@@ -43,7 +43,7 @@ class Served:
 
 @contextlib.contextmanager
 def served(folder: Path, *options: str, workers: int = 2) -> Iterator[Served]:
-    """So many servers; enter the block when all answer."""
+    """Starts so many servers; the block begins when all answer."""
     port, metrics = free_port(), free_port()
     command = [sys.executable, "-m", "tools.serving", "--workers", str(workers), "--port", str(port)]
     command += ["--metrics", f"127.0.0.1:{metrics}", *options]
@@ -69,7 +69,7 @@ def answers(url: str) -> bool:
 
 
 def until(holds: Callable[[], bool], told: Callable[[], object]) -> None:
-    """Waits until something holds; AssertionError with what is told if it never does."""
+    """Waits until something holds. Raises AssertionError with what is `told` if it never does."""
     end = time.monotonic() + PATIENCE_SECONDS
     while not holds():
         assert time.monotonic() < end, told()

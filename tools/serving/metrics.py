@@ -1,4 +1,4 @@
-"""What goes on in the servers, for Prometheus and for whoever asks whether all is well: on a second port."""
+"""The servers' metrics for Prometheus, and the answer to whether all is well, on a second port."""
 
 from __future__ import annotations
 

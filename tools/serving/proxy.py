@@ -1,4 +1,4 @@
-"""Caddy before the servers: sticky by cookie, checking their health, changed without cutting anyone off."""
+"""Caddy before the servers: it keeps visitors on one by cookie, and changes without cutting anyone off."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def configured(
 
 
 class Proxy:
-    """A running Caddy. `folder` holds its configuration and the socket that it takes a new one from."""
+    """A running Caddy. folder: holds its configuration, and the socket for a new configuration."""
 
     def __init__(self, host: str, port: int, folder: Path, *, drain_seconds: int) -> None:
         self._host, self._port, self._drain = host, port, drain_seconds
@@ -60,14 +60,14 @@ class Proxy:
         self.process: subprocess.Popen[bytes] | None = None
 
     def start(self, upstreams: Sequence[int]) -> None:
-        """Raises FileNotFoundError where Caddy is not installed."""
+        """Starts Caddy. Raises FileNotFoundError where it is not installed."""
         self._write(upstreams)
         self.process = subprocess.Popen(
             [_caddy(), "run", "--config", str(self._file)], env=self._environment, stdout=subprocess.DEVNULL
         )
 
     def change(self, upstreams: Sequence[int]) -> None:
-        """Sends whoever comes from now on to these servers; CalledProcessError if Caddy refuses."""
+        """Sends new visitors to these servers. Raises CalledProcessError if Caddy refuses."""
         self._write(upstreams)
         address = ["--address", f"unix/{self._admin}"]
         reload = [_caddy(), "reload", "--config", str(self._file), *address]

@@ -32,19 +32,19 @@ class Worker:
 
     @classmethod
     def start(cls, port: int, settings: Mapping[str, str]) -> Worker:
-        """`settings` are variables of its environment."""
+        """Starts a server. settings: variables of its environment."""
         command = [sys.executable, str(ROOT / "tools" / "serve.py"), "--port", str(port)]
         return cls(port, subprocess.Popen(command, env=os.environ | settings, cwd=ROOT))
 
     def look(self) -> bool:
-        """Asks whether it is well; a hung server is asked again, until `is_lost`."""
+        """Asks the server whether it is well; a hung one is asked again, until `is_lost`."""
         if self.process.poll() is None and _answers(self.port):
             self.well_at = time.monotonic()
             return True
         return False
 
     def is_lost(self) -> bool:
-        """Whether its process has ended, or has not answered for so long that nobody waits any more."""
+        """Whether its process has ended, or has not answered for too long."""
         patience = START_SECONDS if self.well_at is None else HANGS_SECONDS
         return self.process.poll() is not None or time.monotonic() - (self.well_at or self.started) > patience
 
@@ -57,7 +57,7 @@ class Worker:
             return 0
 
     def is_too_large(self, limit: int) -> bool:
-        """Whether it holds more than `limit` bytes, though it had time to let go of what its start took."""
+        """Whether it holds more than `limit` bytes although it had time to release what its start took."""
         return time.monotonic() - self.started > STEADY_SECONDS and self.resident > limit
 
     def stop(self, seconds: float = 10.0) -> None:
@@ -71,7 +71,7 @@ class Worker:
 
 
 class Place:
-    """One of the servers that there are to be, whichever process it is just now."""
+    """The place of one server, whichever process fills it now."""
 
     def __init__(self, settings: Mapping[str, str]) -> None:
         self._settings = settings
@@ -81,7 +81,7 @@ class Place:
         self._not_before = 0.0
 
     def replace(self) -> Worker:
-        """Starts another beside the one that is there, which is returned and goes on."""
+        """Starts a new server beside the present one, which goes on; returns the old one."""
         before, self.worker = self.worker, Worker.start(free_port(), self._settings)
         return before
 
