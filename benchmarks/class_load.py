@@ -33,8 +33,8 @@ class Load:
 
     workers: int
     report: Report
-    cpu_ms: float  # of the servers and the proxy, a change
-    own_cpu_ms: float  # of the visitors, a change
+    cpu_ms: float  # of the servers and the proxy, per change
+    own_cpu_ms: float  # of the visitors, per change
     megabytes: float  # more than before the visitors came
 
     @property

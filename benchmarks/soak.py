@@ -28,7 +28,7 @@ AT_MOST_MORE_MB = 100
 AT_MOST_MORE_LEFT = 8  # threads or files: the server's own pools grow with use, up to a few
 SECONDS_OF_THOUGHT = (0.2, 3.0)
 REMEMBERED = 5  # steps before a fault
-SETTLE_SECONDS = 150.0  # so long, and two minutes at least, Streamlit keeps the session of who has left
+SETTLE_SECONDS = 150.0  # Streamlit keeps the session of a visitor who has left for at least two minutes
 
 
 @dataclass(frozen=True)
@@ -86,7 +86,7 @@ class Soak:
                         if visitor.faults:
                             raise RuntimeError(visitor.faults[0])
                         await asyncio.sleep(generator.uniform(*SECONDS_OF_THOUGHT))
-            except Exception as error:  # a finding; the others go on
+            except Exception as error:  # this is a finding; the other visitors go on
                 self.faults.append(f"{type(error).__name__}: {error}\n    after " + "\n    then ".join(done))
 
     async def watch(self) -> None:
@@ -104,7 +104,7 @@ class Soak:
         self.look()
 
     def complaints(self) -> list[str]:
-        """What should not be: faults, growth after the first tenth, what visitors left behind."""
+        """What was wrong, in sentences: faults, growth after the first tenth, what visitors left behind."""
         tenth = next(use for use in self.uses if use.minutes >= self.seconds / 600)
         last = self.uses[-1]
         found = list(self.faults)
@@ -118,7 +118,7 @@ class Soak:
 
 
 def soak(visitors: int, seconds: float, seed: int, folder: Path, settle: float = SETTLE_SECONDS) -> Soak:
-    """settle: seconds after which nothing of the visitors should be left."""
+    """Lets visitors wander. settle: seconds after which nothing of them should be left."""
     with serving_the_app(folder / "soak.txt") as server:
         found = Soak(server, seconds, settle)
         asyncio.run(found.everyone(visitors, seed))

@@ -22,7 +22,7 @@ TEXTS = (
 )  # fmt: skip
 PATIENCE_SECONDS = 120.0
 ANOTHER_PAGE = 0.15  # of all steps
-UNLIKELY = 0.1  # of the values: what no widget of ours would send
+UNLIKELY = 0.1  # of the values: such as no widget of ours would send
 LEFT_ALONE = ("Start", "Train further", "Resume")  # nobody wanders into hours of training
 
 
