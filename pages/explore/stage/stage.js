@@ -20,7 +20,7 @@ import { heaviestKey, rowOf, settle, usualView } from "./view.js";
 /** @typedef {import("./types").View} View */
 /** @typedef {import("../../shared/browser/shell.js").Send} Send */
 
-const LONG_SENTENCE = 90; // of what a task is there to show: it may take two lines
+const LONG_SENTENCE = 90; // characters; a longer sentence on what to see may take two lines
 
 export class Stage {
   // all of these come with the first message

@@ -36,9 +36,9 @@ export class Chart {
     if (this.ready) this.move(frame);
   }
 
-  /** What all frames share; for those who extend this. @param {number} _width @param {number} _height */
+  /** Draws what all frames share; subclasses extend this. @param {number} _width @param {number} _height */
   prepare(_width, _height) {}
 
-  /** What is of one frame. @param {number} _frame */
+  /** Draws what belongs to one frame. @param {number} _frame */
   move(_frame) {}
 }

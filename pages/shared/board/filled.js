@@ -47,7 +47,7 @@ const LEAVES = {
 };
 
 /**
- * A description with all that was left open put in.
+ * A description with its placeholders filled in.
  * @param {any} value
  * @param {number} frame
  * @param {Theme} theme

@@ -86,7 +86,7 @@ export interface Chart {
   shapes: Described[];
 }
 
-/* Of a panel that Plotly draws; axis and labels are those of bars, x_label that of curves. */
+/* The entries of a panel that Plotly draws; axis and labels are those of bars, x_label that of curves. */
 export interface ChartSpec extends Spec {
   chart: Chart;
   x_label?: string;
