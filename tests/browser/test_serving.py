@@ -27,10 +27,10 @@ def test_a_killed_server_costs_its_visitor_a_reconnect_and_nothing_else(
     explore.trained("untrained", text="a b c", seed=5, view="head")
     explore.type("one two three four")
     expect(explore.page).to_have_url(re.compile(r"text=one\+two\+three\+four"))
-    explore.page.evaluate("window.isFirstDocument = true")
+    explore.page.evaluate("document.documentElement.dataset.isFirst = true")
     for server in two.servers():  # one of them is the visitor's
         kill_and_wait(two, server["port"])
-    explore.page.wait_for_function("!window.isFirstDocument")
+    expect(explore.page.locator("html[data-is-first]")).to_have_count(0)
     settle(explore.page)
     expect(explore.sentence).to_have_value("one two three four")
     assert explore.names_beside("x") == ["one", "two", "three", "four"]
