@@ -2,13 +2,12 @@
 
 import json
 from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import Any
 from urllib.parse import parse_qsl, urlencode, urlsplit
 
 from playwright.sync_api import Locator, Page, expect
 
-from tests.browser.explore_page import SECONDS, read_number, settle
+from tests.browser.explore_page import Tab, read_number, settle
 
 LAB_PAGES = {  # their addresses and titles
     "attention": "Attention, step by step",
@@ -73,16 +72,13 @@ LINKED = """
 """
 
 
-class BoardPage:
+class BoardPage(Tab):
     """One lab page in one tab."""
 
     def __init__(self, page: Page, name: str) -> None:
-        self.page = page
+        super().__init__(page, ".board")
         self.name = name
-        self.sent: list[bytes | str] = []
-        page.set_default_timeout(SECONDS)
-        page.on("websocket", lambda socket: socket.on("framesent", lambda frame: self.sent.append(frame)))
-        self.board = page.locator(".board[data-generation]")
+        self.board = self.figure
 
     def open(self, **params: Any) -> "BoardPage":
         """Open the page by a link with these query parameters (`part` chooses the part)."""
@@ -101,22 +97,6 @@ class BoardPage:
             expect(buttons.first).to_be_visible()
         self.settle()
         return self
-
-    @contextmanager
-    def redrawn(self) -> Iterator[None]:
-        """What is done inside makes the server send a board: wait until it is drawn, and the rest."""
-        before = self.board.get_attribute("data-generation")
-        yield
-        expect(self.board).not_to_have_attribute("data-generation", str(before))
-        settle(self.page)
-
-    @contextmanager
-    def quiet(self) -> Iterator[None]:
-        """What is done inside asks the server nothing."""
-        before = len(self.sent)
-        yield
-        self.page.evaluate("new Promise((done) => requestAnimationFrame(() => setTimeout(done, 100)))")
-        assert len(self.sent) == before, "a frame was sent to the server"
 
     @property
     def part_chooser(self) -> Locator:

@@ -87,16 +87,40 @@ def _array(read: tuple[int, int, str]) -> np.ndarray:
     return np.frombuffer(base64.b64decode(data), np.uint8).reshape(height, width, 4)
 
 
-class ExplorePage:
-    """Explore in one tab."""
+class Tab:
+    """A page in one tab, what its browser sends, and the figure that the server draws on it."""
 
-    def __init__(self, page: Page) -> None:
+    def __init__(self, page: Page, figure: str) -> None:
         self.page = page
         self.sent: list[bytes | str] = []
         page.set_default_timeout(SECONDS)
-        page.add_init_script(NOTE_CANVAS_TEXT)
         page.on("websocket", lambda socket: socket.on("framesent", lambda frame: self.sent.append(frame)))
-        self.stage = page.locator(".stage[data-generation]")
+        self.figure = page.locator(f"{figure}[data-generation]")
+
+    @contextmanager
+    def redrawn(self) -> Iterator[None]:
+        """What is done inside makes the server send a figure: wait until it is drawn, and the rest."""
+        before = self.figure.get_attribute("data-generation")
+        yield
+        expect(self.figure).not_to_have_attribute("data-generation", str(before))
+        settle(self.page)
+
+    @contextmanager
+    def quiet(self) -> Iterator[None]:
+        """What is done inside asks the server nothing."""
+        before = len(self.sent)
+        yield
+        self.page.evaluate("new Promise((done) => requestAnimationFrame(() => setTimeout(done, 100)))")
+        assert len(self.sent) == before, "a frame was sent to the server"
+
+
+class ExplorePage(Tab):
+    """Explore in one tab."""
+
+    def __init__(self, page: Page) -> None:
+        super().__init__(page, ".stage")
+        page.add_init_script(NOTE_CANVAS_TEXT)
+        self.stage = self.figure
 
     def open(self, **params: Any) -> "ExplorePage":
         return self.open_link(f"/?{urlencode(params)}")
@@ -120,22 +144,6 @@ class ExplorePage:
 
     def untrained(self, **params: Any) -> "ExplorePage":
         return self.open(**{"model": "untrained", "text": TEXT, **params})
-
-    @contextmanager
-    def redrawn(self) -> Iterator[None]:
-        """What is done inside makes the server send a trace: wait until it is drawn, and the rest."""
-        before = self.stage.get_attribute("data-generation")
-        yield
-        expect(self.stage).not_to_have_attribute("data-generation", str(before))
-        settle(self.page)
-
-    @contextmanager
-    def quiet(self) -> Iterator[None]:
-        """What is done inside asks the server nothing."""
-        before = len(self.sent)
-        yield
-        self.page.evaluate("new Promise((done) => requestAnimationFrame(() => setTimeout(done, 100)))")
-        assert len(self.sent) == before, "a frame was sent to the server"
 
     def choose_model(self, title: str) -> None:
         """Pick another model in the column beside the stage."""
