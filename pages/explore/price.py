@@ -22,9 +22,7 @@ def operations_of(inputs: Inputs) -> int:
     given: dict[str, Any] = untrained | offer.sizes | inputs.settings
     given |= {"d_head": given.get("d_head") or None, "attention_scale": True}
     try:
-        config = ModelConfig(
-            **{spec.name: given[spec.name] for spec in fields(ModelConfig) if spec.name in given}
-        )
+        config = ModelConfig(**{name: given[name] for name in NAMES if name in given})
     except (TypeError, ValueError):
         return 0
     # A trained model may read letters, and a picture's number says nothing of its size.
