@@ -59,9 +59,11 @@ def test_visitors_are_served_by_both_and_their_work_is_counted(two: Served) -> N
 
 
 def test_nothing_that_a_visitor_types_is_counted_or_logged(two: Served) -> None:
-    measure(two.url, users=1, changes=0, query="model=untrained&text=a+very+secret+sentence")
+    report = measure(two.url, users=1, changes=0, query="model=untrained&text=a+very+secret+sentence")
+    assert report.errors == []
     with urllib.request.urlopen(f"{two.metrics}/metrics", timeout=10) as answer:
         assert b"secret" not in answer.read()
+    assert "Attention Lab: http://" in two.log.read_text() and "secret" not in two.log.read_text()
 
 
 def test_a_browser_stays_on_its_server(two: Served) -> None:
@@ -111,6 +113,10 @@ def test_a_server_that_holds_too_much_memory_is_renewed_and_one_that_cannot_star
         assert place.worker.port != first.port and first.process.poll() is not None
         second = place.worker
         monkeypatch.setattr(place, "_settings", {"ATTENTION_LAB_LIMITS": "/nowhere.toml"})
+        serving.renew(place)
+        assert place.worker is second and second.look()
+        monkeypatch.undo()
+        serving.proxy.stop()  # then Caddy takes no change
         serving.renew(place)
         assert place.worker is second and second.look()
     finally:

@@ -75,12 +75,11 @@ class Serving:
     def renew(self, place: Place) -> None:
         """Starts a server anew; the old one ends once its visitors have had time to leave."""
         before = place.replace()
-        if not self._start_well([place]):
-            print("The new server did not start; its lines above say why. The old one goes on.", flush=True)
+        if not (self._start_well([place]) and self.proxy.change(self.ports())):
+            print("The new server did not start; the lines above say why. The old one goes on.", flush=True)
             place.worker.stop()
             place.worker = before
             return
-        self.proxy.change(self.ports())
         self.stopping.wait(self.drain)
         before.stop()
 

@@ -27,6 +27,7 @@ class Served:
     url: str
     metrics: str
     process: "subprocess.Popen[bytes]"
+    log: Path
 
     def servers(self) -> list[dict[str, Any]]:
         with urllib.request.urlopen(f"{self.metrics}/health", timeout=10) as answer:
@@ -51,7 +52,7 @@ def served(folder: Path, *options: str, workers: int = 2) -> Iterator[Served]:
     log = folder / "serving.txt"
     with log.open("wb") as out:
         process = subprocess.Popen(command, cwd=ROOT, env=os.environ | here, stdout=out, stderr=out)
-    found = Served(f"http://127.0.0.1:{port}", f"http://127.0.0.1:{metrics}", process)
+    found = Served(f"http://127.0.0.1:{port}", f"http://127.0.0.1:{metrics}", process, log)
     try:
         until(lambda: answers(found.url), lambda: log.read_text())
         yield found

@@ -21,7 +21,7 @@ from tools.serving.workers import Place
 
 
 class _Servers:
-    """Memory, connections and restarts of each server, and the runs in the folder that all share."""
+    """Health, memory and restarts of each server, and the runs in the folder that all share."""
 
     def __init__(self, places: Sequence[Place]) -> None:
         self._places = places

@@ -66,12 +66,16 @@ class Proxy:
             [_caddy(), "run", "--config", str(self._file)], env=self._environment, stdout=subprocess.DEVNULL
         )
 
-    def change(self, upstreams: Sequence[int]) -> None:
-        """Sends new visitors to these servers. Raises CalledProcessError if Caddy refuses."""
+    def change(self, upstreams: Sequence[int]) -> bool:
+        """Sends new visitors to these servers; whether Caddy took it. If not, all stays as it was."""
         self._write(upstreams)
         address = ["--address", f"unix/{self._admin}"]
         reload = [_caddy(), "reload", "--config", str(self._file), *address]
-        subprocess.run(reload, env=self._environment, check=True, capture_output=True, timeout=60)
+        try:
+            subprocess.run(reload, env=self._environment, check=True, timeout=60, stdout=subprocess.DEVNULL)
+        except subprocess.SubprocessError:
+            return False
+        return True
 
     def stop(self) -> None:
         if self.process:
