@@ -15,6 +15,8 @@ GROUPS = ("view", "stack", "layer", "head", "show", "scale", "sort by")
 def shown(explore: ExplorePage) -> dict[str, Any]:
     """All that a visitor sees: the text, what is chosen, every word and number of the stage."""
     canvas, is_head = ".panel canvas", explore.chosen("view") == ["head"]
+    if is_head:
+        explore.wait_for_heatmap()  # its names belong to the words of the stage
     return {
         "sentence": explore.sentence.input_value(),
         "chosen": {group: explore.chosen(group) for group in GROUPS},
