@@ -1,16 +1,16 @@
 """What Explore computes between its widgets and its stage."""
 
 from dataclasses import asdict, dataclass, fields
+from functools import partial
 from typing import Any, cast
 
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
-from models.limits import in_force
-from pages.explore import controls, payload, price, state
+from pages.explore import computing, controls, payload, state
 from pages.explore.payload import Body, Opened
 from pages.explore.state import Inputs, View
-from pages.explore.subject import BILLION
-from pages.shared import cache, dear, visitors
+from pages.shared import cache
 from pages.shared.link import read_link
 from pages.shared.shown import first_possible, generation
 from pages.shared.state import guard_choice, refuse
@@ -28,10 +28,11 @@ def opened_from(act: dict[str, Any]) -> Opened:
     return Opened() if problems else Opened(**values)
 
 
-def body_of(inputs: Inputs, opened: Opened) -> Body:
+def body_of(inputs: Inputs, opened: Opened, slot: DeltaGenerator | None = None) -> Body:
     """The trace of `inputs` as the stage gets it. Raises ValueError with a sentence where there is none.
 
     In a class, a process of its own computes what is expensive, so that nobody else waits for it.
+    slot: where that is said meanwhile.
     """
     key = (inputs, opened, controls.offer(inputs.model).stamp)
 
@@ -39,19 +40,15 @@ def body_of(inputs: Inputs, opened: Opened) -> Body:
         body = payload.made(inputs, opened)
         return body, body.packed.size
 
-    if not (visitors.is_class() and price.operations_of(inputs) > BILLION * in_force().cheap_billions):
+    if not computing.is_dear(inputs):
         return cast(Body, cache.cached(cache.payloads, key, make))
     known = cache.payloads.get(key)
     if known is None:
-        asks = visitors.visitor().id
-        known = dear.workshop.run(payload.made, inputs, opened, visitor=asks, is_wanted=_still_wanted)
+        run = computing.runner(inputs, is_wanted=computing.still_wanted)
+        with computing.told(inputs, slot):
+            known = run(payload.made, inputs, opened)
         cache.payloads.put(key, known, known.packed.size)
     return cast(Body, known)
-
-
-def _still_wanted() -> None:
-    """Reads the session: Streamlit then raises if the visitor has left or asked for something else."""
-    st.session_state.get("page")
 
 
 @dataclass(frozen=True)
@@ -66,12 +63,15 @@ class Current:
     abilities: tuple[str, ...]
 
 
-def current() -> Current:
-    """What the widgets ask for, computed; where that is impossible, the last inputs that were possible."""
+def current(slot: DeltaGenerator | None = None) -> Current:
+    """What the widgets ask for, computed; where that is impossible, the last inputs that were possible.
+
+    slot: where it is said that a dear figure is computed.
+    """
     asked = controls.inputs()
     usual = (Inputs(asked.model, controls.offer(asked.model).text), Inputs())
     try:
-        found = first_possible("explore", asked, usual, _computed)
+        found = first_possible("explore", asked, usual, partial(_computed, slot))
     except ValueError as error:
         return Current(None, _as_sentence(str(error)), [], ())
     body = found.made
@@ -82,10 +82,10 @@ def current() -> Current:
     return Current(packed, None, body.unknown, body.abilities)
 
 
-def _computed(inputs: Inputs) -> Body:
-    body = body_of(inputs, _opened(inputs))
+def _computed(slot: DeltaGenerator | None, inputs: Inputs) -> Body:
+    body = body_of(inputs, _opened(inputs), slot)
     # A link may have asked for a head that this trace does not have: then another is open.
-    return body_of(inputs, _opened(inputs)) if _check_link(body) else body
+    return body_of(inputs, _opened(inputs), slot) if _check_link(body) else body
 
 
 def _as_sentence(message: str) -> str:

@@ -25,7 +25,8 @@ def on_act(act: Act) -> None:
 
 
 def figure(beside: DeltaGenerator) -> None:
-    shown = current.current()
+    # It has its place from the start, so that the stage keeps its own.
+    shown = current.current(st.empty())
     say([shown.problem, *problems()])
     current.unknown_words(shown.unknown)
     try_it.tool(shown.abilities, beside)

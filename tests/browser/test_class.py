@@ -2,6 +2,8 @@
 
 import re
 from collections.abc import Callable, Iterator
+from pathlib import Path
+from urllib.parse import urlencode
 
 import pytest
 from playwright.sync_api import Browser, Page, expect
@@ -9,6 +11,7 @@ from playwright.sync_api import Browser, Page, expect
 from models.limits import FILE
 from pages.shared import teachers, visitors
 from tests.browser.conftest import usual_options, watch
+from tests.browser.explore_page import ExplorePage, settle
 from tests.browser.training import ENDLESS, TINY, RunsPage, TrainPage
 from tests.limits import write_limits
 from tools.background import Server, serving_the_app
@@ -21,7 +24,7 @@ NewVisitor = Callable[[], Page]
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     """A server as it is for a class, though it listens on this machine alone."""
     folder = tmp_path_factory.mktemp("class")
-    limits = write_limits(folder / "limits.toml", visitor_steps=1_000_000)
+    limits = write_limits(folder / "limits.toml", visitor_steps=1_000_000, cheap_billions=2)
     settings = {visitors.CLASS: "1", teachers.HASH: teachers.hashed(SECRET), FILE: str(limits)}
     with serving_the_app(folder / "log.txt", **settings) as running:
         yield running
@@ -144,3 +147,29 @@ def test_a_file_is_listed_read_and_deleted_by_its_owner_alone(visitor: NewVisito
     expect(anna.get_by_text("Your files")).to_have_count(0)
     expect(anna.get_by_text("Reads the file")).to_have_count(0)
     assert not list((server.log.parent / "runs" / "uploads").rglob("*.txt"))
+
+
+def test_while_a_dear_figure_is_computed_the_page_says_so_in_its_place(visitor: NewVisitor) -> None:
+    explore = ExplorePage(visitor())
+    said = explore.page.locator(".computing")
+    words = " ".join(f"w{at}" for at in range(300))
+    link = {"model": "untrained", "text": words, "n_layers": 8, "n_heads": 16}
+    explore.page.goto(f"/?{urlencode(link)}")
+    expect(said).to_be_visible()
+    expect(said).to_contain_text("billion operations: a process of its own computes it, in at most 20")
+    explore.stage.wait_for(timeout=60_000)
+    expect(said).to_have_count(0)
+    settle(explore.page)
+    before = explore.stage.bounding_box()
+    seed = explore.page.get_by_role("slider", name="Seed")
+    with explore.redrawn():
+        seed.press("ArrowRight")
+        expect(said).to_be_visible()
+        assert explore.stage.bounding_box() == before
+    expect(said).to_have_count(0)
+    explore.stage.get_by_role("button", name="take away").click()
+    dialog = explore.page.get_by_role("dialog")
+    expect(dialog.locator(".js-plotly-plot .main-svg").first).to_be_visible(timeout=60_000)
+    with explore.page.expect_download(timeout=60_000) as waiting:
+        dialog.get_by_role("button", name="This head, CSV").click()
+    assert len(Path(waiting.value.path()).read_text().splitlines()) == 1 + 300 * 300

@@ -15,7 +15,7 @@ from models.zoo.offers import offers
 from pages.explore.payload import Opened, build, steps_of
 from pages.explore.state import STACKS, VIEWS, Inputs, write_link
 from pages.explore.subject import Subject, subject_of
-from pages.explore.takeaway import Shown
+from pages.explore.taken import Shown
 from tests.pages.explore.test_payload import exact_arrays, unpack
 from tests.pages.shared.runs import write_run
 

@@ -8,7 +8,7 @@ import pytest
 
 from models.config import POSITION_SCHEMES
 from pages.explore.state import Inputs
-from pages.explore.takeaway import Shown
+from pages.explore.taken import Shown
 
 BIASED = ("alibi", "t5", "transformer-xl")
 

@@ -1,0 +1,119 @@
+"""Where what Explore shows and what is taken away of it is computed, and what the page says meanwhile."""
+
+import base64
+import io
+import pickle
+from typing import Any
+
+import numpy as np
+import pytest
+
+from models.zoo.model import EngineModel
+from pages.explore import computing, takeaway, taken
+from pages.explore.state import Inputs
+from pages.explore.taken import Shown, Taken
+from pages.shared import dear, visitors
+from tests.limits import SetLimits
+from viz_core import to_html
+
+DEAR = Inputs("untrained", " ".join(f"w{at}" for at in range(300)), n_layers=2, n_heads=16, seed=3)
+CHEAP = Inputs("untrained", "the cat sat", n_layers=2, n_heads=16, seed=3)
+ACT = {"view": "head", "layer": 1, "head": 2}
+
+
+class Process:
+    """Stands for the process for dear work: while it works, figures may be computed."""
+
+    def __init__(self) -> None:
+        self.did: list[str] = []
+        self.works = False
+
+    def run(self, function: Any, *given: Any, visitor: str, is_wanted: Any) -> Any:
+        self.did.append(function.__name__)
+        is_wanted()
+        self.works = True
+        result = function(*given)
+        self.works = False
+        return pickle.loads(pickle.dumps(result))  # it comes through a pipe
+
+
+@pytest.fixture
+def process(monkeypatch: pytest.MonkeyPatch, set_limits: SetLimits) -> Process:
+    """A class, in which nothing is traced but by the process for dear work."""
+    made, trace = Process(), EngineModel.trace
+
+    def watched(self: Any, *given: Any, **settings: Any) -> Any:
+        assert made.works, "a trace on the thread for what is cheap"
+        return trace(self, *given, **settings)
+
+    set_limits(cheap_billions=1)
+    monkeypatch.setattr(dear.workshop, "run", made.run)
+    monkeypatch.setattr(visitors, "is_class", lambda: True)
+    monkeypatch.setattr(EngineModel, "trace", watched)
+    return made
+
+
+def test_all_that_is_taken_away_of_a_dear_figure_comes_from_the_process(
+    process: Process, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(takeaway, "last", lambda page, otherwise: DEAR)
+    offered: dict[str, Any] = {}
+
+    def show(figure: Any, downloads: Any, **said: Any) -> None:
+        offered.update(figure=figure, files={file.label: file for file in downloads}, **said)
+
+    monkeypatch.setattr(takeaway.takeaway, "show", show)
+    takeaway.show_all(ACT, dark=False)
+    assert process.did == ["taken"]
+    files = offered["files"]
+    table = files["This head, CSV"].make()
+    archive = np.load(io.BytesIO(files["Whole trace, NPZ"].make()), allow_pickle=False)
+    assert len(files["Figure, offline HTML"].make()) == len(to_html(offered["figure"]))
+    assert process.did == ["taken", "table", "archive"]
+    process.works = True
+    same = Shown(DEAR, ACT)
+    assert table == same.csv()
+    drawn, expected = offered["figure"], same.figure(dark=False)
+    sent = drawn.data[0].z  # as bytes in text, as Plotly sends them
+    cells = np.frombuffer(base64.b64decode(sent["bdata"]), sent["dtype"])
+    np.testing.assert_allclose(cells, expected.data[0].z.ravel(), rtol=1e-6)
+    assert drawn.layout.title.text == expected.layout.title.text
+    assert archive["encoder.1.self.pattern"].shape == (16, 300, 300)
+    assert offered["title"] == "Self-attention, layer 1, head 2"
+    assert offered["code"].endswith('pattern = trace["encoder.1.self.pattern"][2]  # [query, key]')
+
+
+def test_what_is_cheap_or_asked_for_by_one_person_needs_no_process(
+    process: Process, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    process.works = True
+    found: Taken = computing.runner(CHEAP)(taken.taken, CHEAP, ACT, False)
+    assert found.file_name == "encoder-1-self-head-2" and found.archive_bytes == 2 * 4 * 2 * 16 * 9
+    monkeypatch.setattr(visitors, "is_class", lambda: False)
+    assert computing.runner(DEAR)(taken.table, DEAR, ACT).startswith("query_position,query,key_position")
+    assert process.did == []
+
+
+class Slot:
+    def __init__(self) -> None:
+        self.shows: list[str] = []
+
+    def html(self, text: str) -> None:
+        self.shows.append(text)
+
+    def empty(self) -> None:
+        self.shows.append("")
+
+
+def test_the_page_says_that_a_dear_figure_is_computed_until_it_is(process: Process) -> None:
+    slot: Any = Slot()
+    with pytest.raises(ValueError), computing.told(DEAR, slot):
+        said = "".join(slot.shows)
+        raise ValueError
+    assert said == (
+        '<div class="computing" role="status">This figure takes up to 1.3 billion operations: a process of '
+        "its own computes it, in at most 20 seconds, after what others asked for.</div>"
+    )
+    assert slot.shows == [said, ""]
+    with computing.told(CHEAP, slot):
+        assert len(slot.shows) == 2
