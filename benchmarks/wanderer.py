@@ -23,7 +23,7 @@ TEXTS = (
 PATIENCE_SECONDS = 120.0
 ANOTHER_PAGE = 0.15  # of all steps
 UNLIKELY = 0.1  # of the values: such as no widget of ours would send
-LEFT_ALONE = ("Start", "Train further", "Resume")  # nobody wanders into hours of training
+LEFT_ALONE = ("Start", "Train further", "Resume", "Download")  # hours of training, megabytes of a network
 
 
 class Wanderer:
@@ -33,6 +33,7 @@ class Wanderer:
         self.socket, self.generator = socket, generator
         self.page = ""
         self.widgets: dict[str, tuple[str, Any, str]] = {}  # by id: kind, what was sent of it, its fragment
+        self.fragments: set[str] = set()  # of the page as it is; a message from another is not answered
         self.faults: list[str] = []
 
     async def step(self) -> str:
@@ -42,7 +43,7 @@ class Wanderer:
         name = self.generator.choice(list(self.widgets))
         kind, widget, fragment = self.widgets[name]
         message = BackMsg()
-        message.rerun_script.fragment_id = fragment
+        message.rerun_script.fragment_id = fragment if fragment in self.fragments else ""
         state = message.rerun_script.widget_states.widgets.add(id=name)
         said = VALUES[kind](widget, state, self.generator)
         await self.run(message)
@@ -61,8 +62,12 @@ class Wanderer:
             raw = await asyncio.wait_for(self.socket.recv(), PATIENCE_SECONDS)
             answer = ForwardMsg.FromString(raw if isinstance(raw, bytes) else raw.encode())
             kind = answer.WhichOneof("type")
-            if kind == "script_finished":
+            if kind == "script_finished" and answer.script_finished != ForwardMsg.FINISHED_EARLY_FOR_RERUN:
                 return
+            if kind == "new_session" and not answer.metadata.run.fragment_ids:
+                self.fragments.clear()
+            if kind == "delta":
+                self.fragments.add(answer.delta.fragment_id)
             if kind == "delta" and answer.delta.WhichOneof("type") == "new_element":
                 self.read(answer.delta.new_element, answer.delta.fragment_id)
 

@@ -96,9 +96,16 @@ def say(text: str) -> None:
 
 
 def replace_word(unknown: dict[str, Any], word: str) -> None:
-    """Puts a known word where the unknown one stands; `unknown` says in which text and where."""
-    text = st.session_state[unknown["where"]]
-    st.session_state[unknown["where"]] = text[: unknown["start"]] + word + text[unknown["end"] :]
+    """Puts a known word where the unknown one stands; `unknown` says in which text and where.
+
+    The button may be pressed as it vanishes: with another model, or another text.
+    """
+    where, start, end = (unknown[name] for name in ("where", "start", "end"))
+    text = st.session_state.get(where)
+    if isinstance(text, str) and text[start:end].lower() == unknown["word"].lower():
+        st.session_state[where] = text[:start] + word + text[end:]
+    else:
+        refuse(f"{unknown['word']!r} is not there any more, so it was not replaced by {word!r}.")
 
 
 def model_controls() -> None:

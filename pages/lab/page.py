@@ -2,14 +2,17 @@
 
 import inspect
 import textwrap
+import threading
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 import streamlit as st
 
 from pages.lab import controls, questions
 from pages.lab.lesson import LabPage, Lesson, Part
-from pages.shared import cache, draw_order
+from pages.shared import cache as caches
+from pages.shared import draw_order
 from pages.shared.board import pack
 from pages.shared.board.component import board
 from pages.shared.board.pack import Packed
@@ -19,6 +22,8 @@ from pages.shared.problems import say
 from pages.shared.shown import first_possible, generation
 from pages.shared.state import problems, refuse
 from viz_core import theme
+
+_reading = threading.Lock()
 
 
 @dataclass(frozen=True)
@@ -84,7 +89,7 @@ def _computed(page: LabPage, part: Part, inputs: Any) -> tuple[Lesson, Packed]:
         packed = pack.pack(board=lesson.board)
         return (lesson, packed), 2 * packed.size + 10_000
 
-    return cache.cached(cache.payloads, (page.name, part.name, inputs), make)
+    return caches.cached(caches.payloads, (page.name, part.name, inputs), make)
 
 
 def _above(page: LabPage, part: Part, shown: Shown) -> None:
@@ -154,7 +159,14 @@ def _details(lesson: Lesson) -> None:
 
 
 def _source(lesson: Lesson) -> str:
-    return "\n\n".join(textwrap.dedent(inspect.getsource(made_by)).strip() for made_by in lesson.code)
+    return "\n\n".join(map(_source_of, lesson.code))
+
+
+@cache
+def _source_of(made_by: Any) -> str:
+    """Read by one visitor at a time: in Python 3.11.7, two that parse at once may meet a SystemError."""
+    with _reading:
+        return textwrap.dedent(inspect.getsource(made_by)).strip()
 
 
 def _with_macros(formula: str) -> str:

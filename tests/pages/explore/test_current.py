@@ -2,11 +2,13 @@
 
 import json
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from streamlit.testing.v1 import AppTest
 
 from models import load_model
+from pages.explore import controls
 from pages.explore.state import SHOWCASE
 from tests.pages.shared.runs import write_run
 
@@ -159,3 +161,27 @@ def test_what_a_run_says_of_itself_is_text(runs: Path) -> None:
     assert any(r"\!\[p\]\(http" in caption for caption in captions)
     assert any(r"\[a\]\(http" in caption for caption in captions)
     assert not any("http://" in caption.replace("\\", "") for caption in captions)
+
+
+def test_a_suggestion_for_a_word_that_is_gone_changes_nothing() -> None:
+    page = opened(model="translator", text="the zebrr was tired")
+    suggestion = next(button for button in page.button if str(button.key).startswith("suggestion.0."))
+    page.text_input(key="text").set_value("it was wide")
+    suggestion.click().run()
+    assert not page.exception
+    assert page.text_input(key="text").value == "it was wide"
+    assert said(page)[0] == f"'zebrr' is not there any more, so it was not replaced by {suggestion.label!r}."
+    page.text_input(key="text").set_value("the zebrr was wide").run()
+    suggestion = next(button for button in page.button if str(button.key).startswith("suggestion.0."))
+    suggestion.click().run()
+    assert page.text_input(key="text").value == f"the {suggestion.label} was wide"
+
+
+def test_a_suggestion_for_a_text_that_the_model_has_no_more_is_refused(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    noted: list[str] = []
+    monkeypatch.setattr(controls, "refuse", noted.append)
+    monkeypatch.setattr(controls, "st", SimpleNamespace(session_state={"text": "a zebra"}))
+    controls.replace_word({"where": "target", "word": "zzz", "start": 0, "end": 3}, "le")
+    assert noted == ["'zzz' is not there any more, so it was not replaced by 'le'."]
