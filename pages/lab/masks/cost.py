@@ -18,7 +18,7 @@ STRIDED: Colour = 1
 FIXED: Colour = 2
 TRIES = (
     Try("stride 1", {"stride": 1}),
-    Try("stride √n", {"text_length": 49, "stride": 7}),
+    Try("16 words, stride 4", {"text_length": 16, "stride": 4}),
     Try("stride n", {"text_length": 49, "stride": 49}),
 )
 
@@ -30,11 +30,11 @@ def lesson(inputs: Inputs) -> Lesson:
     by_stride = cost.by_stride(n, n)
     by_length = cost.by_length(torch.tensor([2**power for power in range(2, 10)]))
     return Lesson(
-        see="Every pair of query and key costs one dot product. Sparse Transformers keep two kinds of pairs: "
-        "near ones, and one in every *stride*. Drag the **stride** and watch the pairs that are left.",
+        see="Every pair of query and key costs one dot product. Sparse Transformers keep only some of them: "
+        "near pairs, and one in every *stride* further away. Drag the **stride** and watch which are left.",
         board=Board(
             rows=_rows(n, causal, by_stride, by_length),
-            notice=_notices(n, causal, by_stride),
+            notice=_notices(causal, by_stride),
             scrub=Scrub(field="stride", label="stride", values=strides),
         ),
         formula=r"\text{strided: } \q{i} - \k{j} \le l \;\lor\; (\q{i} - \k{j}) \bmod l = 0 \qquad "
@@ -90,19 +90,19 @@ def _rows(
     ]  # fmt: skip
 
 
-def _notices(n: int, causal: int, by_stride: ByStride) -> list[str]:
+def _notices(causal: int, by_stride: ByStride) -> list[str]:
     best = 1 + int(by_stride.strided_kept.argmin())
     return [
         f"With stride **{stride}**, strided attention keeps **{kept:,}** of {causal:,} causal pairs, "
-        f"{kept / causal:.0%}; the fewest are at stride **{best}** (√{n} = {isqrt(n)})."
+        f"{kept / causal:.0%}." + " No other stride keeps fewer." * (stride == best)
         for stride, kept in enumerate(by_stride.strided_kept.tolist(), start=1)
     ]
 
 
 def questions() -> tuple[Question, ...]:
     table = cost.by_stride(49, 49)
-    at = {stride: int(table.strided_kept[stride - 1]) for stride in (1, 7, 49)}
-    best = min(at, key=lambda stride: at[stride])
+    best = 1 + int(table.strided_kept.argmin())  # of all strides, not only of those that are offered
+    at = {stride: int(table.strided_kept[stride - 1]) for stride in sorted({1, best, 7, 49})}
     grown = cost.by_length(torch.tensor([256, 1024]))
     causal, strided = (int(kept[1]) / int(kept[0]) for kept in (grown.causal, grown.strided))
     times = (4, 8, 16)
@@ -112,13 +112,15 @@ def questions() -> tuple[Question, ...]:
             tuple(str(stride) for stride in at),
             list(at).index(best),
             "; ".join(f"stride {stride} keeps {kept:,}" for stride, kept in at.items())
-            + ". Small strides keep too many far pairs, large ones too many near pairs.",
+            + f". Small strides keep too many far pairs, large ones too many near pairs; √49 = {isqrt(49)} is "
+            "a rule of thumb, not the best.",
         ),
         Question(
-            f"From 256 to 1,024 words (× 4), causal pairs grow × {causal:.1f}. Strided ones, l = √n, grow …",
-            tuple(f"× {factor}" for factor in times),
+            f"Four times as many words (256 → 1,024) make {causal:.1f} times as many causal pairs. How many "
+            "times as many strided pairs, with l = √n?",
+            tuple(f"{factor} times" for factor in times),
             times.index(round(strided)),
-            f"Counted: × **{strided:.1f}**. n √n grows by 4 × √4 = 8, n² by 4 × 4 = 16.",
+            f"**{strided:.1f}** times, counted: n √n grows 4 × √4 = 8 times, n² 4 × 4 = 16 times.",
         ),
     )
 

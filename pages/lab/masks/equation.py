@@ -29,8 +29,8 @@ def lesson(inputs: Inputs) -> Lesson:
     told = equation.telling(scores, allowed)
     return Lesson(
         see="A score says how well a key (column) answers a query (row). The mask adds **0** where a query "
-        "may look and **−∞** where it may not, and the softmax makes weight 0 of −∞. Write other scores; "
-        "click or drag over cells of the mask to paint your own.",
+        "may look and **−∞** where it may not; softmax turns −∞ into weight 0. Type other scores; click or "
+        "drag over cells of the mask to paint your own.",
         board=Board(
             rows=_rows(scores.numpy(), allowed.numpy(), masked),
             notice=_notice(n, cost.kept(allowed), allowed.any(dim=-1).tolist(), told),
@@ -66,14 +66,14 @@ def _notice(n: int, kept: int, sees: list[bool], told: Telling | None) -> str:
     if not all(sees):
         blind = WORDS[sees.index(False)]
         return (
-            f"“{blind}” may look at nothing: all its powers are exp(−∞) = 0, and 0 / 0 is **NaN**. The "
-            "engine gives such a row weights of **0**, and the model goes on."
+            f"“{blind}” may look at nothing: every exponential is exp(−∞) = 0, and 0 / 0 is **NaN**. The "
+            "engine gives such a row weights of **0** instead, so that the model goes on."
         )
     if told is None:
         return f"All **{kept}** pairs are kept: every word looks at every word, and the mask adds nothing."
     query, key = WORDS[told.query], WORDS[told.key]
     return (
-        f"**{kept} of {n * n}** pairs are left. “{query}” shares out its 1 among {told.visible} "
+        f"**{kept} of {n * n}** pairs are left. “{query}” divides a weight of 1 among {told.visible} "
         f"{'words' if told.visible > 1 else 'word'}: “{key}” gets **{told.weight:.2f}**; without "
         f"the mask it would get {told.without:.2f}."
     )
@@ -107,10 +107,10 @@ def questions() -> tuple[Question, ...]:
             "and gets …",
             (f"{own:.2f}", f"{scores[0, 0].item():.2f}, its score", "1.00"),
             2 if alone == 1 else 0,
-            f"The weights of a row sum to 1: with one key left it gets **{alone:.2f}**, whatever its score.",
+            f"The weights of a row sum to 1, so the only key left gets **{alone:.2f}**, whatever its score.",
         ),
         Question(
-            "Seven words make three documents of 2, 3 and 2. Of 49 pairs the mask keeps …",
+            "Seven words are packed documents of 2, 3 and 2 words. Of 49 pairs the mask keeps …",
             counts,
             counts.index(str(documents)),
             f"2 × 2 + 3 × 3 + 2 × 2 = **{documents}**: blocks along the diagonal.",
@@ -119,7 +119,7 @@ def questions() -> tuple[Question, ...]:
             f"Under the causal mask, the score of “{reader}” for “{last}” grows by 10. Its weights …",
             ("move towards it", "do not change"),
             int(bool((moved == pattern).all())),
-            f"10 − ∞ is still −∞: “{last}” keeps weight **{moved[1, 3].item():.2f}**, and so do all others.",
+            f"10 − ∞ is still −∞: “{last}” keeps weight **{moved[1, 3].item():.2f}**, and no other weight moves.",
         ),
     )
 

@@ -76,7 +76,7 @@ def _notice(changed: int, moved: Tensor, told: Tensor) -> str:
     answered = int((moved > 0).sum())
     return (
         f"{NODES[changed].capitalize()} changes, and after one step **{answered} of {N_NODES}** outputs have "
-        f"moved: those that may look at it. All others moved by **0**. {_LAYERS} layers carry the news to "
+        f"moved: those of the nodes that may look at it. {_LAYERS} layers carry the news to "
         f"**{int(told[-1].sum())}** nodes."
     )
 
@@ -99,7 +99,7 @@ def questions() -> tuple[Question, ...]:
             "In a chain of six nodes, after how many layers can node 5 have heard of node 0?",
             ("1", "5", "6"),
             ("1", "5", "6").index(str(needed)),
-            f"**{needed}**: a layer carries news over one edge. In the star {everybody} are enough for all.",
+            f"**{needed}**: each layer carries news over one edge. In a star, {everybody} layers reach everybody.",
         ),
     )
 

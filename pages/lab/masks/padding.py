@@ -77,8 +77,8 @@ def _notice(n_padding: int, padded: Padded) -> str:
     if n_padding == 0:
         return "Nothing is padded: the mask adds **0** everywhere. Add some <pad> to see what it is for."
     return (
-        f"Seen, {n_padding} <pad> would take **{padded.wasted.mean().item():.0%}** of the weights. Hidden, "
-        f"they take nothing: the words' weights differ from those without padding by "
+        f"If they could be seen, {n_padding} <pad> would take **{padded.wasted.mean().item():.0%}** of the "
+        f"weights. Hidden, they take nothing: the words' weights are those without padding, to within "
         f"**{short(padded.change)}**."
     )
 
@@ -98,22 +98,22 @@ def questions() -> tuple[Question, ...]:
     rows_alike = bool((six.allowed == six.allowed[:1]).all())
     return (
         Question(
-            "Six hidden `<pad>` replace one hidden `<pad>`. The weights over the words …",
+            "One hidden `<pad>` becomes six hidden `<pad>`. The weights of the words …",
             ("shrink", "stay the same", "grow"),
             1 if six.change < 1e-12 else 0,
-            f"exp(−∞) = 0, however often it is added: the difference is **{short(six.change)}**.",
+            f"exp(−∞) = 0, however often it is added: they differ by **{short(six.change)}**.",
         ),
         Question(
-            f"If it is not hidden, one `<pad>` takes {before:.0%} of the weights. Six take …",
+            f"One `<pad>` that is not hidden takes {before:.0%} of the weights. Six of them take …",
             ("as much", "more, but less than six times as much", "six times as much"),
             1 if before < after < 6 * before else 0,
-            f"**{after:.0%}**: each `<pad>` joins the sum in the softmax, which then has more to divide by.",
+            f"**{after:.0%}**: each `<pad>` joins the sum that the softmax divides by, so each takes a little less.",
         ),
         Question(
             "The causal mask is a triangle. The padding mask of cross-attention …",
             ("is a triangle too", "has the same row for every query"),
             int(rows_alike),
-            "Padding is about keys alone: nobody may see it, so every row of the mask is the same.",
+            "Padding concerns keys alone: no query may see it, so every row of the mask is the same.",
         ),
     )
 

@@ -12,6 +12,7 @@ from pages.lab.masks.inputs import MOST_LAYERS, WORDS, Inputs
 from viz_core.boards import Board, Layers, Matrix, Scrub
 
 LAYERS = np.arange(1, MOST_LAYERS + 1)
+NEEDED = "layers needed (∞: never)"
 TRIES = (
     Try("segments", {"flow": "memory", "flow_argument": "3.0", "length": 12, "layers": 5}),
     Try("segments + memory", {"flow": "memory", "flow_argument": "3.3", "length": 12, "layers": 3}),
@@ -26,8 +27,8 @@ def lesson(inputs: Inputs) -> Lesson:
     cone = reach.cone(allowed, n - 1, MOST_LAYERS)
     return Lesson(
         see=f"Every layer hands on what the layer below has gathered. Follow “{WORDS[n - 1]}” downwards: "
-        "the lit dots are all that its vector can depend on. What is heard by then is marked below. "
-        "Drag the number of **layers**; paint the mask.",
+        "the lit dots are all that its vector can depend on. Below, each row outlines what that word has "
+        "heard of by then. Drag the number of **layers**; paint the mask.",
         board=Board(
             rows=_rows(allowed.numpy(), through, cone.numpy()),
             notice=_notices(n, through),
@@ -54,7 +55,7 @@ def _rows(allowed: np.ndarray, through: Reach, cone: np.ndarray) -> list[list[La
         [
             choice.mask_matrix(allowed, edit="flow", **axes),
             Matrix(
-                values=np.where(needed < 0, -np.inf, needed), title="layers needed", digits=0, reach=n,
+                values=np.where(needed < 0, np.inf, needed), title=NEEDED, digits=0, reach=n,
                 marked=through.reached.numpy(), **{**axes, "rows": ()},
             ),
         ],
@@ -77,35 +78,33 @@ def _notices(n: int, through: Reach) -> list[str]:
 
 
 def questions() -> tuple[Question, ...]:
-    window = reach.through_layers(masks.sliding_window(10, 3)[0, 0], 5)
-    heard = window.heard[:, -1].tolist()  # of the last of 10 words
-    after_two = (heard[0], heard[0] + 2, 2 * heard[0])
-    needed = int(window.layers[9, 0])
+    window = reach.through_layers(masks.sliding_window(16, 5)[0, 0], 3)
+    heard = window.heard[:, -1].tolist()  # of the last of 16 words
+    after_three = (heard[0] + 2, heard[0] + 2 * (heard[0] - 1), 3 * heard[0])
+    needed = int(window.layers[15, 0])
     apart = int(reach.through_layers(masks.memory(12, 3, 0)[0, 0], 5).heard[4, 11])
     joined = reach.furthest_back(reach.through_layers(masks.memory(16, 3, 3)[0, 0], 3).reached)[:, 15]
     steps = {int(step) for step in joined.diff()}
-    packed = reach.through_layers(masks.named("packed", "5", 10)[0, 0], 5)
     return (
         Question(
-            f"With a causal window of 3, one layer lets a word hear {heard[0]} words. Two let it hear …",
-            tuple(map(str, after_two)),
-            after_two.index(heard[1]),
-            f"Each layer adds the 2 words before the furthest one: {', '.join(map(str, heard))}. "
-            f"The first of ten words takes **{needed}** layers.",
+            f"With a causal window of 5, one layer lets a word hear {heard[0]} words. Three let it hear …",
+            tuple(map(str, after_three)),
+            after_three.index(heard[2]),
+            f"Each layer adds the {heard[0] - 1} words before the furthest one: {', '.join(map(str, heard))}. "
+            f"The last of 16 words hears the first after **{needed}** layers.",
         ),
         Question(
-            "Twelve words stand in segments of 3, without memory. After five layers the last word hears …",
+            "Twelve words come in segments of 3, without memory. After five layers the last word hears …",
             ("its segment: 3", "all 12", "15"),
             (3, 12, 15).index(apart),
-            f"Nobody crosses the border of a segment, so no layer helps: **{apart}** words.",
+            f"Nothing crosses the border of a segment, so more layers do not help: **{apart}** words.",
         ),
         Question(
             "With a memory of one segment (3 words), each further layer reaches back …",
             ("as far as before", "3 words further", "twice as far"),
             1 if steps == {3} else 0,
             f"It reaches back {', '.join(str(int(back)) for back in joined)} words after 1, 2, 3 layers: "
-            f"**3** more each time (Transformer-XL). Packed documents never meet: "
-            f"{packed.heard[4, 9]} of 10 words.",
+            "**3** more each time. That is how Transformer-XL sees further than its segment.",
         ),
     )
 

@@ -20,7 +20,7 @@ TALKS = {"mask": "causal", "argument": "", "n": 4, "scores": TALK, "query": 1}
 TRIES = (
     Try("hidden score 4", {**TALKS, "hidden": 4.0}),
     Try("hidden score 120", {**TALKS, "hidden": 120.0}),
-    Try("hidden score 0.1", {**TALKS, "hidden": 0.1}),
+    Try("hidden score 30", {**TALKS, "hidden": 30.0}),
 )
 LATE, FIRST = "mask after softmax", "mask before softmax"
 
@@ -33,8 +33,8 @@ def lesson(inputs: Inputs) -> Lesson:
     late = too_late.change_hidden(scores, allowed, query, key, torch.from_numpy(HIDDEN))
     pair = f"“{WORDS[query]}” → “{WORDS[key]}”"
     return Lesson(
-        see="This is the wrong order: softmax of **all** scores, then weight 0 for what is hidden. Drag a "
-        f"score that the mask hides, {pair}: nothing ought to change.",
+        see="This is the wrong order: softmax over **all** scores, then weight 0 for what is hidden. Drag a "
+        f"score that the mask hides, {pair}: nothing should change, but the weights do.",
         board=Board(
             rows=_rows(n, query, late),
             notice=_notices(query, late),
@@ -100,10 +100,10 @@ def _notices(query: int, late: TooLate) -> list[str]:
     right = late.before[:, query].sum(dim=-1).tolist()
     notices = []
     for score, left, breaks, whole in zip(HIDDEN, kept, broken, right, strict=True):
-        end = "Dividing by the sum comes too late: 0 / 0 is **NaN**." if breaks else "The rest leaked away."
+        end = "Dividing by the sum cannot help: 0 / 0 is **NaN**." if breaks else "The rest is lost."
         notices.append(
-            f"The hidden score is {score:.1f}: “{WORDS[query]}” is left with **{left:.3g}** of its 1. {end} "
-            f"Masked before the softmax it keeps **{whole:.2f}**, whatever the hidden score."
+            f"The hidden score is {score:.1f}: “{WORDS[query]}” is left with **{short(left)}** of its 1. {end} "
+            f"With the mask before the softmax it keeps **{whole:.2f}**, whatever the hidden score."
         )
     return notices
 
@@ -123,10 +123,10 @@ def questions() -> tuple[Question, ...]:
             f"**{large:.2f}**: a hidden word takes its share of the softmax before it is cut away.",
         ),
         Question(
-            "Dividing each cut row by its sum repairs it …",
-            ("always", "never", "until a hidden score is so large that nothing is left to divide"),
+            "Can dividing each cut row by its sum repair the weights?",
+            ("yes, always", "no, never", "yes, until a hidden score leaves nothing to divide"),
             2 if apart < 1e-6 and breaks else 0,
-            f"With small scores the largest difference is {short(apart)}. With a hidden score of 120 the "
+            f"With small scores they are off by at most {short(apart)}. With a hidden score of 120 the "
             "visible weights are 0 in float32, and 0 / 0 is NaN.",
         ),
     )

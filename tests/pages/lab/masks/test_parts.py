@@ -52,9 +52,9 @@ def test_every_part_and_every_experiment_makes_a_light_board(name: str) -> None:
     ("name", "answers"),
     [
         ("equation", ["1.00", "17", "do not change"]),
-        ("reach", ["5", "its segment: 3", "3 words further"]),
-        ("cost", ["7", "× 8"]),
-        ("too_late", ["less", "until a hidden score is so large that nothing is left to divide"]),
+        ("reach", ["13", "its segment: 3", "3 words further"]),
+        ("cost", ["5", "8 times"]),
+        ("too_late", ["less", "yes, until a hidden score leaves nothing to divide"]),
         (
             "padding",
             ["stay the same", "more, but less than six times as much", "has the same row for every query"],
@@ -77,7 +77,7 @@ def test_the_opening_example_is_the_talks() -> None:
     np.testing.assert_array_equal(matrix(lesson, "masked scores"), masked)
     powers = np.exp(TALK[1])
     assert notice(lesson) == (
-        "**10 of 16** pairs are left. “I” shares out its 1 among 2 words: “I” gets "
+        "**10 of 16** pairs are left. “I” divides a weight of 1 among 2 words: “I” gets "
         f"**{powers[1] / powers[:2].sum():.2f}**; without the mask it would get "
         f"{powers[1] / powers.sum():.2f}."
     )
@@ -107,12 +107,13 @@ def test_memory_carries_words_over_segments_and_nothing_else_does() -> None:
 
 def test_what_can_be_depended_on_grows_by_the_window() -> None:
     lesson = made(reach, length=8, flow_argument="2")
-    needed = panel(lesson, "layers needed")
+    needed = panel(lesson, reach.NEEDED)
     assert needed.marked is not None
     for layers, heard in enumerate(needed.marked, start=1):
         np.testing.assert_array_equal(heard, np.tri(8) - np.tri(8, k=-layers - 1))
     assert needed.values[7].tolist() == [7, 6, 5, 4, 3, 2, 1, 0]
-    assert np.isneginf(needed.values[0, 1:]).all()
+    assert np.isposinf(needed.values[0, 1:]).all(), "never is no negative number of layers"
+    assert "∞: never" in reach.NEEDED
 
 
 def test_the_cost_is_counted() -> None:
@@ -121,6 +122,21 @@ def test_the_cost_is_counted() -> None:
         counted = sum((i - j <= stride or (i - j) % stride == 0) for i in range(16) for j in range(i + 1))
         assert kept.sum() == counted
         assert f"keeps **{counted:,}** of 136 causal pairs" in notice(lesson, stride)
+
+
+def pairs_of_stride(n: int, stride: int) -> int:
+    return sum((i - j <= stride or (i - j) % stride == 0) for i in range(n) for j in range(i + 1))
+
+
+def test_headline_and_question_name_the_same_best_stride() -> None:
+    counted = {stride: pairs_of_stride(49, stride) for stride in range(1, 50)}
+    best = min(counted, key=counted.__getitem__)
+    assert (best, counted[best], counted[7]) == (5, 451, 469)
+    notices = [notice(made(cost), stride) for stride in counted]
+    assert [stride for stride, said in zip(counted, notices, strict=True) if "No other stride" in said] == [5]
+    question = cost.questions()[0]
+    assert question.options[question.right] == "5"
+    assert "stride 5 keeps 451; stride 7 keeps 469" in question.because
 
 
 def test_a_hidden_score_takes_from_the_visible_until_nothing_is_left() -> None:
