@@ -4,26 +4,20 @@ import math
 import re
 from collections.abc import Sequence
 
+from viz_core.labels import tick_labels
+
+
+def distinct(tokens: Sequence[str]) -> list[str]:
+    """Names for tokens, all different, as every figure writes them: the, cat, the₂."""
+    return tick_labels(tokens, escaped=False)
+
 
 def numbered(names: Sequence[str]) -> list[str]:
-    """Names for rows, columns and boxes; one that stands twice gets its number: the 1, cat, the 2."""
+    """Names for what is counted, such as boxes of a diagram: norm 1, attention, norm 2."""
     return [
         f"{name} {names[: at + 1].count(name)}" if names.count(name) > 1 else name
         for at, name in enumerate(names)
     ]
-
-
-def short(value: float) -> str:
-    """Three digits, and powers of ten where there would be many zeros: 0.31, 2,480, 2.1 × 10⁻⁷, ∞."""
-    if not math.isfinite(value):
-        return "∞" if value > 0 else "NaN"
-    if value == 0 or 1e-3 <= abs(value) < 1e5:
-        return f"{value:.3g}" if abs(value) < 999.5 else f"{value:,.0f}"
-    digits, power = f"{value:.1e}".split("e")
-    return f"{digits} × 10{str(int(power)).translate(_RAISED)}"
-
-
-_RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 
 def duration(seconds: float) -> str:

@@ -61,16 +61,21 @@ def untrained(
     return model.trace(text, mask=mask, mask_arg=mask_arg)
 
 
+RAISED = str.maketrans("⁻⁰¹²³⁴⁵⁶⁷⁸⁹", "-0123456789")
+
+
 def read_number(shown: str) -> float:
-    return float(shown.replace("−", "-").replace("∞", "inf"))
+    """A number as the page writes it: −0.31, 2.4 × 10⁻⁷, ∞."""
+    mantissa, _, power = shown.partition(" × 10")
+    return float(mantissa.replace("−", "-").replace("∞", "inf")) * 10.0 ** int(power.translate(RAISED) or 0)
 
 
 def agrees(shown: str, value: float) -> bool:
     """Whether `shown` is `value`, to the digits that are shown."""
     if not np.isfinite(value):
         return read_number(shown) == value
-    mantissa, _, exponent = shown.partition("e")
-    unit = 10.0 ** (read_number(exponent or "0") - len(mantissa.partition(".")[2]))
+    mantissa, _, power = shown.partition(" × 10")
+    unit = 10.0 ** (int(power.translate(RAISED) or 0) - len(mantissa.partition(".")[2]))
     return abs(read_number(shown) - value) <= 0.5001 * unit + 1e-6
 
 

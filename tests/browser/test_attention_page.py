@@ -118,7 +118,7 @@ def test_the_worked_example_gives_the_numbers_of_the_talks(lab: BoardPage):
         lab.numbers("z1"),
         weight * torch.tensor([[4.0, 0, 2, -2]]) + (1 - weight) * torch.tensor([[-4.0, 4, 0, 2]]),
     )
-    assert "are 14 and 12; softmax makes them the weights 0.88 and 0.12" in lab.notice
+    assert "are 14 and 12; softmax turns them into the weights 0.88 and 0.12" in lab.notice
 
 
 def test_dividing_by_another_number_asks_the_server_nothing(lab: BoardPage):
@@ -148,7 +148,7 @@ def test_reordering_moves_outputs_without_positions_and_changes_them_with(lab: B
     plain, moved = (lab.numbers(f"{name}, no positions") for name in ("outputs", "reordered"))
     assert moved == [plain[at] for at in (0, 4, 2, 3, 1)]
     assert {row[0] for row in lab.cells("difference, no positions")} <= {"≈0", "0.00"}
-    assert re.search(r"they differ by (0|\d\.\de−[789]), no more than rounding", lab.notice)
+    assert re.search(r"they differ by (0|\d\.\d × 10⁻[⁷⁸⁹]), no more than rounding", lab.notice)
     assert max(row[0] for row in lab.numbers("difference, with positions")) > 0.5
     lab.attempt("Keep the order")
     assert lab.notice.startswith("The order is the same")

@@ -71,17 +71,17 @@ def test_a_sentence_of_its_own_in_all_schemes(positions):
 
 def test_who_does_not_notice(positions):
     positions.open(part="order")
-    assert "“none” did not notice" in positions.notice
+    assert "without positions did not notice" in positions.notice
     positions.attempt("read it backwards")
-    assert "“none” and “ALiBi” did not notice" in positions.notice
+    assert "without positions and with ALiBi did not notice" in positions.notice
     positions.attempt("add the causal mask")
     expect(positions.board.locator(".notice")).to_contain_text("every model noticed")
-    assert positions.predict(0, "“none” and ALiBi").startswith("Right.")
+    assert positions.predict(0, "that one and ALiBi").startswith("Right.")
 
 
 def test_asking_for_more_than_was_trained(positions):
     positions.open(part="length")
-    assert "the seven lie between" in positions.notice
+    assert "the seven models lie between" in positions.notice
     positions.attempt("ask for 4× the length")
     assert "learned positions have no answer" in positions.notice
     table = positions.numbers("nats per word (NaN: no answer)")

@@ -17,12 +17,11 @@ from viz_core.boards.sheet import (
     Room,
     Trace,
     at_frame,
-    brief,
     extent,
     room_for,
     word,
-    written,
 )
+from viz_core.numbers import brief, written
 
 if TYPE_CHECKING:
     from viz_core.boards.panels.matrix import Matrix

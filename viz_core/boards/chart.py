@@ -16,7 +16,8 @@ import numpy as np
 from viz_core import theme
 from viz_core._axes import SPACING
 from viz_core.boards.panel import Panel
-from viz_core.boards.sheet import Colour, Drawing, Place, brief, room_for, word
+from viz_core.boards.sheet import Colour, Drawing, Place, room_for, word
+from viz_core.numbers import brief
 
 WRITTEN_ROOM = 34  # pixels from one number over a bar to the next
 

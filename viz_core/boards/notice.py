@@ -5,6 +5,7 @@ import textwrap
 from viz_core.boards.board import Scrub
 from viz_core.boards.sheet import word
 from viz_core.labels import escape
+from viz_core.numbers import tick
 
 NOTICE_LINE, NOTICE_SIZE = 22, 16
 
@@ -27,4 +28,4 @@ def scrub_words(scrub: Scrub, frame: int) -> str:
     """What is written beside the scrub at a frame."""
     if scrub.words:
         return word(scrub.words[frame], 80)
-    return f"{float(scrub.values[frame]):.3g}".replace("-", "−")
+    return tick(float(f"{float(scrub.values[frame]):.3g}"))

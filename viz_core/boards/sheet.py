@@ -139,24 +139,6 @@ def room_for(words: Sequence[str], size: int = SMALL) -> int | float:
     return _axes.label_room(words, size) if words else 0
 
 
-def written(value: int | float, digits: int) -> str:
-    """A number as the screen writes it: tiny ones as powers of ten, with a proper minus."""
-    if np.isnan(value):
-        return "NaN"
-    if np.isinf(value):
-        return "∞" if value > 0 else "−∞"
-    small = value != 0 and abs(value) < 0.5 * 10**-digits
-    if not small:
-        return f"{value:z.{digits}f}".replace("-", "−")
-    mantissa, exponent = f"{value:.1e}".split("e")
-    return f"{mantissa}e{int(exponent)}".replace("-", "−")
-
-
-def brief(value: int | float, digits: int) -> str:
-    """A number for little room: a tiny one has no power of ten."""
-    return "≈0" if value != 0 and abs(value) < 0.5 * 10**-digits else written(value, digits)
-
-
 def axis_title(text: str) -> dict[str, Any]:
     """The name of an axis with numbers."""
     return {"text": word(text, 80), "font": {"size": SMALL + 1}, "standoff": 6}

@@ -99,8 +99,8 @@ STEPS: tuple[Step, ...] = (
     Step(
         key="v0",
         source="Bahdanau et al. 2015",
-        change="One query from outside asks, and a small network that can learn judges each token, so that a "
-        "translator can look back at the word it needs now.",
+        change="A query comes from outside. A small network with learned weights scores each token, so "
+        "that a translator can look back at the word it needs next.",
         formula=r"\text{score}_j = \new{\boxed{v_a^\top \tanh(W_a\, \q{q} + U_a\, x_j)}} \qquad "
         r"z = \sum_j \operatorname{softmax}(\text{score})_j\, x_j",
         run=steps.additive,
@@ -114,8 +114,8 @@ STEPS: tuple[Step, ...] = (
     Step(
         key="v1",
         source="Luong et al. 2015",
-        change="A plain dot product takes the network's place: it has no matrices to learn and no tanh, "
-        "and only multiplies and adds.",
+        change="A plain dot product replaces the network: it has nothing to learn, only numbers to "
+        "multiply and add up.",
         formula=r"\text{score}_j = \new{\boxed{\q{q} \cdot x_j}} \qquad "
         r"z = \sum_j \operatorname{softmax}(\text{score})_j\, x_j",
         run=steps.dot_product,
@@ -128,8 +128,8 @@ STEPS: tuple[Step, ...] = (
     Step(
         key="v2",
         source="Vaswani et al. 2017",
-        change="Dot products are divided by √d_k: long vectors give large ones, and then softmax would put "
-        "nearly all weight on one token and hardly learn.",
+        change="Dot products are divided by √d_k: the more channels they add up, the larger they get, and "
+        "softmax would put nearly all weight on one token and hardly learn.",
         formula=r"\text{score}_j = \frac{\q{q} \cdot x_j}{\new{\boxed{\sqrt{d_k}}}} \qquad "
         r"z = \sum_j \operatorname{softmax}(\text{score})_j\, x_j",
         run=steps.scaled_dot_product,
@@ -143,8 +143,8 @@ STEPS: tuple[Step, ...] = (
     Step(
         key="v3",
         source="Vaswani et al. 2017",
-        change="The queries are rows of one matrix: two matrix products answer all of them at once, "
-        "and each row gets the numbers it would get alone.",
+        change="The queries become the rows of one matrix. Two matrix products answer them all at once, "
+        "each with the numbers that it would get alone.",
         formula=r"Z = \operatorname{softmax}\!\left(\frac{\new{\boxed{\q{Q}}}\, X^\top}{\sqrt{d_k}}\right) X",
         run=steps.many_queries,
         lines=(
@@ -156,9 +156,9 @@ STEPS: tuple[Step, ...] = (
     ),
     Step(
         key="v4",
-        source="Vaswani et al. 2017",
+        source="Vaswani et al. 2017, without their W_Q",
         change="Two learned matrices separate what a token is found by (its key) from what it hands over "
-        "(its value).",
+        "(its value). The paper projects these queries as well; here they are used as they are.",
         formula=r"\new{\boxed{\k{K} = X W_K \quad \v{V} = X W_V}} \qquad "
         r"Z = \operatorname{softmax}\!\left(\frac{\q{Q}\, \new{\boxed{\k{K}}}^\top}{\sqrt{d_k}}\right) "
         r"\new{\boxed{\v{V}}}",
@@ -175,8 +175,8 @@ STEPS: tuple[Step, ...] = (
     Step(
         key="v5",
         source="Vaswani et al. 2017",
-        change="The queries are projected from the same tokens: each token asks, and what it asks for "
-        "may differ from what it is.",
+        change="The queries come from the same tokens, through a matrix of their own: each token asks, "
+        "and may ask for something other than what it is.",
         formula=r"\new{\boxed{\q{Q} = X W_Q}} \quad \k{K} = X W_K \quad \v{V} = X W_V \qquad "
         r"Z = \operatorname{softmax}\!\left(\frac{\q{Q} \k{K}^\top}{\sqrt{d_k}}\right) \v{V}",
         run=steps.self_attention,
@@ -194,7 +194,7 @@ STEPS: tuple[Step, ...] = (
         key="v6",
         source="Vaswani et al. 2017",
         change="Q, K and V are cut into heads, so that a token can look at several others for different "
-        "reasons; W_O mixes what the heads bring.",
+        "reasons; W_O mixes what the heads bring back.",
         formula=r"Z_{\new{h}} = \operatorname{softmax}\!\left(\frac{\q{Q}_{\new{h}}\, \k{K}_{\new{h}}^\top}"
         r"{\sqrt{\new{d_\text{head}}}}\right) \v{V}_{\new{h}} \qquad "
         r"\text{out} = \new{\boxed{[Z_1; \dots; Z_H]\, W_O}}",

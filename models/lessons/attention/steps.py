@@ -49,7 +49,7 @@ def dot_product(q: Query, X: Tokens) -> Tensors:
 
 
 def scaled_dot_product(q: Query, X: Tokens) -> Tensors:
-    """The dot product divided by sqrt(d_k), the root of its length (Vaswani et al. 2017, 3.2.1)."""
+    """The dot product divided by sqrt(d_k), d_k the number of channels (Vaswani et al. 2017, 3.2.1)."""
     dots = X @ q  # [key]
     scores = dots / len(q) ** 0.5  # [key]
     pattern = scores.softmax(dim=-1)  # [key]

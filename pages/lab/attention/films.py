@@ -14,6 +14,7 @@ from pages.lab.attention.row_names import names
 from pages.lab.controls import Note
 from pages.lab.lesson import Lesson, Part, Question, Shape, Try
 from viz_core.boards import Board, Matrix, Panel
+from viz_core.numbers import short
 
 _TASTES = tuple(examples.VIEWERS.values())
 TRIES = (
@@ -74,11 +75,11 @@ def _board(
     ]
     first = [titles[at] for at in best[0].nonzero()[:, 0].tolist()]
     terms = " + ".join(
-        f"({t:g})·({f:g})" for t, f in zip(tastes[0], features[int(dots[0].argmax())], strict=True)
+        f"({short(t)})·({short(f)})" for t, f in zip(tastes[0], features[int(dots[0].argmax())], strict=True)
     )
     notice = (
-        f"{viewers[0]} should watch **{' or '.join(first)}**: {terms} = **{dots[0].max():g}**, "
-        f"and attention would give it {pattern[0].max():.2f} of its weight."
+        f"{viewers[0]} should watch **{' or '.join(first)}**: {terms} = "
+        f"**{short(dots[0].max())}**, and attention would give it {pattern[0].max():.2f} of its weight."
     )
     return Board(rows=[given, computed], notice=notice)
 
@@ -97,8 +98,8 @@ def questions() -> tuple[Question, ...]:
             "Everybody's tastes become three times as strong. What happens?",
             ("other films are best", "same films, weights less even", "nothing at all"),
             1 if same and after > before else 0,
-            f"All dot products triple: the order stays, and Dev's best film goes from {before:.2f} to "
-            f"{after:.2f} of the weight.",
+            f"All dot products triple: the order stays, and the weight of Dev's best film grows from "
+            f"{before:.2f} to {after:.2f}.",
         ),
         Question(
             "A viewer has 0 for every feature. Where does attention look?",
@@ -107,11 +108,12 @@ def questions() -> tuple[Question, ...]:
             f"Every dot product is 0, and softmax gives each of {len(bored)} films {bored[0]:.2f}.",
         ),
         Question(
-            f"Action is {bo:g} for Bo and {letter:g} for One Last Letter. What does it add to their dot "
-            "product?",
+            f"Action is {short(bo)} for Bo and {short(letter)} for One Last Letter. What does it add to "
+            "their dot product?",
             ("something negative", "nothing", "something positive"),
             2 if bo * letter > 0 else 0,
-            f"({bo:g}) · ({letter:g}) = {bo * letter:g}: what both are against brings them together.",
+            f"({short(bo)}) · ({short(letter)}) = {short(bo * letter)}: what both dislike brings them "
+            "together.",
         ),
     )
 
@@ -119,7 +121,7 @@ def questions() -> tuple[Question, ...]:
 PART = Part(
     "films", "Dot product",
     (
-        Note("Change a number in the tables: likes above 0, dislikes below.", small=False), "viewers",
+        Note("Change a number in the tables: a like is above 0, a dislike below.", small=False), "viewers",
         "films",
     ),
     lesson, TRIES, questions, also=("tastes", "features"),

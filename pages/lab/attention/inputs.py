@@ -35,7 +35,7 @@ class Inputs:
     Q: Table = param(tuple(examples.QUERIES.values()), table((1, MOST), _CHANNELS, limit=LIMIT))
     matrices: str = param("by hand", one_of(("by hand", "random")), widget.segmented("Matrices"))
     seed: int = param(0, whole(0, 999), widget.count("Seed of random matrices"))
-    n_heads: int = param(2, one_of(examples.N_HEADS), widget.segmented("Heads (v6)"))
+    n_heads: int = param(2, one_of(examples.N_HEADS), widget.segmented("Heads"))
     dots: Table = param(examples.DOTS, table((1, 1), (2, 2), limit=1_000))
     V: Table = param(examples.VALUES, table((2, 2), (4, 4), limit=LIMIT))
     divisor: float = param(8.0, number(1, 32))

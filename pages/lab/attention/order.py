@@ -8,7 +8,9 @@ from pages.lab.attention.inputs import Inputs
 from pages.lab.controls import Set
 from pages.lab.lesson import Lesson, Part, Question, Shape, Try
 from pages.shared.state import State
+from pages.shared.wording import distinct
 from viz_core.boards import Board, Matrix, Panel
+from viz_core.numbers import short
 
 TRIES = (
     Try("Read it backwards", {"sentence": examples.SENTENCE, "reordered": "man the bites dog the"}),
@@ -30,8 +32,8 @@ def lesson(inputs: Inputs) -> Lesson:
     )
     n_words, d_model = plain.original.shape
     return Lesson(
-        see="An encoder of 2 layers reads a sentence, then the same words in another order: one row of "
-        "outputs for each word. The upper rows have no positions; the lower ones add sinusoidal positions.",
+        see="An encoder of 2 layers reads a sentence, then the same words in another order, and gives one "
+        "row of numbers for each word. Above, it has no positions; below, sinusoidal positions are added.",
         board=board,
         formula=r"f(P X) = P f(X) \quad\text{for every reordering } P",
         sizes=rf"n = {n_words} \text{{ words}},\; d_\text{{model}} = {d_model}",
@@ -51,13 +53,16 @@ def _row(label: str, words: Sequence[str], new: Sequence[int], found: Comparison
     return [
         Matrix(
             title=f"outputs, {label}", values=found.original.numpy(), reach=reach,
-            rows=words, row_axis="token", column_axis="channel",
+            rows=distinct(words), row_axis="token", column_axis="channel",
         ),
         Matrix(
             title=f"reordered, {label}", values=found.reordered.numpy(), reach=reach,
-            rows=[words[at] for at in new], row_axis="place", column_axis="channel",
+            rows=[distinct(words)[at] for at in new], row_axis="place", column_axis="channel",
         ),
-        Matrix(title=f"difference, {label}", values=moved.numpy(), reach=reach, rows=words, row_axis="token"),
+        Matrix(
+            title=f"difference, {label}", values=moved.numpy(), reach=reach, rows=distinct(words),
+            row_axis="token",
+        ),
     ]  # fmt: skip
 
 
@@ -65,14 +70,9 @@ def _notice(new: Sequence[int], plain: float, placed: float) -> str:
     if list(new) == sorted(new):
         return "The order is the same, and so is every output. Change the order."
     return (
-        f"Without positions the outputs only change places: they differ by **{_tiny(plain)}**, no more "
+        f"Without positions the outputs only change places: they differ by **{short(plain)}**, no more "
         f"than rounding. With positions they differ by up to **{placed:.2f}**."
     )
-
-
-def _tiny(value: float) -> str:
-    """The number as cells write it: 2.4e−7."""
-    return f"{value:.1e}".replace("e-0", "e−") if value else "0"
 
 
 def _backwards(state: State) -> None:
@@ -94,8 +94,8 @@ def questions() -> tuple[Question, ...]:
             "Without positions, “dog” and “man” swap places. What becomes of the output of “bites”?",
             ("it changes", "it stays the same"),
             int(still[0]),
-            f"It differs by {_tiny(plain.difference[bites].max().item())}: a weighted sum does not care in "
-            "which order it is summed. Who bites whom is lost.",
+            f"It differs by {short(plain.difference[bites].max())}: the order of its terms makes no "
+            "difference to a sum. Who bites whom is lost.",
         ),
         Question(
             "With positions, what becomes of the output of “bites”, which keeps its place?",
@@ -108,7 +108,8 @@ def questions() -> tuple[Question, ...]:
             "Without positions, how do the outputs of the two “the” differ?",
             ("not at all", "each is about its own noun"),
             0 if twins < 1e-5 else 1,
-            f"They differ by {_tiny(twins)}: same embedding, same words around them, so the same output.",
+            f"They differ by {short(twins)}: the same embedding and the same words to look at give the same "
+            "output.",
         ),
     )
 

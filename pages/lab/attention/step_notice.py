@@ -62,8 +62,8 @@ def _cross(tensors: Tensors, before: Tensors, words: Sequence[str], asking: Sequ
     it = followed(words)
     now, then = tensors["pattern"][0, it], before["pattern"][0, it]
     return (
-        f"“{words[it]}” has a key of its own now: what “{asking[0]}” gives it goes from {then:.2f} to "
-        f"**{now:.2f}**. And what it hands over is its value."
+        f"“{words[it]}” is now found by its key and hands over its value: the weight that “{asking[0]}” "
+        f"gives it goes from {then:.2f} to **{now:.2f}**."
     )
 
 
@@ -79,7 +79,7 @@ def _self(tensors: Tensors, before: Tensors, words: Sequence[str], asking: Seque
 def _multi(tensors: Tensors, before: Tensors, words: Sequence[str], asking: Sequence[str]) -> str:
     it = followed(words)
     heads = [f"head {h} at {_best(row, words)}" for h, row in enumerate(tensors["pattern"][:, it])]
-    return f"“{words[it]}” looks with each head for itself: {', '.join(heads)}."
+    return f"“{words[it]}” looks with each head separately: {', '.join(heads)}."
 
 
 _SENTENCES: dict[str, Callable[[Tensors, Tensors, Sequence[str], Sequence[str]], str]] = {

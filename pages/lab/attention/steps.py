@@ -12,7 +12,7 @@ from pages.lab.attention.inputs import STEPS, Inputs
 from pages.lab.attention.row_names import names
 from pages.lab.attention.step_board import StepBoard
 from pages.lab.attention.step_notice import notice
-from pages.lab.controls import Own, Popover
+from pages.lab.controls import Own, Popover, When
 from pages.lab.lesson import Lesson, Part, Question, Shape, Try
 from pages.shared.state import State
 from viz_core.boards import Board
@@ -21,7 +21,7 @@ _ROWS = tuple(examples.TOKENS.values())
 _LONG_ANIMAL = (3.0, 0.0, 0.0, 1.0)
 
 TRIES = (
-    Try("Make “animal” longer", {"step": "free", "X": (_LONG_ANIMAL, *_ROWS[1:])}),
+    Try("Double all numbers of “animal”", {"step": "free", "X": (_LONG_ANIMAL, *_ROWS[1:])}),
     Try("Let “it” ask", {"step": "v5", "matrices": "by hand"}),
     Try("Two heads, two reasons", {"step": "v6", "matrices": "by hand", "n_heads": 2}),
 )
@@ -97,16 +97,18 @@ def questions() -> tuple[Question, ...]:
             f"The matrices are cut, not copied: {four} with 4 heads, {one} with 1.",
         ),
         Question(
-            "Four words have the same embedding. Which weights does self-attention give, with any matrices?",
+            "Four words have the same embedding. Which weights does self-attention give them?",
             ("all on one word", "the same to all", "it depends on the matrices"),
             1 if even else 2 if depends else 0,
             f"Equal keys get equal scores: every weight is {same[0, 0, 0]:.2f}, whatever the matrices.",
         ),
         Question(
-            "Without parameters, “animal” becomes twice as long. What does “it” do?",
+            "Without parameters, all numbers of “animal” double. What does “it” do?",
             ("look at it more", "look at it less", "no change"),
             0 if after > before else 1,
-            f"A longer vector has larger dot products: the weight goes from {before:.2f} to {after:.2f}.",
+            f"Twice the numbers make twice the dot product: the weight goes from {before:.2f} to "
+            f"{after:.2f}. √d_k would not correct that: it makes up for the number of channels, not for "
+            "their size.",
         ),
     )
 
@@ -115,7 +117,8 @@ PART = Part(
     "steps", "Steps",
     (
         Own(_back_and_next), "step",
-        Popover("Words and matrices", ("tokens", "queries", "matrices", "seed")), "n_heads",
+        Popover("Words and matrices", ("tokens", "queries", "matrices", "seed")),
+        When("step", "v6", ("n_heads",)),
     ),
     lesson, TRIES, questions, also=("X", "Q"),
 )  # fmt: skip

@@ -12,6 +12,7 @@ from pages.lab.attention.inputs import Inputs
 from pages.lab.controls import Note
 from pages.lab.lesson import Lesson, Part, Question, Shape, Try
 from viz_core.boards import Board, Matrix, Panel, Scrub, Sign
+from viz_core.numbers import short
 
 DIVISORS = np.linspace(1, 32, 63)
 TRIES = (
@@ -116,8 +117,8 @@ def _notices(inputs: Inputs, computed: dict[str, Tensor]) -> list[str]:
     first, second = inputs.dots[0]
     scores, weights = computed["scores"][:, 0].tolist(), computed["pattern"][:, 0].tolist()
     return [
-        f"{first:g} and {second:g}, divided by {divisor:g}, are {a:.4g} and {b:.4g}; softmax makes them "
-        f"the weights **{p:.2f}** and **{q:.2f}**."
+        f"{short(first)} and {short(second)}, divided by {divisor:g}, are {short(a)} and {short(b)}; "
+        f"softmax turns them into the weights **{p:.2f}** and **{q:.2f}**."
         for divisor, (a, b), (p, q) in zip(DIVISORS, scores, weights, strict=True)
     ]
 
@@ -149,7 +150,7 @@ def questions() -> tuple[Question, ...]:
             "112 and 96 are not divided at all. What is left for k2?",
             ("0.12 as before", "about a hundredth", "less than a millionth"),
             2 if 1 - undivided < 1e-6 else 1,
-            f"A gap of 16 leaves {1 - undivided:.1e}: k2 is as good as gone, and so is its gradient.",
+            f"A gap of 16 leaves {short(1 - undivided)}: k2 has next to no weight, and next to no gradient.",
         ),
     )
 
@@ -158,8 +159,8 @@ PART = Part(
     "worked", "Worked example",
     (
         Note(
-            "Write other **dot products** or **values** into the cells: the keys move just as far as they"
-            " must. Drag **divide by**: nothing else changes.",
+            "Type other **dot products** or **values** into the cells: the keys change just enough to give "
+            "them. Drag **divide by** to divide by another number.",
             small=False,
         ),
     ),

@@ -13,8 +13,8 @@ from pages.lab.block.inputs import DEPTHS, Inputs
 from pages.lab.block.switches import SWITCHES
 from pages.lab.lesson import Lesson, Part, Question, Shape, Try
 from pages.shared import cache
-from pages.shared.wording import short
 from viz_core.boards import Board, Colour, Curves, Line, Scrub
+from viz_core.numbers import short
 
 SEE = (
     "Stacks of 1 to 48 layers have **random weights**, as before the first step of training, and run once "

@@ -9,8 +9,9 @@ from pages.lab.heads import layer_choice
 from pages.lab.heads.inputs import Inputs
 from pages.lab.heads.layer_choice import reading_of
 from pages.lab.lesson import Lesson, Part, Question, Shape, Try
-from pages.shared.wording import numbered, short
+from pages.shared.wording import numbered
 from viz_core.boards import Board, Fact, Facts, Matrix, Panel, Scrub
+from viz_core.numbers import short
 
 SEE = (
     "The layer's output is a **sum**: head $i$ meets only its own rows of $W_O$, and writes the vector "

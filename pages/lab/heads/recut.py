@@ -11,9 +11,10 @@ from pages.lab.controls import When
 from pages.lab.heads.inputs import Inputs
 from pages.lab.heads.layer_choice import reading_of
 from pages.lab.lesson import Lesson, Part, Question, Shape, Try
-from pages.shared.wording import numbered, short
+from pages.shared.wording import numbered
 from viz_core.boards import Board, Fact, Facts, Matrix, Scrub
 from viz_core.measures import entropy
+from viz_core.numbers import short
 
 SEE = (
     "One layer's 64 columns are cut into 1, 2, 4 and 8 heads; below are the dot products before the softmax. "

@@ -112,8 +112,8 @@ def questions() -> tuple[Question, ...]:
             tuple(str(stride) for stride in at),
             list(at).index(best),
             "; ".join(f"stride {stride} keeps {kept:,}" for stride, kept in at.items())
-            + f". Small strides keep too many far pairs, large ones too many near pairs; √49 = {isqrt(49)} is "
-            "a rule of thumb, not the best.",
+            + f". Small strides keep too many far pairs, large ones too many near pairs; √49 = {isqrt(49)} "
+            "is a rule of thumb, not the best.",
         ),
         Question(
             f"Four times as many words (256 → 1,024) make {causal:.1f} times as many causal pairs. How many "

@@ -119,7 +119,8 @@ def questions() -> tuple[Question, ...]:
             f"Under the causal mask, the score of “{reader}” for “{last}” grows by 10. Its weights …",
             ("move towards it", "do not change"),
             int(bool((moved == pattern).all())),
-            f"10 − ∞ is still −∞: “{last}” keeps weight **{moved[1, 3].item():.2f}**, and no other weight moves.",
+            f"10 − ∞ is still −∞: “{last}” keeps weight **{moved[1, 3].item():.2f}**, and no other weight "
+            "moves.",
         ),
     )
 

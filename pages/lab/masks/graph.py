@@ -99,7 +99,8 @@ def questions() -> tuple[Question, ...]:
             "In a chain of six nodes, after how many layers can node 5 have heard of node 0?",
             ("1", "5", "6"),
             ("1", "5", "6").index(str(needed)),
-            f"**{needed}**: each layer carries news over one edge. In a star, {everybody} layers reach everybody.",
+            f"**{needed}**: each layer carries news over one edge. In a star, {everybody} layers reach "
+            "everybody.",
         ),
     )
 

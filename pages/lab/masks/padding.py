@@ -14,8 +14,8 @@ from pages.lab.lesson import Lesson, Part, Question, Shape, Try
 from pages.lab.masks import choice
 from pages.lab.masks.inputs import Inputs
 from pages.shared.state import State
-from pages.shared.wording import short
 from viz_core.boards import Board, Fact, Facts, Matrix, Sign
+from viz_core.numbers import short
 
 SOURCE = ("I", "am", "fine", "<eos>")
 TARGET = ("<bos>", "je", "vais", "bien")
@@ -107,7 +107,8 @@ def questions() -> tuple[Question, ...]:
             f"One `<pad>` that is not hidden takes {before:.0%} of the weights. Six of them take …",
             ("as much", "more, but less than six times as much", "six times as much"),
             1 if before < after < 6 * before else 0,
-            f"**{after:.0%}**: each `<pad>` joins the sum that the softmax divides by, so each takes a little less.",
+            f"**{after:.0%}**: each `<pad>` joins the sum that the softmax divides by, so each takes a "
+            "little less.",
         ),
         Question(
             "The causal mask is a triangle. The padding mask of cross-attention …",

@@ -90,8 +90,8 @@ def questions() -> tuple[Question, ...]:
             f"With a causal window of 5, one layer lets a word hear {heard[0]} words. Three let it hear …",
             tuple(map(str, after_three)),
             after_three.index(heard[2]),
-            f"Each layer adds the {heard[0] - 1} words before the furthest one: {', '.join(map(str, heard))}. "
-            f"The last of 16 words hears the first after **{needed}** layers.",
+            f"Each layer adds the {heard[0] - 1} words before the furthest one: "
+            f"{', '.join(map(str, heard))}. The last of 16 words hears the first after **{needed}** layers.",
         ),
         Question(
             "Twelve words come in segments of 3, without memory. After five layers the last word hears …",

@@ -12,8 +12,8 @@ from models.lessons.masks.too_late import TooLate
 from pages.lab.lesson import Lesson, Part, Question, Shape, Try
 from pages.lab.masks import choice
 from pages.lab.masks.inputs import TALK, WORDS, Inputs
-from pages.shared.wording import short
 from viz_core.boards import Board, Curves, Line, Matrix, Scrub, Sign
+from viz_core.numbers import short
 
 HIDDEN = np.array([*np.arange(0.1, 10.1, 0.3), *np.arange(15, 121, 5)], dtype=np.float32)
 TALKS = {"mask": "causal", "argument": "", "n": 4, "scores": TALK, "query": 1}
@@ -102,8 +102,8 @@ def _notices(query: int, late: TooLate) -> list[str]:
     for score, left, breaks, whole in zip(HIDDEN, kept, broken, right, strict=True):
         end = "Dividing by the sum cannot help: 0 / 0 is **NaN**." if breaks else "The rest is lost."
         notices.append(
-            f"The hidden score is {score:.1f}: “{WORDS[query]}” is left with **{short(left)}** of its 1. {end} "
-            f"With the mask before the softmax it keeps **{whole:.2f}**, whatever the hidden score."
+            f"The hidden score is {score:.1f}: “{WORDS[query]}” is left with **{short(left)}** of its 1. "
+            f"{end} With the mask before the softmax it keeps **{whole:.2f}**, whatever the hidden score."
         )
     return notices
 

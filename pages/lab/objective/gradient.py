@@ -7,8 +7,8 @@ from models.lessons.objective import entropy, gradient
 from models.lessons.objective.gradient import Walk
 from pages.lab.lesson import Lesson, Part, Question, Shape, Try
 from pages.lab.objective.inputs import MODEL, OTHER, WORDS, Inputs
-from pages.shared.wording import short
 from viz_core.boards import Bars, Board, Colour, Curves, Fact, Facts, Line, Matrix, Panel, Scrub
+from viz_core.numbers import short
 
 WRONG = ((0.0, 8.0, 0.0, 0.0, 0.0, 0.0),)
 SURE = {"logits": WRONG, "word": 2, "descent": 1, "smoothing": 0, "walked": 0}

@@ -1,5 +1,6 @@
 """ALiBi: a key loses score with its distance, in each head at another rate."""
 
+import math
 from typing import Any
 
 import numpy as np
@@ -15,9 +16,9 @@ from viz_core.boards import Board, Curves, Fact, Facts, Matrix, Panel, Scrub
 
 N_WORDS = 10
 SEE = (
-    "The shortest way to say where a word stands is to take something off its score for every word of "
-    "**distance**. Each head has its own slope, so some heads see only near words and others nearly all. "
-    "Nothing is trained, and any length will do. **Drag the head.**"
+    "The simplest way to tell near words from far ones is to subtract something from the score for every "
+    "word of **distance**. Each head has its own slope, so some heads see only near words and others nearly "
+    "all of them. Nothing is trained, and texts may be of any length. **Drag the head.**"
 )
 
 
@@ -41,20 +42,20 @@ def lesson(inputs: Inputs) -> Lesson:
                 ],
             ],
             notice=[
-                f"Head {head} takes **{slope:.4g}** off a score for every word of distance: if scores are "
-                f"equal, a word **{half:.1f} words** further back gets half the weight."
+                f"Head {head} subtracts **{slope:.4g}** from a score for every word of distance: where "
+                f"scores are equal, a word **{half:.1f} words** further back gets half the weight."
                 for head, (slope, half) in enumerate(zip(slopes.tolist(), halves.tolist(), strict=True))
             ],
             scrub=Scrub(field="head", label="head", values=np.arange(h)),
         ),
         formula=(
-            r"\mathrm{scores}=\frac{\q{Q}\k{K}^{\top}}{\sqrt{d_{head}}}-m_h\,|i-j|,\qquad "
-            r"m_h=2^{-8(h+1)/n}\quad(n\ \text{heads},\ n=2^r)"
+            r"\begin{gathered}\mathrm{scores}=\frac{\q{Q}\k{K}^{\top}}{\sqrt{d_{head}}}"
+            r"-m_h\,\lvert i-j\rvert\\" + _slopes_formula(h) + r"\end{gathered}"
         ),
         sizes=rf"n={h}\ \text{{heads}},\; {N_WORDS}\ \text{{words}}",
         shapes=(
             Shape("m", "head", (h,)),
-            Shape(r"-m_h|i-j|", "head, query, key", (h, N_WORDS, N_WORDS)),
+            Shape(r"-m_h\,\lvert i-j\rvert", "head, query, key", (h, N_WORDS, N_WORDS)),
             Shape(r"\mathrm{pattern}", "head, query, key", (h, N_WORDS, N_WORDS)),
         ),
         code=(
@@ -64,6 +65,19 @@ def lesson(inputs: Inputs) -> Lesson:
             biases.alibi_pattern,
             biases.half_distance,
         ),
+    )
+
+
+def _slopes_formula(n_heads: int) -> str:
+    """The rule that `alibi_slopes` follows, for this number of heads."""
+    below = 2 ** int(math.log2(n_heads))
+    if below == n_heads:
+        return rf"m_h=2^{{-8(h+1)/{n_heads}}},\quad h=0\ldots{n_heads - 1}"
+    return (
+        rf"m_h=2^{{-8(h+1)/{below}}},\quad h=0\ldots{below - 1}\quad"
+        rf"({below}\text{{ is the power of 2 below }}{n_heads})\\"
+        rf"m_h=2^{{-8(h-{below}+1/2)/{below}}},\quad h={below}\ldots{n_heads - 1}\quad"
+        rf"(\text{{every other slope of }}{2 * below}\text{{ heads}})"
     )
 
 

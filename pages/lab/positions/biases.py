@@ -42,13 +42,14 @@ def questions() -> tuple[Question, ...]:
             ("3 and 4", "60 and 61", "neither pair"),
             shared,
             f"3 and 4 have buckets {buckets[0]} and {buckets[1]}, 60 and 61 have {buckets[2]} and "
-            f"{buckets[3]}: far away, one word more or less hardly matters.",
+            f"{buckets[3]}: far away, one word more or less makes little difference.",
         ),
         Question(
             "The T5 model was trained on 32 words. Is its bias at distance 100 something that it learned?",
             ("yes", "no"),
             0 if first > 100 else 1,
-            f"No training text reached the buckets from distance {first} on: their numbers are random.",
+            f"No training text reached the buckets from distance {first} on, so their numbers are still "
+            "random.",
         ),
     )
 
@@ -61,8 +62,7 @@ PART = Part(
             "bias", "t5",
             (
                 Note(
-                    "This is the suite's trained model with positions=t5: four heads, one table for both "
-                    "layers.",
+                    "A small trained model with four heads; both layers share one table.",
                 ),
             ),
         ),

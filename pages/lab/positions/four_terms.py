@@ -12,9 +12,9 @@ from viz_core.boards import Board, Matrix, Panel, Scrub, Sign
 
 NAMES = ("q · k", "q · W r", "u · k", "v · W r")
 SEE = (
-    "Transformer-XL asks four questions of every pair of words, two about **content**, two about "
-    "**distance**, and adds the answers: what the query wants of the key, what it wants of the distance, how "
-    "much the key counts for everybody, how much the distance does. **Drag the head.**"
+    "Transformer-XL scores every pair of words by four terms and adds them up: how well the key's "
+    "**content** fits the query, how well its **distance** does, and how much that content and that distance "
+    "count for every query. **Drag the head.**"
 )
 
 
@@ -73,8 +73,8 @@ def _equation(terms: Tensor, names: list[str]) -> list[list[Panel]]:
 def _notices(spread: Tensor) -> list[str]:
     shares = spread / spread.sum(dim=0)
     return [
-        f"In head {head} most of what tells keys apart is **{NAMES[int(share.argmax())]}** "
-        f"({share.max():.0%} of the terms' spread); distance, in the second and fourth term, makes "
+        f"In head {head}, the term **{NAMES[int(share.argmax())]}** tells keys apart best "
+        f"({share.max():.0%} of the four terms' spread). The two terms with the distance, W r, make up "
         f"**{share[1] + share[3]:.0%}**."
         for head, share in enumerate(shares.T)
     ]

@@ -17,19 +17,19 @@ from pages.lab.controls import Note
 from pages.lab.lesson import Lesson, Part, Question, Shape, Try
 from pages.lab.positions.inputs import TABLES, Inputs
 from pages.lab.positions.suite import trained
-from pages.shared.wording import short
 from viz_core.boards import Board, Curves, Fact, Facts, Line, Matrix, Scrub
+from viz_core.numbers import short
 
 NEAR = 3
 SEE = (
-    "The other way is to give each position a vector of its own and let training find it. These are vectors "
-    "of a small language model that was trained for this page on texts of **32 words**; nothing told it that "
-    "5 is next to 6. **Drag the position; compare with the waves.**"
+    "Another way is to give each position a vector of its own and let training find it. These vectors are "
+    "from a small language model that was trained for this page on texts of **32 words**; nothing told it "
+    "that 5 is next to 6. **Drag the position; compare with the waves.**"
 )
 TRIES = (
     Try("the sinusoidal table", {"table": "sinusoidal"}),
-    Try("the learned table", {"table": "learned"}),
-    Try("from the first position", {"place": 0}),
+    Try("from the first position", {"table": "learned", "place": 0}),
+    Try("from the last position", {"table": "learned", "place": 31}),
 )
 
 
@@ -116,7 +116,7 @@ def _facts(likeness: Tensor, spread: float) -> Facts:
                 label=f"most like one within {NEAR} places",
                 values=f"{alike_within(likeness, NEAR)} of {len(likeness)}",
             ),
-            Fact(label="equal distances differ by up to", values=f"{spread:.2g}"),
+            Fact(label="pairs at equal distance differ by up to", values=short(spread)),
         ]
     )
 
@@ -136,12 +136,18 @@ def questions() -> tuple[Question, ...]:
     lm = trained("learned")
     spreads = {table: by_distance(dot_products(added_vectors(trained(table)))).spread for table in TABLES}
     n, near = lm.config.max_len, alike_within(cosines(added_vectors(lm)), NEAR)
+    lengths = added_vectors(lm).norm(dim=-1)  # [position]
+    middle = (lengths[n // 2 - 1] + lengths[n // 2]).item() / 2
+    wave = added_vectors(trained("sinusoidal")).norm(dim=-1).mean().item()
+    at_the_ends = min(lengths[0].item(), lengths[-1].item())
     return (
         Question(
-            f"Nothing said that 5 is next to 6. How many positions are most like one within {NEAR} places?",
-            ("hardly any", "about half", "nearly all"),
-            0 if near < n / 4 else 1 if near < 3 * n / 4 else 2,
-            f"{near} of {n}: training found by itself which positions are close to each other.",
+            "All wave vectors are equally long. Which of the learned vectors are the longest?",
+            ("the first and the last", "those in the middle", "all are equally long here, too"),
+            0 if at_the_ends > 1.1 * middle else 1 if middle > 1.1 * at_the_ends else 2,
+            f"Position 0 has length {lengths[0]:.1f}, position {n - 1} {lengths[-1]:.1f}, the middle "
+            f"{middle:.1f}; every wave vector {wave:.1f}. Training also found the neighbours: {near} of {n} "
+            f"positions are most like one within {NEAR} places.",
         ),
         Question(
             "Do all pairs that are equally far apart have the same dot product, as with the waves?",
@@ -154,7 +160,7 @@ def questions() -> tuple[Question, ...]:
             f"The model was trained on {n} words. What is its vector for position {n + 1}?",
             (f"the vector of position {n}", "0", "there is none"),
             2 if lm.model.config.max_len == n else 0,
-            f"The table has {n} rows. The last part of this page asks for more, and is refused.",
+            f"The table has {n} rows. In the last part of this page, such a model refuses longer texts.",
         ),
     )
 

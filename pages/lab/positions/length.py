@@ -143,8 +143,8 @@ def _notice(answers: dict[str, Asked], asked_for: int, trained_length: int) -> s
     best, worst = min(losses, key=losses.__getitem__), max(losses, key=losses.__getitem__)
     if asked_for == trained_length:
         return (
-            f"At the length they know, the seven lie between **{losses[best]:.2f}** ({NAMES[best]}) and "
-            f"**{losses[worst]:.2f}** nats ({NAMES[worst]}). Now ask for twice as many words."
+            f"At the length they know, the seven models lie between **{losses[best]:.2f}** ({NAMES[best]}) "
+            f"and **{losses[worst]:.2f}** nats ({NAMES[worst]}). Now ask for twice as many words."
         )
     return (
         f"At words {start + 1} to {end}, further than any training text, **{NAMES[best]}** does best "
@@ -171,7 +171,8 @@ def questions() -> tuple[Question, ...]:
             tuple(NAMES[scheme] for scheme in choices),
             choices.index(best),
             ", ".join(f"{NAMES[scheme]} {losses[scheme]:.2f}" for scheme in choices)
-            + f" nats at words {span[0] + 1} to {span[1]}: a bias that grows with distance has no length.",
+            + f" nats at words {span[0] + 1} to {span[1]}: a bias that grows with distance works at any "
+            "length.",
         ),
         Question(
             "Which model can say nothing about word 33?",
@@ -194,7 +195,7 @@ PART = Part(
     (
         "times", "held_out",
         Note(
-            "One small suite, one seed: it shows what can happen, not which scheme is best for large "
+            "Seven small models and one seed show what can happen, not which scheme is best in large "
             "models.",
         ),
     ),

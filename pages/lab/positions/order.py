@@ -9,14 +9,15 @@ from pages.lab.controls import Set, When
 from pages.lab.lesson import Lesson, Part, Question, Shape, Try
 from pages.lab.positions.inputs import MASKS, ORDERS, SENTENCE, Inputs
 from pages.lab.positions.suite import NAMES, all_trained, all_untrained, read, trained
-from pages.shared.wording import short
 from viz_core.boards import Bars, Board, Fact, Facts, Matrix
+from viz_core.numbers import short
 
 SEE = (
-    "The words change places. **Above** is how far each word's output moves (untrained models with the same "
-    "weights; 0 means that the model did not notice). **Below** is how surprised the trained models are by "
-    "each word, in order and not, in nats: the lower, the better the guess."
+    "The words change places. **Above** is how far their outputs move in untrained models with the same "
+    "weights; 0 means that the model did not notice. **Below** is how surprised the trained models are by "
+    "a word, in order and out of order, in nats: the lower, the better they guessed it."
 )
+WITHOUT = "without positions"
 TRIES = (
     Try("read it backwards", {"order": "reversed", "mask": "none"}),
     Try("add the causal mask", {"order": "shuffled", "mask": "causal"}),
@@ -86,16 +87,19 @@ def _losses(losses: Tensor, order: str) -> Matrix:
 
 
 def _notice(moved: dict[str, float], losses: Tensor, inputs: Inputs) -> str:
-    unmoved = [f"“{NAMES[scheme]}”" for scheme, by in moved.items() if by < 1e-4]
+    unmoved = [
+        WITHOUT if scheme == "none" else f"with {NAMES[scheme]}" for scheme, by in moved.items() if by < 1e-4
+    ]
     worse = (losses[:, 1] - losses[:, 0]).tolist()
     untouched = (
-        f"**{' and '.join(unmoved)}** did not notice (moved by {short(moved['none'])})"
+        f"the {'models' if len(unmoved) > 1 else 'model'} **{' and '.join(unmoved)}** did not notice "
+        f"(moved by {short(moved['none'])})"
         if unmoved
         else "**every model noticed**: the causal mask alone tells which words came before"
     )
     return (
-        f"{ORDERS[inputs.order].capitalize()}, {MASKS[inputs.mask]}: {untouched}. The trained models, "
-        f"which are causal, are worse by **{min(worse):.1f} to {max(worse):.1f} nats** per word."
+        f"{ORDERS[inputs.order].capitalize()}, {MASKS[inputs.mask]}: {untouched}. The trained models, all "
+        f"causal, lose **{min(worse):.1f} to {max(worse):.1f} nats** per word."
     )
 
 
@@ -104,21 +108,21 @@ def questions() -> tuple[Question, ...]:
     words = ids[1:]
     backwards = movements(all_untrained(0, causal=False), words, reversed_order(len(words)))
     mixed = movements(all_untrained(0), words, shuffled(len(words), 0))
-    blind = {NAMES[scheme] for scheme, moved in backwards.items() if moved < 1e-4}
+    blind = {scheme for scheme, moved in backwards.items() if moved < 1e-4}
     return (
         Question(
             "Without a mask, the sentence is read backwards. Which models do not notice?",
-            ("“none” alone", "“none” and ALiBi", "“none” and T5", "no model"),
-            {"none": 0, "ALiBi none": 1, "T5 none": 2}.get(" ".join(sorted(blind)), 3),
+            (f"only that {WITHOUT}", "that one and ALiBi", "that one and T5", "all notice"),
+            {"none": 0, "alibi none": 1, "none t5": 2}.get(" ".join(sorted(blind)), 3),
             f"ALiBi (moved {short(backwards['alibi'])}) counts distance, which is the same in both "
-            f"directions; T5 (moved {backwards['t5']:.2f}) has other buckets for later words.",
+            f"directions; T5 (moved {short(backwards['t5'])}) has separate buckets for later words.",
         ),
         Question(
             "A model without positions gets a causal mask. Does it notice a shuffle?",
             ("no: it has no positions", "yes: the mask tells it"),
             0 if mixed["none"] < 1e-4 else 1,
-            f"Its outputs move by {mixed['none']:.2f}: each word now sees others before it. So a decoder "
-            "without positions is not blind to order.",
+            f"Its outputs move by {mixed['none']:.2f}: each word now sees other words before it. So a "
+            "decoder without positions is not blind to order.",
         ),
     )
 

@@ -10,17 +10,17 @@ from models.lessons.positions.rotary import Turned, added_scores, rotary_scores,
 from models.lessons.positions.waves import by_distance
 from pages.lab.lesson import Lesson, Part, Question, Shape, Try
 from pages.lab.positions.inputs import Inputs
-from pages.shared.wording import short
 from viz_core.boards import Board, Curves, Fact, Facts, Line, Plane, Scrub
+from viz_core.numbers import short, written
 
 D_HEAD = 8
 BASE = 10_000
 POSITIONS = 61
 MOST_DISTANT = 20
 SEE = (
-    "Rotary positions add nothing: they **turn** each query and key by an angle that grows with its place, "
-    "every pair of channels at its own speed. Query and key turn together, so the angle between them depends "
-    "on their distance alone. **Drag the position: the hands turn, the score stays.**"
+    "Rotary positions add nothing to the words: they **turn** each query and key by an angle that grows with "
+    "its position, every pair of channels at its own speed. Both turn alike, so the angle between them "
+    "depends on their distance alone. **Drag the position: the hands turn, the score stays.**"
 )
 TRIES = (
     Try("far down the text", {"position": 60}),
@@ -122,8 +122,8 @@ def _facts(turned: Turned) -> Facts:
 def _notices(turned: Turned, distance: int) -> list[str]:
     moved = (turned.score - turned.score[0]).abs()
     return [
-        f"Query at {n + distance}, key at {n}: the score is **{turned.score[n]:.4f}**. Since the key left "
-        f"position 0 it has changed by **{short(change)}**: only the distance, {distance}, counts."
+        f"Query at {n + distance}, key at {n}: the score is **{written(turned.score[n], 4)}**. Since the "
+        f"key left position 0 it has changed by **{short(change)}**: only the distance, {distance}, counts."
         for n, change in enumerate(moved.tolist())
     ]
 
@@ -136,10 +136,10 @@ def questions() -> tuple[Question, ...]:
     rotary, added = (by_distance(made(q, k, 64, BASE)).spread for made in (rotary_scores, added_scores))
     return (
         Question(
-            "Query at 3 and key at 0 move on to 40 and 37. What happens to the score?",
+            "The query moves from 3 to 40, the key from 0 to 37. What happens to the score?",
             ("it grows", "it shrinks", "it stays"),
             2 if change < 1e-9 else 0 if scores[40, 37] > scores[3, 0] else 1,
-            f"It changes by {short(change)}: both turned by the same angles.",
+            f"It changes by {short(change)}: both turn by the same angles.",
         ),
         Question(
             "Which pair of channels turns most from one word to the next?",
@@ -152,7 +152,7 @@ def questions() -> tuple[Question, ...]:
             ("yes, exactly", "no"),
             0 if added < 1e-9 else 1,
             f"Equal distances now differ by up to {added:.1f}; with rotary by {short(rotary)}: "
-            "q also meets the key's wave, and k the query's.",
+            "the wave added to q is also multiplied with k, and that of k with q.",
         ),
     )
 

@@ -9,13 +9,14 @@ from pages.lab.controls import Note, When
 from pages.lab.lesson import Lesson, Part, Question, Shape, Try
 from pages.lab.positions.inputs import SENTENCE, Inputs
 from pages.lab.positions.suite import NAMES, all_trained, all_untrained, read, trained
-from pages.shared.wording import short
+from pages.shared.wording import distinct
 from viz_core.boards import Board, Matrix, Panel, Scrub
+from viz_core.numbers import short
 
 SEE = (
-    "Seven models read the same sentence. They differ in their positions only: they have the same sizes "
-    "and, untrained, the **same weights**. With “none”, words that are spelt alike look alike: both "
-    "“the” get the same weight. **Drag the head.**"
+    "Seven models read the same sentence. They differ only in how they know positions: all have the same "
+    "sizes and, untrained, the **same weights**. Compare where they look, and find a word that stands twice. "
+    "**Drag the head.**"
 )
 TRIES = (
     Try("trained, layer 0", {"weights": "trained", "layer": 0}),
@@ -76,8 +77,8 @@ def _notices(patterns: Tensor) -> list[str]:
     moved = difference(patterns)  # [scheme, head]
     names = list(NAMES.values())
     return [
-        f"In head {head}, **{names[most]}** moves attention furthest from “none”: "
-        f"**{moved[most, head]:.0%}** of it goes to other words; {names[least]} moves "
+        f"In head {head}, **{names[most]}** differs most from no positions: it sends "
+        f"**{moved[most, head]:.0%}** of the weight to other words; {names[least]}, which differs least, "
         f"{moved[least, head]:.0%}."
         for head, (most, least) in enumerate(
             zip(moved.argmax(dim=0).tolist(), (1 + moved[1:].argmin(dim=0)).tolist(), strict=True)
@@ -92,7 +93,7 @@ def questions() -> tuple[Question, ...]:
     same = found[:, :, -1, 1:]  # the last "it", over all the "it" before it and itself
     uneven = dict(zip(NAMES, (same.amax(dim=-1) - same.amin(dim=-1)).amax(dim=1).tolist(), strict=True))
     ids, names = read(SENTENCE)
-    first, second = (at for at, name in enumerate(names) if name.startswith("the "))
+    first, second = (names.index(the) for the in distinct(("the", "the")))
     last = patterns(models, ids, 0)[:, :, -1]  # [scheme, head, key]
     gap = (last[..., first] - last[..., second]).abs()
     told_apart = dict(zip(NAMES, gap.amax(dim=1).tolist(), strict=True))
@@ -104,12 +105,12 @@ def questions() -> tuple[Question, ...]:
             "Layer 0 reads “it” six times. Which model gives all of them the same weight?",
             tuple(NAMES[scheme] for scheme in choices),
             choices.index(even[0]),
-            f"The last “it” weighs them alike to within {short(uneven[even[0]])}; ALiBi's weights differ by "
-            f"up to {uneven['alibi']:.2f}.",
+            f"From the last “it”, its weights are equal to within {short(uneven[even[0]])}; ALiBi's differ "
+            f"by up to {uneven['alibi']:.2f}.",
         ),
         Question(
             "In layer 0, which models cannot tell the first “the” from the second?",
-            ("“none” alone", "“none” and ALiBi", "all of them"),
+            ("only that without positions", "that one and ALiBi", "all of them"),
             0 if blind == ["none"] else 1 if blind == ["none", "alibi"] else 2,
             f"Without positions the two weights differ by {short(told_apart['none'])}; with ALiBi by up to "
             f"{told_apart['alibi']:.2f}.",
@@ -123,7 +124,7 @@ PART = Part(
         "text", "weights", "layer",
         When(
             "weights", "untrained", ("seed",),
-            (Note("Each was trained on the same text with the same steps and seed."),),
+            (Note("All were trained on the same text, with the same number of steps and the same seed."),),
         ),
     ),
     lesson, TRIES, questions, scrub="head",

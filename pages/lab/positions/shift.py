@@ -10,16 +10,16 @@ from models.lessons.positions.waves import shift_error, shift_matrix
 from pages.lab.controls import Note
 from pages.lab.lesson import Lesson, Part, Question, Shape, Try
 from pages.lab.positions.inputs import SHIFTS, Inputs
-from pages.shared.wording import short
 from viz_core.boards import Board, Fact, Facts, Matrix, Panel, Plane, Scrub, Sign
+from viz_core.numbers import short
 
 D_MODEL = 8
 BASE = 10_000
 N_POSITIONS = 100
 SEE = (
-    "Is there **one** matrix that moves every position $k$ places on? It stands below, made from $k$ alone: "
-    "each pair of channels (sine, cosine) is a clock hand, and the matrix turns each by its own angle. So a "
-    "model can look “three words back” with one fixed linear map. **Drag the shift.**"
+    "Can **one** matrix move every position $k$ places on? The one below is made from $k$ alone. Each pair "
+    "of channels (sine, cosine) is a clock hand, and the matrix turns each hand by its own angle. So one "
+    "fixed linear map is enough for “three words back”. **Drag the shift.**"
 )
 TRIES = (
     Try("shift by 1", {"shift": 1}),
@@ -133,7 +133,7 @@ def questions() -> tuple[Question, ...]:
             "How many matrices does a model need for “k places on”?",
             ("one for every position", "one for every shift", "one for every position and shift"),
             1 if max(errors) < 1e-10 else 2,
-            f"One for shift 1 and one for shift 30 serve 1,000 positions; largest error "
+            f"One matrix for shift 1 and one for shift 30 move 1,000 positions each, with errors of at most "
             f"{short(max(errors))}.",
         ),
         Question(

@@ -12,10 +12,10 @@ from models.zoo.suite import load_scheme
 from models.zoo.trained import TrainedModel
 from pages.lab.positions.inputs import SENTENCE
 from pages.shared import cache
-from pages.shared.wording import numbered
+from pages.shared.wording import distinct
 
 NAMES = {
-    "none": "none",
+    "none": "no positions",
     "sinusoidal": "sinusoidal",
     "learned": "learned",
     "rotary": "rotary",
@@ -50,4 +50,4 @@ def all_trained() -> dict[str, TrainedModel[NextWord]]:
 def read(text: str = SENTENCE) -> tuple[Tensor, list[str]]:
     """The ids of <eos> and the text's words, and names for them; ValueError where a word is unknown."""
     reading = trained("none").read(text)
-    return reading.inputs[0][0], numbered(reading.tokens["decoder"])
+    return reading.inputs[0][0], distinct(reading.tokens["decoder"])

@@ -12,11 +12,12 @@ from pages.lab.positions.inputs import Inputs
 from pages.lab.positions.per_head import N_DISTANCES, per_head
 from pages.lab.positions.suite import trained
 from viz_core.boards import Board, Curves, Fact, Facts, Line, Matrix, Scrub
+from viz_core.numbers import written
 
 N_WORDS = 48
 SEE = (
-    "Let training find what each distance is worth: one number for each head and **bucket** of distances. "
-    "Near distances have a bucket each; far ones share. These are the numbers of the trained model, which "
+    "Training finds what each distance is worth: one number for each head and **bucket** of distances. Near "
+    "distances have a bucket of their own; far ones share one. These are the numbers of a trained model that "
     "never saw more than 32 words. **Drag the head.**"
 )
 
@@ -92,7 +93,7 @@ def _bucket_of_distance() -> Curves:
 def _notices(bias: Tensor, first: int) -> list[str]:
     strongest = bias[:, :first].argmax(dim=-1).tolist()
     return [
-        f"Head {head} learned to prefer words **{best} back** ({bias[head, best]:+.2f}). No training text "
-        f"reached the buckets from distance **{first}** on: their numbers are random."
+        f"Head {head} learned to prefer words **{best} back** (bias {written(bias[head, best])}). No "
+        f"training text reached the buckets from distance **{first}** on, so their numbers are still random."
         for head, best in enumerate(strongest)
     ]

@@ -9,15 +9,15 @@ from models.lessons.positions.waves import ByDistance, by_distance, dot_products
 from pages.lab.controls import Note
 from pages.lab.lesson import Lesson, Part, Question, Shape, Try
 from pages.lab.positions.inputs import MOST_POSITIONS, Inputs
-from pages.shared.wording import short
 from viz_core.boards import Board, Curves, Fact, Facts, Line, Matrix, Panel, Scrub
+from viz_core.numbers import short, written
 
 BASES = np.logspace(1, 6, 61)  # 10,000 is among them
 APART = 5
 SEE = (
-    "Attention sees a set of words, not their order. So each word gets a vector that says **where** it "
-    "stands, added to the one that says what it is. Every pair of channels is a wave: fast ones on the left, "
-    "slow ones on the right. **Drag the base: the slow waves stretch.**"
+    "Attention sees a set of words, not their order. So a vector that says **where** a word stands is added "
+    "to the one that says what it is. Every pair of channels is a wave, fast on the left, slow on the right. "
+    "**Drag the base: the slow waves stretch.**"
 )
 TRIES = (
     Try("base 10", {"base": 10.0}),
@@ -111,15 +111,16 @@ def _facts(products: ByDistance, lengths: np.ndarray) -> Panel:
 def _notices(products: ByDistance, lengths: np.ndarray) -> list[str]:
     spread = (products.high - products.low).amax(dim=-1).tolist()
     return [
-        f"With base {base:,.0f} the slowest wave comes round after **{lengths[at, -1]:,.0f} positions**. The "
-        f"dot product depends on the distance only: the same everywhere, to within **{short(spread[at])}**."
+        f"With base {base:,.0f} the slowest wave repeats after **{lengths[at, -1]:,.0f} positions**. The dot "
+        f"product depends on the distance alone: it is the same everywhere to within **{short(spread[at])}**."
         for at, base in enumerate(BASES)
     ]
 
 
 def questions() -> tuple[Question, ...]:
-    slowest = f"{wavelengths(32, 10_000)[-1]:,.0f}"
-    after = ("32", "1,000", "10,000", slowest)
+    few, many = wavelengths(32, 10_000), wavelengths(32, 1_000_000)  # [pair]
+    factors = (1, 10, 100)
+    stretched = round((many[0] / few[0]).item())
     table = wave_tables(MOST_POSITIONS, 32, [10_000])[0]
     products = dot_products(table)
     near, far = products[3, 8].item(), products[40, 45].item()
@@ -127,22 +128,24 @@ def questions() -> tuple[Question, ...]:
     small, large = by_distance(dot_products(wave_tables(MOST_POSITIONS, 32, [10, 1_000_000]))).mean[:, 20]
     return (
         Question(
-            "With d_model = 32 and base 10,000, after how many positions does the slowest pair repeat?",
-            after,
-            after.index(slowest),
-            f"2π · 10,000^(30/32) = {slowest}: longer than any text, so no two places look alike.",
+            "The base grows from 10,000 to 1,000,000. What becomes of the fastest wave?",
+            ("it stays as it is", "it gets 10 times as long", "it gets 100 times as long"),
+            factors.index(stretched),
+            f"It repeats after 2π = {many[0]:.2f} positions with any base, since base⁰ = 1. The slower a "
+            f"wave, the more it stretches: the slowest from {few[-1]:,.0f} to {many[-1]:,.0f} positions.",
         ),
         Question(
             "Which dot product is larger: that of positions 3 and 8, or that of positions 40 and 45?",
             ("the first", "the second", "neither"),
             bigger,
-            f"Both are {near:.4f}: they are equally far apart, and that is all the product knows.",
+            f"Both are {near:.4f}: both pairs are 5 apart, and the product depends on nothing else.",
         ),
         Question(
             "With which base are two positions 20 apart more alike (larger dot product)?",
             ("base 10", "base 1,000,000"),
             0 if small > large else 1,
-            f"{small:.2f} with base 10, {large:.2f} with base 1,000,000: slow waves hardly move in 20 steps.",
+            f"{written(small)} with base 10, {written(large)} with base 1,000,000: slow waves hardly "
+            "change in 20 steps.",
         ),
     )
 

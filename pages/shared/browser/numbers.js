@@ -1,10 +1,17 @@
-/* Numbers as words. */
+/* Numbers as words, as viz_core/numbers.py writes them. */
 
-/** A number with so many digits; small ones with an exponent. @param {number} value */
+/** A number and its power of ten: −2.4 × 10⁻⁷. @param {number} value */
+function scientific(value, digits = 1) {
+  const [mantissa, power] = value.toExponential(digits).split("e");
+  const raised = [...String(+power)].map((sign) => (sign === "-" ? "⁻" : "⁰¹²³⁴⁵⁶⁷⁸⁹"[+sign]));
+  return `${mantissa} × 10${raised.join("")}`.replace("-", "−");
+}
+
+/** A number with so many digits; a smaller one with a power of ten. @param {number} value */
 export function number(value, digits = 2) {
   if (!Number.isFinite(value)) return Number.isNaN(value) ? "NaN" : value > 0 ? "∞" : "−∞";
   const small = value !== 0 && Math.abs(value) < 0.5 * 10 ** -digits;
-  return (small ? value.toExponential(1) : value.toFixed(digits)).replaceAll("-", "−");
+  return small ? scientific(value) : value.toFixed(digits).replace("-", "−");
 }
 
 /** Where there is little room, what the digits would round away is about nothing. @param {number} value */
@@ -19,12 +26,11 @@ export function written(value, digits) {
     : number(value, digits);
 }
 
-/** What stands beside a tick of an axis. @param {number} value */
+/** What stands beside a tick of an axis: 0.25, 50,000, 10⁻⁷, 3 × 10⁶. @param {number} value */
 export function tickText(value) {
   const size = Math.abs(value);
-  if (size !== 0 && (size >= 1e5 || size < 1e-3))
-    return value.toExponential(0).replace("e+", "e").replaceAll("-", "−");
-  return String(+value.toPrecision(4)).replaceAll("-", "−");
+  if (size !== 0 && (size >= 1e5 || size < 1e-3)) return scientific(value, 0).replace(/^(−?)1 × /, "$1");
+  return (+value.toPrecision(4)).toLocaleString("en", { maximumFractionDigits: 10 }).replace("-", "−");
 }
 
 /** As a person types it, and a link holds it. @param {number} value */

@@ -1,23 +1,16 @@
-"""Names that stand twice, and numbers of any size."""
-
-import math
+"""Names that stand twice, times in words, and text that is no Markdown."""
 
 import pytest
 
-from pages.shared.wording import duration, numbered, plain, short
+from pages.shared.wording import distinct, duration, numbered, plain
 
 
-def test_names_that_stand_twice_get_their_number():
-    assert numbered(["the", "cat", "saw", "the", "dog"]) == ["the 1", "cat", "saw", "the 2", "dog"]
+def test_boxes_that_stand_twice_get_their_number():
+    assert numbered(["norm", "attention", "norm"]) == ["norm 1", "attention", "norm 2"]
 
 
-@pytest.mark.parametrize(
-    ("value", "text"),
-    [(0.31622, "0.316"), (2.1e-7, "2.1 × 10⁻⁷"), (0.0, "0"), (1.0, "1"), (999.7, "1,000"),
-     (12_345.0, "12,345"), (5.5e34, "5.5 × 10³⁴"), (math.inf, "∞"), (math.nan, "NaN"), (-2.5, "-2.5")],
-)  # fmt: skip
-def test_numbers_are_written_short(value, text):
-    assert short(value) == text
+def test_tokens_that_stand_twice_are_told_apart_as_in_every_figure():
+    assert distinct(["the", "cat", "saw", "the", "dog"]) == ["the", "cat", "saw", "the₂", "dog"]
 
 
 @pytest.mark.parametrize(

@@ -11,17 +11,23 @@ from viz_core.boards.picture import MASKED
 @pytest.mark.parametrize(
     ("span", "ticks"),
     [
-        ((1e-9, 1.0), ["1e−9", "1e−7", "1e−5", "1e−3", "1e−1"]),
+        ((1e-9, 1.0), ["10⁻⁹", "10⁻⁷", "10⁻⁵", "10⁻³", "10⁻¹"]),
         ((0.001, 1_000.0), ["0.001", "0.1", "10", "1000"]),
         ((0.02, 1_000.0), ["0.1", "1", "10", "100", "1000"]),
-        ((1.0, 1e6), ["1e0", "1e2", "1e4", "1e6"]),
+        ((1.0, 1e6), ["10⁰", "10²", "10⁴", "10⁶"]),
     ],
 )
 def test_the_ticks_of_a_logarithmic_axis_are_written_in_one_way(span: tuple[float, float], ticks: list[str]):
     x = np.array([0.0, 1.0])
     y = Curves(x=x, lines=[Line(y=x + 1, name="")], log_y=True, y_range=span).chart.y
     assert y["ticktext"] == ticks
-    np.testing.assert_allclose(y["tickvals"], [float(tick.replace("−", "-")) for tick in ticks])
+    np.testing.assert_allclose(y["tickvals"], [size_of(tick) for tick in ticks])
+
+
+def size_of(tick: str) -> float:
+    """The number that a tick's label says: 0.01, 1000, 10⁻⁷."""
+    raised = tick.removeprefix("10").translate(str.maketrans("⁻⁰¹²³⁴⁵⁶⁷⁸⁹", "-0123456789"))
+    return 10.0 ** int(raised) if tick[2:3] in tuple("⁻⁰¹²³⁴⁵⁶⁷⁸⁹") else float(tick)
 
 
 def test_what_a_mask_forbids_has_one_grey_on_the_page_and_on_paper():

@@ -24,6 +24,7 @@ from viz_core.boards.sheet import (
     extent,
     word,
 )
+from viz_core.numbers import power_of_ten
 
 _LEGEND_LINE = 20
 
@@ -206,7 +207,7 @@ def _powers_of_ten(powers: Sequence[int]) -> list[str]:
     """The powers as labels: all in full, or all with an exponent where one would be long."""
     if all(-4 < power < 5 for power in powers):
         return [f"{10.0**power:g}" for power in powers]
-    return [f"1e{power}".replace("-", "−") for power in powers]
+    return [power_of_ten(power) for power in powers]
 
 
 def _band(x: np.ndarray, low: np.ndarray, high: np.ndarray, floor: int | float | None) -> dict[str, Any]:

@@ -7,8 +7,9 @@ import numpy as np
 
 from viz_core._axes import text_width
 from viz_core.boards.panel import Framed, NumberRow, Panel
-from viz_core.boards.sheet import CAPTION, SMALL, WIDTH, Colour, Drawing, Place, Room, at_frame, written
+from viz_core.boards.sheet import CAPTION, SMALL, WIDTH, Colour, Drawing, Place, Room, at_frame
 from viz_core.labels import escape
+from viz_core.numbers import written
 
 _LINE = 54
 _LARGE = 22

@@ -8,6 +8,7 @@ import pytest
 from models.lessons.attention import evolution
 from pages.lab.attention import films, order, steps, worked_example
 from pages.lab.attention.inputs import STEPS, Inputs
+from pages.lab.controls import When
 from viz_core.boards import Diagram, Matrix
 
 PATTERN = "pattern: softmax"
@@ -70,7 +71,7 @@ def test_the_first_notice_counts_who_looks_at_itself():
         ("v1", "“animal” (**0.56**), without anything learned; the network looked most at “animal”"),
         ("v2", "Dividing by √4 = 2 evens the weights out: the largest goes from 0.56 to **0.42**."),
         ("v3", "“il” at “animal” (**0.42**), “rue” at “street” (**0.55**), “fatigué” at “tired” (**0.55**)"),
-        ("v4", "what “il” gives it goes from 0.33 to **0.10**"),
+        ("v4", "the weight that “il” gives it goes from 0.33 to **0.10**"),
         ("v5", "it looks most at “animal” (**0.58**), and gives itself **0.05**"),
         ("v6", "head 0 at “animal” (**0.84**), head 1 at “tired” (**0.83**)"),
     ],
@@ -96,12 +97,33 @@ def test_too_many_words_or_none_are_refused(words: str, count: int):
     assert str(error.value) == f"There are {count} words, but this part shows 1 to 6; change the text."
 
 
+def test_cross_attention_without_w_q_is_not_the_papers():
+    shown = lesson("v4")
+    assert "W_Q" not in shown.formula
+    assert shown.see.startswith("**v4 Cross-attention** (Vaswani et al. 2017, without their W_Q).")
+    assert "The paper projects these queries as well" in shown.see
+
+
+def test_the_scale_is_said_to_be_about_channels_and_not_about_norms():
+    assert "the more channels they add up" in lesson("v2").see
+    assert not any("long" in each.label for each in steps.TRIES)
+    question = steps.questions()[2]
+    assert "all numbers of “animal” double" in question.ask
+    assert "√d_k would not correct that" in question.because
+
+
+def test_the_number_of_heads_is_offered_where_it_matters():
+    (heads,) = (control for control in steps.PART.controls if isinstance(control, When))
+    assert (heads.field, heads.value, heads.then, heads.otherwise) == ("step", "v6", ("n_heads",), ())
+    assert "n_heads" not in steps.PART.controls
+
+
 def test_the_worked_example_stands_at_eight():
     board = worked_example.lesson(Inputs()).board
     at = list(worked_example.DIVISORS).index(Inputs().divisor)
     assert board.scrub.words[at] == "8 = √64"
     assert board.notice[at] == (
-        "112 and 96, divided by 8, are 14 and 12; softmax makes them the weights **0.88** and **0.12**."
+        "112 and 96, divided by 8, are 14 and 12; softmax turns them into the weights **0.88** and **0.12**."
     )
 
 

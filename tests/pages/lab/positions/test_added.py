@@ -91,11 +91,36 @@ def test_learned_vectors_look_at_the_same_board_as_waves():
     np.testing.assert_allclose(table[20], [wave(20, c, 48, 10_000) for c in range(48)], atol=1e-5)
 
 
+def test_no_wave_is_said_to_tell_all_places_apart():
+    """That the slowest wave is longer than a text does not make all places of a text look different."""
+    fastest, *_ = waves.questions()
+    assert "2π = 6.28 positions with any base" in fastest.because
+    assert f"from {2 * math.pi * 10_000 ** (30 / 32):,.0f} to" in fastest.because
+    assert "alike" not in fastest.because
+
+
+def test_the_longest_learned_vectors_are_measured():
+    lengths = np.linalg.norm(
+        panel(learned.lesson(Inputs()).board, "what is added to the words").values, axis=1
+    )
+    said = learned.questions()[0].because
+    assert f"Position 0 has length {lengths[0]:.1f}, position 31 {lengths[31]:.1f}" in said
+    assert f"the middle {lengths[15:17].mean():.1f}; every wave vector {math.sqrt(24):.1f}" in said
+
+
 def test_the_questions_right_answers():
-    assert [q.options[q.right] for q in waves.questions()] == ["35,333", "neither", "base 1,000,000"]
+    assert [q.options[q.right] for q in waves.questions()] == [
+        "it stays as it is",
+        "neither",
+        "base 1,000,000",
+    ]
     assert [q.options[q.right] for q in shift.questions()] == [
         "one for every shift",
         "shifted by 7",
         "it stays",
     ]
-    assert [q.options[q.right] for q in learned.questions()] == ["nearly all", "no", "there is none"]
+    assert [q.options[q.right] for q in learned.questions()] == [
+        "the first and the last",
+        "no",
+        "there is none",
+    ]

@@ -45,8 +45,9 @@ def test_who_notices_a_shuffle():
     )
     assert moved.pop("none") < 1e-5
     assert min(moved.values()) > 0.01
+    assert "the model **without positions** did not notice" in order.lesson(Inputs()).board.notice
     backwards = order.lesson(Inputs(order="reversed")).board
-    assert "**“none” and “ALiBi”** did not notice" in backwards.notice
+    assert "the models **without positions and with ALiBi** did not notice" in backwards.notice
     masked = order.lesson(Inputs(mask="causal")).board
     assert "every model noticed" in masked.notice
     assert panel(masked, "how far the outputs move").values.min() > 0.1
@@ -100,6 +101,12 @@ def test_the_notice_names_best_and_worst_of_the_last_words(times):
 
 
 def test_the_questions_right_answers():
-    assert [q.options[q.right] for q in schemes.questions()] == ["none", "“none” alone"]
-    assert [q.options[q.right] for q in order.questions()] == ["“none” and ALiBi", "yes: the mask tells it"]
+    assert [q.options[q.right] for q in schemes.questions()] == [
+        "no positions",
+        "only that without positions",
+    ]
+    assert [q.options[q.right] for q in order.questions()] == [
+        "that one and ALiBi",
+        "yes: the mask tells it",
+    ]
     assert [q.options[q.right] for q in length.questions()] == ["ALiBi", "learned", "no"]

@@ -2,6 +2,7 @@
 
 import cmath
 import math
+import re
 
 import numpy as np
 import pytest
@@ -47,6 +48,20 @@ def test_alibi_is_the_papers_slopes():
     np.testing.assert_allclose(panel(board, "pattern, if all scores are equal").values.sum(axis=-1), 1)
     assert "**0.5**" in board.notice[0]
     assert "**1.4 words**" in board.notice[0]
+
+
+@pytest.mark.parametrize("heads", [4, 6, 8, 12])
+def test_the_formula_beside_alibi_gives_the_slopes_that_are_shown(heads):
+    """For 6 heads the rule for powers of two gave 0.40 where 0.25 is shown."""
+    shown = biases.lesson(Inputs(bias="alibi", heads=heads))
+    slopes = fact(shown.board, "slope").values
+    rules = re.findall(r"m_h=2\^{-8\(h(-\d+)?\+1(/2)?\)/(\d+)},\\quad h=(\d+)\\ldots(\d+)", shown.formula)
+    said = {
+        head: 2 ** (-8 * (head + int(less or 0) + (0.5 if half else 1)) / int(below))
+        for less, half, below, first, last in rules
+        for head in range(int(first), int(last) + 1)
+    }
+    assert [said[head] for head in range(heads)] == pytest.approx(slopes.tolist(), rel=1e-12)
 
 
 def test_t5_shows_the_weights_of_the_shipped_model():
