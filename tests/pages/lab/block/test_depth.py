@@ -6,8 +6,8 @@ import pytest
 from models.lessons.block import depth as lesson
 from pages.lab.block import depth
 from pages.lab.block.inputs import DEPTHS, Inputs
-from pages.shared.wording import short
 from tests.pages.lab.block.conftest import bold, panel, right
+from viz_core.numbers import short
 
 
 def test_the_page_offers_the_depths_that_are_measured():
