@@ -14,7 +14,7 @@ from typing import Protocol, runtime_checkable
 
 from filelock import Timeout
 
-from models.runs import limits, owners, slots
+from models.runs import limits, owners, slots, spent
 from models.runs.folder import METRICS, PICTURES, SAMPLES, SNAPSHOTS, RunFolder, create_run
 from models.runs.limits import JobRefused
 from models.runs.local import LocalBackend
@@ -139,6 +139,7 @@ def delete(run_id: str, *, by: Visitor) -> None:
     run = _own(run_id, by, "delete it")
     with _alone(runs_root()):
         _check_ended(run, status(run_id), "stop it first")
+        spent.note_killed(run.path)
         run.delete()
 
 

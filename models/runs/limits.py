@@ -13,7 +13,7 @@ from models.runs.processes import memory_left
 from models.runs.status import read_status
 from models.training.config import RunConfig, TrainingConfig
 
-_SIDE_BYTES = 24 * MB  # snapshots, metrics, samples and TensorBoard's events together
+_RECORD_MB = 7  # metrics, samples and TensorBoard's events together
 _BYTES_PER_PARAMETER = 12  # a checkpoint: the weight and the optimiser's two means, as float32
 
 
@@ -101,7 +101,9 @@ def check_disk(root: Path, visitor: Visitor, n_parameters: int) -> None:
 
     The remedy names only runs that the visitor may delete.
     """
-    needed, limits = _SIDE_BYTES + _BYTES_PER_PARAMETER * n_parameters, in_force()
+    limits = in_force()
+    beside = (limits.snapshots_mb + limits.log_mb + _RECORD_MB) * MB
+    needed = beside + _BYTES_PER_PARAMETER * n_parameters
     theirs = {run: run.size_bytes() for run in list_runs(root) if may_change(run.path, visitor)}
     remedy = "choose a smaller model"
     if theirs:

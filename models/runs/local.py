@@ -8,7 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 from threading import Thread
 
-from models.runs import limits, slots
+from models.runs import limits, slots, spent
 from models.runs.folder import LOG, REQUEST, RunFolder
 from models.runs.processes import Identity, serving_process
 from models.runs.status import Ask, Status, ended_by, hanging, read_status, write_request, write_status
@@ -36,6 +36,7 @@ class LocalBackend:
         before, hung = read_status(folder), hanging(folder)
         if hung is not None:
             hung.kill()
+        spent.note_killed(folder)
         (folder / REQUEST).unlink(missing_ok=True)
         now = time.time()
         queued = Status(

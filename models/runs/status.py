@@ -37,7 +37,8 @@ class Status:
     born, up: when the process began and gave its last sign by the machine's own counters, which nobody sets.
     smaller: sizes that need less memory, in case the system kills the process without a word. memory, free:
     bytes that the process holds, and that the machine had left beside it. n_starved: processes that the
-    system had killed by then because memory ran out.
+    system had killed by then because memory ran out. unnoted: seconds in its slot that no file of the owner's
+    minutes counts yet.
     """
 
     state: State
@@ -58,6 +59,7 @@ class Status:
     free: int = 0
     n_starved: int = 0
     smaller: str = ""
+    unnoted: float = 0.0
 
     @property
     def live(self) -> bool:
@@ -213,7 +215,7 @@ def _written(folder: Path) -> Status | None:
     return Status(**known)
 
 
-_NUMBERS = ("seconds", "queued_at", "heartbeat", "started_at", "up")
+_NUMBERS = ("seconds", "queued_at", "heartbeat", "started_at", "up", "unnoted")
 _MOST = 10**18
 _COUNTS = ("step", "steps", "memory", "free", "n_starved", "pid")
 

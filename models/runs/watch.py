@@ -108,6 +108,7 @@ class Watch:
         if self.minutes and self._in_slot_since is not None:
             with contextlib.suppress(OSError):
                 spent.note(self.folder.parent, owned(self.folder).owner, self._seconds_in_slot())
+                self._in_slot_since = None
 
     def note(self, **changes: Any) -> None:
         """Writes the status with these fields changed. A disk that refuses does not end the run."""
@@ -120,6 +121,7 @@ class Watch:
                 "memory": self._process.memory_info().rss,
                 "free": memory_left(),
                 "n_starved": n_starved(),
+                "unnoted": round(self._seconds_in_slot(), 1) if self.minutes else 0.0,
             }
             self._status = replace(self._status, **{**vital, **changes})
             with contextlib.suppress(OSError):

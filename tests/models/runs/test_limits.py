@@ -75,6 +75,20 @@ def test_all_runs_together_have_a_budget(tmp_path: Path, set_limits: SetLimits) 
         limits.check_disk(tmp_path, MACHINE, 10**6)
 
 
+def test_what_a_run_needs_on_the_disk_grows_with_the_limit_of_its_snapshots(
+    tmp_path: Path, set_limits: SetLimits
+) -> None:
+    set_limits(visitor_runs_mb=10, snapshots_mb=1_000, log_mb=93)
+    with pytest.raises(
+        JobRefused, match=r"this run needs up to 1\.1 GB, and your runs together have 0 bytes"
+    ):
+        limits.check_disk(tmp_path, Visitor("anna"), 0)
+    set_limits(visitor_runs_mb=10, snapshots_mb=1)
+    limits.check_disk(tmp_path, Visitor("anna"), 0)
+    with pytest.raises(JobRefused, match=r"this run needs up to 10 MB, and your runs together have 0 bytes"):
+        limits.check_disk(tmp_path, Visitor("anna"), 100_000)
+
+
 def test_a_full_disk_takes_no_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(shutil, "disk_usage", lambda path: Usage(10**7))
     with pytest.raises(JobRefused, match=r"needs up to 36 MB, but the disk has 10 MB left; choose a"):

@@ -6,10 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from models.runs import limits, spent
+from models.runs import jobs, limits, local, spent
+from models.runs.folder import RunFolder
 from models.runs.limits import JobRefused
 from models.runs.owners import MACHINE, Ownership, Visitor, write_owned
-from models.runs.status import Status
+from models.runs.status import Status, read_status, write_status
 from models.runs.watch import Watch
 from tests.limits import SetLimits
 
@@ -64,3 +65,56 @@ def test_a_run_counts_from_its_slot_to_its_end(tmp_path: Path, minutes: int, cou
         watch.finish("finished")
     seconds = 60 * spent.minutes(tmp_path, "anna")
     assert (0.2 < seconds < 5) if counted else seconds == 0
+
+
+def killed(root: Path, run_id: str, seconds: float, *, ago: float = 60.0) -> Path:
+    """A run of anna's whose process was killed so long ago, after so many seconds in its slot."""
+    run = root / run_id
+    run.mkdir()
+    (run / "config.json").write_text(json.dumps({"version": 1, "name": run_id, "task": {}, "model": {}}))
+    write_owned(run, Ownership(owner="anna", minutes=30))
+    now = time.time() - ago
+    status = Status(state="running", pid=1, started_at=1.0, heartbeat=now, unnoted=seconds)
+    write_status(run, status)
+    return run
+
+
+def test_a_live_run_says_what_it_has_used_and_notes_it_once(tmp_path: Path) -> None:
+    run = killed(tmp_path, "a-run", 0.0)
+    with Watch(run, Status(state="queued"), minutes=5) as watch:
+        watch.starts("loads PyTorch")
+        time.sleep(0.3)
+        watch.note()
+        assert 0.2 < watch.status.unnoted < 5
+        assert 60 * spent.minutes(tmp_path, "anna") == pytest.approx(watch.status.unnoted)
+        watch.finish("finished")
+        assert watch.status.unnoted == 0
+    assert 0.2 < 60 * spent.minutes(tmp_path, "anna") < 5
+
+
+def test_what_a_killed_run_has_used_counts_once_before_and_after_it_is_deleted_or_resumed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("ATTENTION_LAB_RUNS", str(tmp_path))
+    deleted, resumed = killed(tmp_path, "deleted", 600.0), killed(tmp_path, "resumed", 300.0)
+    killed(tmp_path, "old", 6_000.0, ago=90_000.0)
+    assert spent.minutes(tmp_path, "anna") == pytest.approx(15) and spent.minutes(tmp_path, "ben") == 0
+    assert spent.hours_until_less(tmp_path, "anna") == pytest.approx(24, abs=0.1)
+    jobs.delete("deleted", by=ANNA)
+    assert not deleted.exists() and spent.minutes(tmp_path, "anna") == pytest.approx(15)
+    spent.note_killed(resumed)
+    write_status(resumed, Status(state="queued"))  # as the backend does next
+    assert spent.minutes(tmp_path, "anna") == pytest.approx(15)
+    lines = (tmp_path / ".minutes" / "anna.jsonl").read_text().splitlines()
+    assert [json.loads(line)["seconds"] for line in lines] == [600, 300]
+
+
+def test_resuming_a_killed_run_keeps_what_it_has_used(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run = killed(tmp_path, "a-run", 300.0)
+    monkeypatch.setattr(RunFolder, "description", lambda self: {"training": {"steps": 1, "device": "cpu"}})
+    monkeypatch.setattr(local, "_start", lambda folder, parent: None)
+    local.LocalBackend(tmp_path).submit("a-run")
+    assert read_status(run).unnoted == 0
+    assert spent.minutes(tmp_path, "anna") == pytest.approx(5)
