@@ -5,27 +5,19 @@ a deadline, may take so much memory and no more, and is ended when it must be. A
 time, which a newer one of theirs replaces, and which is dropped when they leave.
 """
 
-import logging
-import multiprocessing
-import os
-import resource
 import threading
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field
-from multiprocessing.connection import Connection
+from dataclasses import dataclass
 from typing import Any, TypeVar
-
-import psutil
 
 from models.byte_units import MB, readable
 from models.limits import in_force
 from pages.shared import metrics
+from pages.shared.dear_process import AGAIN, LOOK_SECONDS, Outcome, Process
 
 Result = TypeVar("Result")
-LOOK_SECONDS = 0.02
 START_SECONDS = 60.0
-_NICENESS = 10
 
 
 @dataclass(eq=False)
@@ -36,27 +28,6 @@ class _Ticket:
     is_replaced: bool = False
 
 
-@dataclass
-class _Process:
-    """The process, and the pipe to it: functions with their arguments go in, results come out."""
-
-    limit: int
-    pipe: Connection = field(init=False)
-
-    def __post_init__(self) -> None:
-        # Not forked: threads of the server may hold locks just now.
-        context = multiprocessing.get_context("spawn")
-        self.pipe, theirs = context.Pipe()
-        self.process = context.Process(target=_work, args=(theirs, self.limit), daemon=True, name="dear work")
-        self.process.start()
-        theirs.close()
-
-    def end(self) -> None:
-        self.process.kill()
-        self.process.join()
-        self.pipe.close()
-
-
 class Workshop:
     """The queue before the process. `seconds` and `megabytes` are what one piece may take."""
 
@@ -64,7 +35,7 @@ class Workshop:
         self.seconds, self.bytes = seconds, megabytes * MB
         self._queue: list[_Ticket] = []
         self._changed = threading.Condition()
-        self._process: _Process | None = None
+        self._process: Process | None = None
 
     def run(
         self, function: Callable[..., Result], *given: Any, visitor: str, is_wanted: Callable[[], Any]
@@ -72,7 +43,8 @@ class Workshop:
         """The result of `function(*given)`, computed in the process. function: one at a module's top level.
 
         is_wanted: is called again and again; if it raises, the work is dropped and the error passed on.
-        Raises ValueError where the work takes too long or too much memory, or a newer one has replaced it.
+        Raises ValueError, with a sentence, where the work refuses, takes too long or too much memory, where
+        its process ends or meets an error, or where newer work has replaced it.
         """
         ticket = _Ticket(visitor)
         with self._changed:
@@ -104,87 +76,60 @@ class Workshop:
             self._check(ticket, is_wanted)
 
         try:
-            pipe = self._ready(check)
+            process = self._ready(check)
             with metrics.working("dear", time.perf_counter()):
-                pipe.send((function, given))
-                result = _answer(pipe, self.seconds, check)
+                process.pipe.send((function, given))
+                outcome = process.answer(self.seconds, check)
         except TimeoutError:
             self._end()
             raise ValueError(
                 f"This took longer than {self.seconds:g} seconds, the most that one visitor's figure may "
                 "take here; choose fewer words, layers or heads."
             ) from None
-        except (EOFError, OSError):  # the system ended it
+        except (EOFError, OSError):
+            said = self._process.last_words() if self._process else ""
             self._end()
-            raise ValueError(self._too_much()) from None
+            raise ValueError(said) from None
         except BaseException:  # Streamlit's own exceptions, too, which say that nobody waits any more
             self._end()
             raise
-        if isinstance(result, MemoryError):
-            raise ValueError(self._too_much())
-        if isinstance(result, Exception):
-            raise result
-        return result
+        return self._opened(outcome)
 
-    def _too_much(self) -> str:
-        return (
-            f"This takes more than {readable(self.bytes)} of memory, the most that one visitor's figure may "
-            "take here; choose fewer words, layers or heads."
-        )
+    def _opened(self, outcome: Outcome) -> Any:
+        if outcome.kind == "made":
+            return outcome.value
+        if outcome.kind == "memory":
+            raise ValueError(
+                f"This takes more than {readable(self.bytes)} of memory, the most that one visitor's figure "
+                "may take here; choose fewer words, layers or heads."
+            )
+        if outcome.kind == "fault":
+            raise ValueError(
+                f"The process that computed this met an error of its own ({outcome.value}); {AGAIN}. "
+                "What the server prints says where."
+            )
+        raise ValueError(outcome.value)
 
-    def _ready(self, check: Callable[[], None]) -> Connection:
-        """The pipe to the process, once it has started; only who is first in the queue asks."""
+    def _ready(self, check: Callable[[], None]) -> Process:
+        """The process, once it has started; only who is first in the queue asks."""
         if self._process is not None and not self._process.process.is_alive():
             self._end()
         if self._process is None:
-            self._process = _Process(self.bytes)
-            _answer(self._process.pipe, START_SECONDS, check)
-        return self._process.pipe
+            self._process = Process(self.bytes)
+            try:
+                self._process.answer(START_SECONDS, check)
+            except TimeoutError:
+                self._end()
+                raise ValueError(
+                    f"The process for expensive figures did not start within {START_SECONDS:g} seconds, "
+                    "since this machine is busy; try again in a minute."
+                ) from None
+        return self._process
 
     def _end(self) -> None:
         if self._process is not None:
             self._process.end()
             self._process = None
-
-
-def _answer(pipe: Connection, seconds: float, check: Callable[[], None]) -> Any:
-    """What comes through the pipe. Raises TimeoutError after so many seconds, EOFError if it is closed."""
-    end = time.monotonic() + seconds
-    while not pipe.poll(LOOK_SECONDS):
-        check()
-        if time.monotonic() > end:
-            raise TimeoutError
-    return pipe.recv()
-
-
-def _work(pipe: Connection, limit: int) -> None:
-    """Computes what comes through the pipe, until it is closed. First it sends a sign that it is ready.
-
-    limit: bytes beside those that the program takes by itself.
-    """
-    os.nice(_NICENESS)
-    from pages.shared import cache
-
-    cache.on_worker(lambda: None)  # imports torch
-    # There is no page here; Streamlit would warn of that at each use of what pages import.
-    logging.getLogger("streamlit").setLevel(logging.ERROR)
-    most = limit + getattr(psutil.Process().memory_info(), "data", 0)
-    resource.setrlimit(resource.RLIMIT_DATA, (most, most))
-    pipe.send(None)
-    while True:
-        try:
-            function, given = pipe.recv()
-        except EOFError:
-            return
-        try:
-            result = function(*given)
-        except MemoryError as error:
-            result = error
-        except RuntimeError as error:  # torch reports too little memory so
-            result = MemoryError(str(error)) if "allocate memory" in str(error) else error
-        except Exception as error:
-            result = error
-        pipe.send(result)
 
 
 workshop = Workshop(in_force().dear_seconds, in_force().dear_mb)

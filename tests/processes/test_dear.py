@@ -2,16 +2,19 @@
 
 import operator
 import os
+import signal
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import psutil
 import pytest
 
 from benchmarks import servers
 from benchmarks.visitors import measure
+from pages.shared import dear, dear_process
 from pages.shared.dear import Workshop
 from tools.background import serving_the_app
 
@@ -27,12 +30,47 @@ def shop() -> Iterator[Workshop]:
     made._end()
 
 
-def test_what_a_function_makes_comes_back_and_what_it_raises_is_raised(shop: Workshop) -> None:
+class TwoWordsError(ValueError):
+    """An error that cannot be put together again from its text alone."""
+
+    def __init__(self, one: str, two: str) -> None:
+        super().__init__(f"{one} and {two}")
+
+
+def refuse() -> None:
+    raise TwoWordsError("salt", "pepper")
+
+
+def fail(typed: str) -> None:
+    raise LookupError(typed)
+
+
+def test_what_a_function_makes_comes_back_and_so_does_the_sentence_of_what_it_refuses(shop: Workshop) -> None:
     assert shop.run(operator.add, 2, 3, visitor="a", is_wanted=always) == 5
-    with pytest.raises(ZeroDivisionError, match="division by zero"):
-        shop.run(operator.truediv, 1, 0, visitor="a", is_wanted=always)
+    with pytest.raises(ValueError) as refused:
+        shop.run(refuse, visitor="a", is_wanted=always)
+    assert str(refused.value) == "salt and pepper"
     first = shop.run(os.getpid, visitor="a", is_wanted=always)
     assert first == shop.run(os.getpid, visitor="b", is_wanted=always) != os.getpid()
+
+
+def test_errors_and_what_cannot_be_sent_become_a_sentence(
+    shop: Workshop, capfd: pytest.CaptureFixture[str]
+) -> None:
+    for function, given, name in [
+        (operator.truediv, (1, 0), "ZeroDivisionError"),
+        (fail, ("what a visitor typed",), "LookupError"),
+        (threading.Lock, (), "TypeError"),  # a result that no pipe takes
+    ]:
+        with pytest.raises(ValueError) as refused:
+            shop.run(function, *given, visitor="a", is_wanted=always)
+        assert str(refused.value) == (
+            f"The process that computed this met an error of its own ({name}); try again, or choose fewer "
+            "words, layers or heads. What the server prints says where."
+        )
+    printed = capfd.readouterr().err
+    assert "LookupError in the process for dear work" in printed and "what a visitor typed" not in printed
+    assert shop.run(operator.add, 1, 1, visitor="a", is_wanted=always) == 2
 
 
 def test_what_takes_too_much_memory_is_refused_and_the_next_is_not(shop: Workshop) -> None:
@@ -41,10 +79,40 @@ def test_what_takes_too_much_memory_is_refused_and_the_next_is_not(shop: Worksho
     assert len(shop.run(bytearray, 10_000_000, visitor="a", is_wanted=always)) == 10_000_000
 
 
-def test_a_process_that_the_system_ends_is_told_of_and_started_again(shop: Workshop) -> None:
-    with pytest.raises(ValueError, match="This takes more than 200 MB of memory"):
-        shop.run(os._exit, 9, visitor="a", is_wanted=always)
+@pytest.mark.parametrize(
+    ("end", "given", "how"),
+    [
+        (os._exit, (9,), "ended with the code 9"),
+        (signal.raise_signal, (signal.SIGKILL,), "was ended by the signal SIGKILL"),
+    ],
+)
+def test_a_process_that_ends_is_told_of_as_it_ended_and_started_again(
+    shop: Workshop,
+    end: Callable[..., Any],
+    given: tuple[Any, ...],
+    how: str,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    with pytest.raises(ValueError) as refused:
+        shop.run(end, *given, visitor="a", is_wanted=always)
+    said = f"The process that computed this {how}; try again, or choose fewer words, layers or heads."
+    assert str(refused.value) == said
     assert shop.run(operator.add, 1, 1, visitor="a", is_wanted=always) == 2
+    monkeypatch.setattr(dear_process, "n_starved", lambda: 10**9)
+    starved = "The machine ran out of memory, and the system ended the process that computed this"
+    with pytest.raises(ValueError, match=starved if end is signal.raise_signal else how):
+        shop.run(end, *given, visitor="a", is_wanted=always)
+
+
+def test_a_process_that_does_not_start_is_told_of(shop: Workshop, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(dear, "START_SECONDS", 0.01)
+    with pytest.raises(ValueError) as refused:
+        shop.run(os.getpid, visitor="a", is_wanted=always)
+    assert str(refused.value) == (
+        "The process for expensive figures did not start within 0.01 seconds, since this machine is busy; "
+        "try again in a minute."
+    )
+    assert shop._process is None
 
 
 def test_what_takes_too_long_is_ended(shop: Workshop) -> None:
