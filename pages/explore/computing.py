@@ -12,7 +12,7 @@ from models.limits import in_force
 from pages.explore.price import operations_of
 from pages.explore.state import Inputs
 from pages.explore.subject import BILLION
-from pages.shared import dear, visitors
+from pages.shared import dear, memory, visitors
 
 
 def is_dear(inputs: Inputs) -> bool:
@@ -32,6 +32,7 @@ def runner(inputs: Inputs, *, is_wanted: Callable[[], Any] = lambda: None) -> Ca
 
 
 def _call(function: Callable[..., Any], *given: Any) -> Any:
+    memory.check()
     return function(*given)
 
 

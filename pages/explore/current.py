@@ -10,7 +10,7 @@ from streamlit.delta_generator import DeltaGenerator
 from pages.explore import computing, controls, payload, state
 from pages.explore.payload import Body, Opened
 from pages.explore.state import Inputs, View
-from pages.shared import cache
+from pages.shared import cache, memory
 from pages.shared.link import read_link
 from pages.shared.shown import first_possible, generation
 from pages.shared.state import guard_choice, refuse
@@ -37,6 +37,7 @@ def body_of(inputs: Inputs, opened: Opened, slot: DeltaGenerator | None = None) 
     key = (inputs, opened, controls.offer(inputs.model).stamp)
 
     def make() -> tuple[Body, int]:
+        memory.check()
         body = payload.made(inputs, opened)
         return body, body.packed.size
 

@@ -5,7 +5,7 @@ from streamlit.delta_generator import DeltaGenerator
 
 from models.limits import in_force
 from pages.explore import controls
-from pages.shared import cache, widget
+from pages.shared import cache, memory, widget
 from pages.shared.link import Param, number, whole
 from pages.shared.state import guard_choice, refuse
 from pages.shared.wording import plain
@@ -81,6 +81,7 @@ def _continue() -> None:
     chance = {"temperature": WRITING.kept["temperature"], "seed": session.n_drawn}
 
     def write() -> str:
+        memory.check()
         lm = cache.model(inputs.model, inputs.settings)
         at_once = max(1, lm.config.max_len // 2)  # the other half is what it goes on from
         more = lm.generate(inputs.text, max_new_tokens=min(most, at_once), **chance)

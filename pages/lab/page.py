@@ -12,7 +12,7 @@ import streamlit as st
 from pages.lab import controls, questions
 from pages.lab.lesson import LabPage, Lesson, Part
 from pages.shared import cache as caches
-from pages.shared import draw_order
+from pages.shared import draw_order, memory
 from pages.shared.board import pack
 from pages.shared.board.component import board
 from pages.shared.board.pack import Packed
@@ -50,7 +50,11 @@ def _lab(page: LabPage) -> None:
     part, now = page.part(), page.now()
     if st.session_state.get("drawn_part") != (page.name, part.name):
         state.write_again()
-    shown = _shown(page, part, now)
+    try:
+        shown = _shown(page, part, now)
+    except ValueError as error:  # not even the usual lesson: the server holds too much memory
+        say([str(error)])
+        return
     above = st.container()
     main, side = st.columns([3.3, 1], gap="medium")
     below = st.container()
@@ -85,6 +89,7 @@ def _shown(page: LabPage, part: Part, now: Any) -> Shown:
 
 def _computed(page: LabPage, part: Part, inputs: Any) -> tuple[Lesson, Packed]:
     def make() -> tuple[Any, int]:
+        memory.check()
         lesson = part.lesson(inputs)
         packed = pack.pack(board=lesson.board)
         return (lesson, packed), 2 * packed.size + 10_000

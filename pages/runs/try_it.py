@@ -12,7 +12,7 @@ import streamlit as st
 
 from models.limits import in_force
 from models.zoo.offers import offer_of
-from pages.shared import cache, widget, wording
+from pages.shared import cache, memory, widget, wording
 from pages.shared.browser.acts import Act
 from pages.shared.link import Param, characters, number, whole
 from pages.shared.places import without_places
@@ -68,6 +68,7 @@ def draw(run: Run) -> None:
 
 def _on_model(run: Run, ask: Callable[[Model], Any]) -> Any:
     """Asks the run's model something, on the inference thread; it is the very model that Explore asks."""
+    memory.check()
     return cache.on_worker(lambda: ask(cache.model(run.model_link)))
 
 

@@ -21,7 +21,7 @@ import models as _before_torch  # noqa: F401  (so that torch's idle threads slee
 from models.byte_units import MB
 from models.limits import in_force
 from models.zoo.offers import offer_of
-from pages.shared import metrics
+from pages.shared import memory, metrics
 
 if TYPE_CHECKING:
     from models.zoo.model import Model
@@ -39,6 +39,13 @@ class ByteCache:
         self.name = name
         self._entries: LRUCache[Hashable, tuple[Any, int]] = LRUCache(limit, getsizeof=lambda entry: entry[1])
         self._lock = threading.Lock()
+        memory.droppers.append(self.drop)
+
+    def drop(self) -> None:
+        """Forgets everything."""
+        with self._lock:
+            self._entries.clear()
+            metrics.cache_bytes.labels(self.name).set(0)
 
     def get(self, key: Hashable) -> Any | None:
         with self._lock:

@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 
 from models.byte_units import MB, readable
 from models.limits import in_force
-from pages.shared import metrics
+from pages.shared import memory, metrics
 from pages.shared.dear_process import AGAIN, LOOK_SECONDS, Outcome, Process
 
 Result = TypeVar("Result")
@@ -43,9 +43,11 @@ class Workshop:
         """The result of `function(*given)`, computed in the process. function: one at a module's top level.
 
         is_wanted: is called again and again; if it raises, the work is dropped and the error passed on.
-        Raises ValueError, with a sentence, where the work refuses, takes too long or too much memory, where
-        its process ends or meets an error, or where newer work has replaced it.
+        Raises ValueError, with a sentence, where the server holds too much memory, where the work refuses,
+        takes too long or too much memory, where its process ends or meets an error, or where newer work has
+        replaced it.
         """
+        memory.check()
         ticket = _Ticket(visitor)
         with self._changed:
             for other in self._queue:

@@ -15,7 +15,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from models.byte_units import MB, readable
 from models.limits import in_force
-from pages.shared import widget_internals
+from pages.shared import memory, widget_internals
 
 MOST_OF_A_VISITOR = 2 * in_force().upload_mb * MB
 """Bytes in memory: a page asks for two files at most, pictures and their labels."""
@@ -69,6 +69,10 @@ def refusal(session: str, coming: int) -> tuple[int, str] | None:
     """The status and the sentence that refuse a file of so many bytes; None where it is accepted."""
     if session not in _asking:
         return 403, "This page asks for no file; hand it in on Train."
+    try:
+        memory.check()
+    except ValueError as error:
+        return 503, str(error)
     held = Counter(widget_internals.uploaded_bytes()) + _coming
     for said, now, most in (
         ("yours", held[session], MOST_OF_A_VISITOR),

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 from cachetools import LRUCache
 
 from models.limits import in_force
+from pages.shared import memory
 from pages.shared.training import settings
 from pages.shared.training.tasks_on_offer import TaskInfo
 
@@ -48,11 +49,22 @@ _lock = threading.Lock()
 """The lock for both caches."""
 
 
+def _drop() -> None:
+    with _lock:
+        _made.clear()
+        _tasks.clear()
+
+
+memory.droppers.append(_drop)
+
+
 def prepared(info: TaskInfo, values: Mapping[str, Any]) -> Prepared:
     """Prepares a run. Raises ValueError where the settings make no run or this machine cannot train it."""
     values = settings.with_paths(info, values)
     key = json.dumps([info.name, values], sort_keys=True, default=str)
     thread = _reader if _reads_files(info, values) else _thread
+    if key not in _made:
+        memory.check()
     with _lock:
         if key not in _made:
             _made[key] = thread.submit(_prepared_or_refused, info, values)
