@@ -10,6 +10,9 @@ to the browser again; of a widget that it has told of, this would undo what a pe
 raises for a number that is none, and quietly puts its own default where one is out of range; an option that
 does not exist goes through. A page can refuse a value in words only if it decodes it itself. The same with
 what a component sends, which may be any JSON (`guard_component`).
+
+`hear_widgets_alone`. A message may also name what is no widget, or say of a widget without a guard, such as
+a button, what only another kind of widget has; a page that is drawn then meets an error of Streamlit's.
 """
 
 from collections.abc import Callable, Iterable
@@ -19,9 +22,39 @@ from typing import Any
 
 import streamlit as st
 from streamlit.components.v2.bidi_component.main import _make_trigger_id
+from streamlit.proto.WidgetStates_pb2 import WidgetState
 from streamlit.runtime import Runtime
 from streamlit.runtime.scriptrunner import get_script_run_ctx
-from streamlit.runtime.state.common import WidgetMetadata, user_key_from_element_id
+from streamlit.runtime.state.common import WidgetMetadata, is_element_id, user_key_from_element_id
+from streamlit.runtime.state.session_state import Serialized, WStates, _is_internal_key
+
+
+def hear_widgets_alone() -> None:
+    """From now on, what no widget of ours sends is as if it were not said; to be called before visitors come,
+    once or more.
+    """
+    kept: Any = WStates
+    hear, read = kept.set_widget_from_proto, kept.__getitem__
+    if hear.__module__ == __name__:
+        return
+
+    def heard(states: WStates, said: WidgetState) -> None:
+        if is_element_id(said.id) or _is_internal_key(said.id):
+            hear(states, said)
+
+    def decoded(states: WStates, id_: str) -> Any:
+        said, metadata = states.states.get(id_), states.widget_metadata.get(id_)
+        if not isinstance(said, Serialized) or metadata is None:
+            return read(states, id_)
+        kind = said.value.WhichOneof("value")
+        if kind not in (None, metadata.value_type) and not isinstance(metadata, _Guarded):
+            raise KeyError(id_)
+        try:
+            return read(states, id_)
+        except Exception:  # a message written by hand may cause any error
+            raise KeyError(id_) from None
+
+    kept.set_widget_from_proto, kept.__getitem__ = heard, decoded
 
 
 def _session() -> Any:

@@ -3,6 +3,9 @@
 from types import SimpleNamespace
 
 import pytest
+from streamlit.proto.WidgetStates_pb2 import WidgetState
+from streamlit.runtime.state.common import WidgetMetadata
+from streamlit.runtime.state.session_state import WStates
 from streamlit.testing.v1 import AppTest
 
 from pages.shared import widget_internals
@@ -80,3 +83,43 @@ def test_what_cannot_be_decoded_is_asked_for_too() -> None:
 
 def test_without_a_page_nothing_is_guarded() -> None:
     widget_internals.guard("n", lambda value, same: value)
+
+
+@pytest.fixture
+def states(monkeypatch: pytest.MonkeyPatch) -> WStates:
+    """What a session knows of a button, and of a widget that takes numbers up to 9."""
+    for name in ("set_widget_from_proto", "__getitem__"):
+        monkeypatch.setattr(WStates, name, getattr(WStates, name))
+    widget_internals.hear_widgets_alone()
+    widget_internals.hear_widgets_alone()
+    made = WStates()
+    made.set_widget_metadata(WidgetMetadata("$$ID-0-None", lambda raw: raw or False, bool, "trigger_value"))
+    made.set_widget_metadata(WidgetMetadata("$$ID-1-n", lambda raw: range(10)[int(raw)], int, "double_value"))
+    return made
+
+
+@pytest.mark.parametrize(
+    ("said", "heard"),
+    [
+        ({"id": "$$ID-0-None", "trigger_value": True}, True),
+        ({"id": "$$ID-0-None", "string_value": "x"}, None),
+        ({"id": "$$ID-0-None", "json_trigger_value": "[{}]"}, None),
+        ({"id": "$$ID-1-n", "double_value": 7}, 7),
+        ({"id": "$$ID-1-n", "double_value": 99}, None),
+        ({"id": "$$ID-1-n", "double_value": float("nan")}, None),
+        ({"id": "$$ID-1-n", "double_array_value": {"data": [7.0]}}, None),
+    ],
+)
+def test_a_value_that_no_such_widget_has_is_not_heard(
+    states: WStates, said: dict[str, object], heard: object
+) -> None:
+    states.set_widget_from_proto(WidgetState(**said))
+    assert states.get(str(said["id"]), None) == heard
+
+
+@pytest.mark.parametrize("id_", ["", "-1", "n", "../../etc/passwd"])
+def test_of_what_is_no_widget_nothing_is_kept(states: WStates, id_: str) -> None:
+    states.set_widget_from_proto(WidgetState(id=id_, double_value=7))
+    assert states.states == {}
+    states.set_widget_from_proto(WidgetState(id="$$ID-2-drawn.later", double_value=7))
+    assert [*states.states] == ["$$ID-2-drawn.later"]
