@@ -31,10 +31,13 @@ class Limits:
     field_characters: int
     untrained_words: int
     explore_billions: int
+    explore_tokens: int
     mask_characters: int
     written_tokens: int
     new_tokens: int
     learnt_characters: int
+    learnt_tokens: int
+    sentences: int
     rows: int
     pictures: int
     cheap_billions: int

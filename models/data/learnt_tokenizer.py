@@ -20,7 +20,7 @@ from models.data.byte_letters import BYTE_OF, BYTES, bytes_of, label_of
 from models.limits import in_force
 
 Kind = Literal["characters", "bpe", "wordpiece"]
-MAX_VOCABULARY = 50_000
+MAX_VOCABULARY = 50_000  # of a file; what is learnt has a limit of its own
 _MAX_TOKEN = 400  # characters; merging stops long before
 _MAX_ALPHABET = 2_000  # different characters that word pieces begin with
 _PIECE = 1 << 17  # characters tokenized at once
@@ -75,10 +75,9 @@ class LearntTokenizer:
         They are counted in the first `MAX_LEARNT_FROM` characters.
         """
         least = 256 + len(specials)
-        if not least <= size <= MAX_VOCABULARY:
-            raise ValueError(
-                f"{size} byte pairs make no vocabulary; give {least} (all bytes) to {MAX_VOCABULARY:,}"
-            )
+        most = in_force().learnt_tokens
+        if not least <= size <= most:
+            raise ValueError(f"{size} byte pairs make no vocabulary; give {least} (all bytes) to {most:,}")
         library = Tokenizer(models.BPE())
         library.pre_tokenizer = _byte_rules()
         trainer = trainers.BpeTrainer(
@@ -100,10 +99,9 @@ class LearntTokenizer:
 
         They are counted in the first `MAX_LEARNT_FROM` characters.
         """
-        if not len(specials) < size <= MAX_VOCABULARY:
-            raise ValueError(
-                f"{size} word pieces make no vocabulary; give {len(specials) + 1} to {MAX_VOCABULARY:,}"
-            )
+        most = in_force().learnt_tokens
+        if not len(specials) < size <= most:
+            raise ValueError(f"{size} word pieces make no vocabulary; give {len(specials) + 1} to {most:,}")
         library = Tokenizer(models.WordPiece(unk_token=specials[unknown_id]))
         library.normalizer, library.pre_tokenizer = _word_rules()
         texts = list(_first(texts))

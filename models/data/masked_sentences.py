@@ -6,9 +6,9 @@ from itertools import chain, islice, pairwise
 from typing import NamedTuple
 
 from models.data.text_sources import GRAMMAR, sentences, texts_of
+from models.limits import in_force
 
 _LINKS = ("because", "so that", "even though", "although")  # words that begin a second clause
-_MAX_SENTENCES = 200_000
 _MAX_CHARACTERS = 20_000  # of a sentence: more than any model here reads
 _END = re.compile(r"(?<=[.!?])\s+|\n+")
 
@@ -29,7 +29,7 @@ def passages_of(source: str, file: str, held_out: bool) -> Passages:
         singles = sentences(held_out)
         return Passages(singles, [pair for pair in map(_clauses, singles) if pair])
     text = texts_of(source, file)[held_out]
-    singles = list(islice(_sentences(text), _MAX_SENTENCES))
+    singles = list(islice(_sentences(text), in_force().sentences))
     if len(singles) < 2:
         raise ValueError(
             f"{file or source!r} has {len(singles)} sentences in its {'held-out ' * held_out}part; "

@@ -22,7 +22,6 @@ from pages.explore.state import Inputs
 from pages.shared import cache
 from viz_core.labels import visible
 
-MAX_TOKENS = 1_030
 BILLION = 10**9
 MAX_OPERATIONS = in_force().explore_billions * BILLION
 MAX_LABEL = 40
@@ -160,8 +159,9 @@ def subject_of(inputs: Inputs) -> Subject:
 
     reading = cast(Reading, cache.cached(cache.results, ("reading", *key), read))
     longest = max(map(len, reading.tokens.values()))
-    if longest > MAX_TOKENS:
-        raise ValueError(f"The text has {longest:,} tokens; at most {MAX_TOKENS:,} are shown; shorten it.")
+    most = in_force().explore_tokens
+    if longest > most:
+        raise ValueError(f"The text has {longest:,} tokens; at most {most:,} are shown; shorten it.")
     _check_price(model.config, tuple(map(len, reading.tokens.values())))
     return Subject(model, reading, inputs, model.names(reading))
 

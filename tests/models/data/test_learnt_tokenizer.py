@@ -15,6 +15,7 @@ from models.data import learnt_tokenizer
 from models.data.byte_letters import BYTES
 from models.data.grammar_text import held_out
 from models.data.learnt_tokenizer import MAX_VOCABULARY, LearntTokenizer
+from tests.limits import SetLimits
 
 SENTENCES = [" ".join(pair.english) for pair, _ in held_out(300)]
 TEXT = "\n".join(SENTENCES)
@@ -148,6 +149,16 @@ def test_a_vocabulary_has_a_size_that_it_can_have(size: int):
     if size > 10:
         with pytest.raises(ValueError, match=f"{size} word pieces make no vocabulary; give 6 to 50,000"):
             LearntTokenizer.wordpiece(SENTENCES, size, specials=SPECIALS, unknown_id=1)
+
+
+def test_a_limit_bounds_what_is_learnt_and_not_what_a_run_has_learnt(set_limits: SetLimits):
+    learnt = LearntTokenizer.characters("".join(map(chr, range(200, 200 + 9_000)))).to_json()
+    set_limits(learnt_tokens=8_000)
+    with pytest.raises(ValueError, match=r"8001 byte pairs make no vocabulary; give 256 .* to 8,000"):
+        LearntTokenizer.bpe([TEXT], 8_001)
+    with pytest.raises(ValueError, match="8001 word pieces make no vocabulary; give 6 to 8,000"):
+        LearntTokenizer.wordpiece(SENTENCES, 8_001, specials=SPECIALS, unknown_id=1)
+    assert len(LearntTokenizer.from_json(learnt).vocabulary) == 9_001
 
 
 @pytest.mark.parametrize("sign", ["x", "-", "好"])

@@ -4,6 +4,7 @@ import pytest
 
 from pages.explore.state import SHOWCASE, Inputs
 from pages.explore.subject import subject_of
+from tests.limits import SetLimits
 
 
 def test_the_page_traces_what_the_model_decoded_unknown_words_included() -> None:
@@ -92,3 +93,12 @@ def test_what_pages_have_always_shown_of_the_longest_text_still_is(sizes: dict) 
 
 def replace_text(inputs: Inputs, text: str) -> Inputs:
     return Inputs(inputs.model, text, **inputs.settings)
+
+
+def test_a_text_of_more_tokens_than_the_limit_is_refused(set_limits: SetLimits) -> None:
+    text = " ".join(f"w{at}" for at in range(70))
+    assert len(subject_of(Inputs("untrained", text)).tokens["encoder"]) == 70
+    set_limits(explore_tokens=64)
+    with pytest.raises(ValueError) as refused:
+        subject_of(Inputs("untrained", text))
+    assert str(refused.value) == "The text has 70 tokens; at most 64 are shown; shorten it."

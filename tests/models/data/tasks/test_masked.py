@@ -14,6 +14,7 @@ from models.data import text_sources
 from models.data.masked_sentences import passages_of
 from models.data.tasks import IGNORED, generator_of, make_task
 from models.data.tasks.masked import CLS, MASK, NEXT, OTHER, PAD, SEP, SPECIALS, UNK, hide
+from tests.limits import SetLimits
 
 TASK = make_task("masked", {"vocabulary": 2000})  # so many that known words are whole
 PAIRS = make_task("masked", {"next_sentence": True, "vocabulary": 2000})
@@ -216,3 +217,12 @@ def test_sentences_of_a_text_are_as_many_and_as_long_as_are_read(tmp_path: Path)
     assert (len(training.singles), training.singles[0], training.singles[-1]) == (200_000, "a.", "a.")
     path.write_text(("a\n" + "b" * 50_000 + "\nc d\n") * 20)
     assert passages_of("grammar", str(path), False).singles[:3] == ["a", "b" * 20_000, "c d"]
+
+
+def test_a_text_gives_no_more_sentences_than_the_limit(tmp_path: Path, set_limits: SetLimits) -> None:
+    path = tmp_path / "text.txt"
+    path.write_text("one word. " * 1_000)
+    assert len(passages_of("grammar", str(path), False).singles) == 900
+    set_limits(sentences=100)
+    found = passages_of("grammar", str(path), False)
+    assert (len(found.singles), len(found.pairs)) == (100, 99)
