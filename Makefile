@@ -10,7 +10,7 @@ PYTHON ?= $(shell for p in python3 python3.14 python3.13 python3.12 python3.11; 
 	$$p -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && echo $$p && exit; done; echo python3)
 VENV_PYTHON = .venv/bin/python
 
-.PHONY: help install run serve test check bench bench-load bench-gpu fuzz soak zoo evaluate screenshot limits \
+.PHONY: help install run serve test check bench bench-load bench-gpu fuzz soak zoo evaluate screenshot limits lock \
 	teacher clean install-serve install-dev install-bench chromium static unit processes
 
 help:  ## list these commands
@@ -80,6 +80,9 @@ teacher: install  ## hash a teacher's secret, for a class
 
 limits: install  ## print the limits in force, with their defaults and reasons
 	@$(VENV_PYTHON) -m tools.limits
+
+lock: install  ## write the hashes of all packages again, after a requirements*.txt was changed
+	@$(VENV_PYTHON) tools/lock.py
 
 clean:  ## remove every cache; .venv stays
 	rm -rf .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis test-results

@@ -2,6 +2,9 @@
 
     python tools/install.py requirements.txt [requirements-dev.txt ...]
 
+Beside each lies a file with the hashes of all that it leads to (requirements.lock; `make lock` writes them),
+and a package with another hash is not installed. Only torch is installed by its pin alone: see there.
+
 Standard library only, and in the syntax of Python 3.6, so that an old interpreter can run it and be told.
 """
 
@@ -49,26 +52,40 @@ def create_venv():
         sys.exit("The virtual environment .venv could not be created; the lines above say why.")
 
 
+def lock(name):
+    """The file with the hashes of all that requirement file `name` leads to."""
+    return name.replace(".txt", ".lock")
+
+
 def stamp(name):
-    """Path of the copy of requirement file `name` that is kept once all of it is installed."""
+    """Path of the copy of the file `name` that is kept once all of it is installed."""
     return os.path.join(VENV, "installed-" + os.path.basename(name))
 
 
 def is_installed(name):
-    return os.path.exists(stamp(name)) and filecmp.cmp(os.path.join(ROOT, name), stamp(name), shallow=False)
+    return all(
+        os.path.exists(stamp(each)) and filecmp.cmp(os.path.join(ROOT, each), stamp(each), shallow=False)
+        for each in (name, lock(name))
+    )
 
 
 def install(names):
     print("Installing {} (a minute or two, once) ...".format(" and ".join(names)), flush=True)
-    arguments = [VENV_PYTHON, "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
-    for name in names:
-        arguments += ["--requirement", os.path.join(ROOT, name)]
-    if subprocess.call(arguments):
+    locks = [lock(name) for name in names]
+    if pip(["--require-hashes"], locks) or pip([], names):
         sys.exit(
             "pip could not install them; the lines above say why (is there a network?). Then run make again."
         )
-    for name in names:
+    for name in names + locks:
         shutil.copyfile(os.path.join(ROOT, name), stamp(name))
+
+
+def pip(options, names):
+    """Installs what these files list; returns the exit status."""
+    arguments = [VENV_PYTHON, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", *options]
+    for name in names:
+        arguments += ["--requirement", os.path.join(ROOT, name)]
+    return subprocess.call(arguments)
 
 
 if __name__ == "__main__":

@@ -1,10 +1,12 @@
 """What a newcomer meets first: `make install` and `make run`, and the sentences for when they cannot work."""
 
+import hashlib
 import os
 import shutil
 import socket
 import subprocess
 import sys
+import zipfile
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -30,7 +32,8 @@ def clone(tmp_path: Path) -> Path:
     shutil.copy(ROOT / "Makefile", tmp_path)
     for name in ("models", "pages"):
         (tmp_path / name).symlink_to(ROOT / name)
-    (tmp_path / "requirements.txt").write_text("# nothing\n")
+    for name in ("requirements.txt", "requirements.lock"):
+        (tmp_path / name).write_text("# nothing\n")
     (tmp_path / "app.py").write_text("import streamlit\nstreamlit.write('hello')\n")
     return tmp_path
 
@@ -41,7 +44,8 @@ def installed_clone(clone: Path) -> Path:
     (clone / ".venv/bin").mkdir(parents=True)
     (clone / ".venv/bin/pip").touch()
     write_program(clone / ".venv/bin/python", f'exec {sys.executable} "$@"')
-    shutil.copy(clone / "requirements.txt", clone / ".venv/installed-requirements.txt")
+    for name in ("requirements.txt", "requirements.lock"):
+        shutil.copy(clone / name, clone / ".venv" / f"installed-{name}")
     return clone
 
 
@@ -107,8 +111,51 @@ def test_the_second_install_does_nothing_and_a_changed_pin_installs_again(clone)
     spent = os.times()
     assert spent.children_user + spent.children_system - before.children_user - before.children_system < 1
     assert (again.returncode, again.stdout, again.stderr) == (0, "", "")
-    (clone / "requirements.txt").write_text("# changed\n")
-    assert "Installing requirements.txt" in make(clone, "install").stdout
+    for name in ("requirements.txt", "requirements.lock"):
+        (clone / name).write_text("# changed\n")
+        assert "Installing requirements.txt" in make(clone, "install").stdout
+        assert make(clone, "install").stdout == ""
+
+
+@pytest.mark.parametrize("hashed", ["", " --hash=sha256:" + 64 * "0"])
+def test_a_package_without_its_hash_is_not_installed(clone, hashed):
+    package = clone / "packages" / "tiny-1.0-py3-none-any.whl"
+    write_wheel(package)
+    (clone / "requirements.lock").write_text(f"{package}{hashed}\n")
+    refused = make(clone, "install")
+    assert refused.returncode != 0
+    assert "pip could not install them; the lines above say why" in refused.stderr
+    assert ("DO NOT MATCH" if hashed else "Hashes are required") in refused.stderr
+    assert not list((clone / ".venv").glob("installed-*"))
+    digest = hashlib.sha256(package.read_bytes()).hexdigest()
+    (clone / "requirements.lock").write_text(f"{package} --hash=sha256:{digest}\n")
+    assert make(clone, "install").returncode == 0
+    assert list((clone / ".venv").rglob("tiny.py"))
+
+
+def write_wheel(path: Path) -> None:
+    path.parent.mkdir()
+    about = "Metadata-Version: 2.1\nName: tiny\nVersion: 1.0\n"
+    how = "Wheel-Version: 1.0\nGenerator: test\nRoot-Is-Purelib: true\nTag: py3-none-any\n"
+    with zipfile.ZipFile(path, "w") as wheel:
+        wheel.writestr("tiny.py", "")
+        for name, text in (("METADATA", about), ("WHEEL", how), ("RECORD", "")):
+            wheel.writestr(f"tiny-1.0.dist-info/{name}", text)
+
+
+def test_every_pin_is_locked_with_hashes_but_torch():
+    listed = {}
+    for name in ("requirements", "requirements-serve", "requirements-dev", "requirements-bench"):
+        lines = (ROOT / f"{name}.lock").read_text().splitlines()
+        assert not [line for line in lines if "://" in line or line.startswith("-")]
+        packages = [line for line in lines if line and line[0] not in " #"]
+        assert packages and all(line.endswith("\\") for line in packages), "each has hashes"
+        pinned = {line.split(" ")[0] for line in packages}
+        wanted = [line for line in (ROOT / f"{name}.txt").read_text().splitlines() if line and line[0] != "#"]
+        listed |= {line.partition("==")[0]: line for line in pinned}
+        missing = {line.lower().replace("_", "-") for line in wanted} - {line.lower() for line in pinned}
+        assert missing == ({"torch==2.13.0"} if name == "requirements" else set())
+    assert not [name for name in listed if name.startswith(("torch", "nvidia", "triton"))]
 
 
 def test_an_interrupted_venv_is_made_again(clone):
