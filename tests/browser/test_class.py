@@ -154,8 +154,8 @@ def test_while_a_dear_figure_is_computed_the_page_says_so_in_its_place(visitor: 
     said = explore.page.locator(".computing")
     words = " ".join(f"w{at}" for at in range(300))
     link = {"model": "untrained", "text": words, "n_layers": 8, "n_heads": 16}
-    explore.page.goto(f"/?{urlencode(link)}")
-    expect(said).to_be_visible()
+    explore.page.goto(f"/?{urlencode(link)}", wait_until="commit")  # it may be there before all has loaded
+    expect(said).to_be_visible(timeout=30_000)
     expect(said).to_contain_text("billion operations: a process of its own computes it, in at most 20")
     said.click(trial=True)  # nothing covers it
     explore.stage.wait_for(timeout=60_000)
