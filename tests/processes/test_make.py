@@ -117,16 +117,16 @@ def test_the_second_install_does_nothing_and_a_changed_pin_installs_again(clone)
         assert make(clone, "install").stdout == ""
 
 
-@pytest.mark.parametrize("hashed", ["", " --hash=sha256:" + 64 * "0"])
-def test_a_package_without_its_hash_is_not_installed(clone, hashed):
+def test_a_package_without_its_hash_is_not_installed(clone):
     package = clone / "packages" / "tiny-1.0-py3-none-any.whl"
     write_wheel(package)
-    (clone / "requirements.lock").write_text(f"{package}{hashed}\n")
-    refused = make(clone, "install")
-    assert refused.returncode != 0
-    assert "pip could not install them; the lines above say why" in refused.stderr
-    assert ("DO NOT MATCH" if hashed else "Hashes are required") in refused.stderr
-    assert not list((clone / ".venv").glob("installed-*"))
+    for hashed, told in (("", "Hashes are required"), (f" --hash=sha256:{64 * '0'}", "DO NOT MATCH")):
+        (clone / "requirements.lock").write_text(f"{package}{hashed}\n")
+        refused = make(clone, "install")
+        assert refused.returncode != 0
+        assert told in refused.stderr
+        assert "pip could not install them; the lines above say why" in refused.stderr
+        assert not list((clone / ".venv").glob("installed-*"))
     digest = hashlib.sha256(package.read_bytes()).hexdigest()
     (clone / "requirements.lock").write_text(f"{package} --hash=sha256:{digest}\n")
     assert make(clone, "install").returncode == 0
