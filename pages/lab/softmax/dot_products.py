@@ -17,7 +17,7 @@ from viz_core.numbers import short
 
 TRIES = (
     Try("d_k = 4", {"d_k": 4}),
-    Try("d_k = 64, as in the paper", {"d_k": 64}),
+    Try("d_k = 16, as in the translator", {"d_k": 16}),
     Try("d_k = 1,024", {"d_k": 1_024}),
 )
 EDGES = np.arange(-98, 99, 4)
@@ -31,8 +31,10 @@ def lesson(inputs: Inputs) -> Lesson:
     scaled = dot_products.attend(vectors, inputs.n_keys, power=0.5)
     d_ks = np.array(dot_products.D_KS)
     return Lesson(
-        see="Attention makes weights of the dot products of random queries and keys of $d_k$ channels: red "
-        r"without a scale, blue divided by $\sqrt{d_k}$. Bands hold the middle half of 32 queries.",
+        see="Queries and keys are random vectors of $d_k$ channels, and softmax turns their dot products "
+        "into "
+        r"weights: red without a scale, blue divided by $\sqrt{d_k}$. Bands hold the middle half of 32 "
+        "queries.",
         board=Board(
             rows=[
                 [
@@ -116,7 +118,7 @@ def _variances(sampled: Sampled, d_ks: np.ndarray) -> Panel:
 
 def _moments(sampled: Sampled) -> Panel:
     return Facts(
-        title="The theory: mean 0, variance d_k. 95 of 100 samples are within the band around it",
+        title="In theory the mean is 0 and the variance d_k; 95 of 100 samples lie within these bands",
         facts=[
             Fact(label="mean of 512 q · k", values=sampled.mean.numpy(), colour=AS_IT_IS),
             Fact(label="its band: 0 ±", values=sampled.mean_band.numpy()),
@@ -153,24 +155,25 @@ def questions() -> tuple[Question, ...]:
     ratios = np.array([1, 1 / 3, 1 / 1_000])
     return (
         Question(
-            "d_k goes from 16 to 64. How many times as far do dot products spread?",
+            "d_k goes from 16 to 64. How many times as far do the dot products spread?",
             ("Twice", "4 times", "48 times"),
             int(np.argmin(abs(np.array([2, 4, 48]) - wider))),
             f"Their variance went from {variance[0]:.1f} to {variance[1]:.1f}, so their standard deviation "
             f"is {wider:.2f} times as large: it is √d_k, and that is what attention divides by.",
         ),
         Question(
-            "With 1,024 channels, how much gradient gets through without the scale, against divided by √d_k?",
-            ("As much", "About a third", "Less than a hundredth"),
+            "With 1,024 channels, how much of the gradient that gets through with the scale is left "
+            "without it?",
+            ("All of it", "About a third", "Less than a hundredth"),
             int(np.argmin(abs(np.log(ratios * kept / lost)))),
-            f"{short(lost)} against {short(kept)} for the middle query: with nearly all weight on one key, "
-            "moving a score a little changes nothing, so nothing is learned.",
+            f"{short(lost)} against {short(kept)} for the middle query: with nearly all weight on one key, a "
+            "small change of a score changes nothing, so nothing is learned.",
         ),
         Question(
             "What if they are divided by d_k = 1,024 itself, not by its root?",
             ("One key takes all", "All 64 keys look alike", "The same as by the root"),
             1 if entropy > 0.99 * math.log(64) else 2,
-            f"The scores' deviation is then 1/√d_k, and the entropy {entropy:.3f} of at most "
+            f"The scores' standard deviation is then 1/√d_k, and the entropy {entropy:.3f} of at most "
             f"ln 64 = {math.log(64):.3f}: attention cannot choose. Divided by the root it is "
             f"{scaled.entropy[-1].mean():.2f}.",
         ),

@@ -31,7 +31,7 @@ def lesson(inputs: Inputs) -> Lesson:
     return Lesson(
         see="Eight logits move up or down together, so that the right weights never change. Softmax is "
         "computed as its formula is written, and again after subtracting the largest logit. Framed weights "
-        "are off by more than 0.01. The logits differ from the largest by what stands above them.",
+        "are off by more than 0.01. Above each column is how far its logit lies below the largest.",
         board=Board(
             rows=[
                 [_weights(logits, naive, stable)],

@@ -29,8 +29,8 @@ def lesson(inputs: Inputs) -> Lesson:
     result = spread.spread(inputs.n_logits, seed=inputs.seed)
     deviations = result.deviations.numpy()
     return Lesson(
-        see="Softmax makes attention weights of random logits that spread more and more: red for the logits "
-        "as they are, blue after dividing them by their own standard deviation.",
+        see="Softmax turns random logits into attention weights while the logits spread further and further: "
+        "red as they are, blue after dividing them by their own standard deviation.",
         board=Board(
             rows=[
                 [_facts("as they are", result.original, AS_IT_IS), _facts(DIVIDED, result.unit, SCALED)],
@@ -117,9 +117,9 @@ def _notice(result: Spread, at: int) -> str:
     largest = result.original.largest[at].item()
     through, unit = result.original.gradient[at].item(), result.unit.gradient[at].item()
     return (
-        f"At deviation **{short(result.deviations[at].item())}** the largest weight is **{largest:.2f}** "
-        f"and the gradient that gets through is **{short(through)}**. Divided by their deviation, the same "
-        f"logits give **{short(unit)}**, always."
+        f"At standard deviation **{short(result.deviations[at].item())}** the largest weight is "
+        f"**{largest:.2f}** and the gradient that gets through is **{short(through)}**. Divided by their "
+        f"standard deviation, the same logits always give **{short(unit)}**."
     )
 
 

@@ -8,15 +8,17 @@ from models.lessons.softmax.temperature import TEMPERATURES, Output, Place, pron
 from models.lessons.softmax.weights import Softmax
 from pages.lab.lesson import Lesson, Part, Question, Shape, Try
 from pages.lab.softmax import head_choice
-from pages.lab.softmax.inputs import PRONOUN, STACKS, TEXT, Inputs
+from pages.lab.softmax.inputs import PRONOUN, STACKS, TEXT, TWO_FEMININE, Inputs
 from pages.shared import cache
+from pages.shared.wording import distinct
 from viz_core.boards import Bars, Board, Curves, Line, Panel, Scrub
 
 STORY = {"stack": "encoder.self", "layer": 1, "head": 3, "scope": "layer", "text": TEXT}
+UNSCALED = STORY | {"layer": 0, "text": TWO_FEMININE, "temperature": 0.25}
 TRIES = (
     Try("heat one head to 50", STORY | {"temperature": 50.0, "scope": "head"}),
     Try("heat all four to 50", STORY | {"temperature": 50.0}),
-    Try("leave out 1/√d_k", STORY | {"temperature": 0.25}),
+    Try("leave out 1/√d_k: T = 1/4", UNSCALED),
 )
 N_LINES = 3
 
@@ -44,7 +46,7 @@ def lesson(inputs: Inputs) -> Lesson:
             notice=[_notice(row, output, keys, at) for at in range(len(temperatures))],
             scrub=Scrub(
                 field="temperature", label="temperature T", values=temperatures,
-                words=[f"{t:.3g}" + " (as trained)" * (t == 1) for t in temperatures.tolist()],
+                words=[f"{t:.3g}{_meaning(t, lm.config.head_size)}" for t in temperatures.tolist()],
             ),
         ),
         formula=r"\mathrm{pattern} = \mathrm{softmax}\!\left(\frac{\q{q} \cdot \k{k}}{\sqrt{d_k}} \cdot "
@@ -57,6 +59,11 @@ def lesson(inputs: Inputs) -> Lesson:
         ),
         code=(temperature.row, weights.softmax, temperature.heated, temperature.output),
     )  # fmt: skip
+
+
+def _meaning(temperature: float, d_k: int) -> str:
+    known = {1.0: " (as trained)", d_k**-0.5: " (without 1/√d_k)"}
+    return known.get(temperature, "")
 
 
 def _positions(inputs: Inputs, trace: Trace) -> tuple[int, int]:
@@ -81,7 +88,7 @@ def _see(inputs: Inputs, place: Place) -> str:
 def _weights(row: Softmax, inputs: Inputs, trace: Trace, query: int, keys: list[str]) -> Panel:
     word = trace.tokens[inputs.stack.split(".")[0]][query]
     return Bars(
-        values=row.weights.numpy(), labels=keys, title=f"weights of “{word}” in head {inputs.head}",
+        values=row.weights.numpy(), labels=distinct(keys), title=f"weights of “{word}” in head {inputs.head}",
         x_label="key", y_label="weight", colour=inputs.head, reach=1, axis="key",
     )  # fmt: skip
 
@@ -113,7 +120,7 @@ def _words(output: Output, temperatures: np.ndarray) -> Panel:
 
 
 def _notice(row: Softmax, output: Output, keys: list[str], at: int) -> str:
-    key = keys[int(row.weights[at].argmax())]
+    key = distinct(keys)[int(row.weights[at].argmax())]
     best = int(output.probabilities[at].argmax())
     return (
         f"The largest weight, **{row.largest[at]:.2f}**, is on “{key}”; the likeliest next word is "
@@ -137,8 +144,8 @@ def questions() -> tuple[Question, ...]:
     p_one, p_layer = (made.probabilities[-1, made.words.index("elle")].item() for made in (one, layer))
     return (
         Question(
-            "Head 3 of layer 1 is heated to T = 50: “it” looks at all words alike. What does French say?",
-            ("Still elle", "Now il", "No pronoun"),
+            "Head 3 of layer 1 is heated to T = 50: from “it”, it looks at all words alike. What is written?",
+            ("Still “elle”", "Now “il”", "No pronoun"),
             0 if p_one > 0.5 else 1,
             f"P(elle) is {p_one:.3f}: the other three heads still look at the street. All four heated, it is "
             f"{p_layer:.2f}, and the translator writes “{layer.translations[-1]}”.",
@@ -148,13 +155,13 @@ def questions() -> tuple[Question, ...]:
             ("To all keys alike", "To the key with the largest score", "To the first key"),
             1 if row.largest[0] > 0.99 else 0,
             f"At T = 1/50 “{coldest}” has {row.largest[0]:.3f}: dividing by a small T pulls scores apart. At "
-            f"T = 50 the largest weight is {row.largest[-1]:.2f} of {len(row.weights[0])} keys.",
+            f"T = 50 the largest of {len(row.weights[0])} weights is {row.largest[-1]:.2f}.",
         ),
         Question(
             "The decoder's cross-attention (layer 1) is heated to 50. What happens?",
             ("It writes the same sentence", "It writes another French sentence", "It writes nothing"),
             1 if cross.translations[-1] != cross.translations[len(cross.translations) // 2] else 0,
-            f"It writes “{cross.translations[-1]}”: It has learned French, but cannot see where it is in the "
+            f"It writes “{cross.translations[-1]}”: it has learned French, but cannot see where it is in the "
             "English sentence.",
         ),
     )

@@ -10,6 +10,7 @@ from models import load_model
 from pages.lab.softmax import dot_products, formats, spread, temperature
 from pages.lab.softmax.inputs import Inputs
 from pages.shared.board.pack import pack
+from pages.shared.wording import distinct
 from viz_core.boards import Bars, Curves, Facts, Matrix
 
 PARTS = (spread, dot_products, temperature, formats)
@@ -63,7 +64,7 @@ def test_the_right_answers():
         "Twice",
         "Less than a hundredth",
         "All 64 keys look alike",
-        "Still elle",
+        "Still “elle”",
         "To the key with the largest score",
         "It writes another French sentence",
         "12",
@@ -127,7 +128,8 @@ def test_the_real_head_shows_what_the_translator_computes(lessons):
     trace = lm.trace(Inputs().text)
     it, at = trace.tokens["encoder"].index("it"), frame(lesson, 1)
     weights = panel(lesson, Bars, "weights of “it” in head 3")
-    assert weights.labels == trace.tokens["encoder"]
+    assert weights.labels == distinct(trace.tokens["encoder"])
+    assert "the₂" in weights.labels
     assert weights.values[at] == pytest.approx(trace["encoder.1.self.pattern"][3, it].numpy(), abs=1e-5)
     words = panel(lesson, Bars, "next word after “… rue parce qu'”")
     elle = trace["logits"][10].softmax(-1)[lm.task.words.id("elle")].item()
@@ -135,6 +137,24 @@ def test_the_real_head_shows_what_the_translator_computes(lessons):
     assert lesson.board.scrub.words[at] == "1 (as trained)"
     assert "qu'elle était trop large" in lesson.board.notice[at]
     assert "qu'il était trop large" in lesson.board.notice[-1]
+
+
+def test_leaving_out_the_scale_changes_what_is_looked_at_and_what_is_written():
+    """On the page's first sentence the weight went from 1.00 to 1.00, as if the scale did not matter."""
+    (experiment,) = (each for each in temperature.TRIES if "√d_k" in each.label)
+    board = temperature.lesson(replace(Inputs(), **experiment.set)).board
+    values = board.scrub.values.tolist()
+    at, usual = values.index(0.25), values.index(1.0)
+    assert board.scrub.words[at] == "0.25 (without 1/√d_k)"
+    assert load_model("translator").config.head_size ** -0.5 == 0.25
+    weights = panel_of(board, "weights of “they” in head 3").values
+    assert (weights[usual].max(), weights[at].max()) == pytest.approx((0.41, 0.95), abs=0.01)
+    assert "parce qu'elles étaient petites" in board.notice[usual]
+    assert "parce qu'ils étaient petits" in board.notice[at]
+
+
+def panel_of(board, title):
+    return next(each for row in board.rows for each in row if each.title == title)
 
 
 def test_in_the_decoder_the_row_is_that_of_the_word_before():
