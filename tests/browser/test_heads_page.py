@@ -10,7 +10,7 @@ from tests.browser.board import BoardPage
 from tests.browser.explore_page import agrees
 
 TEXT = "the animal did not cross the street because it was too tired"
-NAMES = ["the 1", "animal", "did", "not", "cross", "the 2", *TEXT.split()[6:]]
+NAMES = ["the", "animal", "did", "not", "cross", "the₂", *TEXT.split()[6:]]
 IMPOSSIBLE = (
     "d_model=32 is not divisible by n_heads=12; try n_heads=8 or 16, d_model=24 or 48, or choose d_head"
 )
@@ -71,7 +71,7 @@ def test_an_impossible_cut_is_explained_and_the_last_figure_stays(heads: BoardPa
     heads.open(head=2)
     heads.attempt("eight heads")
     before = heads.notice, heads.facts()
-    heads.attempt("12 heads of 32 columns")
+    heads.attempt("12 heads share 32 columns")
     expect(heads.problem).to_have_text(IMPOSSIBLE)
     assert (heads.notice, heads.facts()) == before
     assert heads.link()["n_heads"] == "12"
@@ -118,7 +118,7 @@ def test_costs_follow_the_slider(heads: BoardPage):
     assert narrow[:2] == ["4", "16,384"] and wide[:2] == ["64", "262,144"]
     assert narrow[3] == wide[3] == f"{16 * 64 * 64:,}"
     assert all(float(row[4].removesuffix(" ms")) > 0 for row in (narrow, wide))
-    assert "16 × as many" in heads.notice
+    assert "16 times as many" in heads.notice
 
 
 def test_the_same_weights_with_more_heads(heads: BoardPage):

@@ -17,10 +17,9 @@ from viz_core.boards import Board, Colour, Curves, Line, Scrub
 from viz_core.numbers import short
 
 SEE = (
-    "Stacks of 1 to 48 layers have **random weights**, as before the first step of training, and run once "
-    "forward, once backward. **Drag the slider to a depth.** On the left is what the stream carries after "
-    "each layer, on the right are the gradients that come back. Xiong et al. (2020) prove how these depend "
-    "on the norm."
+    "Stacks of 1 to 48 layers with **random weights**, as before training, run once forward and once "
+    "backward. On the left: what the residual stream carries after each layer. On the right: the gradients "
+    "that come back. Xiong et al. (2020) proved how they depend on the norm. **Drag the slider to a depth.**"
 )
 TRIES = (
     Try("no norm, no residual", {"residual": False, "norm": "none", "depth": 48}),
@@ -132,7 +131,8 @@ def _notice(signals: Signals, chosen: Switches, at: int) -> str:
     share, differ = last[at] / last[0], signals.apart[at, depth].item()
     layers = f"{depth} layer{'s' * (depth > 1)}"
     passed = (
-        f"Through {layers} the vectors become **{short(longer)}** times as long, the gradient coming back"
+        f"Through {layers} the vectors become **{short(longer)}** times as long and the gradient that comes "
+        "back"
     )
     if chosen.norm == "none":
         how = (
@@ -145,8 +145,8 @@ def _notice(signals: Signals, chosen: Switches, at: int) -> str:
         left = short(differ) if differ > ROUNDING else "0, but for rounding,"
         return (
             f"After {layers} tokens differ by **{left}** of their size: attention averages them, and "
-            "without residual nothing brings back what each was (Dong et al. 2021). The norm alone keeps "
-            "lengths."
+            "without residual nothing brings back what each was (Dong et al. 2021). The norm keeps only "
+            "their lengths."
         )
     measured = f"The last layer's matrix gets **{share:.2f}** of the gradient that it gets in a stack of one"
     if chosen.norm == "pre":
@@ -169,20 +169,21 @@ def questions() -> tuple[Question, ...]:
     nearest = min(choices.values(), key=lambda size: abs(np.log10(size / reached)))
     return (
         Question(
-            "With 48 layers, no residual, no norm, how much of the top's gradient arrives at the bottom?",
+            "With 48 layers and neither residual nor norm, how much of the gradient at the top reaches "
+            "the bottom?",
             tuple(choices),
             list(choices.values()).index(nearest),
             f"{short(reached)} of it. Each layer multiplies it by a number below 1, 48 times over.",
         ),
         Question(
-            "In which stack of 48 does the last layer get a gradient as large as in a stack of one?",
+            "In which stack of 48 layers is the last layer's gradient as large as in a stack of one?",
             ("post-norm", "pre-norm", "both"),
             0 if kept[-1] / kept[0] > 0.5 > turned_down[-1] / turned_down[0] else 2,
             f"Post-norm: {kept[-1] / kept[0]:.2f} of it. Pre-norm: {turned_down[-1] / turned_down[0]:.2f}, "
             f"near 1/√48 = {48**-0.5:.2f}. Xiong et al. train pre-norm without warm-up.",
         ),
         Question(
-            "With residual and 48 layers, in which stack can one still tell the tokens apart at the end?",
+            "In which stack of 48 layers, with residual, can the tokens still be told apart at the end?",
             ("post-norm", "both", "pre-norm"),
             2 if apart > 0.1 > alike else 1,
             f"They differ by {short(apart)} of their size with pre-norm, by {short(alike)} with post-norm: "

@@ -24,14 +24,14 @@ from pages.lab.block.switches import SWITCHES, TRAINED
 from pages.lab.controls import When
 from pages.lab.lesson import Lesson, Part, Question, Shape, Try
 from pages.shared import cache
-from pages.shared.wording import numbered
+from pages.shared.wording import distinct
 from viz_core.boards import Board, Fact, Facts, Matrix, Scrub
 
 D_MODEL, N_HEADS = 32, 4
 SEE = (
-    "The sentence's vectors go through one layer. **Press a box, or drag the slider:** below stands the "
-    "tensor at that point, a row for each token, with each row's mean, deviation and length; beside it "
-    "stands the feed-forward's hidden layer. $\\lVert x\\rVert$ in a box is the vectors' mean length."
+    "A sentence's vectors go through one layer. **Press a box, or drag the slider.** Below is the tensor at "
+    "that point, one row for each token, with the mean, deviation and length of every row; beside it is the "
+    "feed-forward's hidden layer. $\\lVert x\\rVert$ in a box is the mean length of the vectors."
 )
 ENTERING = {
     "random": "embedding plus position", "layer0": "embedding plus position", "layer1": "what layer 0 leaves",
@@ -101,7 +101,7 @@ def _tensor(block: Block, walked: Walk) -> Matrix:
     """[frame, token, channel]."""
     return Matrix(
         title="the tensor at this point", values=np.stack([point.x.numpy() for point in walked.points]),
-        rows=numbered(block.tokens), row_axis="token", column_axis="channel", picture=True,
+        rows=distinct(block.tokens), row_axis="token", column_axis="channel", picture=True,
     )  # fmt: skip
 
 
@@ -111,7 +111,7 @@ def _hidden(block: Block, walked: Walk, config: ModelConfig) -> list[Matrix]:
     return [
         Matrix(
             title=f"the feed-forward's hidden layer, after {config.activation}",
-            values=walked.hidden.numpy(), rows=numbered(block.tokens), row_axis="token",
+            values=walked.hidden.numpy(), rows=distinct(block.tokens), row_axis="token",
             column_axis="hidden unit", picture=True,
         )
     ]  # fmt: skip
@@ -122,7 +122,7 @@ def _statistics(block: Block, walked: Walk) -> Matrix:
     return Matrix(
         title="each token's channels at this point",
         values=np.stack([token_statistics(point.x).T.numpy() for point in walked.points]), scale="plain",
-        digits=1, rows=("mean", "deviation", "length"), columns=numbered(block.tokens),
+        digits=1, rows=("mean", "deviation", "length"), columns=distinct(block.tokens),
         column_axis="token",
     )  # fmt: skip
 
@@ -170,18 +170,18 @@ def questions() -> tuple[Question, ...]:
             ("none", "about a tenth", "about half"),
             0 if zeros == 0 else 1 if zeros < 0.2 else 2,
             f"{zeros:.0%}: sums of random products are as often below 0 as above, and relu cuts off what is "
-            "below. gelu bends instead and leaves next to nothing at exactly 0.",
+            "below. gelu leaves next to nothing at exactly 0.",
         ),
         Question(
-            "With pre-norm and random weights, a layer makes the vectors on the stream …",
+            "With pre-norm and random weights, a layer makes the vectors of the residual stream …",
             ("longer", "shorter", "exactly as long as before"),
             0 if end > start * 1.05 else 1 if end < start * 0.95 else 2,
-            f"The mean length goes from {start:.1f} to {end:.1f}: with pre-norm the norms stand on the "
-            "branches, and the stream itself only ever has something added.",
+            f"The mean length goes from {start:.1f} to {end:.1f}: with pre-norm the norms are on the "
+            "branches, and the stream itself only ever gets something added.",
         ),
         Question(
-            "With post-norm, d_model = 32 and an untrained norm, how long is a vector that leaves?",
-            ("1", "√32 = 5.7", "as long as it came"),
+            "With post-norm, d_model = 32 and an untrained norm, how long are the vectors that leave?",
+            ("1", "√32 = 5.7", "as long as they came"),
             [1, 32**0.5].index(min((1, 32**0.5), key=lambda size: abs(size - after[:, 2].mean().item()))),
             f"{after[:, 2].mean():.2f}: mean 0 and deviation 1 over 32 channels make √(32 · 1²), for every "
             f"token, whatever came in. Without residual it is {mean_length(bare.points[-1].x):.2f} as well.",

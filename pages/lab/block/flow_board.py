@@ -93,8 +93,8 @@ def _notice(walked: Walk, at: int, config: ModelConfig) -> str:
     alone = "" if config.residual else " Without residual, this **replaces** what came in."
     if kind == "attention":
         return (
-            f"Attention is the only place where tokens exchange anything: it writes vectors "
-            f"**{length:.1f}** long and read vectors {before:.1f} long.{alone}"
+            f"Attention is the only place where tokens exchange anything: it reads vectors {before:.1f} long "
+            f"and writes vectors **{length:.1f}** long.{alone}"
         )
     zeros = share_of_zeros(walked.hidden) if walked.hidden is not None else 0.0
     return (

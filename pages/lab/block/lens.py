@@ -129,7 +129,7 @@ def _notices(read: Read, tied: bool) -> list[str]:
     notices = []
     for at, token in enumerate(map(visible, read.tokens)):
         first, final = (visible(read.words[int(best[level, at])]) for level in (0, -1))
-        same = ", the token it is: in and out share one matrix" if tied and first == token else ""
+        same = ", the token itself: input and output share one matrix" if tied and first == token else ""
         notices.append(
             f"At “{token}” the final answer “{final}” (**{sure[at]:.2f}**) leads from "
             f"**{f'layer {since[at]}' if since[at] else 'the embedding'}** on; after layer 1, the KL "
@@ -153,14 +153,14 @@ def questions() -> tuple[Question, ...]:
     exact = (lens.divergence(letters.logits)[-1] == 0).all().item()
     return (
         Question(
-            "The embedding is handed to the output layer before any layer has run. What does it answer?",
+            "The output layer reads the embedding, before any layer has run. What does it answer?",
             ("the letter that is read", "the letter that follows", "a random letter"),
             0 if np.mean(repeats) > 0.9 else 2,
             f"At {sum(repeats)} of {len(repeats)} positions the letter itself: embedding and output layer "
-            "are the same matrix, and every vector is most like itself.",
+            "share one matrix, and every vector is most like itself.",
         ),
         Question(
-            "Which layer brings the answer nearest to the end, after layer 1 has run?",
+            "Which layer after the first brings the answer furthest towards the final one?",
             tuple(f"layer {n}" for n in range(len(loss) - 1, 1, -1)),
             len(steps) - 1 - int(np.argmax(steps)),
             "The mean KL from the final distribution is "

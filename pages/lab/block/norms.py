@@ -9,13 +9,14 @@ from pages.lab.block.inputs import MOST_SHIFT, N_BATCHES, Inputs
 from pages.lab.controls import Set
 from pages.lab.lesson import Lesson, Part, Question, Shape, Try
 from viz_core.boards import Board, Curves, Line, Matrix, Scrub
+from viz_core.numbers import written
 
 N_FRAMES, CHANNEL = 21, 2
 SHIFTS = np.linspace(0, MOST_SHIFT, N_FRAMES).round(2)
 SEE = (
-    "A batch holds sentences (s), with a row for each token (t). To normalise the first number of channel 2, "
-    "**the outlined cells are averaged**: layer norm takes that token's channels, batch norm takes that "
-    "channel of all tokens in the batch. **Drag the slider** to move all sentences but the first away."
+    "A batch holds sentences (s) with one row for each token (t). In each result, **the outlined cells were "
+    "normalised together** with channel 2 of the first token: layer norm takes all channels of that token, "
+    "batch norm that channel of all tokens. **Drag the slider** to move all sentences but the first away."
 )
 TRIES = (
     Try("move the companions", {"sentences": 3, "tokens": 3, "statistics": "batch", "shift": 4.0}),
@@ -119,19 +120,19 @@ def _notice(inputs: Inputs, changes: dict[str, np.ndarray], mean: float, at: int
         here = f"averages the **{numbers}** numbers of each channel here"
         remembered = f"takes averages over **{N_BATCHES}** batches of training"
         return (
-            "Sentence 1 is alone, so nothing else can move. Batch norm "
+            "Sentence 1 is alone, so there is nothing else to move. Batch norm "
             f"{here if inputs.statistics == 'batch' else remembered}."
         )
     if shift == 0:
         return (
-            f"Layer norm averages **6** numbers of one token, batch norm **{numbers}** numbers of one "
+            f"Layer norm averages the **6** numbers of a token, batch norm the **{numbers}** numbers of a "
             "channel. Move the other sentences, and look at the rows of sentence 1."
         )
     if inputs.statistics == "running":
         return (
             f"The others moved by {shift:.1f}, sentence 1 by **{batch:.2f}** under batch norm: remembered "
-            "averages do not look at the batch. So they do not fit it either: its mean comes out as "
-            f"**{mean:.2f}**, not 0."
+            "averages do not depend on the batch. Nor do they fit it: its mean comes out as "
+            f"**{written(mean)}**, not 0."
         )
     return (
         f"The others moved by {shift:.1f}: sentence 1's result moves by **{batch:.2f}** under batch norm, by "
@@ -159,7 +160,7 @@ def questions() -> tuple[Question, ...]:
             ("layer norm's", "both", "batch norm's"),
             2 if batch > 0.1 > layer else 1,
             f"Batch norm's, by {batch:.2f}: its mean and deviation are those of the whole batch. Layer "
-            f"norm's by {layer:.2f}.",
+            f"norm's changes by {layer:.2f}.",
         ),
         Question(
             "Batch norm in training mode reads a single token. What comes out?",

@@ -9,18 +9,19 @@ from pages.lab.heads import layer_choice
 from pages.lab.heads.inputs import Inputs
 from pages.lab.heads.layer_choice import reading_of
 from pages.lab.lesson import Lesson, Part, Question, Shape, Try
-from pages.shared.wording import numbered
+from pages.shared.wording import distinct
+from viz_core import numbers
 from viz_core.boards import Board, Fact, Facts, Matrix, Panel, Scrub
 from viz_core.numbers import short
 
 SEE = (
-    "The layer's output is a **sum**: head $i$ meets only its own rows of $W_O$, and writes the vector "
-    r"$c_i=z_i\,W_{O,i}$. Above is each head's share at every token, of the vectors' lengths and of the "
-    "sum itself; below are the vectors at one token. **Drag the slider to another token.**"
+    "The layer's output is a **sum**: head $i$ is multiplied by its own rows of $W_O$ alone, and writes the "
+    r"vector $c_i=z_i\,W_{O,i}$. Above are each head's shares at every token, of the vectors' lengths and of "
+    "their sum; below are the vectors at one token. **Drag the slider to another token.**"
 )
 TRIES = (
     Try("a trained layer", {"model": "layer1", "query": 9}),
-    Try("random weights", {"model": "random", "query": 8}),
+    Try("eight heads", {"model": "random", "n_heads": 8, "d_head": 0}),
     Try("one head alone", {"model": "random", "n_heads": 1, "d_head": 0}),
 )
 
@@ -34,7 +35,7 @@ def lesson(inputs: Inputs) -> Lesson:
         board=Board(
             rows=[[*_shares(read, written), _facts(read, written)], _vectors(read, written)],
             notice=_notices(read, written),
-            scrub=Scrub(field="query", label="token", values=np.arange(n), words=numbered(read.tokens)),
+            scrub=Scrub(field="query", label="token", values=np.arange(n), words=distinct(read.tokens)),
         ),
         formula=(
             r"\begin{gathered}\mathrm{out}=s+b_O,\quad s=\sum_i c_i,\quad c_i=z_i\,W_{O,i}\\"
@@ -71,7 +72,7 @@ def _shares(read: Reading, written: Tensor) -> list[Panel]:
     return [
         Matrix(
             title=title, values=share.T.numpy(), reach=1.0, marked=chosen,
-            rows=numbered(read.tokens), row_axis="query",
+            rows=distinct(read.tokens), row_axis="query",
             columns=_names(h), column_heads=tuple(range(h)), column_axis="head",
         )
         for title, share in shares.items()
@@ -114,8 +115,8 @@ def _notices(read: Reading, written: Tensor) -> list[str]:
     loudest = lengths.argmax(dim=0).tolist()
     return [
         f"At “{name}”, head **{head}** writes the longest vector: "
-        f"**{lengths[head, at]:.2f}** of all lengths, and **{shares[head, at]:.2f}** of the sum."
-        for at, (name, head) in enumerate(zip(numbered(read.tokens), loudest, strict=True))
+        f"**{lengths[head, at]:.2f}** of all lengths, and **{numbers.written(shares[head, at])}** of the sum."
+        for at, (name, head) in enumerate(zip(distinct(read.tokens), loudest, strict=True))
     ]
 
 
@@ -132,21 +133,21 @@ def questions() -> tuple[Question, ...]:
             tuple(names),
             shares.index(max(shares)),
             "Shares of the sum: "
-            + ", ".join(f"{n} {s:.2f}" for n, s in zip(names, shares, strict=True))
+            + ", ".join(f"{n} {numbers.written(s)}" for n, s in zip(names, shares, strict=True))
             + ".",
         ),
         Question(
-            "Number the heads backwards; each keeps its columns and rows. What becomes of the output?",
-            ("its channels turn round", "nothing", "another vector"),
+            "The heads change places, each with its own columns and rows. How does the output change?",
+            ("its channels change places, too", "not at all", "it becomes another vector"),
             1 if gap < 1e-4 else 2,
-            f"The largest difference is {short(gap)}, no more than rounding: a sum has no order, so "
-            "heads have none.",
+            f"The largest difference is {short(gap)}, no more than rounding: a sum has no order, and so "
+            "neither have heads.",
         ),
         Question(
-            "At “it”, add up the lengths of the heads' vectors. How long is the vector of their sum?",
+            "Add up the lengths of the heads' vectors at “it”. Compared with that, how long is their sum?",
             ("as long", "shorter", "longer"),
             1 if agreement < 1 else 0,
-            f"{agreement:.2f} of that: where vectors do not point the same way, they cancel in part.",
+            f"{agreement:.2f} of that: vectors that do not point the same way cancel in part.",
         ),
     )
 

@@ -96,8 +96,10 @@ def _facts(name: str, costs: list[Cost], times: np.ndarray) -> Facts:
 def _notices(narrow: list[Cost], wide: list[Cost], times: np.ndarray) -> list[str]:
     return [
         f"With {a.n_heads} heads, narrow ones have **{a.parameters:,}** parameters, wide ones "
-        f"**{b.parameters:,}**: {b.parameters // a.parameters} × as many, and {b.flops // a.flops} × the "
-        f"operations; measured, {slow / fast:.1f} × the time."
+        f"**{b.parameters:,}**: {b.parameters // a.parameters} times as many, for {b.flops // a.flops} times "
+        f"the operations and, measured here, {slow / fast:.1f} times the milliseconds."
+        if a.n_heads > 1
+        else f"With 1 head, narrow and wide are the same layer of **{a.parameters:,}** parameters."
         for a, b, fast, slow in zip(narrow, wide, *times, strict=True)
     ]
 
@@ -112,20 +114,21 @@ def questions() -> tuple[Question, ...]:
             "How many parameters do eight narrow heads have, compared with one?",
             tuple(times.values()),
             asked.index(eight.parameters // one.parameters),
-            f"{one.parameters:,} with one head and {eight.parameters:,} with eight: 3 k² + k² has no h.",
+            f"{one.parameters:,} with one head and {eight.parameters:,} with eight: 3 k² + k² does not "
+            "contain h.",
         ),
         Question(
             "How many operations do eight wide heads take, compared with eight narrow ones?",
             tuple(times.values()),
             asked.index(wide.flops // eight.flops),
-            f"{eight.flops:,} and {wide.flops:,}: every product has h · d_head columns or rows.",
+            f"{wide.flops:,} instead of {eight.flops:,}: every product has h · d_head columns or rows.",
         ),
         Question(
             "How many attention weights are in the patterns of eight narrow heads, compared with one?",
             tuple(times.values()),
             asked.index(eight.pattern_entries // one.pattern_entries),
-            f"{one.pattern_entries:,} and {eight.pattern_entries:,}: each head has its own pattern, "
-            f"and that is what more heads buy.",
+            f"{eight.pattern_entries:,} instead of {one.pattern_entries:,}: each head has a pattern of its "
+            "own, which is what more heads are for.",
         ),
     )
 

@@ -13,18 +13,19 @@ from pages.lab.heads import layer_choice
 from pages.lab.heads.inputs import Inputs
 from pages.lab.heads.layer_choice import reading_of
 from pages.lab.lesson import Lesson, Part, Question, Shape, Try
-from pages.shared.wording import numbered
+from pages.shared.wording import distinct
 from viz_core.boards import Board, Fact, Facts, Matrix, Panel, Scrub, Sign
 
 SEE = (
-    "One attention layer reads one sentence. Colours along edges are **heads**: each owns a block of columns "
-    "of $W_Q$ (and of $W_K$ and $W_V$), which make its own queries, keys, values and pattern. Then the "
-    "heads' results $z$ stand side by side, and $W_O$ mixes them. **Drag the slider to see each head.**"
+    "One attention layer reads one sentence. Colours along the edges mark the **heads**: each owns a "
+    "block of columns of $W_Q$, $W_K$ and $W_V$, which makes its own queries, keys, values and pattern. "
+    "The heads' results $z$ are put side by side, and $W_O$ mixes them. **Drag the slider to see each "
+    "head.**"
 )
 TRIES = (
     Try("eight heads", {"model": "random", "n_heads": 8, "d_model": 32, "d_head": 0}),
     Try("heads as wide as d_model", {"model": "random", "n_heads": 4, "d_model": 32, "d_head": 32}),
-    Try("12 heads of 32 columns", {"model": "random", "n_heads": 12, "d_model": 32, "d_head": 0}),
+    Try("12 heads share 32 columns", {"model": "random", "n_heads": 12, "d_model": 32, "d_head": 0}),
 )
 
 
@@ -81,7 +82,7 @@ def _queries(read: Reading) -> list[Panel]:
 
 def _head(read: Reading) -> list[Panel]:
     """What the chosen head computes from its blocks."""
-    names = numbered(read.tokens)
+    names = distinct(read.tokens)
     return [
         _by_token(read, "its q", read.q.numpy(), role="query", column_axis="channel"),
         Matrix(
@@ -91,7 +92,7 @@ def _head(read: Reading) -> list[Panel]:
         Sign(text="→"),
         Matrix(
             title="its pattern", values=read.pattern.numpy(), scale="weights", picture=True,
-            rows=names, columns=names, row_axis="query", column_axis="key",
+            rows=names, columns=names, row_axis="query", column_axis="key", named=True,
         ),
         Sign(text="×"),
         Matrix(
@@ -134,7 +135,7 @@ def _parameters(read: Reading) -> Facts:
 
 
 def _by_token(read: Reading, title: str, values: np.ndarray, **look: Any) -> Matrix:
-    names = numbered(read.tokens)
+    names = distinct(read.tokens)
     return Matrix(title=title, values=values, rows=names, row_axis="token", picture=True, **look)
 
 
@@ -151,13 +152,13 @@ def _columns(read: Reading, n_rows: int) -> np.ndarray:
 
 
 def _notices(read: Reading) -> list[str]:
-    names, d_head = numbered(read.tokens), read.config.head_size
+    names, d_head = distinct(read.tokens), read.config.head_size
     notices = []
     for head, pattern in enumerate(read.pattern):
         first, last, seen = head * d_head, (head + 1) * d_head - 1, strongest(pattern)
         notices.append(
-            f"Head {head} owns columns **{first} to {last}** of W_Q and rows {first} to {last} of W_O. "
-            f"Its strongest look is from “{names[seen.query]}” to “{names[seen.key]}”: **{seen.weight:.2f}**."
+            f"Head {head} owns columns **{first} to {last}** of W_Q and rows {first} to {last} of W_O. Its "
+            f"largest weight goes from “{names[seen.query]}” to “{names[seen.key]}”: **{seen.weight:.2f}**."
         )
     return notices
 
@@ -176,16 +177,17 @@ def questions() -> tuple[Question, ...]:
             f"Heads count from 0 and have {four.config.head_size} columns each: head 2 owns the third block.",
         ),
         Question(
-            "Eight heads replace four; d_model and d_head = auto stay. How many parameters are there now?",
+            "Eight heads replace four, still with d_head = auto. How many parameters are there now?",
             tuple(times.values()),
             list(times).index(round(more / now)),
-            f"{now:,} before, {more:,} now: the same matrices are cut into narrower blocks.",
+            f"{now:,} before and {more:,} now: the same matrices are cut into narrower blocks.",
         ),
         Question(
-            "Four heads are as wide as d_model: d_head = 32. How many parameters has attention now?",
+            "Each of four heads is as wide as d_model: d_head = 32. How many parameters are there now?",
             tuple(times.values()),
             list(times).index(round(wider / now)),
-            f"{now:,} before, {wider:,} now: every head brings {wide.config.head_size} columns of its own.",
+            f"{now:,} before and {wider:,} now: every head brings {wide.config.head_size} columns of its "
+            "own.",
         ),
     )
 

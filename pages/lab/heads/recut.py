@@ -11,18 +11,18 @@ from pages.lab.controls import When
 from pages.lab.heads.inputs import Inputs
 from pages.lab.heads.layer_choice import reading_of
 from pages.lab.lesson import Lesson, Part, Question, Shape, Try
-from pages.shared.wording import numbered
+from pages.shared.wording import distinct
 from viz_core.boards import Board, Fact, Facts, Matrix, Scrub
 from viz_core.measures import entropy
 from viz_core.numbers import short
 
 SEE = (
-    "One layer's 64 columns are cut into 1, 2, 4 and 8 heads; below are the dot products before the softmax. "
-    "**Drag the slider to look from another token.**"
+    "The same 64 columns of one layer are cut into 1, 2, 4 and 8 heads. Below are the dot products before "
+    "the softmax. **Drag the slider to look from another token.**"
 )
 TRIES = (
     Try("look from “it”", {"query": 9, "model": "layer1", "text": Inputs().text}),
-    Try("random weights", {"model": "random"}),
+    Try("the first trained layer", {"query": 9, "model": "layer0", "text": Inputs().text}),
     Try("other random weights", {"model": "random", "seed": 7}),
 )
 
@@ -40,7 +40,7 @@ def lesson(inputs: Inputs) -> Lesson:
                 [_dot_products(read, cuts), _facts(cuts)],
             ],
             notice=_notices(read, cuts),
-            scrub=Scrub(field="query", label="token", values=np.arange(n), words=numbered(read.tokens)),
+            scrub=Scrub(field="query", label="token", values=np.arange(n), words=distinct(read.tokens)),
         ),
         formula=(
             r"\q{q}\cdot\k{k}=\sum_{i=0}^{h-1}\q{q_i}\cdot\k{k_i},\qquad\text{but}\qquad"
@@ -64,13 +64,13 @@ def _whole(inputs: Inputs) -> Reading:
 def _pattern(read: Reading, cut: Recut) -> Matrix:
     """Where the heads look from the chosen token: [frame, head, key]."""
     return Matrix(
-        title="1 head" if cut.n_heads == 1 else f"{cut.n_heads} heads of {cut.d_head} columns",
+        title="1 head" if cut.n_heads == 1 else f"{cut.n_heads} heads, {cut.d_head} columns each",
         values=cut.pattern.transpose(0, 1).numpy(),
         scale="weights",
         rows=_names(cut.n_heads),
         row_heads=tuple(range(cut.n_heads)),
         row_axis="head",
-        columns=numbered(read.tokens),
+        columns=distinct(read.tokens),
         column_axis="key",
     )
 
@@ -86,20 +86,26 @@ def _dot_products(read: Reading, cuts: list[Recut]) -> Matrix:
         rows=(*_names(most.n_heads), "sum", "one head"),
         row_heads=(*range(most.n_heads), -1, -1),
         row_axis="head",
-        columns=numbered(read.tokens),
+        columns=distinct(read.tokens),
         column_axis="key",
         digits=1,
     )
 
 
 def _facts(cuts: list[Recut]) -> Facts:
+    one, *others = cuts
     apart = [
-        Fact(label=f"output: {cut.n_heads} heads from 1", values=f"{difference(cut.out, cuts[0].out):.2f}")
-        for cut in cuts[1:]
+        Fact(
+            label=f"output of {cut.n_heads} heads differs from 1 by",
+            values=f"{difference(cut.out, one.out):.2f}",
+        )
+        for cut in others
     ]
     spread = [
         Fact(
-            label=f"entropy: {cut.n_heads}", values=f"{entropy(cut.pattern.numpy()).mean():.2f}", unit="nats"
+            label=f"entropy of {cut.n_heads} head{'s' * (cut.n_heads > 1)}",
+            values=f"{entropy(cut.pattern.numpy()).mean():.2f}",
+            unit="nats",
         )
         for cut in cuts
     ]
@@ -111,14 +117,14 @@ def _names(n_heads: int) -> list[str]:
 
 
 def _notices(read: Reading, cuts: list[Recut]) -> list[str]:
-    names, one, most = numbered(read.tokens), cuts[0], cuts[-1]
+    names, one, most = distinct(read.tokens), cuts[0], cuts[-1]
     notices = []
     for query, name in enumerate(names):
         key = int(one.pattern[0, query].argmax())
         weights = most.pattern[:, query, key]
         notices.append(
             f"From “{name}”, the one head puts **{one.pattern[0, query, key]:.2f}** on “{names[key]}”. "
-            f"Cut into {most.n_heads}, the same weights put from **{weights.min():.2f}** to "
+            f"Cut into {most.n_heads} heads, the same matrices put **{weights.min():.2f}** to "
             f"**{weights.max():.2f}** there: each head has a softmax of its own."
         )
     return notices
@@ -135,8 +141,9 @@ def questions() -> tuple[Question, ...]:
     gap = contributions.gap(*sums)
     return (
         Question(
-            "One head has 64 columns. Cut it into 8 heads and add up their eight q · k: what is the sum?",
-            ("it stays the same", "it is divided by 8", "it grows 8 times"),
+            "One head of 64 columns is cut into 8. Compared with its q · k, how large is the sum of their "
+            "eight?",
+            ("as large", "an eighth", "8 times as large"),
             0 if gap < 1e-3 else 2,
             f"The largest difference is {short(gap)}, no more than rounding: the same 64 products, "
             "added in groups of 8.",
@@ -145,13 +152,14 @@ def questions() -> tuple[Question, ...]:
             f"Not one of the {n_weights:,} parameters changes. Does the output change with 8 heads?",
             ("no", "a little, by rounding", "yes, a lot"),
             2 if apart > 0.1 else 1,
-            f"From 1 to 8 heads it changes by {apart:.2f} of its length: softmax is taken head by head.",
+            f"From 1 to 8 heads it changes by {apart:.2f} of its length: every head takes a softmax of its "
+            "own.",
         ),
         Question(
-            "If all 8 heads had the one head's pattern, how far would the output be from the one head's?",
-            ("0", "about half its length", "its whole length"),
+            "If all 8 heads had the pattern of the one head, how far would their output be from its output?",
+            ("not at all", "by half its length", "by its whole length"),
             0 if alike < 1e-5 else 1,
-            f"{short(alike)}: values and W_O are only cut and put together again. Patterns make the "
+            f"By {short(alike)}: values and W_O are only cut and put together again. The patterns make the "
             "difference.",
         ),
     )

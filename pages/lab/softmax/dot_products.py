@@ -32,8 +32,7 @@ def lesson(inputs: Inputs) -> Lesson:
     d_ks = np.array(dot_products.D_KS)
     return Lesson(
         see="Queries and keys are random vectors of $d_k$ channels, and softmax turns their dot products "
-        "into "
-        r"weights: red without a scale, blue divided by $\sqrt{d_k}$. Bands hold the middle half of 32 "
+        r"into weights: red without a scale, blue divided by $\sqrt{d_k}$. Bands hold the middle half of 32 "
         "queries.",
         board=Board(
             rows=[

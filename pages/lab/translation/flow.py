@@ -11,7 +11,7 @@ from pages.lab.translation import sentence_choice
 from pages.lab.translation.flow_board import LABELS
 from pages.lab.translation.inputs import SENTENCE, Inputs
 from pages.lab.translation.sentence_choice import reading_of
-from pages.shared.wording import numbered
+from pages.shared.wording import distinct
 from viz_core.boards import Board, Scrub
 
 SEE = (
@@ -108,9 +108,9 @@ def _looking(read: Reading, moment: Moment, reads: str) -> str:
     mean = looks(read.trace, moment).mean(dim=0)
     weight, key = mean.max().item(), int(mean.argmax())
     if moment.stage == "cross":
-        where = f"into the memory, hardest at “{numbered(read.source)[key]}”"
+        where = f"into the memory, hardest at “{distinct(read.source)[key]}”"
     else:
-        where = f"at the {len(mean)} tokens up to itself, hardest at “{numbered(read.read)[key]}”"
+        where = f"at the {len(mean)} tokens up to itself, hardest at “{distinct(read.read)[key]}”"
     return f"“{reads}” looks {where}: **{weight:.2f}**, the mean of {read.model.config.n_heads} heads."
 
 

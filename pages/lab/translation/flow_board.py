@@ -6,7 +6,7 @@ import numpy as np
 
 from models.lessons.translation.flow import Moment, crossed, looks
 from models.lessons.translation.reading import Reading
-from pages.shared.wording import numbered
+from pages.shared.wording import distinct
 from viz_core.boards import Bars, Colour, Diagram, Matrix, Node
 
 N_CANDIDATES = 15
@@ -121,7 +121,7 @@ def cross(read: Reading, moments: list[Moment]) -> Matrix:
         values=values.reshape(len(moments), n_layers * n_heads, -1), scale="weights",
         rows=[f"layer {layer}, head {head}" for layer in range(n_layers) for head in range(n_heads)],
         row_heads=list(range(n_heads)) * n_layers,
-        columns=numbered(read.source), column_axis="key", nan_is_empty=True,
+        columns=distinct(read.source), column_axis="key", nan_is_empty=True,
     )  # fmt: skip
 
 

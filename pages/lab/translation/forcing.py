@@ -14,7 +14,7 @@ from pages.lab.translation.forcing_board import alone, forced
 from pages.lab.translation.inputs import SENTENCE, Inputs
 from pages.lab.translation.sentence_choice import reading_of
 from pages.shared import cache
-from pages.shared.wording import numbered
+from pages.shared.wording import distinct
 from viz_core.boards import Bars, Board, Fact, Facts, Scrub
 
 SEE = (
@@ -99,7 +99,7 @@ def _losses(found: Compared) -> Bars:
     return Bars(
         title="teacher forcing: -ln p of the reference's word at each position, in nats",
         values=found.after.loss.numpy(),
-        labels=numbered(found.reference),
+        labels=distinct(found.reference),
         digits=1,
     )
 

@@ -9,7 +9,7 @@ from pages.lab.lesson import Lesson, Part, Question, Shape, Try
 from pages.lab.translation import sentence_choice
 from pages.lab.translation.inputs import SENTENCE, Inputs
 from pages.lab.translation.sentence_choice import reading_of
-from pages.shared.wording import numbered
+from pages.shared.wording import distinct
 from viz_core.boards import Board, Colour, Diagram, Matrix, Node, Scrub
 
 SEE = (
@@ -69,7 +69,7 @@ def _computed(read: Reading) -> list[tuple[np.ndarray, np.ndarray]]:
 
 
 def _patterns(read: Reading) -> list[Matrix]:
-    names = {"source": numbered(read.source), "target": numbered(read.read)}
+    names = {"source": distinct(read.source), "target": distinct(read.read)}
     names["memory"] = names["source"]
     return [
         Matrix(
@@ -102,7 +102,7 @@ def _sources(n: int, t: int, h: int, d_head: int) -> Diagram:
 
 def _notices(read: Reading, heads: list[tuple[int, int]]) -> list[str]:
     (encoder, _), (decoder, _), (cross, _) = _computed(read)
-    source, target = numbered(read.source), numbered(read.read)
+    source, target = distinct(read.source), distinct(read.read)
     told = []
     for at, (layer, head) in enumerate(heads):
         query, key = divmod(int(cross[at].argmax()), len(source))

@@ -38,7 +38,7 @@ def test_notices_follow_the_cells():
     cells = panel(board, "the likeliest")
     for at, notice in enumerate(board.notice):
         column = [row[at] for row in cells.texts]
-        assert f"final answer “{column[-1]}”" in notice and f"says “{column[0]}”, the token it is" in notice
+        assert f"final answer “{column[-1]}”" in notice and f"says “{column[0]}”, the token itself" in notice
         since = max((n + 1 for n, word in enumerate(column) if word != column[-1]), default=0)
         assert f"from **{f'layer {since}' if since else 'the embedding'}** on" in notice
         sure, loss = bold(notice)
@@ -48,7 +48,7 @@ def test_notices_follow_the_cells():
 
 def test_a_mask_is_not_what_it_says():
     notice = lens.lesson(Inputs(reader="masked")).board.notice[7]
-    assert notice.startswith("At “[MASK]” the final answer “road”") and "the token it is" not in notice
+    assert notice.startswith("At “[MASK]” the final answer “road”") and "the token itself" not in notice
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,7 @@
 """Part 3: tables, marks and sentences against torch.nn."""
 
 import numpy as np
+import pytest
 import torch
 from torch import nn
 
@@ -31,6 +32,17 @@ def test_a_row_is_marked_or_a_column():
     assert batch[:, norms.CHANNEL].all() and batch.sum() == 9
     running = panel(norms.lesson(Inputs(statistics="running")).board, "batch norm, running")
     assert not running.marked.any()
+
+
+@pytest.mark.parametrize("title", ["layer norm", "batch norm"])
+def test_the_outlined_results_are_those_that_were_normalised_together(title: str):
+    """The outlines are on the results, of which none is averaged: together they have mean 0, deviation 1."""
+    assert "the outlined cells were normalised together" in " ".join(norms.SEE.split())
+    outlined = panel(norms.lesson(Inputs()).board, title)
+    together = outlined.values[0][outlined.marked]
+    assert together.mean() == pytest.approx(0, abs=1e-6)
+    assert together.std() == pytest.approx(1, abs=1e-3)
+    assert outlined.marked[0, norms.CHANNEL]
 
 
 def test_notices_are_changes_of_sentence_1():

@@ -60,6 +60,6 @@ def test_questions(translated):
     total = c.sum(0)
     most, order, length = contributions.questions()
     assert most.right == int((c @ total).argmax())
-    assert order.options[order.right] == "nothing"
+    assert order.options[order.right] == "not at all"
     assert length.options[length.right] == "shorter"
     assert length.because.startswith(f"{total.norm() / c.norm(dim=-1).sum():.2f} of that")

@@ -42,7 +42,7 @@ def test_the_notice_names_the_block_and_the_strongest_weight():
     pattern, words = trace["encoder.0.self.pattern"], Inputs().text.split()
     for head, notice in enumerate(cut.lesson(Inputs()).board.notice):
         assert f"columns **{8 * head} to {8 * head + 7}**" in notice
-        query, key, weight = re.search(r"from “(\w+).*?” to “(\w+).*?”: \*\*(.*)\*\*", notice).groups()
+        query, key, weight = re.search(r"from “([a-z]+).*?” to “([a-z]+).*?”: \*\*(.*)\*\*", notice).groups()
         assert weight == f"{pattern[head].max():.2f}"
         row, column = divmod(int(pattern[head].argmax()), len(words))
         assert (query, key) == (words[row], words[column])

@@ -10,7 +10,12 @@ from pages.lab.heads import recut
 from pages.lab.heads.inputs import Inputs
 from tests.pages.lab.heads.conftest import close, engine, panel
 
-TITLES = {1: "1 head", 2: "2 heads of 32 columns", 4: "4 heads of 16 columns", 8: "8 heads of 8 columns"}
+TITLES = {
+    1: "1 head",
+    2: "2 heads, 32 columns each",
+    4: "4 heads, 16 columns each",
+    8: "8 heads, 8 columns each",
+}
 
 
 def with_heads(n_heads: int) -> tuple[torch.Tensor, torch.Tensor]:
@@ -50,9 +55,11 @@ def test_facts_are_differences_and_entropies():
     one = with_heads(1)[1]
     for n_heads in (2, 4, 8):
         pattern, out = with_heads(n_heads)
-        assert facts[f"output: {n_heads} heads from 1"] == f"{(out - one).norm() / one.norm():.2f}"
+        assert (
+            facts[f"output of {n_heads} heads differs from 1 by"] == f"{(out - one).norm() / one.norm():.2f}"
+        )
         entropy = -(pattern * pattern.log()).sum(-1).mean()
-        assert facts[f"entropy: {n_heads}"] == f"{entropy:.2f}"
+        assert facts[f"entropy of {n_heads} head{'s' * (n_heads > 1)}"] == f"{entropy:.2f}"
 
 
 def test_the_notice_compares_one_and_eight_heads_at_each_token():
@@ -74,4 +81,4 @@ def test_the_sizes_of_the_first_part_do_not_matter_here():
 
 def test_questions():
     answers = [question.options[question.right] for question in recut.questions()]
-    assert answers == ["it stays the same", "yes, a lot", "0"]
+    assert answers == ["as large", "yes, a lot", "not at all"]
