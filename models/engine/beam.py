@@ -2,6 +2,7 @@
 
 import math
 from dataclasses import dataclass, replace
+from typing import Literal
 
 import torch
 from jaxtyping import Int
@@ -9,6 +10,16 @@ from torch import Tensor
 
 from models.engine.decoding import NextToken, room
 from models.engine.transformer import Transformer
+
+LengthPenalty = Literal["gnmt", "length"]
+
+
+def length_divisor(length: int, alpha: float, penalty: LengthPenalty = "gnmt") -> float:
+    """What a log-probability is divided by: ((5 + length) / 6)^alpha, or length^alpha.
+
+    The former is that of GNMT (Wu et al. 2016, equation 14); Vaswani et al. 2017, 6.1, take alpha = 0.6.
+    """
+    return float(((5 + length) / 6 if penalty == "gnmt" else length) ** alpha)
 
 
 @dataclass(frozen=True)
@@ -24,7 +35,7 @@ class BeamNode:
     token: int
     log_prob: float  # of this token, given all before it
     score: float  # sum of log_prob from the root to here
-    normalised_score: float  # score / step ** length_penalty, by which finished nodes are compared
+    normalised_score: float  # score / length_divisor(step), by which finished nodes are compared
     kept: bool  # in the beam after this step; False = pruned
     finished: bool  # kept and the end token
 
@@ -71,15 +82,16 @@ def beam_search(
     eos_id: int | None = None,
     max_new_tokens: int | None = None,
     length_penalty: float = 0.0,
+    penalty: LengthPenalty = "gnmt",
     use_cache: bool = True,
 ) -> BeamTree:
     """The likeliest continuation of one prefix, keeping the `width` best hypotheses at every step.
 
     Each hypothesis proposes its `width` likeliest tokens. One that ends with `eos_id` is finished and takes
     its place out of the beam (Sutskever et al. 2014, 3.2), so the search ends with `width` finished
-    hypotheses, or after `max_new_tokens`. They rank by log-probability / length ** length_penalty: 0 favours
-    short ones, 1 is the mean per token. Width 1 is greedy. The other arguments are those of `greedy`. Raises
-    ValueError as `greedy` does, and for width < 1, a negative length_penalty, more than one prefix.
+    hypotheses, or after `max_new_tokens`. They rank by log-probability / `length_divisor` with the exponent
+    `length_penalty`: 0 favours short ones. Width 1 is greedy. The other arguments are those of `greedy`.
+    Raises ValueError as `greedy` does, and for width < 1, a negative length_penalty, more than one prefix.
     """
     n_new = room(model, prefix, source, eos_id, max_new_tokens)
     _check_beam(len(prefix), width, length_penalty)
@@ -88,7 +100,7 @@ def beam_search(
     nodes, live, tokens, places = [root], [root], prefix, width
     for _ in range(n_new):
         log_probs = next_token(tokens).log_softmax(dim=-1)  # [live hypothesis, vocab]
-        proposals = _propose(live, log_probs, width, len(nodes), length_penalty)
+        proposals = _propose(live, log_probs, width, len(nodes), (length_penalty, penalty))
         grown = _prune(proposals, places, eos_id)
         nodes += grown
         places -= sum(node.finished for node in grown)
@@ -104,7 +116,7 @@ def beam_search(
 
 
 def _propose(
-    live: list[BeamNode], log_probs: Tensor, width: int, first_id: int, length_penalty: float
+    live: list[BeamNode], log_probs: Tensor, width: int, first_id: int, by: tuple[float, LengthPenalty]
 ) -> list[BeamNode]:
     """Each live hypothesis' `width` likeliest next tokens, nothing kept yet."""
     values, tokens = log_probs.topk(min(width, log_probs.shape[-1]), dim=-1)  # [live hypothesis, proposal]
@@ -112,7 +124,7 @@ def _propose(
     for parent, row, ids in zip(live, values.tolist(), tokens.tolist(), strict=True):
         for log_prob, token in zip(row, ids, strict=True):
             step, score = parent.step + 1, parent.score + log_prob
-            normalised = score / step**length_penalty
+            normalised = score / length_divisor(step, *by)
             new_id = first_id + len(proposals)
             proposals.append(
                 BeamNode(new_id, parent.id, step, token, log_prob, score, normalised, False, False)

@@ -12,7 +12,7 @@ from tests.browser.board import BoardPage
 from tests.browser.explore_page import agrees
 
 FIRST, PER_STEP = 6, 10  # frames of the encoder, frames of a decoder's step
-LOGITS = "linear: logits"
+LOGITS = "linear: the logits of the 8 likeliest of 1,564 words"
 FLOW = "the source, and what is written so far (press a word to see how it came)"
 TOO_WIDE = """labels => labels
   .filter((label) => label.getBBox().width > label.parentNode.querySelector("rect").getBBox().width)
@@ -50,12 +50,15 @@ def test_a_pressed_word_shows_the_models_numbers_for_it(translation: BoardPage):
     for shown, weights in zip(rows, expected.tolist(), strict=True):
         for cell, weight in zip(shown, weights, strict=True):
             assert weight < 0.005 if cell == "≈0" else agrees(cell, weight)
-    heads = translation.panel(LOGITS).locator("thead th").all_inner_texts()
-    ids = [lm.task.words.id(word) for word in heads]
-    for cell, logit in zip(translation.cells(LOGITS)[0], trace["logits"][7, ids].tolist(), strict=True):
-        assert agrees(cell, logit)
+    likeliest = trace["logits"][7].topk(8)
+    words = [word for word, _ in boxes(translation, LOGITS)]
+    assert words == [lm.task.words.vocabulary[id_] for id_ in likeliest.indices.tolist()]
+    bars = translation.bars("softmax: their probabilities")
+    chances = trace["logits"][7].softmax(dim=-1)[likeliest.indices].tolist()
+    for bar, chance in zip(bars, chances, strict=True):
+        assert chance < 0.005 if bar == "≈0" else agrees(bar, chance)
     translation.scrub(FIRST + PER_STEP * 7)  # the step has only begun
-    assert set(translation.cells(LOGITS)[0]) == {""}
+    assert boxes(translation, LOGITS) == []
 
 
 def test_an_unknown_word_is_refused_and_the_figure_stays(translation: BoardPage):

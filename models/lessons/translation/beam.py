@@ -11,7 +11,7 @@ from jaxtyping import Int
 from torch import Tensor
 
 from models.data.word_tokenizer import BOS, EOS
-from models.engine.beam import BeamNode, BeamTree, beam_search
+from models.engine.beam import BeamNode, BeamTree, LengthPenalty, beam_search
 from models.engine.transformer import Transformer
 
 
@@ -24,7 +24,12 @@ class Step(NamedTuple):
 
 
 def search(
-    model: Transformer, source: Int[Tensor, "1 source"], width: int, length_penalty: float, most: int
+    model: Transformer,
+    source: Int[Tensor, "1 source"],
+    width: int,
+    length_penalty: float,
+    most: int,
+    penalty: LengthPenalty = "gnmt",
 ) -> BeamTree:
     """The engine's search from <bos>, at most `most` words long."""
     return beam_search(
@@ -35,6 +40,7 @@ def search(
         eos_id=EOS,
         max_new_tokens=most,
         length_penalty=length_penalty,
+        penalty=penalty,
     )
 
 

@@ -3,11 +3,12 @@
 from typing import Literal, NamedTuple
 
 import torch
-from jaxtyping import Float
+from jaxtyping import Float, Int
 from torch import Tensor
 
 from models.engine.trace import Trace
 
+Chances = Float[Tensor, "step n"]
 Stage = Literal["embed", "self", "cross", "ff", "memory", "linear", "softmax", "word"]
 
 
@@ -47,9 +48,7 @@ def crossed(trace: Trace, n_layers: int, step: int) -> Float[Tensor, "layer head
     return torch.stack(rows)
 
 
-def candidates(logits: Float[Tensor, "step vocab"], written: list[int], n: int) -> list[int]:
-    """`n` words for all steps: those that are written, then those that came nearest at any step."""
-    chosen = list(dict.fromkeys(written))[:n]
-    highest = logits.softmax(dim=-1).amax(dim=0)  # [vocab]
-    highest[chosen] = -1.0
-    return chosen + highest.topk(n - len(chosen)).indices.tolist()
+def likeliest(logits: Float[Tensor, "step vocab"], n: int) -> tuple[Int[Tensor, "step n"], Chances]:
+    """The `n` likeliest words of every step, the likeliest first, and their probabilities."""
+    words = logits.topk(n).indices
+    return words, logits.softmax(dim=-1).gather(1, words)

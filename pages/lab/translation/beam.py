@@ -1,10 +1,11 @@
 """Greedy or beam: the tree of what was considered, step by step."""
 
 from math import exp
+from typing import cast
 
 import numpy as np
 
-from models.engine.beam import BeamTree
+from models.engine.beam import BeamTree, LengthPenalty, length_divisor
 from models.lessons.translation import beam, reading
 from models.lessons.translation.beam import Step, is_beyond_doubt
 from models.lessons.translation.reading import Reading
@@ -12,29 +13,36 @@ from pages.lab.lesson import Lesson, Part, Question, Shape, Try
 from pages.lab.translation import sentence_choice
 from pages.lab.translation.beam_tree import diagram
 from pages.lab.translation.inputs import INCOMPLETE, SENTENCE, Inputs
-from pages.lab.translation.sentence_choice import reading_of, rounded
+from pages.lab.translation.sentence_choice import reading_of
 from viz_core.boards import Board, Fact, Facts, Scrub, Table
+from viz_core.numbers import written
 
 MOST_SENTENCES = 5
+NAMES: dict[LengthPenalty, str] = {"gnmt": "((5 + length) / 6)", "length": "length"}
+DIVISORS: dict[LengthPenalty, str] = {"gnmt": r"((5+|y|)/6)^{\alpha}", "length": r"|y|^{\alpha}"}
 SEE = (
-    "Greedy takes the likeliest word and never comes back. A **beam** keeps the best few sentences: “keep "
-    "the top two, run the model twice”. Boxes are words, with the sum of log-probabilities up to there. "
-    "The best so far is lit; what is pruned or leads nowhere is faint. The first source **lacks a noun**, so "
-    "there is doubt."
+    "Greedy decoding takes the likeliest word and never looks back. A **beam** keeps the best few sentences "
+    "at every step. Boxes are words, each with the log-probability of its sentence so far; the best sentence "
+    "is lit, what is pruned or leads nowhere is faint. The sentence at first **lacks a noun**, so the model "
+    "is in doubt."
 )
 DOUBT = {"phrase": INCOMPLETE, "phrase_direction": "fr-en", "length_penalty": 0.0, "step": 20}
 WHOLE = {"phrase": SENTENCE, "phrase_direction": "en-fr", "length_penalty": 0.0, "step": 20}
-SOUP = {"phrase": "the soup is too", "phrase_direction": "en-fr", "length_penalty": 1.0, "step": 20}
+SOUP = {"phrase": "the soup is too", "phrase_direction": "en-fr", "width": 3, "step": 20}
 TRIES = (
     Try("width 1 is greedy", {**DOUBT, "width": 1}),
     Try("a whole sentence", {**WHOLE, "width": 4}),
-    Try("a length penalty", {**SOUP, "width": 3}),
+    Try("divided by length", {**SOUP, "penalty": "length", "length_penalty": 1.0}),
+    Try("the paper's penalty", {**SOUP, "penalty": "gnmt", "length_penalty": 0.6}),
 )
 
 
 def lesson(inputs: Inputs) -> Lesson:
     read = reading_of(inputs.phrase, inputs.phrase_direction)
-    tree = beam.search(read.model, read.source_ids, inputs.width, inputs.length_penalty, reading.MOST_STEPS)
+    penalty = cast("LengthPenalty", inputs.penalty)
+    tree = beam.search(
+        read.model, read.source_ids, inputs.width, inputs.length_penalty, reading.MOST_STEPS, penalty
+    )
     steps = beam.steps(tree)
     return Lesson(
         see=SEE,
@@ -42,7 +50,7 @@ def lesson(inputs: Inputs) -> Lesson:
             rows=[
                 [diagram(tree, steps, read.vocabulary)],
                 [_facts(steps)],
-                [_hypotheses(read, tree, inputs.length_penalty)],
+                [_hypotheses(read, tree, inputs.length_penalty, penalty)],
             ],
             notice=_notices(read, tree, steps, inputs.width),
             scrub=Scrub(
@@ -52,7 +60,7 @@ def lesson(inputs: Inputs) -> Lesson:
         ),
         formula=(
             r"\begin{gathered}\log p(y\mid x)=\textstyle\sum_{t}\log p(y_t\mid y_{<t},x)\\"
-            r"\hat y=\arg\max_{y}\,\log p(y\mid x)\,/\,|y|^{\alpha}\end{gathered}"
+            r"\hat y=\arg\max_{y}\,\frac{\log p(y\mid x)}{" + DIVISORS[penalty] + r"}\end{gathered}"
         ),
         sizes=rf"\text{{width}}={inputs.width},\; \alpha={inputs.length_penalty:g},\; |y|={tree.best.step}",
         shapes=(
@@ -60,7 +68,7 @@ def lesson(inputs: Inputs) -> Lesson:
             Shape(r"\text{proposals}", "open hypothesis, proposal", (inputs.width, inputs.width)),
             Shape("M", "source, d_model", (len(read.source), read.model.config.d_model)),
         ),
-        code=(beam.search, beam.steps, beam.survivors),
+        code=(beam.search, beam.steps, beam.survivors, length_divisor),
     )  # fmt: skip
 
 
@@ -76,7 +84,7 @@ def _facts(steps: list[Step]) -> Facts:
     )
 
 
-def _hypotheses(read: Reading, tree: BeamTree, alpha: float) -> Table:
+def _hypotheses(read: Reading, tree: BeamTree, alpha: float, penalty: LengthPenalty) -> Table:
     """The finished sentences, best first, and the greedy one where the beam does not have it."""
     ends = tree.hypotheses()[:MOST_SENTENCES]
     found = [(_sentence(read, tree.tokens(end.id)), end.score, end.step) for end in ends]
@@ -84,12 +92,18 @@ def _hypotheses(read: Reading, tree: BeamTree, alpha: float) -> Table:
     if greedy[0] not in [sentence for sentence, *_ in found]:
         found.append((f"greedy: {greedy[0]}", *greedy[1:]))
     rows = [
-        (sentence, rounded(score), f"{exp(score):.3f}", str(length), rounded(score / length**alpha))
+        (
+            sentence,
+            written(score),
+            written(exp(score), 3),
+            str(length),
+            written(score / length_divisor(length, alpha, penalty)),
+        )
         for sentence, score, length in found
     ]
     return Table(
         title="the best sentences that it ends with", rows=rows,
-        columns=("sentence", "log p", "p", "length", f"log p / length^{alpha:g}"),
+        columns=("sentence", "log p", "p", "length", f"log p / {NAMES[penalty]}^{alpha:g}"),
         marked=np.array([at == 0 for at in range(len(rows))]),
     )  # fmt: skip
 
@@ -110,7 +124,7 @@ def _notices(read: Reading, tree: BeamTree, steps: list[Step], width: int) -> li
         told.append(
             f"Word {number}: {len(step.kept)} kept, {len(step.pruned)} pruned, of what {step.runs} open "
             f"{'sentence' if step.runs == 1 else 'sentences'} proposed. Best of this step: “{best}”, "
-            f"**{rounded(step.kept[0].score)}**."
+            f"**{written(step.kept[0].score)}**."
         )
     return [*told, _verdict(read, tree, width)]
 
@@ -120,15 +134,16 @@ def _verdict(read: Reading, tree: BeamTree, width: int) -> str:
     likeliest = max(tree.hypotheses(), key=lambda end: end.score)
     if best.score < likeliest.score:
         return (
-            f"Divided by length, {rounded(best.score)} of {best.step} tokens comes before "
-            f"{rounded(likeliest.score)} of {likeliest.step}: the **length penalty** chose the longer "
-            "sentence, though it is less likely."
+            f"Divided by the **length penalty**, {written(best.score)} for {best.step} tokens ranks above "
+            f"{written(likeliest.score)} for {likeliest.step}: the longer sentence is chosen, though it is "
+            "less likely."
         )
     if best.score > greedy + 1e-4:
         times = exp(best.score - greedy)
         return (
-            f"Greedy ends with log-probability {rounded(greedy)}, the beam with **{rounded(best.score)}**: a "
-            f"sentence **{times:.1f} times** as likely, behind a word that was not the likeliest at its step."
+            f"Greedy ends with log-probability {written(greedy)}, the beam with **{written(best.score)}**: a "
+            f"sentence **{times:.1f} times** as likely, reached by a word that was not the likeliest at its "
+            "step."
         )
     if is_beyond_doubt(greedy):
         return (
@@ -136,35 +151,39 @@ def _verdict(read: Reading, tree: BeamTree, width: int) -> str:
             "sentences together have 1: no beam, however wide, can find a likelier one."
         )
     if width == 1:
-        return f"A beam of one **is** greedy: it ends with log p = **{rounded(greedy)}**."
-    return f"The beam ends with the greedy sentence, log p = **{rounded(greedy)}**: it found none better."
+        return f"A beam of one **is** greedy: it ends with log p = **{written(greedy)}**."
+    return f"The beam ends with the greedy sentence, log p = **{written(greedy)}**: it found none better."
 
 
 def questions() -> tuple[Question, ...]:
     read, whole = reading_of(INCOMPLETE, "fr-en"), reading_of(SENTENCE, "en-fr")
     two = beam.search(read.model, read.source_ids, 2, 0.0, reading.MOST_STEPS)
-    better = two.best.score > _greedy_score(read)
+    eight = _width(read, 8)
+    gained = eight.best.score - two.best.score
     same = exp(_greedy_score(whole))
     runs = [sum(step.runs for step in beam.steps(tree)) for tree in (_width(read, 1), two)]
     return (
         Question(
-            "“… voit toujours le petit la nuit”: does a beam of two find a likelier sentence than greedy?",
+            "“… voit toujours le petit la nuit”: does a beam of eight find a likelier sentence than one "
+            "of two?",
             ("no, the same", "yes", "a less likely one"),
-            1 if better else 0,
-            f"log p = {rounded(two.best.score)} against {rounded(_greedy_score(read))}: a second-best word "
-            "led to it.",
+            0 if abs(gained) < 1e-4 else 1 if gained > 0 else 2,
+            f"Both end with log p = {written(eight.best.score)}, greedy with {written(_greedy_score(read))}: "
+            "more width is more work, and often finds nothing more."
+            if abs(gained) < 1e-4
+            else f"log p = {written(eight.best.score)} against {written(two.best.score)}.",
         ),
         Question(
             f"Greedy's translation of “… it was too tired” has p = {same:.3f}. Can a beam of 8 beat it?",
             ("no", "perhaps", "yes"),
             0 if beam.is_beyond_doubt(_greedy_score(whole)) else 1,
-            f"What is left for all other sentences together is 1 - {same:.3f} = {1 - same:.3f}.",
+            f"All other sentences together have 1 − {same:.3f} = {1 - same:.3f}.",
         ),
         Question(
-            "How many rows does the decoder compute for a beam of two, compared with greedy?",
-            ("as many", "about twice", "four times"),
+            "How much does the decoder compute for a beam of two, compared with greedy?",
+            ("as much", "about twice as much", "four times as much"),
             1 if 1.5 < runs[1] / runs[0] < 2.5 else 0,
-            f"{runs[1]} instead of {runs[0]}: two open sentences at nearly every step, in one batch.",
+            f"{runs[1]} runs instead of {runs[0]}: two sentences are open at nearly every step.",
         ),
     )
 
@@ -174,6 +193,6 @@ def _width(read: Reading, width: int) -> BeamTree:
 
 
 PART = Part(
-    "beam", "Greedy or beam", (*sentence_choice.PHRASE, "width", "length_penalty"),
+    "beam", "Greedy or beam", (*sentence_choice.PHRASE, "width", "penalty", "length_penalty"),
     lesson, TRIES, questions, scrub="step",
 )  # fmt: skip

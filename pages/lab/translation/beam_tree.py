@@ -4,8 +4,8 @@ import numpy as np
 
 from models.engine.beam import BeamNode, BeamTree
 from models.lessons.translation.beam import Step, survivors
-from pages.lab.translation.sentence_choice import rounded
 from viz_core.boards import Diagram, Node
+from viz_core.numbers import brief
 
 HIDDEN, FAINT, PLAIN, LIT = range(4)
 
@@ -17,7 +17,7 @@ def diagram(tree: BeamTree, steps: list[Step], words: list[str]) -> Diagram:
     shown = [[*step.kept, *step.pruned[:n_pruned]] for step in steps]
     nodes = [Node(id="0", label="<bos>", column=0, row=0)]
     nodes += [
-        Node(id=str(node.id), label=words[node.token], note=rounded(node.score), column=number, row=row)
+        Node(id=str(node.id), label=words[node.token], note=brief(node.score), column=number, row=row)
         for number, column in enumerate(shown, start=1)
         for row, node in enumerate(column)
     ]

@@ -9,20 +9,27 @@ from pages.lab.lesson import Lesson, Part, Question, Shape, Try
 from pages.lab.translation import flow_board as panels
 from pages.lab.translation import sentence_choice
 from pages.lab.translation.flow_board import LABELS
-from pages.lab.translation.inputs import SENTENCE, Inputs
+from pages.lab.translation.inputs import AT_THE_PRONOUN, MOST_MOMENTS, SENTENCE, Inputs
 from pages.lab.translation.sentence_choice import reading_of
 from pages.shared.wording import distinct
 from viz_core.boards import Board, Scrub
 
 SEE = (
     "The encoder reads the source **once** and leaves its **memory**, one vector per word. The decoder runs "
-    "**once for every word** it writes: it reads what is written so far, looks into the memory, and a linear "
-    "layer and softmax give every word it knows a probability. (Sums and norms are not drawn.) **Press ▶.**"
+    "**once for every word** it writes: it reads what is written so far and looks into the memory; then a "
+    "linear layer and softmax give every word it knows a probability. (Sums and norms are not drawn.) "
+    "**Press ▶.**"
 )
 TRIES = (
-    Try("tired becomes wide", {"text": SENTENCE.replace("tired", "wide"), "direction": "en-fr"}),
-    Try("from French", {"text": "le chien noir est petit", "direction": "fr-en"}),
-    Try("a word is missing", {"text": "the girls did not the small melon", "direction": "en-fr"}),
+    Try(
+        "tired becomes wide",
+        {"text": SENTENCE.replace("tired", "wide"), "direction": "en-fr", "moment": AT_THE_PRONOUN},
+    ),
+    Try("from French", {"text": "le chien noir est petit", "direction": "fr-en", "moment": MOST_MOMENTS}),
+    Try(
+        "a word is missing",
+        {"text": "the girls did not the small melon", "direction": "en-fr", "moment": MOST_MOMENTS},
+    ),
 )
 
 
@@ -31,9 +38,7 @@ def lesson(inputs: Inputs) -> Lesson:
     config = read.model.config
     n_steps, n_source, d_model = len(read.written), len(read.source), config.d_model
     moments = flow.moments(config.n_layers, n_steps)
-    ids = [read.vocabulary.index(word) for word in read.written]
-    shown = flow.candidates(read.logits, ids, panels.N_CANDIDATES)
-    logits, bars = panels.words(read, moments, shown)
+    logits, bars = panels.words(read, moments)
     heads = (config.n_heads, n_source, config.head_size)
     return Lesson(
         see=SEE,
@@ -63,7 +68,7 @@ def lesson(inputs: Inputs) -> Lesson:
             Shape(r"\mathrm{pattern}\ \text{at one step}", "head, query, key", (config.n_heads, 1, n_source)),
             Shape("W h_t", "vocab", (len(read.vocabulary),)),
         ),
-        code=(reading.translate, flow.moments, flow.looks, flow.candidates),
+        code=(reading.translate, flow.moments, flow.looks, flow.likeliest),
     )  # fmt: skip
 
 
@@ -86,7 +91,9 @@ def _encoding(read: Reading, moment: Moment) -> str:
         return f"{layer} Every one of the {n} words looks at all {n}; nothing is masked."
     if moment.stage == "ff":
         return f"{layer} The feed-forward network changes each of the {n} vectors alone."
-    return f"**Memory:** {n} vectors of {d_model} numbers. The encoder is done; every step looks into them."
+    return (
+        f"**Memory:** {n} vectors of {d_model} numbers. The encoder is done; every step will look into them."
+    )
 
 
 def _decoding(read: Reading, moment: Moment, step: int) -> str:
@@ -108,10 +115,10 @@ def _looking(read: Reading, moment: Moment, reads: str) -> str:
     mean = looks(read.trace, moment).mean(dim=0)
     weight, key = mean.max().item(), int(mean.argmax())
     if moment.stage == "cross":
-        where = f"into the memory, hardest at “{distinct(read.source)[key]}”"
+        where = f"into the memory, most of all at “{distinct(read.source)[key]}”"
     else:
-        where = f"at the {len(mean)} tokens up to itself, hardest at “{distinct(read.read)[key]}”"
-    return f"“{reads}” looks {where}: **{weight:.2f}**, the mean of {read.model.config.n_heads} heads."
+        where = f"at the {len(mean)} tokens up to itself, most of all at “{distinct(read.read)[key]}”"
+    return f"“{reads}” looks {where}: **{weight:.2f}**, the mean of its {read.model.config.n_heads} heads."
 
 
 def _choosing(read: Reading, moment: Moment, step: int) -> str:
@@ -127,9 +134,9 @@ def _choosing(read: Reading, moment: Moment, step: int) -> str:
         p = logits.softmax(dim=-1)[best.indices]
         return f"Softmax gives “{word}” **{p[0]:.3f}** and “{second}” {p[1]:.3f}; all words together 1."
     if word == "<eos>":
-        return f"“<eos>” ends it: {step + 1} steps for “**{read.text}**”."
+        return f"“<eos>” ends the sentence: {step + 1} steps for “**{read.text}**”."
     if step + 1 == len(read.written):
-        return f"“**{word}**” is written; it has not ended after {step + 1} words, but this page stops here."
+        return f"“**{word}**” is written: {step + 1} words and no end, and here this page stops."
     return f"“**{word}**” is written, and is what the next step reads."
 
 
@@ -143,7 +150,7 @@ def questions() -> tuple[Question, ...]:
     reads = ("nothing", "<bos> alone", "the whole source")
     return (
         Question(
-            f"{n_steps - 1} words and <eos> are written. How often do encoder and decoder run?",
+            f"{n_steps - 1} words and <eos> are written. How often do the encoder and the decoder run?",
             counts,
             counts.index(f"{encoders} and {n_steps}"),
             f"The memory does not change while {n_steps} words are written.",

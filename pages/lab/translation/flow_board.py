@@ -4,12 +4,14 @@ from itertools import pairwise
 
 import numpy as np
 
-from models.lessons.translation.flow import Moment, crossed, looks
+from models.lessons.translation.flow import Moment, crossed, likeliest, looks
 from models.lessons.translation.reading import Reading
 from pages.shared.wording import distinct
 from viz_core.boards import Bars, Colour, Diagram, Matrix, Node
+from viz_core.numbers import written
 
-N_CANDIDATES = 15
+N_CANDIDATES = 8
+RANKS = ("likeliest", *(f"{rank}." for rank in range(2, N_CANDIDATES + 1)))
 HIDDEN, FAINT, PLAIN, LIT = range(4)
 LABELS = {
     "embed": "embedding",
@@ -132,28 +134,37 @@ def _layers_reached(moment: Moment, n_layers: int) -> int:
     return moment.layer + (moment.stage != "self")
 
 
-def words(read: Reading, moments: list[Moment], shown: list[int]) -> tuple[Matrix, Bars]:
-    """Logits and probabilities of the same words at every step; empty until they are computed."""
-    logits = read.logits[:, shown].numpy()
-    probabilities = read.logits.softmax(dim=-1)[:, shown].numpy()
-    scores = np.full((len(moments), 1, len(shown)), np.nan, dtype=np.float32)
-    chances = np.full((len(moments), len(shown)), np.nan, dtype=np.float32)
+def words(read: Reading, moments: list[Moment]) -> tuple[Diagram, Bars]:
+    """The likeliest words of each step with their logits, and their probabilities below.
+
+    Neither shows anything of a step before it is computed: what comes is not given away.
+    """
+    ids, chances = (found.numpy() for found in likeliest(read.logits, N_CANDIDATES))  # [step, rank]
+    shown = np.full((len(moments), N_CANDIDATES), np.nan, dtype=np.float32)
+    levels = np.full((len(moments), len(read.written), N_CANDIDATES), HIDDEN)
     for at, moment in enumerate(moments):
-        if moment.stage in ("linear", "softmax", "word"):
-            scores[at, 0] = logits[moment.step]
         if moment.stage in ("softmax", "word"):
-            chances[at] = probabilities[moment.step]
-    names = [read.vocabulary[id_] for id_ in shown]
-    table = Matrix(
-        title="linear: logits",
-        values=scores,
-        columns=names,
-        rows=("logit",),
-        digits=1,
-        nan_is_empty=True,
-    )
-    bars = Bars(
-        title="softmax: probabilities of the next word", values=chances, labels=names, reach=1.1,
-        nan_is_empty=True,
+            shown[at] = chances[moment.step]
+        if moment.stage in ("linear", "softmax", "word"):
+            levels[at, moment.step] = PLAIN
+            levels[at, moment.step, 0] = LIT
+    nodes = [
+        Node(
+            id=f"{step}.{rank}", label=read.vocabulary[id_], column=rank, row=0, note=_logit(read, step, id_)
+        )
+        for step, row in enumerate(ids.tolist())
+        for rank, id_ in enumerate(row)
+    ]
+    diagram = Diagram(
+        title=f"linear: the logits of the {N_CANDIDATES} likeliest of {len(read.vocabulary):,} words",
+        nodes=nodes, edges=[], levels=levels.reshape(len(moments), -1),
     )  # fmt: skip
-    return table, bars
+    bars = Bars(
+        title="softmax: their probabilities", values=shown, labels=RANKS, reach=1.1, nan_is_empty=True,
+        x_label="the same words, from left to right", y_label="probability",
+    )  # fmt: skip
+    return diagram, bars
+
+
+def _logit(read: Reading, step: int, id_: int) -> str:
+    return written(read.logits[step, id_], 1)

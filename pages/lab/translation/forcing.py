@@ -19,9 +19,9 @@ from viz_core.boards import Bars, Board, Fact, Facts, Scrub
 
 SEE = (
     "In training the decoder is **fed the reference** (here the translator's own sentence), whatever it "
-    "predicts: teacher forcing, all words in **one pass**. In use it reads **what it wrote itself**, in one "
-    "pass per word, with mistakes that it never met in training: exposure bias (Ranzato et al. 2016). Here "
-    "one word that it reads is replaced. **Drag to replace another.**"
+    "predicts: that is teacher forcing, **one pass** for all words. In use it reads **what it wrote "
+    "itself**, one pass per word, with mistakes that it never met in training: exposure bias (Ranzato et "
+    "al. 2016). Here one of the words that it reads is replaced. **Drag to replace another.**"
 )
 TRIES = (
     Try("the same word: “il”", {"text": SENTENCE, "direction": "en-fr", "put": "il", "at": 11}),
@@ -97,7 +97,7 @@ def _compared(read: Reading, put: str) -> Compared:
 
 def _losses(found: Compared) -> Bars:
     return Bars(
-        title="teacher forcing: -ln p of the reference's word at each position, in nats",
+        title="teacher forcing: −ln p of the reference's word at each position, in nats",
         values=found.after.loss.numpy(),
         labels=distinct(found.reference),
         digits=1,
@@ -134,8 +134,8 @@ def _notices(found: Compared, put: str) -> list[str]:
         )
         sentence = " ".join(word for word in free if word != "<eos>")
         told.append(
-            f"“{put}” is read for “{was}”. Forced, this changes {effect}; before it, nothing can. "
-            f"Alone, the decoder writes: “{sentence}”."
+            f"“{put}” is read for “{was}”. With teacher forcing this changes {effect}; no word before it can "
+            f"change. Alone, the decoder writes: “{sentence}”."
         )
     return told
 
@@ -149,23 +149,24 @@ def questions() -> tuple[Question, ...]:
     has_not = "pas" in a.free[2]
     return (
         Question(
-            "“elle” is fed for “il”. Which later predictions change under teacher forcing?",
+            "“elle” is fed in place of “il”. Which later predictions change under teacher forcing?",
             ("“fatigué” alone", "all after it", "none"),
             0 if words == ["fatiguée"] else 1,
             f"{', '.join(words)}, at a loss of {float(elle.after.loss[10].max()):.1f} nats: the adjective "
             "agrees with the subject that was fed; all else is fed as before.",
         ),
         Question(
-            "The decoder reads “a” for “n'” after “l' animal” and goes on alone. What becomes of “not”?",
+            "The decoder reads “a” instead of “n'” after “l' animal” and goes on alone. What becomes of "
+            "“not”?",
             ("it is written later", "it is written twice", "it is lost"),
             0 if has_not else 2,
-            f"It writes “{' '.join(a.free[2][:-1])}”: after one wrong word, it goes another way.",
+            f"It writes “{' '.join(a.free[2][:-1])}”: after one wrong word it goes another way.",
         ),
         Question(
             "Why do the predictions before the replaced word not change?",
             ("they do, by rounding", "the mask hides what follows", "the encoder is done"),
             1 if before > 0 else 0,
-            "Causal masking: position t reads words up to t. So one pass serves all positions of training.",
+            "With causal masking, position t reads the words up to t. So one pass trains all positions.",
         ),
     )
 

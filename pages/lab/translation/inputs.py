@@ -9,8 +9,12 @@ SENTENCE = "the animal did not cross the street because it was too tired"
 INCOMPLETE = "la vieille loutre voit toujours le petit la nuit"
 MAX_WORDS = 14
 MAX_STEPS = 20
+AT_THE_PRONOUN = 115
+"""The moment when the pronoun is chosen in the translation of the first sentence."""
+MOST_MOMENTS = 400
 DIRECTIONS = {"en-fr": "English → French", "fr-en": "French → English"}
 WIDTHS = tuple(range(1, 9))
+PENALTIES = {"gnmt": "the paper's", "length": "length^α"}
 TOP_K = (0, 1, 2, 3, 5, 10, 40)  # 0: all words
 TOP_P = (1.0, 0.99, 0.95, 0.9, 0.75, 0.5, 0.25)
 
@@ -21,7 +25,7 @@ class Inputs:
 
     text: str = param(SENTENCE, characters(400), widget.line("Sentence"))
     direction: str = param("en-fr", one_of(DIRECTIONS), widget.select("Direction"))
-    moment: int = param(115, whole(0, 400))
+    moment: int = param(AT_THE_PRONOUN, whole(0, MOST_MOMENTS))
     head: int = param(7, whole(0, 7))
     phrase: str = param(INCOMPLETE, characters(400), widget.line("Sentence"))
     phrase_direction: str = param("fr-en", one_of(DIRECTIONS), widget.select("Direction"))
@@ -30,9 +34,18 @@ class Inputs:
         0.0,
         number(0, 2),
         widget.slider(
-            "Length penalty α",
-            "The finished sentences rank by score / length^α: 0 favours short ones, 1 is the mean per word",
+            "Exponent α",
+            "Finished sentences rank by log p divided by the penalty; 0 is none, which favours short ones",
             step=0.1,
+        ),
+    )
+    penalty: str = param(
+        "gnmt",
+        one_of(PENALTIES),
+        widget.segmented(
+            "Length penalty",
+            "The paper's is that of GNMT (Wu et al. 2016), with α = 0.6; with length^1, log p is the mean "
+            "per word",
         ),
     )
     step: int = param(20, whole(0, MAX_STEPS))

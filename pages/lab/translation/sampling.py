@@ -18,9 +18,10 @@ from viz_core.boards import Bars, Board, Colour, Fact, Facts, Scrub
 TEMPERATURES = np.concatenate([np.arange(2, 20) / 20, np.arange(4, 17) / 4])  # 0.1, 0.15 ... 1, 1.25 ... 4
 N_WORDS = 8
 SEE = (
-    "This is one step of the decoder, after the words that greedy wrote. **Temperature** divides the logits: "
-    "below 1 it sharpens, above 1 it flattens. **Top-k** keeps the k likeliest words, **top-p** the fewest "
-    "that together reach p; the rest is cut, and what is kept is made to add up to 1. **Drag the slider.**"
+    "This is one step of the decoder, after the words that greedy decoding wrote. **Temperature** divides "
+    "the logits: below 1 it sharpens the choice, above 1 it flattens it. **Top-k** keeps the k likeliest "
+    "words, **top-p** the fewest that together reach p; the rest is cut, and what is kept is scaled to "
+    "add up to 1. **Drag the slider.**"
 )
 TRIES = (
     Try("hot: 3", {"temperature": 3.0, "top_k": 0, "top_p": 1.0}),
@@ -135,19 +136,21 @@ def questions() -> tuple[Question, ...]:
             f"The likeliest word has {usual:.2f} at T = 1. What does heating to T = 3 do?",
             ("another word becomes likeliest", "the order stays, its share falls", "its share grows"),
             1 if order and hot < usual else 2,
-            f"{hot:.2f} at T = 3 and {cold:.2f} at T = 0.1: dividing all logits by T keeps their order.",
+            f"{hot:.2f} at T = 3 and {cold:.2f} at T = 0.1: dividing all logits by the same T keeps their "
+            "order.",
         ),
         Question(
             "Top-p is 0.75, and the temperature rises from 1 to 3. How many words are kept?",
             counts,
             0 if nucleus[1] > nucleus[0] else 2,
-            f"{nucleus[1]:,} instead of {nucleus[0]:,}: the flatter, the more it takes to reach 0.75.",
+            f"{nucleus[1]:,} instead of {nucleus[0]:,}: a flatter distribution takes more words to reach "
+            "0.75.",
         ),
         Question(
-            "How many words are kept with top-k 3?",
+            "Top-k is 3, and the temperature rises from 1 to 3. How many words are kept?",
             counts,
             2 if three.n_kept[0] == three.n_kept[1] else 0,
-            f"Always 3, but they have {three.kept_mass[0]:.2f} of the probability at T = 1 and "
+            f"Always 3. They have {three.kept_mass[0]:.2f} of the probability at T = 1 and "
             f"{three.kept_mass[1]:.2f} at T = 3.",
         ),
     )

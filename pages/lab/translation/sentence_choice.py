@@ -18,9 +18,3 @@ def reading_of(text: str, direction: str) -> Reading:
 
     found: Reading = cache.cached(cache.results, ("translation", text, direction), make)
     return found
-
-
-def rounded(number: float) -> str:
-    """Two digits, with a true minus sign, and none before a 0."""
-    text = f"{number:.2f}"
-    return "0.00" if text == "-0.00" else text.replace("-", "−")

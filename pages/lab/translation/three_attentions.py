@@ -13,10 +13,9 @@ from pages.shared.wording import distinct
 from viz_core.boards import Board, Colour, Diagram, Matrix, Node, Scrub
 
 SEE = (
-    "One equation has three uses. They differ in **where $Q$, $K$ and $V$ come from**, and in what is "
-    "hidden: the encoder looks at the whole source; the decoder looks at what it has written, **never "
-    "ahead** (grey), and from there into the memory, by a pattern that is **not square**. **Drag to "
-    "another head.**"
+    "One equation has three uses. They differ in **where $Q$, $K$ and $V$ come from** and in what is hidden. "
+    "The encoder looks at the whole source. The decoder looks at what it has written, **never ahead** "
+    "(grey), and then into the memory; that pattern is **not square**. **Drag to another head.**"
 )
 TRIES = (
     Try("layer 0, head 0", {"head": 0}),
@@ -128,23 +127,26 @@ def questions() -> tuple[Question, ...]:
     first = patterns[1][0][:, 0, 0]
     return (
         Question(
-            f"The source has {n} tokens, the decoder reads {t}. Which shape has cross-attention's pattern?",
+            f"The source has {n} tokens, the decoder reads {t}. What is the shape of cross-attention's "
+            "pattern?",
             shapes,
             shapes.index(f"{rows} × {columns}"),
-            "Queries are rows, one for each token of the decoder; keys are columns, one for each vector of "
-            "memory.",
+            "Queries are rows, one for each token that the decoder reads; keys are columns, one for each "
+            "vector of the memory.",
         ),
         Question(
             "In masked self-attention, how much weight does “<bos>” put on itself, in every head?",
             (f"1/{t}", "1", "it depends on the head"),
             1 if bool((first == 1).all()) else 2,
-            f"{first.min():.0f} in all {len(first)} heads: it may look at nothing else; weights add up to 1.",
+            f"{first.min():.0f} in all {len(first)} heads: it may look at nothing else, and weights add up "
+            "to 1.",
         ),
         Question(
             "Where do the values of cross-attention come from?",
             ("the memory", "the decoder's own words", "the next word"),
             0 if columns == n else 1,
-            f"Keys and values are made of the {n} vectors of memory; only the queries are the decoder's.",
+            f"Keys and values are made from the {n} vectors of the memory; only the queries are the "
+            "decoder's.",
         ),
     )
 

@@ -86,7 +86,8 @@ export class Board {
     else this.each((panel, spec) => panel.update(spec));
     this.signature = signature;
     const still = window.matchMedia("(prefers-reduced-motion: reduce)").matches;
-    const plays = board.scrub?.plays && before?.part === part && before.generation !== generation && !still;
+    // What a preset sets up stands where it says, at once; what a person types is played from its start.
+    const plays = board.scrub?.plays && same && same.generation !== generation && !still;
     if (plays) this.frame = 0;
     this.layOut();
     if (plays) this.run();

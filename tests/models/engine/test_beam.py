@@ -9,7 +9,7 @@ import pytest
 import torch
 
 from models import Transformer
-from models.engine.beam import BeamNode, BeamTree, beam_search
+from models.engine.beam import BeamNode, BeamTree, LengthPenalty, beam_search
 from models.engine.decoding import greedy
 
 Make = Callable[..., Transformer]
@@ -45,14 +45,28 @@ def test_width_1_is_greedy(make: Make, kind: str, seed: int, eos_id: int | None)
 
 
 @pytest.mark.parametrize("kind", ["decoder-only", "encoder-decoder"])
-@pytest.mark.parametrize("penalty", [0.0, 0.7, 2.0])
-def test_wide_enough_it_is_exhaustive(make: Make, kind: str, penalty: float):
+@pytest.mark.parametrize("alpha", [0.0, 0.6, 2.0])
+@pytest.mark.parametrize(
+    ("penalty", "divisor"),
+    [
+        ("length", lambda length, alpha: length**alpha),
+        (
+            "gnmt",
+            lambda length, alpha: (5 + length) ** alpha / (5 + 1) ** alpha,
+        ),  # as Wu et al. 2016 write it
+    ],
+)
+def test_wide_enough_it_is_exhaustive(
+    make: Make, kind: str, alpha: float, penalty: LengthPenalty, divisor: Callable[[int, float], float]
+):
     model, asked = make(kind, vocab_size=5), request(kind)
-    tree = beam_search(model, **asked, width=200, eos_id=EOS, max_new_tokens=3, length_penalty=penalty)
+    tree = beam_search(
+        model, **asked, width=200, eos_id=EOS, max_new_tokens=3, length_penalty=alpha, penalty=penalty
+    )
     whole = [
         list(t) for n in (1, 2, 3) for t in product(range(5), repeat=n) if EOS not in t[:-1] and t[-1] == EOS
     ]
-    scores = {tuple(t): log_prob(model, t, **asked) / len(t) ** penalty for t in whole}
+    scores = {tuple(t): log_prob(model, t, **asked) / divisor(len(t), alpha) for t in whole}
     found = {tuple(tree.tokens(node.id)): node.normalised_score for node in tree.hypotheses()}
     assert found == pytest.approx(scores)
     assert tuple(tree.tokens()) == max(scores, key=scores.__getitem__)
@@ -73,7 +87,7 @@ def test_the_tree(make: Make, kind: str, seed: int, width: int):
         assert node.step == parent.step + 1
         assert node.score == pytest.approx(parent.score + node.log_prob)
         assert node.score == pytest.approx(log_prob(model, tree.tokens(node.id), **asked))
-        assert node.normalised_score == pytest.approx(node.score / node.step**0.6)
+        assert node.normalised_score == pytest.approx(node.score / ((5 + node.step) / 6) ** 0.6)
         assert node.finished == (node.kept and node.token == EOS)
     places = width
     for step in range(1, others[-1].step + 1):

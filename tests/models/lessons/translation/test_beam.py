@@ -81,7 +81,9 @@ def test_a_beam_of_two_beats_greedy_where_a_noun_is_missing(incomplete: Reading)
 
 def test_a_length_penalty_chooses_a_longer_sentence(translator: Translator):
     read = reading.of(translator, "the soup is too", "en-fr", 14)
-    plain, longer = (beam.search(read.model, read.source_ids, 3, alpha, 20).best for alpha in (0.0, 1.0))
+    plain, longer = (
+        beam.search(read.model, read.source_ids, 3, alpha, 20, "length").best for alpha in (0.0, 1.0)
+    )
     assert longer.score < plain.score and longer.step > plain.step
     assert longer.score / longer.step > plain.score / plain.step
 

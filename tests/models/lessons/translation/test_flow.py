@@ -1,5 +1,8 @@
 """The order of the data's way, and what is looked at on it."""
 
+import math
+
+import pytest
 import torch
 
 from models.engine.trace import Trace
@@ -42,13 +45,14 @@ def test_weights_are_those_of_the_words_so_far_alone(tired: Reading):
         torch.testing.assert_close(crossed[1], alone["decoder.1.cross.pattern"][:, -1], rtol=1e-4, atol=1e-5)
 
 
-def test_candidates_are_what_is_written_then_the_next_best(tired: Reading):
-    written = ids_of(tired)
-    found = flow.candidates(tired.logits, written, 16)
-    different = list(dict.fromkeys(written))
-    assert found[: len(different)] == different
-    assert len(set(found)) == len(found) == 16
-    highest = tired.logits.softmax(dim=-1).amax(dim=0)
-    others = [id_ for id_ in highest.argsort(descending=True).tolist() if id_ not in different]
-    assert found[len(different) :] == others[: 16 - len(different)]
-    assert flow.candidates(tired.logits, written, 5) == different[:5]
+def test_the_likeliest_words_of_a_step_are_those_of_that_step_alone(tired: Reading):
+    words, chances = flow.likeliest(tired.logits, 8)
+    assert words[:, 0].tolist() == ids_of(tired)
+    for step, logits in enumerate(tired.logits):
+        exponentials = [math.exp(logit) for logit in logits.double().tolist()]
+        expected = sorted(range(len(logits)), key=lambda id_: -exponentials[id_])[:8]
+        assert words[step].tolist() == expected
+        total = sum(exponentials)
+        assert chances[step].tolist() == pytest.approx(
+            [exponentials[id_] / total for id_ in expected], rel=1e-4
+        )

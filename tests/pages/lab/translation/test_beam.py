@@ -21,7 +21,7 @@ def test_boxes_are_the_nodes_of_the_search(translator, width: int):
     for node in shown.nodes[1:]:
         own = tree.nodes[int(node.id)]
         assert node.label == translator.task.words.vocabulary[own.token] and node.column == own.step
-        assert float(node.note.replace("−", "-")) == pytest.approx(own.score, abs=0.006)
+        assert float(node.note.replace("−", "-").replace("≈", "")) == pytest.approx(own.score, abs=0.006)
     kept = {str(node.id) for node in tree.nodes if node.kept}
     assert kept <= {node.id for node in shown.nodes}
     places = [(node.column, node.row) for node in shown.nodes]
@@ -71,8 +71,8 @@ def test_sentences_come_with_their_probabilities(translator):
         ({"width": 1}, r"A beam of one \*\*is\*\* greedy: it ends with log p = \*\*−2.22\*\*"),
         ({"phrase": SENTENCE, "phrase_direction": "en-fr"}, r"\*\*0.999\*\*. That is more than ½"),
         (
-            {**beam.SOUP, "width": 3},
-            r"−3.13 of 9 tokens comes before −3.12 of 8: the \*\*length penalty\*\*",
+            {**beam.SOUP, "penalty": "length", "length_penalty": 1.0},
+            r"\*\*length penalty\*\*, −3.13 for 9 tokens ranks above −3.12 for 8",
         ),
     ],
 )
@@ -80,8 +80,32 @@ def test_the_last_notice_says_what_came_of_it(fields: dict, said: str):
     assert re.search(said, beam.lesson(Inputs(**fields)).board.notice[-1])
 
 
+@pytest.mark.parametrize(
+    ("penalty", "name", "latex", "divisor"),
+    [
+        ("gnmt", "((5 + length) / 6)", r"((5+|y|)/6)^{\alpha}", lambda n: (5 + n) / 6),
+        ("length", "length", r"|y|^{\alpha}", lambda n: n),
+    ],
+)
+def test_both_length_penalties_are_named_and_computed(penalty, name, latex, divisor):
+    lesson = beam.lesson(Inputs(**beam.SOUP, penalty=penalty, length_penalty=0.6))
+    assert latex in lesson.formula
+    shown = panel(lesson.board, "the best sentences")
+    assert shown.columns[-1] == f"log p / {name}^0.6"
+    for _, log_p, _, length, ranked in shown.rows:
+        score = float(log_p.replace("−", "-")) / divisor(int(length)) ** 0.6
+        assert float(ranked.replace("−", "-")) == pytest.approx(score, abs=0.011)
+
+
+def test_the_papers_penalty_is_the_first():
+    assert Inputs().penalty == "gnmt"
+    (papers,) = (each for each in beam.TRIES if each.label == "the paper's penalty")
+    assert (papers.set["penalty"], papers.set["length_penalty"]) == ("gnmt", 0.6)
+
+
 def test_questions():
-    better, doubt, rows = beam.questions()
-    assert better.options[better.right] == "yes"
+    wider, doubt, rows = beam.questions()
+    assert wider.options[wider.right] == "no, the same"
     assert doubt.options[doubt.right] == "no"
-    assert rows.options[rows.right] == "about twice" and rows.because.startswith("22 instead of 12")
+    assert rows.options[rows.right] == "about twice as much"
+    assert rows.because.startswith("22 runs instead of 12")

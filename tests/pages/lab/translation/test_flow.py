@@ -41,15 +41,42 @@ def test_cross_attention_fills_layer_by_layer(board, traced):
 
 
 def test_logits_then_probabilities_of_the_same_words(board, traced, translator):
-    logits, bars = panel(board, "linear"), panel(board, "softmax")
-    ids = [translator.task.words.id(word) for word in bars.labels]
-    assert list(logits.columns) == list(bars.labels)
+    words, bars = panel(board, "linear"), panel(board, "softmax")
+    assert words.title == "linear: the logits of the 8 likeliest of 1,564 words"
+    vocabulary = translator.task.words.vocabulary
     for step in range(N_STEPS):
-        close(logits.values[frame(step, 7), 0], traced["logits"][step, ids])
-        assert np.isnan(bars.values[frame(step, 7)]).all() and np.isnan(logits.values[frame(step, 6)]).all()
-        close(bars.values[frame(step, 8)], traced["logits"][step].softmax(dim=-1)[ids])
+        best = traced["logits"][step].topk(8)
+        here = [words.nodes[at] for at in np.flatnonzero(words.levels[frame(step, 7)])]
+        assert [node.label for node in here] == [vocabulary[id_] for id_ in best.indices.tolist()]
+        assert [float(node.note.replace("−", "-")) for node in here] == pytest.approx(
+            best.values.tolist(), abs=0.051
+        )
+        assert np.isnan(bars.values[frame(step, 7)]).all()
+        close(bars.values[frame(step, 8)], traced["logits"][step].softmax(dim=-1).topk(8).values)
         following = [*traced.tokens["decoder"][1:], "<eos>"][step]
-        assert bars.labels[int(bars.values[frame(step, 9)].argmax())] == following
+        assert here[0].label == following
+
+
+def test_the_words_of_a_step_are_not_shown_before_it(board):
+    """The names of all words that will be written stood on the axes from the first frame on."""
+    words = panel(board, "linear")
+    for step in range(N_STEPS):
+        for place in range(7):
+            assert not words.levels[frame(step, place)].any()
+        of_others = [not node.id.startswith(f"{step}.") for node in words.nodes]
+        assert not words.levels[frame(step, 9)][of_others].any()
+    assert not words.levels[:ENCODER].any()
+
+
+def test_a_preset_lands_on_its_punchline():
+    """It played for 40 s, to <eos>."""
+    wide = flow.TRIES[0]
+    board = flow.lesson(Inputs(**wide.set)).board
+    at = board.scrub.values.tolist().index(wide.set["moment"])
+    assert board.scrub.words[at] == "step 11: chosen word"
+    assert "“**elle**” is written" in board.notice[at]
+    for other in flow.TRIES[1:]:
+        assert other.set["moment"] >= len(flow.lesson(Inputs(**other.set)).board.notice) - 1
 
 
 def test_words_appear_as_they_are_chosen(board):
@@ -84,7 +111,7 @@ def test_notices_say_the_numbers(board, traced):
 
 def test_a_sentence_without_an_end_says_so():
     said = flow.lesson(Inputs(text="the beautiful table could")).board.notice[-1]
-    assert said.endswith("it has not ended after 20 words, but this page stops here.")
+    assert said.endswith("is written: 20 words and no end, and here this page stops.")
 
 
 def test_every_experiment_can_be_shown():

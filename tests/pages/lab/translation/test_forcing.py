@@ -22,7 +22,7 @@ def forced(translator, traced, put: str, at: int) -> torch.Tensor:
 
 def test_losses_are_the_cross_entropy_of_the_reference(translator, traced):
     board = forcing.lesson(Inputs()).board
-    bars, means = panel(board, "teacher forcing: -ln p"), facts(board)["mean loss now"]
+    bars, means = panel(board, "teacher forcing: −ln p"), facts(board)["mean loss now"]
     for at in (1, 3, 11, 14):
         expected = forced(translator, traced, "elle", at)
         torch.testing.assert_close(torch.as_tensor(bars.values[at - 1]), expected, rtol=1e-3, atol=1e-4)
@@ -68,11 +68,11 @@ def test_passes_and_changes_are_counted():
 def test_notices_tell_both_ways():
     said = forcing.lesson(Inputs()).board.notice[10]
     assert (
-        "“elle” is read for “il”. Forced, this changes **1** of 15 predictions: “fatigué” → “fatiguée”"
-        in said
+        "“elle” is read for “il”. With teacher forcing this changes **1** of 15 predictions: “fatigué” → "
+        "“fatiguée”" in said
     )
     assert said.endswith("“l' animal n' a pas traversé la rue parce qu' elle était trop fatiguée”.")
-    assert "Forced, this changes **none**" in forcing.lesson(Inputs(put="a")).board.notice[3]
+    assert "With teacher forcing this changes **none**" in forcing.lesson(Inputs(put="a")).board.notice[3]
 
 
 @pytest.mark.parametrize(
