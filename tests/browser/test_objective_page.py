@@ -61,12 +61,12 @@ def test_another_seed_and_smoothing_train_anew_and_play(new_page: Callable[..., 
 def test_q_is_written_and_its_loss_is_pytorchs_and_no_distribution_is_refused(lab: BoardPage):
     lab.open(part="loss")
     with lab.redrawn():
-        lab.edit("the model's q, to write into", 0, 3, "1")
+        lab.edit("the model's p, to type into", 0, 3, "1")
     lab.settle()
     q = Q.clone()
     q[3] = 1
     expected = F.cross_entropy(q.log(), torch.tensor(2), label_smoothing=0.1).item()
-    assert fact(lab, "cross-entropy H(p, q)") == pytest.approx(expected, abs=6e-4)
+    assert fact(lab, "cross-entropy H(y, p)") == pytest.approx(expected, abs=6e-4)
     assert lab.numbers("term by term, in nats")[2][-1] == pytest.approx(expected, abs=6e-4)
     with lab.quiet():
         lab.scrub(0)
@@ -74,10 +74,10 @@ def test_q_is_written_and_its_loss_is_pytorchs_and_no_distribution_is_refused(la
     assert fact(lab, "perplexity, e^H") == pytest.approx(math.exp(expected), abs=6e-3)
 
     before = lab.notice
-    lab.edit("the model's q, to write into", 0, 1, "-1")
-    expect(lab.problem).to_contain_text("q has -1, but no probability is below 0; write 0 or more")
+    lab.edit("the model's p, to type into", 0, 1, "-1")
+    expect(lab.problem).to_contain_text("p has -1, but no probability is below 0; write 0 or more")
     assert lab.notice == before
-    lab.edit("the model's q, to write into", 0, 1, "much")
+    lab.edit("the model's p, to type into", 0, 1, "much")
     expect(lab.problem).to_contain_text("'much' is not a number")
 
 
@@ -102,7 +102,7 @@ def test_bits_of_a_text_that_is_typed(lab: BoardPage):
 def test_the_gradient_of_logits_that_are_written_is_autograds(lab: BoardPage):
     lab.open(part="gradient")
     with lab.redrawn():
-        lab.edit("logits z at the start, to write into", 0, 2, "3")
+        lab.edit("logits z at the start, to type into", 0, 2, "3")
     lab.settle()
     z = torch.tensor([0.5, 2, 3, -0.5, 1, 0], requires_grad=True)
     F.cross_entropy(z, torch.tensor(2)).backward()

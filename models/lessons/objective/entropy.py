@@ -10,14 +10,17 @@ from torch import Tensor
 
 @dataclass(frozen=True)
 class Terms:
-    """What each word adds. H(p, q) = H(p) + KL(p || q) holds for every word, and so for the sums."""
+    """What each word adds, y being the target and p the model's answer.
+
+    H(y, p) = H(y) + KL(y || p) holds for every word, and so for the sums.
+    """
 
     entropy: Float[Tensor, "*row word"]
-    """-p ln p."""
+    """-y ln y."""
     divergence: Float[Tensor, "*row word"]
-    """p ln(p / q); below 0 where the model gives a word more than its target."""
+    """y ln(y / p); below 0 where the model gives a word more than its target."""
     cross: Float[Tensor, "*row word"]
-    """-p ln q; inf where q is 0 and p is not."""
+    """-y ln p; inf where p is 0 and y is not."""
 
 
 def targets(
@@ -35,19 +38,19 @@ def targets(
 def normalised(parts: Float[Tensor, " word"]) -> Float[Tensor, " word"]:
     """Parts divided by their sum. Raises ValueError if one is below 0, or all are 0."""
     if (parts < 0).any():
-        raise ValueError(f"q has {parts.min().item():g}, but no probability is below 0; write 0 or more")
+        raise ValueError(f"p has {parts.min().item():g}, but no probability is below 0; write 0 or more")
     if parts.sum() == 0:
-        raise ValueError("q is 0 for every word, but its probabilities sum to 1; give one word more than 0")
+        raise ValueError("p is 0 for every word, but its probabilities sum to 1; give one word more than 0")
     return parts / parts.sum()
 
 
-def terms(p: Float[Tensor, "*_ word"], q: Float[Tensor, "*_ word"]) -> Terms:
-    """The terms of each word; p and q are broadcast against each other, and 0 ln 0 counts as 0.
+def terms(y: Float[Tensor, "*_ word"], p: Float[Tensor, "*_ word"]) -> Terms:
+    """The terms of each word; y and p are broadcast against each other, and 0 ln 0 counts as 0.
 
     Cover and Thomas 2006, 2.1 and 2.3.
     """
-    p, q = torch.broadcast_tensors(p, q)
-    entropy, cross = torch.special.entr(p), -torch.xlogy(p, q)
+    y, p = torch.broadcast_tensors(y, p)
+    entropy, cross = torch.special.entr(y), -torch.xlogy(y, p)
     return Terms(entropy, cross - entropy, cross)
 
 

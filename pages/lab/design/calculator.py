@@ -14,8 +14,8 @@ from viz_core.boards import Board, Scrub
 
 SEE = (
     "Formulas count what a model of these sizes has: its **parameters**, beside the published count; the "
-    "**operations** of a forward pass, × and + counted as two; and its **memory** in float32, activations to "
-    "within a quarter. Pick a published model, or change any size. **Drag the slider to longer sequences.**"
+    "**operations** of a forward pass, × and + counted as two; and its **memory** in float32 (activations to "
+    "within a quarter). Pick a published model, or change any size. **Drag the slider to longer sequences.**"
 )
 TRIES = (
     Try("BERT large", inputs_of("bert-large")),
@@ -80,30 +80,33 @@ def questions() -> tuple[Question, ...]:
     parts = ("embedding", "attention", "feed-forward")
     sizes = [now.embedding, now.attention, now.feed_forward]
     grown = round(flops.kaplan_parameters(wide) / flops.kaplan_parameters(small))
-    passed = flops.forward(small, 1_024)
-    share = passed.pairs / passed.total
+    lengths = (1_024, 6_700, 67_000)
+    shares = [(passed := flops.forward(small, t)).pairs / passed.total for t in lengths]
     times = {2: "twice as many", 4: "four times as many", 8: "eight times as many"}
-    shares = {0.13: "13 %", 0.5: "50 %", 0.9: "90 %"}
     return (
         Question(
-            "Where are most of GPT-2 small's parameters?",
+            "Which part has the largest share of GPT-2 small's parameters?",
             parts,
             sizes.index(max(sizes)),
-            "; ".join(f"{name} {n / 1e6:.1f} million" for name, n in zip(parts, sizes, strict=True)) + ".",
+            "; ".join(
+                f"{name} {n / 1e6:.1f} million ({n / now.total:.0%})"
+                for name, n in zip(parts, sizes, strict=True)
+            )
+            + ".",
         ),
         Question(
             "GPT-2 small doubles d_model and d_ff. How many parameters do its layers have?",
             tuple(times.values()),
             list(times).index(grown),
-            f"N grows × {grown}, all parameters × {wider.total / now.total:.1f}: both sides of a layer's "
-            "matrices double, but only one side of the embedding.",
+            f"N grows {grown} times, all parameters {wider.total / now.total:.1f} times: both sides of a "
+            "layer's matrices double, but only one side of the embedding.",
         ),
         Question(
-            "GPT-2 small at its full 1,024 tokens: how much of a forward pass is every query with every key?",
-            tuple(shares.values()),
-            min(range(3), key=lambda at: abs(list(shares)[at] - share)),
-            f"{share:.1%}: {passed.pairs / 1e9:.0f} of {passed.total / 1e9:.0f} billion. At this length the "
-            "matrices of weights still cost most.",
+            "At which length would q · k and weights · v take half of GPT-2 small's forward pass?",
+            tuple(f"{t:,} tokens" for t in lengths),
+            min(range(3), key=lambda at: abs(shares[at] - 0.5)),
+            ", ".join(f"{share:.0%} at {t:,} tokens" for t, share in zip(lengths, shares, strict=True))
+            + ": up to thousands of tokens, multiplying by the weight matrices costs more than the pairs.",
         ),
     )  # fmt: skip
 

@@ -10,6 +10,7 @@ from pages.lab.design.sizes import Asked
 from viz_core.boards import Bars, Curves, Fact, Facts, Line, Table
 
 FRAMES = 8
+PAIRS = "of it, q · k and weights · v"
 
 
 def lengths_to(max_len: int) -> list[int]:
@@ -111,7 +112,7 @@ def facts(found: Asked, lengths: list[int], passes: list[Flops]) -> Facts:
     facts = [
         Fact(label="forward, per token", values=_per_token(found, lengths, totals) / 1e9, unit="billion"),
         Fact(label="forward, per sequence", values=np.array(totals) / 1e9, digits=0, unit="billion"),
-        Fact(label="of it, every q with every k", values=100 * pairs, digits=1, unit="%"),
+        Fact(label=PAIRS, values=100 * pairs, digits=1, unit="%"),
         Fact(label="of it, the output", values=100 * outputs, digits=1, unit="%"),
         Fact(
             label="training, per token",
@@ -138,7 +139,7 @@ def notices(found: Asked, counted: Parameters, lengths: list[int], passes: list[
     else:
         said += "."
     return [
-        f"{said.strip()} At t = {t:,}, **{_percent(each.pairs / each.total)}** of a forward pass is every "
-        "query with every key."
+        f"{said.strip()} At t = {t:,}, **{_percent(each.pairs / each.total)}** of a forward pass is q · k "
+        "and weights · v, counted for all pairs, masked or not."
         for t, each in zip(lengths, passes, strict=True)
     ]

@@ -12,9 +12,9 @@ from viz_core.boards import Board, Scrub
 
 MEASURED = ("self-attention", "recurrent", "convolution")
 SEE = (
-    "One layer reads *n* tokens of *d* channels. It takes the operations that table 1 of *Attention is all "
-    "you need* counts, and milliseconds **measured on this server** (one text, one thread) when these sizes "
-    "are first asked for. On the dashed line *n = d*. **Drag the slider to longer texts.**"
+    "One layer reads *n* tokens of *d* channels. On the left are its operations, as table 1 of *Attention is "
+    "all you need* counts them; on the right its milliseconds, **measured on this server** (one text, one "
+    "thread). The dashed line is where *n = d*. **Drag the slider to longer texts.**"
 )
 TRIES = (
     Try("a sentence: n < d", {"d_layer": 256, "length": 32}),
@@ -72,22 +72,24 @@ def questions() -> tuple[Question, ...]:
     share = 8 * 32 * 256**2 / c.attention_flops(32, 256)
     return (
         Question(
-            "Tokens double and d stays. What becomes of the operations of self-attention, and of recurrence?",
+            "Tokens double and d stays. How do the operations grow, of self-attention and of recurrence?",
             ("both double", "× 4 and × 2", "× 2 and × 4"),
             {(2, 2): 0, (4, 2): 1, (2, 4): 2}[grown],
-            "n² d has n twice, n d² once.",
+            "n² d contains n twice, n d² once.",
         ),
         Question(
-            "With d = 256, at which length does table 1 count as much for self-attention as for recurrence?",
+            "With d = 256, at which length does table 1 give self-attention as many operations as "
+            "recurrence?",
             lengths,
             lengths.index(str(same)),
-            f"There both are {c.recurrent(same, 256) / 1e6:.1f} million. n² d = n d² where n = d.",
+            f"There both take {c.recurrent(same, 256) / 1e6:.1f} million: n² d = n d² where n = d.",
         ),
         Question(
-            "With n = 32 and d = 256, what share of attention's operations is for W_Q, W_K, W_V and W_O?",
+            "With n = 32 and d = 256, what share of attention's operations goes into W_Q, W_K, W_V and W_O?",
             ("nearly all", "about half", "nearly none"),
             0 if share > 0.8 else 1 if share > 0.3 else 2,
-            f"{share:.0%} of {c.attention_flops(32, 256) / 1e6:.1f} million: 8 n d², not in table 1.",
+            f"{share:.0%} of {c.attention_flops(32, 256) / 1e6:.1f} million: 8 n d², which table 1 leaves "
+            "out.",
         ),
     )
 
@@ -96,7 +98,7 @@ PART = Part(
     "layers", "Cost of a layer",
     (
         "d_layer", "kernel", "neighbours",
-        Note("Restricted attention is not timed: PyTorch's own computes all pairs and hides some."),
+        Note("Restricted attention is not timed: PyTorch computes all its pairs and then hides some."),
     ),
     lesson, TRIES, questions, scrub="length",
 )  # fmt: skip

@@ -13,10 +13,10 @@ from pages.lab.lesson import Lesson, Part, Question, Shape, Try
 from viz_core.boards import Board, Scrub
 
 SEE = (
-    "Attention alone is trained, layer upon layer. The charts show what must stay in memory from the "
-    "forward to the backward pass, and the peak of both. Each head of each layer has a matrix of t × t "
-    "weights for every sequence. The table holds a small stack whose memory is **measured here**. **Drag the "
-    "slider to longer texts.**"
+    "A stack of attention layers is trained. Each head of each layer has a matrix of t × t weights for every "
+    "sequence, which the backward pass needs again: the charts show what stays in memory in between, and the "
+    "peak. The table compares the formulas with a small stack, **measured here**. **Drag the slider to "
+    "longer texts.**"
 )
 PLAIN = {
     "t": 1_000, "sequences": 16, "heads": 8, "layers": 6, "half": False, "pieces": 1, "checkpointing": False,
@@ -98,21 +98,22 @@ def questions() -> tuple[Question, ...]:
     plain = memory.peak_bytes(long["plain"]) / 1e9
     return (
         Question(
-            "A text grows from 1,000 to 2,000 tokens. How much memory does an attention matrix take?",
+            "Texts grow from 1,000 to 2,000 tokens. How much more memory does an attention matrix take?",
             ("× 2", "× 4", "× 8"),
             (2, 4, 8).index(twice),
             f"For 16 sequences {memory.matrix_bytes(16, 1_000) / 1e6:.0f} MB and then "
             f"{memory.matrix_bytes(16, 2_000) / 1e6:.0f} MB. Queries double, and so do keys.",
         ),
         Question(
-            "Of scores, pattern and their gradients, how many does PyTorch keep until the backward pass?",
+            "Of scores, pattern and both their gradients, how many does PyTorch keep until the backward "
+            "pass?",
             ("one", "two", "all four"),
             {1: 0, 2: 1, 4: 2}[kept],
-            f"Measured: {kept}. Softmax and the product with v both need the pattern; scores are thrown "
-            "away, and gradients come and go layer by layer.",
+            f"Measured: {kept}. The backward pass of softmax and of the product with v both need the "
+            "pattern; scores are thrown away, and gradients come and go layer by layer.",
         ),
         Question(
-            "16 texts of 4,000 tokens pass 6 layers of 8 heads. Which saving alone lowers the peak most?",
+            "16 texts of 4,000 tokens, 6 layers of 8 heads: which saving alone lowers the peak most?",
             names,
             min(range(3), key=lambda at: peaks[names[at]]),
             f"Plain {plain:.0f} GB; " + ", ".join(f"{name} {size:.1f}" for name, size in peaks.items())

@@ -11,14 +11,15 @@ CARDS: dict[str, tuple[float, Colour]] = {"24 GB": (24.0, "muted"), "80 GB": (80
 
 
 def facts(plain: list[Setting], mine: list[Setting]) -> Facts:
+    n = plain[0].n_sequences
     one = np.array([memory.matrix_bytes(each.n_sequences, each.t) for each in plain]) / 1e6
     everything = np.array([memory.four_copies(each) for each in plain]) / 1e9
     kept = np.array([memory.kept_bytes(each) for each in plain]) / 1e9
     peak = np.array([memory.peak_bytes(each) for each in mine]) / 1e9
     return Facts(
         facts=(
-            Fact(label="one attention matrix", values=one, digits=0, unit="MB"),
-            Fact(label="four copies of it", values=4 * one, digits=0, unit="MB"),
+            Fact(label=f"one head's matrices, {n} sequences", values=one, digits=0, unit="MB"),
+            Fact(label="four copies of them", values=4 * one, digits=0, unit="MB"),
             Fact(label="× heads × layers", values=everything, digits=1, unit="GB"),
             Fact(label="PyTorch keeps, plain", values=kept, digits=1, unit="GB"),
             Fact(label="peak, with your switches", values=peak, unit="GB", colour="accent"),
@@ -89,10 +90,10 @@ def notices(plain: list[Setting], mine: list[Setting]) -> list[str]:
         matrix, four = memory.matrix_bytes(one.n_sequences, one.t), memory.four_copies(one)
         before, after = memory.peak_bytes(one), memory.peak_bytes(switched)
         said.append(
-            f"t = {one.t:,}: one attention matrix takes **{_short(matrix / 1e6)} MB**; scores, pattern and "
-            f"both gradients in all heads and layers **{_short(four / 1e9)} GB**. Of the four, PyTorch keeps "
-            f"the pattern alone and peaks at {_short(before / 1e9)} GB; with your switches "
-            f"**{_short(after / 1e9)} GB**."
+            f"t = {one.t:,}: the attention matrices of one head, one for each of {one.n_sequences} "
+            f"sequences, take **{_short(matrix / 1e6)} MB**; scores, pattern and both their gradients in "
+            f"all heads and layers **{_short(four / 1e9)} GB**. PyTorch keeps only the patterns and peaks "
+            f"at {_short(before / 1e9)} GB; with your switches **{_short(after / 1e9)} GB**."
         )
     return said
 

@@ -10,9 +10,9 @@ from viz_core.boards import Board, Diagram, Node, Scrub, Table
 
 FAR = 1_000
 SEE = (
-    "There are five ways to let words know of each other, from left to right; words are below, outputs on "
-    "top. What has heard of **word 1** is lit, and every arrow takes one step. A stack has as many layers as "
-    "its last output needs to see word 1. **Press play, or go step by step.**"
+    "In these five networks words hear of earlier words. Words are below, outputs on top; what has heard of "
+    "**word 1** is lit, and every arrow takes one step. Each stack is as deep as its last output needs to "
+    "hear of word 1. **Press play, or go step by step.**"
 )
 TRIES = (
     Try("twelve words", {"words": 12, "kernel": 3, "window": 3, "step": 1}),
@@ -87,22 +87,25 @@ def _table(inputs: Inputs, networks: dict[str, Network], found: dict[str, int], 
         paths.path_of_recurrent(FAR), paths.path_of_self_attention(FAR), paths.path_of_window(FAR, k),
         paths.path_of_dilated(FAR, k), paths.path_of_window(FAR, r),
     )  # fmt: skip
-    orders = (("n", "n"), ("1", "1"), ("1", "n / k"), ("1", "logₖ n"), ("1", "n / r"))
+    orders = (
+        ("O(n)", "O(n), table 1"), ("O(1)", "O(1), table 1"), ("O(1)", "O(n / k), section 4"),
+        ("O(1)", "O(logₖ n), table 1"), ("O(1)", "O(n / r), table 1"),
+    )  # fmt: skip
     rows = [
         (
             name,
             f"{paths.sequential_steps(network)}",
-            f"O({one_layer})",
+            one_layer,
             f"{found[name]}",
-            f"O({path})",
+            path,
             f"{at:,}",
         )
         for (name, network), (one_layer, path), at in zip(networks.items(), orders, far, strict=True)
     ]
     return Table(
         columns=(
-            "network", f"sequential operations per layer, n = {inputs.words}", "table 1",
-            f"longest path, n = {inputs.words}", "table 1", f"longest path, n = {FAR:,}",
+            "network", f"sequential operations per layer, n = {inputs.words}", "in table 1",
+            f"longest path, n = {inputs.words}", "in the paper", f"longest path, n = {FAR:,}",
         ),
         rows=rows,
         marked=np.array(list(found.values())) <= steps[:, None],
@@ -123,29 +126,38 @@ def _notices(found: dict[str, int], steps: np.ndarray) -> list[str]:
 
 
 def questions() -> tuple[Question, ...]:
-    n = 8
-    crawl = paths.longest_path(paths.recurrent(n))
-    doubled = paths.longest_path(paths.self_attention(2 * n))
-    plain, gaps = paths.path_of_window(FAR, 3), paths.path_of_dilated(FAR, 3)
-    layers = ("7", "32", "500")
+    n, million = 8, 1_000_000
+    wider = {
+        "the plain convolution's": (paths.path_of_window(FAR, 3), paths.path_of_window(FAR, 5)),
+        "the dilated one's": (paths.path_of_dilated(FAR, 3), paths.path_of_dilated(FAR, 5)),
+    }
+    halved = [name for name, (before, after) in wider.items() if 2 * after <= before]
+    deep, plain = paths.path_of_dilated(million, 3), paths.path_of_window(million, 3)
+    layers = ("13", "1,000", "333,334")
+    arrows = {name: len(network.edges) for name, network in
+              (("self-attention", paths.self_attention(n)), ("recurrent", paths.recurrent(n)))}  # fmt: skip
+    counts = ("as many", "about one and a half times as many", "more than twice as many")
+    ratio = arrows["self-attention"] / arrows["recurrent"]
     return (
         Question(
-            "After how many steps has a recurrent network's last of eight outputs heard of word 1?",
-            ("1", "3", "8"),
-            ("1", "3", "8").index(str(crawl)),
-            f"Found by search: one into the first state, then {crawl - 1} from state to state.",
+            "Kernels grow from 3 to 5. Whose longest path over 1,000 words becomes half as long?",
+            (*wider, "both"),
+            2 if len(halved) == 2 else list(wider).index(halved[0]),
+            "; ".join(f"{name} goes from {before} to {after}" for name, (before, after) in wider.items())
+            + ": one is divided by k − 1, the other grows with a logarithm.",
         ),
         Question(
-            "With twice as many words, the longest path of self-attention …",
-            ("stays as it is", "grows by one", "doubles"),
-            0 if doubled == paths.longest_path(paths.self_attention(n)) else 2,
-            f"It is {doubled}, for 8 and for 16: every output has an arrow from every word before it.",
-        ),
-        Question(
-            "How many layers do a thousand words need, with kernels of width 3 and growing gaps (dilated)?",
+            "How many layers do a million words need, with kernels of width 3 and growing gaps (dilated)?",
             layers,
-            layers.index(str(gaps)),
-            f"3^{gaps} = {3**gaps:,} reaches a thousand. Without gaps it takes {plain}.",
+            layers.index(f"{deep:,}"),
+            f"3^{deep} = {3**deep:,} reaches a million. Without gaps it takes {plain:,} layers.",
+        ),
+        Question(
+            "Eight words: how many arrows does self-attention need for its short path, next to recurrence?",
+            counts,
+            min(range(3), key=lambda at: abs((1, 1.5, 2.4)[at] - ratio)),
+            f"{arrows['self-attention']} arrows instead of {arrows['recurrent']}, counted: every output "
+            "has one from each word before it, so they grow as n². That is the price of a path of 1.",
         ),
     )
 

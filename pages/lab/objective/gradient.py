@@ -8,7 +8,7 @@ from models.lessons.objective.gradient import Walk
 from pages.lab.lesson import Lesson, Part, Question, Shape, Try
 from pages.lab.objective.inputs import MODEL, OTHER, WORDS, Inputs
 from viz_core.boards import Bars, Board, Colour, Curves, Fact, Facts, Line, Matrix, Panel, Scrub
-from viz_core.numbers import short
+from viz_core.numbers import short, written
 
 WRONG = ((0.0, 8.0, 0.0, 0.0, 0.0, 0.0),)
 SURE = {"logits": WRONG, "word": 2, "descent": 1, "smoothing": 0, "walked": 0}
@@ -26,7 +26,7 @@ def lesson(inputs: Inputs) -> Lesson:
     square = gradient.walk(z, y, gradient.squared_error, gradient.of_squared_error, inputs.descent)
     steps = np.arange(gradient.N_STEPS + 1)
     return Lesson(
-        see="**Write into** the six logits $z$; $y$ is the target. Blue descends the cross-entropy, red the "
+        see="**Type into** the six logits $z$; $y$ is the target. Blue descends the cross-entropy, red the "
         "squared error of the same probabilities: $z \\leftarrow z - \\eta\\,\\nabla_z L$, step by step. "
         "**Press play.**",
         board=Board(
@@ -64,7 +64,7 @@ def lesson(inputs: Inputs) -> Lesson:
 
 def _start(inputs: Inputs) -> Panel:
     return Matrix(
-        values=np.array(inputs.logits), title="logits z at the start, to write into", columns=WORDS,
+        values=np.array(inputs.logits), title="logits z at the start, to type into", columns=WORDS,
         rows=("z",), column_axis="word", scale="plain", edit="logits",
     )  # fmt: skip
 
@@ -108,8 +108,8 @@ def _facts(cross: Walk, square: Walk) -> Panel:
 def _notices(cross: Walk, square: Walk, word: int) -> list[str]:
     said = f"**{WORDS[word]}**"
     return [
-        f"p({said}) after {_steps(step)}: **{_short(a)}** by cross-entropy, **{_short(b)}** by "
-        f"squared error; their gradients are **{_short(x)}** and **{_short(y)}** long."
+        f"p({said}) after {_steps(step)}: **{written(a, 3)}** by cross-entropy, **{written(b, 3)}** by "
+        f"squared error; their gradients are **{written(x, 3)}** and **{written(y, 3)}** long."
         for step, (a, b, x, y) in enumerate(
             zip(
                 cross.probabilities[:, word].tolist(), square.probabilities[:, word].tolist(),
@@ -123,10 +123,6 @@ def _steps(count: int) -> str:
     return f"{count} step{'s' * (count != 1)}"
 
 
-def _short(value: float) -> str:
-    return f"{value:.3f}" if value >= 0.001 else f"{value:.5f}" if value >= 1e-5 else "< 0.00001"
-
-
 def questions() -> tuple[Question, ...]:
     z = torch.tensor(WRONG[0], dtype=torch.float64)
     hot, smooth = (entropy.targets(torch.tensor(2), len(WORDS), eps) for eps in (0.0, 0.1))
@@ -137,9 +133,9 @@ def questions() -> tuple[Question, ...]:
     total = cross.sum().item()
     return (
         Question(
-            "The model is sure, and wrong: p is 0.998 for “am”, the right word is “I”. How many times as "
-            "long is the gradient of cross-entropy as that of squared error?",
-            ("As long", "About 10 times", "Hundreds of times"),
+            "The model is sure, and wrong: p is 0.998 for “am”, the right word is “I”. How much longer is "
+            "the gradient of cross-entropy than that of squared error?",
+            ("Equally long", "About 10 times", "Hundreds of times"),
             int(np.abs(np.log(sizes / ratio)).argmin()),
             f"{ratio:.0f} times: {cross.norm():.3f} against {cross.norm() / ratio:.5f}. The squared error's "
             "gradient goes through the slope of a saturated softmax; in p − y that slope has cancelled.",
@@ -148,14 +144,14 @@ def questions() -> tuple[Question, ...]:
             "What do the six bars of p − y add up to?",
             ("1", "0", "The loss"),
             1 if abs(total) < 1e-9 else 0,
-            f"{abs(total):.1f}: p and y both sum to 1. What one logit gains, the others lose.",
+            f"{abs(total):.1f}: p and y both sum to 1, so what one logit gains the others lose.",
         ),
         Question(
             "With ε = 0.1, where does descent come to rest?",
             ("At p = one-hot, with endless logits", "Nowhere", "At p = the smoothed target"),
             2 if best < 1e-9 else 0,
-            f"There p − y = 0 (largest entry {short(best)}), with finite logits: the right word's is "
-            f"{(smooth[2] / smooth[0]).log():.2f} above the others. One-hot targets pull without end.",
+            f"There p − y = 0 (largest entry {short(best)}), and the logits are finite: the right word's is "
+            f"{(smooth[2] / smooth[0]).log():.2f} above the others. One-hot targets would pull for ever.",
         ),
     )
 

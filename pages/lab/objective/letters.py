@@ -26,9 +26,9 @@ def lesson(inputs: Inputs) -> Lesson:
     read = bits.surprise(lm, inputs.text)
     held_out = lm.card["metrics"]["bits per character"]
     return Lesson(
-        see="The shipped Shakespeare model reads a text letter by letter. Each bar is the cross-entropy of "
+        see="The shipped Shakespeare model reads a text letter by letter. Each bar is the cross-entropy at "
         "one position, **−log₂ of the probability that the model gave the letter that came**: the loss of "
-        "the first part, on real text. **Write your own** (at most 64 letters).",
+        "the first part, on real text. **Type a text of your own** (at most 64 letters).",
         board=Board(
             rows=[[_bars(read)], [_mean(read, held_out), _facts(read, held_out)]],
             notice=_notice(read),
@@ -74,7 +74,7 @@ def _facts(read: bits.Reader, held_out: float) -> Panel:
     facts = (
         ("cross-entropy", read.nats.mean().item(), 3, "nats per letter"),
         ("divided by ln 2", read.bits_per_letter, 3, "bits per letter"),
-        ("perplexity, e^nats = 2^bits", read.perplexity, 2, f"of {read.n_choices} letters"),
+        ("perplexity, e^nats = 2^bits", read.perplexity, 2, f"({read.n_choices} letters)"),
         ("the whole text", read.bits_per_letter * len(read.nats), 1, "bits"),
         (f"over {read.n_words} words", read.bits_per_word, 1, "bits per word"),
         ("held-out Shakespeare", held_out, 3, "bits per letter"),
@@ -89,9 +89,14 @@ def _facts(read: bits.Reader, held_out: float) -> Panel:
 
 def _notice(read: bits.Reader) -> str:
     worst = int(read.nats.argmax())
+    guess = math.log2(read.n_choices)
+    hard = (
+        f"as hard as guessing among **{read.perplexity:,.1f}** equally likely letters, the perplexity"
+        if read.perplexity <= read.n_choices
+        else f"**worse than guessing** among its {read.n_choices} letters, which costs {guess:.2f} bits each"
+    )
     return (
-        f"**{read.bits_per_letter:.2f}** bits per letter: as hard as to guess among "
-        f"**{read.perplexity:,.1f}** equally likely letters, the perplexity. The greatest surprise was "
+        f"**{read.bits_per_letter:.2f}** bits per letter: {hard}. The greatest surprise was "
         f"“{visible(read.letters[worst])}”, letter {worst + 2}."
     )
 
@@ -120,18 +125,19 @@ def questions() -> tuple[Question, ...]:
             "per character, do not depend on the pieces.",
         ),
         Question(
-            f"Guessing among {read.n_choices} letters costs {guess:.2f} bits each. Keys at random cost this "
-            "model…",
+            f"Guessing among {read.n_choices} letters costs {guess:.2f} bits each. What do random keys "
+            "cost this model?",
             ("less", "about as much", "more"),
             0 if random < guess - 0.25 else 2 if random > guess + 0.25 else 1,
-            f"{random:.2f} bits per letter: it is sure of English, and pays for being wrong.",
+            f"{random:.2f} bits per letter: the model is sure that English follows, and pays for being "
+            "wrong.",
         ),
         Question(
-            "In the text of a first visit, which letters cost the most bits?",
+            "In “To be, or not to be, that is the question”, which letters cost the most bits?",
             ("The first of each word", "Those within words", "Both alike"),
             0 if first > 1.1 * later else 1 if later > 1.1 * first else 2,
-            f"After a blank it is {first:.2f} bits on average, elsewhere {later:.2f}: within a word, the "
-            "letters before leave little choice.",
+            f"{first:.2f} bits on average after a blank, {later:.2f} elsewhere: within a word, the letters "
+            "before leave little choice.",
         ),
     )
 

@@ -20,24 +20,24 @@ TRIES = (
         "one-hot target; sure, and wrong",
         {"eps": 0.0, "word": 2, "q": ((0.01, 0.95, 0.01, 0.01, 0.01, 0.01),)},
     ),
-    Try("never say “am”: q = 0", {"eps": 0.1, "word": 2, "q": ((0.02, 0.0, 0.93, 0.01, 0.02, 0.02),)}),
+    Try("never say “am”: p = 0", {"eps": 0.1, "word": 2, "q": ((0.02, 0.0, 0.93, 0.01, 0.02, 0.02),)}),
     Try("a fair die", {"q": ((1.0,) * 6,)}),
 )
 
 
 def lesson(inputs: Inputs) -> Lesson:
-    q = entropy.normalised(torch.tensor(inputs.q[0], dtype=torch.float64))
+    p = entropy.normalised(torch.tensor(inputs.q[0], dtype=torch.float64))
     right = torch.full((len(EPS),), inputs.word)
-    p = entropy.targets(right, len(WORDS), torch.from_numpy(EPS))  # [eps, word]
-    parts = entropy.terms(p, q)
+    y = entropy.targets(right, len(WORDS), torch.from_numpy(EPS))  # [eps, word]
+    parts = entropy.terms(y, p)
     sums = replace(parts, **{name: getattr(parts, name).sum(dim=-1) for name in vars(parts)})
     return Lesson(
-        see="At one position, the target $p$ is the right word, with a share ε of it spread over all six "
-        "words; the model's answer is $q$. **Write into $q$**: it is divided by its sum. Every column of the "
-        "table below adds up from top to bottom, every row from left to right.",
+        see="At one position the target $y$ is the right word, with a share ε of it spread over all six "
+        "words; the model's answer is $p$. **Type into $p$**: it is divided by its sum. Every column of the "
+        "table adds up from top to bottom, every row from left to right.",
         board=Board(
             rows=[
-                [_answer(inputs), _both(p, q)],
+                [_answer(inputs), _both(y, p)],
                 [_table(parts)],
                 [_curves(sums), _sums(sums)],
             ],
@@ -47,16 +47,16 @@ def lesson(inputs: Inputs) -> Lesson:
                 words=[f"{eps:.2f}{' (the paper)' if eps == 0.1 else ''}" for eps in EPS.tolist()],
             ),
         ),
-        formula=r"\begin{gathered}p_w = (1-\epsilon)\,1[w = \text{right}] + \epsilon / n \\ "
-        r"\underbrace{-\textstyle\sum_w p_w \ln q_w}_{H(p,\,q)} = "
-        r"\underbrace{-\textstyle\sum_w p_w \ln p_w}_{H(p)} + "
-        r"\underbrace{\textstyle\sum_w p_w \ln (p_w / q_w)}_{\mathrm{KL}(p\,\|\,q)}\end{gathered}",
+        formula=r"\begin{gathered}y_w = (1-\epsilon)\,1[w = \text{right}] + \epsilon / n \\ "
+        r"\underbrace{-\textstyle\sum_w y_w \ln p_w}_{H(y,\,p)} = "
+        r"\underbrace{-\textstyle\sum_w y_w \ln y_w}_{H(y)} + "
+        r"\underbrace{\textstyle\sum_w y_w \ln (y_w / p_w)}_{\mathrm{KL}(y\,\|\,p)}\end{gathered}",
         sizes=rf"n = {len(WORDS)},\; \ln n = {math.log(len(WORDS)):.3f}",
         shapes=(
-            Shape("p", "ε, word", tuple(p.shape)),
-            Shape("q", "word", tuple(q.shape)),
-            Shape(r"-p \ln q", "ε, word", tuple(parts.cross.shape)),
-            Shape("H(p, q)", "ε", tuple(sums.cross.shape)),
+            Shape("y", "ε, word", tuple(y.shape)),
+            Shape("p", "word", tuple(p.shape)),
+            Shape(r"-y \ln p", "ε, word", tuple(parts.cross.shape)),
+            Shape("H(y, p)", "ε", tuple(sums.cross.shape)),
         ),
         code=(entropy.targets, entropy.normalised, entropy.terms, entropy.with_sum, entropy.bits),
     )  # fmt: skip
@@ -64,15 +64,15 @@ def lesson(inputs: Inputs) -> Lesson:
 
 def _answer(inputs: Inputs) -> Panel:
     return Matrix(
-        values=np.array(inputs.q), title="the model's q, to write into", rows=("q",), columns=WORDS,
+        values=np.array(inputs.q), title="the model's p, to type into", rows=("p",), columns=WORDS,
         column_axis="word", scale="plain", edit="q",
     )  # fmt: skip
 
 
-def _both(p: Tensor, q: Tensor) -> Panel:
+def _both(y: Tensor, p: Tensor) -> Panel:
     return Matrix(
-        values=torch.stack(torch.broadcast_tensors(p, q), dim=1).numpy(), title="target and model",
-        rows=("target p", "q, sum 1"), columns=WORDS, column_axis="word", scale="weights", digits=3,
+        values=torch.stack(torch.broadcast_tensors(y, p), dim=1).numpy(), title="target and model",
+        rows=("target y", "p, sum 1"), columns=WORDS, column_axis="word", scale="weights", digits=3,
     )  # fmt: skip
 
 
@@ -82,7 +82,7 @@ def _table(parts: Terms) -> Panel:
     marked[:, -1] = True
     return Matrix(
         values=rows.numpy(), title="term by term, in nats", columns=(*WORDS, "sum"), column_axis="word",
-        rows=("−p ln p: H(p)", "+ p ln(p/q): KL", "= −p ln q: H(p, q)"), digits=3, reach=1.5, marked=marked,
+        rows=("−y ln y: H(y)", "+ y ln(y/p): KL", "= −y ln p: H(y, p)"), digits=3, reach=1.5, marked=marked,
     )  # fmt: skip
 
 
@@ -90,9 +90,9 @@ def _sums(sums: Terms) -> Panel:
     return Facts(
         title="the loss of this position",
         facts=[
-            Fact(label="cross-entropy H(p, q)", values=sums.cross.numpy(), digits=3, unit="nats"),
+            Fact(label="cross-entropy H(y, p)", values=sums.cross.numpy(), digits=3, unit="nats"),
             Fact(
-                label="of it KL(p ‖ q)", values=sums.divergence.numpy(), digits=3, unit="nats", colour=MODEL
+                label="of it KL(y ‖ p)", values=sums.divergence.numpy(), digits=3, unit="nats", colour=MODEL
             ),
             Fact(label="in bits, H / ln 2", values=bits(sums.cross).numpy(), digits=3, unit="bits"),
             Fact(label="perplexity, e^H", values=sums.cross.exp().numpy(), digits=2, unit="words"),
@@ -105,9 +105,9 @@ def _curves(sums: Terms) -> Panel:
         x=EPS, at=EPS, title="what smoothing does to them", x_label="label smoothing ε", y_label="nats",
         y_range=(0, max(2.0, 1.05 * sums.cross.nan_to_num(posinf=0).max().item())),
         lines=[
-            Line(y=sums.cross.numpy(), name="H(p, q)", colour=OTHER),
-            Line(y=sums.entropy.numpy(), name="H(p)", colour=TARGET, dashed=True),
-            Line(y=sums.divergence.numpy(), name="KL(p ‖ q)", colour=MODEL),
+            Line(y=sums.cross.numpy(), name="H(y, p)", colour=OTHER),
+            Line(y=sums.entropy.numpy(), name="H(y)", colour=TARGET, dashed=True),
+            Line(y=sums.divergence.numpy(), name="KL(y ‖ p)", colour=MODEL),
         ],
     )  # fmt: skip
 
@@ -119,13 +119,13 @@ def _notices(sums: Terms) -> list[str]:
     for eps, h, kl, cross in zip(EPS, sums.entropy, sums.divergence, sums.cross, strict=True):
         if cross.isinf():
             notices.append(
-                f"At ε = {eps:.2f} the loss is **∞**: the target gives some of its share to a word that q "
+                f"At ε = {eps:.2f} the loss is **∞**: the target gives some of its share to a word that p "
                 "calls impossible. A softmax never gives 0, so its loss stays finite."
             )
         else:
             notices.append(
-                f"At ε = **{eps:.2f}** the loss is **{h:.3f}** (the target's own, which no model changes) + "
-                f"**{kl:.3f}** (how far q is off) = **{cross:.3f}** nats. {best}"
+                f"At ε = **{eps:.2f}** the loss is **{h:.3f}** (the target's own, which no model can "
+                f"change) + **{kl:.3f}** (how far p is off) = **{cross:.3f}** nats. {best}"
             )
     return notices
 
@@ -141,24 +141,24 @@ def questions() -> tuple[Question, ...]:
     one_hot, smoothed = (entropy.terms(p, zeroed).cross.sum().item() for p in (hot, smooth))
     return (
         Question(
-            "The target is one-hot, q as on a first visit. Which numbers of q does the loss depend on?",
-            ("All six", "Only that of the right word", "Only the wrong ones"),
+            "The target is one-hot. On which of the model's six probabilities does the loss depend?",
+            ("On all six", "Only on that of the right word", "Only on the wrong ones"),
             1 if math.isclose(loss, -math.log(usual[2].item())) else 0,
             f"Five of six terms are 0 · ln q = 0; the loss is −ln {usual[2]:.2f} = {loss:.4f} nats. The "
-            "others count only since all six sum to 1.",
+            "others matter only because all six sum to 1.",
         ),
         Question(
-            "q is a fair die over the six words. What does smoothing do to its cross-entropy?",
+            "The model's p is a fair die over the six words. What does smoothing do to the cross-entropy?",
             ("It grows", "It falls", "Nothing"),
             2 if math.isclose(*by_die) else 0 if by_die[1] > by_die[0] else 1,
-            f"−ln(1/6) is the same for every word, however p is spread: {by_die[0]:.4f} nats for ε = 0, "
-            f"{by_die[1]:.4f} for ε = 0.1. H(p) grows, and KL falls by as much.",
+            f"−ln(1/6) is the same for every word, however y is spread: {by_die[0]:.4f} nats for ε = 0, "
+            f"{by_die[1]:.4f} for ε = 0.1. H(y) grows, and KL falls by as much.",
         ),
         Question(
-            "q gives the right word 1 and the others 0. What is its loss for ε = 0, and for ε = 0.1?",
+            "The model gives the right word 1 and the others 0. What is the loss for ε = 0, and for ε = 0.1?",
             ("0 and infinite", "0 and 0.1", "Infinite for both"),
             0 if one_hot == 0 and math.isinf(smoothed) else 2,
-            "For one-hot targets nothing is better. With ε = 0.1 each other word has 0.017 in p, at a price "
+            "For one-hot targets nothing is better. With ε = 0.1 each other word has 0.017 in y, at a price "
             "of −ln 0 each: smoothing forbids certainty.",
         ),
     )
@@ -166,6 +166,6 @@ def questions() -> tuple[Question, ...]:
 
 PART = Part(
     "loss", "Cross-entropy and KL",
-    ("word", Note("q is the row of dashed cells. ε is the slider above the board.")),
+    ("word", Note("p is the row of dashed cells. ε is the slider above the board.")),
     lesson, TRIES, questions, scrub="eps", also=("q",),
 )  # fmt: skip

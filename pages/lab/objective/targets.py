@@ -29,8 +29,8 @@ def lesson(inputs: Inputs) -> Lesson:
     divergence = parts.divergence.sum(dim=-1).mean(dim=-1)
     return Lesson(
         see="A tiny model translates *je suis étudiant* and *merci*: at seven positions it chooses among "
-        "**six words**. On the left are the targets, in the middle is the model before its first step, on "
-        "the right the model now. It was trained on this server when first asked for, in "
+        "**six words**. On the left are the targets, in the middle what the model said before training, on "
+        "the right what it says now. It was trained on this server when first asked for, in "
         f"**{1_000 * run.seconds:.0f} ms**. **Press play.**",
         board=Board(
             rows=[
@@ -133,22 +133,22 @@ def questions() -> tuple[Question, ...]:
             f"Guessing 1/6 for each word costs ln 6 = {math.log(n):.2f}. The untrained model's loss is …",
             ("less", "exactly as much", "more"),
             0 if mean < math.log(n) - 0.01 else 2 if mean > math.log(n) + 0.01 else 1,
-            f"{mean:.2f} nats, the mean of eight seeds: random weights prefer some words, for no reason, and "
-            "to be sure of a wrong one costs more than to spread the guess.",
+            f"{mean:.2f} nats, the mean of eight seeds: random weights prefer some words for no reason, and "
+            "being sure of a wrong one costs more than spreading the guess.",
         ),
         Question(
-            "With ε = 0.1, what probability does the best possible model give the right word?",
+            "With ε = 0.1, which probability does the best possible model give the right word?",
             tuple(f"{chance:.2f}" for chance in chances),
             int(np.argmin(losses)),
-            f"Its share of the target: 1 − ε + ε/6 = {best:.4f}. KL is 0 there, so no distribution does "
-            "better, and being surer costs.",
+            f"Its share of the target: 1 − ε + ε/6 = {best:.4f}. There KL is 0, so no distribution does "
+            "better; to be surer costs more.",
         ),
         Question(
-            "Which loss does that best model have?",
+            "What is the loss of that best model?",
             (f"{offered[0]:.2f} nats", "0 nats", f"{offered[2]:.2f} nats"),
             int(np.argmin([abs(each - floor) for each in offered])),
-            f"H(y) = {floor:.4f} nats: the words with ε/6 each must be paid for too, at −ln(0.1/6) = "
-            f"{-math.log(0.1 / n):.2f} nats each time.",
+            f"H(y) = {floor:.4f} nats: the other words, with ε/6 each, must be paid for too, at "
+            f"−ln(0.1/6) = {-math.log(0.1 / n):.2f} nats each.",
         ),
     )
 

@@ -12,6 +12,7 @@ from pages.lab.lesson import Lesson, Part, Question, Shape, Try
 from pages.lab.objective import warmup_board
 from pages.lab.objective.inputs import MODEL, NORMS, TARGET, Inputs
 from viz_core.boards import Board, Curves, Fact, Facts, Line, Panel, Scrub
+from viz_core.numbers import written
 
 USUAL = {"warmup": 4_000, "d_model": 512, "norm": "post"}
 TRIES = (
@@ -28,10 +29,10 @@ def lesson(inputs: Inputs) -> Lesson:
     peaks = schedule.peak(inputs.d_model, warmups)
     tried = warmup_board.tried(inputs.norm, inputs.seed)
     return Lesson(
-        see="Above is the paper's learning rate: it goes up in a line, then down as one over the root of the "
-        "step; **drag the slider**. Below is why it begins small: what Adam does at first, and the toy of "
-        f"the first part, two layers deep, with **{NORMS[inputs.norm].lower()}**, trained here without a "
-        f"warm-up and with one of {warmup.WARMUP} steps.",
+        see="Above is the paper's learning rate: it rises in a straight line, then falls as one over the "
+        "root of the step; **drag the slider**. Below is why it begins small: what Adam does at first, "
+        f"and the toy of the first part, two layers deep, with **{NORMS[inputs.norm].lower()}**, trained "
+        f"here without a warm-up and with one of {warmup.WARMUP} steps.",
         board=Board(
             rows=[
                 _schedules(1_000 * rates, 1_000 * cosines, steps),
@@ -113,25 +114,25 @@ def questions() -> tuple[Question, ...]:
     later = schedule.paper(512, four[1:], torch.tensor([16_000.0], dtype=torch.float64)).item()
     return (
         Question(
-            "With four times as many steps of warm-up, what becomes of the peak?",
-            ("A quarter", "Half", "The same"),
+            "The warm-up takes four times as many steps. How high is the peak then?",
+            ("A quarter as high", "Half as high", "As high as before"),
             int(np.abs(np.array([0.25, 0.5, 1.0]) - ratio).argmin()),
-            f"From {peaks[0]:.6f} to {peaks[1]:.6f}: (d_model · warm-up)^−1/2. And after it, the rate takes "
-            f"four times as many steps to halve: {later:.6f} at step 16,000.",
+            f"It goes from {peaks[0]:.6f} to {peaks[1]:.6f}: (d_model · warm-up)^−1/2. After the peak the "
+            f"rate halves once the step is four times as large: {later:.6f} at step 16,000.",
         ),
         Question(
             "How far does Adam's very first step move a weight whose gradient is only noise?",
             ("By the whole learning rate", f"By {sizes[-1]:.2f} of it, as later", "Not at all"),
             0 if sizes[0] > 0.99 else 1,
-            f"|m̂/√v̂| = {sizes[0]:.2f}: m̂ and √v̂ know one and the same gradient. At step "
+            f"|m̂/√v̂| = {sizes[0]:.2f}: both come from one and the same gradient. At step "
             f"{warmup_board.NOISE_STEPS} it is {sizes[-1]:.2f}, because noise cancels in the mean.",
         ),
         Question(
-            "The toy's norms are put before the sub-layers (pre-norm). How much does warm-up gain?",
+            "The toy's norms go before its sub-layers (pre-norm). How much does a warm-up gain then?",
             ("More than with post-norm", "As much", "Nearly nothing"),
             2 if lost[1] < 0.02 < lost[0] else 1 if abs(lost[1] - lost[0]) < 0.02 else 0,
-            f"{lost[1]:.3f} nats of the last loss, against {lost[0]:.3f} with post-norm. Xiong et al. "
-            "2020 and the page Block say why.",
+            f"{written(lost[1], 3)} nats of the last loss, against {written(lost[0], 3)} with post-norm. "
+            "Xiong et al. 2020 and the page Block say why.",
         ),
     )
 

@@ -68,7 +68,7 @@ def test_a_bit_is_a_fair_coin():
 
 @pytest.mark.parametrize(
     ("parts", "told"),
-    [([0.5, -0.1], "q has -0.1, but no probability is below 0"), ([0.0, 0.0], "q is 0 for every word")],
+    [([0.5, -0.1], "p has -0.1, but no probability is below 0"), ([0.0, 0.0], "p is 0 for every word")],
 )
 def test_parts_that_make_no_distribution_are_refused(parts, told):
     with pytest.raises(ValueError, match=told):

@@ -67,7 +67,7 @@ def test_operations_and_memory_at_each_length():
     np.testing.assert_allclose(found["forward, per token"], total / lengths / 1e9)
     np.testing.assert_allclose(found["training, per token"], 3 * total / lengths / 1e9)
     np.testing.assert_allclose(
-        found["of it, every q with every k"], [100 * each.pairs / each.total for each in passed]
+        found["of it, q · k and weights · v"], [100 * each.pairs / each.total for each in passed]
     )
     training = panel(board, "training, 8 sequences, GB").values
     np.testing.assert_allclose(training[-1], np.array(flops.training_memory(config, 8, 1_024)) / 1e9)
@@ -101,5 +101,16 @@ def test_what_makes_no_model_is_refused_with_a_remedy(change: dict, sentence: st
 def test_questions():
     most, wider, pairs = calculator.questions()
     assert most.options[most.right] == "feed-forward"
-    assert wider.options[wider.right] == "four times as many" and "parameters × 3.4" in wider.because
-    assert pairs.options[pairs.right] == "13 %" and pairs.because.startswith("13.3%")
+    assert "46%" in most.because and "most" not in most.ask, "the largest share is less than half"
+    assert wider.options[wider.right] == "four times as many" and "parameters 3.4 times" in wider.because
+    assert pairs.options[pairs.right] == "6,700 tokens" and pairs.because.startswith(
+        "13% at 1,024 tokens, 50%"
+    )
+
+
+def test_the_share_of_the_pairs_says_what_it_counts():
+    said = calculator.lesson(Inputs()).board.notice[-1]
+    assert said.endswith("is q · k and weights · v, counted for all pairs, masked or not.")
+    t, width, n_layers = 1_024, 768, 12
+    both = n_layers * 2 * (2 * t * t * width)  # scores, and weights times values
+    assert flops.forward(sizes.asked(Inputs()).config, t).pairs == both

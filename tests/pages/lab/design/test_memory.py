@@ -18,13 +18,14 @@ AT = LONG.index(1_000)
 def test_the_lessons_numbers():
     board = memory.lesson(Inputs()).board
     found = facts(board)
-    assert found["one attention matrix"][AT] == 16 * 1_000 * 1_000 * 4 / 1e6 == 64
-    assert found["four copies of it"][AT] == 256
+    assert found["one head's matrices, 16 sequences"][AT] == 16 * 1_000 * 1_000 * 4 / 1e6 == 64
+    assert found["four copies of them"][AT] == 256
     assert found["× heads × layers"][AT] == pytest.approx(256e6 * 8 * 6 / 1e9)
     kept = 6 * (8 * 64e6 + 5 * 16 * 1_000 * 512 * 4)
     assert found["PyTorch keeps, plain"][AT] == pytest.approx(kept / 1e9)
     assert found["peak, with your switches"][AT] == pytest.approx((kept + 2 * 8 * 64e6) / 1e9)
-    assert "takes **64 MB**" in board.notice[AT] and "**12.3 GB**" in board.notice[AT]
+    said = "the attention matrices of one head, one for each of 16 sequences, take **64 MB**"
+    assert said in board.notice[AT] and "**12.3 GB**" in board.notice[AT]
 
 
 SWITCHES = {
@@ -60,7 +61,7 @@ def test_the_measured_table_is_measured():
 
 def test_the_largest_numbers_are_written_out():
     notice = memory.lesson(Inputs(sequences=64, heads=16, layers=24)).board.notice[-1]
-    assert "takes **65,536 MB**" in notice and f"**{4 * 65.536 * 16 * 24:,.0f} GB**" in notice
+    assert "take **65,536 MB**" in notice and f"**{4 * 65.536 * 16 * 24:,.0f} GB**" in notice
 
 
 def test_an_experiment_changes_one_thing_whatever_was_tried_before():

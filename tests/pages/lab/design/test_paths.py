@@ -62,7 +62,19 @@ def test_every_choice_makes_a_lesson(words: int):
 
 
 def test_questions():
-    crawl, doubled, layers = paths.questions()
-    assert crawl.options[crawl.right] == "8"
-    assert doubled.options[doubled.right] == "stays as it is"
-    assert layers.options[layers.right] == "7" and 3**6 < 1_000 <= 3**7
+    kernels, layers, arrows = paths.questions()
+    assert kernels.options[kernels.right] == "the plain convolution's"
+    assert "goes from 500 to 250" in kernels.because and "goes from 7 to 5" in kernels.because
+    assert layers.options[layers.right] == "13" and 3**12 < 1_000_000 <= 3**13
+    assert arrows.options[arrows.right] == "more than twice as many"
+    assert arrows.because.startswith(f"{sum(range(9))} arrows instead of {8 + 7}")
+
+
+def test_the_paper_is_cited_where_it_says_so():
+    """Table 1 gives convolution O(log_k n); O(n / k), without gaps, is in the text of section 4."""
+    found = rows(paths.lesson(Inputs()).board)
+    assert [cells[1] for cells in found.values()] == ["O(n)", "O(1)", "O(1)", "O(1)", "O(1)"]
+    assert [cells[3] for cells in found.values()] == [
+        "O(n), table 1", "O(1), table 1", "O(n / k), section 4", "O(logₖ n), table 1", "O(n / r), table 1",
+    ]  # fmt: skip
+    assert table(paths.lesson(Inputs()).board).columns[4] == "in the paper"

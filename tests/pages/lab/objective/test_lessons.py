@@ -73,7 +73,7 @@ def test_the_right_answers():
         "more",
         "0.92",
         "0.42 nats",
-        "Only that of the right word",
+        "Only on that of the right word",
         "Nothing",
         "0 and infinite",
         "Bits per character",
@@ -82,7 +82,7 @@ def test_the_right_answers():
         "Hundreds of times",
         "0",
         "At p = the smoothed target",
-        "Half",
+        "Half as high",
         "By the whole learning rate",
         "Nearly nothing",
     ]
@@ -134,6 +134,14 @@ def test_the_experiments_of_the_first_part_go_as_they_say():
     assert facts(wild)["H(y, p): the loss"][-1] > 3 * usual[-1]
 
 
+def test_the_target_is_y_and_the_model_p_in_every_part(lessons):
+    """One part called the target p and the model q, the others the target y and the model p."""
+    for part in (targets, loss, gradient):
+        assert "q" not in re.findall(r"[a-z]+", re.sub(r"\\[a-z]+", " ", lessons[part].formula))
+        assert any(shape.name == "y" for shape in lessons[part].shapes)
+    assert "target $y$" in lessons[loss].see and "answer is $p$" in lessons[loss].see
+
+
 def test_the_table_adds_up_both_ways(lessons):
     lesson = lessons[loss]
     table = panel(lesson, Matrix, "term by term, in nats").values
@@ -150,15 +158,15 @@ def test_the_table_adds_up_both_ways(lessons):
     assert "KL is least, **0.004**, at ε = 0.08" in lesson.board.notice[0]
 
 
-def test_q_is_divided_by_its_sum_and_may_be_impossible():
+def test_p_is_divided_by_its_sum_and_may_be_impossible():
     shown = panel(loss.lesson(Inputs(q=((1.0,) * 6,))), Matrix, "target and model").values
     assert shown[:, 1] == pytest.approx(1 / 6)
     never = loss.lesson(replace(Inputs(), **loss.TRIES[1].set))
     assert "the loss is **∞**" in never.board.notice[frame(never, 0.1)]
     assert "∞" not in never.board.notice[0]
-    with pytest.raises(ValueError, match="q has -1, but no probability is below 0; write 0 or more"):
+    with pytest.raises(ValueError, match="p has -1, but no probability is below 0; write 0 or more"):
         loss.lesson(Inputs(q=((-1.0, 1.0, 1.0, 0.0, 0.0, 0.0),)))
-    with pytest.raises(ValueError, match="q is 0 for every word"):
+    with pytest.raises(ValueError, match="p is 0 for every word"):
         loss.lesson(Inputs(q=((0.0,) * 6,)))
 
 
@@ -174,6 +182,16 @@ def test_letters_are_surprising_as_the_model_says(lessons):
     assert "“q”, letter 34" in lesson.board.notice
     assert text[33] == "q"
     assert panel(lesson, Curves, "bits per character so far").lines[1].y[0] == pytest.approx(2.432, abs=1e-3)
+
+
+def test_a_perplexity_above_the_number_of_letters_is_called_worse_than_guessing():
+    """Keys at random were "as hard as 9,692.9 equally likely letters", of which there are 66."""
+    random = letters.lesson(Inputs(text=letters.RANDOM))
+    assert facts(random)["perplexity, e^nats = 2^bits"] > 66
+    said = "**worse than guessing** among its 66 letters, which costs 6.04 bits each"
+    assert said in random.board.notice
+    assert "equally likely" not in random.board.notice
+    assert "worse than guessing" not in letters.lesson(Inputs()).board.notice
 
 
 def test_the_gradient_is_autograds_and_the_walk_is_shown(lessons):
