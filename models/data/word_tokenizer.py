@@ -1,11 +1,12 @@
 """Text to word ids and back."""
 
-import difflib
 import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from tokenizers import Regex, Tokenizer, models, normalizers, pre_tokenizers
+
+from models.data.spelling import alike
 
 PAD, BOS, EOS, UNK, TO_FRENCH, TO_ENGLISH = range(6)
 SPECIALS = ("<pad>", "<bos>", "<eos>", "<unk>", "<2fr>", "<2en>")
@@ -16,7 +17,6 @@ _WORD = Regex(
     rf"<unk>|\w+n't|\w+'(?:m|s|re)\b|\w+(?:-\w+)*'|\w+(?:-\w+)*|[{_PUNCTUATION}]|[^\w\s{_PUNCTUATION}]+"
 )
 _MAX_SUGGESTED_FOR = 20
-_LONGEST_WORD = 40
 
 
 @dataclass(frozen=True)
@@ -80,9 +80,12 @@ class WordTokenizer:
         """The id of a word as the vocabulary writes it; <unk> where it is not there."""
         return self._ids.get(word, UNK)
 
-    def encode(self, text: str) -> Encoded:
+    def encode(self, text: str, *, among: Sequence[str] | None = None) -> Encoded:
         """Text to words. Adds no special word: a typed "<eos>" is three words. Only "<unk>", which `decode`
         may write, is one, so that a translation can be read again.
+
+        among: the known words that may be suggested for an unknown one, such as those of the text's language;
+        by default all.
         """
         encoding = self._tokenizer.encode(text, add_special_tokens=False)
         spans = [(start, _past_marks(text, end)) for start, end in encoding.offsets]
@@ -91,7 +94,8 @@ class WordTokenizer:
             text[start:end] if id_ == UNK else word
             for id_, word, (start, end) in zip(ids, encoding.tokens, spans, strict=True)
         ]
-        return Encoded(ids, tokens, spans, self._unknown(ids, tokens, spans))
+        known = self.vocabulary[len(SPECIALS) :] if among is None else among
+        return Encoded(ids, tokens, spans, _unknown(ids, tokens, spans, known))
 
     def decode(self, ids: Sequence[int], *, language: str = "en") -> str:
         """Words to text: l'animal, a comma at its word, and in French a no-break space before "?".
@@ -111,22 +115,19 @@ class WordTokenizer:
                 text += " " + word
         return text
 
-    def nearest(self, word: str) -> list[str]:
-        """At most three known words that look like the given one."""
-        if len(word) > _LONGEST_WORD:
-            return []
-        return difflib.get_close_matches(word.lower(), self.vocabulary[len(SPECIALS) :], n=3, cutoff=0.4)
 
-    def _unknown(self, ids: list[int], tokens: list[str], spans: list[tuple[int, int]]) -> list[Unknown]:
-        suggestions: dict[str, list[str]] = {}
-        unknown = []
-        for id_, token, (start, end) in zip(ids, tokens, spans, strict=True):
-            if id_ != UNK or token == SPECIALS[UNK]:
-                continue
-            if token not in suggestions and len(suggestions) < _MAX_SUGGESTED_FOR:
-                suggestions[token] = self.nearest(token)
-            unknown.append(Unknown(token, start, end, suggestions.get(token, [])))
-        return unknown
+def _unknown(
+    ids: list[int], tokens: list[str], spans: list[tuple[int, int]], known: Sequence[str]
+) -> list[Unknown]:
+    suggestions: dict[str, list[str]] = {}
+    unknown = []
+    for id_, token, (start, end) in zip(ids, tokens, spans, strict=True):
+        if id_ != UNK or token == SPECIALS[UNK]:
+            continue
+        if token not in suggestions and len(suggestions) < _MAX_SUGGESTED_FOR:
+            suggestions[token] = alike(token, known)
+        unknown.append(Unknown(token, start, end, suggestions.get(token, [])))
+    return unknown
 
 
 def _past_marks(text: str, end: int) -> int:

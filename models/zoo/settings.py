@@ -20,7 +20,8 @@ class Setting:
     drawn: "slider" from `low` to `high`, "steps" along `choices`, a "list" or "segments" of them, or a "text"
     of at most `most` characters. names: what a person reads for a choice. builds: the model is made with it;
     otherwise it reads with it. of_text: another text resets it to the default. turns: another value starts
-    from what the model wrote. of: the setting whose argument this is, with an example and its meaning for
+    from what the model wrote. guessed: left out, the model guesses it from the text, so that a page always
+    says it. of: the setting whose argument this is, with an example and its meaning for
     each value that takes an argument; it is cleared when that setting changes.
     """
 
@@ -38,6 +39,7 @@ class Setting:
     builds: bool = False
     of_text: bool = False
     turns: bool = False
+    guessed: bool = False
     of: str = ""
     arguments: Mapping[str, tuple[str, str]] = field(default_factory=dict)
 
@@ -70,7 +72,7 @@ class Setting:
 TRANSLATING = (
     Setting(
         name="direction", default="en-fr", label="Direction", drawn="segments", choices=("en-fr", "fr-en"),
-        names={"en-fr": "EN → FR", "fr-en": "FR → EN"}, of_text=True, turns=True,
+        names={"en-fr": "EN → FR", "fr-en": "FR → EN"}, of_text=True, turns=True, guessed=True,
     ),
     Setting(
         name="beam", default=1, label="Beam width", drawn="slider", low=1, high=8,

@@ -3,13 +3,14 @@
 from importlib import import_module
 from pkgutil import iter_modules
 
-from models.data.tasks.batch import IGNORED, Batch, Named, Reading, Sample
+from models.data.tasks.batch import IGNORED, Advice, Batch, Named, Reading, Sample
 from models.data.tasks.options import option
 from models.data.tasks.task import TASKS, Tally, Task, generator_of, make_task, quotients
 
 __all__ = [
     "IGNORED",
     "TASKS",
+    "Advice",
     "Batch",
     "Named",
     "Reading",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor
@@ -58,6 +58,14 @@ class Batch:
         return [part for part in parts if len(part)]
 
 
+class Advice(NamedTuple):
+    """A value of a setting that suits a text better than the one it was read with, and the sentence why."""
+
+    setting: str
+    value: Any
+    because: str
+
+
 @dataclass(frozen=True)
 class Reading:
     """One example as a model reads it, to be traced: batch size 1, and a label for every position.
@@ -65,8 +73,8 @@ class Reading:
     tokens: labels under "encoder", "decoder" or both, as in `Trace.tokens`. picture: [row, column], 0..1,
     where positions are parts of one. unknown: words that the model does not know. answer: what the model
     wrote after the text, as text. following: what the decoder goes on with after its last token, if that is
-    known. forced: whether the answer was given to the model. allowed: a mask beside the model's own, [1, 1,
-    query, key].
+    known. forced: whether the answer was given to the model. advice: a setting that would suit the text
+    better. allowed: a mask beside the model's own, [1, 1, query, key].
     """
 
     inputs: tuple[Tensor, ...]
@@ -77,6 +85,7 @@ class Reading:
     answer: str = ""
     following: str | None = None
     forced: bool = False
+    advice: Advice | None = None
     allowed: Tensor | None = None
 
 

@@ -78,10 +78,13 @@ class Pairs(Task):
         return cross_entropy(logits, batch.targets[written], label_smoothing=label_smoothing)
 
     def _decode(self, model: Transformer, source: Tensor, width: int) -> tuple[list[int], BeamTree | None]:
-        """The ids that the model writes, its <eos> included; and the beam's tree, if there is one."""
+        """The ids that the model writes, its <eos> included; and the beam's tree, if there is one.
+
+        What does not end is cut where it still can be read again: after <2en> or <2fr>, before <eos>.
+        """
         device = model.embedding.weight.device
         source, prefix = source.to(device), torch.tensor([[BOS]], device=device)
-        room = min(2 * source.shape[1] + _SLACK, self.length - 1)
+        room = min(2 * source.shape[1] + _SLACK, self.length - 2)
         if width == 1:
             rows = greedy(model, prefix, source=source, eos_id=EOS, max_new_tokens=room)
             return rows[0, 1:].tolist(), None

@@ -17,6 +17,7 @@ from models.data.parallel import NOTHING_NAMED, first_token, grammar_batches, gr
 from models.data.pronouns import PRONOUNS
 from models.data.tasks.algorithmic import random_of
 from models.data.tasks.batch import Batch, Named, Reading, Sample, check_room
+from models.data.tasks.languages import advice, direction_of, words_of
 from models.data.tasks.options import option
 from models.data.tasks.pairs import Pairs, make_batch
 from models.data.tasks.parallel_text import ParallelText
@@ -118,10 +119,12 @@ class Translation(Pairs):
 
         Nothing is written yet. Raises ValueError as `encode_source` does.
         """
-        source = self.encode_source(text, direction=direction or self._direction(text))
+        chosen = direction or direction_of(self._vocabulary, self.words.encode(text, among=()).tokens)
+        source = self.encode_source(text, direction=chosen)
         reading = self._reading(text, source.ids, [])
         tokens = {**reading.tokens, "encoder": source.tokens}
-        return replace(reading, tokens=tokens, unknown=tuple(source.unknown))
+        better = advice(self._vocabulary, source.tokens, chosen)
+        return replace(reading, tokens=tokens, unknown=tuple(source.unknown), advice=better)
 
     def read_by(
         self,
@@ -165,7 +168,8 @@ class Translation(Pairs):
         """
         if direction not in ("en-fr", "fr-en"):
             raise ValueError(f"direction={direction!r} is unknown; choose 'en-fr' or 'fr-en'")
-        words, first = self._encode(text), first_token(cast(Direction, direction))
+        words = self._encode(text, words_of(self._vocabulary, direction[:2]))
+        first = first_token(cast(Direction, direction))
         if not words.ids:
             raise ValueError("the text is empty; give at least one word")
         return Encoded(
@@ -191,11 +195,14 @@ class Translation(Pairs):
         return Translated(self.spoken(ids, int(source[0, 0])), self._labels(ids), ids, log_prob, tree)
 
     @torch.no_grad()
-    def antecedents(self, model: Transformer, trace: Trace) -> list[Named]:
-        """For each third-person pronoun of the source, the noun that the encoder's output there names.
+    def antecedents(self, model: Transformer, trace: Trace) -> list[Named] | None:
+        """For each third-person pronoun of the source, the noun that the encoder's output there names; None
+        for a model that was never asked.
 
         Reads `encoder.norm` through the output layer; raises KeyError if a `reduce` did not keep it.
         """
+        if not self.antecedent_weight:
+            return None
         tokens = trace.tokens["encoder"]
         ids = [self.words.id(token) for token in tokens]
         named = []
@@ -252,18 +259,14 @@ class Translation(Pairs):
 
     def _forced(self, reading: Reading, target: str) -> Reading:
         """The same with a typed translation; what it has of unknown words is shown as it was typed."""
-        words = self._encode(target)
+        writes = "fr" if int(reading.inputs[0][0, 0]) == TO_FRENCH else "en"
+        words = self._encode(target, words_of(self._vocabulary, writes))
         unknown = (*reading.unknown, *(replace(word, where="target") for word in words.unknown))
         forced = self._with_target(reading, [*words.ids, EOS])
         tokens = {**forced.tokens, "decoder": [SPECIALS[BOS], *words.tokens]}
         return replace(forced, tokens=tokens, unknown=unknown, answer=target, forced=True)
 
-    def _encode(self, text: str) -> Encoded:
-        words = self.words.encode(text)
+    def _encode(self, text: str, among: Sequence[str]) -> Encoded:
+        words = self.words.encode(text, among=among)
         check_room(len(words.ids), self.max_words, "words")
         return words
-
-    def _direction(self, text: str) -> Direction:
-        known = [word.lower() for word in self.words.encode(text).tokens]
-        english = sum(word in self._vocabulary.english for word in known)
-        return "fr-en" if sum(word in self._vocabulary.french for word in known) > english else "en-fr"
