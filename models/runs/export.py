@@ -10,19 +10,16 @@ from typing import Any
 import pandas as pd
 import torch
 
-from models.data.grammar_text import held_out
 from models.data.tasks.translation import Translation
 from models.engine.transformer import Transformer
 from models.files import write_json, write_whole, writing
 from models.runs.folder import RunFolder
-from models.runs.translator_card import make_card
+from models.runs.translator_card import make_card, measures
 from models.training.config import RunConfig, run_config
-from models.training.evaluation import evaluate
 from models.training.snapshots import snapshot
 from models.zoo.files import write_model
 
 METRICS_CSV, CONFIG_JSON = "metrics.csv", "config.json"
-_SENTENCES = 2_000
 
 
 def export_run(folder: RunFolder, out: Path, *, name: str = "") -> Path:
@@ -60,7 +57,7 @@ def card_of(folder: RunFolder, config: RunConfig, model: Transformer, name: str)
         "showcase": sharpest_head(config, model),
     }
     if isinstance(config.task, Translation):
-        metrics = evaluate(model, config.task.words, held_out(_SENTENCES))
+        metrics = measures(model, config.task.words)
         card |= make_card(config.task, model, metrics, config.training.seed)
     return card
 

@@ -6,8 +6,9 @@ from typing import Any
 from models.data.grammar.lexemes import rows
 from models.zoo.suite import SCHEMES
 
-Examples = tuple[tuple[str, str, str], ...]
-"""(label, text to type, what to see)."""
+Example = tuple[str, str, str] | tuple[str, str, str, dict[str, int]]
+Examples = tuple[Example, ...]
+"""(label, text to type, what to see, and where: a query, and the layer and head where they are others)."""
 _FEW = "It is small and was trained for minutes: a model to look into, not to work with."
 
 
@@ -20,12 +21,17 @@ def examples_of(table: str) -> Examples:
 class Recipe:
     """A task with its options, what differs from the task's own sizes and training, and words for the card.
 
+    title: in pickers, where the name alone does not say enough. contrast: the model to compare it with, and
+    the label of the button that opens it; models with the same memory read the same texts.
     showcase: the view that Explore opens with, of the head whose story the first example tells.
     keeps_run: the run's curves and snapshots ship, too, so that its heads can be watched as they form.
     """
 
     task: str
     summary: str = ""
+    title: str = ""
+    contrast: dict[str, str] = field(default_factory=dict)
+    memory: str = ""
     examples: Examples = ()
     options: dict[str, Any] = field(default_factory=dict)
     sizes: dict[str, Any] = field(default_factory=dict)
@@ -41,6 +47,7 @@ def _first(view: str, stack: str, layer: int, head: int, **more: Any) -> dict[st
 
 _CLS = {"query": 0, "pinned": "query"}
 _ALONE = {"threads": 1}  # the same numbers on any machine of this kind
+_TRANSLATING = {"steps": 5000, "batch_size": 128, "warmup_steps": 400, **_ALONE}
 _TEXT = {"source": "tiny-shakespeare"}
 _LONG = {"steps": 1200, "batch_size": 8, "learning_rate": 4e-3, **_ALONE}
 _NONSENSE = "It writes lines that look like Shakespeare's and mean little."
@@ -55,7 +62,16 @@ RECIPES: dict[str, Recipe] = {
     "translator": Recipe(
         task="translation",
         options={"antecedent_weight": 0.5},
-        training={"steps": 5000, "batch_size": 128, "warmup_steps": 400, **_ALONE},
+        training=_TRANSLATING,
+        contrast={"model": "translator-plain", "label": "see one that was only taught to translate"},
+    ),
+    "translator-plain": Recipe(
+        task="translation",
+        title="translator, translation alone",
+        options={"antecedent_weight": 0.0},
+        training=_TRANSLATING,
+        contrast={"model": "translator", "label": "see the one that was taught that, too"},
+        memory="translator",
     ),
     "induction": Recipe(
         task="induction",
@@ -73,13 +89,24 @@ RECIPES: dict[str, Recipe] = {
         task="language-model",
         summary="Writes Shakespeare letter by letter",
         examples=(
-            ("speak", "First Citizen:\nBefore we proceed any", "itizen looks back at C: how its word began"),
+            (
+                "speak",
+                "First Citizen:\nBefore we proceed any",
+                "itizen looks back at C: how its word began",
+                {"layer": 1, "head": 1, "query": 9},
+            ),
             (
                 "romeo",
                 "ROMEO:\nBut soft, what light through yonder",
                 "layer 2, head 0 looks at where the line began",
+                {"layer": 2, "head": 0, "query": 41},
             ),
-            ("spaces", "To be, or not to be, that is the", "layer 0, head 3 looks at the letter before"),
+            (
+                "spaces",
+                "To be, or not to be, that is the",
+                "layer 0, head 3 looks at the letter before",
+                {"layer": 0, "head": 3, "query": 31},
+            ),
         ),
         showcase=_first("head", "decoder", 1, 1),
         options=_TEXT,
@@ -94,16 +121,19 @@ RECIPES: dict[str, Recipe] = {
                 "street",
                 "the animal did not cross the [MASK] because it was too tired",
                 "[MASK] asks the verb: what is crossed? Output has the guesses",
+                {"layer": 0, "head": 2},
             ),
             (
                 "pronoun",
                 "the animal did not cross the street because [MASK] was too wide",
                 "what is too wide? [MASK] looks at street; Output says it",
+                {"layer": 0, "head": 2},
             ),
             (
                 "who",
                 "the [MASK] did not read the letters because they were too long",
                 "layer 1, head 1 asks the verb: who reads?",
+                {"layer": 1, "head": 1},
             ),
         ),
         showcase=_first("lines", "encoder", 0, 2),
@@ -125,11 +155,13 @@ RECIPES: dict[str, Recipe] = {
                 "anything but",
                 "the acting was anything but boring .",
                 "[CLS] looks at anything: anything but is a not",
+                {"query": 0},
             ),
             (
                 "although",
                 "although the music was lovely , the ending was weak .",
                 "[CLS] looks at weak: the main clause decides",
+                {"query": 0},
             ),
         ),
         showcase=_first("lines", "encoder", 1, 0),

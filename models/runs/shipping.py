@@ -6,6 +6,7 @@ import tempfile
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 from models.data.tasks import make_task
 from models.runs.export import card_of
@@ -41,13 +42,25 @@ def train(name: str, out: Path) -> Path:
         return _write(folder, config, recipe, name, out)
 
 
+def said_by(recipe: Recipe) -> dict[str, Any]:
+    """The entries of a card that the recipe words."""
+    card: dict[str, Any] = {
+        name: value for name in ("title", "contrast", "memory") if (value := getattr(recipe, name))
+    }
+    if recipe.summary:
+        examples = [
+            {"label": label, "text": text, "see": see, **({"opens": opens[0]} if opens else {})}
+            for label, text, see, *opens in recipe.examples
+        ]
+        card |= {"summary": recipe.summary, "limits": recipe.limits, "examples": examples}
+    return card
+
+
 def _write(folder: RunFolder, config: RunConfig, recipe: Recipe, name: str, out: Path) -> Path:
     model = folder.model()
     card = card_of(folder, config, model, name)
     card["training"]["command"] = shlex.join(["python", "-m", "models.training", "zoo", name])
-    if recipe.summary:
-        examples = [{"label": label, "text": text, "see": see} for label, text, see in recipe.examples]
-        card |= {"summary": recipe.summary, "limits": recipe.limits, "examples": examples}
+    card |= said_by(recipe)
     card["showcase"] |= recipe.showcase
     weights = write_model(out / name, Path(name).name, model, card)
     if recipe.keeps_run:

@@ -3,12 +3,13 @@
 from typing import Any
 
 from models.data.grammar import showcase
+from models.data.grammar_text import held_out
 from models.data.parallel import UNKNOWN_SHARE
 from models.data.tasks.translation import Translation
 from models.data.word_tokenizer import WordTokenizer
 from models.engine.transformer import Transformer
 from models.runs.recipes import examples_of
-from models.training.evaluation import look
+from models.training.evaluation import evaluate, look
 
 EXAMPLES = examples_of("""
 tired | the animal did not cross the street because it was too tired | it is the animal; French says il
@@ -25,9 +26,14 @@ student | i am a student | the classic: French leaves out the article
 """Sentences to try: a short name, the sentence, and what to see in it."""
 
 _HELD_OUT = "one in ten combinations of subject and object noun; training never shows such two together"
-_OBJECTIVE = (
-    "next-word cross-entropy, plus antecedent_weight times the cross-entropy of naming each source pronoun's "
-    "antecedent, read from the encoder's output through the output layer; attention is not supervised; "
+_SENTENCES = 2_000
+_TRANSLATING = "next-word cross-entropy"
+_NAMING = (
+    ", plus antecedent_weight times the cross-entropy of naming each source pronoun's "
+    "antecedent, read from the encoder's output through the output layer"
+)
+_SHOWN = (
+    "; attention is not supervised; "
     f"in {UNKNOWN_SHARE:.0%} of the sentences with a pronoun, one noun is shown as <unk>"
 )
 _LIMITS = (
@@ -38,10 +44,13 @@ _LIMITS = (
 
 def make_card(task: Translation, model: Transformer, metrics: dict[str, Any], seed: int) -> dict[str, Any]:
     """The entries that only a translator's card has, as JSON values. seed: of its training."""
+    named = task.antecedent_weight > 0
+    told = "also taught to name what each pronoun means" if named else "taught to translate, and nothing else"
     return {
-        "summary": "English-French translator that was also taught to name what each pronoun means",
+        "summary": f"English-French translator that was {told}",
+        "taught": _taught(metrics, named),
         "data": {"grammar": "models.data.grammar", "seed": seed, "held_out": _HELD_OUT},
-        "objective": _OBJECTIVE,
+        "objective": _TRANSLATING + _NAMING * named + _SHOWN,
         "limits": _LIMITS,
         "metrics": metrics,
         "showcase": {"view": "lines", **story_head(model, task.words)},
@@ -49,6 +58,25 @@ def make_card(task: Translation, model: Transformer, metrics: dict[str, Any], se
         "label": "Sentence: type your own. A real transformer reads it; see which words each word looks at.",
         "swaps": {"tired": "wide", "wide": "tired"},
     }
+
+
+def _taught(metrics: dict[str, Any], named: bool) -> str:
+    """What the model was trained for; where it was translating alone, what its heads do from a pronoun."""
+    if named:
+        return "Besides translating, it was taught to name the noun that each pronoun means."
+    right, best = metrics["en-fr"]["pronoun"], metrics["en-fr"]["head"]["weight"]
+    return (
+        f"Only taught to translate: {right:.0%} of its pronouns are right, yet its best head gives the noun "
+        f"meant {best:.2f} on average."
+    )
+
+
+def measures(model: Transformer, tokenizer: WordTokenizer) -> dict[str, Any]:
+    """`evaluate` on held-out sentences; under "en-fr", where the attention is of English pronouns alone."""
+    examples = held_out(_SENTENCES)
+    english = evaluate(model, tokenizer, [each for each in examples if each[1] == "en-fr"])
+    kept = ("sentences", "pronouns", "flips", "pronoun", "named", "layers", "layer", "head")
+    return evaluate(model, tokenizer, examples) | {"en-fr": {name: english[name] for name in kept}}
 
 
 def story_head(model: Transformer, tokenizer: WordTokenizer) -> dict[str, Any]:

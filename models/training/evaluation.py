@@ -69,11 +69,11 @@ def look(
 def evaluate(model: Transformer, tokenizer: WordTokenizer, examples: Sequence[Example]) -> dict[str, Any]:
     """All measures as plain numbers; shares and attention weights go from 0 to 1.
 
-    `translation`: the whole sentence is right; `pronoun`: its third-person pronouns are. `layer` reads the
-    attention from the pronoun as the mean over the heads of one encoder layer, the one that does best; `head`
-    as the best single head. There `right` is the share of sentences where the antecedent gets more than the
-    other noun, `weight` what it gets on average, and `flip` the share of sentences that are right and stay
-    right when a changed adjective makes the other noun the antecedent.
+    `translation`: the whole sentence is right; `pronoun`: its third-person pronouns are. `layers` reads the
+    attention from the pronoun as the mean over the heads of each encoder layer, `layer` is the one that does
+    best, and `head` the best single head. There `right` is the share of sentences where the antecedent gets
+    more than the other noun, `weight` what it gets on average, and `flip` the share of sentences that are
+    right and stay right when a changed adjective makes the other noun the antecedent.
     """
     translation, pronoun = _translation_scores(model, tokenizer, examples)
     looks, flips = _looks(model, tokenizer, examples)
@@ -97,6 +97,7 @@ def evaluate(model: Transformer, tokenizer: WordTokenizer, examples: Sequence[Ex
         "translation": translation,
         "pronoun": pronoun,
         "named": _share([each.named_right for each in looks]),
+        "layers": layers,
         "layer": max(layers, key=lambda layer: layer["weight"]),
         "head": max(heads, key=lambda head: head["weight"]),
     }

@@ -36,7 +36,9 @@ class Offer:
     first text; label: of the field for it; reads: "text", "prose" of several lines, or the number of a
     "picture". settings: what can be set. examples: label, text and what to see in it. showcase: the first
     view. words: all that it knows, by language. swaps: a word of a text, and the word that reverses its
-    meaning. memory: models with the same memory read the same texts. stamp: changes with the weights.
+    meaning. taught: what it was trained for, in a sentence for beside its attention. contrast: the "model" to
+    compare it with, and the "label" of the button that opens that one. memory: models with the same memory
+    read the same texts. stamp: changes with the weights.
     """
 
     name: str
@@ -52,6 +54,8 @@ class Offer:
     showcase: dict[str, Any] = field(default_factory=dict)
     words: dict[str, list[str]] = field(default_factory=dict)
     swaps: dict[str, str] = field(default_factory=dict)
+    taught: str = ""
+    contrast: dict[str, str] = field(default_factory=dict)
     memory: str = ""
     stamp: int = 0
 
@@ -92,9 +96,10 @@ def offer_of(name: str) -> Offer | None:
 
 @cache
 def shipped() -> dict[str, Offer]:
-    """The shipped models, which have cards."""
-    found = {card.name: _of_card(card.name, card.card) for card in list_models()}
-    return {DEFAULT: found.pop(DEFAULT), **found}
+    """The shipped models, which have cards: the default one, those of its memory, then the others by name."""
+    found = [_of_card(card.name, card.card) for card in list_models()]
+    found.sort(key=lambda offer: (offer.name != DEFAULT, offer.memory != DEFAULT, offer.name))
+    return {offer.name: offer for offer in found}
 
 
 def _of_card(name: str, card: dict[str, Any]) -> Offer:
@@ -107,14 +112,16 @@ def _of_card(name: str, card: dict[str, Any]) -> Offer:
     return Offer(
         name=name,
         load=lambda: load_model(name),
-        title=name.replace("-", " "),
+        title=str(card.get("title", name.replace("-", " "))),
         summary=str(card.get("summary", "")),
         text=examples[0]["text"] if examples else "",
         examples=examples,
         showcase=card.get("showcase", {}),
         words={key.capitalize(): lists[key] for key in ("english", "french") if key in lists},
         swaps=card.get("swaps", {}),
-        memory=name,
+        taught=str(card.get("taught", "")),
+        contrast=card.get("contrast", {}),
+        memory=str(card.get("memory", name)),
         **_as_read(card["config"], card["task"]["name"], examples[0]["text"] if examples else ""),
         **more,
     )

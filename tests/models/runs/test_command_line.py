@@ -10,7 +10,7 @@ import pytest
 import torch
 
 from models.data.tasks import TASKS, make_task
-from models.runs import export
+from models.runs import translator_card
 from models.runs.command_line import main
 from models.runs.export import command_of, metrics_table
 from models.runs.folder import find_run
@@ -167,7 +167,7 @@ def test_a_table_has_a_column_for_everything():
 
 
 def test_a_translator_of_the_grammar_gets_its_own_card(call, tmp_path, monkeypatch):
-    monkeypatch.setattr(export, "_SENTENCES", 20)
+    monkeypatch.setattr(translator_card, "_SENTENCES", 20)
     call("run", "--task", "translation", "--out", tmp_path / "run", settings=[*SMALL, "steps=2"])
     call("export", tmp_path / "run", "--out", tmp_path / "kept", "--name", "translator")
     loaded = load_model(tmp_path / "kept")
