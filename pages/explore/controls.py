@@ -5,6 +5,7 @@ from typing import Any
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
+from models.data.tasks import Advice
 from models.zoo.offers import DEFAULT, RUN, Offer, offer_of, offers
 from models.zoo.settings import Setting
 from pages.explore import state
@@ -76,6 +77,37 @@ def switch_model() -> None:
     now.put({**now.defaults(), **had, "text": texts.get(offer().memory, offer().text)})
     session.view_link = {}
     session.pop("opened", None)
+
+
+def open_contrast(act: dict[str, Any]) -> None:
+    """Shows the model that the open one is to be compared with: the same text, the same view of it.
+
+    Where the head on view is the one that the model opens with, the other's own such head is shown.
+    """
+    told = offer()
+    other = contrast_of(told)
+    if other is None:
+        return
+    view = {name: value for name, value in state.view_of(act).items() if name != "key"}
+    place = ("stack", "layer", "head")
+    if all(view.get(name) == told.story.get(name) for name in place):
+        view |= {name: other.story[name] for name in place} | {"heads": (other.story["head"],)}
+    page().put({"model": other.name})
+    switch_model()
+    st.session_state.view_link = view
+
+
+def contrast_of(told: Offer) -> Offer | None:
+    """The model to compare one with, where this visitor may open it."""
+    name = told.contrast.get("model", "")
+    return offer_of(name) if on_offer.may_open(name) else None
+
+
+def take_advice(advice: Advice) -> None:
+    """Sets what suits the text better, and resets what else was set for it; the text stays."""
+    shown = page()
+    if advice.setting in shown.params:  # the button may be pressed as it vanishes, with another model
+        shown.put({s.name: s.default for s in offer().settings if s.of_text} | {advice.setting: advice.value})
 
 
 def reset() -> None:

@@ -1,12 +1,14 @@
 """What Explore computes between its widgets and its stage."""
 
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass, field, fields
 from functools import partial
 from typing import Any, cast
 
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
+from models.data.tasks import Advice
+from models.zoo.offers import Offer
 from pages.explore import computing, controls, payload, state
 from pages.explore.payload import Body, Opened
 from pages.explore.state import Inputs, View
@@ -54,14 +56,15 @@ def body_of(inputs: Inputs, opened: Opened, slot: DeltaGenerator | None = None) 
 
 @dataclass(frozen=True)
 class Current:
-    """The stage's bytes, a sentence if the widgets ask for the impossible, unknown words, and what the model
-    is able to do.
+    """The stage's bytes, a sentence if the widgets ask for the impossible, what would suit the text better,
+    unknown words, and what the model is able to do.
     """
 
     payload: bytes | None
-    problem: str | None
-    unknown: list[dict[str, Any]]
-    abilities: tuple[str, ...]
+    problem: str | None = None
+    advice: Advice | None = None
+    unknown: list[dict[str, Any]] = field(default_factory=list)
+    abilities: tuple[str, ...] = ()
 
 
 def current(slot: DeltaGenerator | None = None) -> Current:
@@ -74,13 +77,13 @@ def current(slot: DeltaGenerator | None = None) -> Current:
     try:
         found = first_possible("explore", asked, usual, partial(_computed, slot))
     except ValueError as error:
-        return Current(None, _as_sentence(str(error)), [], ())
+        return Current(None, _as_sentence(str(error)))
     body = found.made
     st.session_state.last_target = "".join(part["text"] for part in body.translation)
     packed = body.packed.message(**own_header(found.inputs, body))
     if found.problem:
-        return Current(packed, _as_sentence(found.problem), [], body.abilities)
-    return Current(packed, None, body.unknown, body.abilities)
+        return Current(packed, _as_sentence(found.problem), abilities=body.abilities)
+    return Current(packed, None, body.advice, body.unknown, body.abilities)
 
 
 def _computed(slot: DeltaGenerator | None, inputs: Inputs) -> Body:
@@ -133,32 +136,45 @@ def _opened(inputs: Inputs) -> Opened:
 def own_header(inputs: Inputs, body: Body) -> dict[str, Any]:
     """The part of the header that belongs to this session: its view, its link, its buttons."""
     label, text = controls.swap_of(inputs)
-    see, offer = _see(inputs), controls.offer(inputs.model)
+    example, offer = _example(inputs), controls.offer(inputs.model)
     story_view = offer.story
     session = [st.session_state.get(name) for name in ("opened", "reset_count", "view_link")]
     turned = [str(inputs.settings[s.name]) for s in offer.settings if s.turns]
-    pinned = {"pinned": "none"} | {
-        name: story_view[name] for name in ("query", "pinned") if name in story_view
-    }
     return {
         "generation": generation((inputs, *session)),
         "linked": st.session_state.view_link,
-        "defaults": {field.name: field.default for field in fields(View)} | story_view,
+        "defaults": {spec.name: spec.default for spec in fields(View)} | story_view,
         "viewToken": f"{inputs.model}.{st.session_state.get('reset_count', 0)}",
-        "focus": body.focus | {"pinned": "query"} if body.focus else pinned,
+        "focus": _focus(body, story_view, example),
         "focusToken": " ".join([*turned, inputs.text]),
         "link": state.write_link(inputs),
         "swap": {"label": label, "text": text},
         "caption": CAPTIONS,
-    } | ({"see": see} if see else {})
+        "taught": _taught(offer),
+    } | ({"see": example["see"]} if example.get("see") else {})
 
 
-def _see(inputs: Inputs) -> str | None:
-    """What to see in an example; it holds for the model's own output, in the example's own direction."""
+def _example(inputs: Inputs) -> dict[str, Any]:
+    """The example that is read; what it says holds for the model's own output, in its own direction."""
     offer = controls.offer(inputs.model)
     if any(s.of_text and inputs.settings[s.name] != s.default for s in offer.settings):
-        return None
-    return next((e["see"] for e in offer.examples if e["text"] == inputs.text), None)
+        return {}
+    return next((example for example in offer.examples if example["text"] == inputs.text), {})
+
+
+def _focus(body: Body, story: dict[str, Any], example: dict[str, Any]) -> dict[str, Any]:
+    """Where a text opens: on its pronoun or masked word, or as the model does; an example where it says."""
+    usual = {"pinned": "none"} | {name: story[name] for name in ("query", "pinned") if name in story}
+    seen = body.focus | {"pinned": "query"} if body.focus else usual
+    opens = example.get("opens", {})
+    heads = {"heads": [opens["head"]]} if "head" in opens else {}
+    return seen | ({"pinned": "query"} if "query" in opens else {}) | opens | heads
+
+
+def _taught(offer: Offer) -> dict[str, str]:
+    """What the model was trained for, and the button that opens the one to compare it with."""
+    label = offer.contrast["label"] if controls.contrast_of(offer) else ""
+    return {"text": offer.taught, "label": label}
 
 
 def examples() -> None:
@@ -190,16 +206,3 @@ def _words(words: dict[str, list[str]]) -> None:
 def _choose_example() -> None:
     if st.session_state.example:
         controls.say(st.session_state.example)
-
-
-def unknown_words(unknown: list[dict[str, Any]]) -> None:
-    """Draws the words that the model does not know, each with buttons for the nearest ones that it knows."""
-    if not unknown:
-        return
-    with st.container(horizontal=True, vertical_alignment="center"):
-        st.markdown("Not in the model's vocabulary, read as `<unk>`:")
-        for at, found in enumerate(unknown):
-            st.text(f"“{found['word']}”" + (" →" if found["suggestions"] else ""))
-            for word in found["suggestions"]:
-                key = f"suggestion.{at}.{word}"
-                st.button(plain(word), key=key, on_click=controls.replace_word, args=(found, word))

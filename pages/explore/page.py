@@ -3,7 +3,7 @@
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
-from pages.explore import controls, current, try_it
+from pages.explore import advised, controls, current, try_it
 from pages.explore.stage.component import stage
 from pages.shared import draw_order
 from pages.shared.browser.acts import Act
@@ -15,9 +15,11 @@ KEY = "stage"
 
 
 def on_act(act: Act) -> None:
-    """A wish from the stage: another sentence, numbers of another head, or something to take away."""
+    """A wish from the stage: another sentence or model, numbers of another head, something to take away."""
     if act["type"] == "text":
         controls.say(act.get("text", ""))
+    elif act["type"] == "contrast":
+        controls.open_contrast(act)
     elif act["type"] == "open":
         st.session_state.opened = current.opened_from(act)
     else:
@@ -28,7 +30,7 @@ def figure(beside: DeltaGenerator) -> None:
     # It has its place from the start, so that the stage keeps its own.
     shown = current.current(st.empty())
     say([shown.problem, *problems()])
-    current.unknown_words(shown.unknown)
+    advised.draw(shown.advice, shown.unknown)
     try_it.tool(shown.abilities, beside)
     if shown.payload:
         stage.show(shown.payload, key=KEY, on_act=on_act)

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from models.data.tasks import Advice
 from pages.explore.state import Inputs
 from pages.explore.subject import Stack, Subject, shown, subject_of
 from pages.shared.board.pack import Packed, pack
@@ -173,6 +174,7 @@ class Body:
     packed: Packed
     focus: dict[str, int]
     unknown: list[dict[str, Any]]
+    advice: Advice | None
     translation: list[dict[str, Any]]
     stacks: tuple[Stack, ...]
     n_steps: int = 0
@@ -200,6 +202,7 @@ def build(subject: Subject, opened: Opened) -> Body:
         pack(**header),
         _focus(antecedents) or subject.focus,
         subject.unknown,
+        subject.reading.advice,
         subject.extras.get("translation", []),
         subject.stacks,
         len(steps),

@@ -1,12 +1,13 @@
 """What a link to Explore holds: the inputs that the server computes from, and the view in the browser."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from models.zoo.offers import DEFAULT, RUN, offer_of, offers
 from models.zoo.settings import MAX_CHARACTERS, Setting
 from pages.shared import on_offer, widget
-from pages.shared.link import Param, Rule, characters, checked, one_of, param, whole
+from pages.shared.link import Param, Rule, characters, checked, one_of, param, read_link, whole, written
 from pages.shared.widget import Widget
 
 SHOWCASE = offers()[DEFAULT].text
@@ -71,9 +72,12 @@ class Inputs:
 
     @property
     def reading(self) -> dict[str, Any]:
-        """Those settings with which the model reads, where they differ from the defaults."""
-        builds = {s.name for s in settings_of(self.model) if s.builds}
-        return {name: value for name, value in self.given if name not in builds}
+        """Those settings with which the model reads, where they differ from the defaults, and those that it
+        would guess.
+        """
+        settings, given = settings_of(self.model), dict(self.given)
+        said = {s.name for s in settings if not s.builds and (s.guessed or s.name in given)}
+        return {name: value for name, value in self.settings.items() if name in said}
 
 
 @dataclass(frozen=True)
@@ -94,6 +98,12 @@ class View:
     pinned: str = param("none", one_of(PINS))
     q0: int = param(0, INDEX)
     k0: int = param(0, INDEX)
+
+
+def view_of(act: Mapping[str, Any]) -> dict[str, Any]:
+    """The state of the view that the browser sends with a wish, without what no view can have."""
+    said = {name: written(tuple(v) if isinstance(v, list) else v) for name, v in act.items()}
+    return read_link(View, said)[0]
 
 
 def settings_of(model: str) -> tuple[Setting, ...]:

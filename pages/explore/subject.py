@@ -11,6 +11,7 @@ from functools import cached_property
 from typing import Any, cast
 
 from models.config import ModelConfig
+from models.data.pronouns import PRONOUNS
 from models.data.tasks import Reading
 from models.data.word_tokenizer import Unknown
 from models.engine.positions import has_bias, turns
@@ -119,13 +120,12 @@ class Subject:
 
     @property
     def unknown(self) -> list[dict[str, Any]]:
-        """The first few different words that the model does not know, with the nearest ones that it does."""
+        """The different words that the model does not know, with the nearest ones that it does."""
         first: dict[tuple[str, str], Unknown] = {}
         for word in self.reading.unknown:
             first.setdefault((word.where, word.text), word)
-        sides = {where: [w for w in first.values() if w.where == where][:3] for where, _ in first}
-        words = [asdict(word) for words in sides.values() for word in words]
-        return [{**word, "word": word.pop("text")[:40]} for word in words]
+        words = map(asdict, first.values())
+        return [{**word, "word": word.pop("text")[:MAX_LABEL]} for word in words]
 
     def antecedents(self, trace: Any) -> list[dict[str, Any]] | None:
         found = self.model.antecedents(trace)
@@ -143,9 +143,14 @@ class Subject:
 
     @property
     def focus(self) -> dict[str, int]:
-        """The first masked word, since people want to see what the model predicts there."""
+        """The first masked word, since people want to see what the model predicts there; of a text to
+        translate the first pronoun, since it means another word.
+        """
         tokens = self.reading.tokens.get("encoder", [])
-        return {"query": tokens.index(MASK), "step": tokens.index(MASK)} if MASK in tokens else {}
+        if MASK in tokens:
+            return {"query": tokens.index(MASK), "step": tokens.index(MASK)}
+        pronouns = PRONOUNS if "translate" in self.model.abilities else ()
+        return next(({"query": at} for at, token in enumerate(tokens) if token in pronouns), {})
 
 
 def subject_of(inputs: Inputs) -> Subject:

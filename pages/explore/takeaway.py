@@ -7,11 +7,17 @@ import streamlit as st
 
 from models.byte_units import MB, readable
 from models.limits import in_force
+<<<<<<< HEAD
 from pages.explore import computing
 from pages.explore.state import Inputs
 from pages.explore.taken import Taken, archive, table, taken
 from pages.shared import takeaway
 from pages.shared.problems import say
+=======
+from pages.explore.state import Inputs, View, view_of
+from pages.explore.subject import Subject, subject_of
+from pages.shared import cache, takeaway
+>>>>>>> 55f3cdc (Say on Explore what a model was taught, with the other translator one press away; speak of the marked token)
 from pages.shared.shown import last
 from pages.shared.takeaway import Download
 from viz_core import to_html
@@ -58,3 +64,186 @@ def _downloads(
         f"The whole trace has {readable(size)}; at most {readable(LARGEST_ARCHIVE)} are packed. "
         "Take fewer words, layers or heads, or run the lines below."
     )
+<<<<<<< HEAD
+=======
+
+
+class Shown:
+    """What the stage shows, computed again from the same inputs."""
+
+    def __init__(self, inputs: Inputs, act: dict[str, Any]) -> None:
+        self.view = View(**view_of(act))
+        self.subject: Subject = cache.on_worker(lambda: subject_of(inputs))
+        self.stack = next((s for s in self.subject.stacks if s.id == self.view.stack), self.subject.stacks[0])
+        self.layer = min(self.view.layer, self.stack.n_layers - 1)
+        self.head = min(self.view.head, self.stack.n_heads - 1)
+        side, kind = self.stack.id.split(".")
+        self.address = f"{side}.{self.layer}.{kind}"
+        self.title = f"{self.stack.title}, layer {self.layer}, head {self.head}"
+        self.file_name = f"{self.address.replace('.', '-')}-head-{self.head}"
+
+    def names(self, side: str) -> list[str]:
+        return [token.get("raw", token["text"]) for token in self.subject.tokens[side]]
+
+    def arrays(
+        self, wanted: Callable[[str], bool], part: Callable[[Any], Any] = lambda tensor: tensor
+    ) -> dict[str, np.ndarray]:
+        """The trace's arrays, or a part of each, under the addresses that are wanted."""
+        trace = cache.on_worker(lambda: self.subject.run(lambda a, t: part(t) if wanted(a) else None))
+        return {address: trace[address].numpy() for address in trace}
+
+    def of_head(self) -> dict[str, np.ndarray]:
+        found = self.arrays(lambda address: address.startswith(self.address + "."))
+        return {name.rsplit(".", 1)[1]: array for name, array in found.items()}
+
+    def figure(self, *, dark: bool) -> go.Figure:
+        """The Plotly figure of the view that is on the stage."""
+        view = self.view.view if self.subject.names or self.view.view != "output" else "grid"
+        make = {"grid": self._grid, "lines": self._lines, "numbers": self._numbers, "output": self._output}
+        return make.get(view, self._heatmap)(dark)
+
+    def _window(self, *, until_step: bool = False) -> tuple[slice, slice]:
+        """The queries and keys of the figure; a decoder's rows after the step have not happened yet."""
+
+        def part(start: int, length: int) -> slice:
+            start = max(0, min(start, length - FIGURE_WINDOW))
+            return slice(start, min(length, start + FIGURE_WINDOW))
+
+        queries, keys = part(self.view.q0, self.stack.n_query), part(self.view.k0, self.stack.n_key)
+        if until_step and self.stack.query_side == "decoder":
+            queries = slice(queries.start, max(queries.start + 1, min(queries.stop, self._step() + 1)))
+        return queries, keys
+
+    def _step(self) -> int:
+        tokens = self.subject.tokens
+        last = len(tokens["decoder" if "decoder" in tokens else "encoder"]) - 1
+        return last if self.view.step is None else min(self.view.step, last)
+
+    def _sides(self, queries: slice, keys: slice) -> tuple[list[str], list[str]]:
+        return self.names(self.stack.query_side)[queries], self.names(self.stack.key_side)[keys]
+
+    def _grid(self, dark: bool) -> go.Figure:
+        side, kind = self.stack.id.split(".")
+        queries, keys = self._window()
+        found = self.arrays(
+            lambda a: a.startswith(side) and a.endswith(f".{kind}.pattern"),
+            lambda pattern: pattern[:, queries, keys].clone(),  # so that the whole can be let go
+        )
+        pattern = np.stack(list(found.values()))  # [layer, head, query, key]
+        names = self._sides(queries, keys)
+        return head_grid(pattern, names[0], names[1], dark=dark, title=self.stack.title)
+
+    def _heatmap(self, dark: bool) -> go.Figure:
+        queries, keys = self._window(until_step=True)
+        arrays = self.of_head()
+        matrices = {
+            "pattern": lambda: arrays["pattern"][self.head],
+            "scores": lambda: arrays["scores"][self.head],
+            "dots": lambda: arrays["q"][self.head] @ arrays["k"][self.head].T,
+        }
+        quantity = {"dots": "dot products"}.get(self.view.show, self.view.show)
+        # Signed quantities have one scale, centred on 0.
+        scale = "0..1" if self.view.range == "full" or quantity != "pattern" else self.view.range
+        names = self._sides(queries, keys)
+        return attention_heatmap(
+            matrices[self.view.show]()[queries, keys], names[0], names[1],
+            quantity=cast(Any, quantity), scale=cast(Any, scale), dark=dark, title=self.title,
+        )  # fmt: skip
+
+    def _lines(self, dark: bool) -> go.Figure:
+        queries, keys = self._window(until_step=True)
+        names = self._sides(queries, keys)
+        heads = [head for head in self.view.heads if head < self.stack.n_heads] or [self.head]
+        pattern, title = self._kept_lines(self.of_head()["pattern"])
+        return attention_lines(
+            pattern[:, queries, keys], names[0], names[1], heads=heads, dark=dark, title=title
+        )
+
+    def _kept_lines(self, pattern: np.ndarray) -> tuple[np.ndarray, str]:
+        """The lines of the token that a click has kept, all if there is none; and the title that says so."""
+        title, role = f"{self.stack.title}, layer {self.layer}", self.view.pinned
+        if role == "none":
+            return pattern, title
+        side = self.stack.query_side if role == "query" else self.stack.key_side
+        at = min(getattr(self.view, role) or 0, len(self.names(side)) - 1)
+        kept = np.zeros(pattern.shape[1:], dtype=bool)  # [query, key]
+        kept[(at, slice(None)) if role == "query" else (slice(None), at)] = True
+        return np.where(kept, pattern, 0), f"{title}, {role} “{self.names(side)[at]}” only"
+
+    def _numbers(self, dark: bool) -> go.Figure:
+        arrays = self.of_head()
+        query = min(self.view.query or 0, self.stack.n_query - 1)
+        key = min(self.view.key or 0, self.stack.n_key - 1)
+        bias = float(arrays["bias"][self.head, query, key]) if "bias" in arrays else None
+        return computation_figure(
+            arrays["q"][self.head, query], arrays["k"][self.head, key],
+            arrays["scores"][self.head, query], arrays["pattern"][self.head, query],
+            arrays["v"][self.head], arrays["z"][self.head, query],
+            scale=self.subject.scale, bias=bias, key_index=key,
+            query_token=self.names(self.stack.query_side)[query],
+            key_tokens=self.names(self.stack.key_side), dark=dark, title=self.title,
+        )  # fmt: skip
+
+    def _output(self, dark: bool) -> go.Figure:
+        from pages.explore.payload import steps_of
+
+        logits = cache.on_worker(lambda: self.subject.run(lambda a, t: t if a == "logits" else None))[
+            "logits"
+        ]
+        steps = steps_of(self.subject, logits)
+        at = min(self._step(), len(steps) - 1)  # of a long text only the first steps are listed
+        step = steps[at]
+        tokens, probabilities = zip(*step["top"], strict=True)
+        chosen = tokens.index(step["chosen"]) if step["chosen"] in tokens else None
+        return top_tokens(
+            np.array([probabilities]),
+            [tokens],
+            chosen=[chosen],
+            steps=[f"step {at + 1}"],
+            dark=dark,
+            title="Next token" if "decoder" in self.subject.tokens else "Output",
+        )
+
+    def csv(self) -> str:
+        """One row a cell of the open head: query, key, dot product, bias if there is one, score and weight.
+
+        Words go through `takeaway.cells`, numbers as they are.
+        """
+        arrays = self.of_head()
+        q, k = (arrays[name][self.head].astype(np.float64) for name in "qk")
+        n_query, n_key = self.stack.n_query, self.stack.n_key
+        queries, keys = self.names(self.stack.query_side), self.names(self.stack.key_side)
+        table = pd.DataFrame(
+            {
+                "query_position": np.repeat(np.arange(n_query), n_key),
+                "query": np.repeat(np.array(takeaway.cells(queries), dtype=object), n_key),
+                "key_position": np.tile(np.arange(n_key), n_query),
+                "key": np.tile(np.array(takeaway.cells(keys), dtype=object), n_query),
+                "dot_product": (q @ k.T).ravel(),
+                **{
+                    column: arrays[name][self.head].ravel()
+                    for column, name in {"bias": "bias", "score": "scores", "weight": "pattern"}.items()
+                    if name in arrays
+                },
+            }
+        )
+        return table.to_csv(index=False)
+
+    def npz(self) -> bytes:
+        """Every address of the trace, and the tokens as `tokens.encoder`, `tokens.decoder`."""
+        arrays = self.arrays(lambda address: True)
+        tokens = {f"tokens.{side}": np.array(self.names(side)) for side in self.subject.tokens}
+        file = io.BytesIO()
+        np.savez_compressed(file, allow_pickle=False, **arrays, **tokens)
+        return file.getvalue()
+
+    def archive_bytes(self) -> int:
+        """What biases, scores and patterns take: nearly all of a trace."""
+        return sum(
+            4 * (2 + s.has_bias) * s.n_layers * s.n_heads * s.n_query * s.n_key for s in self.subject.stacks
+        )
+
+    @property
+    def code(self) -> str:
+        return f'{self.subject.code}\npattern = trace["{self.address}.pattern"][{self.head}]  # [query, key]'
+>>>>>>> 55f3cdc (Say on Explore what a model was taught, with the other translator one press away; speak of the marked token)

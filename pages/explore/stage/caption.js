@@ -1,51 +1,106 @@
 /* The sentences above the views. */
 
 import { el, shorten } from "../../shared/browser/dom.js";
-import { number } from "../../shared/browser/numbers.js";
-import { heaviestKey } from "./view.js";
+import { number, shortNumber } from "../../shared/browser/numbers.js";
+import { columnOf, heaviestKey, keenestQuery } from "./view.js";
+
+/** @typedef {import("./types").Stage} Stage */
+/** @typedef {import("./types").Side} Side */
+/** @typedef {import("./types").View} View */
+/** @typedef {import("./types").Header} Header */
+
+const MOST_CLASSES = 3;
 
 /** @param {string} text */
 const words = (text) => document.createTextNode(text);
 
-/** What to notice in what is shown, with its live number. @param {import("./types").Stage} stage */
+/** What to notice in what is shown, with its live number. @param {Stage} stage */
 export function caption(stage) {
-  const { data, view, stack } = stage;
-  /** @param {import("./types").Side} side @param {number} at @param {string} role */
-  const strong = (side, at, role) =>
-    el("strong", { class: role, text: `“${shorten(data.tokens(side)[at].text, 18)}”` });
+  const { data, view } = stage;
   if (view.view === "output" || view.view === "grid")
     return [words({ ...data.header.caption, ...data.header.captions }[view.view])];
-  const row = stage.row(view.query);
+  const { query, key } = marked(stage);
+  if (query !== undefined) return ofQuery(stage, query);
+  if (key !== undefined) return ofKey(stage, key);
   const named = `Layer ${view.layer}, ${view.heads.length > 1 ? "heads" : "head"} ${view.heads.join(", ")}`;
-  if (view.view === "lines" && view.pinned === "none")
-    return [words(`${named}: hover a token to see where it looks.`)];
+  return [words(`${named}: hover a token to see where it looks.`)];
+}
+
+/** The token under the pointer, else the one that is kept. @param {Stage} stage @returns {Partial<View>} */
+function marked({ view, views }) {
+  if (view.view === "lines") return views.lines.target();
+  const over = view.view === "head" ? views.head.over : null;
+  return { query: (over ?? view).query };
+}
+
+/** @param {Stage} stage @param {number} query */
+function ofQuery(stage, query) {
+  const { data, view, stack } = stage;
+  const row = stage.row(query);
   if (!row) return [words(`Layer ${view.layer}, head ${view.head}.`)];
   const best = heaviestKey(row);
-  const writes = stack.querySide === "decoder" && data.header.steps[view.query]?.chosen;
-  const where =
-    row.heads.length > 1
-      ? `on average over ${row.heads.length} heads of layer ${view.layer}`
-      : `of its attention in layer ${view.layer}, head ${view.head}`;
+  const writes = stack.querySide === "decoder" && data.header.steps[query]?.chosen;
   const keys = `${row.k0}–${row.k0 + row.weights.length - 1}`;
   const among = row.weights.length < stack.nKey ? `, among keys ${keys}` : "";
   return [
     ...(writes ? [words("After ")] : []),
-    strong(stack.querySide, view.query, "query"),
+    strong(stage, stack.querySide, query, "query"),
     words(writes ? `, to write “${shorten(writes, 18)}”, it looks at ` : " looks at "),
-    strong(stack.keySide, best, "key"),
-    words(`: ${number(row.weights[best - row.k0])} ${where}${among}.`),
+    strong(stage, stack.keySide, best, "key"),
+    words(`: ${number(row.weights[best - row.k0])} ${where(stage, row.heads)}${among}.`),
   ];
 }
 
+/** @param {Stage} stage @param {number} key */
+function ofKey(stage, key) {
+  const { data, view, stack } = stage;
+  const column = columnOf(view, data, key, stage.lastRow());
+  if (!column) return [words(`Layer ${view.layer}, head ${view.head}.`)];
+  const best = keenestQuery(column);
+  const queries = `${column.q0}–${column.q0 + column.weights.length - 1}`;
+  const among = column.weights.length < stack.nQuery ? `, among queries ${queries}` : "";
+  return [
+    strong(stage, stack.keySide, key, "key"),
+    words(" is looked at most by "),
+    strong(stage, stack.querySide, best, "query"),
+    words(
+      `, which gives it ${number(column.weights[best - column.q0])} ${where(stage, column.heads)}${among}.`,
+    ),
+  ];
+}
+
+/** @param {Stage} stage @param {Side} side @param {number} at @param {string} role */
+const strong = ({ data }, side, at, role) =>
+  el("strong", { class: role, text: `“${shorten(data.tokens(side)[at].text, 18)}”` });
+
+/** @param {Stage} stage @param {number[]} heads */
+const where = ({ view }, heads) =>
+  heads.length > 1
+    ? `on average over ${heads.length} heads of layer ${view.layer}`
+    : `of its attention in layer ${view.layer}, head ${heads[0]}`;
+
 /**
- * What the model wrote, a translation with its pronouns standing out, and what the example is there to show.
- * @param {import("./types").Header} header
+ * What the model answers, with what stands out in it, and what the example is there to show.
+ * @param {Header} header
  */
-export function translationOf({ translation, typed, see }) {
-  /** @type {Node[]} */
-  const parts = (translation || []).map((part) =>
-    part.strong ? el("strong", { text: part.text }) : words(part.text),
-  );
-  if (parts.length) parts.unshift(words(typed ? "→ typed: " : "→ "));
+export function translationOf(header) {
+  const { see } = header;
+  const parts = answerOf(header);
   return see ? [...parts, words(parts.length ? ` · ${see}` : see)] : parts;
+}
+
+/** A translation with its pronouns, or the most probable classes or words. @param {Header} header */
+function answerOf({ translation, typed, pooled, steps, focus, stepSide, tokens }) {
+  if (translation?.length)
+    return [
+      words(typed ? "→ typed: " : "→ "),
+      ...translation.map((part) => (part.strong ? el("strong", { text: part.text }) : words(part.text))),
+    ];
+  const at = pooled ? 0 : stepSide === "encoder" ? focus.step : undefined;
+  const step = at === undefined ? undefined : steps[at];
+  if (!step) return [];
+  const asked = pooled || at === undefined ? "" : `${tokens.encoder[at].text} `;
+  const [[best, probability], ...others] = step.top.slice(0, MOST_CLASSES);
+  const rest = others.map(([name, p]) => `, ${name} ${shortNumber(p)}`).join("");
+  return [words(`${asked}→ `), el("strong", { text: best }), words(` ${number(probability)}${rest}`)];
 }

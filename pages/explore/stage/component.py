@@ -8,9 +8,11 @@ from pages.shared.browser.component import Component
 HERE = Path(__file__).parent
 PLACE = {"stack": str, "layer": int, "head": int, "q0": int, "k0": int}
 VIEW = PLACE | {name: str for name in ("view", "show", "range", "sort", "pinned")}
+WHOLE = VIEW | {"heads": list, "step": int, "query": int, "key": int}
 ACTS: Kinds = {
     "text": {"text": str},
     "open": PLACE,
-    "takeaway": VIEW | {"heads": list, "step": int, "query": int, "key": int},
+    "takeaway": WHOLE,
+    "contrast": WHOLE,
 }
 stage = Component("attention_lab_stage", HERE / "stage.js", HERE / "stage.css", acts=ACTS)

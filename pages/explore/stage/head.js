@@ -195,6 +195,7 @@ export class HeadView {
   hover(place) {
     this.over = place;
     this.mark();
+    this.stage.drawNotice();
     if (place) this.stage.painted("hover");
   }
 

@@ -87,6 +87,7 @@ export class LinesView {
   focus(over) {
     this.over = over;
     this.refresh();
+    this.stage.drawNotice();
     this.stage.painted("hover");
   }
 

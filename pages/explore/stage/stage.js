@@ -48,12 +48,17 @@ export class Stage {
     const all = el("button", { type: "button", text: "show all heads", onclick: showAll });
     this.story = storyLine("Figures", takeAway, () => {}, [this.swap, all]);
     this.translation = el("p", { class: "translation" });
+    const compare = () => this.act({ type: "contrast", ...this.view });
+    this.taughtText = el("span");
+    this.contrast = el("button", { type: "button", class: "link", onclick: compare });
+    this.taught = el("p", { class: "taught" }, [this.taughtText, this.contrast]);
     this.bars = new Bars(this);
     this.pictures = new Pictures(this);
     this.panel = el("div", { class: "panel" });
     this.root = el("div", { class: "shell stage" }, [
       this.story.root,
       this.translation,
+      this.taught,
       el("div", { class: "controls" }, [this.bars.root, this.pictures.root]),
       this.panel,
     ]);
@@ -94,12 +99,12 @@ export class Stage {
     if (this.viewToken !== header.viewToken) {
       this.asked = undefined;
       this.view = settle({ ...usualView(header, header.linked.stack), ...header.linked }, this.data);
-      if ((header.linked.key ?? header.focus.key) === undefined) this.lookAtHeaviest();
+      const opens = header.linked.key ?? usualView(header, header.linked.stack).key;
+      if (typeof opens !== "number") this.lookAtHeaviest();
     } else {
-      if (this.focusToken !== header.focusToken && this.view.stack === "encoder.self")
-        Object.assign(this.view, header.focus);
       // the last step of another text is its own
       if (atEnd && header.focus.step === undefined) Object.assign(this.view, { step: null });
+      if (this.focusToken !== header.focusToken) this.focusAnew();
     }
     this.viewToken = header.viewToken;
     this.focusToken = header.focusToken;
@@ -108,6 +113,15 @@ export class Stage {
     if (exact) Object.assign(this.view, { q0: exact.q0, k0: exact.k0 });
     this.draw();
     this.ask(); // a longer text comes with the numbers of fewer heads, perhaps not of the open one
+  }
+
+  /* Another text is looked at where it says, in the stack that it speaks of. */
+  focusAnew() {
+    const { focus, defaults } = this.data.header;
+    const follows = this.stack.querySide === "decoder" ? { query: null } : {};
+    if (this.view.stack === defaults.stack) Object.assign(this.view, follows, focus);
+    settle(this.view, this.data);
+    if (this.view.stack !== defaults.stack || focus.key === undefined) this.lookAtHeaviest();
   }
 
   /** @param {Partial<View>} change */
@@ -158,9 +172,11 @@ export class Stage {
     active.draw();
     this.drawStory();
     const { header } = this.data;
-    const usual = settle(usualView(header, this.view.stack), this.data);
+    const open = usualView(header, this.view.stack);
+    const usual = settle({ ...open }, this.data);
     // the row that opens follows the step, so a link names it
-    const expected = this.stack.querySide === "decoder" ? { ...usual, query: null } : usual;
+    const follows = this.stack.querySide === "decoder" && open.query === null;
+    const expected = follows ? { ...usual, query: null } : usual;
     writeAddress(linkOf(header.link, expected, this.view));
     this.painted("draw");
   }
@@ -169,10 +185,24 @@ export class Stage {
     const { swap, see } = this.data.header;
     this.swap.textContent = swap.label;
     this.swap.classList.toggle("absent", !swap.label);
-    this.story.notice.replaceChildren(...caption(this));
+    this.drawNotice();
+    this.drawTaught();
     this.translation.replaceChildren(...translationOf(this.data.header));
     this.translation.classList.toggle("wraps", (see || "").length > LONG_SENTENCE);
     this.pictures.draw();
+  }
+
+  /* What to notice; it follows the pointer, so that it always speaks of the token that is marked. */
+  drawNotice() {
+    this.story.notice.replaceChildren(...caption(this));
+  }
+
+  drawTaught() {
+    const { text, label } = this.data.header.taught;
+    this.taught.classList.toggle("absent", !text);
+    this.contrast.classList.toggle("absent", !label);
+    this.taughtText.textContent = text;
+    this.contrast.textContent = label;
   }
 
   /** @param {string} what */

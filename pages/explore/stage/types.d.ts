@@ -58,6 +58,7 @@ export interface Header {
   translation?: { text: string; strong?: boolean }[];
   typed?: boolean;
   see?: string;
+  taught: { text: string; label: string };
   pooled?: string;
   pictures?: Picture[];
   places?: number[][];

@@ -11,13 +11,14 @@ export function within(at, count) {
 }
 
 /**
- * What the view is where nobody has chosen: in the encoder it looks at the first pronoun, if there is one.
+ * What the view is where nobody has chosen: in the stack that the model opens with, it is where the text or
+ * the example says, such as at the first pronoun.
  * @param {{defaults: Loose, focus: Partial<View>}} header
  * @param {string | undefined} stack
  * @returns {Loose}
  */
 export function usualView({ defaults, focus }, stack) {
-  return { ...defaults, ...((stack || defaults.stack) === "encoder.self" ? focus : {}) };
+  return { ...defaults, ...((stack || defaults.stack) === defaults.stack ? focus : {}) };
 }
 
 /**
@@ -60,9 +61,35 @@ export function rowOf(view, data, query) {
   return { weights, k0: first.k0, heads };
 }
 
+/**
+ * The weights that a key gets in the heads that are shown, of the queries from `q0` up to `last`; or null.
+ * @param {View} view
+ * @param {TraceData} data
+ * @param {number} key
+ * @param {number} last
+ * @returns {{weights: Float64Array, q0: number, heads: number[]} | null}
+ */
+export function columnOf(view, data, key, last) {
+  const heads = view.view === "lines" ? view.heads : [view.head];
+  const all = heads.flatMap((head) => data.exact(view.stack, view.layer, head) ?? []);
+  const [first] = all;
+  if (all.length < heads.length || key < first.k0 || key >= first.k0 + first.nk) return null;
+  const { q0, nq, nk, k0 } = first;
+  const weights = Float64Array.from({ length: Math.max(0, Math.min(nq, last + 1 - q0)) }, (_, i) =>
+    all.reduce((sum, exact) => sum + exact.pattern[i * nk + key - k0] / all.length, 0),
+  );
+  return weights.length ? { weights, q0, heads } : null;
+}
+
+/** The first of the largest numbers. @param {Float64Array} weights */
+const largest = (weights) => weights.reduce((top, weight, at) => (weight > weights[top] ? at : top), 0);
+
+/** The query that looks most at a key. @param {{weights: Float64Array, q0: number}} column */
+export const keenestQuery = ({ weights, q0 }) => largest(weights) + q0;
+
 /** The key that a row looks at most; the first of equal ones. @param {Row} row */
 export function heaviestKey(row) {
-  return row.weights.reduce((top, weight, at) => (weight > row.weights[top] ? at : top), 0) + row.k0;
+  return largest(row.weights) + row.k0;
 }
 
 /**
