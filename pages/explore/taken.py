@@ -11,10 +11,9 @@ import numpy as np
 import pandas as pd
 import plotly.graph_objects as go
 
-from pages.explore.state import Inputs, View
+from pages.explore.state import Inputs, View, view_of
 from pages.explore.subject import Subject, subject_of
 from pages.shared import cache, takeaway
-from pages.shared.link import read_link
 from viz_core import attention_heatmap, attention_lines, computation_figure, head_grid, top_tokens
 
 FIGURE_WINDOW = 128
@@ -51,8 +50,7 @@ class Shown:
     """What the stage shows, computed again from the same inputs."""
 
     def __init__(self, inputs: Inputs, act: dict[str, Any]) -> None:
-        values, _ = read_link(View, {name: _written(value) for name, value in act.items()})
-        self.view = View(**values)
+        self.view = View(**view_of(act))
         self.subject: Subject = cache.on_worker(lambda: subject_of(inputs))
         self.stack = next((s for s in self.subject.stacks if s.id == self.view.stack), self.subject.stacks[0])
         self.layer = min(self.view.layer, self.stack.n_layers - 1)
@@ -226,7 +224,3 @@ class Shown:
     @property
     def code(self) -> str:
         return f'{self.subject.code}\npattern = trace["{self.address}.pattern"][{self.head}]  # [query, key]'
-
-
-def _written(value: Any) -> str:
-    return ".".join(map(str, value)) if isinstance(value, list) else str(value)
