@@ -53,7 +53,7 @@ def card_of(folder: RunFolder, config: RunConfig, model: Transformer, name: str)
         "training": training,
         "parameters": sum(parameter.numel() for parameter in model.parameters()),
         "metrics": validated[-1]["validation"] if validated else {},
-        "examples": [{"label": "probe", "text": probe.text, "see": config.task.see}],
+        "examples": [{"label": "probe", "text": probe.text, "see": config.task.seen}],
         "showcase": sharpest_head(config, model),
     }
     if isinstance(config.task, Translation):

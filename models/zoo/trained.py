@@ -35,7 +35,7 @@ class TrainedModel(EngineModel, Generic[Learnt]):
         self.card = card
         self.outputs = task.outputs()
         self.abilities = task.abilities or (_ABILITIES[task.kind],)
-        self.see = task.see
+        self.see = task.seen
         self.source, self.imports = repr(name), ""
 
     @torch.no_grad()

@@ -68,6 +68,11 @@ class Task(ABC):
         """The options as JSON values."""
         return asdict(self)
 
+    @property
+    def seen(self) -> str:
+        """`see`, as far as it holds with these options."""
+        return self.see
+
     @abstractmethod
     def dictates(self) -> dict[str, Any]:
         """Fields of ModelConfig that follow from the task: vocab_size, max_len, pad_id, n_outputs, ..."""

@@ -49,11 +49,13 @@ class Translation(Pairs):
 
     name = "translation"
     title = "Translation"
-    see = (
-        "In cross-attention, each word looks at the one it translates; in the encoder, a pronoun looks at "
-        "the noun it means."
-    )
+    see = f"{ParallelText.see.removesuffix('.')}; in the encoder, a pronoun looks at the noun it means."
     antecedent_weight: float = option(0.5, "of naming what pronouns mean", low=0.0, high=10.0)
+
+    @property
+    def seen(self) -> str:
+        """Only a model that has to name nouns looks at them from pronouns."""
+        return self.see if self.antecedent_weight else ParallelText.see
 
     @classmethod
     def of(cls, options: dict[str, Any]) -> Task:

@@ -1,6 +1,7 @@
 """What ships is what its cards say, and is made by the recipes that stand beside it."""
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -51,6 +52,40 @@ def test_every_example_can_be_traced(name: str):
         rows = pattern.sum(dim=-1)
         torch.testing.assert_close(rows, torch.ones_like(rows), rtol=0, atol=1e-5)
         assert example["label"] and example["see"]
+
+
+OPENED = {
+    ("shakespeare", "speak"): ("i", "C"),
+    ("shakespeare", "romeo"): ("r", "\n"),
+    ("shakespeare", "spaces"): ("e", "h"),
+    ("sentiment", "anything but"): ("[CLS]", "anything"),
+    ("sentiment", "although"): ("[CLS]", "weak"),
+    ("masked", "street"): ("[MASK]", "cross"),
+    ("masked", "pronoun"): ("[MASK]", "street"),
+    ("masked", "who"): ("[MASK]", "read"),
+}
+"""Of examples that open somewhere: the token that is looked from, and the one it looks at most."""
+
+
+def test_an_example_opens_on_what_it_tells():
+    """What is said beside the headline is of the layer, the head and the token that the headline is about."""
+    found = {}
+    for name in NAMES:
+        lm = load_model(name)
+        card = lm.card
+        assert card["examples"] == shipping.said_by(RECIPES[name])["examples"]
+        for example in card["examples"]:
+            opens = {**card["showcase"], **example.get("opens", {})}
+            if named := re.search(r"layer (\d), head (\d)", example["see"]):
+                assert (opens["layer"], opens["head"]) == (int(named[1]), int(named[2])), example["label"]
+            if "opens" not in example:
+                continue
+            trace, side = lm.trace(example["text"]), opens["stack"].split(".")[0]
+            tokens = trace.tokens[side]
+            query = opens["query"] if "query" in opens else tokens.index("[MASK]")
+            row = trace[f"{side}.{opens['layer']}.self.pattern"][opens["head"], query]
+            found[name, example["label"]] = tokens[query], tokens[int(row.argmax())]
+    assert found == OPENED
 
 
 @pytest.mark.parametrize("name", sorted(TARGETS))

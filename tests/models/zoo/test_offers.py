@@ -63,6 +63,15 @@ def test_the_translator_opens_on_the_head_of_its_card() -> None:
     }
 
 
+def test_two_translators_stand_side_by_side_and_each_opens_the_other() -> None:
+    first, second = list(offers().values())[:2]
+    assert (first.title, second.title) == ("translator", "translator, translation alone")
+    assert (first.contrast["model"], second.contrast["model"]) == (second.name, first.name)
+    assert first.memory == second.memory
+    assert first.taught and second.taught and first.taught != second.taught
+    assert offers()["masked"].taught == "" and offers()["masked"].contrast == {}
+
+
 def test_the_untrained_model_reads_the_translators_texts_and_has_every_size_as_a_setting() -> None:
     offer, translator = offers()["untrained"], offers()["translator"]
     assert (offer.memory, offer.examples, offer.text) == ("translator", translator.examples, translator.text)

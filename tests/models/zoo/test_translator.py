@@ -1,4 +1,4 @@
-"""The shipped translator: what its card claims, measured again on a part of the held-out sentences."""
+"""The shipped translators: what their cards claim, measured again on a part of the held-out sentences."""
 
 import hashlib
 
@@ -8,6 +8,9 @@ import torch
 from models import ModelConfig, list_models, load_model
 from models.byte_units import MB
 from models.data.grammar_text import held_out
+from models.runs.recipes import RECIPES
+from models.runs.shipping import said_by
+from models.runs.translator_card import make_card
 from models.training.evaluation import evaluate
 from models.zoo.cards import SHIPPED, FileError
 
@@ -55,6 +58,72 @@ def test_the_card_claims_what_the_issue_asks(lm):
     assert metrics["layer"]["right"] >= 0.99
     assert metrics["layer"]["weight"] >= 0.4
     assert metrics["layer"]["flip"] >= 0.99
+
+
+@pytest.fixture(scope="module")
+def plain():
+    torch.set_num_threads(1)
+    return load_model("translator-plain")
+
+
+def test_the_plain_translator_differs_in_one_number_of_its_training(lm, plain):
+    said, its = lm.card["training"], plain.card["training"]
+    shared = (said.keys() & its.keys()) - {"command", "seconds"}
+    assert {"steps", "batch_size", "learning_rate", "warmup_steps", "weight_decay", "seed"} <= shared
+    assert {name: said[name] for name in shared} == {name: its[name] for name in shared}
+    assert its["step"] == its["steps"] == 5_000
+    assert its["command"] == "python -m models.training zoo translator-plain"
+    assert plain.config == lm.config
+    options = {**plain.card["task"]["options"], "antecedent_weight": said["antecedent_weight"]}
+    assert plain.card["task"]["options"]["antecedent_weight"] == 0
+    assert options == lm.card["task"]["options"]
+    assert [e["text"] for e in plain.card["examples"]] == [e["text"] for e in lm.card["examples"]]
+
+
+def test_both_translate_alike_and_one_alone_looks_at_what_a_pronoun_means(lm, plain):
+    ours, its = lm.card["metrics"], plain.card["metrics"]
+    assert its["sentences"] == its["sentences"] == 2_000
+    assert its["translation"]["all"] >= ours["translation"]["all"] - 0.01
+    assert min(its["pronoun"], its["en-fr"]["pronoun"]) >= 0.995
+    for metrics in (its, its["en-fr"]):
+        assert metrics["head"]["weight"] < 0.3
+        for read in (metrics["head"], *metrics["layers"]):
+            assert 0.45 < read["right"] < 0.65 and read["flip"] < 0.05  # as often as chance would have it
+    assert ours["en-fr"]["layers"][1] == ours["en-fr"]["layer"]
+    assert ours["en-fr"]["layer"]["right"] >= 0.99 and ours["en-fr"]["head"]["weight"] >= 0.9
+
+
+def test_a_part_of_the_held_out_sentences_confirms_the_plain_card(plain):
+    metrics = evaluate(plain.model, plain.task.words, held_out(150, seed=2))
+    assert metrics["translation"]["all"] >= 0.98
+    assert metrics["pronoun"] >= 0.98
+    assert metrics["named"] < 0.02
+    assert metrics["head"]["weight"] < 0.35
+    assert all(layer["right"] < 0.75 and layer["weight"] < 0.3 for layer in metrics["layers"])
+
+
+def test_cards_say_what_each_was_taught_as_their_recipes_do(lm, plain):
+    for loaded in (lm, plain):
+        card = loaded.card
+        made = make_card(loaded.task, loaded.model, card["metrics"], card["data"]["seed"])
+        made |= said_by(RECIPES[card["name"]])
+        assert {name: card[name] for name in made} == made
+    assert lm.card["taught"] == "Besides translating, it was taught to name the noun that each pronoun means."
+    assert plain.card["taught"] == (
+        "Only taught to translate: 100% of its pronouns are right, yet its best head gives the noun meant 0.23 "
+        "on average."
+    )
+    assert (lm.card["contrast"]["model"], plain.card["contrast"]["model"]) == (
+        "translator-plain",
+        "translator",
+    )
+    assert "naming" in lm.card["objective"] and "naming" not in plain.card["objective"]
+
+
+def test_a_model_that_was_never_asked_names_no_noun(lm, plain):
+    assert plain.antecedents(plain.trace(TIRED)) is None
+    assert "pronoun" in lm.see and "pronoun" not in plain.see
+    assert plain.task.translate(plain.model, WIDE).text == lm.task.translate(lm.model, WIDE).text
 
 
 def test_what_is_read_says_what_the_model_wrote_and_what_follows(lm):

@@ -1,6 +1,14 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { headsAfter, heaviestKey, rowOf, settle, usualView } from "../../../../pages/explore/stage/view.js";
+import {
+  columnOf,
+  headsAfter,
+  heaviestKey,
+  keenestQuery,
+  rowOf,
+  settle,
+  usualView,
+} from "../../../../pages/explore/stage/view.js";
 
 const STACK = { id: "encoder.self", layers: 2, heads: 4, nQuery: 5, nKey: 6, querySide: "encoder" };
 const CROSS = { ...STACK, id: "decoder.cross", querySide: "decoder" };
@@ -45,11 +53,13 @@ test("what is left open is the last step, its row in a decoder, and the first ro
   assert.deepEqual([written.step, written.query, written.key], [2, 2, 0]);
 });
 
-test("the encoder opens on the pronoun, other stacks do not", () => {
+test("the stack that a model opens with is opened where the text says, other stacks are not", () => {
   const header = { defaults: { stack: "encoder.self", query: null }, focus: { query: 7, key: 2 } };
   assert.deepEqual(usualView(header, undefined), { stack: "encoder.self", query: 7, key: 2 });
   assert.deepEqual(usualView(header, "encoder.self"), { stack: "encoder.self", query: 7, key: 2 });
   assert.deepEqual(usualView(header, "decoder.cross"), { stack: "encoder.self", query: null });
+  const letters = { defaults: { stack: "decoder.self", query: null }, focus: { query: 9, head: 1 } };
+  assert.deepEqual(usualView(letters, undefined), { stack: "decoder.self", query: 9, head: 1 });
 });
 
 /* A window of two queries from 1 and three keys from 2: query 1 of head 0 looks at key 3, of head 1 at 4. */
@@ -69,6 +79,22 @@ test("the row of a query is that of the open head, and the mean where several ar
   const both = rowOf({ ...VIEW, view: "lines", head: 1, heads: [0, 1] }, numbers, 1);
   assert.deepEqual([...both.weights], [0.125, 0.375, 0.5]);
   assert.deepEqual([heaviestKey(one), heaviestKey(both)], [4, 4]);
+});
+
+test("the column of a key is what queries give it, as far as they have happened", () => {
+  const one = columnOf({ ...VIEW, head: 1, heads: [1] }, numbers, 4, Number.POSITIVE_INFINITY);
+  assert.deepEqual({ ...one, weights: [...one.weights] }, { weights: [0.75, 1], q0: 1, heads: [1] });
+  const both = columnOf({ ...VIEW, view: "lines", heads: [0, 1] }, numbers, 4, Number.POSITIVE_INFINITY);
+  assert.deepEqual([[...both.weights], keenestQuery(both)], [[0.5, 0.5], 1]);
+  const early = columnOf({ ...VIEW, head: 1, heads: [1] }, numbers, 4, 1);
+  assert.deepEqual([[...early.weights], keenestQuery(early)], [[0.75], 1]);
+  assert.equal(keenestQuery(one), 2);
+  for (const [key, last] of [
+    [1, 9],
+    [5, 9],
+    [4, 0],
+  ])
+    assert.equal(columnOf({ ...VIEW, head: 1, heads: [1] }, numbers, key, last), null);
 });
 
 test("no row where the window ends or a head's numbers were not sent; the first of equal keys counts", () => {
