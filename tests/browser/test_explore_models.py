@@ -90,6 +90,10 @@ def test_a_pooled_answer_has_class_probabilities_and_no_steps(explore: ExplorePa
     expect(explore.stage.locator(".steps")).to_be_hidden()
     expect(explore.stage.locator(".step")).to_be_hidden()
     expect(explore.stage.locator(".pictures figcaption")).to_have_text(["read", "where [CLS] looks"])
+    explore.choose("view", "lines")  # its answer stands above every view
+    expect(explore.stage.locator(".translation")).to_contain_text(
+        f"→ {int(best.indices[0])} {best.values[0]:.2f}, {int(best.indices[1])} "
+    )
 
 
 def test_an_autoencoder_shows_both_pictures_and_no_output_view(explore: ExplorePage, runs: Path) -> None:

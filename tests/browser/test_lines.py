@@ -1,5 +1,7 @@
 """View 3, lines: which are drawn for which tokens and heads, read from the canvas and from the readout."""
 
+import re
+
 import numpy as np
 from playwright.sync_api import Locator
 
@@ -57,6 +59,12 @@ def test_the_readout_lists_what_a_token_looks_at_most_and_what_looks_at_it(explo
     for side, at, heading in [("queries", 7, "it looks at"), ("keys", 1, "cat is looked at by")]:
         token(explore, side, at).hover()
         assert explore.stage.locator(".readout p").inner_text() == heading
+        mean = pattern()[[0, 2]].mean(0)
+        row = mean[at] if side == "queries" else mean[:, at]
+        notice = explore.stage.locator(".notice").inner_text()  # the headline speaks of the same token
+        assert notice.startswith(f"“{WORDS[at]}” {heading.removeprefix(WORDS[at] + ' ').split(' by')[0]}")
+        assert f"“{WORDS[int(row.argmax())]}”" in notice
+        assert agrees(re.findall(r"\d\.\d\d", notice)[0], row.max())
         for head in (0, 2):
             weights = pattern()[head, at] if side == "queries" else pattern()[head, :, at]
             shown = [part.rsplit(" ", 1) for part in explore.terms()[f"H{head}"].split(", ")]

@@ -83,6 +83,36 @@ def test_one_word_turns_it_from_the_animal_to_the_street_and_il_to_elle(explore:
     assert seen["wide"][STREET] > 4 * seen["tired"][STREET]
 
 
+def test_the_page_says_what_was_taught_and_shows_the_other_translator_at_one_press(
+    explore: ExplorePage, lm: Translator, card
+) -> None:
+    plain = load_model("translator-plain")
+    explore.open()
+    taught = explore.stage.locator(".taught")
+    expect(taught.locator("span")).to_have_text(card.card["taught"])
+    assert taught.evaluate("(line) => line.scrollWidth <= line.clientWidth && line.clientHeight < 24")
+    with explore.redrawn():
+        taught.get_by_role("button", name=card.card["contrast"]["label"]).click()
+    expect(explore.sentence).to_have_value(TIRED)
+    expect(taught.locator("span")).to_have_text(plain.card["taught"])
+    assert taught.evaluate("(line) => line.scrollWidth <= line.clientWidth && line.clientHeight < 24")
+    shown = plain.card["showcase"]
+    assert (explore.chosen("view"), explore.chosen("layer"), explore.chosen("head")) == (
+        ["lines"], [str(shown["layer"])], [str(shown["head"])],
+    )  # fmt: skip
+    row = plain.trace(TIRED)[f"encoder.{shown['layer']}.self.pattern"][shown["head"], IT]
+    query, key, weight = caption(explore)
+    assert (query, key) == ("it", WORDS[int(row.argmax())]) and agrees(weight, row.max().item())
+    expect(explore.page).to_have_url(re.compile("model=translator-plain"))
+    explore.choose("view", "head")
+    explore.choose("layer", 0)
+    with explore.redrawn():
+        taught.get_by_role("button", name=plain.card["contrast"]["label"]).click()
+    assert (explore.chosen("view"), explore.chosen("layer")) == (["head"], ["0"])  # another head stays open
+    row = lm.trace(TIRED)["encoder.0.self.pattern"][int(explore.chosen("head")[0]), IT]
+    assert caption(explore)[:2] == ("it", WORDS[int(row.argmax())])
+
+
 @pytest.mark.parametrize("stack", ["decoder.self", "decoder.cross"])
 def test_the_decoders_stacks_show_their_own_numbers(explore: ExplorePage, lm: Translator, stack: str) -> None:
     explore.open(view="head")
@@ -100,6 +130,9 @@ def test_the_step_slider_hides_what_has_not_happened_yet(explore: ExplorePage, l
     explore.open(view="head", stack="decoder.cross")
     trace = lm.trace(TIRED)
     tokens = trace.tokens["decoder"]
+    layer, head = (int(explore.chosen(name)[0]) for name in ("layer", "head"))
+    key = int(trace[f"decoder.{layer}.cross.pattern"][head, -1].argmax())  # a link without a key
+    assert explore.terms()["key"] == f"{trace.tokens['encoder'][key]} ({key})"
     slider = explore.stage.get_by_role("slider", name="Decoding step")
     for step in (0, 5, len(tokens) - 1):
         slider.fill(str(step))

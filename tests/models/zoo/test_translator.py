@@ -110,8 +110,8 @@ def test_cards_say_what_each_was_taught_as_their_recipes_do(lm, plain):
         assert {name: card[name] for name in made} == made
     assert lm.card["taught"] == "Besides translating, it was taught to name the noun that each pronoun means."
     assert plain.card["taught"] == (
-        "Only taught to translate: 100% of its pronouns are right, yet its best head gives the noun meant 0.23 "
-        "on average."
+        "Only taught to translate: 100% of its pronouns are right, yet its best head gives the noun meant "
+        "0.23 on average."
     )
     assert (lm.card["contrast"]["model"], plain.card["contrast"]["model"]) == (
         "translator-plain",
