@@ -69,7 +69,7 @@ bench-gpu: install  ## train the large Shakespeare model on a GPU; without one, 
 zoo: install  ## train again all that ships (an hour or two)
 	$(VENV_PYTHON) -m models.training zoo
 
-evaluate: install  ## score the shipped translator on held-out sentences
+evaluate: install  ## score the shipped translators on held-out sentences
 	@$(VENV_PYTHON) -m models.training evaluate
 
 screenshot: chromium  ## take the README's picture again

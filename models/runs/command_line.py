@@ -1,7 +1,7 @@
 """Trains models on tasks, from the command line.
 
 `run` trains, `resume` goes on, `list` shows all runs, `export` writes one to a folder, `tasks` says what
-there is to learn. `evaluate` scores a translator on held-out sentences; `zoo` trains again
+there is to learn. `evaluate` scores translators on held-out sentences; `zoo` trains again
 all that ships.
 """
 
@@ -81,10 +81,13 @@ def export(arguments: argparse.Namespace) -> None:
 
 
 def evaluate(arguments: argparse.Namespace) -> None:
-    """Prints the measures of a translator."""
+    """Prints the measures of translators."""
     from models.training.scoring import score
 
-    print(score(arguments.model, arguments.sentences))
+    for name in arguments.models:
+        if len(arguments.models) > 1:
+            print(f"{name}:")
+        print(score(name, arguments.sentences))
 
 
 def zoo(arguments: argparse.Namespace) -> None:
@@ -141,10 +144,14 @@ def _add_translators(commands: argparse._SubParsersAction[argparse.ArgumentParse
     shipping.set_defaults(act=zoo)
     shipping.add_argument("names", nargs="*", metavar="name", help="of shipped models; default: all")
     shipping.add_argument("--out", type=Path, default=SHIPPED, help="folder with a folder for each model")
-    scoring = commands.add_parser("evaluate", help="score a translator on held-out sentences")
+    scoring = commands.add_parser("evaluate", help="score translators on held-out sentences")
     scoring.set_defaults(act=evaluate)
     scoring.add_argument(
-        "model", nargs="?", default="translator", help="name, folder or file; default %(default)s"
+        "models",
+        nargs="*",
+        metavar="model",
+        default=["translator", "translator-plain"],
+        help="names, folders or files; default %(default)s",
     )
     scoring.add_argument("--sentences", type=int, default=2_000, help="held out; default %(default)s")
 

@@ -1,4 +1,4 @@
-"""The shipped translator's measures as a table."""
+"""A translator's measures as a table."""
 
 from typing import Any
 
@@ -18,24 +18,31 @@ def score(source: str, sentences: int) -> str:
         raise ValueError(
             f"{source!r} is no translator of the grammar's sentences; its own card states its scores"
         )
-    return table(evaluate(loaded.model, loaded.task.words, held_out(sentences)))
+    metrics = evaluate(loaded.model, loaded.task.words, held_out(sentences))
+    return table(metrics, named=loaded.task.antecedent_weight > 0)
 
 
-def table(metrics: dict[str, Any]) -> str:
-    """The measures beside the values that they must reach, one per line."""
+def table(metrics: dict[str, Any], *, named: bool = True) -> str:
+    """The measures beside the values that they must reach, one per line; nothing is asked of the attention of
+    a model that did not learn to name antecedents.
+    """
     layer, head = metrics["layer"], metrics["head"]
     translation = metrics["translation"]
     in_layer = f"from the pronoun, mean over the heads of encoder layer {layer['layer']}"
     in_head = f"the best single head, {head['layer']}.{head['head']}"
+
+    def asked(least: str) -> str:
+        return f">= {least}" if named else ""
+
     rows = [
         ("whole translation right", translation["all"], ">= 99%"),
         ("    English to French", translation["en-fr"], ""),
         ("    French to English", translation["fr-en"], ""),
         ("pronouns right in the translation", metrics["pronoun"], ">= 99.5%"),
         ("antecedent named by the encoder", metrics["named"], ""),
-        (f"{in_layer}: antecedent above the other noun", layer["right"], ">= 99%"),
-        ("    attention on the antecedent, mean", layer["weight"], ">= 40%"),
-        ("    the deciding adjective changed: it flips", layer["flip"], ">= 99%"),
+        (f"{in_layer}: antecedent above the other noun", layer["right"], asked("99%")),
+        ("    attention on the antecedent, mean", layer["weight"], asked("40%")),
+        ("    the deciding adjective changed: it flips", layer["flip"], asked("99%")),
         (f"{in_head}: antecedent above the other noun", head["right"], ""),
         ("    attention on the antecedent, mean", head["weight"], ""),
         ("    the deciding adjective changed: it flips", head["flip"], ""),
@@ -46,5 +53,5 @@ def table(metrics: dict[str, Any]) -> str:
     )
     width = max(len(name) for name, _, _ in rows)
     return "\n".join(
-        [first, *(f"{name:<{width}}  {value:8.2%}  {asked}".rstrip() for name, value, asked in rows)]
+        [first, *(f"{name:<{width}}  {value:8.2%}  {least}".rstrip() for name, value, least in rows)]
     )
