@@ -169,6 +169,6 @@ def test_the_suite_is_trained_by_the_same_loop(tmp_path: Path, monkeypatch: pyte
 
 def test_an_unknown_name_is_refused():
     with pytest.raises(
-        ValueError, match="no shipped model is named parrot; choose from translator, induction"
+        ValueError, match="no shipped model is named parrot; choose from translator, translator-plain"
     ):
         shipping.train_all(["parrot"], Path())
