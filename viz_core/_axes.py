@@ -34,6 +34,13 @@ def every(length: int, pixels: int | float) -> int:
     return max(1, -int(-length * SPACING // pixels))
 
 
+def skipping(names: Sequence[str], step: int) -> str:
+    """What an axis says that names only some of its entries: ` · every 2nd`; numbers say it themselves."""
+    if step == 1 or all(name.lstrip("-−").isdecimal() for name in names):
+        return ""
+    return f" · every {step}{'nd' if step == 2 else 'rd' if step == 3 else 'th'}"
+
+
 def font_size(pixels_per_label: int | float) -> int:
     """The size of tick labels: 15 where there is room, never below 10."""
     return int(min(15, max(10, pixels_per_label * 0.75)))

@@ -118,7 +118,7 @@ def test_impossible_sizes_are_explained_and_the_last_model_stays(design: BoardPa
 
 def test_switches_save_what_the_formulas_say_and_the_meter_agrees(design: BoardPage):
     design.open(part="memory")
-    assert design.facts()["one attention matrix"] == "64 MB"
+    assert design.facts()["one head's matrices, 16 sequences"] == "64 MB"
     plain = memory.Setting(16, 1_000, 8, 6)
     for name, setting in (("Fused attention", replace(plain, fused=True)), ("Half precision", None)):
         with design.redrawn():

@@ -179,4 +179,6 @@ def _with_names(axis: dict[str, Any], pixels: int | float, bare: bool) -> dict[s
     step = 1 if len(names) * _axes.SPACING <= pixels else _axes.every(len(names), pixels)
     ticks = list(range(0, len(names), step))
     rest = {key: value for key, value in axis.items() if key != "names" and not (bare and key == "title")}
+    if rest.get("title", {}).get("text"):
+        rest["title"] = {**rest["title"], "text": rest["title"]["text"] + _axes.skipping(names, step)}
     return rest | {"tickvals": ticks, "ticktext": [word(names[at]) for at in ticks]}

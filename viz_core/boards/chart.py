@@ -14,7 +14,7 @@ from typing import Any, Literal
 import numpy as np
 
 from viz_core import theme
-from viz_core._axes import SPACING
+from viz_core._axes import SPACING, skipping
 from viz_core.boards.panel import Panel
 from viz_core.boards.sheet import Colour, Drawing, Place, room_for, word
 from viz_core.numbers import brief
@@ -142,6 +142,8 @@ def _with_ticks(axis: dict[str, Any], pixels: int | float) -> dict[str, Any]:
     if every == 2 and axis.get("tickangle") == 0:
         names, every = [f"<br>{name}" if at % 2 else name for at, name in enumerate(names)], 1
     shown = range(0, len(names), every)
+    if rest.get("title", {}).get("text"):
+        rest["title"] = {**rest["title"], "text": rest["title"]["text"] + skipping(axis["names"], every)}
     return rest | {"tickvals": list(shown), "ticktext": [names[at] for at in shown]}
 
 

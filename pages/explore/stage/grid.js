@@ -128,6 +128,7 @@ export class GridView {
           return el("button", {
             type: "button",
             "aria-label": `Open layer ${layer}, head ${head}${label}`,
+            title: `Layer ${layer}, head ${head}: from each query (row) to each key (column)`,
             "data-layer": layer,
             "data-head": head,
             style:

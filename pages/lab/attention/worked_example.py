@@ -23,6 +23,7 @@ TRIES = (
 _KEYS = ("k1", "k2")
 _QUERIES = ("q1", "q2")
 _VALUES = ("v1", "v2")
+OUT = "channel of v"
 
 
 def lesson(inputs: Inputs) -> Lesson:
@@ -84,9 +85,18 @@ def _one_query(tensors: dict[str, Tensor]) -> list[Panel]:
         Matrix(title="divided: scores", values=scores, digits=1, **keys),
         Matrix(title="softmax: weights", values=weights, scale="weights", **keys),
         Sign(text="×"),
-        Matrix(title="values", values=V, role="value", edit="V", rows=_VALUES, row_axis="key", digits=0),
+        Matrix(
+            title="values",
+            values=V,
+            role="value",
+            edit="V",
+            rows=_VALUES,
+            row_axis="key",
+            digits=0,
+            column_axis=OUT,
+        ),
         Sign(text="="),
-        Matrix(title="z1", values=z, rows=("z1",)),
+        Matrix(title="z1", values=z, rows=("z1",), column_axis=OUT),
     ]
 
 
@@ -106,9 +116,9 @@ def _equation(tensors: dict[str, Tensor]) -> list[list[Panel]]:
     sums: list[Panel] = [
         Matrix(title="softmax(Q Kᵀ ÷ …)", values=pattern, scale="weights", **cells),
         Sign(text="×"),
-        Matrix(title="V", values=V, role="value", rows=_VALUES, row_axis="key"),
+        Matrix(title="V", values=V, role="value", rows=_VALUES, row_axis="key", column_axis=OUT),
         Sign(text="="),
-        Matrix(title="Z", values=Z, rows=("z1", "z2"), row_axis="query"),
+        Matrix(title="Z", values=Z, rows=("z1", "z2"), row_axis="query", column_axis=OUT),
     ]
     return [products, sums]
 

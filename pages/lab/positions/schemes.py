@@ -66,7 +66,9 @@ def _pictures(patterns: Tensor, names: list[str]) -> list[list[Panel]]:
             picture=True,
             rows=names,
             row_axis="query",
+            columns=names,
             column_axis="key",
+            named=True,
         )
         for name, pattern in zip(NAMES.values(), patterns, strict=True)
     ]

@@ -89,6 +89,7 @@ export class Board {
     // What a preset sets up stands where it says, at once; what a person types is played from its start.
     const plays = board.scrub?.plays && same && same.generation !== generation && !still;
     if (plays) this.frame = 0;
+    this.status.textContent = this.hint;
     this.layOut();
     if (plays) this.run();
   }
@@ -204,11 +205,19 @@ export class Board {
     this.layOut();
   }
 
+  /* What to do here, and what the two colours of signed numbers mean. */
+  get hint() {
+    const signed = this.header.board.rows
+      .flat()
+      .some((panel) => "scale" in panel && panel.scale === "signed");
+    return signed ? `${HINT} ${SIGNED}` : HINT;
+  }
+
   /**
    * Lights up the rows and columns of the axes named, in every panel; the status line says what is there.
    * @param {import("./specs").Lit} lit
    */
-  light(lit, words = HINT) {
+  light(lit, words = this.hint) {
     this.status.textContent = words;
     this.each((panel) => panel.light?.(lit));
   }
@@ -253,6 +262,7 @@ export class Board {
 }
 
 const HINT = "Point at a number: where it stands, and its digits.";
+const SIGNED = "Blue is below 0, red above: the stronger, the further from 0.";
 
 /** **Stars** make words bold. @param {string} text */
 function emphasised(text) {

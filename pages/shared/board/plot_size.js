@@ -36,6 +36,31 @@ export function ticksOf(names, pixels, { upright = false, lines = 1, line = 14, 
 }
 
 /**
+ * What an axis says that names only some of its entries, as viz_core/_axes.py; numbers say it themselves.
+ * @param {string[]} names
+ * @param {number[]} shown
+ */
+export function skipping(names, shown) {
+  const step = shown.length > 1 ? shown[1] : names.length;
+  if (shown.length === names.length || names.every((name) => /^[-−]?\d+$/.test(name))) return "";
+  return ` · every ${step}${step === 2 ? "nd" : step === 3 ? "rd" : "th"}`;
+}
+
+/**
+ * An axis's title with what it skips, where that has room.
+ * @param {import("./specs").Axis} axis
+ * @param {string[]} names
+ * @param {Ticks} ticks
+ * @param {number} pixels
+ */
+function titled(axis, names, ticks, pixels) {
+  const skipped = skipping(names, ticks.tickvals);
+  const text = `${axis.title?.text}${skipped}`;
+  const fits = axis.title?.text && LETTER * text.length <= pixels + 8;
+  return skipped && fits ? { title: { ...axis.title, text } } : {};
+}
+
+/**
  * Plotly writes all entries in one line, or in columns as wide as the widest.
  * @param {import("./specs").Described[]} traces
  * @param {number} width
@@ -62,12 +87,13 @@ function wide({ chart }, room, most, measure) {
   const names = chart.x.names;
   const pixels = room - margin.l - margin.r;
   const lines = chart.x.title?.text ? 1 : 2; // a second line of names stands where nothing else does
+  const ticks = ticksOf(names ?? [], pixels, { lines });
   return {
     width: room,
     height: Math.floor(most * 0.62) + Math.max(0, legend - 2),
     margin,
     written: !names || pixels / names.length >= WRITTEN_ROOM,
-    x: names ? { names: null, ...ticksOf(names, pixels, { lines }) } : {},
+    x: names ? { names: null, ...titled(chart.x, names, ticks, pixels), ...ticks } : {},
   };
 }
 
@@ -106,6 +132,8 @@ function cells({ chart, values, picture, named, large }, room, most) {
   const above = columns.length ? (upright ? LETTER * Math.min(9, longest(columns)) + 12 : 22) : 4;
   const margin = { l: left, r: 4, t: title(chart.x) + strip("y") + above, b: 4 };
   const small = { tickfont: { size: named ? 11 : 12 } };
+  const across = ticksOf(columns, width, { upright, line, most: 9 });
+  const down = ticksOf(rows, height, { upright: true, line: 14, most: 12 });
   return {
     width: Math.ceil(left + width + 4),
     height: Math.ceil(margin.t + height + 4),
@@ -114,12 +142,13 @@ function cells({ chart, values, picture, named, large }, room, most) {
     x: {
       names: null,
       ...small,
+      ...titled(chart.x, columns, across, width),
       // A name of the axis that is wider than the picture would be cut; its neighbours in the row say it.
       ...(LETTER * (chart.x.title?.text.length ?? 0) > width + 8 ? { title: { text: "" } } : {}),
       tickangle: upright ? -90 : 0,
-      ...ticksOf(columns, width, { upright, line, most: 9 }),
+      ...across,
     },
-    y: { names: null, ...small, ...ticksOf(rows, height, { upright: true, line: 14, most: 12 }) },
+    y: { names: null, ...small, ...titled(chart.y, rows, down, height), ...down },
   };
 }
 

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from viz_core import theme
+from viz_core._axes import skipping
 from viz_core.boards import Board, Curves, Line, Matrix, board_figure
 from viz_core.boards.picture import MASKED
 
@@ -40,3 +41,25 @@ def test_what_a_mask_forbids_has_one_grey_on_the_page_and_on_paper():
 def test_an_axis_without_a_name_has_no_arrow():
     x, y = (getattr(Matrix(values=np.eye(20), row_axis="query").chart, axis)["title"] for axis in "xy")
     assert (x["text"], y["text"]) == ("", "← query")
+
+
+@pytest.mark.parametrize(
+    ("names", "step", "said"),
+    [
+        (["the", "cat", "sat"], 1, ""),
+        (["the", "cat", "sat"], 2, " · every 2nd"),
+        (["the", "cat", "sat"], 3, " · every 3rd"),
+        (["the"] * 40, 4, " · every 4th"),
+        (["0", "1", "−2"], 2, ""),
+    ],
+)
+def test_an_axis_says_which_of_its_names_it_shows(names: list[str], step: int, said: str):
+    assert skipping(names, step) == said
+
+
+def test_a_picture_with_more_names_than_room_says_so():
+    names = [f"word{at}" for at in range(100)]
+    panel = Matrix(values=np.eye(100), columns=names, rows=names, row_axis="query", column_axis="key")
+    axis = board_figure(Board(rows=[[panel]], notice="")).layout.yaxis
+    assert axis.tickvals[:3] == (0, 4, 8)
+    assert axis.title.text == "← query · every 4th"

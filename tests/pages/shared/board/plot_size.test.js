@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { sizeOf, ticksOf } from "../../../../pages/shared/board/plot_size.js";
+import { sizeOf, skipping, ticksOf } from "../../../../pages/shared/board/plot_size.js";
 import { Framed } from "../../../../pages/shared/browser/message.js";
 
 const measure = (text) => 10 * text.length;
@@ -19,6 +19,17 @@ test("names that fit stand in one line; else every other one a line lower; else 
   assert.deepEqual(ticksOf(["abcdefgh"], 200, { most: 5 }).ticktext, ["abcd…"]);
   assert.deepEqual(ticksOf(["<b>&x"], 200).ticktext, ["&lt;b&gt;&amp;x"]);
   assert.deepEqual(ticksOf([], 200), { tickvals: [], ticktext: [] });
+});
+
+test("an axis says which of its names it shows; numbers say it themselves", () => {
+  const names = ["the", "cat", "sat", "on"];
+  assert.equal(skipping(names, [0, 1, 2, 3]), "");
+  assert.equal(skipping(names, [0, 2]), " · every 2nd");
+  assert.equal(skipping(names, [0, 3]), " · every 3rd");
+  assert.equal(skipping(names, [0]), " · every 4th");
+  assert.equal(skipping(["0", "1", "−2"], [0, 2]), "");
+  const bars = curves([], { names: words(40, 6), title: { text: "key" } });
+  assert.match(sizeOf(bars, 412, 300, measure).x.title.text, /^key · every \d+th$/);
 });
 
 const curves = (names, x = {}) => ({

@@ -1,0 +1,49 @@
+"""Axes of all parts: each has a name, or names for its entries."""
+
+import pytest
+
+from pages.lab.lesson import LabPage, Part
+from tests.pages.lab.test_presets import PARTS
+from viz_core.boards import Bars, Curves, Matrix, Panel
+
+
+def unnamed(panel: Panel) -> list[str]:
+    """The axes of a panel that say nothing of what they are."""
+    match panel:
+        case Matrix():
+            n_rows, n_columns = panel.values.shape[-2:]
+            rows, columns = panel.rows or panel.row_axis, panel.columns or panel.column_axis
+            named = {"row": rows or n_rows == 1, "column": columns or n_columns == 1}
+        case Curves():
+            named = {"x": panel.x_label, "y": panel.y_label or panel.title}
+        case Bars():
+            named = {"x": panel.labels, "y": panel.y_label or panel.title}
+        case _:
+            named = {}
+    return [axis for axis, name in named.items() if not name]
+
+
+@pytest.mark.parametrize(("lab", "part"), PARTS, ids=lambda value: value.name)
+def test_every_axis_says_what_it_is(lab: LabPage, part: Part) -> None:
+    lesson = part.lesson(lab.inputs())
+    missing = {getattr(panel, "title", ""): unnamed(panel) for row in lesson.board.rows for panel in row}
+    assert not any(missing.values()), missing
+    for shape in lesson.shapes:
+        assert "|" not in shape.name + shape.axes, "a bar would end the cell of the table of shapes"
+
+
+@pytest.mark.parametrize(("name", "part"), [("heads", "cut"), ("positions", "schemes")])
+def test_every_pattern_names_all_of_its_keys(name: str, part: str) -> None:
+    """A pattern named 2 of its 12 keys, the seven side by side none."""
+    lab, found = next((lab, each) for lab, each in PARTS if (lab.name, each.name) == (name, part))
+    pictures = [
+        panel
+        for row in found.lesson(lab.inputs()).board.rows
+        for panel in row
+        if isinstance(panel, Matrix) and (panel.row_axis, panel.column_axis) == ("query", "key")
+    ]
+    assert pictures
+    for picture in pictures:
+        assert picture.named
+        assert list(picture.columns) == list(picture.rows)
+        assert len(picture.columns) == picture.values.shape[-1]
