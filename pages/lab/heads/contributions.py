@@ -141,7 +141,7 @@ def questions() -> tuple[Question, ...]:
             ("its channels change places, too", "not at all", "it becomes another vector"),
             1 if gap < 1e-4 else 2,
             f"The largest difference is {short(gap)}, no more than rounding: a sum has no order, and so "
-            "neither have heads.",
+            "heads have none.",
         ),
         Question(
             "Add up the lengths of the heads' vectors at “it”. Compared with that, how long is their sum?",

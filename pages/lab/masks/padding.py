@@ -78,7 +78,7 @@ def _notice(n_padding: int, padded: Padded) -> str:
         return "Nothing is padded: the mask adds **0** everywhere. Add some <pad> to see what it is for."
     return (
         f"If they could be seen, {n_padding} <pad> would take **{padded.wasted.mean().item():.0%}** of the "
-        f"weights. Hidden, they take nothing: the words' weights are those without padding, to within "
+        f"weights. Hidden, they take nothing: compared with no padding, the words' weights change by "
         f"**{short(padded.change)}**."
     )
 

@@ -144,7 +144,7 @@ def questions() -> tuple[Question, ...]:
             "The target is one-hot. On which of the model's six probabilities does the loss depend?",
             ("On all six", "Only on that of the right word", "Only on the wrong ones"),
             1 if math.isclose(loss, -math.log(usual[2].item())) else 0,
-            f"Five of six terms are 0 · ln q = 0; the loss is −ln {usual[2]:.2f} = {loss:.4f} nats. The "
+            f"Five of six terms are 0 · ln p = 0; the loss is −ln {usual[2]:.2f} = {loss:.4f} nats. The "
             "others matter only because all six sum to 1.",
         ),
         Question(

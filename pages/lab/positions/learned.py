@@ -18,7 +18,7 @@ from pages.lab.lesson import Lesson, Part, Question, Shape, Try
 from pages.lab.positions.inputs import TABLES, Inputs
 from pages.lab.positions.suite import trained
 from viz_core.boards import Board, Curves, Fact, Facts, Line, Matrix, Scrub
-from viz_core.numbers import short
+from viz_core.numbers import short, written
 
 NEAR = 3
 SEE = (
@@ -124,8 +124,8 @@ def _facts(likeness: Tensor, spread: float) -> Facts:
 def _notices(likeness: Tensor, table: str) -> list[str]:
     where = "Training made" if table == "learned" else "The waves make"
     return [
-        f"{where} position {place} most like position **{other}** (cosine {likeness[place, other]:.2f}) and "
-        f"least like **{least}** ({likeness[place, least]:.2f})."
+        f"{where} position {place} most like position **{other}** (cosine "
+        f"{written(likeness[place, other])}) and least like **{least}** ({written(likeness[place, least])})."
         for place, (other, least) in enumerate(
             zip(most_alike(likeness), likeness.argmin(dim=-1), strict=True)
         )
@@ -143,7 +143,7 @@ def questions() -> tuple[Question, ...]:
     return (
         Question(
             "All wave vectors are equally long. Which of the learned vectors are the longest?",
-            ("the first and the last", "those in the middle", "all are equally long here, too"),
+            ("the first and the last", "those in the middle", "none: all are equally long"),
             0 if at_the_ends > 1.1 * middle else 1 if middle > 1.1 * at_the_ends else 2,
             f"Position 0 has length {lengths[0]:.1f}, position {n - 1} {lengths[-1]:.1f}, the middle "
             f"{middle:.1f}; every wave vector {wave:.1f}. Training also found the neighbours: {near} of {n} "

@@ -99,7 +99,7 @@ def _notice(moved: dict[str, float], losses: Tensor, inputs: Inputs) -> str:
     )
     return (
         f"{ORDERS[inputs.order].capitalize()}, {MASKS[inputs.mask]}: {untouched}. The trained models, all "
-        f"causal, lose **{min(worse):.1f} to {max(worse):.1f} nats** per word."
+        f"causal, do worse by **{min(worse):.1f} to {max(worse):.1f} nats** per word."
     )
 
 
