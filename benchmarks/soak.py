@@ -70,15 +70,16 @@ class Soak:
         self.uses.append(use)
         return use
 
+    def coming(self) -> connect:
+        address = "ws" + self.server.url.removeprefix("http") + "/_stcore/stream"
+        return connect(address, max_size=None, ping_interval=None, subprotocols=[Subprotocol("streamlit")])
+
     async def wander(self, generator: random.Random) -> None:
         """One visitor, who comes again when it has left."""
-        address = "ws" + self.server.url.removeprefix("http") + "/_stcore/stream"
         while not self.over:
             done: deque[str] = deque(maxlen=REMEMBERED)
             try:
-                async with connect(
-                    address, max_size=None, ping_interval=None, subprotocols=[Subprotocol("streamlit")]
-                ) as socket:
+                async with self.coming() as socket:
                     visitor = Wanderer(socket, generator)
                     while not self.over and generator.random() > 0.02:
                         done.append(await visitor.step())
@@ -101,6 +102,8 @@ class Soak:
         wandering = (self.wander(random.Random(seed * 1_000 + at)) for at in range(visitors))
         await asyncio.gather(self.watch(), *wandering)
         await asyncio.sleep(self.settle)
+        async with self.coming() as socket:  # Streamlit lets go of those who have left when another comes
+            await Wanderer(socket, random.Random(seed)).go("")
         self.look()
 
     def complaints(self) -> list[str]:

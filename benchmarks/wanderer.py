@@ -66,6 +66,8 @@ class Wanderer:
                 return
             if kind == "new_session" and not answer.metadata.run.fragment_ids:
                 self.fragments.clear()
+            if kind == "stop_auto_rerun":
+                self.fragments.difference_update(answer.stop_auto_rerun.fragment_ids)
             if kind == "delta":
                 self.fragments.add(answer.delta.fragment_id)
             if kind == "delta" and answer.delta.WhichOneof("type") == "new_element":
@@ -87,7 +89,7 @@ def _text(_widget: Any, state: WidgetState, generator: random.Random) -> str:
 
 def _option(widget: Any, state: WidgetState, generator: random.Random) -> str:
     unlikely = generator.random() < UNLIKELY
-    state.string_value = generator.choice(TEXTS if unlikely else list(widget.options))
+    state.string_value = generator.choice(TEXTS if unlikely else list(widget.options) or TEXTS)
     return state.string_value[:40]
 
 

@@ -3,10 +3,10 @@
 A message written by hand may hold anything that JSON can say, as deep and as long as it likes.
 """
 
-import json
 from collections.abc import Mapping
 from typing import Any
 
+from models.files import parsed
 from models.limits import in_force
 
 MOST_CHARACTERS = 4 * in_force().text_characters
@@ -25,10 +25,7 @@ def checked(raw: Any, known: Kinds) -> list[Act]:
     """The acts of a message as Streamlit hands them on. Raises ValueError for anything else in it."""
     if not isinstance(raw, str) or len(raw) > MOST_CHARACTERS:
         raise ValueError("no text, or too long a one")
-    try:
-        said = json.loads(raw)
-    except RecursionError:
-        raise ValueError("too deep") from None
+    said = parsed(raw.encode())
     events = said if isinstance(said, list) else [said]
     if len(events) > MOST_ACTS:
         raise ValueError("too many acts")

@@ -73,3 +73,9 @@ def test_a_text_that_is_too_long_to_fit_is_not_even_read() -> None:
     assert values == {} and problems == [
         f"The link's text={'9' * 40!r} is not at most 10 characters; its default is shown."
     ]
+
+
+def test_half_a_character_is_no_text() -> None:
+    rule = characters(20)
+    assert rule.fits("🙂") and not rule.fits("a\ud83d")
+    assert rule.refusal("a\ud83d").isascii()

@@ -49,3 +49,8 @@ def test_acts_are_taken_with_the_fields_that_they_have() -> None:
 def test_whatever_else_is_refused(raw: Any) -> None:
     with pytest.raises(ValueError, match=r"\w"):
         checked(raw, ACTS)
+
+
+def test_half_a_character_is_replaced_since_nobody_can_write_it() -> None:
+    raw = '[{"event": "act", "value": {"type": "text", "text": "a\\ud83d"}}]'
+    assert checked(raw, ACTS) == [{"type": "text", "text": "a\ufffd"}]
