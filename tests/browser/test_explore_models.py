@@ -1,5 +1,6 @@
 """Explore of models with a task, shipped ones and runs: what is drawn is what the model computes."""
 
+import re
 from pathlib import Path
 
 import pytest
@@ -56,6 +57,24 @@ def test_a_shipped_model_opens_with_its_example_and_its_link_shows_the_same(
     again.page.goto(address)
     again.stage.wait_for()
     expect(again.page).to_have_url(address)
+
+
+def test_an_example_opens_on_the_head_and_the_token_that_it_tells_of(explore: ExplorePage) -> None:
+    explore.trained("shakespeare")
+    notice = explore.stage.locator(".notice")
+    expect(notice).to_contain_text(
+        "After “i”, to write “z”, it looks at “C”: 0.99 of its attention in layer 1"
+    )
+    with explore.redrawn():
+        explore.stage.get_by_role("button", name="next example").click()
+    expect(explore.stage.locator(".translation")).to_contain_text("layer 2, head 0 looks at where the line")
+    expect(notice).to_contain_text(re.compile("“r” looks at “.”: 0.98 of its attention in layer 2, head 0"))
+    assert (explore.chosen("layer"), explore.chosen("head")) == (["2"], ["0"])
+    assert explore.terms()["key"].endswith("(6)")  # the end of the line before
+    with explore.redrawn():
+        explore.page.get_by_role("textbox", name="Text").fill("To be")
+        explore.page.get_by_role("textbox", name="Text").press("Control+Enter")
+    expect(notice).to_contain_text("“e” looks at")  # a text of one's own is read to its end
 
 
 def test_a_question_is_drawn_with_the_models_own_answer(explore: ExplorePage, runs: Path) -> None:

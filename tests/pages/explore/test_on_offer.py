@@ -6,7 +6,8 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from models.runs.owners import Ownership, Visitor, write_owned
-from pages.explore import state
+from models.zoo.offers import offers
+from pages.explore import controls, current, state
 from pages.shared import visitors
 from tests.limits import SetLimits
 from tests.pages.explore.test_current import opened, said, shown
@@ -37,6 +38,17 @@ def test_anothers_run_is_no_other_than_one_that_is_not_here(
     write_owned(folder, Ownership(owner="anna", shared=True))
     assert state.MODEL.fits(model)
     assert shown(opened(model=model))[0] == model
+
+
+def test_the_model_to_compare_with_is_offered_where_it_may_be_opened(set_limits: SetLimits) -> None:
+    told = offers()["translator"]
+    other = controls.contrast_of(told)
+    assert other is not None and other.name == "translator-plain"
+    assert current._taught(told) == {"text": told.taught, "label": told.contrast["label"]}
+    set_limits(models=["translator"])
+    assert controls.contrast_of(told) is None
+    assert current._taught(told) == {"text": told.taught, "label": ""}
+    assert controls.contrast_of(offers()["untrained"]) is None
 
 
 def test_only_the_models_of_the_limits_are_shown(runs: Path, set_limits: SetLimits) -> None:
