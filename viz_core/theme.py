@@ -28,6 +28,15 @@ _LIGHT = {
     "grid": "#d9dfe6",
     "accent": "#0b62a8",
 }
+_PROJECTOR = _LIGHT | {  # a projector in a lit room shows half of a screen's contrast
+    "query": "#5a189a",
+    "key": "#8a3300",
+    "value": "#00534c",
+    "ink": "#000000",
+    "muted": "#2f3944",
+    "grid": "#aab4bf",
+    "accent": "#084b85",
+}
 _DARK = {
     "query": "#c79bff",
     "key": "#ffa94d",
@@ -90,9 +99,12 @@ _SCALES = {
 }
 
 
-def palette(dark: bool = False) -> dict[str, str]:
-    """Hex colours by role: query, key, value, ink (text), muted (lesser text), background, grid, accent."""
-    return dict(_DARK if dark else _LIGHT)
+def palette(dark: bool = False, *, projected: bool = False) -> dict[str, str]:
+    """Hex colours by role: query, key, value, ink (text), muted (lesser text), background, grid, accent.
+
+    projected: those of a light page with more contrast; `dark` does not matter then.
+    """
+    return dict(_PROJECTOR if projected else _DARK if dark else _LIGHT)
 
 
 def head_colour(head: int, dark: bool = False) -> str:
@@ -137,9 +149,9 @@ def with_alpha(colour: str, alpha: int | float) -> str:
     return _rgb(colour).replace("rgb", "rgba").replace(")", f", {alpha:g})")
 
 
-def template(dark: bool = False) -> go.layout.Template:
+def template(dark: bool = False, *, projected: bool = False) -> go.layout.Template:
     """The plotly template that all figures wear; use it for your own figures too."""
-    p = palette(dark)
+    p = palette(dark, projected=projected)
     axis = {
         "gridcolor": p["grid"],
         "linecolor": p["grid"],

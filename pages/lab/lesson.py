@@ -106,6 +106,10 @@ class LabPage:
         """The part that this visitor has chosen."""
         return next(part for part in self.parts if part.name == self.state.kept["part"])
 
+    def named(self, name: str) -> Part:
+        """The part of this name; the first where none has it."""
+        return next((part for part in self.parts if part.name == name), self.parts[0])
+
     def now(self) -> Any:
         """What this visitor's controls say."""
         return self.inputs(**{name: value for name, value in self.state.kept.items() if name != "part"})

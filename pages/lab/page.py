@@ -1,18 +1,14 @@
 """Runs a lab page: parts, texts, experiments, the board beside its controls, formula, questions."""
 
-import inspect
-import textwrap
-import threading
 from dataclasses import dataclass
-from functools import cache
 from typing import Any
 
 import streamlit as st
 
-from pages.lab import controls, questions
+from models.limits import in_force
+from pages.lab import controls, drawers, path, questions
 from pages.lab.lesson import LabPage, Lesson, Part
-from pages.shared import cache as caches
-from pages.shared import draw_order, memory
+from pages.shared import cache, draw_order, memory
 from pages.shared.board import pack
 from pages.shared.board.component import board
 from pages.shared.board.pack import Packed
@@ -21,9 +17,6 @@ from pages.shared.link import SHOWN
 from pages.shared.problems import say
 from pages.shared.shown import first_possible, generation
 from pages.shared.state import problems, refuse
-from viz_core import theme
-
-_reading = threading.Lock()
 
 
 @dataclass(frozen=True)
@@ -47,6 +40,8 @@ def run(page: LabPage) -> None:
 def _lab(page: LabPage) -> None:
     state = page.state
     state.enter()
+    if "leave_by" in st.session_state:
+        _leave(page)
     part, now = page.part(), page.now()
     if st.session_state.get("drawn_part") != (page.name, part.name):
         state.write_again()
@@ -57,25 +52,26 @@ def _lab(page: LabPage) -> None:
         return
     above = st.container()
     main, side = st.columns([3.3, 1], gap="medium")
-    below = st.container()
+    tries, figure = main.container(), main.container()
     draw_order.draw(
         [
-            (above, lambda: _above(page, part, shown)),
-            (side, lambda: _side(page, part)),
-            (main, lambda: _board(page, part, shown, now)),
+            (above, lambda: _heading(page)),
+            (side, lambda: _side(page, part, shown)),
+            (tries, lambda: _tries(page, part)),
+            (figure, lambda: _board(page, part, shown, now)),
         ],
         again=st.session_state.get("drawn_part") == (page.name, part.name),
     )
     st.session_state.drawn_part = (page.name, part.name)
-    with below:
-        _details(shown.lesson)
-        questions.ask(page, part)
+    drawers.draw(page, part, shown.lesson)
     if "takeaway" in st.session_state:
         from pages.shared.board import takeaway  # Plotly's figures are needed only now
 
         frame = int(st.session_state.pop("takeaway").get("frame", 0))
         name = f"{page.name}-{part.name}"
-        takeaway.dialog(f"{page.title}: {part.label}", name, shown.lesson.board, frame, _source(shown.lesson))
+        takeaway.dialog(
+            f"{page.title}: {part.label}", name, shown.lesson.board, frame, drawers.source(shown.lesson)
+        )
 
 
 def _shown(page: LabPage, part: Part, now: Any) -> Shown:
@@ -94,24 +90,28 @@ def _computed(page: LabPage, part: Part, inputs: Any) -> tuple[Lesson, Packed]:
         packed = pack.pack(board=lesson.board)
         return (lesson, packed), 2 * packed.size + 10_000
 
-    return caches.cached(caches.payloads, (page.name, part.name, inputs), make)
+    return cache.cached(cache.payloads, (page.name, part.name, inputs), make)
 
 
-def _above(page: LabPage, part: Part, shown: Shown) -> None:
+def _heading(page: LabPage) -> None:
     with st.container(horizontal=True, vertical_alignment="center", key="lab_heading"):
         st.html(f"<h1>{page.title}</h1>")
         page.state.draw("part")
-    st.markdown(shown.lesson.see)
+
+
+def _tries(page: LabPage, part: Part) -> None:
     with st.container(horizontal=True, vertical_alignment="center", key="lab_tries"):
         st.markdown("**Try this**", width="content")
         for experiment in part.tries:
             st.button(experiment.label, on_click=page.state.put, args=(experiment.set,))
 
 
-def _side(page: LabPage, part: Part) -> None:
-    controls.draw(page.state, part.controls)
-    key = f"{page.name}.reset"
-    st.button("Reset", on_click=page.state.reset, args=(part.fields,), width="stretch", key=key)
+def _side(page: LabPage, part: Part, shown: Shown) -> None:
+    with st.container(key="lab_side"):
+        st.markdown(shown.lesson.see)
+        controls.draw(page.state, part.controls)
+        key = f"{page.name}.reset"
+        st.button("Reset", on_click=page.state.reset, args=(part.fields,), width="stretch", key=key)
 
 
 def _board(page: LabPage, part: Part, shown: Shown, now: Any) -> None:
@@ -119,12 +119,33 @@ def _board(page: LabPage, part: Part, shown: Shown, now: Any) -> None:
     key = f"{page.name}.board"
 
     def on_act(act: Act) -> None:
-        if act["type"] == "edit":
-            _edit(page, part, str(act.get("field")), str(act.get("value")))
-        else:
-            st.session_state.takeaway = act
+        match act["type"]:
+            case "edit":
+                _edit(page, part, str(act.get("field")), str(act.get("value")))
+            case "part":
+                page.state.put({"part": page.named(str(act.get("name"))).name})
+            case "go":
+                _go(page, part, 1 if act.get("by", 1) > 0 else -1)
+            case _:
+                st.session_state.takeaway = act
 
     board.show(shown.packed.message(**_header(page, part, shown, now)), key=key, on_act=on_act)
+
+
+def _go(page: LabPage, part: Part, by: int) -> None:
+    """To the next part or the one before; past the last, to the next page (`_leave`)."""
+    at = page.parts.index(part) + by
+    if 0 <= at < len(page.parts):
+        page.state.put({"part": page.parts[at].name})
+    else:
+        st.session_state.leave_by = by
+
+
+def _leave(page: LabPage) -> None:
+    """To the page after this one, or before it, where there is one; where there is none, it stays."""
+    at = path.NAMES.index(page.name) + st.session_state.pop("leave_by")
+    if 0 <= at < len(path.NAMES) and not in_force().kiosk:
+        st.switch_page(f"lab/{path.NAMES[at]}/page.py")
 
 
 def _edit(page: LabPage, part: Part, field: str, raw: str) -> None:
@@ -144,39 +165,7 @@ def _header(page: LabPage, part: Part, shown: Shown, now: Any) -> dict[str, Any]
         "moves": moves,
         "generation": generation((page.name, part.name, shown.inputs, shown.problem, now, moves)),
         "link": page.link(part),
+        "fits": True,
+        "spoils": questions.spoiled_by(page, part, shown.lesson.board.notice),
+        "parts": [each.name for each in page.parts],
     }
-
-
-def _details(lesson: Lesson) -> None:
-    with st.container(key="lab_formula"):
-        left, right = st.columns([3, 2], vertical_alignment="center")
-    left.latex(_with_macros(lesson.formula))
-    right.markdown(f"with ${_with_macros(lesson.sizes)}$")
-    shapes, code = st.columns([2, 3])
-    with shapes.expander("Shapes of every tensor"):
-        rows = [
-            f"| ${_with_macros(shape.name)}$ | {shape.axes} | {list(shape.sizes)} |"
-            for shape in lesson.shapes
-        ]
-        st.markdown("\n".join(["| tensor | axes | shape |", "| --- | --- | --- |", *rows]))
-    with code.expander("The code that ran"):
-        st.code(_source(lesson), language="python")
-
-
-def _source(lesson: Lesson) -> str:
-    return "\n\n".join(map(_source_of, lesson.code))
-
-
-@cache
-def _source_of(made_by: Any) -> str:
-    """Read by one visitor at a time: in Python 3.11.7, two that parse at once may meet a SystemError."""
-    with _reading:
-        return textwrap.dedent(inspect.getsource(made_by)).strip()
-
-
-def _with_macros(formula: str) -> str:
-    r"""LaTeX in which \q, \k and \v colour queries, keys and values, and \new marks what changed."""
-    colours = theme.palette(st.context.theme.type == "dark")
-    for macro, role in (("q", "query"), ("k", "key"), ("v", "value"), ("new", "accent")):
-        formula = formula.replace(f"\\{macro}{{", f"\\textcolor{{{colours[role]}}}{{")
-    return formula

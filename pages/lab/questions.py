@@ -1,5 +1,6 @@
 """Predict, then reveal: questions whose answers are computed when they are asked."""
 
+import re
 from collections.abc import Sequence
 from typing import cast
 
@@ -12,13 +13,18 @@ from pages.shared.state import guard_choice, problems
 
 
 def ask(page: LabPage, part: Part) -> None:
-    """The part's questions side by side; each shows its answer once a prediction is made."""
-    found = _questions(page, part)
-    with st.container(border=True, key="lab_questions"):
-        st.markdown("**Predict, then reveal**")
-        for at, (place, question) in enumerate(zip(st.columns(len(found), gap="large"), found, strict=True)):
-            with place:
-                _ask(f"{page.name}.{part.name}.answer{at}", question)
+    """The part's questions, one below the other; each shows its answer once a prediction is made."""
+    st.markdown("##### Predict, then reveal")
+    for at, question in enumerate(_questions(page, part)):
+        with st.container(key=f"lab_question_{at}"):
+            _ask(f"{page.name}.{part.name}.answer{at}", question)
+
+
+def spoiled_by(page: LabPage, part: Part, notice: str | Sequence[str]) -> bool:
+    """Whether a headline has the words of a right answer, so that it has to be covered while people think."""
+    told = " ".join([notice] if isinstance(notice, str) else notice).replace("**", "").lower()
+    answers = [question.options[question.right].lower() for question in _questions(page, part)]
+    return any(re.search(rf"(?<![\w.]){re.escape(answer)}(?![\w])", told) for answer in answers)
 
 
 def _questions(page: LabPage, part: Part) -> Sequence[Question]:

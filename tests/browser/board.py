@@ -91,7 +91,7 @@ class BoardPage(Tab):
             self.page.get_by_role("heading", level=1, name=LAB_PAGES[self.name], exact=True)
         ).to_be_visible()
         self.board.wait_for()
-        expect(self.page.get_by_text("Predict, then reveal")).to_be_visible()
+        expect(self.page.get_by_text("Predict, then reveal")).to_have_count(1)
         # Streamlit loads the code of its buttons late: without them there seem to be no parts.
         for buttons in (self.part_chooser, self.experiments):
             expect(buttons.first).to_be_visible()
@@ -202,9 +202,22 @@ class BoardPage(Tab):
         self.board.evaluate(LINKED)
         return dict(parse_qsl(urlsplit(self.page.evaluate("location.href")).query))
 
+    def open_drawer(self, name: str) -> Locator:
+        """Open what the board's button of this name opens beside it."""
+        button = self.board.get_by_role("button", name=name, exact=True)
+        if button.get_attribute("aria-expanded") == "false":
+            button.click()
+        drawer = self.page.locator(f".st-key-lab_drawer_{name}")
+        expect(drawer).to_be_visible()
+        return drawer
+
+    def close_drawer(self) -> None:
+        self.page.get_by_role("button", name="Close", exact=True).click()
+
     def predict(self, question: int, option: str) -> str:
         """Answer a question; what is revealed."""
-        asked = self.page.locator(".st-key-lab_questions").get_by_test_id("stColumn").nth(question)
+        self.open_drawer("questions")
+        asked = self.page.locator(f".st-key-lab_question_{question}")
         asked.get_by_test_id("stRadioOption").get_by_text(option, exact=True).click()
         revealed = asked.get_by_test_id("stMarkdown").last
         expect(revealed).to_be_visible()

@@ -13,6 +13,29 @@ from tests.browser.explore_page import ExplorePage
 
 SCREEN = {"width": 1366, "height": 768}
 WIDTHS = (1920, 800, 1366)
+# What of a board that fits its window has to be scrolled for.
+NOT_ON_SCREEN = """
+(board) => {
+  const rows = board.querySelector(".rows");
+  const over = rows.scrollHeight - rows.clientHeight;
+  const below = Math.round(board.getBoundingClientRect().bottom - window.innerHeight);
+  const found = over > 2 ? [`${over} px of its rows have to be scrolled for`] : [];
+  return below > 0 ? [...found, `${below} px are below the window`] : found;
+}
+"""
+SMALL_LETTERS = """
+(board, least) => {
+  const zoom = board.getBoundingClientRect().width / board.offsetWidth;
+  const isShown = (node) => getComputedStyle(node).visibility !== "hidden";
+  const isSeen = (node) => node.getBoundingClientRect().width && isShown(node);
+  const isText = (node) => [...node.childNodes].some((child) => child.nodeType === 3 && child.data.trim());
+  return [...board.querySelectorAll(".rows *, .notice")]
+    .filter((node) => isText(node) && isSeen(node))
+    .map((node) => [node, zoom * parseFloat(getComputedStyle(node).fontSize)])
+    .filter(([, size]) => size < least - 0.05)
+    .map(([node, size]) => `${node.textContent.slice(0, 20)} has letters of ${size.toFixed(1)} px`);
+}
+"""
 # What Plotly is dragged by is not seen, and reaches beyond its figures.
 STICKING_OUT = """
 (board) => {
@@ -64,19 +87,45 @@ def test_the_navigation_leads_to_these_pages(explore: ExplorePage) -> None:
 
 
 def test_parts_fit_the_screen(visited: BoardPage) -> None:
-    """At most two screens high, and as wide as the window, whatever its width; formulas can be read."""
+    """At 1366 x 768 a board and its slider are seen without scrolling; at no width does it stick out."""
     lab, page = visited, visited.page
     faults = []
     for part in lab.each_part():
         for width in WIDTHS:
             page.set_viewport_size(SCREEN | {"width": width})
             faults += [f"{part}, at {width} px: {fault}" for fault in overflow(lab)]
-        height = page.get_by_test_id("stMain").evaluate("(main) => main.scrollHeight")
-        if height > 2 * SCREEN["height"]:
-            faults.append(f"{part}: {height} px high")
-        expect(page.locator(".st-key-lab_formula .katex").first).to_be_visible()
+        faults += [f"{part}: {fault}" for fault in lasting(lab, NOT_ON_SCREEN)]
         faults += [f"{part}: {fault}" for fault in page.get_by_test_id("stMain").evaluate(MISREAD)]
     assert not faults, "\n".join(faults)
+
+
+def test_a_presented_part_fits_the_screen(visited: BoardPage) -> None:
+    """Smallest letters, at 1920 x 1080 on the page and presented: of 14 and of 20 pixels."""
+    lab, page = visited, visited.page
+    page.evaluate("document.documentElement.requestFullscreen = undefined")  # its size could not be changed
+    faults = []
+    for part in lab.each_part():
+        page.set_viewport_size({"width": 1920, "height": 1080})
+        faults += [f"{part}, 1920 wide: {fault}" for fault in lasting(lab, SMALL_LETTERS, 14)]
+        lab.board.get_by_role("button", name="present").click()
+        for width, height in ((1280, 720), (1920, 1080)):
+            page.set_viewport_size({"width": width, "height": height})
+            found = [*lasting(lab, SMALL_LETTERS, 20 * width / 1920), *lasting(lab, NOT_ON_SCREEN)]
+            faults += [f"{part}, presented at {width} px: {fault}" for fault in found]
+        page.keyboard.press("Escape")
+        page.set_viewport_size(SCREEN)
+        lab.settle()
+    assert not faults, "\n".join(faults)
+
+
+def lasting(lab: BoardPage, question: str, *given: float) -> list[str]:
+    """The first faults that the browser still finds once it had the time to lay a board out anew."""
+    for _ in range(30):
+        found: list[str] = lab.board.evaluate(question, *given)
+        if not found:
+            return []
+        lab.page.wait_for_timeout(100)
+    return found[:4]
 
 
 def overflow(lab: BoardPage) -> list[str]:
@@ -150,7 +199,8 @@ def test_moving_the_slider_asks_the_server_nothing(visited: BoardPage) -> None:
 def test_every_question_reveals_an_answer(visited: BoardPage) -> None:
     lab, page = visited, visited.page
     for part in lab.each_part():
-        asked = page.locator(".st-key-lab_questions").get_by_test_id("stColumn")
+        lab.open_drawer("questions")
+        asked = page.locator("[class*='st-key-lab_question_']")
         expect(asked.last).to_be_visible()
         assert 2 <= asked.count() <= 3, part
         for at, question in enumerate(asked.all()):
@@ -162,6 +212,7 @@ def test_every_question_reveals_an_answer(visited: BoardPage) -> None:
                 (right,) = (option for option in options if said.startswith(f"No: {option}."))
                 lab.predict(at, right)
             expect(question.get_by_test_id("stMarkdown").last).to_contain_text("Right.")
+        lab.close_drawer()
 
 
 def test_every_part_can_be_taken_away(visited: BoardPage) -> None:
@@ -190,10 +241,12 @@ def test_the_keyboard_reaches_and_works_everything(visited: BoardPage) -> None:
             lab.board.locator(".actions button, .scrub:not(.absent) :is(button, input)"),
             lab.board.locator("[data-cell] :is(input, button:not([tabindex='-1']))"),
             page.get_by_role("button", name="Reset", exact=True),
-            page.locator(".st-key-lab_questions [data-testid=stRadioGroup] > :first-child input"),
         ]
         missed = tab_through(page, wanted)
+        page.keyboard.press("q")
+        missed += tab_through(page, [page.locator("[data-testid=stRadioGroup] > :first-child input")])
         assert not missed, f"{part.inner_text()}: {missed}"
+        page.keyboard.press("Escape")
         if lab.slider.is_visible():
             lab.slider.focus()
             before = lab.board.get_attribute("data-frame")

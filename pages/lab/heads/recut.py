@@ -35,9 +35,9 @@ def lesson(inputs: Inputs) -> Lesson:
         see=SEE,
         board=Board(
             rows=[
-                [_pattern(read, cut) for cut in cuts[:2]],
-                [_pattern(read, cut) for cut in cuts[2:]],
-                [_dot_products(read, cuts), _facts(cuts)],
+                [_patterns(read, cuts)],
+                [_dot_products(read, cuts)],
+                [_facts(cuts)],
             ],
             notice=_notices(read, cuts),
             scrub=Scrub(field="query", label="token", values=np.arange(n), words=distinct(read.tokens)),
@@ -61,15 +61,15 @@ def _whole(inputs: Inputs) -> Reading:
     return reading_of(replace(inputs, n_heads=4, d_model=64, d_head=0, positions="sinusoidal"))
 
 
-def _pattern(read: Reading, cut: Recut) -> Matrix:
-    """Where the heads look from the chosen token: [frame, head, key]."""
+def _patterns(read: Reading, cuts: list[Recut]) -> Matrix:
+    """Where the heads of all cuts look from the chosen token: [frame, head, key]."""
+    heads = [(cut.n_heads, head) for cut in cuts for head in range(cut.n_heads)]
     return Matrix(
-        title="1 head" if cut.n_heads == 1 else f"{cut.n_heads} heads, {cut.d_head} columns each",
-        values=cut.pattern.transpose(0, 1).numpy(),
+        title="weights of 1, 2, 4 and 8 heads: head i of h",
+        values=np.concatenate([cut.pattern.transpose(0, 1).numpy() for cut in cuts], axis=1),
         scale="weights",
-        rows=_names(cut.n_heads),
-        row_heads=tuple(range(cut.n_heads)),
-        row_axis="head",
+        rows=[f"{head} of {n}" for n, head in heads],
+        row_heads=[head for _, head in heads],
         columns=distinct(read.tokens),
         column_axis="key",
     )
@@ -83,7 +83,7 @@ def _dot_products(read: Reading, cuts: list[Recut]) -> Matrix:
     return Matrix(
         title=f"q · k in each of {most.n_heads} heads, their sum, and q · k of the one head",
         values=np.concatenate([each, *sums], axis=1),
-        rows=(*_names(most.n_heads), "sum", "one head"),
+        rows=(*_names(most.n_heads), "sum", "one"),
         row_heads=(*range(most.n_heads), -1, -1),
         row_axis="head",
         columns=distinct(read.tokens),

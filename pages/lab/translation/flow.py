@@ -46,8 +46,7 @@ def lesson(inputs: Inputs) -> Lesson:
             rows=[
                 [panels.sentences(read, moments)],
                 [panels.stacks(moments), panels.cross(read, moments)],
-                [logits],
-                [bars],
+                [logits, bars],
             ],
             notice=_notices(read, moments),
             scrub=Scrub(

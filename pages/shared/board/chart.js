@@ -21,15 +21,24 @@ export class Chart {
     this.ready = null;
   }
 
+  /* How high it is; subclasses say it otherwise. */
+  get height() {
+    return Math.floor(this.board.heightOf() * 0.62);
+  }
+
+  /* Takes its place on the page; what is in it follows when it is drawn. */
+  size() {
+    const size = { width: Math.floor(this.root.clientWidth), height: this.height };
+    for (const [name, pixels] of Object.entries(size)) this.picture.setAttribute(name, String(pixels));
+    return size;
+  }
+
   /** @param {number} frame */
   draw(frame) {
-    const width = Math.floor(this.root.clientWidth);
-    const height = Math.floor(this.board.heightOf() * 0.62);
+    const { width, height } = this.size();
     const key = `${width}/${height}/${this.board.theme.background}`;
     if (width > 0 && this.ready !== key) {
       this.ready = key;
-      this.picture.setAttribute("width", String(width));
-      this.picture.setAttribute("height", String(height));
       this.picture.replaceChildren();
       this.prepare(width, height);
     }

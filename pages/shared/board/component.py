@@ -7,5 +7,10 @@ from pages.shared.browser.component import Component
 
 HERE = Path(__file__).parent
 PANELS = sorted((HERE / "panels").glob("*.js"))
-ACTS: Kinds = {"edit": {"field": str, "value": str}, "takeaway": {"frame": int}}
+ACTS: Kinds = {
+    "edit": {"field": str, "value": str},
+    "takeaway": {"frame": int},
+    "part": {"name": str},
+    "go": {"by": int},
+}
 board = Component("attention_lab_board", HERE / "board.js", HERE / "board.css", PANELS, acts=ACTS)

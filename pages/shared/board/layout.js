@@ -5,27 +5,82 @@ import { plainNumber } from "../browser/numbers.js";
 
 /** @typedef {import("./specs").Needs} Needs */
 /** @typedef {import("./specs").Header} Header */
+/** @typedef {{first: number, share: number}} Arrangement */
 
 const GAP = 18;
 const LARGEST_CELL = 54;
+const LARGEST_FITTING_CELL = 72;
 
 /**
  * The size in pixels of all cells of a row of panels. A row too wide for readable numbers breaks in two;
- * cells of words can be narrower than that.
+ * cells of words can be narrower than that. A board that fits its window gives cells what room there is, and
+ * no less than their numbers need.
  * @param {number} width of the row
  * @param {Needs[]} needs
  * @param {boolean} hasTexts
+ * @param {boolean} fits
  */
-export function cellSize(width, needs, hasTexts) {
+export function cellSize(width, needs, hasTexts, fits = false) {
   const columns = needs.reduce((sum, need) => sum + need.columns, 0);
   const free = width - needs.reduce((sum, need) => sum + need.fixed + GAP, 0);
-  const least = hasTexts ? 14 : columns >= 24 ? 24 : 32;
-  return Math.max(least, Math.min(LARGEST_CELL, Math.floor(free / Math.max(1, columns)) - 2));
+  const most = fits ? LARGEST_FITTING_CELL : LARGEST_CELL;
+  const usual = hasTexts ? 14 : columns >= 24 ? 24 : 32;
+  const least = fits ? Math.max(14, ...needs.map((need) => need.least ?? 0)) : usual;
+  return Math.max(least, Math.min(most, Math.floor(free / Math.max(1, columns)) - 2));
+}
+
+/**
+ * How high a line of a matrix is whose cells are so wide, where it has so much room.
+ * @param {number} cell
+ * @param {number} room
+ */
+export function rowHeight(cell, room) {
+  return Math.floor(Math.max(17, Math.min(Math.max(24, 0.62 * cell), room)));
 }
 
 /** How high a picture may be. @param {number} windowHeight */
 export function pictureHeight(windowHeight) {
   return Math.max(220, Math.min(420, windowHeight * 0.42));
+}
+
+/**
+ * How much larger all of a board is drawn that fits its window: type of 12 pixels is 14 at 1920 x 1080.
+ * @param {number} windowWidth
+ * @param {number} windowHeight
+ */
+export function zoomOf(windowWidth, windowHeight) {
+  return Math.max(1, Math.min(4, windowWidth / 1600, windowHeight / 900));
+}
+
+/** Heights of pictures that are tried, the largest first. */
+export const HEIGHTS = Array.from({ length: 24 }, (_, at) => Math.round(760 * 0.905 ** at));
+
+/**
+ * Ways to lay out so many rows: all in one stack, or the first of them in a stack at the left, which takes a
+ * share of the width, and the rest at the right.
+ * @param {number} nRows
+ * @returns {Arrangement[]}
+ */
+export function arrangements(nRows) {
+  const splits = Array.from({ length: Math.max(0, nRows - 1) }, (_, at) => at + 1);
+  const beside = splits.flatMap((first) => [0.5, 0.62, 0.38, 0.7, 0.3].map((share) => ({ first, share })));
+  return [{ first: nRows, share: 1 }, ...beside];
+}
+
+/**
+ * The first entry of a list that fits, where those after it fit too; the last one if none does.
+ * @template Entry
+ * @param {Entry[]} entries
+ * @param {(entry: Entry) => boolean} fits
+ */
+export function firstThatFits(entries, fits) {
+  let [low, high] = [0, entries.length - 1];
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if (fits(entries[middle])) high = middle;
+    else low = middle + 1;
+  }
+  return entries[low];
 }
 
 /**

@@ -13,6 +13,7 @@ import { asTyped, shorten } from "../browser/dom.js";
  */
 /** @typedef {import("./specs").Described} Ticks */
 
+const LEAST_BODY = 56; // pixels between a chart's axes
 const LETTER = 7.4;
 const RIGHT = 12; // pixels beside a chart's body
 const WRITTEN_ROOM = 34; // pixels from one number over a bar to the next
@@ -88,13 +89,32 @@ function wide({ chart }, room, most, measure) {
   const pixels = room - margin.l - margin.r;
   const lines = chart.x.title?.text ? 1 : 2; // a second line of names stands where nothing else does
   const ticks = ticksOf(names ?? [], pixels, { lines });
+  const height = Math.max(
+    LEAST_BODY + margin.t + margin.b,
+    Math.floor(most * 0.62) + Math.max(0, legend - 2),
+  );
   return {
     width: room,
-    height: Math.floor(most * 0.62) + Math.max(0, legend - 2),
+    height,
     margin,
+    y: wrapped(chart.y.title?.text, height - margin.t - margin.b),
     written: !names || pixels / names.length >= WRITTEN_ROOM,
     x: names ? { names: null, ...titled(chart.x, names, ticks, pixels), ...ticks } : {},
   };
+}
+
+/**
+ * The title of an upright axis in two lines where one is too long.
+ * @param {string | undefined} title
+ * @param {number} pixels
+ */
+function wrapped(title, pixels) {
+  if (!title || LETTER * title.length <= pixels) return {};
+  const middle = title.length / 2;
+  const blanks = [...title.matchAll(/ /g)].map(({ index }) => index);
+  if (!blanks.length) return {};
+  const at = blanks.reduce((a, b) => (Math.abs(b - middle) < Math.abs(a - middle) ? b : a));
+  return { title: { text: `${title.slice(0, at)}<br>${title.slice(at + 1)}`, font: { size: 12 } } };
 }
 
 /** @param {ChartSpec} _spec @param {number} room @param {number} most @returns {Size} */
@@ -118,22 +138,23 @@ function cells({ chart, values, picture, named, large }, room, most) {
   /** @param {string} along */
   const strip = (along) => (chart.shapes.some((shape) => shape[`${along}sizemode`] === "pixel") ? 8 : 0);
   const left = title(chart.y) + strip("x") + (rows.length ? Math.min(90, LETTER * longest(rows) + 12) : 2);
-  const highest = most * (large ? 0.7 : picture ? 0.5 : 1); // pictures come several to a page
+  const share = most * (large ? 0.7 : picture ? 0.5 : 1); // pictures come several to a page
+  // Few rows are as high as a line of text, so that names have room and pictures of the same rows match.
+  const lines = nRows <= 24 ? Math.min(named ? Infinity : share, 14 * nRows) : 0;
+  const highest = Math.max(share, lines);
   const free = room - left - 8;
   const cell = Math.min(free / nColumns, highest / nRows, 20);
   const isSquare = cell >= 3;
   const width = isSquare ? cell * nColumns : Math.min(free, 640);
-  let height = isSquare ? cell * nRows : Math.min(highest, Math.max(120, 4 * nRows));
-  // Few rows are as high as a line of text, so that names have room and pictures of the same rows match.
-  if (nRows <= 24) height = Math.max(height, Math.min(named ? Infinity : highest, 14 * nRows));
+  const height = Math.max(lines, isSquare ? cell * nRows : Math.min(highest, Math.max(120, 4 * nRows)));
   const line = named ? 10 : 13;
   const widest = LETTER * longest(columns) + 6;
   const upright = widest > width / nColumns && (named || width / nColumns >= line);
   const above = columns.length ? (upright ? LETTER * Math.min(9, longest(columns)) + 12 : 22) : 4;
   const margin = { l: left, r: 4, t: title(chart.x) + strip("y") + above, b: 4 };
-  const small = { tickfont: { size: named ? 11 : 12 } };
   const across = ticksOf(columns, width, { upright, line, most: 9 });
   const down = ticksOf(rows, height, { upright: true, line: 14, most: 12 });
+  const small = { tickfont: { size: 12 } };
   return {
     width: Math.ceil(left + width + 4),
     height: Math.ceil(margin.t + height + 4),

@@ -56,6 +56,12 @@ export interface Header {
   generation: number;
   link: Record<string, string>;
   keep?: boolean;
+  /* Whether it fills what the window leaves. */
+  fits?: boolean;
+  /* Whether the headline gives the answer of a question away. */
+  spoils?: boolean;
+  /* The names of the page's parts, in their order. */
+  parts?: string[];
 }
 
 /* The entry of each axis that is pointed at, by the axis's name. */
@@ -65,6 +71,8 @@ export type Lit = Record<string, number>;
 export interface Needs {
   fixed: number;
   columns: number;
+  /* Pixels of a cell, for what is written in it. */
+  least?: number;
 }
 
 export interface Panel {
@@ -75,6 +83,8 @@ export interface Panel {
   draw(frame: number): void;
   light?(lit: Lit): void;
   fit?(cell: number): void;
+  size?(): { width: number; height: number };
+  written?: boolean;
 }
 
 export interface Chart {

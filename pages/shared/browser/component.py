@@ -25,18 +25,19 @@ SHELL = Path(__file__).with_name("shell.css")
 """The style of what all components have alike; each adds its own."""
 
 
-def _colours(dark: bool) -> dict[str, Any]:
+def _colours(dark: bool, *, projected: bool = False) -> dict[str, Any]:
     tables = {
         name: theme.lookup_table(name, dark=dark).tobytes().hex() for name in ("sequential", "diverging")
     }
     heads = theme.HEAD_COLOURS_DARK if dark else theme.HEAD_COLOURS
-    template = theme.template(dark).to_plotly_json()
-    return {**theme.palette(dark), "heads": list(heads), **tables, "template": template}
+    template = theme.template(dark, projected=projected).to_plotly_json()
+    return {**theme.palette(dark, projected=projected), "heads": list(heads), **tables, "template": template}
 
 
 def _program(main: Path, style: Path, panels: Sequence[Path]) -> str:
     """The text of the modules, after the constants that pages/shared/browser/given.d.ts declares."""
-    given: dict[str, Any] = {"THEME": {"light": _colours(False), "dark": _colours(True)}}
+    themes = {"light": _colours(False), "dark": _colours(True), "projector": _colours(False, projected=True)}
+    given: dict[str, Any] = {"THEME": themes}
     given |= {"STYLE": "\n".join(file.read_text() for file in (SHELL, style))}
     given |= {"PLOTLY": {"address": plotly_js.ADDRESS, "kinds": plotly_js.AT_ONCE}}
     constants = [f"const {name} = {json.dumps(value)};" for name, value in given.items()]

@@ -85,10 +85,14 @@ export function asTyped(text) {
   return text.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;");
 }
 
-/** Puts query parameters into the address bar, without a new page. @param {URLSearchParams} params */
-export function writeAddress(params) {
+/**
+ * Puts query parameters into the address bar, without a new page.
+ * @param {URLSearchParams} params
+ * @param {boolean} isNew whether the browser's Back leads to the address that was there
+ */
+export function writeAddress(params, isNew = false) {
   const query = params.toString();
   const next = window.location.pathname + (query ? `?${query}` : "");
   if (next !== window.location.pathname + window.location.search)
-    window.history.replaceState(window.history.state, "", next);
+    window.history[isNew ? "pushState" : "replaceState"](window.history.state, "", next);
 }

@@ -18,7 +18,7 @@ interface GivenColours extends Colours {
   diverging: string;
 }
 
-declare const THEME: { light: GivenColours; dark: GivenColours };
+declare const THEME: { light: GivenColours; dark: GivenColours; projector: GivenColours };
 declare const STYLE: string;
 declare const PLOTLY: { address: string; kinds: string[] };
 

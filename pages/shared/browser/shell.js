@@ -56,7 +56,7 @@ export function storyLine(what, takeAway, write, others = []) {
   const title = `${what}, numbers and code to keep`;
   const take = el("button", { type: "button", text: "take away", title, onclick: takeAway });
   const actions = el("div", { class: "actions" }, [...others, take, copyButton(write)]);
-  return { root: el("div", { class: "story" }, [notice, actions]), notice, take };
+  return { root: el("div", { class: "story" }, [notice, actions]), notice, actions, take };
 }
 
 /** A button that copies the address of what is shown. @param {() => void} write brings it up to date */

@@ -14,14 +14,19 @@ function themeFrom(given) {
 
 const LIGHT = themeFrom(THEME.light);
 const DARK = themeFrom(THEME.dark);
+const PROJECTOR = themeFrom(THEME.projector);
 const PROBE = contextOf(document.createElement("canvas"));
 
-/** The colours and the font that fit the page around a node. @param {HTMLElement} node */
-export function themeOf(node) {
+/**
+ * The colours and the font that fit the page around a node, or a projector.
+ * @param {HTMLElement} node
+ * @param {boolean} projected
+ */
+export function themeOf(node, projected = false) {
   const style = getComputedStyle(node);
   PROBE.fillStyle = style.getPropertyValue("--st-background-color").trim() || "#ffffff";
   const parts = [1, 3, 5].map((at) => Number.parseInt(String(PROBE.fillStyle).slice(at, at + 2), 16));
-  const theme = parts.reduce((a, b) => a + b) > 382 ? LIGHT : DARK;
+  const theme = projected ? PROJECTOR : parts.reduce((a, b) => a + b) > 382 ? LIGHT : DARK;
   theme.font = style.getPropertyValue("--st-font").trim() || "sans-serif";
   for (const [name, value] of Object.entries(theme))
     if (["query", "key", "value", "accent", "muted"].includes(name))

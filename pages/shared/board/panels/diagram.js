@@ -3,7 +3,8 @@
 import { contextOf, shorten, svg } from "../../browser/dom.js";
 import { Chart } from "../chart.js";
 
-const SMALLEST = 0.68;
+const SMALLEST = 12; // pixels of letters; what is too long even so is cut
+const LEAST_ROW = 21; // pixels from one box to the next below
 
 const RULER = contextOf(document.createElement("canvas"));
 
@@ -23,17 +24,25 @@ export class Panel extends Chart {
     if (spec.nodes.some((node) => node.frame !== null)) this.picture.setAttribute("role", "group");
   }
 
-  /** @param {number} width */
-  prepare(width) {
-    const { spec, board } = this;
+  get rows() {
+    return Math.max(...this.spec.nodes.map((node) => node.row)) + 1;
+  }
+
+  get height() {
+    const { rows, board, spec } = this;
+    const least = spec.nodes.some((node) => node.note) ? 40 : LEAST_ROW;
+    const row = Math.max(least, Math.min(spec.row_height, board.heightOf() / Math.max(rows, 4)));
+    return Math.floor(row * rows);
+  }
+
+  /** @param {number} width @param {number} height */
+  prepare(width, height) {
+    const { spec, board, rows } = this;
     const columns = Math.max(...spec.nodes.map((node) => node.column)) + 1;
-    const rows = Math.max(...spec.nodes.map((node) => node.row)) + 1;
-    const height = Math.max(90, spec.row_height * rows);
-    this.picture.setAttribute("height", String(height));
     const step = width / columns;
     const arrow = spec.edges.length ? Math.min(22, 0.25 * step) : 6;
     const wide = Math.min(150, step - arrow);
-    const tall = Math.min(spec.nodes.some((node) => node.note) ? 44 : 34, spec.row_height - 4);
+    const tall = Math.min(spec.nodes.some((node) => node.note) ? 44 : 34, height / rows - 4);
     /** @param {Node} node */
     const centre = (node) => [(node.column + 0.5) * step, ((node.row + 0.5) * height) / rows];
     const byId = Object.fromEntries(spec.nodes.map((node, at) => [node.id, { node, at }]));
@@ -127,7 +136,7 @@ export class Panel extends Chart {
     const bold = className === "box-label" && this.spec.levels ? "bold " : ""; // as the lit one is
     RULER.font = `${bold}${size}px ${this.board.theme.font}`;
     const fits = (wide - 4) / RULER.measureText(text).width;
-    const scale = Math.max(SMALLEST, Math.min(1, fits));
+    const scale = Math.max(SMALLEST / size, Math.min(1, fits));
     const place = {
       class: className,
       x,

@@ -17,12 +17,16 @@ export class Panel extends Chart {
     super(board, spec, "layers");
   }
 
+  get height() {
+    return Math.max(super.height, 14 * this.spec.lit.size(2) + 44);
+  }
+
   /** @param {number} width @param {number} height */
   prepare(width, height) {
     const { spec } = this;
     const n = spec.tokens.length;
     const floors = (this.floors = spec.lit.size(2));
-    const box = { left: 64, right: width - 24, top: 18, bottom: height - 34 };
+    const box = { left: 64, right: width - 24, top: 14, bottom: height - 32 };
     this.x = (token) => box.left + ((token + 0.5) * (box.right - box.left)) / n;
     this.y = (floor) => box.bottom - (floor * (box.bottom - box.top)) / Math.max(1, floors - 1);
     this.picture.append(this.links, this.litLinks);
@@ -33,7 +37,7 @@ export class Panel extends Chart {
         svg("text", { class: "tick", x: 4, y: this.y(floor), "dominant-baseline": "middle", text: name }),
       );
       for (let token = 0; token < n; token++) {
-        const node = svg("circle", { class: "node", cx: this.x(token), cy: this.y(floor), r: 6 });
+        const node = svg("circle", { class: "node", cx: this.x(token), cy: this.y(floor), r: 5 });
         this.nodes.push(node);
         this.picture.append(node);
       }

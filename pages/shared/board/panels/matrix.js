@@ -1,6 +1,6 @@
 /* A matrix as a table whose cells show their numbers; some can be written into or painted. */
 
-import { el, shorten } from "../../browser/dom.js";
+import { el, shorten, textWidth } from "../../browser/dom.js";
 import { cssColour, inkOn } from "../../browser/images.js";
 import { extent } from "../../browser/message.js";
 import { plainNumber, shortNumber } from "../../browser/numbers.js";
@@ -10,6 +10,9 @@ import { cellWords } from "../told.js";
 import { caption, withAxes } from "../words.js";
 
 /** @typedef {import("../specs").MatrixSpec} Spec */
+
+const INSET = 4; // pixels of a cell beside its number
+const SMALLEST = 12; // pixels of letters; a cell too small for them shows its colour alone
 
 export class Panel {
   /** @type {HTMLTableCellElement[]} */ cells = [];
@@ -40,7 +43,21 @@ export class Panel {
   /* Room that the row labels take, and how many columns share the rest of the row. */
   get needs() {
     const longest = Math.max(0, ...this.spec.rows.map((name) => [...name].length));
-    return { fixed: Math.min(180, 7 * longest + 12) + (this.spec.row_axis ? 20 : 0), columns: this.nColumns };
+    const { spec } = this;
+    const least = spec.texts.length ? 14 : this.widest;
+    const fixed = Math.min(180, 7 * longest + 12) + (spec.row_axis ? 20 : 0);
+    return { fixed, columns: this.nColumns, least };
+  }
+
+  /* Pixels of a cell for its longest number in the smallest letters. */
+  get widest() {
+    const { spec, board } = this;
+    const font = `${SMALLEST}px ${board.theme.font}`;
+    const { values } = spec.values;
+    const longest = extent(values).map((end) => shortNumber(end, spec.digits));
+    if (values.includes(-Infinity)) longest.push("−∞");
+    longest.push(...spec.words);
+    return Math.ceil(Math.max(12, ...longest.map((number) => textWidth(number, font)))) + INSET;
   }
 
   get colours() {
@@ -148,15 +165,16 @@ export class Panel {
   /** Takes the size of a cell in pixels, which all matrices of a row share. @param {number} cell */
   fit(cell) {
     const { spec } = this;
-    const [low, high] = extent(spec.values.values);
-    const letters = Math.max(shortNumber(low, spec.digits).length, shortNumber(high, spec.digits).length, 2);
-    const font = spec.texts.length ? 12 : Math.min(16, (cell - 6) / (0.58 * letters));
+    const font = spec.texts.length
+      ? SMALLEST
+      : Math.min(16, (SMALLEST * (cell - INSET)) / (this.widest - INSET));
     this.letters = Math.max(1, Math.floor((cell - 4) / (0.58 * font)));
-    this.written = Boolean(spec.edit) || spec.scale === "mask" || font >= 9;
+    this.written = Boolean(spec.edit) || spec.scale === "mask" || font >= SMALLEST - 0.1;
     const longest = Math.max(0, ...spec.columns.map((name) => Math.min(16, [...name].length)));
     this.root.classList.toggle("upright-names", 7.4 * longest > cell + 6);
     this.root.style.setProperty("--cell", `${cell}px`);
-    this.root.style.setProperty("--cell-font", `${Math.max(9, font).toFixed(1)}px`);
+    this.root.style.setProperty("--row", `${this.board.rowHeight(this.nRows, cell)}px`);
+    this.root.style.setProperty("--cell-font", `${Math.max(SMALLEST, font).toFixed(1)}px`);
     for (const th of this.heads("[data-head]"))
       th.style.setProperty("--head", this.board.colour(Number(th.dataset.head)));
   }

@@ -93,19 +93,24 @@ export class Panel {
     this.root.querySelector("figcaption")?.replaceChildren(spec.title);
   }
 
-  /** @param {number} frame */
-  draw(frame) {
-    this.frame = frame;
+  /* Takes its place on the page; the figure follows when it is drawn. */
+  size() {
     if (this.own.large) this.follow();
-    const { board, spec } = this;
+    const { board, spec, body } = this;
     /** @param {string} name */
     const measure = (name) => textWidth(name, `12px ${board.theme.font}`);
     const size = sizeOf(spec, Math.floor(this.root.clientWidth), board.heightOf(), measure);
-    if (size.width < LEAST) return; // its row is not laid out yet
-    const key = `${size.width}/${size.height}/${board.theme.background}`;
-    if (this.key !== key)
-      Object.assign(this.body.style, { width: `${size.width}px`, height: `${size.height}px` });
-    if (!this.Plotly) return;
+    if (size.width >= LEAST)
+      Object.assign(body.style, { width: `${size.width}px`, height: `${size.height}px` });
+    return size;
+  }
+
+  /** @param {number} frame */
+  draw(frame) {
+    this.frame = frame;
+    const size = this.size();
+    const key = `${size.width}/${size.height}/${this.board.theme.background}`;
+    if (!this.Plotly || size.width < LEAST) return; // its row is not laid out yet
     if (this.key !== key) this.put(key, size);
     else if (!this.coming && this.drawn !== frame) this.move();
   }

@@ -10,12 +10,8 @@ from pages.lab.heads import recut
 from pages.lab.heads.inputs import Inputs
 from tests.pages.lab.heads.conftest import close, engine, panel
 
-TITLES = {
-    1: "1 head",
-    2: "2 heads, 32 columns each",
-    4: "4 heads, 16 columns each",
-    8: "8 heads, 8 columns each",
-}
+PATTERNS = "weights of 1, 2, 4 and 8 heads: head i of h"
+FIRST_ROWS = {1: 0, 2: 1, 4: 3, 8: 7}  # of each cut
 
 
 def with_heads(n_heads: int) -> tuple[torch.Tensor, torch.Tensor]:
@@ -36,8 +32,12 @@ def with_heads(n_heads: int) -> tuple[torch.Tensor, torch.Tensor]:
 
 @pytest.mark.parametrize("n_heads", [1, 2, 4, 8])
 def test_patterns_are_those_of_torch(n_heads: int):
-    shown = panel(recut.lesson(Inputs()).board, TITLES[n_heads])
-    close(shown.values, with_heads(n_heads)[0].transpose(0, 1))  # [query, head, key]
+    shown = panel(recut.lesson(Inputs()).board, PATTERNS)
+    first = FIRST_ROWS[n_heads]
+    mine = shown.values[:, first : first + n_heads]
+    close(mine, with_heads(n_heads)[0].transpose(0, 1))  # [query, head, key]
+    names = [f"{head} of {n_heads}" for head in range(n_heads)]
+    assert list(shown.rows[first : first + n_heads]) == names
 
 
 def test_dot_products_of_eight_heads_sum_to_those_of_one():
@@ -51,7 +51,7 @@ def test_dot_products_of_eight_heads_sum_to_those_of_one():
 
 
 def test_facts_are_differences_and_entropies():
-    facts = {f.label: f.values for f in recut.lesson(Inputs()).board.rows[-1][1].facts}
+    facts = {f.label: f.values for f in recut.lesson(Inputs()).board.rows[-1][0].facts}
     one = with_heads(1)[1]
     for n_heads in (2, 4, 8):
         pattern, out = with_heads(n_heads)
@@ -75,7 +75,7 @@ def test_the_notice_compares_one_and_eight_heads_at_each_token():
 def test_the_sizes_of_the_first_part_do_not_matter_here():
     narrow = recut.lesson(Inputs(n_heads=3, d_model=24, positions="rotary")).board
     close(
-        panel(narrow, "1 head").values, torch.as_tensor(panel(recut.lesson(Inputs()).board, "1 head").values)
+        panel(narrow, PATTERNS).values, torch.as_tensor(panel(recut.lesson(Inputs()).board, PATTERNS).values)
     )
 
 

@@ -1,11 +1,15 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import {
+  arrangements,
   cellSize,
+  firstThatFits,
   linkOf,
   nearest,
   pictureHeight,
+  rowHeight,
   signatureOf,
+  zoomOf,
 } from "../../../../pages/shared/board/layout.js";
 import { Framed } from "../../../../pages/shared/browser/message.js";
 
@@ -23,6 +27,40 @@ test("cells are neither larger than 54 pixels nor too small to read", () => {
   assert.equal(cellSize(500, [matrix(24)], false), 24);
   assert.equal(cellSize(500, [matrix(24)], true), 15);
   assert.equal(cellSize(300, [matrix(24)], true), 14);
+});
+
+test("cells of a board that fits its window take its room, and no less than their numbers need", () => {
+  assert.equal(cellSize(2000, [matrix(4)], false, true), 72);
+  assert.equal(cellSize(500, [{ ...matrix(23), least: 25 }], false, true), 25);
+  assert.equal(cellSize(500, [matrix(40)], false, true), 14);
+});
+
+test("lines of a matrix share the room they are given, and can be read", () => {
+  assert.deepEqual([rowHeight(50, Infinity), rowHeight(20, Infinity)], [31, 24]);
+  assert.deepEqual([rowHeight(50, 25.5), rowHeight(50, 3)], [25, 17]);
+});
+
+test("a window of 1920 x 1080 makes 12 pixels 14, a small one changes nothing", () => {
+  assert.deepEqual([zoomOf(1366, 768), zoomOf(1920, 1080), zoomOf(1920, 700)], [1, 1.2, 1]);
+  assert.equal(zoomOf(9000, 9000), 4);
+});
+
+test("rows stand in one stack, or the first of them beside the rest", () => {
+  assert.deepEqual(arrangements(1), [{ first: 1, share: 1 }]);
+  const ways = arrangements(3);
+  assert.deepEqual(ways[0], { first: 3, share: 1 });
+  assert.deepEqual([...new Set(ways.slice(1).map(({ first }) => first))], [1, 2]);
+});
+
+test("the first entry that fits is found with few looks", () => {
+  const looked = [];
+  const fits = (entry) => looked.push(entry) && entry <= 5;
+  assert.equal(firstThatFits([9, 8, 7, 6, 5, 4, 3, 2], fits), 5);
+  assert.ok(looked.length <= 3);
+  assert.equal(
+    firstThatFits([9, 8], () => false),
+    8,
+  );
 });
 
 test("a picture takes a share of the window", () => {

@@ -43,6 +43,7 @@ test("a chart fills its row, with room for its legend's lines above", () => {
     margin: { l: 60, r: 12, t: 12, b: 26 },
     written: true,
     x: {},
+    y: {},
   });
   const legend = (names) => sizeOf(curves(names), 400, 300, measure);
   assert.deepEqual([legend(words(2, 10)).margin.t, legend(words(2, 10)).height], [29, 203]);

@@ -1,0 +1,74 @@
+/* What a page keeps in drawers beside its board: the page sends them all, one at a time is seen
+   (pages/shared/page.css). */
+
+import { el } from "../browser/dom.js";
+
+/** By the name of their container on the page: what their button says, and the key that opens them. */
+export const DRAWERS = {
+  formula: { label: "formula", key: "f" },
+  code: { label: "code", key: "s" },
+  questions: { label: "questions", key: "q" },
+  side: { label: "controls", key: "i" },
+};
+
+/** @typedef {keyof typeof DRAWERS} Drawer */
+
+export class Drawers {
+  /** @type {Drawer | null} */ opened = null;
+
+  constructor() {
+    /** @param {Drawer} name */
+    const button = (name) =>
+      el("button", {
+        type: "button",
+        text: DRAWERS[name].label,
+        title: `Open beside the board, or close; key ${DRAWERS[name].key}`,
+        "aria-expanded": "false",
+        "data-drawer": name,
+        onclick: () => this.toggle(name),
+      });
+    const names = /** @type {Drawer[]} */ (Object.keys(DRAWERS));
+    this.buttons = names.map(button);
+    this.close = el("button", {
+      type: "button",
+      class: "lab-drawer-close",
+      text: "×",
+      "aria-label": "Close",
+      onclick: () => this.open(null),
+    });
+  }
+
+  /** @param {string} key of the keyboard */
+  forKey(key) {
+    const names = /** @type {Drawer[]} */ (Object.keys(DRAWERS));
+    return names.find((name) => DRAWERS[name].key === key.toLowerCase());
+  }
+
+  /** @param {Drawer} name */
+  toggle(name) {
+    this.open(this.opened === name ? null : name);
+  }
+
+  /** Opens one drawer, or none; the keyboard goes with it. @param {Drawer | null} name */
+  open(name) {
+    const before = this.buttons.find((button) => button.dataset.drawer === this.opened);
+    this.opened = name;
+    const { documentElement, body } = document;
+    if (name) {
+      documentElement.dataset.drawer = name;
+      body.append(this.close);
+      this.close.focus();
+    } else {
+      delete documentElement.dataset.drawer;
+      this.close.remove();
+      before?.focus();
+    }
+    for (const button of this.buttons)
+      button.setAttribute("aria-expanded", String(button.dataset.drawer === name));
+  }
+
+  leave() {
+    delete document.documentElement.dataset.drawer;
+    this.close.remove();
+  }
+}

@@ -1,0 +1,120 @@
+/* How a board that fills what its window leaves gets its size: as large as everything on it can be read and
+   nothing has to be scrolled. */
+
+import { arrangements, firstThatFits, HEIGHTS, zoomOf } from "./layout.js";
+
+/** @typedef {import("./layout.js").Arrangement} Arrangement */
+/** @typedef {import("./specs").Panel} Panel */
+
+const LEAST = { width: 760, height: 400 }; // a smaller window is scrolled
+const BELOW = 8; // pixels that stay free under a board
+const COMFORTABLE = 330; // a picture so high needs no better arrangement
+const ONE_STACK = 1.2; // what is read from top to bottom may be so much smaller
+
+export class Fitting {
+  zoom = 1;
+  /** @type {string | null} what the arrangement was chosen for */ key = null;
+
+  /** @param {HTMLElement} outer holds the root @param {HTMLElement} root @param {HTMLElement} rows */
+  constructor(outer, root, rows) {
+    this.outer = outer;
+    this.root = root;
+    this.rows = rows;
+  }
+
+  /**
+   * Gives the board the size that the window leaves. False where the window is so small that it is scrolled.
+   * @param {boolean} presents whether it has the window to itself
+   */
+  takeRoom(presents) {
+    const { outer, root } = this;
+    const { innerWidth, innerHeight } = window;
+    const main = outer.closest('[data-testid="stMain"]') ?? document.documentElement;
+    const top = presents ? 0 : outer.getBoundingClientRect().top + main.scrollTop;
+    const height = presents ? innerHeight : innerHeight - top - BELOW;
+    const fits = presents || (innerWidth >= LEAST.width && height >= LEAST.height);
+    this.zoom = !fits
+      ? 1
+      : presents
+        ? Math.min(innerWidth / 1152, innerHeight / 648)
+        : zoomOf(innerWidth, innerHeight);
+    const { zoom } = this;
+    root.classList.toggle("fits", fits);
+    outer.style.height = fits ? `${height}px` : "";
+    Object.assign(root.style, {
+      transform: zoom === 1 ? "" : `scale(${zoom})`,
+      width: zoom === 1 ? "" : `${outer.clientWidth / zoom}px`,
+      height: fits ? `${height / zoom}px` : "",
+    });
+    return fits;
+  }
+
+  /**
+   * Chooses the arrangement of rows and the height of pictures; returns the height. The same content keeps
+   * what was chosen, as long as it still fits.
+   * @param {string} key of the content
+   * @param {Panel[][]} panels
+   * @param {(most: number) => void} sizeAll gives every panel its size
+   * @param {number} now the height chosen last
+   */
+  choose(key, panels, sizeAll, now) {
+    const { rows } = this;
+    const whole = `${key}/${rows.clientWidth}/${rows.clientHeight}`;
+    const isTooWide = (/** @type {Element} */ part) => part.scrollWidth > part.clientWidth + 1;
+    const overflows = () =>
+      rows.scrollHeight > rows.clientHeight + 1 || [rows, ...rows.children].some(isTooWide);
+    if (whole === this.key) {
+      sizeAll(now);
+      if (!overflows()) return now;
+    }
+    this.key = whole;
+    /** @type {{score: number, most: number, way: Arrangement} | null} */
+    let best = null;
+    for (const way of arrangements(panels.length)) {
+      this.arrange(panels, way);
+      const fits = (/** @type {number} */ most) => {
+        sizeAll(most);
+        return !overflows();
+      };
+      const most = firstThatFits(HEIGHTS, fits);
+      const fitting = fits(most);
+      const score = (fitting ? 1 : 1e-3) * this.drawnArea(panels) * (way.share === 1 ? ONE_STACK : 1);
+      if (!best || score > best.score) best = { score, most, way };
+      if (fitting && way.share === 1 && most >= COMFORTABLE) break;
+    }
+    if (!best) return now;
+    this.arrange(panels, best.way);
+    sizeAll(best.most);
+    return best.most;
+  }
+
+  /**
+   * Puts the rows into one stack or two beside each other.
+   * @param {Panel[][]} panels
+   * @param {Arrangement} way
+   */
+  arrange(panels, way) {
+    const lines = panels.map((row) => /** @type {HTMLElement} */ (row[0].root.parentElement));
+    const [left, right] = /** @type {HTMLCollectionOf<HTMLElement>} */ (this.rows.children);
+    left.append(...lines.slice(0, way.first));
+    right.append(...lines.slice(way.first));
+    right.classList.toggle("absent", way.share === 1);
+    left.style.flexBasis = `${100 * way.share}%`;
+    right.style.flexBasis = `${100 * (1 - way.share)}%`;
+  }
+
+  /**
+   * Square pixels of what is drawn; a quarter for every matrix without room for its numbers.
+   * @param {Panel[][]} panels
+   */
+  drawnArea(panels) {
+    let area = 0;
+    let unread = 1;
+    for (const panel of panels.flat()) {
+      const box = panel.root.querySelector(".plot, table, canvas, svg")?.getBoundingClientRect();
+      if (box) area += box.width * box.height;
+      if (panel.written === false) unread /= 4;
+    }
+    return area * unread;
+  }
+}

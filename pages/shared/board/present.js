@@ -1,0 +1,145 @@
+/* Presenting: the board alone, as large as the screen, worked by keys or a clicker. */
+
+import { el } from "../browser/dom.js";
+
+/** @typedef {import("./board.js").Board} Board */
+
+const NEXT = ["ArrowRight", "PageDown", "Enter"];
+const BACK = ["ArrowLeft", "PageUp", "Backspace"];
+const HELP = [
+  ["→  Page Down", "next step, then next part, then next page"],
+  ["←  Page Up", "back"],
+  ["Space", "play, pause"],
+  ["+  −", "play faster, slower"],
+  ["a", "uncover the headline"],
+  ["q  f  s  i", "questions, formula, code, controls"],
+  ["b  .", "blank the screen"],
+  ["l", "spotlight"],
+  ["t", "the page's colours, or those for a projector"],
+  ["?", "these keys"],
+  ["Esc", "leave"],
+];
+
+export class Present {
+  on = false;
+  covered = false; // whether the headline is
+  projector = true; // whether the colours are those for a projector
+
+  /** @param {Board} board */
+  constructor(board) {
+    this.board = board;
+    this.button = el("button", {
+      type: "button",
+      text: "present",
+      title: "The board alone, for a projector; key p",
+      onclick: () => this.toggle(),
+    });
+    this.cover = el("button", {
+      type: "button",
+      class: "cover absent",
+      text: "What do you expect? Press here, or a, for the answer.",
+      onclick: () => this.uncover(),
+    });
+    const help = HELP.map(([keys, does]) =>
+      el("tr", {}, [el("th", { scope: "row", text: keys }), el("td", { text: does })]),
+    );
+    this.veil = el("div", { class: "veil absent" });
+    this.spot = el("div", { class: "spot absent" });
+    this.help = el("table", { class: "help absent", "aria-label": "Keys while presenting" }, help);
+    this.layers = [this.veil, this.spot, this.help];
+    /** @param {PointerEvent} event */
+    this.follow = ({ clientX, clientY }) => {
+      this.spot.style.setProperty("--x", `${clientX}px`);
+      this.spot.style.setProperty("--y", `${clientY}px`);
+    };
+    this.leftFullScreen = () => !document.fullscreenElement && this.on && this.toggle();
+  }
+
+  /* A link may ask for it, and the page before this one: its board is gone, the screen is still filled. */
+  begin() {
+    const asked = new URLSearchParams(window.location.search).get("present") === "1";
+    if (!this.on && (asked || "present" in document.documentElement.dataset)) this.toggle();
+  }
+
+  toggle() {
+    if (this.on) this.end();
+    else this.start();
+    for (const layer of this.layers) layer.classList.add("absent");
+    this.coverHeadline();
+    this.board.drawers.open(null);
+    this.board.redraw();
+  }
+
+  start() {
+    const { documentElement: root } = document;
+    this.on = true;
+    root.dataset.present = "";
+    window.addEventListener("pointermove", this.follow);
+    const listen = () => document.addEventListener("fullscreenchange", this.leftFullScreen);
+    if (document.fullscreenElement) listen();
+    // Refused without a press; the window is filled all the same.
+    else root.requestFullscreen?.().then(listen, () => {});
+  }
+
+  end() {
+    this.leave();
+    this.on = false;
+    delete document.documentElement.dataset.present;
+    if (document.fullscreenElement) document.exitFullscreen();
+  }
+
+  /* The headline of a part that gives a question's answer away waits until it is asked for. */
+  coverHeadline() {
+    this.covered = this.on && Boolean(this.board.header.spoils);
+    this.showCover();
+  }
+
+  uncover() {
+    this.covered = false;
+    this.showCover();
+  }
+
+  showCover() {
+    this.cover.classList.toggle("absent", !this.covered);
+    this.board.story.notice.classList.toggle("absent", this.covered);
+  }
+
+  /** Whether the key did something. @param {KeyboardEvent} event */
+  key(event) {
+    const { board } = this;
+    const name = event.key.length === 1 ? event.key.toLowerCase() : event.key;
+    if (!this.on && name !== "p") return false;
+    /** @type {Record<string, () => void>} */
+    const does = {
+      p: () => this.toggle(),
+      ...Object.fromEntries(NEXT.map((key) => [key, () => board.advance(1)])),
+      ...Object.fromEntries(BACK.map((key) => [key, () => board.advance(-1)])),
+      " ": () => board.toggle(),
+      "+": () => board.faster(1.5),
+      "-": () => board.faster(1 / 1.5),
+      a: () => this.uncover(),
+      b: () => this.veil.classList.toggle("absent"),
+      ".": () => this.veil.classList.toggle("absent"),
+      l: () => this.spot.classList.toggle("absent"),
+      "?": () => this.help.classList.toggle("absent"),
+      t: () => this.swapColours(),
+      Escape: () => this.toggle(),
+    };
+    does[name]?.();
+    return name in does;
+  }
+
+  swapColours() {
+    this.projector = !this.projector;
+    this.board.redraw();
+  }
+
+  /* The board goes; if none of another page takes its place, nothing is presented any more. */
+  leave() {
+    window.removeEventListener("pointermove", this.follow);
+    document.removeEventListener("fullscreenchange", this.leftFullScreen);
+    setTimeout(() => {
+      if (!document.querySelector(".st-key-lab_heading")) delete document.documentElement.dataset.present;
+    }, 3000);
+  }
+}
