@@ -10,6 +10,7 @@ from jaxtyping import Float
 from viz_core._checks import check_axes, check_finite, check_index, check_labels, check_weights
 from viz_core.boards import Bars, Board, Matrix, Role, board_figure
 from viz_core.labels import tick_labels, visible
+from viz_core.numbers import tick
 
 
 def computation_figure(
@@ -108,8 +109,8 @@ def _sentence(dot: float, scale: int | float, bias: int | float | None, score: f
     scaled, masked = dot * scale, np.isneginf(score)
     if bias is None and not masked and not np.isclose(score, scaled, rtol=1e-3, atol=1e-4):
         bias = score - scaled
-    steps = f"sum of the products **{dot:.4g}** × scale {scale:.4g} = {scaled:.4g}"
+    steps = f"sum of the products **{tick(dot)}** × scale {tick(scale)} = {tick(scaled)}"
     if bias is not None:
-        steps += f" + bias {bias:.4g} = {scaled + bias:.4g}"
+        steps += f" + bias {tick(bias)} = {tick(scaled + bias)}"
     steps += " → masked: score **−∞**" if masked else " = score"
-    return f"{steps} → softmax over the row → weight **{weight:.4g}**"
+    return f"{steps} → softmax over the row → weight **{tick(weight)}**"

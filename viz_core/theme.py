@@ -159,6 +159,7 @@ def template(dark: bool = False, *, projected: bool = False) -> go.layout.Templa
         "zerolinecolor": p["grid"],
         "automargin": True,
         "title": {"standoff": 12},
+        "exponentformat": "power",
     }
     layout = {
         "font": {"family": FONT, "size": 14, "color": p["ink"]},

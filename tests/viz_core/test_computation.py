@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from viz_core import computation_figure, theme
+from viz_core.numbers import tick
 
 KEYS = ["the", "cat", "<b>", "the"]
 
@@ -67,24 +68,26 @@ def test_the_rows_add_up_to_z_on_one_scale(head):
 def test_the_sentence_computes_the_weight(head):
     text = sentence(figure(head))
     dot = head["q"] @ head["k"][1]
-    assert f"sum of the products {dot:.4g} × scale 0.4 = {dot * 0.4:.4g} = score" in text
-    assert text.endswith(f"weight {head['weights'][1]:.4g}")
+    assert f"sum of the products {tick(dot)} × scale 0.4 = {tick(dot * 0.4)} = score" in text
+    assert text.endswith(f"weight {tick(head['weights'][1])}")
 
 
 def test_a_masked_key_and_a_bias_are_told(head):
     assert "→ masked: score −∞" in sentence(figure(head, key_index=3))
     assert "bias" not in sentence(figure(head)) + sentence(figure(head, key_index=3))
     masked = head["q"] @ head["k"][3] * 0.4 - 0.5
-    assert f"+ bias -0.5 = {masked:.4g} → masked: score −∞" in sentence(figure(head, key_index=3, bias=-0.5))
+    assert f"+ bias −0.5 = {tick(masked)} → masked: score −∞" in sentence(
+        figure(head, key_index=3, bias=-0.5)
+    )
     head["scores"] = head["scores"] + 0.75
-    told = f"+ bias 0.75 = {head['scores'][1]:.4g} = score →"
+    told = f"+ bias 0.75 = {tick(head['scores'][1])} = score →"
     assert told in sentence(figure(head, bias=0.75))
     assert told in sentence(figure(head))  # where nobody says it, the difference
 
 
 def test_a_small_bias_is_not_rounded_away(head):
     head["scores"] = head["scores"] + 1e-5
-    assert f"+ bias 1e-05 = {head['scores'][1]:.4g} = score" in sentence(figure(head, bias=1e-5))
+    assert f"+ bias 10⁻⁵ = {tick(head['scores'][1])} = score" in sentence(figure(head, bias=1e-5))
     assert "+ bias 0 =" in sentence(figure(head, bias=0.0))
 
 

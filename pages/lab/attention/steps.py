@@ -15,6 +15,7 @@ from pages.lab.attention.step_notice import notice
 from pages.lab.controls import Own, Popover, When
 from pages.lab.lesson import Lesson, Part, Question, Shape, Try
 from pages.shared.state import State
+from pages.shared.wording import distinct
 from viz_core.boards import Board
 
 _ROWS = tuple(examples.TOKENS.values())
@@ -28,7 +29,10 @@ TRIES = (
 
 
 def lesson(inputs: Inputs) -> Lesson:
-    words, asking = names(inputs.tokens, "words"), names(inputs.queries, "words that ask")
+    words, asking = (
+        distinct(names(text, what))
+        for text, what in ((inputs.tokens, "words"), (inputs.queries, "words that ask"))
+    )
     seed = inputs.seed if inputs.matrices == "random" else None
     tensors = given(embeddings(words, inputs.X), embeddings(asking, inputs.Q), seed)
     index = list(STEPS).index(inputs.step)

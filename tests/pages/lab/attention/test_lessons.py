@@ -85,6 +85,11 @@ def test_the_notices_hold_for_one_word_and_one_query():
         assert lesson(key, tokens="alone", queries="il").board.notice
 
 
+def test_words_that_stand_twice_are_told_apart_as_in_every_figure():
+    board = lesson("free", tokens="the cat the").board
+    assert list(matrix(board, PATTERN).columns) == ["the", "cat", "the₂"]
+
+
 def test_names_beyond_the_tables_rows_get_zeros():
     board = lesson("free", tokens="animal street it tired too").board
     assert matrix(board, "X").values[4].tolist() == [0, 0, 0, 0]
