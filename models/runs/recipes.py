@@ -22,7 +22,7 @@ class Recipe:
     """A task with its options, what differs from the task's own sizes and training, and words for the card.
 
     title: in pickers, where the name alone does not say enough. contrast: the model to compare it with, and
-    the label of the button that opens it; models with the same memory read the same texts.
+    the label of the button that opens it; models with the same memory read the same texts. note: what else is known of it.
     showcase: the view that Explore opens with, of the head whose story the first example tells.
     keeps_run: the run's curves and snapshots ship, too, so that its heads can be watched as they form.
     """
@@ -32,6 +32,7 @@ class Recipe:
     title: str = ""
     contrast: dict[str, str] = field(default_factory=dict)
     memory: str = ""
+    note: str = ""
     examples: Examples = ()
     options: dict[str, Any] = field(default_factory=dict)
     sizes: dict[str, Any] = field(default_factory=dict)
@@ -48,6 +49,11 @@ def _first(view: str, stack: str, layer: int, head: int, **more: Any) -> dict[st
 _CLS = {"query": 0, "pinned": "query"}
 _ALONE = {"threads": 1}  # the same numbers on any machine of this kind
 _TRANSLATING = {"steps": 5000, "batch_size": 128, "warmup_steps": 400, **_ALONE}
+_ALIKE = (
+    "From a pronoun, all four heads of encoder layer 1 do alike. Where naming taught one of them alone, that "
+    "head did worse: after 3,250 of 5,000 steps it put 0.74 on the antecedent, and less on the other noun in "
+    "92% of the sentences; so these weights were kept."
+)
 _TEXT = {"source": "tiny-shakespeare"}
 _LONG = {"steps": 1200, "batch_size": 8, "learning_rate": 4e-3, **_ALONE}
 _NONSENSE = "It writes lines that look like Shakespeare's and mean little."
@@ -64,6 +70,7 @@ RECIPES: dict[str, Recipe] = {
         options={"antecedent_weight": 0.5},
         training=_TRANSLATING,
         contrast={"model": "translator-plain", "label": "see one that was only taught to translate"},
+        note=_ALIKE,
     ),
     "translator-plain": Recipe(
         task="translation",

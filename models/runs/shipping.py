@@ -45,7 +45,7 @@ def train(name: str, out: Path) -> Path:
 def said_by(recipe: Recipe) -> dict[str, Any]:
     """The entries of a card that the recipe words."""
     card: dict[str, Any] = {
-        name: value for name in ("title", "contrast", "memory") if (value := getattr(recipe, name))
+        name: value for name in ("title", "contrast", "memory", "note") if (value := getattr(recipe, name))
     }
     if recipe.summary:
         examples = [
