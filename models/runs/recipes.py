@@ -22,7 +22,8 @@ class Recipe:
     """A task with its options, what differs from the task's own sizes and training, and words for the card.
 
     title: in pickers, where the name alone does not say enough. contrast: the model to compare it with, and
-    the label of the button that opens it; models with the same memory read the same texts. note: what else is known of it.
+    the label of the button that opens it; models with the same memory read the same texts. note: what
+    else is known of it.
     showcase: the view that Explore opens with, of the head whose story the first example tells.
     keeps_run: the run's curves and snapshots ship, too, so that its heads can be watched as they form.
     """
