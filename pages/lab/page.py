@@ -6,9 +6,9 @@ from typing import Any
 import streamlit as st
 
 from models.limits import in_force
-from pages.lab import controls, drawers, path, questions
+from pages.lab import controls, drawers, questions
 from pages.lab.lesson import LabPage, Lesson, Part
-from pages.shared import cache, draw_order, memory
+from pages.shared import cache, draw_order, memory, path
 from pages.shared.board import pack
 from pages.shared.board.component import board
 from pages.shared.board.pack import Packed
@@ -160,6 +160,7 @@ def _header(page: LabPage, part: Part, shown: Shown, now: Any) -> dict[str, Any]
     moves = st.session_state.get("moves", 0)
     scrub = {"at": getattr(now, part.scrub), "usual": getattr(usual, part.scrub)} if part.scrub else None
     return {
+        "page": page.name,
         "part": part.name,
         "scrub": scrub,
         "moves": moves,

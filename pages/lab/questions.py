@@ -17,7 +17,7 @@ def ask(page: LabPage, part: Part) -> None:
     st.markdown("##### Predict, then reveal")
     for at, question in enumerate(_questions(page, part)):
         with st.container(key=f"lab_question_{at}"):
-            _ask(f"{page.name}.{part.name}.answer{at}", question)
+            _ask(f"{page.name}/{part.name}/{at}", question)
 
 
 def spoiled_by(page: LabPage, part: Part, notice: str | Sequence[str]) -> bool:
@@ -34,12 +34,14 @@ def _questions(page: LabPage, part: Part) -> Sequence[Question]:
 
 
 @st.fragment
-def _ask(key: str, question: Question) -> None:
-    said = st.radio(question.ask, question.options, index=None, key=key)
-    guard_choice(key, "Answer", question.options)
+def _ask(place: str, question: Question) -> None:
+    said = st.radio(question.ask, question.options, index=None, key=place)
+    guard_choice(place, "Answer", question.options)
     say(problems())
     if said is None:
         return
     answer = question.options[question.right]
+    # Read in the browser, which remembers it (pages/shared/browser/marks.js).
+    st.html(f'<i data-predicted="{place}" data-right="{int(said == answer)}"></i>')
     verdict = ":green[**Right.**]" if said == answer else f":orange[**No: {answer}.**]"
     st.markdown(f"{verdict} {question.because}")

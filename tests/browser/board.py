@@ -85,6 +85,12 @@ class BoardPage(Tab):
         self.page.goto(f"/{self.name}?{urlencode(params)}")
         return self.wait()
 
+    def choose(self) -> "BoardPage":
+        """Come from another page by the navigation."""
+        self.page.get_by_role("button", name="The lab").click()
+        self.page.get_by_test_id("stTopNavPopover").locator(f"a[href$='/{self.name}']").click()
+        return self.wait()
+
     def wait(self) -> "BoardPage":
         """Until the page is there, no longer the one before, and nothing on it moves any more."""
         expect(

@@ -79,11 +79,15 @@ def visited(request: pytest.FixtureRequest, browser: Browser, app_url: str) -> I
 
 
 def test_the_navigation_leads_to_these_pages(explore: ExplorePage) -> None:
-    explore.open()
-    links = explore.page.get_by_test_id("stTopNavLink").evaluate_all(
-        "(links) => links.map((link) => link.pathname)"
-    )
-    assert links == ["/", *(f"/{name}" for name in (*LAB_PAGES, "train", "runs"))]
+    """Two names and two groups; a newcomer sees where to begin."""
+    page = explore.open().page
+    paths = "(links) => links.map((link) => link.pathname)"
+    assert page.get_by_test_id("stTopNavLink").evaluate_all(paths) == ["/", "/start"]
+    for group, names in {"The lab": [*LAB_PAGES], "Your models": ["train", "runs"]}.items():
+        page.get_by_role("button", name=group).click()
+        links = page.get_by_test_id("stTopNavPopover").locator("a").evaluate_all(paths)
+        assert links == [f"/{name}" for name in names]
+        page.keyboard.press("Escape")
 
 
 def test_parts_fit_the_screen(visited: BoardPage) -> None:
@@ -273,9 +277,7 @@ def test_pages_keep_their_state_while_another_is_open(explore: ExplorePage) -> N
     explore.type("to be or not to be")
     left = {}
     for name in LAB_PAGES:
-        page.locator(f"a[href$='/{name}']").click()
-        on = BoardPage(page, name)
-        on.wait()
+        on = BoardPage(page, name).choose()
         on.choose_part(on.part_chooser.last.inner_text())
         on.attempt(on.experiments.first.inner_text())
         left[name] = (on.shown(), on.link())
@@ -283,8 +285,6 @@ def test_pages_keep_their_state_while_another_is_open(explore: ExplorePage) -> N
         page.get_by_role("link", name="Explore").click()
         expect(explore.sentence).to_have_value("to be or not to be")
         explore.stage.wait_for()
-        page.locator(f"a[href$='/{name}']").click()
-        on = BoardPage(page, name)
-        on.wait()
+        on = BoardPage(page, name).choose()
         assert (on.shown(), on.link()) == left[name], name
         assert urlsplit(page.url).path == f"/{name}"

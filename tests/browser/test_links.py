@@ -165,7 +165,7 @@ def test_a_page_asks_for_its_server_once_where_it_is(page: Page, app_url: str, p
     page.on("request", lambda request: asked.append(request.url))
     page.on("websocket", lambda socket: asked.append(socket.url))
     page.goto(path)
-    expect(page.get_by_role("link", name="Softmax")).to_be_visible()
+    expect(page.get_by_role("link", name="Start here")).to_be_visible()
     searches = [url for url in asked if url.endswith(("/health", "/host-config", "/stream"))]
     own = f"{app_url}/_stcore"
     assert sorted(searches) == sorted(

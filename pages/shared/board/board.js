@@ -2,6 +2,7 @@
    the server. */
 
 import { el, writeAddress } from "../browser/dom.js";
+import { noteOpened, notePredictions } from "../browser/marks.js";
 import { readMessage } from "../browser/message.js";
 import { tickText } from "../browser/numbers.js";
 import { announce, mounting, putUp, storyLine } from "../browser/shell.js";
@@ -92,6 +93,7 @@ export class Board {
     window.addEventListener("resize", this.redraw, { signal });
     window.addEventListener("keydown", (event) => this.key(event), { signal, capture: true });
     window.addEventListener("popstate", () => this.goBack(), { signal });
+    signal.addEventListener("abort", notePredictions());
   }
 
   /** What keys do wherever the focus is, but in a field that is written into. @param {KeyboardEvent} event */
@@ -120,7 +122,8 @@ export class Board {
     /** @type {Header | undefined} */
     const before = this.header;
     this.header = readMessage(bytes);
-    const { board, scrub, moves, part, generation } = this.header;
+    const { board, scrub, moves, page, part, generation } = this.header;
+    if (page) noteOpened(page, part);
     if (before && before.part !== part) this.entered = !this.returned;
     this.returned = false;
     this.aids.classList.toggle("absent", !this.header.fits);

@@ -51,6 +51,8 @@ export interface Spec {
 export interface Header {
   board: { rows: Spec[][]; notice: string | string[]; scrub: Scrub | null };
   scrub: { at: number; usual: number } | null;
+  /* Of the lab; others have none. */
+  page?: string;
   part: string;
   moves: number;
   generation: number;

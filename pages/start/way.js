@@ -1,0 +1,100 @@
+/* Nine stops and their parts, each a link, with a mark where this browser remembers something. */
+
+import { el } from "../shared/browser/dom.js";
+import { forget, marks } from "../shared/browser/marks.js";
+import { mounting, putUp } from "../shared/browser/shell.js";
+import { themeOf } from "../shared/browser/theme.js";
+
+/** @typedef {Record<"name" | "title" | "after" | "section", string>} Words */
+/** @typedef {Words & {parts: Record<string, string>}} Stop as pages/shared/path.py describes it */
+
+class Way {
+  /** @type {Stop[]} */ stops = [];
+  /** @type {import("../shared/browser/shell.js").Send} */ send;
+
+  /** @param {HTMLElement} host */
+  constructor(host) {
+    this.list = el("ol", { class: "stops" });
+    this.done = el("span", { class: "done" });
+    this.forget = el("button", { type: "button", text: "forget", onclick: () => this.start() });
+    const foot = el("div", { class: "remembered" }, [this.done, this.forget]);
+    this.root = el("div", { class: "shell way" }, [this.list, foot]);
+    this.leave = putUp(host, this.root, () => themeOf(this.root));
+  }
+
+  /** @param {Uint8Array} bytes @param {import("../shared/browser/shell.js").Send} send */
+  receive(bytes, send) {
+    this.send = send;
+    this.stops = JSON.parse(new TextDecoder().decode(bytes));
+    themeOf(this.root);
+    this.show();
+  }
+
+  start() {
+    forget();
+    this.show();
+  }
+
+  show() {
+    const known = marks();
+    const parts = this.stops.flatMap(({ name, parts }) =>
+      Object.keys(parts).map((part) => `${name}/${part}`),
+    );
+    const opened = parts.filter((place) => known[place]);
+    const predicted = opened.flatMap((place) => Object.values(known[place]));
+    const right = predicted.filter(Boolean).length;
+    const next = parts.find((place) => !known[place]);
+    this.list.replaceChildren(...this.stops.map((stop) => this.stop(stop, known, next)));
+    const told = "This browser alone remembers";
+    const opens = `${opened.length} of ${parts.length} parts opened`;
+    this.done.textContent = opened.length
+      ? `${opens}, ${right} of ${predicted.length} predictions right. ${told} it.`
+      : `None of ${parts.length} parts is opened yet. ${told} what you open and predict.`;
+    this.forget.classList.toggle("absent", !opened.length);
+  }
+
+  /**
+   * @param {Stop} stop
+   * @param {import("../shared/browser/marks.js").Marks} known
+   * @param {string | undefined} next the first place that was not opened
+   */
+  stop({ name, title, after, section, parts }, known, next) {
+    const links = Object.entries(parts).map(([part, label]) => {
+      const place = `${name}/${part}`;
+      return el("li", { class: place === next ? "next" : null }, [
+        this.link(name, part, label),
+        mark(known[place]),
+      ]);
+    });
+    return el("li", { class: "stop" }, [
+      el("h2", { text: title }),
+      el("p", { class: "section muted", text: `§ ${section}` }),
+      el("p", { text: after }),
+      el("ul", { class: "parts" }, links),
+    ]);
+  }
+
+  /* A plain press stays in this visit; a new tab has an address to open. */
+  /** @param {string} page @param {string} part @param {string} text */
+  link(page, part, text) {
+    /** @param {MouseEvent} event */
+    const onclick = (event) => {
+      if (event.ctrlKey || event.metaKey || event.shiftKey) return;
+      event.preventDefault();
+      this.send({ type: "open", page, part });
+    };
+    return el("a", { href: `${page}?part=${part}`, text, onclick });
+  }
+}
+
+/** @param {import("../shared/browser/marks.js").Predicted | undefined} predicted */
+function mark(predicted) {
+  if (!predicted) return null;
+  const all = Object.values(predicted);
+  const right = all.filter(Boolean).length;
+  const words = all.length ? `opened; ${right} of ${all.length} predictions right` : "opened";
+  const text = all.length ? `✓ ${right} of ${all.length} right` : "✓";
+  return el("span", { class: "mark", role: "img", "aria-label": words, title: words, text });
+}
+
+export const mount = mounting(Way);

@@ -1,0 +1,14 @@
+"""The way through the lab in the browser, with what was done there; its JavaScript is beside this file."""
+
+import json
+from dataclasses import asdict
+from pathlib import Path
+
+from pages.shared.browser.acts import Kinds
+from pages.shared.browser.component import Component
+from pages.shared.path import STOPS
+
+HERE = Path(__file__).parent
+ACTS: Kinds = {"open": {"page": str, "part": str}}
+way = Component("attention_lab_way", HERE / "way.js", HERE / "way.css", acts=ACTS)
+MESSAGE = json.dumps([asdict(stop) for stop in STOPS], ensure_ascii=False).encode()
