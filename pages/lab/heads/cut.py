@@ -92,7 +92,7 @@ def _head(read: Reading) -> list[Panel]:
         Sign(text="→"),
         Matrix(
             title="its pattern", values=read.pattern.numpy(), scale="weights", picture=True,
-            rows=names, columns=names, row_axis="query", column_axis="key", named=True,
+            rows=names, columns=names, row_axis="query", column_axis="key",
         ),
         Sign(text="×"),
         Matrix(

@@ -58,9 +58,7 @@ def _equation(terms: Tensor, names: list[str]) -> list[list[Panel]]:
             picture=True,
             rows=names,
             row_axis="query",
-            columns=names,
             column_axis="key",
-            named=True,
             reach=reach,
         )
 

@@ -15,8 +15,8 @@ from viz_core.numbers import short
 
 SEE = (
     "Seven models read the same sentence. They differ only in how they know positions: all have the same "
-    "sizes and, untrained, the **same weights**. Compare where they look, and find a word that stands twice. "
-    "**Drag the head.**"
+    "sizes and, untrained, the **same weights**. Columns are the same words as rows: compare where they "
+    "look. **Drag the head.**"
 )
 TRIES = (
     Try("trained, layer 0", {"weights": "trained", "layer": 0}),
@@ -66,9 +66,7 @@ def _pictures(patterns: Tensor, names: list[str]) -> list[list[Panel]]:
             picture=True,
             rows=names,
             row_axis="query",
-            columns=names,
             column_axis="key",
-            named=True,
         )
         for name, pattern in zip(NAMES.values(), patterns, strict=True)
     ]
