@@ -247,10 +247,10 @@ def test_the_keyboard_reaches_and_works_everything(visited: BoardPage) -> None:
             page.get_by_role("button", name="Reset", exact=True),
         ]
         missed = tab_through(page, wanted)
-        page.keyboard.press("q")
+        lab.open_drawer("questions")
         missed += tab_through(page, [page.locator("[data-testid=stRadioGroup] > :first-child input")])
         assert not missed, f"{part.inner_text()}: {missed}"
-        page.keyboard.press("Escape")
+        lab.close_drawer()
         if lab.slider.is_visible():
             lab.slider.focus()
             before = lab.board.get_attribute("data-frame")

@@ -114,7 +114,7 @@ function wrapped(title, pixels) {
   const blanks = [...title.matchAll(/ /g)].map(({ index }) => index);
   if (!blanks.length) return {};
   const at = blanks.reduce((a, b) => (Math.abs(b - middle) < Math.abs(a - middle) ? b : a));
-  return { title: { text: `${title.slice(0, at)}<br>${title.slice(at + 1)}`, font: { size: 12 } } };
+  return { title: { text: `${title.slice(0, at)} <br>${title.slice(at + 1)}`, font: { size: 12 } } };
 }
 
 /** @param {ChartSpec} _spec @param {number} room @param {number} most @returns {Size} */
