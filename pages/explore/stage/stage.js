@@ -3,6 +3,7 @@
 
 import { el, writeAddress } from "../../shared/browser/dom.js";
 import { fetchPlotlyAhead } from "../../shared/browser/plotly.js";
+import { isForView, Present } from "../../shared/browser/present.js";
 import { announce, mounting, putUp, storyLine } from "../../shared/browser/shell.js";
 import { themeOf } from "../../shared/browser/theme.js";
 import { Bars } from "./bars.js";
@@ -62,8 +63,49 @@ export class Stage {
       el("div", { class: "controls" }, [this.bars.root, this.pictures.root]),
       this.panel,
     ]);
-    this.leave = putUp(host, this.root, () => this.data && this.draw(), { watched: this.panel });
+    this.present = new Present(this);
+    this.story.root.prepend(this.present.cover);
+    this.story.actions.append(this.present.button);
+    this.outer = el("div", {}, [this.root, ...this.present.layers]);
+    this.takeDown = putUp(host, this.outer, () => this.redraw(), { watched: this.panel });
+    const { signal } = this.listening;
+    window.addEventListener("keydown", (event) => this.key(event), { signal, capture: true });
+    window.addEventListener("resize", () => this.present.on && this.redraw(), { signal });
     fetchPlotlyAhead();
+  }
+
+  listening = new AbortController();
+  spoils = false; // no question is asked here
+
+  leave() {
+    this.listening.abort();
+    this.present.leave();
+    this.takeDown();
+  }
+
+  redraw() {
+    if (this.data) this.draw();
+  }
+
+  /** @param {KeyboardEvent} event */
+  key(event) {
+    if (event.ctrlKey || event.metaKey || event.altKey || !isForView(event) || !this.present.key(event))
+      return;
+    event.preventDefault();
+    event.stopPropagation();
+  }
+
+  /**
+   * To the next step of the decoder, or to the next head, after the last to the first; or back.
+   * @param {1 | -1} by
+   */
+  advance(by) {
+    const { view, stack } = this;
+    if (this.stepMatters() || view.view === "output") return this.set({ step: Math.max(0, view.step + by) });
+    const count = stack.layers * stack.heads;
+    const at = (view.layer * stack.heads + view.head + by + count) % count;
+    const head = at % stack.heads;
+    this.set({ layer: Math.floor(at / stack.heads), head, heads: [head] });
   }
 
   get stack() {
@@ -93,6 +135,7 @@ export class Stage {
   receive(bytes, send) {
     const atEnd = this.data && this.view.step === this.data.header.steps.length - 1;
     this.act = send;
+    const isFirst = !this.data;
     this.data = new TraceData(bytes);
     this.theme = themeOf(this.root);
     const { header } = this.data;
@@ -109,6 +152,7 @@ export class Stage {
     this.viewToken = header.viewToken;
     this.focusToken = header.focusToken;
     settle(this.view, this.data);
+    if (isFirst) this.present.begin();
     const exact = this.exactHead();
     if (exact) Object.assign(this.view, { q0: exact.q0, k0: exact.k0 });
     this.draw();
@@ -164,8 +208,9 @@ export class Stage {
   }
 
   draw() {
+    this.present.takeRoom();
     if (!this.panel.clientWidth) return;
-    this.theme = themeOf(this.root);
+    this.theme = themeOf(this.root, this.present.projected);
     this.bars.draw();
     const active = this.views[this.view.view];
     if (this.panel.firstChild !== active.root) this.panel.replaceChildren(active.root);
@@ -177,7 +222,9 @@ export class Stage {
     // the row that opens follows the step, so a link names it
     const follows = this.stack.querySide === "decoder" && open.query === null;
     const expected = follows ? { ...usual, query: null } : usual;
-    writeAddress(linkOf(header.link, expected, this.view));
+    const link = linkOf(header.link, expected, this.view);
+    if (this.present.on) link.set("present", "1");
+    writeAddress(link);
     this.painted("draw");
   }
 

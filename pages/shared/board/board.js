@@ -1,16 +1,16 @@
-/* The board: panels in rows, and the control that chooses the frame of all of them. Moving it never asks
-   the server. */
+/* The board: panels in rows, and the control of their frame, which never asks the server. */
 
 import { el, writeAddress } from "../browser/dom.js";
 import { noteOpened, notePredictions } from "../browser/marks.js";
 import { readMessage } from "../browser/message.js";
 import { tickText } from "../browser/numbers.js";
+import { isForView, Present } from "../browser/present.js";
 import { announce, mounting, putUp, storyLine } from "../browser/shell.js";
 import { themeOf } from "../browser/theme.js";
 import { Drawers } from "./drawers.js";
 import { Fitting } from "./fitting.js";
-import { cellSize, linkOf, nearest, pictureHeight, rowHeight, signatureOf } from "./layout.js";
-import { Present } from "./present.js";
+import { cellSize, linkOf, nameIn, nearest, pictureHeight, rowHeight, signatureOf } from "./layout.js";
+import { Scrubber } from "./scrubber.js";
 
 /** @typedef {import("./specs").Header} Header */
 /** @typedef {import("./specs").Spec} Spec */
@@ -29,10 +29,8 @@ export class Board {
   width = 0;
   most = 0; // how high a picture may be
   fits = false; // whether it has a height of its own
-  pace = 1; // how much faster it plays than its scrub says
   returned = false; // whether a part was left by the browser's Back
   entered = false; // whether a part was chosen that the address does not tell of yet
-  /** @type {ReturnType<typeof setInterval> | undefined} */ playing;
   /** @type {ReturnType<typeof setTimeout> | undefined} */ writing;
   listening = new AbortController();
 
@@ -40,36 +38,7 @@ export class Board {
   constructor(host) {
     const takeAway = () => this.act({ type: "takeaway", frame: this.frame });
     this.story = storyLine("Figure", takeAway, () => this.writeLink());
-    this.slider = el("input", {
-      type: "range",
-      min: 0,
-      step: 1,
-      oninput: () => this.show(+this.slider.value),
-    });
-    this.label = el("span", { class: "choice-label" });
-    this.words = el("output", {});
-    this.play = el("button", {
-      type: "button",
-      class: "play",
-      text: "▶",
-      "aria-label": "Play",
-      onclick: () => this.toggle(),
-    });
-    /** @param {number} by @param {string} name @param {string} sign */
-    const step = (by, name, sign) =>
-      el("button", {
-        type: "button",
-        class: "play",
-        text: sign,
-        "aria-label": name,
-        onclick: () => this.step(by),
-      });
-    this.bar = el("div", { class: "scrub" }, [
-      el("div", { class: "steps" }, [step(-1, "Step back", "❘◀"), this.play, step(1, "Step forward", "▶❘")]),
-      this.label,
-      this.slider,
-      this.words,
-    ]);
+    this.scrubber = new Scrubber(this);
     this.rows = el("div", { class: "rows" }, [el("div", { class: "stack" }), el("div", { class: "stack" })]);
     this.status = el("p", { class: "status muted", text: HINT });
     this.drawers = new Drawers();
@@ -77,7 +46,7 @@ export class Board {
     this.story.root.prepend(this.present.cover);
     this.aids = el("div", { class: "actions" }, [...this.drawers.buttons, this.present.button]);
     const foot = el("div", { class: "foot" }, [this.aids, this.story.actions, this.status]);
-    this.root = el("div", { class: "shell board" }, [this.story.root, this.bar, this.rows, foot]);
+    this.root = el("div", { class: "shell board" }, [this.story.root, this.scrubber.root, this.rows, foot]);
     this.outer = el("div", { class: "board-place" }, [this.root, ...this.present.layers]);
     this.fitting = new Fitting(this.outer, this.root, this.rows);
     const redraw = () => this.header && this.layOut();
@@ -86,6 +55,15 @@ export class Board {
     this.takeDown = putUp(host, this.outer, redraw, { watched: this.outer, resized });
     this.redraw = redraw;
     this.listen();
+  }
+
+  /* Whether its headline gives the answer of a question away. */
+  get spoils() {
+    return Boolean(this.header.spoils);
+  }
+
+  closeDrawer() {
+    this.drawers.open(null);
   }
 
   listen() {
@@ -99,7 +77,7 @@ export class Board {
   /** What keys do wherever the focus is, but in a field that is written into. @param {KeyboardEvent} event */
   key(event) {
     if (!this.header?.fits || event.ctrlKey || event.metaKey || event.altKey) return;
-    if (!isForBoard(event)) return;
+    if (!isForView(event)) return;
     const drawer = this.drawers.forKey(event.key);
     if (drawer) this.drawers.toggle(drawer);
     else if (event.key === "Escape" && this.drawers.opened) this.drawers.open(null);
@@ -146,7 +124,7 @@ export class Board {
       this.present.coverHeadline();
     }
     this.layOut();
-    if (plays) this.run();
+    if (plays) this.scrubber.run();
   }
 
   /** The scrub's value. @param {Header} header */
@@ -161,7 +139,7 @@ export class Board {
 
   /** @param {Header["board"]} board */
   build(board) {
-    this.stop();
+    this.scrubber.stop();
     this.pressed = null;
     this.panels = board.rows.map((row) =>
       row.map((spec) => new PANELS[spec.drawn_by ?? spec.kind.toLowerCase()].Panel(this, spec)),
@@ -179,21 +157,15 @@ export class Board {
 
   /* Sizes first, then the numbers. */
   layOut() {
-    this.outer.classList.toggle("presented", this.present.on);
-    this.fits = Boolean(this.header.fits) && this.fitting.takeRoom(this.present.on);
+    this.present.takeRoom();
+    this.fits = this.present.on || (Boolean(this.header.fits) && this.fitting.takeRoom());
+    this.root.classList.toggle("fits", this.fits);
+    this.drawers.allowControls(this.present.on);
     const width = (this.width = this.rows.clientWidth);
     if (!width) return;
-    const projected = this.present.on && this.present.projector;
-    this.outer.classList.toggle("projected", projected);
-    this.theme = themeOf(this.root, projected);
+    this.theme = themeOf(this.root, this.present.projected);
     const { scrub } = this.header.board;
-    this.bar.classList.toggle("absent", !scrub);
-    this.words.textContent = "";
-    if (scrub) {
-      this.slider.max = String(scrub.values.values.length - 1);
-      this.slider.setAttribute("aria-label", scrub.label);
-      this.label.textContent = scrub.label;
-    }
+    this.scrubber.show(scrub);
     const { panels, fitting, signature } = this;
     /** @param {number} most */
     const sizeAll = (most) => this.sizeAll(most);
@@ -234,9 +206,7 @@ export class Board {
     const { board, generation } = this.header;
     if (board.scrub) {
       const words = board.scrub.words[frame] ?? tickText(+this.value(this.header).toPrecision(3));
-      this.slider.value = String(frame);
-      this.slider.setAttribute("aria-valuetext", words);
-      this.words.textContent = words;
+      this.scrubber.moveTo(frame, words);
     }
     this.each((panel) => panel.draw(frame));
     this.story.notice.replaceChildren(
@@ -249,49 +219,17 @@ export class Board {
   }
 
   toggle() {
-    if (this.playing) return this.stop();
-    this.start(this.frame === +this.slider.max ? 0 : this.frame);
+    this.scrubber.toggle();
   }
 
-  /** @param {number} frame */
-  start(frame) {
-    this.show(frame);
-    this.run();
-  }
-
-  run() {
-    this.stop();
-    this.play.textContent = "❚❚";
-    this.play.setAttribute("aria-label", "Pause");
-    const next = () => (this.frame < +this.slider.max ? this.show(this.frame + 1) : this.stop());
-    this.playing = setInterval(next, 1000 / ((this.header.board.scrub?.speed ?? 1) * this.pace));
-  }
-
-  /** Plays faster by this factor, or slower. @param {number} factor */
+  /** @param {number} factor */
   faster(factor) {
-    this.pace = Math.max(0.1, Math.min(10, this.pace * factor));
-    if (this.playing) this.run();
+    this.scrubber.faster(factor);
   }
 
   /** On by a tenth of the frames; past either end, to the next part or page. @param {1 | -1} by */
   advance(by) {
-    const last = this.header.board.scrub ? +this.slider.max : 0;
-    const past = by > 0 ? this.frame === last : this.frame === 0;
-    if (past) this.act({ type: "go", by });
-    else this.step(by * Math.max(1, Math.round(last / 10)));
-  }
-
-  /** @param {number} by */
-  step(by) {
-    this.stop();
-    this.show(Math.max(0, Math.min(+this.slider.max, this.frame + by)));
-  }
-
-  stop() {
-    clearInterval(this.playing);
-    this.playing = undefined;
-    this.play.textContent = "▶";
-    this.play.setAttribute("aria-label", "Play");
+    if (!this.scrubber.advance(by)) this.act({ type: "go", by });
   }
 
   /** Shows a thumbnail in the large matrix; pressed again, what was there before. @param {Panel} panel */
@@ -324,17 +262,7 @@ export class Board {
    * @param {number} at
    */
   nameOf(axis, at) {
-    /** @param {any} panel @returns {[string | undefined, string[] | undefined][]} */
-    const named = (panel) => [
-      [panel.row_axis, panel.rows],
-      [panel.column_axis, panel.columns],
-      [panel.axis, panel.labels],
-    ];
-    const found = this.header.board.rows
-      .flat()
-      .flatMap(named)
-      .find(([name, names]) => axis && name === axis && names?.length);
-    return found?.[1]?.[at] ?? at;
+    return nameIn(this.header.board.rows, axis, at);
   }
 
   /** @param {import("./specs").Colour} name @returns {string} */
@@ -353,29 +281,13 @@ export class Board {
   }
 
   leave() {
-    this.stop();
+    this.scrubber.stop();
     clearTimeout(this.writing);
     this.listening.abort();
     this.drawers.leave();
     this.present.leave();
     this.takeDown();
   }
-}
-
-/** Whether a key is not meant for a field or button that has the focus. @param {KeyboardEvent} event */
-function isForBoard(event) {
-  const target = /** @type {HTMLElement} */ (event.composedPath()[0]);
-  if (!(target instanceof HTMLElement)) return true;
-  const { type } = /** @type {HTMLInputElement} */ (target);
-  if (
-    target.matches(
-      "textarea, select, [contenteditable], input:not([type=range], [type=radio], [type=checkbox])",
-    )
-  )
-    return false;
-  const isWorked =
-    type === "radio" || target.matches("button, a, summary, [role=button], [role=slider], [role=combobox]");
-  return !(isWorked && ["Enter", " ", "ArrowLeft", "ArrowRight"].includes(event.key));
 }
 
 const HINT = "Point at a number: where it stands, and its digits.";

@@ -13,8 +13,11 @@ export const DRAWERS = {
 
 /** @typedef {keyof typeof DRAWERS} Drawer */
 
+const SIDE = Object.keys(DRAWERS).indexOf("side");
+
 export class Drawers {
   /** @type {Drawer | null} */ opened = null;
+  /** @type {HTMLElement | null} the button that opened it, where no key did */ opener = null;
 
   constructor() {
     /** @param {Drawer} name */
@@ -25,7 +28,10 @@ export class Drawers {
         title: `Open beside the board, or close; key ${DRAWERS[name].key}`,
         "aria-expanded": "false",
         "data-drawer": name,
-        onclick: () => this.toggle(name),
+        onclick: (/** @type {MouseEvent} */ { currentTarget }) => {
+          this.toggle(name);
+          this.opener = this.opened && /** @type {HTMLElement} */ (currentTarget);
+        },
       });
     const names = /** @type {Drawer[]} */ (Object.keys(DRAWERS));
     this.buttons = names.map(button);
@@ -38,10 +44,16 @@ export class Drawers {
     });
   }
 
+  /** The controls stand beside the board, but for one that has the whole screen. @param {boolean} are */
+  allowControls(are) {
+    this.buttons[SIDE].classList.toggle("absent", !are);
+  }
+
   /** @param {string} key of the keyboard */
   forKey(key) {
     const names = /** @type {Drawer[]} */ (Object.keys(DRAWERS));
-    return names.find((name) => DRAWERS[name].key === key.toLowerCase());
+    const isThere = (/** @type {number} */ at) => !this.buttons[at].classList.contains("absent");
+    return names.find((name, at) => DRAWERS[name].key === key.toLowerCase() && isThere(at));
   }
 
   /** @param {Drawer} name */
@@ -51,7 +63,6 @@ export class Drawers {
 
   /** Opens one drawer, or none; the keyboard goes with it. @param {Drawer | null} name */
   open(name) {
-    const before = this.buttons.find((button) => button.dataset.drawer === this.opened);
     this.opened = name;
     const { documentElement, body } = document;
     if (name) {
@@ -61,7 +72,8 @@ export class Drawers {
     } else {
       delete documentElement.dataset.drawer;
       this.close.remove();
-      before?.focus();
+      this.opener?.focus();
+      this.opener = null;
     }
     for (const button of this.buttons)
       button.setAttribute("aria-expanded", String(button.dataset.drawer === name));

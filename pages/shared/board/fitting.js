@@ -12,7 +12,6 @@ const COMFORTABLE = 330; // a picture so high needs no better arrangement
 const ONE_STACK = 1.2; // what is read from top to bottom may be so much smaller
 
 export class Fitting {
-  zoom = 1;
   /** @type {string | null} what the arrangement was chosen for */ key = null;
 
   /** @param {HTMLElement} outer holds the root @param {HTMLElement} root @param {HTMLElement} rows */
@@ -22,24 +21,14 @@ export class Fitting {
     this.rows = rows;
   }
 
-  /**
-   * Gives the board the size that the window leaves. False where the window is so small that it is scrolled.
-   * @param {boolean} presents whether it has the window to itself
-   */
-  takeRoom(presents) {
+  /* Gives the board the size that the window leaves. False where that is too small, and is scrolled. */
+  takeRoom() {
     const { outer, root } = this;
     const { innerWidth, innerHeight } = window;
     const main = outer.closest('[data-testid="stMain"]') ?? document.documentElement;
-    const top = presents ? 0 : outer.getBoundingClientRect().top + main.scrollTop;
-    const height = presents ? innerHeight : innerHeight - top - BELOW;
-    const fits = presents || (innerWidth >= LEAST.width && height >= LEAST.height);
-    this.zoom = !fits
-      ? 1
-      : presents
-        ? Math.min(innerWidth / 1152, innerHeight / 648)
-        : zoomOf(innerWidth, innerHeight);
-    const { zoom } = this;
-    root.classList.toggle("fits", fits);
+    const height = innerHeight - outer.getBoundingClientRect().top - main.scrollTop - BELOW;
+    const fits = innerWidth >= LEAST.width && height >= LEAST.height;
+    const zoom = fits ? zoomOf(innerWidth, innerHeight) : 1;
     outer.style.height = fits ? `${height}px` : "";
     Object.assign(root.style, {
       transform: zoom === 1 ? "" : `scale(${zoom})`,

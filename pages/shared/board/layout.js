@@ -121,3 +121,23 @@ export function signatureOf(part, rows) {
     return MOVING.includes(name) || (name === "values" && typeof value === "string") ? undefined : value;
   });
 }
+
+/**
+ * What an axis calls its entry, in whichever panel of these rows that is written; its number where in none.
+ * @param {import("./specs").Spec[][]} rows
+ * @param {string} axis
+ * @param {number} at
+ */
+export function nameIn(rows, axis, at) {
+  /** @param {any} panel @returns {[string | undefined, string[] | undefined][]} */
+  const named = (panel) => [
+    [panel.row_axis, panel.rows],
+    [panel.column_axis, panel.columns],
+    [panel.axis, panel.labels],
+  ];
+  const found = rows
+    .flat()
+    .flatMap(named)
+    .find(([name, names]) => axis && name === axis && names?.length);
+  return found?.[1]?.[at] ?? at;
+}

@@ -25,5 +25,8 @@ declare const PLOTLY: { address: string; kinds: string[] };
 /* The panels of a board by their kinds in lower case: one module each. */
 declare const PANELS: Record<string, { Panel: new (board: any, spec: any) => import("../board/specs").Panel }>;
 
+/* What was presented last (present.js). */
+declare var attentionLabPresents: object | undefined;
+
 /* Our Plotly, once its script has run (plotly_js.py). */
 declare var LabPlotly: any;

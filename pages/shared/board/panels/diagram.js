@@ -104,7 +104,7 @@ export class Panel extends Chart {
   /** @param {SVGElement} box @param {Node} node */
   makeButton(box, node) {
     const go = () => {
-      this.board.stop();
+      this.board.scrubber.stop();
       this.board.show(node.frame ?? 0);
     };
     for (const [name, value] of Object.entries({

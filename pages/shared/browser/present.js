@@ -1,8 +1,19 @@
 /* Presenting: the board alone, as large as the screen, worked by keys or a clicker. */
 
-import { el } from "../browser/dom.js";
+import { el } from "./dom.js";
 
-/** @typedef {import("./board.js").Board} Board */
+/**
+ * What can be presented: a view with a place of its own on the page, and how its frames are gone through.
+ * spoils: whether its headline gives the answer of a question away.
+ * @typedef {{
+ *   root: HTMLElement, outer: HTMLElement, story: {notice: HTMLElement}, spoils: boolean,
+ *   redraw(): void, advance(by: 1 | -1): void, toggle?(): void, faster?(factor: number): void,
+ *   closeDrawer?(): void,
+ * }} Presentable
+ */
+
+/** The size of a page, in CSS pixels, that fills the screen: letters of 12 are 20 at 1920 x 1080. */
+const PAGE = { width: 1152, height: 648 };
 
 const NEXT = ["ArrowRight", "PageDown", "Enter"];
 const BACK = ["ArrowLeft", "PageUp", "Backspace"];
@@ -25,13 +36,13 @@ export class Present {
   covered = false; // whether the headline is
   projector = true; // whether the colours are those for a projector
 
-  /** @param {Board} board */
-  constructor(board) {
-    this.board = board;
+  /** @param {Presentable} shown */
+  constructor(shown) {
+    this.shown = shown;
     this.button = el("button", {
       type: "button",
       text: "present",
-      title: "The board alone, for a projector; key p",
+      title: "This alone, for a projector; key p",
       onclick: () => this.toggle(),
     });
     this.cover = el("button", {
@@ -61,18 +72,38 @@ export class Present {
     if (!this.on && (asked || "present" in document.documentElement.dataset)) this.toggle();
   }
 
+  /* Whether the colours are those for a projector now. */
+  get projected() {
+    return this.on && this.projector;
+  }
+
+  /* Gives what is shown the whole window, or its place on the page back. */
+  takeRoom() {
+    const { outer, root } = this.shown;
+    outer.classList.toggle("presented", this.on);
+    outer.classList.toggle("projected", this.projected);
+    const { innerWidth, innerHeight } = window;
+    const zoom = this.on ? Math.min(innerWidth / PAGE.width, innerHeight / PAGE.height) : 1;
+    Object.assign(root.style, {
+      transform: this.on ? `scale(${zoom})` : "",
+      width: this.on ? `${innerWidth / zoom}px` : "",
+      height: this.on ? `${innerHeight / zoom}px` : "",
+    });
+  }
+
   toggle() {
     if (this.on) this.end();
     else this.start();
     for (const layer of this.layers) layer.classList.add("absent");
     this.coverHeadline();
-    this.board.drawers.open(null);
-    this.board.redraw();
+    this.shown.closeDrawer?.();
+    this.shown.redraw();
   }
 
   start() {
     const { documentElement: root } = document;
     this.on = true;
+    globalThis.attentionLabPresents = this;
     root.dataset.present = "";
     window.addEventListener("pointermove", this.follow);
     const listen = () => document.addEventListener("fullscreenchange", this.leftFullScreen);
@@ -90,7 +121,7 @@ export class Present {
 
   /* The headline of a part that gives a question's answer away waits until it is asked for. */
   coverHeadline() {
-    this.covered = this.on && Boolean(this.board.header.spoils);
+    this.covered = this.on && this.shown.spoils;
     this.showCover();
   }
 
@@ -101,22 +132,22 @@ export class Present {
 
   showCover() {
     this.cover.classList.toggle("absent", !this.covered);
-    this.board.story.notice.classList.toggle("absent", this.covered);
+    this.shown.story.notice.classList.toggle("absent", this.covered);
   }
 
   /** Whether the key did something. @param {KeyboardEvent} event */
   key(event) {
-    const { board } = this;
+    const { shown } = this;
     const name = event.key.length === 1 ? event.key.toLowerCase() : event.key;
     if (!this.on && name !== "p") return false;
     /** @type {Record<string, () => void>} */
     const does = {
       p: () => this.toggle(),
-      ...Object.fromEntries(NEXT.map((key) => [key, () => board.advance(1)])),
-      ...Object.fromEntries(BACK.map((key) => [key, () => board.advance(-1)])),
-      " ": () => board.toggle(),
-      "+": () => board.faster(1.5),
-      "-": () => board.faster(1 / 1.5),
+      ...Object.fromEntries(NEXT.map((key) => [key, () => shown.advance(1)])),
+      ...Object.fromEntries(BACK.map((key) => [key, () => shown.advance(-1)])),
+      " ": () => shown.toggle?.(),
+      "+": () => shown.faster?.(1.5),
+      "-": () => shown.faster?.(1 / 1.5),
       a: () => this.uncover(),
       b: () => this.veil.classList.toggle("absent"),
       ".": () => this.veil.classList.toggle("absent"),
@@ -131,7 +162,7 @@ export class Present {
 
   swapColours() {
     this.projector = !this.projector;
-    this.board.redraw();
+    this.shown.redraw();
   }
 
   /* The board goes; if none of another page takes its place, nothing is presented any more. */
@@ -139,7 +170,23 @@ export class Present {
     window.removeEventListener("pointermove", this.follow);
     document.removeEventListener("fullscreenchange", this.leftFullScreen);
     setTimeout(() => {
-      if (!document.querySelector(".st-key-lab_heading")) delete document.documentElement.dataset.present;
+      if (globalThis.attentionLabPresents === this) delete document.documentElement.dataset.present;
     }, 3000);
   }
+}
+
+/** Whether a key is not meant for a field or button that has the focus. @param {KeyboardEvent} event */
+export function isForView(event) {
+  const target = /** @type {HTMLElement} */ (event.composedPath()[0]);
+  if (!(target instanceof HTMLElement)) return true;
+  const { type } = /** @type {HTMLInputElement} */ (target);
+  if (
+    target.matches(
+      "textarea, select, [contenteditable], input:not([type=range], [type=radio], [type=checkbox])",
+    )
+  )
+    return false;
+  const isWorked =
+    type === "radio" || target.matches("button, a, summary, [role=button], [role=slider], [role=combobox]");
+  return !(isWorked && ["Enter", " ", "ArrowLeft", "ArrowRight"].includes(event.key));
 }

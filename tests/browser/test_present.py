@@ -1,0 +1,115 @@
+"""A board, or Explore's stage, alone on the screen, worked by keys as a clicker sends them."""
+
+import re
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from tests.browser.board import BoardPage
+from tests.browser.explore_page import ExplorePage
+
+SCREEN = {"width": 1366, "height": 768}
+
+
+@pytest.fixture
+def alone(page: Page) -> BoardPage:
+    """A page opened by a link that asks to present."""
+    page.set_viewport_size(SCREEN)
+    page.goto("/masks?part=late&present=1")
+    lab = BoardPage(page, "masks")
+    lab.board.wait_for()
+    lab.settle()
+    return lab
+
+
+def fills_the_window(page: Page, part: str) -> None:
+    box = page.locator(part).bounding_box()
+    assert box is not None
+    assert (box["x"], box["y"]) == (0, 0)
+    assert (round(box["width"]), round(box["height"])) == (SCREEN["width"], SCREEN["height"])
+
+
+def test_a_clicker_goes_through_frames_then_parts_then_pages(alone: BoardPage) -> None:
+    page = alone.page
+    fills_the_window(page, ".board")
+    expect(page.get_by_test_id("stHeader")).to_be_hidden()
+    first = alone.board.get_attribute("data-frame")
+    page.keyboard.press("PageDown")
+    expect(alone.board).not_to_have_attribute("data-frame", str(first))
+    alone.scrub(int(alone.slider.get_attribute("max") or 0))
+    page.keyboard.press("PageDown")
+    expect(page).to_have_url(re.compile("part=padding&present=1"))
+    fills_the_window(page, ".board")
+    page.keyboard.press("PageDown")  # a part without frames
+    expect(page).to_have_url(re.compile("part=graph"))
+    page.keyboard.press("PageDown")
+    expect(page).to_have_url(re.compile("/positions"))
+    expect(page.locator(".board .scrub output")).to_have_text("10,000")
+    fills_the_window(page, ".board")
+    page.keyboard.press("PageUp")
+    page.keyboard.press("Escape")
+    expect(page.get_by_test_id("stHeader")).to_be_visible()
+    expect(page).not_to_have_url(re.compile("present"))
+
+
+def test_keys_cover_blank_light_and_open(alone: BoardPage) -> None:
+    page = alone.page
+    veil, spot, keys = (page.locator(layer) for layer in (".veil", ".spot", ".help"))
+    for key, layer in (("b", veil), (".", veil), ("l", spot), ("?", keys)):
+        page.keyboard.press(key)
+        expect(layer).to_be_visible()
+        page.keyboard.press(key)
+        expect(layer).to_be_hidden()
+    for key, name in (("f", "formula"), ("s", "code"), ("q", "questions")):
+        page.keyboard.press(key)
+        expect(page.locator(f".st-key-lab_drawer_{name}")).to_be_visible()
+        page.keyboard.press(key)
+        expect(page.locator(f".st-key-lab_drawer_{name}")).to_be_hidden()
+    page.keyboard.press("i")
+    expect(page.locator(".st-key-lab_side").get_by_role("button", name="Reset")).to_be_visible()
+    page.keyboard.press("Escape")
+    expect(page.locator(".st-key-lab_side")).to_be_hidden()
+    page.keyboard.press(" ")
+    expect(alone.board.get_by_role("button", name="Pause")).to_be_visible()
+    page.keyboard.press(" ")
+    page.emulate_media(color_scheme="dark")
+    expect(page.get_by_test_id("stApp")).to_have_css("color-scheme", "dark")
+    expect(page.locator(".presented")).to_have_css("background-color", "rgb(255, 255, 255)")
+    page.keyboard.press("t")
+    expect(page.locator(".presented")).to_have_css("background-color", "rgb(14, 17, 23)")
+
+
+def test_a_headline_that_tells_an_answer_waits(page: Page) -> None:
+    lab = BoardPage(page, "positions").open(part="waves")
+    page.keyboard.press("p")
+    expect(lab.board.locator(".notice")).to_be_hidden()
+    page.keyboard.press("a")
+    expect(lab.board.locator(".notice")).to_be_visible()
+
+
+def test_back_goes_back_part_by_part(page: Page) -> None:
+    lab = BoardPage(page, "masks").open()
+    lab.choose_part("Reach")
+    expect(page).to_have_url(re.compile("part=reach"))
+    lab.choose_part("Cost")
+    expect(page).to_have_url(re.compile("part=cost"))
+    page.go_back()
+    expect(lab.panel("layers needed (∞: never)")).to_be_visible()
+    page.go_back()
+    expect(lab.panel("layers needed (∞: never)")).to_have_count(0)
+    expect(page).not_to_have_url(re.compile("part="))
+    expect(lab.part_chooser.first).to_be_checked()
+
+
+def test_explore_is_presented_too(explore: ExplorePage) -> None:
+    page = explore.page
+    page.set_viewport_size(SCREEN)
+    explore.open()
+    page.keyboard.press("p")
+    fills_the_window(page, ".stage")
+    head = explore.chosen("head")
+    page.keyboard.press("PageUp")
+    assert explore.chosen("head") != head
+    expect(page).to_have_url(re.compile("present=1"))
+    page.keyboard.press("p")
+    expect(page.get_by_test_id("stHeader")).to_be_visible()
