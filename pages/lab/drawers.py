@@ -3,6 +3,7 @@
 import inspect
 import textwrap
 import threading
+from collections.abc import Mapping
 from functools import cache
 from typing import Any
 
@@ -10,13 +11,17 @@ import streamlit as st
 
 from pages.lab import questions
 from pages.lab.lesson import LabPage, Lesson, Part
+from pages.shared import glossary
 from viz_core import theme
 
 _reading = threading.Lock()
 
 
-def draw(page: LabPage, part: Part, lesson: Lesson) -> None:
-    """Sends all drawers; the browser shows one at a time (pages/shared/board/drawers.js)."""
+def draw(page: LabPage, part: Part, lesson: Lesson, terms: Mapping[str, str]) -> None:
+    """Sends all drawers; the browser shows one at a time (pages/shared/board/drawers.js).
+
+    terms: those that stand in the part, as pages.shared.glossary found them.
+    """
     with st.container(key="lab_drawer_formula"):
         _formula(lesson)
     with st.container(key="lab_drawer_code"):
@@ -24,6 +29,9 @@ def draw(page: LabPage, part: Part, lesson: Lesson) -> None:
         st.code(source(lesson), language="python")
     with st.container(key="lab_drawer_questions"):
         questions.ask(page, part)
+    with st.container(key="lab_drawer_glossary"):
+        st.markdown("##### Terms and symbols of this part")
+        st.html(glossary.as_list(terms))
 
 
 def _formula(lesson: Lesson) -> None:

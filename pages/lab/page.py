@@ -8,7 +8,7 @@ import streamlit as st
 from models.limits import in_force
 from pages.lab import controls, drawers, questions
 from pages.lab.lesson import LabPage, Lesson, Part
-from pages.shared import cache, draw_order, memory, path
+from pages.shared import cache, draw_order, glossary, memory, path
 from pages.shared.board import pack
 from pages.shared.board.component import board
 from pages.shared.board.pack import Packed
@@ -21,10 +21,13 @@ from pages.shared.state import problems, refuse
 
 @dataclass(frozen=True)
 class Shown:
-    """A lesson with its board packed, the inputs it was made from, and a sentence if others were asked."""
+    """A lesson with its board packed and the terms that stand there, the inputs it was made from, and a
+    sentence if others were asked.
+    """
 
     lesson: Lesson
     packed: Packed
+    terms: dict[str, str]
     inputs: Any
     problem: str | None = None
 
@@ -63,7 +66,7 @@ def _lab(page: LabPage) -> None:
         again=st.session_state.get("drawn_part") == (page.name, part.name),
     )
     st.session_state.drawn_part = (page.name, part.name)
-    drawers.draw(page, part, shown.lesson)
+    drawers.draw(page, part, shown.lesson, shown.terms)
     if "takeaway" in st.session_state:
         from pages.shared.board import takeaway  # Plotly's figures are needed only now
 
@@ -83,12 +86,13 @@ def _shown(page: LabPage, part: Part, now: Any) -> Shown:
     return Shown(*found.made, found.inputs, found.problem)
 
 
-def _computed(page: LabPage, part: Part, inputs: Any) -> tuple[Lesson, Packed]:
+def _computed(page: LabPage, part: Part, inputs: Any) -> tuple[Lesson, Packed, dict[str, str]]:
     def make() -> tuple[Any, int]:
         memory.check()
         lesson = part.lesson(inputs)
         packed = pack.pack(board=lesson.board)
-        return (lesson, packed), 2 * packed.size + 10_000
+        terms = glossary.found_in(lesson, part.label, part.tries)
+        return (lesson, packed, terms), 2 * packed.size + 10_000
 
     return cache.cached(cache.payloads, (page.name, part.name, inputs), make)
 
@@ -169,4 +173,5 @@ def _header(page: LabPage, part: Part, shown: Shown, now: Any) -> dict[str, Any]
         "fits": True,
         "spoils": questions.spoiled_by(page, part, shown.lesson.board.notice),
         "parts": [each.name for each in page.parts],
+        "terms": glossary.sentences(shown.terms),
     }

@@ -219,6 +219,22 @@ def test_every_question_reveals_an_answer(visited: BoardPage) -> None:
         lab.close_drawer()
 
 
+def test_terms_are_explained_where_they_stand_and_by_key(visited: BoardPage) -> None:
+    lab, page = visited, visited.page
+    for part in lab.each_part():
+        page.keyboard.press("g")
+        meanings = page.locator(".st-key-lab_drawer_glossary dd")
+        expect(meanings.first).to_be_visible()
+        listed = meanings.all_inner_texts()
+        page.keyboard.press("g")
+        expect(meanings.first).not_to_be_visible()
+        told = lab.board.locator("abbr, .explained").evaluate_all(
+            "(terms) => terms.map((term) => term.title)"
+        )
+        assert told, part
+        assert {sentence for each in told for sentence in each.split("\n")} <= set(listed), part
+
+
 def test_every_part_can_be_taken_away(visited: BoardPage) -> None:
     lab, page = visited, visited.page
     for _ in lab.each_part():

@@ -9,6 +9,7 @@ import { announce, mounting, putUp, storyLine } from "../browser/shell.js";
 import { themeOf } from "../browser/theme.js";
 import { Drawers } from "./drawers.js";
 import { Fitting } from "./fitting.js";
+import { Glossary } from "./glossary.js";
 import { cellSize, linkOf, nameIn, nearest, pictureHeight, rowHeight, signatureOf } from "./layout.js";
 import { Scrubber } from "./scrubber.js";
 
@@ -25,6 +26,7 @@ export class Board {
   /** @type {string} */ signature;
   /** @type {Panel[][]} */ panels = [];
   /** @type {Panel | null} the thumbnail that is shown large */ pressed = null;
+  glossary = new Glossary({});
   frame = 0;
   width = 0;
   most = 0; // how high a picture may be
@@ -109,6 +111,7 @@ export class Board {
     this.frame = scrub ? this.nearest(same ? this.value(same) : scrub.at) : 0;
     this.story.take.classList.toggle("absent", this.header.keep === false);
     this.status.classList.toggle("absent", this.header.keep === false);
+    this.glossary = new Glossary(this.header.terms ?? {});
     const signature = signatureOf(part, board.rows);
     if (signature !== this.signature) this.build(board);
     else this.each((panel, spec) => panel.update(spec));
@@ -175,6 +178,7 @@ export class Board {
       this.sizeAll(pictureHeight(window.innerHeight));
     }
     this.show(this.frame);
+    this.glossary.explainIn(this.rows);
   }
 
   /** All matrices of a row get cells of one size. @param {number} most how high a picture may be */
@@ -209,9 +213,8 @@ export class Board {
       this.scrubber.moveTo(frame, words);
     }
     this.each((panel) => panel.draw(frame));
-    this.story.notice.replaceChildren(
-      ...emphasised(typeof board.notice === "string" ? board.notice : board.notice[frame]),
-    );
+    const notice = typeof board.notice === "string" ? board.notice : board.notice[frame];
+    this.story.notice.replaceChildren(...this.glossary.nodes(notice));
     clearTimeout(this.writing); // browsers refuse hundreds of addresses in a few seconds
     this.writing = setTimeout(() => this.writeLink(), 150);
     this.root.dataset.frame = String(frame);
@@ -292,12 +295,5 @@ export class Board {
 
 const HINT = "Point at a number: where it stands, and its digits.";
 const SIGNED = "Blue is below 0, red above: the stronger, the further from 0.";
-
-/** **Stars** make words bold. @param {string} text */
-function emphasised(text) {
-  return text
-    .split("**")
-    .map((part, at) => (at % 2 ? el("strong", { text: part }) : document.createTextNode(part)));
-}
 
 export const mount = mounting(Board);

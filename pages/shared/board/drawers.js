@@ -8,6 +8,7 @@ export const DRAWERS = {
   formula: { label: "formula", key: "f" },
   code: { label: "code", key: "s" },
   questions: { label: "questions", key: "q" },
+  glossary: { label: "glossary", key: "g" },
   side: { label: "controls", key: "i" },
 };
 

@@ -64,6 +64,8 @@ export interface Header {
   spoils?: boolean;
   /* The names of the page's parts, in their order. */
   parts?: string[];
+  /* What the terms on it mean, by their forms in lower case. */
+  terms?: Record<string, string>;
 }
 
 /* The entry of each axis that is pointed at, by the axis's name. */

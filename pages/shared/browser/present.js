@@ -23,7 +23,7 @@ const HELP = [
   ["Space", "play, pause"],
   ["+  −", "play faster, slower"],
   ["a", "uncover the headline"],
-  ["q  f  s  i", "questions, formula, code, controls"],
+  ["q  f  s  g  i", "questions, formula, code, glossary, controls"],
   ["b  .", "blank the screen"],
   ["l", "spotlight"],
   ["t", "the page's colours, or those for a projector"],
