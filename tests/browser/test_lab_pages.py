@@ -258,7 +258,7 @@ def test_the_keyboard_reaches_and_works_everything(visited: BoardPage) -> None:
             lab.settle()
         wanted = [
             lab.experiments,
-            lab.board.locator(".actions button, .scrub:not(.absent) :is(button, input)"),
+            lab.board.locator(".actions button:not(.absent), .scrub:not(.absent) :is(button, input)"),
             lab.board.locator("[data-cell] :is(input, button:not([tabindex='-1']))"),
             page.get_by_role("button", name="Reset", exact=True),
         ]
