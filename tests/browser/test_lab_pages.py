@@ -23,6 +23,38 @@ NOT_ON_SCREEN = """
   return below > 0 ? [...found, `${below} px are below the window`] : found;
 }
 """
+# Texts that lie on each other, or that their panel or cell cuts.
+UNREADABLE = """
+(board) => {
+  const texts = [];
+  const walker = document.createTreeWalker(board, NodeFilter.SHOW_TEXT);
+  const hidden = "title, .hoverlayer, .modebar, .absent, defs, style";
+  while (walker.nextNode()) {
+    const { currentNode: node } = walker;
+    const owner = node.parentElement;
+    const isSeen = owner.checkVisibility({ opacityProperty: true, visibilityProperty: true });
+    if (!node.data.trim() || owner.closest(hidden) || !isSeen) continue;
+    const range = document.createRange();
+    range.selectNodeContents(node);
+    for (const box of range.getClientRects()) if (box.width) texts.push({ node, owner, box });
+  }
+  const name = ({ node }) => `“${node.data.trim().slice(0, 30)}”`;
+  const rows = board.querySelector(".rows").getBoundingClientRect();
+  const found = [];
+  texts.forEach((text, at) => {
+    const { box, owner, node } = text;
+    const panel = owner.closest(".main-svg") ?? owner.closest(".rows");
+    const edge = panel?.getBoundingClientRect();
+    if (edge && (box.right > edge.right + 2 || box.left < edge.left - 2)) found.push(`${name(text)} is cut`);
+    for (const other of texts.slice(at + 1)) {
+      const across = Math.min(box.right, other.box.right) - Math.max(box.left, other.box.left);
+      const down = Math.min(box.bottom, other.box.bottom) - Math.max(box.top, other.box.top);
+      if (across > 2 && down > 5 && node !== other.node) found.push(`${name(text)} lies on ${name(other)}`);
+    }
+  });
+  return found;
+}
+"""
 SMALL_LETTERS = """
 (board, least) => {
   const zoom = board.getBoundingClientRect().width / board.offsetWidth;
@@ -97,7 +129,8 @@ def test_parts_fit_the_screen(visited: BoardPage) -> None:
     for part in lab.each_part():
         for width in WIDTHS:
             page.set_viewport_size(SCREEN | {"width": width})
-            faults += [f"{part}, at {width} px: {fault}" for fault in overflow(lab)]
+            found = [*overflow(lab), *lasting(lab, UNREADABLE)]
+            faults += [f"{part}, at {width} px: {fault}" for fault in found]
         faults += [f"{part}: {fault}" for fault in lasting(lab, NOT_ON_SCREEN)]
         faults += [f"{part}: {fault}" for fault in page.get_by_test_id("stMain").evaluate(MISREAD)]
     assert not faults, "\n".join(faults)

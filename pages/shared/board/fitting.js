@@ -6,7 +6,7 @@ import { arrangements, firstThatFits, HEIGHTS, zoomOf } from "./layout.js";
 /** @typedef {import("./layout.js").Arrangement} Arrangement */
 /** @typedef {import("./specs").Panel} Panel */
 
-const LEAST = { width: 760, height: 400 }; // a smaller window is scrolled
+const LEAST = { width: 1100, height: 400 }; // a smaller window is scrolled
 const BELOW = 8; // pixels that stay free under a board
 const COMFORTABLE = 330; // a picture so high needs no better arrangement
 const ONE_STACK = 1.2; // what is read from top to bottom may be so much smaller

@@ -20,6 +20,7 @@ from viz_core.boards.sheet import (
 )
 
 _SIDE = 290
+_SMALLEST_SIDE = 130  # pixels, where a board has little room
 _LABELS = 22  # pixels between the longest arrow and the edge, for its name
 _TURN = np.linspace(0, 2 * np.pi, 121)
 _CIRCLE = {
@@ -29,6 +30,36 @@ _CIRCLE = {
     "line": {"color": Paint("grid"), "width": 1.5},
     "hoverinfo": "skip",
 }
+
+
+def _apart(tips: np.ndarray, outwards: np.ndarray, names: Sequence[str], side: float) -> np.ndarray:
+    """Where names stand [*frame, arrow, xy]: outside their tips, or turned round them.
+
+    None lies on another, or reaches out of the square.
+
+    outwards: unit vectors. side: of the square, in the units of the arrows.
+    """
+    wide = np.array([4.5 * len(name) + 2 for name in names])  # half of each, in pixels
+    pixel = side / _SMALLEST_SIDE
+    most = np.stack([side / 2 - wide * pixel, np.full(len(names), side / 2 - 9 * pixel)], -1)  # [arrow, xy]
+    places = (tips + 13 * side / _SIDE * outwards).clip(-most, most)
+
+    def is_free(at: int, place: np.ndarray) -> np.ndarray:
+        gaps = [np.abs(place - places[..., other, :]) / pixel for other in range(at)]
+        apart = [(g[..., 0] > wide[at] + wide[other]) | (g[..., 1] > 16) for other, g in enumerate(gaps)]
+        return np.all(apart, axis=0)
+
+    for at in range(1, len(names)):
+        settled = is_free(at, places[..., at, :])
+        for turn in np.deg2rad([60, -60, 110, -110, 160]):
+            cos, sin = np.cos(turn), np.sin(turn)
+            x, y = np.moveaxis(20 * pixel * outwards[..., at, :], -1, 0)
+            turned = tips[..., at, :] + np.stack([cos * x - sin * y, sin * x + cos * y], -1)
+            turned = turned.clip(-most[at], most[at])
+            better = is_free(at, turned) & ~settled
+            places[..., at, :] = np.where(better[..., None], turned, places[..., at, :])
+            settled = settled | better
+    return places
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -59,7 +90,7 @@ class Plane(ChartPanel):
         lengths = np.linalg.norm(vectors, axis=-1, keepdims=True)
         outwards = np.divide(vectors, lengths, out=np.zeros_like(vectors), where=lengths > 0)
         names = [word(name) for name in self.names]
-        beside = vectors + 13 * (2 * edge / _SIDE) * outwards
+        beside = _apart(vectors, outwards, names, 2 * edge)
         written = dict(
             x=self._moving(beside[..., 0]),
             y=self._moving(beside[..., 1]),

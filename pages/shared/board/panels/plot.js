@@ -29,6 +29,9 @@ const legendAt = ({ width, margin: { l, r } }) => ({
   bgcolor: "rgba(0, 0, 0, 0)",
 });
 
+/** How many numbers an upright axis has room for. @param {Size} size */
+const ticksIn = ({ height, margin: { t, b } }) => Math.max(2, Math.min(6, Math.floor((height - t - b) / 20)));
+
 /** @param {Described} trace */
 const isLine = (trace) => trace.mode === "lines" && Boolean(trace.name);
 
@@ -162,7 +165,7 @@ export class Panel {
         unifiedhovertitle: { text: `${spec.x_label} %{x:.4~g}` },
         ...axis(spec.chart.x, size.x),
       },
-      yaxis: { zeroline: false, nticks: 6, ticklabelstandoff: 5, ...axis(spec.chart.y, size.y) },
+      yaxis: { zeroline: false, nticks: ticksIn(size), ticklabelstandoff: 5, ...axis(spec.chart.y, size.y) },
     };
   }
 
