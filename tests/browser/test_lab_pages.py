@@ -61,7 +61,9 @@ SMALL_LETTERS = """
   const isShown = (node) => getComputedStyle(node).visibility !== "hidden";
   const isSeen = (node) => node.getBoundingClientRect().width && isShown(node);
   const isText = (node) => [...node.childNodes].some((child) => child.nodeType === 3 && child.data.trim());
+  const exponent = '[style*="font-size: 70%"], [style*="font-size:70%"]';
   return [...board.querySelectorAll(".rows *, .notice")]
+    .filter((node) => !node.matches(exponent))
     .filter((node) => isText(node) && isSeen(node))
     .map((node) => [node, zoom * parseFloat(getComputedStyle(node).fontSize)])
     .filter(([, size]) => size < least - 0.05)

@@ -13,6 +13,7 @@ const ONE_STACK = 1.2; // what is read from top to bottom may be so much smaller
 
 export class Fitting {
   /** @type {string | null} what the arrangement was chosen for */ key = null;
+  height = 0; // of the rows, when it was chosen
 
   /** @param {HTMLElement} outer holds the root @param {HTMLElement} root @param {HTMLElement} rows */
   constructor(outer, root, rows) {
@@ -48,23 +49,24 @@ export class Fitting {
    */
   choose(key, panels, sizeAll, now) {
     const { rows } = this;
-    const whole = `${key}/${rows.clientWidth}/${rows.clientHeight}`;
     const isTooWide = (/** @type {Element} */ part) => part.scrollWidth > part.clientWidth + 1;
-    const overflows = () =>
-      rows.scrollHeight > rows.clientHeight + 1 || [rows, ...rows.children].some(isTooWide);
-    if (whole === this.key) {
-      sizeAll(now);
-      if (!overflows()) return now;
+    const fits = (/** @type {number} */ most) => {
+      sizeAll(most);
+      return rows.scrollHeight <= rows.clientHeight + 1 && ![rows, ...rows.children].some(isTooWide);
+    };
+    const height = rows.clientHeight;
+    const whole = `${key}/${rows.clientWidth}`;
+    if (whole === this.key && Math.abs(height - this.height) < 0.25 * this.height) {
+      if (height === this.height && fits(now)) return now;
+      // Rows that stay in their places keep the focus of what is typed into.
+      const most = firstThatFits(HEIGHTS, fits);
+      if (fits(most)) return most;
     }
-    this.key = whole;
+    Object.assign(this, { key: whole, height });
     /** @type {{score: number, most: number, way: Arrangement} | null} */
     let best = null;
     for (const way of arrangements(panels.length)) {
       this.arrange(panels, way);
-      const fits = (/** @type {number} */ most) => {
-        sizeAll(most);
-        return !overflows();
-      };
       const most = firstThatFits(HEIGHTS, fits);
       const fitting = fits(most);
       const score = (fitting ? 1 : 1e-3) * this.drawnArea(panels) * (way.share === 1 ? ONE_STACK : 1);

@@ -147,7 +147,7 @@ function cells({ chart, values, picture, named, large }, room, most) {
   const isSquare = cell >= 3;
   const width = isSquare ? cell * nColumns : Math.min(free, 640);
   const height = Math.max(lines, isSquare ? cell * nRows : Math.min(highest, Math.max(120, 4 * nRows)));
-  const line = named ? 10 : 13;
+  const line = 13;
   const widest = LETTER * longest(columns) + 6;
   const upright = widest > width / nColumns && (named || width / nColumns >= line);
   const above = columns.length ? (upright ? LETTER * Math.min(9, longest(columns)) + 12 : 22) : 4;

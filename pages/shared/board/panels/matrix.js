@@ -44,7 +44,7 @@ export class Panel {
   get needs() {
     const longest = Math.max(0, ...this.spec.rows.map((name) => [...name].length));
     const { spec } = this;
-    const least = spec.texts.length ? 14 : this.widest;
+    const least = spec.texts.length ? 14 : this.widest + (spec.edit && spec.scale !== "mask" ? 8 : 0);
     const fixed = Math.min(180, 7 * longest + 12) + (spec.row_axis ? 20 : 0);
     return { fixed, columns: this.nColumns, least };
   }
