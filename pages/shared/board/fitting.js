@@ -58,11 +58,11 @@ export class Fitting {
     const whole = `${key}/${rows.clientWidth}`;
     if (whole === this.key && Math.abs(height - this.height) < 0.25 * this.height) {
       if (height === this.height && fits(now)) return now;
-      // Rows that stay in their places keep the focus of what is typed into.
       const most = firstThatFits(HEIGHTS, fits);
       if (fits(most)) return most;
     }
     Object.assign(this, { key: whole, height });
+    const { activeElement } = /** @type {ShadowRoot} */ (rows.getRootNode());
     /** @type {{score: number, most: number, way: Arrangement} | null} */
     let best = null;
     for (const way of arrangements(panels.length)) {
@@ -75,6 +75,9 @@ export class Fitting {
     }
     if (!best) return now;
     this.arrange(panels, best.way);
+    // What was moved has lost the focus.
+    if (rows.contains(activeElement))
+      /** @type {HTMLElement} */ (activeElement).focus({ preventScroll: true });
     sizeAll(best.most);
     return best.most;
   }
