@@ -57,7 +57,6 @@ export class Fitting {
     const height = rows.clientHeight;
     const whole = `${key}/${rows.clientWidth}`;
     if (whole === this.key && Math.abs(height - this.height) < 0.25 * this.height) {
-      if (height === this.height && fits(now)) return now;
       const most = firstThatFits(HEIGHTS, fits);
       if (fits(most)) return most;
     }
