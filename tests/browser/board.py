@@ -28,10 +28,14 @@ SHOWN = """
     BUTTON: (node) => node.ariaPressed,
   };
   const drawn = board.querySelectorAll(".rows .panel:not(:has(.plot)) :is(canvas, input, button)");
+  // Which numbers stand at an axis, and whether there are some over bars, depends on a figure's size.
+  const known = (name, value) => (name === "visible" ? undefined : value);
   const figures = [...board.querySelectorAll(".plot")].map((figure) =>
-    JSON.stringify(figure.data, (name, value) => (ArrayBuffer.isView(value) ? `${value}` : value)),
+    JSON.stringify(figure.data, (name, value) =>
+      ArrayBuffer.isView(value) ? `${value}` : known(name, value)),
   );
-  const words = [".notice", ".scrub output", ".rows"].map((part) => board.querySelector(part).innerText);
+  const parts = ".notice, .scrub output, figcaption, .rows .panel:not(:has(.plot))";
+  const words = [...board.querySelectorAll(parts)].map((part) => part.innerText);
   return [...words, ...[...drawn].map((node) => told[node.tagName](node)), ...figures].join("\\n");
 }
 """
