@@ -37,11 +37,11 @@ def test_the_figure_of_the_numbers_tells_the_bias(positions: str) -> None:
     sentence = " ".join(note.text for note in notes)  # it may take two lines
     trace = found.subject.run(None)
     score = trace["encoder.1.self.scores"][2, 4, 1].item()
-    assert f"= {score:.4g} = score" in sentence
+    assert f"= {score:.4g} = score".replace("-", "−") in sentence
     bias = trace["encoder.1.self.bias"][2, 4, 1].item() if positions in BIASED else None
     assert ("bias" in sentence) == (bias is not None)
     if bias is not None:
-        assert f"+ bias {bias:.4g} =" in sentence
+        assert f"+ bias {bias:.4g} =".replace("-", "−") in sentence
 
 
 def test_the_size_of_the_archive_counts_the_bias() -> None:
