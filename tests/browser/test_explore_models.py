@@ -61,6 +61,7 @@ def test_a_shipped_model_opens_with_its_example_and_its_link_shows_the_same(
 
 def test_an_example_opens_on_the_head_and_the_token_that_it_tells_of(explore: ExplorePage) -> None:
     explore.trained("shakespeare")
+    expect(explore.page.get_by_role("textbox", name="Text")).to_be_visible()
     notice = explore.stage.locator(".notice")
     expect(notice).to_contain_text(
         "After “i”, to write “z”, it looks at “C”: 0.99 of its attention in layer 1"

@@ -75,10 +75,12 @@ export class Stage {
   }
 
   listening = new AbortController();
+  /** @type {ReturnType<typeof setTimeout> | undefined} */ asking;
   spoils = false; // no question is asked here
 
   leave() {
     this.listening.abort();
+    clearTimeout(this.asking);
     this.present.leave();
     this.takeDown();
   }
@@ -156,7 +158,10 @@ export class Stage {
     const exact = this.exactHead();
     if (exact) Object.assign(this.view, { q0: exact.q0, k0: exact.k0 });
     this.draw();
-    this.ask(); // a longer text comes with the numbers of fewer heads, perhaps not of the open one
+    // A longer text comes with the numbers of fewer heads, perhaps not of the open one. Whoever asks before
+    // the rest of the page has come tells the server of widgets as they were.
+    clearTimeout(this.asking);
+    this.asking = setTimeout(() => this.ask(), 400);
   }
 
   /* Another text is looked at where it says, in the stack that it speaks of. */

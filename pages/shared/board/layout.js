@@ -25,8 +25,9 @@ export function cellSize(width, needs, hasTexts, fits = false) {
   const free = width - needs.reduce((sum, need) => sum + need.fixed + GAP, 0);
   const most = fits ? LARGEST_FITTING_CELL : LARGEST_CELL;
   const usual = hasTexts ? 14 : columns >= 24 ? 24 : 32;
-  const written = Math.max(14, ...needs.map((need) => need.least ?? (fits ? 0 : usual)));
-  const alone = needs.map((need) => Math.floor((width - need.fixed) / Math.max(1, need.columns)) - 2);
+  const withCells = needs.filter((need) => need.columns);
+  const written = Math.max(14, ...withCells.map((need) => need.least ?? (fits ? 0 : usual)));
+  const alone = withCells.map((need) => Math.floor((width - need.fixed) / need.columns) - 2);
   const least = fits ? written : Math.min(usual, Math.max(written, Math.min(...alone)));
   return Math.max(least, Math.min(most, Math.floor(free / Math.max(1, columns)) - 2));
 }
