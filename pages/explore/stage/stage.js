@@ -138,6 +138,7 @@ export class Stage {
     const atEnd = this.data && this.view.step === this.data.header.steps.length - 1;
     this.act = send;
     const isFirst = !this.data;
+    const focusBefore = this.focusToken;
     this.data = new TraceData(bytes);
     this.theme = themeOf(this.root);
     const { header } = this.data;
@@ -152,6 +153,7 @@ export class Stage {
       if (this.focusToken !== header.focusToken) this.focusAnew();
     }
     this.viewToken = header.viewToken;
+    const isAnother = !isFirst && focusBefore !== header.focusToken;
     this.focusToken = header.focusToken;
     settle(this.view, this.data);
     if (isFirst) this.present.begin();
@@ -159,9 +161,10 @@ export class Stage {
     if (exact) Object.assign(this.view, { q0: exact.q0, k0: exact.k0 });
     this.draw();
     // A longer text comes with the numbers of fewer heads, perhaps not of the open one. Whoever asks before
-    // the rest of the page has come tells the server of widgets as they were.
+    // the rest of the page of another text has come tells the server of widgets as they were.
     clearTimeout(this.asking);
-    this.asking = setTimeout(() => this.ask(), 400);
+    if (isAnother) this.asking = setTimeout(() => this.ask(), 400);
+    else this.ask();
   }
 
   /* Another text is looked at where it says, in the stack that it speaks of. */
