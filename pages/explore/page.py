@@ -40,11 +40,13 @@ def figure(beside: DeltaGenerator) -> None:
 def lab() -> None:
     controls.page().take()
     controls.text_input()
-    above = st.container()
+    # As soon as it has the figure, the browser may ask for a head's numbers, and tells what its widgets say:
+    # those that follow the text have to be there by then.
+    current.examples()
     main, side = st.columns([3.3, 1], gap="medium")
     model, beside = side.container(), side.container()
     draw_order.draw(
-        [(above, current.examples), (model, controls.model_controls), (main, lambda: figure(beside))],
+        [(model, controls.model_controls), (main, lambda: figure(beside))],
         again=last("explore", None) is not None,
     )
     if "takeaway" in st.session_state:

@@ -75,12 +75,10 @@ export class Stage {
   }
 
   listening = new AbortController();
-  /** @type {ReturnType<typeof setTimeout> | undefined} */ asking;
   spoils = false; // no question is asked here
 
   leave() {
     this.listening.abort();
-    clearTimeout(this.asking);
     this.present.leave();
     this.takeDown();
   }
@@ -138,7 +136,6 @@ export class Stage {
     const atEnd = this.data && this.view.step === this.data.header.steps.length - 1;
     this.act = send;
     const isFirst = !this.data;
-    const focusBefore = this.focusToken;
     this.data = new TraceData(bytes);
     this.theme = themeOf(this.root);
     const { header } = this.data;
@@ -153,18 +150,13 @@ export class Stage {
       if (this.focusToken !== header.focusToken) this.focusAnew();
     }
     this.viewToken = header.viewToken;
-    const isAnother = !isFirst && focusBefore !== header.focusToken;
     this.focusToken = header.focusToken;
     settle(this.view, this.data);
     if (isFirst) this.present.begin();
     const exact = this.exactHead();
     if (exact) Object.assign(this.view, { q0: exact.q0, k0: exact.k0 });
     this.draw();
-    // A longer text comes with the numbers of fewer heads, perhaps not of the open one. Whoever asks before
-    // the rest of the page of another text has come tells the server of widgets as they were.
-    clearTimeout(this.asking);
-    if (isAnother) this.asking = setTimeout(() => this.ask(), 400);
-    else this.ask();
+    this.ask(); // a longer text comes with the numbers of fewer heads, perhaps not of the open one
   }
 
   /* Another text is looked at where it says, in the stack that it speaks of. */

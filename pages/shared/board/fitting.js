@@ -89,8 +89,11 @@ export class Fitting {
   arrange(panels, way) {
     const lines = panels.map((row) => /** @type {HTMLElement} */ (row[0].root.parentElement));
     const [left, right] = /** @type {HTMLCollectionOf<HTMLElement>} */ (this.rows.children);
-    left.append(...lines.slice(0, way.first));
-    right.append(...lines.slice(way.first));
+    // What is put where it stands would lose the focus all the same.
+    if (lines.some((line, at) => line.parentElement !== (at < way.first ? left : right))) {
+      left.append(...lines.slice(0, way.first));
+      right.append(...lines.slice(way.first));
+    }
     right.classList.toggle("absent", way.share === 1);
     left.style.flexBasis = `${100 * way.share}%`;
     right.style.flexBasis = `${100 * (1 - way.share)}%`;

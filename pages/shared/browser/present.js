@@ -113,7 +113,7 @@ export class Present {
   }
 
   end() {
-    this.leave();
+    this.stopListening();
     this.on = false;
     delete document.documentElement.dataset.present;
     if (document.fullscreenElement) document.exitFullscreen();
@@ -165,10 +165,14 @@ export class Present {
     this.shown.redraw();
   }
 
-  /* The board goes; if none of another page takes its place, nothing is presented any more. */
-  leave() {
+  stopListening() {
     window.removeEventListener("pointermove", this.follow);
     document.removeEventListener("fullscreenchange", this.leftFullScreen);
+  }
+
+  /* The board goes; if none of another page takes its place, nothing is presented any more. */
+  leave() {
+    this.stopListening();
     setTimeout(() => {
       if (globalThis.attentionLabPresents === this) delete document.documentElement.dataset.present;
     }, 3000);
