@@ -16,7 +16,7 @@ from models.runs.status import Ask, Status, ended_by, hanging, read_status, writ
 ROOT = Path(__file__).parents[2]
 WORKER = [sys.executable, "-m", "models.runs.worker"]
 KILL_SECONDS = 4.5
-"""After a request, for a process that does not even cut itself short."""
+"""A process that does not end by itself so long after a request is killed."""
 
 
 class LocalBackend:

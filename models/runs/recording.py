@@ -31,7 +31,7 @@ from models.training.loop import Record, Training
 from models.zoo.run_folders import CHECKPOINT, PROBE
 
 MOST_LINES = 3_500
-"""Of metrics.jsonl; those of validations come on top."""
+"""The lines that metrics.jsonl may have; those of validations come on top."""
 _MOST_EVENTS = 250
 _FLUSH_SECONDS = 0.5
 _CHECKPOINT_SHARE = 0.02  # the largest share of the time that checkpoints may take

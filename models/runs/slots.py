@@ -21,7 +21,7 @@ from models.zoo.run_folders import RUN_ID
 Kind = Literal["cpu", "gpu", "mps"]
 
 PATIENCE_SECONDS = 10.0
-"""So long may one submission wait for the others."""
+"""One submission waits for the others at most so long."""
 
 _FOLDER = ".slots"
 _TICKET = re.compile(rf"(\d{{20}})-(cpu|gpu|mps)-({RUN_ID})")

@@ -23,7 +23,7 @@ VERSION = 1
 SILENT_SECONDS = 15.0
 """A process that writes its sign of life every second, and has not for so long, counts as dead."""
 START_SECONDS = 60.0
-"""So long may a process take to start before its first sign, on a machine that is busy."""
+"""A process takes at most so long to start and give its first sign, on a machine that is busy."""
 
 _OVERWRITING_SECONDS = 0.02  # a reader may see half of a file that is overwritten in place
 _LIVE = ("queued", "running", "stopping")

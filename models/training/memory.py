@@ -23,7 +23,7 @@ _TIMED_TOKENS, _TIMED_WIDTH = 512, 256  # of the layer that is timed: small, so 
 _UPDATE_SECONDS = 2e-9  # of the optimiser, per parameter
 _STEP_SECONDS = 1e-3  # of everything that does not grow with the model
 FRESH_SECONDS = 10.0
-"""So long does it hold how fast the machine was found."""
+"""A measured speed of the machine counts for so long."""
 _DRAWN = 32  # examples
 _TIMED_SECONDS = 0.05
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from streamlit.delta_generator import DeltaGenerator
 
 PAUSE_S = 0.04
-"""What arrives within it is painted together: the figure would wait for two dozen widgets."""
+"""The browser paints together what arrives within this time; the figure would wait for two dozen widgets."""
 
 
 def draw(parts: Sequence[tuple[DeltaGenerator, Callable[[], None]]], *, again: bool) -> None:

@@ -13,9 +13,9 @@ from typing import Any
 from pages.shared.widget import Widget
 
 SHOWN = 40
-"""Of a value that is refused, so many characters are quoted."""
+"""The characters of a refused value that are quoted."""
 LONGEST = 20_000
-"""Characters of a value as a link or a cell holds it: more than any that fits, but for texts with more."""
+"""The longest value of a link or a cell, in characters; only the rule of a long text allows more."""
 
 
 class CellError(ValueError):

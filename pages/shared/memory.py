@@ -20,7 +20,7 @@ droppers: list[Callable[[], None]] = []
 """Functions that empty a cache each."""
 
 PAUSE_SECONDS = 5.0
-"""Between two times of dropping everything: that takes a while, and all visitors ask."""
+"""The least time from one drop of everything to the next: it takes a while, and all visitors ask."""
 
 _lock = threading.Lock()
 _dropped_at = -PAUSE_SECONDS

@@ -59,7 +59,7 @@ def _read(file: BufferedIOBase, path: Path, n_axes: int) -> np.ndarray:
 
 
 def _check(name: str, shape: tuple[int, ...], size: int) -> None:
-    """Before anything of these sizes is read."""
+    """Refuses sizes that are too large, before anything is read. Raises ValueError."""
     if not 0 < size <= MAX_BYTES:
         raise ValueError(
             f"{name!r} states the sizes {shape}, which make {size:,} bytes and not 1 to {MAX_BYTES:,}; "

@@ -49,7 +49,7 @@ class TextModel(Task):
         return Batch((pieces[:, :-1],), pieces[:, 1:])
 
     def sketched(self, size: int) -> Batch:
-        """Of the held-out tenth: nobody waits for all ids of a long text to be told how long a run takes."""
+        """A batch of the held-out tenth: an estimate of time must not wait for all ids of a long text."""
         return self.batch(generator_of(0, 0), size, held_out=True)
 
     @torch.no_grad()
@@ -141,7 +141,7 @@ class TextModel(Task):
 
     @cached_property
     def _training_ids(self) -> Tensor:
-        """Of nine tenths of the text: only what trains needs them."""
+        """The ids of nine tenths of the text, which only training needs."""
         return self._room_for_length(self._texts.training, "part trained on")
 
     @cached_property

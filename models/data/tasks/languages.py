@@ -15,7 +15,7 @@ def words_of(vocabulary: Vocabulary, language: str) -> Sequence[str]:
 
 
 def direction_of(vocabulary: Vocabulary, words: Sequence[str]) -> Direction:
-    """From French if more of the words are French alone than English alone."""
+    """The direction is from French if more of the words are only French than only English."""
     return "fr-en" if _only(vocabulary, words, "fr") > _only(vocabulary, words, "en") else "en-fr"
 
 

@@ -71,7 +71,7 @@ class Masked(Task):
         return Batch((inputs,), targets, {"next": torch.tensor(follows)} if self.next_sentence else {})
 
     def sketched(self, size: int) -> Batch:
-        """Of the held-out sentences, which are a tenth as many."""
+        """A batch of held-out sentences, which are a tenth as many."""
         return self.batch(generator_of(0, 0), size, held_out=True)
 
     def losses(self, model: Transformer, batch: Batch, *, label_smoothing: float = 0.0) -> dict[str, Tensor]:

@@ -53,7 +53,7 @@ class NextWord(Task):
         return _windows(text, n_words, generator, size)
 
     def sketched(self, size: int) -> Batch:
-        """Of the held-out text, which is short: words are made one after another."""
+        """Windows of the held-out text, which is short: words are made one after another."""
         return _windows(self._held_out, self.length, generator_of(0, 0), size)
 
     @torch.no_grad()

@@ -19,7 +19,7 @@ from models.engine.trace import Trace
 from models.engine.transformer import Transformer
 
 Tally = dict[str, tuple[float, float]]
-"""Of each score a sum, and what it is to be divided by."""
+"""For each score, a sum and what that sum is to be divided by."""
 TASKS: dict[str, type[Task]] = {}
 """Every task there is, by name. A class enters itself by having a `name`."""
 

@@ -19,7 +19,7 @@ N_PAIRS = 512
 N_QUERIES = 32
 MAX_KEYS = 128
 QUANTILE = 1.959964
-"""Of the standard normal distribution: 95% lie within plus or minus this."""
+"""95% of the standard normal distribution lie within plus or minus this number."""
 
 
 @dataclass(frozen=True)

@@ -17,7 +17,7 @@ from models.lessons.softmax.weights import Softmax, softmax
 from models.zoo.trained import Translator
 
 TEMPERATURES = 50 ** (torch.arange(-20, 21) / 20)
-"""From 1 / 50 to 50, with 1, the trained model, in the middle; and 1 / 4 itself."""
+"""They run from 1 / 50 to 50; 1, the trained model, is in the middle, and 1 / 4 is among them."""
 UNSCALED = 13
 """The place of 1 / 4: the translator's heads have 16 channels, so this takes 1 / sqrt(d_k) away again."""
 TEMPERATURES[UNSCALED] = 1 / 4

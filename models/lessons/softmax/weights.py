@@ -13,7 +13,7 @@ class Softmax:
 
     weights: Float[Tensor, "*row n"]
     entropy: Float[Tensor, "*row"]
-    """In nats: 0 if one weight is 1, ln(n) if all are alike."""
+    """The entropy in nats is 0 if one weight is 1, and ln(n) if all are alike."""
     largest: Float[Tensor, "*row"]
     gradient: Float[Tensor, "*row"]
     """`gradient_norm` of the weights."""

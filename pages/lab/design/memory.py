@@ -71,7 +71,7 @@ def lesson(inputs: Inputs) -> Lesson:
 
 
 def _settings(inputs: Inputs) -> tuple[list[Setting], list[Setting]]:
-    """At each length the plain setting, and the one with the switches."""
+    """For each length, the plain setting and the one with the switches."""
     plain = [Setting(inputs.sequences, t, inputs.heads, inputs.layers) for t in LONG]
     return plain, [_switched(setting, inputs) for setting in plain]
 

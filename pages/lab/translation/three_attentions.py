@@ -81,7 +81,7 @@ def _patterns(read: Reading) -> list[Matrix]:
 
 
 def _sources(n: int, t: int, h: int, d_head: int) -> Diagram:
-    """From which vectors the queries, keys and values of each are made."""
+    """The vectors from which the queries, keys and values of each use are made."""
     lengths = {"source": n, "target": t, "memory": n}
     roles: tuple[tuple[str, Colour], ...] = (("Q", "query"), ("K", "key"), ("V", "value"))
     nodes, edges = [], []

@@ -10,9 +10,9 @@ from models.files import parsed
 from models.limits import in_force
 
 MOST_CHARACTERS = 4 * in_force().text_characters
-"""Of a whole message: the longest text that may be sent, each of its characters written as JSON writes it."""
+"""The length of a message: the longest text that may be sent, each character written as JSON writes it."""
 MOST_ACTS = 16
-"""In one message: the browser puts those together that come at once."""
+"""The acts in one message: the browser sends together those that come at once."""
 Kinds = Mapping[str, Mapping[str, type]]
 """By what an act is called: its fields, and of which kind each is; `list` is one of texts or numbers."""
 

@@ -21,7 +21,7 @@ MOST_OF_A_VISITOR = 2 * in_force().upload_mb * MB
 """Bytes in memory: a page asks for two files at most, pictures and their labels."""
 MOST_IN_ALL = 4 * in_force().upload_mb * MB
 _ROOM = 1 << 20
-"""Of a request, beside the file in it."""
+"""The bytes that a request has beside the file in it."""
 _ADDRESS = re.compile(r"/_stcore/upload_file/(?P<session>[^/]+)/[^/]+$")
 
 _asking: LRUCache[str, bool] = LRUCache(10_000)

@@ -26,7 +26,7 @@ from pages.shared.link import checked, text
 MAX_BYTES = in_force().upload_mb * MB
 
 PATIENCE_SECONDS = 10.0
-"""So long may one file wait for others to be counted and written."""
+"""One file waits at most so long for others to be counted and written."""
 
 THE_FILE = "your file"
 _NAME = re.compile(r"[0-9a-f]{64}\.[a-z0-9-]{1,12}")
