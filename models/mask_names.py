@@ -1,12 +1,19 @@
-"""The masks that have a name, and what their arguments say, without PyTorch: `engine.masks` makes them."""
+"""The masks that have a name, and what their arguments say, without PyTorch: `engine.masks` makes them.
 
+Each mask is one file of models/engine/masks/kinds, and is found by being there.
+"""
+
+import ast
+from pathlib import Path
 from typing import NamedTuple
+
+_KINDS = Path(__file__).parent / "engine" / "masks" / "kinds"
 
 
 class MaskName(NamedTuple):
     """title: as a person reads it. rule: what its argument holds, "" for a mask that takes none. example: an
-    argument, and the one that an empty one stands for (but for edges and painted, where it follows from the
-    number of tokens); meaning: what the example says. causal_too: pages offer it with "causal+" as well.
+    argument, and the one that an empty one stands for, where the mask's kind names no other. meaning: what
+    the example says. causal_too: pages offer it with "causal+" as well. order: pages list low ones first.
     """
 
     title: str
@@ -14,40 +21,25 @@ class MaskName(NamedTuple):
     example: str = ""
     meaning: str = ""
     causal_too: bool = False
+    order: int = 100
 
 
-MASKS = {
-    "none": MaskName("none"),
-    "causal": MaskName("causal"),
-    "padding": MaskName(
-        "padding", "how many tokens at the end are padding", "3", "the last 3 tokens are padding", True
-    ),
-    "window": MaskName("window", "a width in tokens", "3", "width: up to 2 tokens away", True),
-    "strided": MaskName(
-        "strided", "a stride in tokens", "4", "stride: the 4 tokens before, and every 4th before them"
-    ),
-    "fixed": MaskName(
-        "fixed", "a block's length and how many of its last tokens all later ones see, with a dot between",
-        "4.1", "blocks of 4 tokens; all later tokens see the last 1 of each",
-    ),
-    "prefix": MaskName("prefix", "a number of tokens", "3", "all see the first 3 tokens"),
-    "packed": MaskName(
-        "packed", "the documents' lengths with dots between", "4.3",
-        "documents of 4 and 3 tokens; the rest is one more", True,
-    ),
-    "memory": MaskName(
-        "memory", "the lengths of a segment and of the memory before it, with a dot between", "4.4",
-        "segments of 4 tokens, each with the 4 tokens before it",
-    ),
-    "edges": MaskName(
-        "graph edges", "pairs of nodes with spaces between", "0-1 1-2",
-        "edges between tokens, counted from 0; empty: a chain",
-    ),
-    "painted": MaskName(
-        "painted", "a row of 0 and 1 for each query, with ; between", "10;11",
-        "a row of 0 and 1 for each query; empty: causal",
-    ),
-}  # fmt: skip
+def about_in(file: Path) -> MaskName:
+    """What a mask's file says of it. The file is read and not run, since running it imports PyTorch."""
+    for line in ast.parse(file.read_text(encoding="utf-8")).body:
+        match line:
+            case ast.Assign([ast.Name("ABOUT")], ast.Call(keywords=given)):
+                return MaskName(**{str(each.arg): ast.literal_eval(each.value) for each in given})
+    raise ValueError(f"{file.name} lacks ABOUT = MaskName(title=...), which every mask has; add it")
+
+
+MASKS = dict(
+    sorted(
+        ((file.stem, about_in(file)) for file in _KINDS.glob("[!_]*.py")),
+        key=lambda named: (named[1].order, named[0]),
+    )
+)
+"""What is said of each mask, by its name; a file each."""
 MASK_TITLES = {
     prefix + name: prefix.replace("+", " + ") + mask.title
     for name, mask in MASKS.items()

@@ -1,4 +1,6 @@
-"""A position scheme in a file of its own is offered and works on every page, and no other file is changed."""
+"""A position scheme and a mask in files of their own are offered and work on every page that has them, and no
+other file is changed.
+"""
 
 import sys
 from collections.abc import Iterator
@@ -20,13 +22,16 @@ from tests.browser.test_design_page import rows
 from tests.browser.training import TINY, TrainPage
 
 NAME = "alternating"
-FILE = Path(__file__).with_name(f"{NAME}.py")
+PLACES = {
+    Path(__file__).with_name(f"{NAME}.py"): "models/engine/positions",
+    Path(__file__).with_name("checkered.py"): "models/engine/masks/kinds",
+}
 
 
 @pytest.fixture(scope="module")
 def app_url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """Address of a server of a copy of the app, with one file more."""
-    with copied_app({FILE: "models/engine/positions"}, tmp_path_factory) as url:
+    """Address of a server of a copy of the app, with these files more."""
+    with copied_app(PLACES, tmp_path_factory) as url:
         yield url
 
 
@@ -40,13 +45,13 @@ def registered() -> Iterator[None]:
     sys.modules.pop(f"tests.browser.{NAME}")
 
 
-def choose(page: Page, label: str) -> None:
-    """Pick the scheme from a page's list."""
+def choose(page: Page, label: str, option: str = NAME) -> None:
+    """Pick one of a page's list, by default the scheme."""
     box = page.get_by_role("combobox", name=label, exact=True)
     box.scroll_into_view_if_needed()
     settle(page)  # a page that scrolls closes an open list
     box.click()
-    page.get_by_role("option", name=NAME, exact=True).click()
+    page.get_by_role("option", name=option, exact=True).click()
     settle(page)
 
 
@@ -89,3 +94,21 @@ def test_design_counts_it_and_says_what_it_needs(page: Page) -> None:
         "d_model / n_heads = 3 is odd, but alternating positions turn channels in pairs; "
         "try d_model=1024, or other positions"
     )
+
+
+def test_explore_hides_what_the_mask_hides(explore: ExplorePage) -> None:
+    explore.untrained(view="head", layer=0, head=0)
+    with explore.redrawn():
+        choose(explore.page, "Mask", "causal + checkered")
+    assert "mask=causal%2Bcheckered" in explore.page.url
+    for key, hidden in ((3, False), (2, True), (1, False), (5, True)):
+        explore.hover_cell(query=3, key=key)
+        assert ("masked" in explore.terms()["score"]) == hidden
+
+
+def test_the_page_of_masks_draws_it(page: Page) -> None:
+    lab = BoardPage(page, "masks")
+    lab.open()
+    with lab.redrawn():
+        choose(page, "Mask", "checkered")
+    assert lab.cells("mask") == [list(row) for row in ("1010", "0101", "1010", "0101")]

@@ -2,11 +2,13 @@
 
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
 from models.engine import masks
-from models.mask_names import MASK_TITLES, MASKS, about_argument
+from models.engine.masks.kind import KINDS
+from models.mask_names import MASK_TITLES, MASKS, MaskName, about_argument, about_in
 
 
 def test_every_mask_with_a_name_is_made_and_offered_in_the_order_of_its_kind() -> None:
@@ -27,6 +29,20 @@ def test_each_example_is_an_argument_of_its_mask_and_what_an_empty_one_stands_fo
     if name not in ("edges", "painted"):
         assert allowed.equal(masks.named(name, "", 9))
     assert MASKS[name].meaning and about_argument(f"causal+{name}") == MASKS[name]
+
+
+def test_what_a_file_says_of_its_mask_is_read_without_running_it(tmp_path: Path) -> None:
+    file = tmp_path / "checkered.py"
+    file.write_text('import nothing\nABOUT = MaskName(title="every other", rule="a row\\u2019s number")\n')
+    assert about_in(file) == MaskName("every other", rule="a row\u2019s number", order=100)
+    file.write_text("import nothing\n")
+    with pytest.raises(ValueError, match=r"checkered\.py lacks ABOUT = MaskName\(title=\.\.\.\)"):
+        about_in(file)
+
+
+def test_every_file_makes_the_mask_that_it_is_named_after() -> None:
+    assert set(KINDS) == set(MASKS)
+    assert [*MASKS][:4] == ["none", "causal", "padding", "window"]
 
 
 def test_a_mask_that_is_not_known_takes_no_argument() -> None:

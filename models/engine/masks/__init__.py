@@ -1,17 +1,15 @@
 """Who may attend to whom: boolean masks, True = may attend, broadcastable to [batch, head, query, key]."""
 
 from models.engine.masks.core import Mask, causal, check, combine, padding
+from models.engine.masks.kinds.edges import edges
+from models.engine.masks.kinds.fixed import fixed
+from models.engine.masks.kinds.memory import memory
+from models.engine.masks.kinds.packed import packed
+from models.engine.masks.kinds.painted import painted
+from models.engine.masks.kinds.prefix import prefix
+from models.engine.masks.kinds.strided import strided
+from models.engine.masks.kinds.window import sliding_window
 from models.engine.masks.named import check_fits, kind_of, named, usual
-from models.engine.masks.patterns import (
-    edges,
-    fixed,
-    memory,
-    packed,
-    painted,
-    prefix,
-    sliding_window,
-    strided,
-)
 from models.engine.masks.reach import layers_needed, reach
 
 __all__ = [

@@ -1,10 +1,12 @@
-"""The masks that every transformer needs, and how masks go together."""
+"""The masks that every transformer needs, how masks go together, and what all kinds of masks check alike."""
 
 import torch
 from jaxtyping import Bool, Int
 from torch import Tensor
 
 Mask = Bool[Tensor, "#batch #head #query #key"]
+Square = Bool[Tensor, "1 1 n n"]
+"""A mask for self-attention over n tokens, [1, 1, query, key]."""
 
 
 def causal(
@@ -39,3 +41,16 @@ def check(mask: Tensor, scores_shape: tuple[int, int, int, int]) -> None:
             f"mask of shape {list(mask.shape)} does not broadcast to [batch, head, query, key] = "
             f"{list(scores_shape)}; give four axes, each of that size or 1"
         )
+
+
+def of_head(first: Tensor, second: Tensor, head: int | None) -> Tensor:
+    """One of two patterns, or with None both at once. Raises ValueError for another head."""
+    if head not in (None, 0, 1):
+        raise ValueError(f"head={head} is neither 0 nor 1; leave it out for both patterns at once")
+    return first | second if head is None else (first, second)[head]
+
+
+def at_least(name: str, value: int, least: int) -> None:
+    """Raises ValueError for a value below the least."""
+    if value < least:
+        raise ValueError(f"{name}={value} must be at least {least}; try {name}={max(least, 4)}")

@@ -1,0 +1,12 @@
+"""The causal mask: nobody sees later tokens."""
+
+from models.engine.masks.core import causal
+from models.engine.masks.kind import register
+from models.mask_names import MaskName
+
+ABOUT = MaskName(
+    order=1,
+    title="causal",
+)
+
+register("causal", lambda n, argument: causal(n, n))

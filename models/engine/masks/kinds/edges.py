@@ -1,0 +1,48 @@
+"""The edges of a graph whose nodes are the tokens."""
+
+import re
+from collections.abc import Sequence
+
+import torch
+
+from models.engine.masks.core import Square
+from models.engine.masks.kind import refusal, register
+from models.mask_names import MaskName
+
+ABOUT = MaskName(
+    order=9,
+    title="graph edges",
+    rule="pairs of nodes with spaces between",
+    example="0-1 1-2",
+    meaning="edges between tokens, counted from 0; empty: a chain",
+)
+
+
+def edges(n: int, pairs: Sequence[tuple[int, int]], *, self_loops: bool = True) -> Square:
+    """Tokens are the nodes of a graph, and a node sees its neighbours; an edge is seen from both ends.
+
+    Graph attention (Velickovic et al. 2018, 2.1), where a node is its own neighbour: `self_loops`. Raises
+    ValueError for a node outside 0 <= node < n.
+    """
+    for a, b in pairs:
+        if not (0 <= a < n and 0 <= b < n):
+            raise ValueError(f"edge {a}-{b} names a node that is not there; the nodes are 0 to {n - 1}")
+    mask = torch.eye(n, dtype=torch.bool) if self_loops else torch.zeros(n, n, dtype=torch.bool)
+    one, other = torch.tensor(pairs, dtype=torch.long).reshape(-1, 2).T
+    mask[one, other] = mask[other, one] = True
+    return mask[None, None]
+
+
+def _pairs(argument: str) -> list[tuple[int, int]]:
+    found = [re.fullmatch("([0-9]{1,6})-([0-9]{1,6})", part) for part in argument.split()]
+    if not all(found):
+        raise ValueError(refusal("edges", argument, ABOUT.example))
+    return [(int(pair[1]), int(pair[2])) for pair in found if pair]
+
+
+register(
+    "edges",
+    lambda n, a: edges(n, _pairs(a)),
+    usual=lambda n: " ".join(f"{node}-{node + 1}" for node in range(n - 1)),
+    least=lambda a: 1 + max((max(pair) for pair in _pairs(a)), default=0),
+)

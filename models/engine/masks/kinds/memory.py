@@ -1,0 +1,33 @@
+"""Transformer-XL's mask: a segment, and a memory of what came before it."""
+
+import torch
+
+from models.engine.masks.core import Square, at_least, causal
+from models.engine.masks.kind import numbers, register
+from models.mask_names import MaskName
+
+ABOUT = MaskName(
+    order=8,
+    title="memory",
+    rule="the lengths of a segment and of the memory before it, with a dot between",
+    example="4.4",
+    meaning="segments of 4 tokens, each with the 4 tokens before it",
+)
+
+
+def memory(n: int, segment: int, memory: int) -> Square:
+    """Segments of `segment` tokens: a query sees what came before it in its segment, and the `memory` tokens
+    before the segment.
+
+    Transformer-XL (Dai et al. 2019, 3.2), whose cached states of the last segment are what a mask over the
+    whole text gives at once; memory 0 is the model that reads each segment alone. Raises ValueError for a
+    segment below 1 and a negative memory.
+    """
+    at_least("segment", segment, 1)
+    at_least("memory", memory, 0)
+    position = torch.arange(n)
+    first = position // segment * segment - memory
+    return causal(n, n) & (position >= first[:, None])
+
+
+register("memory", lambda n, a: memory(n, *numbers("memory", a, 2)))

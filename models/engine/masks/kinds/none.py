@@ -1,0 +1,13 @@
+"""No mask: every query sees every key."""
+
+import torch
+
+from models.engine.masks.kind import register
+from models.mask_names import MaskName
+
+ABOUT = MaskName(
+    order=0,
+    title="none",
+)
+
+register("none", lambda n, argument: torch.ones(1, 1, n, n, dtype=torch.bool))

@@ -1,0 +1,24 @@
+"""Padding: nobody sees the tokens that fill up a batch."""
+
+import torch
+
+from models.engine.masks.core import Mask, padding
+from models.engine.masks.kind import numbers, register
+from models.mask_names import MaskName
+
+ABOUT = MaskName(
+    order=2,
+    title="padding",
+    rule="how many tokens at the end are padding",
+    example="3",
+    meaning="the last 3 tokens are padding",
+    causal_too=True,
+)
+
+
+def _make(n: int, argument: str) -> Mask:
+    (n_padding,) = numbers("padding", argument, 1)
+    return padding((torch.arange(n) < n - n_padding).long()[None], 0)
+
+
+register("padding", _make)

@@ -1,0 +1,27 @@
+"""The prefix mask: the first tokens see each other, later ones what came before."""
+
+import torch
+
+from models.engine.masks.core import Square, at_least, causal
+from models.engine.masks.kind import numbers, register
+from models.mask_names import MaskName
+
+ABOUT = MaskName(
+    order=6,
+    title="prefix",
+    rule="a number of tokens",
+    example="3",
+    meaning="all see the first 3 tokens",
+)
+
+
+def prefix(n: int, length: int) -> Square:
+    """All see the first `length` tokens; beyond them, a query sees itself and what came before.
+
+    The prefix language model's mask (Raffel et al. 2020, 3.2.1). Raises ValueError for a negative length.
+    """
+    at_least("length", length, 0)
+    return causal(n, n) | (torch.arange(n) < length)
+
+
+register("prefix", lambda n, a: prefix(n, *numbers("prefix", a, 1)))

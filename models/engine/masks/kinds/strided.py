@@ -1,0 +1,32 @@
+"""Strided sparse attention: the tokens just before, and one in every stride before them."""
+
+import torch
+
+from models.engine.masks.core import Square, at_least, causal, of_head
+from models.engine.masks.kind import numbers, register
+from models.mask_names import MaskName
+
+ABOUT = MaskName(
+    order=4,
+    title="strided",
+    rule="a stride in tokens",
+    example="4",
+    meaning="stride: the 4 tokens before, and every 4th before them",
+)
+
+
+def strided(n: int, stride: int, *, head: int | None = None) -> Square:
+    """A query sees the `stride` tokens before it, and every `stride`-th token before it (and itself).
+
+    Child et al. 2019, 4.3, strided attention. The paper gives the two sets to two heads: `head` 0 has the
+    first, 1 the second; None is both at once, the paper's merged head. Raises ValueError for a stride below 1
+    and for another head.
+    """
+    at_least("stride", stride, 1)
+    position = torch.arange(n)
+    near = position >= position[:, None] - stride
+    far = position[:, None] % stride == position % stride
+    return of_head(causal(n, n) & near, causal(n, n) & far, head)
+
+
+register("strided", lambda n, a: strided(n, *numbers("strided", a, 1)))
