@@ -5,18 +5,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.viz_core.measures.patterns import random_pattern
 from viz_core import measures
-from viz_core.measures import head_scores, induction_score, name_head, rollout
-
-
-def random_pattern(seed, *shape, causal=False, masked_rows=()):
-    """Rows that sum to 1, or are all zero for `masked_rows`."""
-    weights = np.random.default_rng(seed).random(shape) ** 3
-    if causal:
-        weights *= np.tri(shape[-2], shape[-1])
-    weights /= weights.sum(-1, keepdims=True)
-    weights[..., list(masked_rows), :] = 0
-    return weights
+from viz_core.measures import HEAD_NAMES, MEASURES, head_scores, induction_score, name_head
 
 
 def slow_scores(pattern):
@@ -29,6 +20,7 @@ def slow_scores(pattern):
 
     return {
         "entropy": mean([-sum(w * math.log(w) for w in pattern[q] if w > 0) for q in rows]),
+        "confidence": mean([max(pattern[q]) for q in rows]),
         "mean_distance": mean([sum(pattern[q, k] * abs(q - k) for k in range(n)) for q in rows]),
         "previous": mean([pattern[q, q - 1] for q in rows if q > 0]),
         "first": mean([pattern[q, 0] for q in rows if q > 0]),
@@ -83,18 +75,18 @@ def test_a_causal_previous_token_head_keeps_its_full_share():
     assert (scores["previous"], scores["same"]) == (1, 0)
 
 
-def test_cross_attention_has_entropy_and_first_only():
+def test_cross_attention_has_entropy_confidence_and_first_only():
     pattern = random_pattern(2, 3, 4, 6)
     scores = head_scores(pattern)
-    assert scores.keys() == {"entropy", "first"}
+    assert scores.keys() == {"entropy", "confidence", "first"}
     assert np.allclose(scores["first"], pattern[..., 0].mean(-1))
     square = random_pattern(2, 3, 5, 5)
-    assert head_scores(square, cross=True).keys() == {"entropy", "first"}
+    assert head_scores(square, cross=True).keys() == {"entropy", "confidence", "first"}
     assert np.allclose(head_scores(square, cross=True)["first"], square[..., 0].mean(-1))
 
 
 def test_one_token_has_no_shares():
-    assert head_scores(np.ones((2, 1, 1))).keys() == {"entropy", "mean_distance"}
+    assert head_scores(np.ones((2, 1, 1))).keys() == {"entropy", "confidence", "mean_distance"}
 
 
 def test_masked_rows_have_entropy_0_and_do_not_count():
@@ -129,23 +121,6 @@ def test_a_head_without_a_large_share_has_no_name():
     assert name_head({"entropy": 1.0}) is None
 
 
-def test_rollout_equals_the_papers_recursion():
-    patterns = random_pattern(5, 3, 2, 6, 6)
-    expected = np.eye(6)
-    for layer, result in zip(patterns, rollout(patterns), strict=True):
-        mixed = 0.5 * (layer[0] + layer[1]) / 2 + 0.5 * np.eye(6)
-        expected = (mixed / mixed.sum(-1, keepdims=True)) @ expected
-        assert np.allclose(result, expected, atol=1e-12)
-
-
-def test_rollout_rows_sum_to_1_even_where_everything_is_masked():
-    patterns = random_pattern(6, 2, 3, 5, 5, masked_rows=[1])
-    result = rollout(patterns)
-    assert np.allclose(result.sum(-1), 1)
-    assert np.allclose(result[:, 1], np.eye(5)[1])
-    assert np.allclose(rollout(patterns, residual=1.0), np.eye(5))
-
-
 @pytest.mark.usefixtures("unchecked")
 @pytest.mark.parametrize(
     ("call", "message"),
@@ -160,11 +135,6 @@ def test_rollout_rows_sum_to_1_even_where_everything_is_masked():
             lambda: induction_score(np.full((2, 4), 0.25), "abab"),
             "induction_score compares positions of one text, .* from 2 queries to 4 keys; use entropy",
         ),
-        (lambda: rollout(np.ones((2, 2, 2))), r"must be \[layer, head, query, key\]; index or reshape"),
-        (
-            lambda: rollout(np.ones((1, 1, 1, 1)), residual=2),
-            "residual=2 is outside 0..1; the paper uses 0.5",
-        ),
     ],
 )
 def test_bad_input_is_named(call, message):
@@ -172,33 +142,29 @@ def test_bad_input_is_named(call, message):
         call()
 
 
-def slow_induction(pattern, tokens):
-    """The definition, spelled out for one head [query, key]."""
-    found = []
-    for q in range(len(tokens)):
-        earlier = [p for p in range(q) if tokens[p] == tokens[q]]
-        if earlier and pattern[q].sum() > 0:
-            found.append(sum(pattern[q, p + 1] for p in earlier))
-    return sum(found) / len(found)
+def test_every_measure_is_declared_with_its_definition():
+    """All of them at once, of a text that repeats a token, has punctuation and pairs of its own."""
+    tokens = ["the", "cat", ",", "the", "cat"]
+    scores = head_scores(random_pattern(8, 2, 5, 5), tokens=tokens, pairs=[(3, 0)])
+    assert list(scores) == [measure.name for measure in MEASURES]
+    for measure in MEASURES:
+        assert measure.definition.endswith(".") and len(measure.definition.split()) > 6
+        assert measure.formula.startswith(r"\mathrm{mean}") and measure.source
+    assert [measure.name for measure in MEASURES if measure.smallest_first] == ["entropy"]
 
 
-@given(st.lists(st.sampled_from("abcd"), min_size=5, max_size=12), st.booleans(), st.integers(0, 2**32 - 1))
-def test_the_induction_score_equals_its_definition(tokens, causal, seed):
-    pattern = random_pattern(seed, 2, 3, len(tokens), len(tokens), causal=causal)
-    score = induction_score(pattern, tokens)
-    assert score.shape == (2, 3)
-    assert score[1, 2] == pytest.approx(slow_induction(pattern[1, 2], tokens), abs=1e-12)
+def test_a_measure_is_there_for_what_it_says_it_needs():
+    """Neither tokens nor pairs, in self- and in cross-attention."""
+    for cross, shape in ((False, (5, 5)), (True, (4, 5))):
+        alone = {m.name for m in MEASURES if m.needs is None and (m.cross or not cross)}
+        assert head_scores(random_pattern(9, *shape)).keys() == alone
+        given = {m.name for m in MEASURES if m.cross or not cross}
+        everything = head_scores(random_pattern(9, *shape), tokens=list("a.aab"), pairs=[(1, 2)])
+        assert everything.keys() == given
 
 
-def test_a_perfect_induction_head_scores_one_and_a_previous_token_head_none():
-    tokens = [7, 1, 4, 9, 7, 1, 4, 9]
-    perfect = np.eye(8)[[0, 0, 0, 0, 1, 2, 3, 4]]  # query 4 (a 7) looks at 1, which followed the first 7
-    previous = np.eye(8)[[0, 0, 1, 2, 3, 4, 5, 6]]
-    np.testing.assert_allclose(induction_score(np.stack([perfect, previous]), tokens), [1.0, 0.0])
-
-
-def test_an_induction_score_needs_a_repetition_and_a_token_per_position():
-    with pytest.raises(ValueError, match="no token occurs twice, so there is nothing to induce"):
-        induction_score(np.eye(3)[None], "abc")
-    with pytest.raises(ValueError, match="2 tokens for 3 positions; pass one token per position"):
-        induction_score(np.eye(3)[None], "aa")
+def test_heads_are_named_by_shares_alone():
+    assert set(HEAD_NAMES) == {
+        "previous", "first", "same", "next", "duplicate", "induction", "punctuation", "rare"
+    }  # fmt: skip
+    assert name_head({"induction": 0.8, "previous": 0.6}) == "induction 0.80"

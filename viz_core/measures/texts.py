@@ -1,0 +1,86 @@
+"""Measures that ask for tokens, or for pairs of positions that belong together."""
+
+import unicodedata
+from collections import Counter
+
+import numpy as np
+
+from viz_core.measures.given import Given
+
+# What tokenizers write for a space before a word; no character of the text.
+SPACES = "Ġ▁"
+
+
+def on_duplicate(of: Given) -> np.ndarray | None:
+    if of.cross or of.tokens is None:
+        return None
+    again = _occurred_before(of).any(-1)  # [query]
+    if not again.any():
+        return None
+    others = of.same_token & ~np.eye(of.n_keys, dtype=bool)
+    return of.mean(_weight_on(of, others), again)
+
+
+def on_induced(of: Given) -> np.ndarray | None:
+    if of.cross or of.tokens is None:
+        return None
+    earlier = _occurred_before(of)
+    counted = earlier.any(-1)
+    if not counted.any():
+        return None
+    after = np.zeros_like(earlier)
+    after[:, 1:] = earlier[:, :-1]  # the position right after an earlier occurrence
+    return of.mean(_weight_on(of, after), counted)
+
+
+def on_punctuation(of: Given) -> np.ndarray | None:
+    if of.tokens is None:
+        return None
+    marks = np.array([is_punctuation(str(token)) for token in of.tokens])
+    return of.mean(of.weights @ marks.astype(of.weights.dtype)) if marks.any() else None
+
+
+def on_rarest(of: Given) -> np.ndarray | None:
+    if of.tokens is None:
+        return None
+    counts = Counter(of.tokens) if of.counts is None else of.counts
+    numbers = np.array([float(counts.get(token, 0)) for token in of.tokens])
+    rarest = numbers == numbers.min()
+    return None if rarest.all() else of.mean(of.weights @ rarest.astype(of.weights.dtype))
+
+
+def agreement(of: Given) -> np.ndarray | None:
+    if not of.pairs:
+        return None
+    given = _paired(of)
+    return of.mean(_weight_on(of, given), given.any(-1))
+
+
+def hits(of: Given) -> np.ndarray | None:
+    if not of.pairs:
+        return None
+    given = _paired(of)
+    largest = of.weights.argmax(-1)  # [..., query]
+    return of.mean(given[np.arange(len(given)), largest], given.any(-1))
+
+
+def is_punctuation(token: str) -> bool:
+    """Whether a token consists of punctuation alone, whatever its tokenizer writes for a space before it."""
+    marks = token.strip().lstrip(SPACES)
+    return bool(marks) and all(unicodedata.category(mark).startswith("P") for mark in marks)
+
+
+def _occurred_before(of: Given) -> np.ndarray:
+    """[query, key]: whether the key is an earlier occurrence of the query's token."""
+    return of.same_token & np.tri(of.n_keys, k=-1, dtype=bool)
+
+
+def _paired(of: Given) -> np.ndarray:
+    found = np.zeros(of.weights.shape[-2:], dtype=bool)  # [query, key]
+    found[tuple(np.array(of.pairs).T)] = True
+    return found
+
+
+def _weight_on(of: Given, keys: np.ndarray) -> np.ndarray:
+    """Each query's weight on its own set of keys: keys [query, key] -> [..., query]."""
+    return np.asarray(np.einsum("...qk,qk->...q", of.weights, keys.astype(of.weights.dtype)))
