@@ -11,22 +11,45 @@ from viz_core.grids import head_grid
 from viz_core.heatmaps import attention_heatmap
 from viz_core.labels import tick_labels
 from viz_core.lines import attention_lines
-from viz_core.measures import head_scores, induction_score, name_head, rollout
+from viz_core.measures import (
+    attention_flow,
+    between,
+    head_distances,
+    head_scores,
+    induction_score,
+    map_of_heads,
+    name_head,
+    over_heads,
+    over_keys,
+    over_queries,
+    plane_of_queries_and_keys,
+    rollout,
+    value_weighted,
+)
 from viz_core.pooling import thumbnails
 
 __all__ = [
+    "attention_flow",
     "attention_heatmap",
     "attention_lines",
+    "between",
     "computation_figure",
+    "head_distances",
     "head_grid",
     "head_scores",
     "induction_score",
+    "map_of_heads",
     "measures",
     "name_head",
+    "over_heads",
+    "over_keys",
+    "over_queries",
+    "plane_of_queries_and_keys",
     "rollout",
     "theme",
     "thumbnails",
     "tick_labels",
     "to_html",
     "top_tokens",
+    "value_weighted",
 ]

@@ -14,7 +14,7 @@ SPACES = "Ġ▁"
 def on_duplicate(of: Given) -> np.ndarray | None:
     if of.cross or of.tokens is None:
         return None
-    again = _occurred_before(of).any(-1)  # [query]
+    again = _rows_with(_occurred_before(of))
     if not again.any():
         return None
     others = of.same_token & ~np.eye(of.n_keys, dtype=bool)
@@ -25,7 +25,7 @@ def on_induced(of: Given) -> np.ndarray | None:
     if of.cross or of.tokens is None:
         return None
     earlier = _occurred_before(of)
-    counted = earlier.any(-1)
+    counted = _rows_with(earlier)
     if not counted.any():
         return None
     after = np.zeros_like(earlier)
@@ -53,7 +53,7 @@ def agreement(of: Given) -> np.ndarray | None:
     if not of.pairs:
         return None
     given = _paired(of)
-    return of.mean(_weight_on(of, given), given.any(-1))
+    return of.mean(_weight_on(of, given), _rows_with(given))
 
 
 def hits(of: Given) -> np.ndarray | None:
@@ -61,7 +61,7 @@ def hits(of: Given) -> np.ndarray | None:
         return None
     given = _paired(of)
     largest = of.weights.argmax(-1)  # [..., query]
-    return of.mean(given[np.arange(len(given)), largest], given.any(-1))
+    return of.mean(given[np.arange(len(given)), largest], _rows_with(given))
 
 
 def is_punctuation(token: str) -> bool:
@@ -73,6 +73,11 @@ def is_punctuation(token: str) -> bool:
 def _occurred_before(of: Given) -> np.ndarray:
     """[query, key]: whether the key is an earlier occurrence of the query's token."""
     return of.same_token & np.tri(of.n_keys, k=-1, dtype=bool)
+
+
+def _rows_with(cells: np.ndarray) -> np.ndarray:
+    """[query, key] -> [query]: the rows with any such cell."""
+    return np.asarray(cells.any(axis=-1))
 
 
 def _paired(of: Given) -> np.ndarray:
