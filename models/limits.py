@@ -45,6 +45,7 @@ class Limits:
     dear_mb: int
     cache_pictures_mb: int
     cache_models_mb: int
+    hub_mb: int
     cache_results_mb: int
     prepared_tasks: int
     server_mb: int

@@ -23,6 +23,7 @@ def computation_figure(
     *,
     scale: int | float,
     bias: int | float | None = None,
+    cap: int | float | None = None,
     key_index: int,
     query_token: str,
     key_tokens: Sequence[str],
@@ -36,7 +37,8 @@ def computation_figure(
     the sum of these, z.
     scores_row: -inf where masked. scale: the factor of the dot product, such as 1/sqrt(d_head).
     bias: added to the scaled dot product, such as a relative position's; with None the figure shows a bias
-    only where the score differs from the scaled dot product.
+    only where the score differs from the scaled dot product. cap: scores are cap * tanh(scaled / cap), as in
+    Gemma 2 (Gemma Team 2024, section 2).
     Raises ValueError for shapes, tokens and numbers that do not fit.
     """
     _check(q, k, scores_row, pattern_row, values, z, key_index, key_tokens)
@@ -54,7 +56,7 @@ def computation_figure(
             ],
             [_sum(pattern_row[:, None] * values, z, keys, key_index)],
         ],
-        notice=_sentence(float(q @ k), scale, bias, score, weight),
+        notice=_sentence(float(q @ k), scale, bias, cap, score, weight),
     )
     return board_figure(board, dark=dark, title=title)
 
@@ -104,12 +106,22 @@ def _check(
     check_labels("key", key_tokens, len(scores_row))
 
 
-def _sentence(dot: float, scale: int | float, bias: int | float | None, score: float, weight: float) -> str:
-    """In one line: the sum of the products, scaled, biased and masked, and what softmax makes of it."""
+def _sentence(
+    dot: float,
+    scale: int | float,
+    bias: int | float | None,
+    cap: int | float | None,
+    score: float,
+    weight: float,
+) -> str:
+    """In one line: the sum of the products, scaled, capped, biased, masked, and what softmax makes of it."""
     scaled, masked = dot * scale, np.isneginf(score)
+    steps = f"sum of the products **{tick(dot)}** × scale {tick(scale)} = {tick(scaled)}"
+    if cap is not None:
+        scaled = float(cap * np.tanh(scaled / cap))
+        steps += f" → {tick(cap)} tanh(… / {tick(cap)}) = {tick(scaled)}"
     if bias is None and not masked and not np.isclose(score, scaled, rtol=1e-3, atol=1e-4):
         bias = score - scaled
-    steps = f"sum of the products **{tick(dot)}** × scale {tick(scale)} = {tick(scaled)}"
     if bias is not None:
         steps += f" + bias {tick(bias)} = {tick(scaled + bias)}"
     steps += " → masked: score **−∞**" if masked else " = score"

@@ -7,7 +7,8 @@ from models.config import ModelConfig
 from models.engine.positions import POSITIONS
 
 FLOAT_BYTES = 4
-_CELL = 400  # operations
+CELL = 400
+"""Operations as long as which writing a cell of a trace takes, and measuring it."""
 
 
 class Parameters(NamedTuple):
@@ -70,11 +71,11 @@ def trace_operations(config: ModelConfig, lengths: Sequence[int]) -> int:
     positions, one a stack.
 
     A trace also writes every cell of every head several times (scores, pattern, what is measured of them),
-    which takes as long as `_CELL` operations; where positions look at content, too, twice as much again.
+    which takes as long as `CELL` operations; where positions look at content, too, twice as much again.
     """
     width, d = config.n_heads * config.head_size, config.d_model
-    cell = config.n_heads * (4 * config.head_size + _CELL)
-    own = config.n_heads * (8 * config.head_size + 3 * _CELL) if keeps_bias(config) else cell
+    cell = config.n_heads * (4 * config.head_size + CELL)
+    own = config.n_heads * (8 * config.head_size + 3 * CELL) if keeps_bias(config) else cell
     total = 0
     for stack, n in zip(config.stacks, lengths, strict=True):
         crossing = stack == "decoder" and len(config.stacks) == 2

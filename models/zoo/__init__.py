@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, overload
 
 from models.files import FileError
 from models.zoo.cards import CARD, SHIPPED, ModelCard, list_models, read_card, shipped_names
+from models.zoo.hub.folder import PREFIX, open_folder
 from models.zoo.run_folders import CHECKPOINT
 
 if TYPE_CHECKING:
@@ -15,12 +16,22 @@ if TYPE_CHECKING:
 __all__ = ["FileError", "ModelCard", "list_models", "load_model"]
 
 
-def load_model(source: str | Path) -> TrainedModel[Any]:
+@overload
+def load_model(source: Path) -> TrainedModel[Any]: ...
+@overload
+def load_model(source: str) -> Any: ...
+def load_model(source: str | Path) -> Any:
     """Loads a model by the name of a shipped one, by its folder, its run's folder or its .safetensors file.
+
+    "hf:" and a name in the local cache, or a folder, loads a model of transformers.
 
     Raises FileError (a ValueError) where there is none, or where its files are damaged, cut short, of another
     model or format, or too large.
     """
+    if isinstance(source, str) and source.startswith(PREFIX):
+        from models.zoo.hub.model import HubModel
+
+        return HubModel(open_folder(source))
     from models.zoo.trained import read_run, read_trained  # imports torch, and every task
 
     weights = _weights_of(source)

@@ -1,7 +1,8 @@
 """The interface of every model, however it was made: it reads a text, is traced, and says what it can do."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import torch
@@ -10,6 +11,8 @@ from torch import Tensor
 from models.byte_units import MB
 from models.config import ModelConfig
 from models.data.tasks import Named, Reading
+from models.engine.positions import has_bias, turns
+from models.engine.size import trace_operations
 from models.engine.trace import Trace
 from models.engine.transformer import Transformer
 
@@ -17,12 +20,39 @@ Reduce = Callable[[str, Tensor], Any | None]
 Edit = Callable[[str, Tensor], Tensor]
 
 
+_POOLED = {"mean": "The mean of all positions is read as", "first": "The first position is read as"}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Attention:
+    """One family of attentions, "encoder.self", "decoder.self" or "decoder.cross": an attention a layer.
+
+    n_key_heads: heads of k and v; where they are fewer, n_heads / n_key_heads query heads share one. scales:
+    what multiplies q . k, a layer each. cap: scores are cap * tanh(scale * q . k / cap), where it is given.
+    has_bias: positions add something to the scores. turned: positions turn q and k. whole: q, k, v, scores
+    and z are traced, not the pattern alone. sinks: a row's weights may sum to less than 1.
+    """
+
+    n_layers: int
+    n_heads: int
+    d_head: int
+    n_key_heads: int
+    scales: tuple[float, ...]
+    cap: float | None = None
+    has_bias: bool = False
+    turned: bool = False
+    whole: bool = True
+    sinks: bool = False
+
+
 class Model(ABC):
     """A model that pages and notebooks can ask. A subclass has these attributes; it reads, and is traced.
 
-    config: its kind and sizes. outputs: what each column of the logits stands for; () where the logits do not
-    choose between names. abilities: some of "translate", "answer", "continue", "fill", "classify" and
-    "rebuild". see: what to look for in its heads. n_bytes: its memory.
+    config: its kind and sizes, from which `attention`, `max_len`, `operations` and `pooled` follow; a model
+    that has no such config says these itself. outputs: what each column of the logits stands for; () where
+    the logits do not choose between names. abilities: some of "translate", "answer", "continue", "fill",
+    "classify" and "rebuild". see: what to look for in its heads. note: what of it cannot be shown, in
+    sentences. n_bytes: its memory.
 
     Settings are keywords: those that the model's offer names for reading.
     """
@@ -32,6 +62,7 @@ class Model(ABC):
     outputs: tuple[str, ...] = ()
     abilities: tuple[str, ...] = ()
     see: str = ""
+    note: str = ""
     n_bytes: int = MB
 
     @abstractmethod
@@ -61,6 +92,33 @@ class Model(ABC):
     def fitted(self, text: str, more: str) -> str:
         """`text` followed by `more`, cut in front where it is too long for the model."""
         return text + more
+
+    def attention(self, stack: str) -> Attention:
+        """What the attentions of a stack, such as "encoder.self", have in common."""
+        config, own = self.config, stack.endswith(".self")
+        return Attention(
+            n_layers=config.n_layers,
+            n_heads=config.n_heads,
+            d_head=config.head_size,
+            n_key_heads=config.n_heads,
+            scales=(config.scale,) * config.n_layers,
+            has_bias=own and has_bias(config.positions),
+            turned=own and turns(config.positions),
+        )
+
+    @property
+    def max_len(self) -> int:
+        """The most tokens that it reads."""
+        return self.config.max_len
+
+    def operations(self, lengths: Sequence[int]) -> int:
+        """The floating-point operations of a trace of so many tokens, one number a stack."""
+        return trace_operations(self.config, lengths)
+
+    @property
+    def pooled(self) -> str | None:
+        """How all positions become one answer, as a sentence begins; None where each has its own."""
+        return _POOLED.get(self.config.pooling)
 
     def names(self, reading: Reading) -> tuple[str, ...]:
         """What each column of the logits stands for when this is read."""

@@ -11,10 +11,14 @@ from dataclasses import dataclass, field, replace
 from functools import cache
 from importlib import import_module
 from pkgutil import iter_modules
+from threading import Lock
 from typing import TYPE_CHECKING, Any
+
+from cachetools import TTLCache, cached
 
 from models.files import FileError, read_json
 from models.zoo.cards import list_models
+from models.zoo.hub.folder import NAME
 from models.zoo.run_folders import CHECKPOINT, PROBE, RUN_ID, read_description, run_path
 from models.zoo.settings import OF_TASK, Setting
 
@@ -23,6 +27,7 @@ if TYPE_CHECKING:
 
 DEFAULT = "translator"
 """What is opened where nobody has chosen; its texts are what the untrained model reads, too."""
+HUB = NAME
 RUN = re.compile(f"run:({RUN_ID})")
 _STACKS = {"encoder-only": "encoder.self", "decoder-only": "decoder.self"}
 _REGISTERED: dict[str, Offer] = {}
@@ -89,8 +94,13 @@ def _import_others() -> None:
 
 
 def offer_of(name: str) -> Offer | None:
-    """The offer of a name, or of "run:" and a run's id; None where there is no such model (any more)."""
+    """The offer of a name, of "run:" and a run's id, or of "hf:" and a model of transformers.
+
+    None where there is no such model (any more).
+    """
     found = RUN.fullmatch(name)
+    if HUB.fullmatch(name):
+        return _of_hub(name)
     return _of_run(name, found[1]) if found else offers().get(name)
 
 
@@ -150,6 +160,13 @@ def _of_run(name: str, run_id: str) -> Offer | None:
         stamp=stamp,
         **more,
     )
+
+
+@cached(TTLCache(maxsize=64, ttl=1), lock=Lock())  # a page asks many times in each of its runs
+def _of_hub(name: str) -> Offer | None:
+    from models.zoo.hub.offer import offer_of_hub
+
+    return offer_of_hub(name)
 
 
 def _as_read(sizes: dict[str, Any], task: str, text: str) -> dict[str, Any]:

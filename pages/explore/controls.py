@@ -6,9 +6,9 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from models.data.tasks import Advice
-from models.zoo.offers import DEFAULT, RUN, Offer, offer_of, offers
+from models.zoo.offers import DEFAULT, Offer, offer_of, offers
 from models.zoo.settings import Setting
-from pages.explore import state
+from pages.explore import other_models, state
 from pages.explore.state import Inputs, View
 from pages.shared import on_offer, widget
 from pages.shared.link import Param, read_link, whole
@@ -79,6 +79,15 @@ def switch_model() -> None:
     session.pop("opened", None)
 
 
+def open_model(name: str) -> None:
+    """Shows another model with its first text, where this visitor may open it; else says why not."""
+    if not on_offer.may_open(name):
+        refuse(f"{on_offer.why_not(name)}; the model before it stays.")
+        return
+    page().put({"model": name})
+    switch_model()
+
+
 def open_contrast(act: dict[str, Any]) -> None:
     """Shows the model that the open one is to be compared with: the same text, the same view of it.
 
@@ -143,15 +152,18 @@ def replace_word(unknown: dict[str, Any], word: str) -> None:
 def model_controls() -> None:
     """The column beside the stage."""
     shown, told = page(), offer()
-    names = [*on_offer.models(), *([shown.kept["model"]] if RUN.fullmatch(shown.kept["model"]) else [])]
+    names = [*on_offer.models(), *on_offer.of_transformers()]
+    names += [shown.kept["model"]] if shown.kept["model"] not in names else []
     shown.draw("model", options=names, format_func=lambda name: offer(name).title, then=switch_model)
+    other_models.field(open_model)
     if told.summary:
         st.caption(plain(told.summary))
     if told.sizes:
         kind, layers, heads, width, positions = map(
             told.sizes.get, ("kind", "n_layers", "n_heads", "d_model", "positions")
         )
-        sizes = f"{kind}: {layers} layers, {heads} heads, d_model {width}, positions {positions}"
+        sizes = f"{kind}: {layers} layers, {heads} heads, d_model {width}"
+        sizes += f", positions {positions}" if positions else ""
         st.caption(plain(sizes[:MOST_SAID]))
     columns = st.columns(2) if len(told.settings) > 4 else [st.container()]
     for at, setting in enumerate(told.settings):

@@ -150,7 +150,7 @@ def own_header(inputs: Inputs, body: Body) -> dict[str, Any]:
         "link": state.write_link(inputs),
         "swap": {"label": label, "text": text},
         "caption": CAPTIONS,
-        "taught": _taught(offer),
+        "taught": _taught(offer, body.note),
     } | ({"see": example["see"]} if example.get("see") else {})
 
 
@@ -171,10 +171,12 @@ def _focus(body: Body, story: dict[str, Any], example: dict[str, Any]) -> dict[s
     return seen | ({"pinned": "query"} if "query" in opens else {}) | opens | heads
 
 
-def _taught(offer: Offer) -> dict[str, str]:
-    """What the model was trained for, and the button that opens the one to compare it with."""
+def _taught(offer: Offer, note: str) -> dict[str, str]:
+    """What the model was trained for and what is to be known of its heads, and the button that opens the one
+    to compare it with.
+    """
     label = offer.contrast["label"] if controls.contrast_of(offer) else ""
-    return {"text": offer.taught, "label": label}
+    return {"text": f"{offer.taught} {note}".strip(), "label": label}
 
 
 def examples() -> None:

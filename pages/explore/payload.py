@@ -68,7 +68,7 @@ def plan(stacks: tuple[Stack, ...], opened: Opened) -> dict[str, Plan]:
 
     def cost(stack: Stack) -> int:
         nq, nk = (part.stop - part.start for part in windows[stack.id])
-        return 4 * ((2 + stack.has_bias) * nq * nk + 2 * (nq + nk) * stack.d_head)
+        return 4 * ((2 + stack.attention.has_bias) * nq * nk + 2 * (nq + nk) * stack.attention.d_head)
 
     def planned(choose: Any) -> dict[str, Plan]:
         return {stack.id: Plan(choose(stack), *windows[stack.id]) for stack in stacks}
@@ -125,7 +125,8 @@ class Collector:
         if name == "pattern" and len(heads) < len(array) and self.thumb_size < max(array.shape[1:]):
             self.coarse[stack, layer] = thumbnails(array[:, chosen.queries, chosen.keys], WINDOW)
         rows = chosen.keys if name in "kv" else chosen.queries
-        part = array[heads, rows, chosen.keys] if name in MATRICES else array[heads, rows]
+        from_heads = [head // self._stacks[stack].sharing for head in heads] if name in "kv" else heads
+        part = array[from_heads, rows, chosen.keys] if name in MATRICES else array[from_heads, rows]
         self.exact.setdefault((stack, layer), {})[name] = np.ascontiguousarray(part, dtype="<f4")
 
     def stacks(self) -> list[dict[str, Any]]:
@@ -144,9 +145,12 @@ class Collector:
             for layer in self.scores[stack.id]
             for head in range(stack.n_heads)
         ]
+        attention = stack.attention
         return {
             "id": stack.id, "title": stack.title, "layers": stack.n_layers, "heads": stack.n_heads,
-            "dHead": stack.d_head, "querySide": stack.query_side, "keySide": stack.key_side,
+            "dHead": attention.d_head, "scales": attention.scales, "cap": attention.cap,
+            "turned": attention.turned, "whole": attention.whole, "sharing": stack.sharing,
+            "querySide": stack.query_side, "keySide": stack.key_side,
             "nQuery": stack.n_query, "nKey": stack.n_key,
             "thumbQuery": thumbs.shape[1], "thumbKey": thumbs.shape[2], "thumbs": thumbs,
             "stats": {name: [round(float(v), 4) for v in values] for name, values in flat.items()},
@@ -179,6 +183,7 @@ class Body:
     stacks: tuple[Stack, ...]
     n_steps: int = 0
     abilities: tuple[str, ...] = ()
+    note: str = ""
 
 
 def made(inputs: Inputs, opened: Opened) -> Body:
@@ -193,7 +198,7 @@ def build(subject: Subject, opened: Opened) -> Body:
     side = "decoder" if "decoder" in subject.tokens else "encoder"
     antecedents, steps = subject.antecedents(trace), steps_of(subject, trace["logits"])
     header = {
-        "tokens": subject.tokens, "scale": subject.scale,
+        "tokens": subject.tokens,
         "stacks": collector.stacks(), "exact": collector.open_heads(),
         "steps": steps, "stepSide": side,
         "antecedents": antecedents, "chart": HEAD, **subject.extras, **subject.concluded(trace),
@@ -207,6 +212,7 @@ def build(subject: Subject, opened: Opened) -> Body:
         subject.stacks,
         len(steps),
         subject.model.abilities,
+        subject.note,
     )
 
 

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from models.zoo.offers import DEFAULT, RUN, offer_of, offers
+from models.zoo.offers import DEFAULT, HUB, RUN, offer_of, offers
 from models.zoo.settings import MAX_CHARACTERS, Setting
 from pages.shared import on_offer, widget
 from pages.shared.link import Param, Rule, characters, checked, one_of, param, read_link, whole, written
@@ -29,20 +29,24 @@ def _read_heads(raw: str) -> tuple[int, ...]:
 
 
 def _read_name(raw: str) -> str:
-    return checked(raw, lambda name: name in offers() or RUN.fullmatch(name) is not None)
+    return checked(raw, lambda name: name in offers() or any(p.fullmatch(name) for p in (RUN, HUB)))
 
 
 def _is_open(value: Any) -> bool:
     return isinstance(value, str) and on_offer.may_open(value)
 
 
-MODEL = Rule("one of translator, untrained, another model's name, or run:<its id>", _read_name, _is_open)
+MODEL = Rule(
+    "one of translator, untrained, another model's name, run:<its id> or hf:<a model of transformers here>",
+    _read_name, _is_open,
+)  # fmt: skip
 INDEX = whole(0, MAX_INDEX)
 HEADS = Rule("head numbers separated by dots, such as 0.2.3", _read_heads, _are_heads)
 
 
 CHOOSE = widget.select(
-    "Model", "All but the untrained one, which reads any words, were trained for this app, or by you."
+    "Model",
+    "All but the untrained one, which reads any words, were trained for this app, by you, or elsewhere.",
 )
 COMMON = {"model": Param(DEFAULT, MODEL, CHOOSE), "text": Param(SHOWCASE, characters(MAX_CHARACTERS))}
 DRAWN = {

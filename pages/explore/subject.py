@@ -10,14 +10,11 @@ from dataclasses import asdict, dataclass
 from functools import cached_property
 from typing import Any, cast
 
-from models.config import ModelConfig
 from models.data.pronouns import PRONOUNS
 from models.data.tasks import Reading
 from models.data.word_tokenizer import Unknown
-from models.engine.positions import has_bias, turns
-from models.engine.size import trace_operations
 from models.limits import in_force
-from models.zoo.model import Model
+from models.zoo.model import Attention, Model
 from models.zoo.offers import offer_of
 from pages.explore.state import Inputs
 from pages.shared import cache
@@ -29,7 +26,6 @@ MAX_LABEL = 40
 MASK = "[MASK]"
 STACK_TITLES = {"encoder.self": "Encoder self", "decoder.self": "Decoder self", "decoder.cross": "Cross"}
 _SPECIAL = re.compile(r"\[[A-Z]+\]|<\w+>")
-_POOLED = {"mean": "The mean of all positions is read as", "first": "The first position is read as"}
 _PRONOUNS = ("ils", "elles", "il", "elle", "they", "it")
 
 
@@ -39,14 +35,24 @@ class Stack:
 
     id: str
     title: str
-    n_layers: int
-    n_heads: int
-    d_head: int
     query_side: str
     key_side: str
     n_query: int
     n_key: int
-    has_bias: bool = False  # whether positions add something to the scores
+    attention: Attention
+
+    @property
+    def n_layers(self) -> int:
+        return self.attention.n_layers
+
+    @property
+    def n_heads(self) -> int:
+        return self.attention.n_heads
+
+    @property
+    def sharing(self) -> int:
+        """How many query heads share one key head."""
+        return self.attention.n_heads // self.attention.n_key_heads
 
 
 @dataclass(frozen=True)
@@ -58,10 +64,6 @@ class Subject:
     inputs: Inputs
     names: tuple[str, ...]
 
-    @property
-    def scale(self) -> float:
-        return self.model.config.scale
-
     @cached_property
     def stacks(self) -> tuple[Stack, ...]:
         counts = {side: len(tokens) for side, tokens in self.reading.tokens.items()}
@@ -72,10 +74,10 @@ class Subject:
         return (self._stack(side, side, counts, title="Self-attention"),)
 
     def _stack(self, query: str, key: str, counts: dict[str, int], title: str = "") -> Stack:
-        name, config = f"{query}.{'self' if query == key else 'cross'}", self.model.config
+        name = f"{query}.{'self' if query == key else 'cross'}"
         return Stack(
-            name, title or STACK_TITLES[name], config.n_layers, config.n_heads, config.head_size,
-            query, key, counts[query], counts[key], has_bias(config.positions) and query == key,
+            name, title or STACK_TITLES[name], query, key, counts[query], counts[key],
+            self.model.attention(name),
         )  # fmt: skip
 
     @cached_property
@@ -90,6 +92,17 @@ class Subject:
     def run(self, reduce: Callable[[str, Any], Any] | None) -> Any:
         """The trace."""
         return self.model.trace(self.reading, reduce=reduce)
+
+    @property
+    def note(self) -> str:
+        """What is to be known of these attentions: what is missing, and which heads share keys and values."""
+        shared = {stack.sharing for stack in self.stacks if stack.sharing > 1}
+        said = [f"{n} neighbouring query heads share one head of keys and values." for n in sorted(shared)]
+        if any(stack.attention.sinks for stack in self.stacks):
+            said.append(
+                "A learnt sink takes part of every row's softmax, so its weights add up to less than 1."
+            )
+        return " ".join([self.model.note, *said]).strip()
 
     @property
     def code(self) -> str:
@@ -108,10 +121,8 @@ class Subject:
     @property
     def extras(self) -> dict[str, Any]:
         """The entries of the header that the stage gets unchanged."""
-        config, reading = self.model.config, self.reading
-        pooled = _POOLED.get(config.pooling)
+        reading, pooled = self.reading, self.model.pooled
         return {
-            "turned": turns(config.positions),
             "stepNote": self.model.step_note,
             **({"see": self.model.see} if self.model.see else {}),
             **({"pooled": pooled} if pooled else {}),
@@ -167,22 +178,22 @@ def subject_of(inputs: Inputs) -> Subject:
     most = in_force().explore_tokens
     if longest > most:
         raise ValueError(f"The text has {longest:,} tokens; at most {most:,} are shown; shorten it.")
-    _check_price(model.config, tuple(map(len, reading.tokens.values())))
+    _check_price(model, tuple(map(len, reading.tokens.values())))
     return Subject(model, reading, inputs, model.names(reading))
 
 
-def _check_price(config: ModelConfig, lengths: tuple[int, ...]) -> None:
+def _check_price(model: Model, lengths: tuple[int, ...]) -> None:
     """Raises ValueError for a trace that is too expensive, with the number of tokens that would not be.
 
     One thread computes for all visitors.
     """
-    price = trace_operations(config, lengths)
+    price = model.operations(lengths)
     if price <= MAX_OPERATIONS:
         return
     longest = max(lengths)
     fits = range(1, longest + 1)
     few = bisect_right(
-        fits, MAX_OPERATIONS, key=lambda n: trace_operations(config, [min(n, each) for each in lengths])
+        fits, MAX_OPERATIONS, key=lambda n: model.operations([min(n, each) for each in lengths])
     )
     shorter = f"at most {few:,} tokens instead of {longest:,}, " if few else ""
     asked, most = price / BILLION, MAX_OPERATIONS / BILLION

@@ -58,6 +58,7 @@ class Shown:
         side, kind = self.stack.id.split(".")
         self.address = f"{side}.{self.layer}.{kind}"
         self.title = f"{self.stack.title}, layer {self.layer}, head {self.head}"
+        self.key_head = self.head // self.stack.sharing  # of k and v, which several query heads may share
         self.file_name = f"{self.address.replace('.', '-')}-head-{self.head}"
 
     def names(self, side: str) -> list[str]:
@@ -78,6 +79,8 @@ class Shown:
         """The Plotly figure of the view that is on the stage."""
         view = self.view.view if self.subject.names or self.view.view != "output" else "grid"
         make = {"grid": self._grid, "lines": self._lines, "numbers": self._numbers, "output": self._output}
+        if view == "numbers" and not self.stack.attention.whole:
+            view = "head"
         return make.get(view, self._heatmap)(dark)
 
     def _window(self, *, until_step: bool = False) -> tuple[slice, slice]:
@@ -117,14 +120,15 @@ class Shown:
         matrices = {
             "pattern": lambda: arrays["pattern"][self.head],
             "scores": lambda: arrays["scores"][self.head],
-            "dots": lambda: arrays["q"][self.head] @ arrays["k"][self.head].T,
+            "dots": lambda: arrays["q"][self.head] @ arrays["k"][self.key_head].T,
         }
-        quantity = {"dots": "dot products"}.get(self.view.show, self.view.show)
+        show = self.view.show if self.stack.attention.whole else "pattern"
+        quantity = {"dots": "dot products"}.get(show, show)
         # Signed quantities have one scale, centred on 0.
         scale = "0..1" if self.view.range == "full" or quantity != "pattern" else self.view.range
         names = self._sides(queries, keys)
         return attention_heatmap(
-            matrices[self.view.show]()[queries, keys], names[0], names[1],
+            matrices[show]()[queries, keys], names[0], names[1],
             quantity=cast(Any, quantity), scale=cast(Any, scale), dark=dark, title=self.title,
         )  # fmt: skip
 
@@ -154,10 +158,11 @@ class Shown:
         key = min(self.view.key or 0, self.stack.n_key - 1)
         bias = float(arrays["bias"][self.head, query, key]) if "bias" in arrays else None
         return computation_figure(
-            arrays["q"][self.head, query], arrays["k"][self.head, key],
+            arrays["q"][self.head, query], arrays["k"][self.key_head, key],
             arrays["scores"][self.head, query], arrays["pattern"][self.head, query],
-            arrays["v"][self.head], arrays["z"][self.head, query],
-            scale=self.subject.scale, bias=bias, key_index=key,
+            arrays["v"][self.key_head], arrays["z"][self.head, query],
+            scale=self.stack.attention.scales[self.layer], bias=bias, cap=self.stack.attention.cap,
+            key_index=key,
             query_token=self.names(self.stack.query_side)[query],
             key_tokens=self.names(self.stack.key_side), dark=dark, title=self.title,
         )  # fmt: skip
@@ -183,12 +188,15 @@ class Shown:
         )
 
     def csv(self) -> str:
-        """One row a cell of the open head: query, key, dot product, bias if there is one, score and weight.
+        """One row a cell of the open head: query, key, weight, and what is traced of product, bias, score.
 
         Words go through `takeaway.cells`, numbers as they are.
         """
         arrays = self.of_head()
-        q, k = (arrays[name][self.head].astype(np.float64) for name in "qk")
+        dots = {}
+        if self.stack.attention.whole:
+            q, k = arrays["q"][self.head], arrays["k"][self.key_head]
+            dots["dot_product"] = (q.astype(np.float64) @ k.astype(np.float64).T).ravel()
         n_query, n_key = self.stack.n_query, self.stack.n_key
         queries, keys = self.names(self.stack.query_side), self.names(self.stack.key_side)
         table = pd.DataFrame(
@@ -197,7 +205,7 @@ class Shown:
                 "query": np.repeat(np.array(takeaway.cells(queries), dtype=object), n_key),
                 "key_position": np.tile(np.arange(n_key), n_query),
                 "key": np.tile(np.array(takeaway.cells(keys), dtype=object), n_query),
-                "dot_product": (q @ k.T).ravel(),
+                **dots,
                 **{
                     column: arrays[name][self.head].ravel()
                     for column, name in {"bias": "bias", "score": "scores", "weight": "pattern"}.items()
@@ -218,7 +226,13 @@ class Shown:
     def archive_bytes(self) -> int:
         """What biases, scores and patterns take: nearly all of a trace."""
         return sum(
-            4 * (2 + s.has_bias) * s.n_layers * s.n_heads * s.n_query * s.n_key for s in self.subject.stacks
+            4
+            * (1 + s.attention.whole * (1 + s.attention.has_bias))
+            * s.n_layers
+            * s.n_heads
+            * s.n_query
+            * s.n_key
+            for s in self.subject.stacks
         )
 
     @property

@@ -83,7 +83,7 @@ def _continue() -> None:
     def write() -> str:
         memory.check()
         lm = cache.model(inputs.model, inputs.settings)
-        at_once = max(1, lm.config.max_len // 2)  # the other half is what it goes on from
+        at_once = max(1, lm.max_len // 2)  # the other half is what it goes on from
         more = lm.generate(inputs.text, max_new_tokens=min(most, at_once), **chance)
         return lm.fitted(inputs.text, more)
 

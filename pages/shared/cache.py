@@ -15,12 +15,14 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import is_dataclass
 from typing import TYPE_CHECKING, Any, cast
 
+import psutil
 from cachetools import LRUCache
 
 import models as _before_torch  # noqa: F401  (so that torch's idle threads sleep)
 from models.byte_units import MB
 from models.limits import in_force
-from models.zoo.offers import offer_of
+from models.zoo.hub.folder import PREFIX, NoRoomError
+from models.zoo.offers import Offer, offer_of
 from pages.shared import memory, metrics
 
 if TYPE_CHECKING:
@@ -29,6 +31,7 @@ if TYPE_CHECKING:
 
 PAYLOAD_BYTES = in_force().cache_pictures_mb * MB
 MODEL_BYTES = in_force().cache_models_mb * MB
+HUB_BYTES = in_force().hub_mb * MB or psutil.virtual_memory().total // 2
 RESULT_BYTES = in_force().cache_results_mb * MB
 
 
@@ -75,6 +78,7 @@ def held_by(key: object) -> int:
 _NO_TEXT = sys.getsizeof("")
 payloads = ByteCache("pictures", PAYLOAD_BYTES)
 models = ByteCache("models", MODEL_BYTES)
+transformers = ByteCache("transformers", HUB_BYTES)
 results = ByteCache("results", RESULT_BYTES)
 
 
@@ -134,10 +138,21 @@ def model(name: str, settings: Mapping[str, Any] | None = None) -> Model:
     building = {s.name: given.get(s.name, s.default) for s in offer.settings if s.builds}
 
     def load() -> tuple[Model, int]:
-        made = offer.load(**building)
+        made = _loaded(offer, building)
         return made, made.n_bytes
 
-    return cast("Model", cached(models, ("model", name, offer.stamp, *building.values()), load))
+    kept = transformers if name.startswith(PREFIX) else models
+    return cast("Model", cached(kept, ("model", name, offer.stamp, *building.values()), load))
+
+
+def _loaded(offer: Offer, building: dict[str, Any]) -> Model:
+    """The model of an offer; where there is no room for it, those that were opened before it go first."""
+    try:
+        return offer.load(**building)
+    except NoRoomError:
+        transformers.drop()
+        gc.collect()
+        return offer.load(**building)
 
 
 def trained(name: str) -> TrainedModel[Any]:

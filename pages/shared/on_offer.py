@@ -2,7 +2,9 @@
 
 from models.limits import in_force
 from models.names import nearest
-from models.zoo.offers import RUN, offers
+from models.zoo.hub.folder import is_path, local_names, open_folder
+from models.zoo.offers import HUB, RUN, offer_of, offers
+from pages.shared import visitors
 from pages.shared.training import runs
 
 RUNS = "runs"
@@ -14,26 +16,57 @@ def may_open(name: str) -> bool:
     allowed, run = in_force().models, RUN.fullmatch(name)
     if run:
         return (not allowed or RUNS in allowed) and runs.find(run[1]) is not None
+    if HUB.fullmatch(name):
+        return _may_open_hub(name) and offer_of(name) is not None
     return name in offers() and (not allowed or name in allowed)
+
+
+def _may_open_hub(name: str) -> bool:
+    """Whether this visitor may name a model of transformers: in a class, no folder of the server."""
+    allowed = in_force().models
+    return (not allowed or name in allowed) and not (is_path(name) and visitors.is_class())
 
 
 def check() -> None:
     """Raises ValueError where the limits name a model that is not there."""
     known = [*offers(), RUNS]
     for name in in_force().models:
-        if name not in known:
+        if name not in known and not HUB.fullmatch(name):
             raise ValueError(
                 f"models={list(in_force().models)}: there is no {name!r}; {nearest(name, known)}"
             )
 
 
 def models() -> list[str]:
-    """The names of all models to choose from, without runs."""
+    """The names of all models to choose from, without runs and without those of transformers."""
     return [name for name in offers() if may_open(name)]
+
+
+def of_transformers() -> list[str]:
+    """The names of the models of transformers on this machine that this visitor may open."""
+    return [name for name in local_names() if may_open(name)]
 
 
 def refusal(name: str) -> str:
     """Why a link's model is not shown; another visitor's run and a missing one read the same."""
     if RUN.fullmatch(name):
         return f"{name!r} is no run with a checkpoint on this machine; the default is shown."
+    if HUB.fullmatch(name):
+        return f"{why_not(name)}; the default is shown."
     return f"{name!r} is not among the models shown here, {', '.join(models())}; the default is shown."
+
+
+def why_not(name: str) -> str:
+    """Why a model of transformers cannot be opened, without a full stop."""
+    if not _may_open_hub(name):
+        allowed = [each for each in in_force().models if HUB.fullmatch(each)]
+        if is_path(name):
+            return "folders of the server's machine cannot be named by its visitors; give a model's name"
+        return (
+            f"{name!r} is not among the models allowed here, {', '.join(allowed) or 'none of transformers'}"
+        )
+    try:
+        open_folder(name)
+    except ValueError as error:
+        return str(error)
+    return f"{name!r} cannot be opened; choose another model"

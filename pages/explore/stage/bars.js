@@ -27,6 +27,18 @@ const SIGNED_RANGES = [{ value: "full", text: "whole" }, RANGES[1]];
 /** @param {number} count */
 const upTo = (count) => Array.from({ length: count }, (_, at) => ({ value: at, text: String(at) }));
 
+/**
+ * What a head does, as far as a measure says it, and with which others it shares its keys and values.
+ * @param {import("./types").Stack} stack
+ * @param {number} layer
+ * @param {number} head
+ */
+function titleOf({ labels, heads, sharing }, layer, head) {
+  const first = head - (head % sharing);
+  const shares = sharing > 1 ? `shares its keys and values: heads ${first} to ${first + sharing - 1}` : "";
+  return [labels[layer * heads + head], shares].filter(Boolean).join("; ") || undefined;
+}
+
 export class Bars {
   /** @param {import("./types").Stage} stage */
   constructor(stage) {
@@ -70,7 +82,11 @@ export class Bars {
   draw() {
     const { view, data, stack, theme } = this.stage;
     const nSteps = data.header.steps.length;
-    this.view.update(nSteps ? VIEWS : VIEWS.filter((v) => v.value !== "output"), [view.view]);
+    const absent = [...(nSteps ? [] : ["output"]), ...(stack.whole ? [] : ["numbers"])];
+    this.view.update(
+      VIEWS.filter((v) => !absent.includes(v.value)),
+      [view.view],
+    );
     this.stack.update(
       data.stacks.map((s) => ({ value: s.id, text: s.title })),
       [stack.id],
@@ -79,7 +95,7 @@ export class Bars {
     const chips = upTo(stack.heads).map((chip) => ({
       ...chip,
       colour: theme.heads[chip.value % theme.heads.length],
-      title: stack.labels[view.layer * stack.heads + chip.value] || undefined,
+      title: titleOf(stack, view.layer, chip.value),
     }));
     this.head.update(chips, view.view === "lines" ? view.heads : [view.head]);
     this.show.update(SHOWS, [view.show]);
@@ -94,12 +110,12 @@ export class Bars {
   }
 
   showWhatMatters() {
-    const { view, data } = this.stage;
+    const { view, data, stack } = this.stage;
     const ofOneLayer = view.view !== "grid" && view.view !== "output";
     /** @param {HTMLElement} part @param {boolean} on */
     const visible = (part, on) => part.classList.toggle("absent", !on);
     visible(this.stack.root, view.view !== "output");
-    visible(this.show.root, view.view === "head");
+    visible(this.show.root, view.view === "head" && stack.whole);
     visible(this.range.root, view.view === "head" || view.view === "grid");
     visible(this.sort.root, view.view === "grid");
     visible(this.layer.root, ofOneLayer);

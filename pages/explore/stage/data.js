@@ -10,6 +10,11 @@ import { readMessage } from "../../shared/browser/message.js";
  * @property {number} layers
  * @property {number} heads
  * @property {number} dHead
+ * @property {number[]} scales what multiplies q · k, a layer each
+ * @property {number | null} cap scores are cap × tanh(scale × q · k / cap), where it is given
+ * @property {boolean} turned positions turn queries and keys
+ * @property {boolean} whole queries, keys, values and scores are traced, not the pattern alone
+ * @property {number} sharing how many query heads share one key head
  * @property {"encoder" | "decoder"} querySide
  * @property {"encoder" | "decoder"} keySide
  * @property {number} nQuery

@@ -153,7 +153,7 @@ export class NumbersView {
     const k = exact.k.subarray(j * exact.d, (j + 1) * exact.d);
     const products = Float64Array.from(q, (value, channel) => value * k[channel]);
     const dot = matrixOf(exact, "dots")[i * exact.nk + j];
-    const turned = this.stage.data.header.turned ? ", both turned by their positions" : "";
+    const turned = this.stage.stack.turned ? ", both turned by their positions" : "";
     return this.section("1", `query · key, channel by channel${turned}`, [
       el("table", { class: "strips" }, [
         this.strip(`q of ${shorten(queryName)}`, "query", q, most(q, k)),
@@ -167,7 +167,9 @@ export class NumbersView {
   score({ exact, i, j }) {
     const at = i * exact.nk + j;
     const score = exact.scores[at];
-    const scaled = `${number(matrixOf(exact, "dots")[at], 4)} × ${number(this.stage.data.header.scale, 4)}`;
+    const { scales, cap } = this.stage.stack;
+    const product = `${number(matrixOf(exact, "dots")[at], 4)} × ${number(scales[this.stage.view.layer], 4)}`;
+    const scaled = cap ? `${number(cap)} tanh(${product} / ${number(cap)})` : product;
     const bias = exact.bias ? ` + (${number(exact.bias[at], 4)}, bias of positions)` : "";
     const mask = score === -Infinity ? "+ (−∞, masked)" : "+ 0 (not masked)";
     return this.section("2", exact.bias ? "scale, bias and mask" : "scale and mask", [

@@ -50,8 +50,6 @@ export interface Header {
   steps: Step[];
   stepSide: Side;
   stepNote: string;
-  scale: number;
-  turned: boolean;
   swap: { text: string; label: string };
   caption: Record<string, string>;
   captions?: Record<string, string>;

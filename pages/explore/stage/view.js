@@ -31,6 +31,10 @@ export function settle(view, data) {
   const stack = data.stack(view.stack);
   const { steps } = data.header;
   if (view.view === "output" && !steps.length) view.view = "grid";
+  if (!stack.whole) {
+    view.show = "pattern";
+    if (view.view === "numbers") view.view = "head";
+  }
   view.stack = stack.id;
   view.layer = within(view.layer, stack.layers);
   view.head = within(view.head, stack.heads);

@@ -5,6 +5,7 @@ import numpy as np
 import pytest
 
 from models.config import POSITION_SCHEMES
+from models.zoo.model import Attention
 from pages.explore.payload import ARRAYS, EXACT_BYTES, WINDOW, Opened, build, plan
 from pages.explore.state import Inputs
 from pages.explore.subject import Stack, subject_of
@@ -56,14 +57,16 @@ def test_the_bias_of_positions_arrives_where_there_is_one(positions: str, n_word
     (block,) = header["exact"]
     arrays = exact_arrays(block, blocks)
     assert (
-        ("bias" in arrays) == subject.stacks[0].has_bias == (positions in ("alibi", "t5", "transformer-xl"))
+        ("bias" in arrays)
+        == subject.stacks[0].attention.has_bias
+        == (positions in ("alibi", "t5", "transformer-xl"))
     )
-    assert header["turned"] == (positions == "rotary")
+    assert header["stacks"][0]["turned"] == (positions == "rotary")
     queries, keys = (slice(block[at], block[at] + block[n]) for at, n in (("q0", "nq"), ("k0", "nk")))
     for name in {"bias", "scores", "pattern"} & set(arrays):
         expected = trace[f"encoder.0.self.{name}"][block["heads"], queries, keys].numpy()
         np.testing.assert_array_equal(arrays[name], expected)
-    scores = header["scale"] * arrays["q"] @ arrays["k"].swapaxes(1, 2) + arrays.get("bias", 0)
+    scores = header["stacks"][0]["scales"][0] * arrays["q"] @ arrays["k"].swapaxes(1, 2) + arrays.get("bias", 0)
     np.testing.assert_allclose(arrays["scores"], scores, atol=1e-5)
 
 
@@ -132,7 +135,8 @@ def test_the_payload_is_bounded_whatever_the_length(n_tokens: int, positions: st
 
 def test_the_plan_sends_all_heads_then_a_layer_then_one_head() -> None:
     def stack(n: int) -> Stack:
-        return Stack("encoder.self", "", 2, 4, 16, "encoder", "encoder", n, n)
+        attention = Attention(n_layers=2, n_heads=4, d_head=16, n_key_heads=4, scales=(0.25, 0.25))
+        return Stack("encoder.self", "", "encoder", "encoder", n, n, attention)
 
     assert plan((stack(10),), Opened())["encoder.self"].heads == {0: [0, 1, 2, 3], 1: [0, 1, 2, 3]}
     assert plan((stack(96),), Opened(layer=1, head=2))["encoder.self"].heads == {1: [0, 1, 2, 3]}

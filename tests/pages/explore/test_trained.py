@@ -58,14 +58,14 @@ def test_a_decoder_only_model_has_one_stack_whose_numbers_are_the_traces(runs: P
     found = subject(runs, "induction", "abcdabc", sizes={"positions": positions})
     (stack,) = found.stacks
     assert (stack.id, stack.title, stack.n_query, stack.n_key) == ("decoder.self", "Self-attention", 7, 7)
-    assert stack.has_bias == (positions != "rotary")
+    assert stack.attention.has_bias == (positions != "rotary")
     trace = found.run(None)
     header, blocks = unpack(build(found, Opened()).packed.message(generation=1))
     assert [block["layer"] for block in header["exact"]] == [0, 1]
     for block in header["exact"]:
         for name, array in exact_arrays(block, blocks).items():
             np.testing.assert_array_equal(array, trace[f"decoder.{block['layer']}.self.{name}"].numpy())
-    assert header["turned"] == (positions == "rotary")
+    assert header["stacks"][0]["turned"] == (positions == "rotary")
 
 
 def test_a_text_that_goes_on_has_no_last_word_yet(runs: Path) -> None:

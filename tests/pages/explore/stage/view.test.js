@@ -10,7 +10,15 @@ import {
   usualView,
 } from "../../../../pages/explore/stage/view.js";
 
-const STACK = { id: "encoder.self", layers: 2, heads: 4, nQuery: 5, nKey: 6, querySide: "encoder" };
+const STACK = {
+  id: "encoder.self",
+  layers: 2,
+  heads: 4,
+  nQuery: 5,
+  nKey: 6,
+  whole: true,
+  querySide: "encoder",
+};
 const CROSS = { ...STACK, id: "decoder.cross", querySide: "decoder" };
 const dataOf = (steps, ...stacks) => ({
   header: { steps: Array.from({ length: steps }, () => ({})) },
@@ -26,6 +34,12 @@ const VIEW = {
   query: 3,
   key: 4,
 };
+
+test("where the pattern alone is traced, it alone is shown", () => {
+  const data = dataOf(0, { ...STACK, whole: false });
+  const shown = settle({ ...VIEW, view: "numbers", show: "scores" }, data);
+  assert.deepEqual([shown.view, shown.show], ["head", "pattern"]);
+});
 
 test("a state of the view stays within what the trace has", () => {
   const data = dataOf(0, STACK);

@@ -1,0 +1,185 @@
+"""Models of transformers on this machine: their names, their folders and what these say, read without torch.
+
+A name is `hf:` and one of: a repository in the local cache (`hf:gpt2`, `hf:google/vit-base-patch16-224`), a
+folder of `models_root()`, or the whole path of a folder.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from models.files import FileError, read_json, read_json_if_any
+
+PREFIX = "hf:"
+NAME = re.compile(r"hf:(?:~?/[^\x00-\x1f]{1,300}|[\w-][\w.-]{0,95}(?:/[\w-][\w.-]{0,95})?)")
+CONFIG = "config.json"
+MOST_LISTED = 100
+TOKENIZERS = ("tokenizer.json", "vocab.txt", "vocab.json", "tokenizer.model", "spiece.model", "source.spm")
+PICKLES = ("*.bin", "*.pt", "*.pth", "*.ckpt", "*.pkl")
+_SIZES = {
+    "n_layers": ("num_hidden_layers", "n_layer", "n_layers", "num_layers", "encoder_layers"),
+    "n_heads": ("num_attention_heads", "n_head", "n_heads", "num_heads", "encoder_attention_heads"),
+    "d_model": ("hidden_size", "n_embd", "dim", "d_model"),
+    "d_ff": ("intermediate_size", "n_inner", "hidden_dim", "d_ff", "encoder_ffn_dim", "ffn_dim"),
+    "vocab_size": ("vocab_size",),
+    "max_len": ("max_position_embeddings", "n_positions"),
+}
+"""The fields of our configs, and the names that transformers' configs give them."""
+
+
+class NoRoomError(FileError):
+    """A model that needs more memory than may be taken now."""
+
+
+def models_root() -> Path | None:
+    """The environment's ATTENTION_LAB_MODELS: a folder whose folders are models; None where it is not set."""
+    given = os.environ.get("ATTENTION_LAB_MODELS")
+    return Path(given).expanduser() if given else None
+
+
+def is_path(name: str) -> bool:
+    """Whether a name says where a folder lies, rather than which model is meant."""
+    return name.removeprefix(PREFIX).startswith(("/", "~"))
+
+
+def folder_of(name: str) -> Path:
+    """The folder of a model. Raises FileError where it is not on this machine."""
+    plain = name.removeprefix(PREFIX)
+    if not NAME.fullmatch(name):
+        raise FileError(f"{plain[:100]!r} is no name of a model; give one like gpt2, owner/name or /a/folder")
+    if is_path(name):
+        folder = Path(plain).expanduser()
+        if not folder.is_dir():
+            raise FileError(f"{plain[:100]!r} is no folder on this machine; give the folder of a model")
+        return folder
+    root = models_root()
+    if root is not None and (root / plain).is_dir():
+        return root / plain
+    from huggingface_hub import try_to_load_from_cache
+
+    found = try_to_load_from_cache(plain, CONFIG)
+    if not isinstance(found, str):
+        raise FileError(
+            f"{plain!r} is not on this machine; choose one that is, give its folder, or download it first"
+        )
+    return Path(found).parent
+
+
+def local_names() -> list[str]:
+    """The names of all models on this machine that a name can reach, at most `MOST_LISTED`, in order."""
+    root, found = models_root(), set()
+    if root is not None and root.is_dir():
+        found |= {path.parent.name for path in root.glob(f"*/{CONFIG}")}
+    from huggingface_hub import constants
+
+    for folder in Path(constants.HF_HUB_CACHE).glob("models--*"):
+        if any(folder.glob(f"snapshots/*/{CONFIG}")):
+            found.add(folder.name.removeprefix("models--").replace("--", "/"))
+    names = (f"{PREFIX}{name}" for name in sorted(found))
+    return [name for name in names if NAME.fullmatch(name)][:MOST_LISTED]
+
+
+@dataclass(frozen=True)
+class Folder:
+    """What a model's folder says of it."""
+
+    name: str
+    path: Path
+    config: dict[str, Any]
+
+    @cached_property
+    def weights(self) -> tuple[Path, ...]:
+        """Its files of weights, all of them safetensors. Raises FileError where there are none."""
+        found = tuple(sorted(self.path.glob("*.safetensors")))
+        if not found and any(any(self.path.glob(pattern)) for pattern in PICKLES):
+            raise FileError(
+                f"{self.title} has its weights as pickles alone, which can run any program when read; "
+                "only .safetensors is ever read: convert it, or choose another model"
+            )
+        if not found:
+            raise FileError(
+                f"{self.title} has no .safetensors file; its download was cut short: get it again"
+            )
+        return found
+
+    @property
+    def n_bytes(self) -> int:
+        """The bytes of the weights, in the number format of the file, which is kept."""
+        return sum(path.stat().st_size for path in self.weights)
+
+    @property
+    def stamp(self) -> int:
+        """It changes with the weights."""
+        return max(path.stat().st_mtime_ns for path in self.weights)
+
+    @property
+    def title(self) -> str:
+        plain = self.name.removeprefix(PREFIX)
+        return Path(plain).name if is_path(self.name) else plain
+
+    @property
+    def architecture(self) -> str:
+        """The class of transformers that it was saved from; "" where it does not say."""
+        named = self.config.get("architectures")
+        return str(named[0]) if isinstance(named, list) and named else ""
+
+    @property
+    def kind(self) -> str:
+        """The kind of its stacks, as far as the config says it; a pass tells for certain."""
+        if self.config.get("is_encoder_decoder") is True:
+            return "encoder-decoder"
+        causal = ("ForCausalLM", "LMHeadModel", "DoubleHeadsModel")
+        return "decoder-only" if self.architecture.endswith(causal) else "encoder-only"
+
+    @property
+    def has_tokenizer(self) -> bool:
+        return any((self.path / name).is_file() for name in TOKENIZERS)
+
+    def has(self, name: str) -> bool:
+        """Whether there is a file of this name."""
+        return (self.path / name).is_file()
+
+    @cached_property
+    def tokenizer_config(self) -> dict[str, Any]:
+        return read_json_if_any(self.path / "tokenizer_config.json")
+
+    @property
+    def reads_pictures(self) -> bool:
+        return isinstance(self.config.get("patch_size"), int) and "vocab_size" not in self.config
+
+    @property
+    def sizes(self) -> dict[str, Any]:
+        """The sizes that the config states, by the names of our own configs."""
+        inner = self.config.get("text_config")
+        config = {**self.config, **(inner if isinstance(inner, dict) else {})}
+        found = {ours: _first(config, theirs) for ours, theirs in _SIZES.items()}
+        return {"kind": self.kind} | {name: size for name, size in found.items() if size is not None}
+
+
+def _first(config: dict[str, Any], names: tuple[str, ...]) -> int | None:
+    sizes = (config.get(name) for name in names)
+    return next((size for size in sizes if type(size) is int and 0 < size < 10**9), None)
+
+
+def open_folder(name: str) -> Folder:
+    """What is known of a model on this machine. Raises FileError where it cannot be opened."""
+    path = folder_of(name)
+    if not (path / CONFIG).is_file():
+        raise FileError(f"{path.name[:100]!r} holds no {CONFIG}, which every model of transformers has")
+    folder = Folder(name, path, read_json(path / CONFIG))
+    if "auto_map" in folder.config and not folder.config.get("model_type"):
+        raise FileError(
+            f"{folder.title} needs a program of its own, and none is ever run; choose another model"
+        )
+    _ = folder.weights  # raises where there are none to read
+    if not folder.has_tokenizer and not folder.reads_pictures:
+        raise FileError(
+            f"{folder.title} has no tokenizer beside its weights ({TOKENIZERS[0]}), so no text can be read; "
+            "save its tokenizer into the same folder"
+        )
+    return folder

@@ -1,0 +1,219 @@
+"""Loading a model of transformers from its folder: safetensors alone, never a program, within the memory."""
+
+from __future__ import annotations
+
+import gc
+from typing import Any, NamedTuple, cast
+
+import psutil
+import torch
+import transformers
+from torch import Tensor, nn
+from transformers import PreTrainedModel
+
+from models.byte_units import readable
+from models.files import FileError
+from models.limits import in_force
+from models.zoo.hub import attention, layout
+from models.zoo.hub.folder import Folder, NoRoomError
+from models.zoo.model import Attention
+
+transformers.utils.logging.disable_progress_bar()
+transformers.utils.logging.set_verbosity_error()  # what it warns of, we refuse, or say on the page
+
+WORKING = 1.3
+"""Loading takes so many times the bytes of the weights for a moment."""
+N_SOURCE, N_TARGET = 7, 5
+"""The tokens of the pass that finds the layers; they differ, so that reading another stack shows."""
+TOLERANCE = 1e-5
+"""How much recorded answers may differ from the untouched model's, of their largest size."""
+
+
+class Loaded(NamedTuple):
+    """A model that is ready to be traced. layout: None where only its patterns can be recorded.
+
+    attentions: what each of its stacks, such as "encoder.self", attends with. note: what is missing, in
+    sentences; "" if nothing is.
+    """
+
+    model: PreTrainedModel
+    layout: layout.Layout | None
+    attentions: dict[str, Attention]
+    note: str = ""
+
+
+def load(folder: Folder) -> Loaded:
+    """The model of a folder, on a GPU where there is one, in the number format of its file.
+
+    Raises FileError with a sentence where it cannot be loaded.
+    """
+    check_memory(folder)
+    try:
+        return _whole(_read(folder), folder)
+    except _UnheardError as error:
+        return _patterns(_read(folder), folder, str(error))
+
+
+class _UnheardError(Exception):
+    """Why an architecture's attention cannot be recorded whole."""
+
+
+def _read(folder: Folder) -> PreTrainedModel:
+    """The untouched model of a folder, with eager attention: the arithmetic that its authors wrote down."""
+    kind = _class_of(folder)
+    try:
+        model, told = kind.from_pretrained(
+            folder.path, attn_implementation="eager", local_files_only=True, use_safetensors=True,
+            trust_remote_code=False, dtype="auto", output_loading_info=True,
+        )  # fmt: skip
+    except Exception as error:  # transformers raises errors of every kind for what a damaged folder holds
+        gc.collect()
+        raise FileError(f"{folder.title} could not be loaded: {_sentence(error)}") from None
+    _check_complete(folder, told)
+    model = model.eval().requires_grad_(False)
+    return model.cuda() if torch.cuda.is_available() else model
+
+
+def _check_complete(folder: Folder, told: dict[str, Any]) -> None:
+    """Raises FileError where transformers would fill in random numbers for weights that are not there.
+
+    A pooler is of no use to any trace, and is left out of many files.
+    """
+    absent = sorted(name for name in told["missing_keys"] if "pooler" not in name)
+    wrong = sorted(str(each) for each in told.get("mismatched_keys", ()))
+    if absent or wrong:
+        raise FileError(
+            f"{folder.title} lacks {len(absent) + len(wrong)} weights of a {folder.architecture[:60]}, such "
+            f"as {(absent + wrong)[0][:80]}, and random ones would take their place; its files belong to "
+            "another model: get them again"
+        )
+
+
+def check_memory(folder: Folder) -> None:
+    """Raises NoRoomError for weights that take more than a model may take here."""
+    most = in_force().hub_mb * 1_000_000 or psutil.virtual_memory().available // 2
+    needed = round(WORKING * folder.n_bytes)
+    if needed > most:
+        raise NoRoomError(
+            f"{folder.title} needs about {readable(needed)} of memory, but at most {readable(most)} may be "
+            "taken here (half of what is free, unless hub_mb says otherwise); open a smaller model, or close "
+            "other programs"
+        )
+
+
+def _class_of(folder: Folder) -> Any:
+    """The class of transformers that a config names; its own base class where it names none."""
+    found = getattr(transformers, folder.architecture, None) if folder.architecture else None
+    if isinstance(found, type) and issubclass(found, PreTrainedModel):
+        return found
+    if "auto_map" in folder.config or folder.architecture:
+        raise FileError(
+            f"{folder.title} is a {folder.architecture[:60] or 'model'}, which transformers "
+            f"{transformers.__version__} does not have, and no program from a model's folder is ever run; "
+            "choose another model"
+        )
+    return transformers.AutoModel
+
+
+def _sentence(error: Exception) -> str:
+    """The first line of an error, as the end of a sentence."""
+    lines = str(error).strip().splitlines() or [type(error).__name__]
+    return f"{lines[0][:200].rstrip('. ')}; its files are damaged or belong to another model: get them again"
+
+
+def stacks_of(model: PreTrainedModel, kind: str) -> dict[str, nn.Module]:
+    """The module of each stack, by the name that its addresses begin with."""
+    if kind == "encoder-decoder":
+        return {"encoder": model.get_encoder(), "decoder": model.get_decoder()}
+    return {kind.removesuffix("-only"): model.base_model}
+
+
+def example(model: PreTrainedModel, folder: Folder) -> dict[str, Tensor]:
+    """A few tokens, or a grey picture, that the model can read."""
+    if folder.reads_pictures:
+        size = folder.config.get("image_size", 224)
+        shape = (size, size) if isinstance(size, int) else tuple(size)
+        pixels = torch.linspace(-1, 1, 3 * shape[0] * shape[1]).view(1, -1, *shape)
+        return {"pixel_values": pixels.to(model.device, model.dtype)}
+    most = int(cast(nn.Embedding, model.get_input_embeddings()).num_embeddings)
+    ids = (torch.arange(3, 3 + N_SOURCE, device=model.device) % most)[None]
+    more = {"decoder_input_ids": ids[:, :N_TARGET]} if folder.kind == "encoder-decoder" else {}
+    return {"input_ids": ids, **more}
+
+
+def _given(model: PreTrainedModel, folder: Folder) -> dict[str, Any]:
+    return example(model, folder) | ({} if folder.reads_pictures else {"use_cache": False})
+
+
+@torch.no_grad()
+def _whole(model: PreTrainedModel, folder: Folder) -> Loaded:
+    """The model under our attention. Raises _UnheardError unless its answers are then what they were."""
+    given = _given(model, folder)
+    untouched = _answer(model(**given))
+    try:
+        model.set_attn_implementation(attention.NAME)
+        found = layout.find(model, stacks_of(model, folder.kind), lambda: model(**given))
+    except (ValueError, KeyError, StopIteration) as error:
+        raise _UnheardError(str(error) or "it does not attend where that can be heard") from error
+    differs = _difference(_answer(model(**given)), untouched)
+    if differs > TOLERANCE:
+        raise _UnheardError(f"recorded, its answers differ by {differs:.2g} of their size")
+    return Loaded(model, found, _attentions(model, found))
+
+
+def _attentions(model: PreTrainedModel, found: layout.Layout) -> dict[str, Attention]:
+    """What the layers of each stack have in common."""
+    turned = any("Rotary" in type(module).__name__ for module in model.modules())
+    attentions = {}
+    for stack in found.stacks:
+        layers = found.of(stack)
+        for kind in layers[0].calls:
+            calls = [layer.calls[kind] for layer in layers]
+            first = calls[0]
+            attentions[f"{stack}.{kind}"] = Attention(
+                n_layers=len(layers), n_heads=first.n_heads, d_head=first.d_head,
+                n_key_heads=first.n_key_heads, scales=tuple(call.scale for call in calls), cap=first.cap,
+                has_bias=first.has_bias, turned=turned and kind == "self", sinks=first.has_sinks,
+            )  # fmt: skip
+    return attentions
+
+
+@torch.no_grad()
+def _patterns(model: PreTrainedModel, folder: Folder, why: str) -> Loaded:
+    """The model with its patterns alone, as it gives them itself. Raises FileError where it gives none."""
+    made = model(**_given(model, folder), output_attentions=True)
+    attentions = {}
+    for stack, field in pattern_fields(folder.kind).items():
+        patterns = getattr(made, field, None) or ()
+        if not patterns or any(pattern is None or pattern.ndim != 4 for pattern in patterns):
+            raise FileError(
+                f"{folder.title} gives no attention weights of its own, and they cannot be recorded: {why}; "
+                "open another model"
+            )
+        n_heads = patterns[0].shape[1]
+        attentions[stack] = Attention(
+            n_layers=len(patterns), n_heads=n_heads, d_head=0, n_key_heads=n_heads, scales=(), whole=False
+        )
+    note = f"Only the attention weights of {folder.title} can be shown, no queries, keys, values or scores."
+    return Loaded(model, None, attentions, note)
+
+
+def pattern_fields(kind: str) -> dict[str, str]:
+    """The stacks of a kind of model, and where transformers' output has their patterns."""
+    if kind != "encoder-decoder":
+        return {f"{kind.removesuffix('-only')}.self": "attentions"}
+    return {
+        "encoder.self": "encoder_attentions",
+        "decoder.self": "decoder_attentions",
+        "decoder.cross": "cross_attentions",
+    }
+
+
+def _answer(made: Any) -> Tensor:
+    """The logits, or the last stream of a model without any."""
+    logits = getattr(made, "logits", None)
+    return made[0] if logits is None else logits
+
+
+def _difference(a: Tensor, b: Tensor) -> float:
+    return float((a - b).abs().max() / b.abs().max().clamp(min=1e-6))

@@ -1,0 +1,234 @@
+"""A model of transformers in use: it reads a text, is traced, answers and goes on writing."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cached_property
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+from transformers import AutoTokenizer
+
+from models.data.tasks import Reading
+from models.data.tasks.batch import check_room
+from models.engine.size import CELL
+from models.engine.trace import Trace
+from models.files import FileError
+from models.zoo.hub.folder import Folder
+from models.zoo.hub.loading import load, pattern_fields
+from models.zoo.hub.recorder import Recorder
+from models.zoo.hub.tokens import readable_all
+from models.zoo.model import Attention, Edit, Model, Reduce, call
+
+MASK = "[MASK]"
+"""What a person writes for a hidden word, whatever the model's own token for it is."""
+MOST_WRITTEN = 64
+"""Tokens that an encoder-decoder writes after a text."""
+
+
+class HubModel(Model):
+    """A model of transformers, loaded from a folder of this machine.
+
+    note: what of it cannot be shown, in sentences; "" if nothing is missing.
+    """
+
+    def __init__(self, folder: Folder) -> None:
+        self.folder = folder
+        self.name = folder.name
+        self.net: Any
+        self.net, self.layout, self.attentions, self.note = load(folder)
+        self.n_bytes = folder.n_bytes
+        self.kind = folder.kind
+        self.tokenizer = _tokenizer(folder)
+        self.abilities = self._abilities()
+
+    def _abilities(self) -> tuple[str, ...]:
+        name = type(self.net).__name__
+        found = {
+            "continue": self.kind == "decoder-only" and self.net.can_generate(),
+            "fill": name.endswith("ForMaskedLM") and self.tokenizer.mask_token is not None,
+            "classify": name.endswith("ForSequenceClassification"),
+            "answer": self.kind == "encoder-decoder" and self.net.can_generate(),
+        }
+        return tuple(ability for ability, has in found.items() if has)
+
+    @cached_property
+    def outputs(self) -> tuple[str, ...]:  # type: ignore[override]
+        """What each column of the logits stands for: a token, or a class."""
+        config, name = self.net.config, type(self.net).__name__
+        if name.endswith(("ForSequenceClassification", "ForTokenClassification")):
+            return tuple(str(config.id2label.get(at, at)) for at in range(config.num_labels))
+        head = self.net.get_output_embeddings()
+        if head is None:
+            return ()
+        n_columns, n_known = head.weight.shape[0], len(self.tokenizer)
+        known = readable_all(self.tokenizer, list(range(min(n_columns, n_known))))
+        return (*known, *(f"<unused {at}>" for at in range(n_known, n_columns)))
+
+    @cached_property
+    def max_len(self) -> int:
+        """The most tokens that it reads; a tokenizer without a limit says a number beyond any text."""
+        positions = self.folder.sizes.get("max_len")
+        for name, module in self.net.named_modules():
+            counted = (
+                "position" in name and isinstance(module, nn.Embedding) and module.padding_idx is not None
+            )
+            if counted and module.num_embeddings == positions:  # as RoBERTa's, which begin after the padding
+                positions -= module.padding_idx + 1
+                break
+        stated = [positions, self.tokenizer.model_max_length]
+        known = [int(size) for size in stated if size is not None and size < 10**9]
+        return min(known, default=10**6)
+
+    pooled = None
+
+    def attention(self, stack: str) -> Attention:
+        return self.attentions[stack]
+
+    def operations(self, lengths: Sequence[int]) -> int:
+        """Two for every weight and token, and those of the attention's cells."""
+        weights = 2 * sum(p.numel() for p in self.net.parameters()) * max(lengths)
+        cells = 0
+        for stack, attention in self.attentions.items():
+            query = lengths[-1] if stack.startswith("decoder") else lengths[0]
+            key = lengths[0] if stack.endswith("cross") else query
+            each = 4 * attention.d_head + CELL
+            cells += attention.n_layers * attention.n_heads * query * key * each
+        return weights + cells
+
+    @torch.no_grad()
+    def read(  # type: ignore[override]
+        self, text: str, *, target: str = "", long: str = "refuse", chat: str = "off"
+    ) -> Reading:
+        """The tokens of `text`, special ones with them; for an encoder-decoder followed by its own answer.
+
+        target: an answer to read in its place. long: "cut" leaves out what is too long at the end. chat: "on"
+        puts the text into the model's chat template. Raises ValueError for an empty text, one that is too
+        long, and a template that is not there.
+        """
+        ids = self._ids(self._templated(text) if chat == "on" else text, chat == "off")
+        ids = ids[: self.max_len] if long == "cut" else ids
+        check_room(len(ids), self.max_len)
+        source = torch.tensor([ids], device=self.net.device)
+        if self.kind != "encoder-decoder":
+            side = self.kind.removesuffix("-only")
+            return Reading((source,), {side: readable_all(self.tokenizer, ids)}, text)
+        written = self._target(target) if target else self._answer(source)
+        tokens = {"encoder": readable_all(self.tokenizer, ids), "decoder": self._written(written)}
+        return Reading(
+            (source, torch.tensor([written], device=self.net.device)), tokens, text,
+            answer=self.tokenizer.decode(written, skip_special_tokens=True), forced=bool(target),
+        )  # fmt: skip
+
+    def _ids(self, text: str, special: bool = True) -> list[int]:
+        if not text.strip():
+            raise ValueError("the text is empty; give at least one word")
+        mask = self.tokenizer.mask_token
+        if mask is not None:
+            text = text.replace(MASK, mask)
+        ids = self.tokenizer(text, add_special_tokens=special, verbose=False)["input_ids"]
+        if not ids:
+            raise ValueError("the tokenizer makes no token of this text; give another word")
+        return list(ids)
+
+    def _templated(self, text: str) -> str:
+        if not self.tokenizer.chat_template:
+            raise ValueError(f"chat='on', but {self.folder.title} has no chat template; choose off")
+        said = [{"role": "user", "content": text}]
+        return str(self.tokenizer.apply_chat_template(said, tokenize=False, add_generation_prompt=True))
+
+    def _target(self, target: str) -> list[int]:
+        """A given answer as the decoder reads it: after its first token."""
+        ids = list(self.tokenizer(text_target=target, verbose=False)["input_ids"])
+        return [self._first, *ids][: self.max_len]
+
+    def _answer(self, source: Tensor) -> list[int]:
+        """What the model answers, greedy, without the token that ends it."""
+        most = min(MOST_WRITTEN, self.max_len - 2)
+        mask = torch.ones_like(source)
+        made = self.net.generate(
+            source, attention_mask=mask, max_new_tokens=most, do_sample=False, num_beams=1
+        )[0].tolist()  # fmt: skip
+        return made[:-1] if len(made) > 2 and made[-1] == self.net.generation_config.eos_token_id else made
+
+    @property
+    def _first(self) -> int:
+        config = self.net.generation_config
+        found = (config.decoder_start_token_id, config.bos_token_id, self.net.config.pad_token_id, 0)
+        return next(int(each) for each in found if each is not None)
+
+    def _written(self, ids: list[int]) -> list[str]:
+        return readable_all(self.tokenizer, ids)
+
+    @torch.no_grad()
+    def trace(
+        self, what: str | Reading, *, reduce: Reduce | None = None, edit: Edit | None = None, **settings: Any
+    ) -> Trace:
+        reading = self.read(what, **settings) if isinstance(what, str) else what
+        trace = Trace(reduce, edit=edit)
+        trace.tokens = dict(reading.tokens)
+        given = dict(zip(("input_ids", "decoder_input_ids"), reading.inputs, strict=False))
+        if self.layout is None:
+            return self._patterns(trace, given, edit)
+        with Recorder(trace, self.layout).hearing():
+            made = self.net(**given, use_cache=False)
+        self._conclude(trace, made)
+        return trace
+
+    def _patterns(self, trace: Trace, given: dict[str, Tensor], edit: Edit | None) -> Trace:
+        """What an architecture gives of itself whose attention cannot be recorded: its patterns."""
+        if edit is not None:
+            raise ValueError(f"{self.note} So nothing can be edited; open another model.")
+        made = self.net(**given, use_cache=False, output_attentions=True)
+        for stack, field in pattern_fields(self.kind).items():
+            side, kind = stack.split(".")
+            for layer, pattern in enumerate(getattr(made, field)):
+                trace.record(f"{side}.{layer}.{kind}.pattern", pattern.float().cpu())
+        self._conclude(trace, made)
+        return trace
+
+    def _conclude(self, trace: Trace, made: Any) -> None:
+        logits = getattr(made, "logits", None)
+        if logits is not None:
+            rows = logits if logits.ndim == 3 else logits[:, None]
+            trace.record("logits", rows.float().cpu())
+
+    def code(self, text: str, **settings: Any) -> str:
+        load_it = f"from models import load_model\nlm = load_model({self.name!r})"
+        return f"{load_it}\ntrace = {call('lm.trace', text, **settings)}"
+
+    @torch.no_grad()
+    def generate(
+        self, prompt: str, *, max_new_tokens: int = 40, temperature: float = 1.0, seed: int = 0
+    ) -> str:
+        if "continue" not in self.abilities:
+            return super().generate(prompt, max_new_tokens=max_new_tokens)
+        ids = torch.tensor(
+            [self._ids(prompt)[-max(1, self.max_len - max_new_tokens) :]], device=self.net.device
+        )
+        sampling = {"do_sample": True, "temperature": temperature} if temperature else {"do_sample": False}
+        with torch.random.fork_rng():
+            torch.manual_seed(seed)
+            made = self.net.generate(
+                ids, attention_mask=torch.ones_like(ids), max_new_tokens=max_new_tokens, top_k=0, **sampling
+            )
+        return str(self.tokenizer.decode(made[0, ids.shape[1] :], skip_special_tokens=True))
+
+    def fitted(self, text: str, more: str) -> str:
+        ids = self._ids(text + more, special=False)
+        if len(ids) <= self.max_len:
+            return text + more
+        return str(self.tokenizer.decode(ids[-self.max_len :], skip_special_tokens=True))
+
+
+def _tokenizer(folder: Folder) -> Any:
+    """The tokenizer of a folder. Raises FileError where it is damaged."""
+    try:
+        return AutoTokenizer.from_pretrained(folder.path, local_files_only=True, trust_remote_code=False)
+    except Exception as error:  # tokenizers raise errors of every kind for what a damaged file holds
+        lines = str(error).strip().splitlines() or [type(error).__name__]
+        raise FileError(
+            f"the tokenizer of {folder.title} could not be read: {lines[0][:200].rstrip('. ')}; "
+            "save it again as tokenizer.json"
+        ) from None

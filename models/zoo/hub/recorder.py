@@ -1,0 +1,135 @@
+"""One pass through a model of transformers, recorded under the addresses of our traces."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+from transformers.utils.generic import ModelOutput
+
+from models.engine.trace import Trace
+from models.zoo.hub.attention import Call, listening
+from models.zoo.hub.layout import Layout
+
+HIDDEN = 0.9
+"""A score below this share of the smallest number of its format is hidden: transformers adds that number."""
+
+
+class Recorder:
+    """Hears of everything in one pass, and gives it to a trace; the next pass needs another recorder.
+
+    Values are recorded in float32, and scores that are hidden as -inf. k and v are [key head, key, d_head].
+    """
+
+    def __init__(self, trace: Trace, layout: Layout) -> None:
+        self.trace = trace
+        self.layout = layout
+        self.n_begun = dict.fromkeys(layout.stacks, 0)
+        self.n_embedded = 0
+        self.layer = ""
+        self.prefix = ""
+        self.n_attended = 0
+        self.stack_of = {id(layer.module): layer.stack for layer in layout.layers}
+        self.kind_of = {id(module): kind for layer in layout.layers for kind, module in layer.out.items()}
+
+    @contextmanager
+    def hearing(self) -> Iterator[None]:
+        """Within it, one pass of the model is recorded."""
+        layers = self.layout.layers
+        feeding = [layer.ff for layer in layers if layer.ff is not None]
+        with ExitStack() as opened:
+
+            def hook(modules: list[nn.Module], before: Any = None, after: Any = None) -> None:
+                for module in {id(each): each for each in modules}.values():
+                    if before is not None:
+                        handle = module.register_forward_pre_hook(before, with_kwargs=True)
+                        opened.callback(handle.remove)
+                    if after is not None:
+                        opened.callback(module.register_forward_hook(after).remove)
+
+            hook([layer.module for layer in layers], self._begins, self._ends)
+            hook([module for layer in layers for module in layer.out.values()], None, self._projected)
+            hook(feeding, self._activated, self._fed_forward)
+            hook(self._embeddings(), None, self._embedded)
+            hook(list(self.layout.stacks.values()), None, self._finished)
+            opened.enter_context(listening(self))
+            yield
+
+    def begin(self, call: Call) -> None:
+        """A layer attends: first to its own stack, then, in a decoder that reads an encoder, to that."""
+        self.prefix = f"{self.layer}.{'cross' if self.n_attended else 'self'}"
+        self.n_attended += 1
+
+    def heard(self, name: str, value: Tensor) -> Tensor:
+        """Records a value of the attention that is computed; returns it, edited where the trace edits."""
+        return self._recorded(f"{self.prefix}.{name}", value)
+
+    def _recorded(self, address: str, value: Tensor) -> Tensor:
+        shown = value.float().cpu()
+        if address.endswith(".scores"):
+            shown = shown.masked_fill(value <= HIDDEN * torch.finfo(value.dtype).min, -torch.inf)
+        after = self.trace.record(address, shown)
+        return value if after is shown else after.to(value)
+
+    def _flat(self, address: str, value: Tensor) -> Tensor:
+        """Records [1, position, channel], which some layers hold as [position, channel] for a while."""
+        return self._recorded(address, value.view(1, -1, value.shape[-1])).view_as(value)
+
+    def _embeddings(self) -> list[nn.Module]:
+        found = (getattr(stack, "get_input_embeddings", None) for stack in self.layout.stacks.values())
+        return [module for get in found if get is not None and isinstance(module := _of(get), nn.Embedding)]
+
+    def _embedded(self, module: nn.Module, given: Any, made: Tensor) -> Tensor:
+        stacks = list(self.layout.stacks)
+        if self.n_embedded == len(stacks):
+            return made
+        self.n_embedded += 1
+        return self._recorded(f"{stacks[self.n_embedded - 1]}.embed", made)
+
+    def _begins(self, module: nn.Module, given: tuple[Any, ...], named: dict[str, Any]) -> Any:
+        stack = self.stack_of[id(module)]
+        self.layer, self.n_attended = f"{stack}.{self.n_begun[stack]}", 0
+        self.n_begun[stack] += 1
+        address = f"{self.layer}.resid_pre"
+        if given:
+            return (self._recorded(address, given[0]), *given[1:]), named
+        return given, named | {"hidden_states": self._recorded(address, named["hidden_states"])}
+
+    def _ends(self, module: nn.Module, given: Any, made: Any) -> Any:
+        return self._first(f"{self.layer}.resid_post", made)
+
+    def _projected(self, module: nn.Module, given: Any, made: Tensor) -> Tensor:
+        return self._recorded(f"{self.layer}.{self.kind_of[id(module)]}.out", made)
+
+    def _activated(self, module: nn.Module, given: tuple[Any, ...], named: dict[str, Any]) -> Any:
+        return (self._flat(f"{self.layer}.ff.post", given[0]), *given[1:]), named
+
+    def _fed_forward(self, module: nn.Module, given: Any, made: Tensor) -> Tensor:
+        return self._flat(f"{self.layer}.ff.out", made)
+
+    def _finished(self, module: nn.Module, given: Any, made: Any) -> Any:
+        name = next(name for name, each in self.layout.stacks.items() if each is module)
+        return self._first(f"{name}.norm", made)
+
+    def _first(self, address: str, made: Any) -> Any:
+        """Records the first of what a module made, whether it made one tensor or several."""
+        if isinstance(made, Tensor):
+            return self._recorded(address, made)
+        after = self._recorded(address, made[0])
+        if after is made[0]:
+            return made
+        if isinstance(made, ModelOutput):
+            made[next(iter(made))] = after
+            return made
+        return (after, *made[1:])
+
+
+def _of(get: Callable[[], Any]) -> Any:
+    """What a getter of transformers gives; None where the architecture has nothing to give."""
+    try:
+        return get()
+    except (NotImplementedError, AttributeError):
+        return None

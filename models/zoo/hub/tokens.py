@@ -1,0 +1,53 @@
+"""Tokens of any tokenizer as people read them."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Any
+
+METASPACE = "▁"
+"""SentencePiece writes a blank in front of a token as this."""
+
+
+@cache
+def _byte_of_letter() -> dict[str, int]:
+    """The byte that each letter of byte-level BPE stands for (Radford et al. 2019, section 2.2).
+
+    Bytes that print stand for themselves; the others follow from code point 256 on, in order.
+    """
+    printed = [*range(ord("!"), ord("~") + 1), *range(ord("¡"), ord("¬") + 1), *range(ord("®"), ord("ÿ") + 1)]
+    others = [byte for byte in range(256) if byte not in printed]
+    return {chr(byte): byte for byte in printed} | {chr(256 + at): byte for at, byte in enumerate(others)}
+
+
+def is_byte_level(tokenizer: Any) -> bool:
+    """Whether a tokenizer's tokens are bytes written as letters."""
+    decoder = getattr(getattr(tokenizer, "backend_tokenizer", None), "decoder", None)
+    return "ByteLevel" in repr(decoder)
+
+
+def readable(token: str, *, byte_level: bool) -> str:
+    """A token as a person reads it: blanks as blanks, bytes that are no character as <0xE2>.
+
+    WordPiece's ## stays: it says that a token continues a word.
+    """
+    if not byte_level:
+        return token.replace(METASPACE, " ") if METASPACE in token else token
+    letters = _byte_of_letter()
+    if any(letter not in letters for letter in token):
+        return token
+    raw = bytes(letters[letter] for letter in token)
+    try:
+        return raw.decode()
+    except UnicodeDecodeError:
+        return "".join(f"<0x{byte:02X}>" for byte in raw)
+
+
+def readable_all(tokenizer: Any, ids: list[int]) -> list[str]:
+    """The tokens of ids, as a person reads them; special ones as they are."""
+    special, byte_level = set(tokenizer.all_special_ids), is_byte_level(tokenizer)
+    tokens = tokenizer.convert_ids_to_tokens(ids)
+    return [
+        token if number in special else readable(token, byte_level=byte_level)
+        for number, token in zip(ids, (str(token) for token in tokens), strict=True)
+    ]

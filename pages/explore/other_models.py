@@ -1,0 +1,44 @@
+"""The field in which a person names a model of transformers of their own."""
+
+from collections.abc import Callable
+
+import streamlit as st
+
+from models.zoo.hub.folder import NAME, PREFIX
+from pages.shared import visitors
+from pages.shared.state import refuse
+
+MOST = 300
+KEY = "other_model"
+
+
+def field(open_model: Callable[[str], None]) -> None:
+    """Draws it. open_model: shows the model of a name, or says why it cannot."""
+    with st.popover(
+        "Another model…", width="stretch", help="BERT, GPT-2, T5, Llama: any model of transformers"
+    ):
+        st.text_input(
+            "Name or folder of a model",
+            key=KEY,
+            max_chars=MOST,
+            placeholder="gpt2, or its name in the local cache"
+            if visitors.is_class()
+            else "gpt2, or /a/folder",
+            on_change=lambda: _asked(open_model),
+        )
+        st.caption(
+            "A model of transformers that is on this machine, by its name in the local cache or by its "
+            "folder: config.json, tokenizer.json and .safetensors weights. Nothing else is read, and no "
+            "program from it is run."
+        )
+
+
+def _asked(open_model: Callable[[str], None]) -> None:
+    said = str(st.session_state.get(KEY, "")).strip().removeprefix(PREFIX)[:MOST]
+    if not said:
+        return
+    name = f"{PREFIX}{said}"
+    if not NAME.fullmatch(name):
+        refuse(f"{said[:80]!r} is no name of a model; give one like gpt2, or a folder's whole path.")
+        return
+    open_model(name)

@@ -1,0 +1,136 @@
+"""Small random models of many families of transformers, saved to folders as a person's own would be."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import torch
+import transformers as hf
+from tokenizers import Tokenizer, decoders, models, pre_tokenizers, processors, trainers
+
+TEXT = "the animal did not cross the street because it was too tired"
+ANSWER = "the street was wide"
+_LINES = [TEXT, ANSWER, "the animal was tired and the street was wide", "it did not cross"]
+_SIZES = {
+    "hidden_size": 32, "num_hidden_layers": 2, "num_attention_heads": 4, "intermediate_size": 48,
+    "max_position_embeddings": 64,
+}  # fmt: skip
+_SHARED = {"num_key_value_heads": 2}
+_ENDS = {
+    "d_model": 32, "encoder_layers": 2, "decoder_layers": 3, "encoder_attention_heads": 4,
+    "decoder_attention_heads": 4, "encoder_ffn_dim": 48, "decoder_ffn_dim": 48, "max_position_embeddings": 64,
+    "decoder_start_token_id": 2, "pad_token_id": 0, "bos_token_id": 2, "eos_token_id": 3,
+    "forced_eos_token_id": None,
+}  # fmt: skip
+_MODERN = {"cls_token_id": 2, "sep_token_id": 3, "bos_token_id": 2, "eos_token_id": 3, "pad_token_id": 0}
+_DISTIL = {"dim": 32, "n_layers": 2, "n_heads": 4, "hidden_dim": 48, "max_position_embeddings": 64}
+_T5 = {"d_model": 32, "d_kv": 8, "d_ff": 48, "num_layers": 2, "num_heads": 4, "decoder_start_token_id": 0}
+
+ENCODERS: dict[str, tuple[str, str, dict[str, Any]]] = {
+    "bert": ("BertForMaskedLM", "BertConfig", _SIZES),
+    "roberta": ("RobertaForMaskedLM", "RobertaConfig", _SIZES),
+    "distilbert": ("DistilBertForMaskedLM", "DistilBertConfig", _DISTIL),
+    "electra": ("ElectraForMaskedLM", "ElectraConfig", _SIZES | {"embedding_size": 16}),
+    "modernbert": ("ModernBertForMaskedLM", "ModernBertConfig", _SIZES | _MODERN | {"local_attention": 4}),
+}
+DECODERS: dict[str, tuple[str, str, dict[str, Any]]] = {
+    "gpt2": ("GPT2LMHeadModel", "GPT2Config", {"n_embd": 32, "n_layer": 2, "n_head": 4, "n_positions": 64}),
+    "opt": ("OPTForCausalLM", "OPTConfig", _SIZES | {"ffn_dim": 48, "word_embed_proj_dim": 32}),
+    "gpt-neox": ("GPTNeoXForCausalLM", "GPTNeoXConfig", _SIZES),
+    "llama": ("LlamaForCausalLM", "LlamaConfig", _SIZES | _SHARED),
+    "mistral": ("MistralForCausalLM", "MistralConfig", _SIZES | _SHARED | {"sliding_window": 3}),
+    "qwen2": ("Qwen2ForCausalLM", "Qwen2Config", _SIZES | _SHARED),
+    "qwen3": ("Qwen3ForCausalLM", "Qwen3Config", _SIZES | _SHARED | {"head_dim": 8}),
+    "gemma2": (
+        "Gemma2ForCausalLM", "Gemma2Config",
+        _SIZES | _SHARED | {"head_dim": 8, "sliding_window": 3, "attn_logit_softcapping": 0.5},
+    ),
+    "gemma3": (
+        "Gemma3ForCausalLM", "Gemma3TextConfig", _SIZES | _SHARED | {"head_dim": 8, "sliding_window": 3}
+    ),
+    "phi": ("PhiForCausalLM", "PhiConfig", _SIZES),
+    "gpt-oss": (
+        "GptOssForCausalLM", "GptOssConfig",
+        _SIZES | _SHARED | {"head_dim": 8, "num_local_experts": 2, "num_experts_per_tok": 1,
+         "sliding_window": 3},
+    ),
+}  # fmt: skip
+TRANSLATORS: dict[str, tuple[str, str, dict[str, Any]]] = {
+    "t5": ("T5ForConditionalGeneration", "T5Config", _T5),
+    "bart": ("BartForConditionalGeneration", "BartConfig", _ENDS),
+    "marian": ("MarianMTModel", "MarianConfig", _ENDS),
+}
+PATTERNS_ONLY: dict[str, tuple[str, str, dict[str, Any]]] = {
+    "gpt-neo": (
+        "GPTNeoForCausalLM", "GPTNeoConfig",
+        {"hidden_size": 32, "num_layers": 2, "num_heads": 4, "attention_types": [[["global"], 2]],
+         "max_position_embeddings": 64},
+    ),
+    "albert": ("AlbertForMaskedLM", "AlbertConfig", _SIZES | {"embedding_size": 16}),
+}  # fmt: skip
+FAMILIES = ENCODERS | DECODERS | TRANSLATORS | PATTERNS_ONLY
+
+
+def save(family: str, folder: Path, **changes: Any) -> Path:
+    """Saves a model of a family with its tokenizer into a folder; `changes` go into its config."""
+    name, config_name, sizes = FAMILIES[family]
+    tokenizer = tokenizer_of("word-piece" if family in ENCODERS | {"albert": 0} else "byte-level")
+    usual = {"vocab_size": len(tokenizer), "pad_token_id": 0, "bos_token_id": 2, "eos_token_id": 3}
+    config = getattr(hf, config_name)(**(usual | sizes | changes))
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(0)
+        model = getattr(hf, name)(config)
+        for parameter in model.parameters():  # larger than at the start of training, so that heads differ
+            parameter.data += 0.1 * torch.randn_like(parameter)
+    model.save_pretrained(folder)
+    tokenizer.save_pretrained(folder)
+    return folder
+
+
+@cache
+def tokenizer_of(kind: str) -> Any:
+    """A tokenizer of a few words: "word-piece", "byte-level" or "sentence-piece"."""
+    made, trainer = _KINDS[kind]()
+    made.train_from_iterator(_LINES, trainer)
+    if kind == "word-piece":
+        pair = [("[CLS]", 2), ("[SEP]", 3)]
+        made.post_processor = processors.TemplateProcessing(single="[CLS] $A [SEP]", special_tokens=pair)
+    named = {"pad_token": "[PAD]", "unk_token": "[UNK]", "cls_token": "[CLS]", "sep_token": "[SEP]"}
+    return hf.PreTrainedTokenizerFast(tokenizer_object=made, mask_token="[MASK]", **named)
+
+
+_SPECIAL = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
+
+
+def _word_piece() -> tuple[Tokenizer, Any]:
+    made = Tokenizer(models.WordPiece(unk_token="[UNK]"))
+    made.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
+    made.decoder = decoders.WordPiece()
+    return made, trainers.WordPieceTrainer(vocab_size=60, special_tokens=_SPECIAL, show_progress=False)
+
+
+def _byte_level() -> tuple[Tokenizer, Any]:
+    made = Tokenizer(models.BPE())
+    made.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
+    made.decoder = decoders.ByteLevel()
+    alphabet = pre_tokenizers.ByteLevel.alphabet()
+    return made, trainers.BpeTrainer(
+        vocab_size=300, special_tokens=_SPECIAL, initial_alphabet=alphabet, show_progress=False
+    )
+
+
+def _sentence_piece() -> tuple[Tokenizer, Any]:
+    made = Tokenizer(models.Unigram())
+    made.pre_tokenizer = pre_tokenizers.Metaspace()
+    made.decoder = decoders.Metaspace()
+    return made, trainers.UnigramTrainer(
+        vocab_size=60, special_tokens=_SPECIAL, unk_token="[UNK]", show_progress=False
+    )
+
+
+_KINDS: dict[str, Callable[[], tuple[Tokenizer, Any]]] = {
+    "word-piece": _word_piece, "byte-level": _byte_level, "sentence-piece": _sentence_piece
+}  # fmt: skip

@@ -1,0 +1,212 @@
+"""Models of transformers are traced as they compute: every number beside their own eager attention."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from torch import Tensor
+
+from models import load_model
+from models.zoo.hub.loading import pattern_fields
+from models.zoo.hub.model import HubModel
+from tests.models.zoo.hub import families
+from tests.models.zoo.hub.families import (
+    ANSWER,
+    DECODERS,
+    ENCODERS,
+    FAMILIES,
+    PATTERNS_ONLY,
+    TEXT,
+    TRANSLATORS,
+)
+
+WHOLE = ENCODERS | DECODERS | TRANSLATORS
+Opened = Callable[..., HubModel]
+
+
+@pytest.fixture(scope="module")
+def opened(tmp_path_factory: pytest.TempPathFactory) -> Opened:
+    """Function that gives the model of a family, saved to a folder and loaded from it as a visitor's is."""
+    known: dict[str, HubModel] = {}
+
+    def open_it(family: str) -> HubModel:
+        if family not in known:
+            folder = families.save(family, tmp_path_factory.mktemp(family))
+            known[family] = load_model(f"hf:{folder}")
+        return known[family]
+
+    return open_it
+
+
+def settings_of(model: HubModel) -> dict[str, Any]:
+    return {"target": ANSWER} if model.kind == "encoder-decoder" else {}
+
+
+@torch.no_grad()
+def eager(model: HubModel, family: str) -> Any:
+    """What transformers' own class computes, from the same folder, by its eager attention."""
+    import transformers
+
+    untouched = getattr(transformers, FAMILIES[family][0]).from_pretrained(
+        model.folder.path, attn_implementation="eager"
+    )
+    reading = model.read(TEXT, **settings_of(model))
+    given = dict(zip(("input_ids", "decoder_input_ids"), reading.inputs, strict=False))
+    return untouched.eval()(**given, use_cache=False, output_attentions=True, output_hidden_states=True)
+
+
+def patterns_of(made: Any, kind: str) -> dict[str, Tensor]:
+    return {
+        f"{stack.split('.')[0]}.{layer}.{stack.split('.')[1]}.pattern": pattern[0]
+        for stack, field in pattern_fields(kind).items()
+        for layer, pattern in enumerate(getattr(made, field))
+    }
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_patterns_and_logits_are_those_of_eager_attention(opened: Opened, family: str) -> None:
+    model = opened(family)
+    trace, made = model.trace(TEXT, **settings_of(model)), eager(model, family)
+    expected = patterns_of(made, model.kind)
+    assert {a for a in trace if a.endswith("pattern")} == set(expected)
+    for address, pattern in expected.items():
+        torch.testing.assert_close(trace[address], pattern, atol=1e-5, rtol=0)
+    torch.testing.assert_close(trace["logits"], made.logits[0], atol=1e-5, rtol=1e-5)
+
+
+@pytest.mark.parametrize("family", WHOLE)
+def test_the_parts_of_every_attention_make_its_whole(opened: Opened, family: str) -> None:
+    model = opened(family)
+    trace = model.trace(TEXT, **settings_of(model))
+    assert model.note == ""
+    patterns = [address for address in trace if address.endswith("pattern")]
+    for at in (address.removesuffix("pattern") for address in patterns):
+        side, layer, kind, _ = at.split(".")
+        about = model.attention(f"{side}.{kind}")
+        q, k, v, scores = (trace[at + name].double() for name in ("q", "k", "v", "scores"))
+        assert (len(q), len(k)) == (about.n_heads, about.n_key_heads)
+        shared = about.n_heads // about.n_key_heads
+        k, v = (each.repeat_interleave(shared, dim=0) for each in (k, v))
+        mine = about.scales[int(layer)] * q @ k.mT
+        mine = mine if about.cap is None else about.cap * torch.tanh(mine / about.cap)
+        mine += trace[at + "bias"].double() if about.has_bias else 0
+        seen = scores > -torch.inf
+        torch.testing.assert_close(mine[seen], scores[seen], atol=1e-5, rtol=1e-5)
+        pattern = trace[at + "pattern"].double()
+        if not about.sinks:
+            torch.testing.assert_close(scores.softmax(-1), pattern, atol=1e-6, rtol=0)
+        assert torch.equal(pattern > 0, seen) or about.sinks
+        if about.sinks:
+            assert (pattern.sum(-1) < 1).all()
+        torch.testing.assert_close(pattern @ v, trace[at + "z"].double(), atol=1e-5, rtol=1e-4)
+
+
+@pytest.mark.parametrize("family", WHOLE)
+def test_the_stream_is_transformers_hidden_states(opened: Opened, family: str) -> None:
+    model = opened(family)
+    trace, made = model.trace(TEXT, **settings_of(model)), eager(model, family)
+    for stack in ("encoder", "decoder"):
+        two = model.kind == "encoder-decoder"
+        states = getattr(made, f"{stack}_hidden_states" if two else "hidden_states")
+        if f"{stack}.0.resid_pre" not in trace:
+            continue
+        n_layers = model.attention(f"{stack}.self").n_layers
+        for layer, state in enumerate(states[:n_layers]):
+            torch.testing.assert_close(trace[f"{stack}.{layer}.resid_pre"], state[0], atol=1e-5, rtol=1e-5)
+            if layer:
+                before = trace[f"{stack}.{layer - 1}.resid_post"]
+                torch.testing.assert_close(before, state[0], atol=1e-5, rtol=1e-5)
+        torch.testing.assert_close(trace[f"{stack}.norm"], states[-1][0], atol=1e-5, rtol=1e-5)
+
+
+@pytest.mark.parametrize("family", WHOLE)
+def test_an_edit_that_changes_nothing_changes_no_bit(opened: Opened, family: str) -> None:
+    model = opened(family)
+    plain = model.trace(TEXT, **settings_of(model))
+    same = model.trace(TEXT, edit=lambda address, value: value.clone(), **settings_of(model))
+    assert list(plain) == list(same)
+    for address in plain:
+        assert torch.equal(plain[address], same[address]), address
+
+
+@pytest.mark.parametrize("family", WHOLE)
+def test_zeroing_a_head_s_z_is_removing_its_part_of_the_output_projection(
+    opened: Opened, family: str
+) -> None:
+    model = opened(family)
+    side = "decoder" if model.kind == "decoder-only" else "encoder"
+    at, head = f"{side}.0.self", 1
+
+    def without(address: str, value: Tensor) -> Tensor:
+        if address != f"{at}.z":
+            return value
+        kept = torch.ones(len(value), 1, 1)
+        kept[head] = 0
+        return value * kept
+
+    reading = model.read(TEXT, **settings_of(model))
+    edited = model.trace(reading, edit=without)
+    assert model.layout is not None
+    projection: Any = model.layout.of(side)[0].out["self"]
+    d_head, weight = model.attention(f"{side}.self").d_head, projection.weight
+    inputs_first = weight.shape[0] == d_head * model.attention(f"{side}.self").n_heads and "Conv1D" in str(
+        type(projection)
+    )
+    columns = (slice(head * d_head, (head + 1) * d_head),)
+    part = weight[columns] if inputs_first else weight[:, columns[0]]
+    before = part.clone()
+    try:
+        part.zero_()
+        removed = model.trace(reading)
+    finally:
+        part.copy_(before)
+    torch.testing.assert_close(edited[f"{at}.out"], removed[f"{at}.out"], atol=1e-6, rtol=1e-5)
+    torch.testing.assert_close(edited["logits"], removed["logits"], atol=1e-5, rtol=1e-4)
+    assert (edited["logits"] - model.trace(reading)["logits"]).abs().max() > 1e-4
+
+
+@pytest.mark.parametrize("name", ["pattern", "scores", "resid_post"])
+def test_what_follows_is_computed_from_what_an_edit_gives(opened: Opened, name: str) -> None:
+    model = opened("llama")
+    at = "decoder.0.resid_post" if name == "resid_post" else f"decoder.0.self.{name}"
+    new = torch.zeros_like(model.trace(TEXT)[at])
+    trace = model.trace(TEXT, edit=lambda address, value: new if address == at else value)
+    assert torch.equal(trace[at], new)
+    if name == "resid_post":
+        assert torch.equal(trace["decoder.1.resid_pre"], new)
+        return
+    v = trace["decoder.0.self.v"].repeat_interleave(2, dim=0)
+    pattern = new if name == "pattern" else torch.full_like(new, 1 / new.shape[-1])
+    torch.testing.assert_close(trace["decoder.0.self.z"], pattern @ v, atol=1e-6, rtol=1e-5)
+
+
+@pytest.mark.parametrize("family", PATTERNS_ONLY)
+def test_what_cannot_be_recorded_is_said_and_never_invented(opened: Opened, family: str) -> None:
+    model = opened(family)
+    trace = model.trace(TEXT)
+    assert "Only the attention weights" in model.note
+    assert {address.rsplit(".", 1)[-1] for address in trace} == {"pattern", "logits"}
+    assert not any(model.attention(stack).whole for stack in model.attentions)
+    with pytest.raises(ValueError, match="nothing can be edited"):
+        model.trace(TEXT, edit=lambda address, value: value)
+
+
+def test_weights_in_half_the_bits_stay_so_and_are_traced_in_whole_numbers(tmp_path: Path) -> None:
+    import transformers
+
+    folder = families.save("llama", tmp_path)
+    kept = transformers.LlamaForCausalLM.from_pretrained(folder, dtype=torch.bfloat16)
+    kept.save_pretrained(folder)
+    model = load_model(f"hf:{folder}")
+    assert model.net.dtype == torch.bfloat16
+    trace = model.trace(TEXT)
+    assert trace["decoder.0.self.pattern"].dtype == torch.float32
+    kept.eval().set_attn_implementation("eager")
+    made = kept(*model.read(TEXT).inputs, output_attentions=True)
+    torch.testing.assert_close(trace["decoder.1.self.pattern"], made.attentions[1][0].float(), atol=0, rtol=0)
+    hidden = trace["decoder.0.self.scores"][:, 0, 1:]
+    assert torch.equal(hidden, torch.full_like(hidden, -torch.inf))

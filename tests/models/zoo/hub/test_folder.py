@@ -1,0 +1,158 @@
+"""Which models of transformers may be opened, and the sentence for every one that may not."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from models import load_model
+from models.files import FileError
+from models.zoo.hub import folder as hub
+from models.zoo.hub.folder import NAME, local_names, open_folder
+from models.zoo.offers import offer_of
+from tests.limits import SetLimits
+from tests.models.zoo.hub import families
+from tests.models.zoo.hub.families import TEXT
+
+
+@pytest.fixture
+def saved(tmp_path: Path) -> Path:
+    """The folder of a small GPT-2."""
+    return families.save("gpt2", tmp_path / "small-gpt2")
+
+
+@pytest.mark.parametrize("name", ["hf:gpt2", "hf:google/vit-base-patch16-224", "hf:/a/b c", "hf:~/models/x"])
+def test_names_of_models(name: str) -> None:
+    assert NAME.fullmatch(name)
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["gpt2", "hf:", "hf:../x", "hf:a/../b", "hf:a/b/c", "hf:a//b", "hf:/a\x00b", "hf:.hidden", "hf:a b"],
+)
+def test_what_is_no_name_of_a_model(name: str) -> None:
+    assert not NAME.fullmatch(name)
+
+
+def test_a_model_is_found_by_its_folder_by_a_root_and_in_the_local_cache(
+    saved: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from huggingface_hub import constants
+
+    monkeypatch.setenv("ATTENTION_LAB_MODELS", str(tmp_path))
+    cache = tmp_path / "cache"
+    snapshot = cache / "models--someone--tiny" / "snapshots" / "abc"
+    snapshot.parent.mkdir(parents=True)
+    snapshot.symlink_to(saved)
+    (cache / "models--someone--tiny" / "refs").mkdir()
+    (cache / "models--someone--tiny" / "refs" / "main").write_text("abc")
+    monkeypatch.setattr(constants, "HF_HUB_CACHE", str(cache))
+    assert local_names() == ["hf:small-gpt2", "hf:someone/tiny"]
+    assert open_folder(f"hf:{saved}").sizes == {
+        "kind": "decoder-only", "n_layers": 2, "n_heads": 4, "d_model": 32, "vocab_size": 300, "max_len": 64
+    }  # fmt: skip
+    assert open_folder("hf:small-gpt2").path == saved
+    assert load_model("hf:small-gpt2").trace(TEXT)["decoder.1.self.pattern"].shape == (4, 19, 19)
+
+
+def refusal(name: str) -> str:
+    with pytest.raises(FileError) as error:
+        load_model(name)
+    return str(error.value)
+
+
+def test_an_unknown_name_and_a_missing_folder(tmp_path: Path) -> None:
+    assert "'nobody/nothing' is not on this machine" in refusal("hf:nobody/nothing")
+    assert "is no folder on this machine" in refusal(f"hf:{tmp_path / 'absent'}")
+    assert "is no name of a model" in refusal("hf:../../etc")
+    assert offer_of("hf:nobody/nothing") is None
+
+
+def _without(name: str) -> Callable[[Path], None]:
+    return lambda folder: (folder / name).unlink()
+
+
+def _pickled(folder: Path) -> None:
+    (folder / "model.safetensors").rename(folder / "pytorch_model.bin")
+
+
+def _cut(folder: Path) -> None:
+    whole = (folder / "model.safetensors").read_bytes()
+    (folder / "model.safetensors").write_bytes(whole[:2000])
+
+
+def _said(**changes: object) -> Callable[[Path], None]:
+    def change(folder: Path) -> None:
+        config = json.loads((folder / "config.json").read_text())
+        (folder / "config.json").write_text(json.dumps(config | changes))
+
+    return change
+
+
+def _garbled(name: str) -> Callable[[Path], None]:
+    return lambda folder: (folder / name).write_text("{")
+
+
+@pytest.mark.parametrize(
+    ("spoil", "said"),
+    [
+        (_without("config.json"), "holds no config.json"),
+        (_without("model.safetensors"), "has no .safetensors file"),
+        (_pickled, "as pickles alone"),
+        (_cut, "could not be loaded"),
+        (_garbled("config.json"), "is no JSON"),
+        (_without("tokenizer.json"), "has no tokenizer beside its weights"),
+        (_garbled("tokenizer.json"), "the tokenizer of small-gpt2 could not be read"),
+        (_said(architectures=["TheirOwnModel"]), "no program from a model's folder is ever run"),
+        (_said(architectures=["T5ForConditionalGeneration"]), "random ones would take their place"),
+    ],
+    ids=lambda value: value if isinstance(value, str) else "",
+)
+def test_a_damaged_folder_is_refused_in_a_sentence(
+    saved: Path, spoil: Callable[[Path], None], said: str
+) -> None:
+    spoil(saved)
+    assert said in refusal(f"hf:{saved}")
+
+
+def test_a_program_in_the_folder_is_never_run(saved: Path, tmp_path: Path) -> None:
+    marker = tmp_path / "was-run"
+    (saved / "theirs.py").write_text(f"open({str(marker)!r}, 'w').write('x')\n")
+    _said(auto_map={"AutoModelForCausalLM": "theirs.Model", "AutoConfig": "theirs.Config"})(saved)
+    assert load_model(f"hf:{saved}").kind == "decoder-only"
+    _said(model_type="theirs", architectures=["Model"])(saved)
+    assert "no program from a model's folder is ever run" in refusal(f"hf:{saved}")
+    assert not marker.exists()
+
+
+def test_a_model_that_is_too_large_is_refused_before_it_is_read(
+    saved: Path, set_limits: SetLimits, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(hub.Folder, "n_bytes", property(lambda self: 40 * 10**9))
+    set_limits(hub_mb=2_000)
+    said = refusal(f"hf:{saved}")
+    assert "needs about 52 GB of memory, but at most 2.0 GB" in said
+    assert "open a smaller model" in said
+
+
+def test_a_text_that_is_too_long_is_refused_or_cut(saved: Path) -> None:
+    model = load_model(f"hf:{saved}")
+    long = " ".join(["the animal"] * 60)
+    with pytest.raises(ValueError, match=r"the text has 1\d\d tokens, but this model reads at most 64"):
+        model.read(long)
+    assert len(model.read(long, long="cut").tokens["decoder"]) == 64
+    with pytest.raises(ValueError, match="the text is empty"):
+        model.read("  ")
+    with pytest.raises(ValueError, match="has no chat template"):
+        model.read(TEXT, chat="on")
+
+
+def test_positions_that_begin_after_the_padding_leave_room_for_fewer_tokens(tmp_path: Path) -> None:
+    model = load_model(f"hf:{families.save('roberta', tmp_path)}")
+    assert model.max_len == 63  # its padding is token 0, so positions begin at 1
+    full = model.read(" ".join(["the"] * 61))
+    assert len(full.tokens["encoder"]) == 63
+    assert model.trace(full)["encoder.0.self.pattern"].shape == (4, 63, 63)
