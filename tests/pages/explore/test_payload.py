@@ -66,7 +66,8 @@ def test_the_bias_of_positions_arrives_where_there_is_one(positions: str, n_word
     for name in {"bias", "scores", "pattern"} & set(arrays):
         expected = trace[f"encoder.0.self.{name}"][block["heads"], queries, keys].numpy()
         np.testing.assert_array_equal(arrays[name], expected)
-    scores = header["stacks"][0]["scales"][0] * arrays["q"] @ arrays["k"].swapaxes(1, 2) + arrays.get("bias", 0)
+    scale = header["stacks"][0]["scales"][0]
+    scores = scale * arrays["q"] @ arrays["k"].swapaxes(1, 2) + arrays.get("bias", 0)
     np.testing.assert_allclose(arrays["scores"], scores, atol=1e-5)
 
 
