@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from models.config import ModelConfig
+    from models.engine.capture import capture
     from models.engine.trace import Trace
     from models.engine.transformer import Transformer
     from models.zoo import list_models, load_model
@@ -17,13 +18,14 @@ if TYPE_CHECKING:
 os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
 os.environ.setdefault("KMP_BLOCKTIME", "0")
 
-__all__ = ["ModelConfig", "Trace", "Transformer", "UntrainedModel", "list_models", "load_model"]
+__all__ = ["ModelConfig", "Trace", "Transformer", "UntrainedModel", "capture", "list_models", "load_model"]
 
 _HOME = {
     "ModelConfig": "models.config",
     "Trace": "models.engine.trace",
     "Transformer": "models.engine.transformer",
     "UntrainedModel": "models.zoo.untrained",
+    "capture": "models.engine.capture",
     "list_models": "models.zoo",
     "load_model": "models.zoo",
 }

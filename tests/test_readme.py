@@ -76,3 +76,10 @@ def test_the_notebook_s_lines_run():
     names: dict[str, Any] = {}
     exec(code.replace(".show()", ""), names)
     assert names["pattern"].shape[0] == names["lm"].config.n_heads
+
+
+def test_the_lines_for_a_module_of_one_s_own_run():
+    (code,) = (block for block in BLOCKS if "capture(" in block)
+    names: dict[str, Any] = {}
+    exec(code.replace(".show()", ""), names)
+    assert names["output"].shape == (1, 6, 64) and names["weights"].shape == (4, 6, 6)
