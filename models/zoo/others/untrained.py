@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from models.zoo.offers import DEFAULT, register, shipped
+from models.zoo.offers import DEFAULT, Offer, register, shipped
 from models.zoo.settings import UNTRAINED
 
 if TYPE_CHECKING:
@@ -18,9 +18,18 @@ def load(**sizes: Any) -> Model:
     return UntrainedModel.of(**sizes)
 
 
-register(
-    replace(
-        shipped()[DEFAULT], name="untrained", load=load, title="untrained", summary="", sizes={},
-        settings=UNTRAINED, showcase={}, memory=DEFAULT,
-    )
-)  # fmt: skip
+SUMMARY = "A transformer with random weights, of the sizes that you choose"
+
+
+def offer() -> Offer:
+    """The translator's, without all that is said of what it learnt."""
+    trained = shipped()[DEFAULT]
+    return replace(
+        trained, name="untrained", load=load, title="untrained", summary=SUMMARY, sizes={}, settings=UNTRAINED,
+        showcase={}, memory=DEFAULT, contrast={}, label=Offer.label,
+        taught="Taught nothing: its weights are random, so where a word looks means nothing yet.",
+        examples=tuple({**example, "see": ""} for example in trained.examples),
+    )  # fmt: skip
+
+
+register(offer())

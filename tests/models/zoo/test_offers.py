@@ -72,9 +72,21 @@ def test_two_translators_stand_side_by_side_and_each_opens_the_other() -> None:
     assert offers()["masked"].taught == "" and offers()["masked"].contrast == {}
 
 
+def test_nothing_that_the_translator_learnt_is_said_of_the_untrained_model() -> None:
+    offer, translator = offers()["untrained"], offers()["translator"]
+    assert offer.taught == (
+        "Taught nothing: its weights are random, so where a word looks means nothing yet."
+    )
+    assert {example["see"] for example in offer.examples} == {""}
+    assert (offer.contrast, "real" in offer.label) == ({}, False)
+    assert all(example["see"] for example in translator.examples)
+
+
 def test_the_untrained_model_reads_the_translators_texts_and_has_every_size_as_a_setting() -> None:
     offer, translator = offers()["untrained"], offers()["translator"]
-    assert (offer.memory, offer.examples, offer.text) == ("translator", translator.examples, translator.text)
+    texts = [example["text"] for example in translator.examples]
+    assert (offer.memory, offer.text) == ("translator", translator.text)
+    assert [example["text"] for example in offer.examples] == texts
     settings = {setting.name: setting for setting in offer.settings}
     assert settings["positions"].choices is POSITION_SCHEMES
     assert {masks.kind_of(mask) for mask in settings["mask"].choices} == set(MASKS)

@@ -9,8 +9,9 @@ import numpy as np
 from viz_core import theme
 from viz_core._axes import text_width
 from viz_core._checks import check_frames, check_length
+from viz_core.boards.arrows import Line, arrows_of
 from viz_core.boards.panel import Framed, Panel
-from viz_core.boards.sheet import CAPTION, MEDIUM, SMALL, Colour, Drawing, Pair, Place, Room, at_frame, word
+from viz_core.boards.sheet import CAPTION, MEDIUM, SMALL, Colour, Drawing, Place, Room, at_frame, word
 
 _BOX, _NOTED_BOX, _BOX_STEP = 34, 46, 58  # height of a box, of one with a note, and from row to row
 _ARROW = 40
@@ -84,9 +85,12 @@ class Diagram(Panel):
         }
         levels = _levels(self, frame)
         drawing = Drawing(notes=place.caption(self.title, 8))
-        for start, end in self.edges:
+        lines = arrows_of(
+            [(centre[start], centre[end]) for start, end in self.edges], list(centre.values()), (wide, tall)
+        )
+        for line, (start, end) in zip(lines, self.edges, strict=True):
             seen = _OPACITY[min(levels[start], levels[end])]
-            drawing.notes.append(_arrow(centre[start], centre[end], (wide, tall), place) | {"opacity": seen})
+            drawing.notes.append(_arrow(line, place) | {"opacity": seen})
         for node in self.nodes:
             x, y = centre[node.id]
             strong, seen = node.changed or levels[node.id] == 3, _OPACITY[levels[node.id]]
@@ -128,12 +132,8 @@ def _box_height(panel: Diagram) -> int | float:
     return _NOTED_BOX if any(node.note for node in panel.nodes) else _BOX
 
 
-def _arrow(start: Pair, end: Pair, box: Pair, place: Place) -> dict[str, Any]:
-    """An arrow from one side of a box to the facing side of another; vertical if one is above the other."""
-    (x1, y1), (x2, y2) = start, end
-    level = abs(x2 - x1) > 1
-    out_x, out_y = (np.sign(x2 - x1) * box[0] / 2, 0) if level else (0, np.sign(y2 - y1) * box[1] / 2)
-    tail, head = (x1 + out_x, y1 + out_y), (x2 - out_x, y2 - out_y)
+def _arrow(line: Line, place: Place) -> dict[str, Any]:
+    tail, head = line
     return {
         **place.note("", *head, arrowcolor=place.palette["muted"], arrowwidth=1.5, arrowhead=2, standoff=2),
         "showarrow": True,

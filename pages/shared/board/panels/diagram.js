@@ -1,10 +1,13 @@
 /* The boxes of a computation. */
 
 import { contextOf, shorten, svg } from "../../browser/dom.js";
+import { arrowsOf } from "../arrows.js";
 import { Chart } from "../chart.js";
 
 const SMALLEST = 12; // pixels of letters; what is too long even so is cut
 const LEAST_ROW = 21; // pixels from one box to the next below
+const LEAST_BOX = 18; // pixels of a box's height, where arrows have little room between rows
+const GAP = 14; // pixels between rows that arrows go through
 
 const RULER = contextOf(document.createElement("canvas"));
 
@@ -42,8 +45,9 @@ export class Panel extends Chart {
     const step = width / columns;
     const arrow = spec.edges.length ? Math.min(22, 0.25 * step) : 6;
     const wide = Math.min(150, step - arrow);
-    const tall = Math.min(spec.nodes.some((node) => node.note) ? 44 : 34, height / rows - 4);
-    /** @param {Node} node */
+    const tall = this.boxHeight(height / rows);
+    const tipSize = Math.max(5, Math.min(10, height / rows - tall));
+    /** @param {Node} node @returns {[number, number]} */
     const centre = (node) => [(node.column + 0.5) * step, ((node.row + 0.5) * height) / rows];
     const byId = Object.fromEntries(spec.nodes.map((node, at) => [node.id, { node, at }]));
     const tip = `tip${++tips}`;
@@ -53,28 +57,19 @@ export class Panel extends Chart {
       refX: 7,
       refY: 4,
       markerUnits: "userSpaceOnUse",
-      markerWidth: 10,
-      markerHeight: 10,
+      markerWidth: tipSize,
+      markerHeight: tipSize,
       orient: "auto",
     };
     this.picture.append(
       svg("defs", {}, [svg("marker", marker, [svg("path", { class: "tip", d: "M0 0L8 4L0 8Z" })])]),
     );
-    this.edges = spec.edges.map(([from, to]) => {
-      const [x1, y1] = centre(byId[from].node);
-      const [x2, y2] = centre(byId[to].node);
-      const level = Math.abs(x2 - x1) > 1;
-      const ends = level
-        ? [x1 + (Math.sign(x2 - x1) * wide) / 2, y1, x2 - (Math.sign(x2 - x1) * wide) / 2, y2]
-        : [x1, y1 + (Math.sign(y2 - y1) * tall) / 2, x2, y2 - (Math.sign(y2 - y1) * tall) / 2];
-      const line = svg("line", {
-        class: "edge",
-        x1: ends[0],
-        y1: ends[1],
-        x2: ends[2],
-        y2: ends[3],
-        "marker-end": `url(#${tip})`,
-      });
+    /** @type {[[number, number], [number, number]][]} */
+    const centres = spec.edges.map(([from, to]) => [centre(byId[from].node), centre(byId[to].node)]);
+    const lines = arrowsOf(centres, spec.nodes.map(centre), [wide, tall]);
+    this.edges = spec.edges.map(([from, to], at) => {
+      const [[x1, y1], [x2, y2]] = lines[at];
+      const line = svg("line", { class: "edge", x1, y1, x2, y2, "marker-end": `url(#${tip})` });
       return { line, from: byId[from].at, to: byId[to].at };
     });
     this.boxes = spec.nodes.map((node) => {
@@ -99,6 +94,14 @@ export class Panel extends Chart {
       return box;
     });
     this.picture.append(...this.edges.map(({ line }) => line), ...this.boxes);
+  }
+
+  /** How high a box is; between rows, arrows get room where there is any. @param {number} row pixels */
+  boxHeight(row) {
+    const { edges, nodes } = this.spec;
+    if (nodes.some((node) => node.note)) return Math.min(44, row - 4);
+    const between = edges.length ? Math.max(Math.min(LEAST_BOX, row - 4), row - GAP) : row - 4;
+    return Math.min(34, between);
   }
 
   /** @param {SVGElement} box @param {Node} node */

@@ -44,9 +44,18 @@ export class Panel {
   get needs() {
     const longest = Math.max(0, ...this.spec.rows.map((name) => [...name].length));
     const { spec } = this;
-    const least = spec.texts.length ? 14 : this.widest + (spec.edit && spec.scale !== "mask" ? 8 : 0);
+    const least = spec.texts.length ? 14 : this.widest + this.outline;
     const fixed = Math.min(180, 7 * longest + 12) + (spec.row_axis ? 20 : 0);
     return { fixed, columns: this.nColumns, least };
+  }
+
+  /* Pixels of a cell that the outline of a field takes, which a number is typed into. */
+  get outline() {
+    return this.typed ? 8 : 0;
+  }
+
+  get typed() {
+    return Boolean(this.spec.edit) && this.spec.scale !== "mask";
   }
 
   /* Pixels of a cell for its longest number in the smallest letters. */
@@ -54,7 +63,9 @@ export class Panel {
     const { spec, board } = this;
     const font = `${SMALLEST}px ${board.theme.font}`;
     const { values } = spec.values;
-    const longest = extent(values).map((end) => shortNumber(end, spec.digits));
+    const longest = this.typed
+      ? Array.from(values, plainNumber)
+      : extent(values).map((end) => shortNumber(end, spec.digits));
     if (values.includes(-Infinity)) longest.push("−∞");
     longest.push(...spec.words);
     return Math.ceil(Math.max(12, ...longest.map((number) => textWidth(number, font)))) + INSET;
@@ -167,7 +178,7 @@ export class Panel {
     const { spec } = this;
     const font = spec.texts.length
       ? SMALLEST
-      : Math.min(16, (SMALLEST * (cell - INSET)) / (this.widest - INSET));
+      : Math.min(16, (SMALLEST * (cell - this.outline - INSET)) / (this.widest - INSET));
     this.letters = Math.max(1, Math.floor((cell - 4) / (0.58 * font)));
     this.written = Boolean(spec.edit) || spec.scale === "mask" || font >= SMALLEST - 0.1;
     const longest = Math.max(0, ...spec.columns.map((name) => Math.min(16, [...name].length)));
