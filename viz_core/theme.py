@@ -159,7 +159,8 @@ def template(dark: bool = False, *, projected: bool = False) -> go.layout.Templa
         "zerolinecolor": p["grid"],
         "automargin": True,
         "title": {"standoff": 12},
-        "exponentformat": "power",
+        "exponentformat": "none",
+        "separatethousands": True,
     }
     layout = {
         "font": {"family": FONT, "size": 14, "color": p["ink"]},

@@ -39,12 +39,14 @@ def figure(beside: DeltaGenerator) -> None:
 @st.fragment
 def lab() -> None:
     controls.page().take()
-    controls.text_input()
-    # As soon as it has the figure, the browser may ask for a head's numbers, and tells what its widgets say:
-    # those that follow the text have to be there by then.
-    current.examples()
+    with st.container(key="explore_text"):
+        controls.text_input()
+        # As soon as it has the figure, the browser may ask for a head's numbers, and tells what its widgets
+        # say: those that follow the text have to be there by then.
+        current.examples()
     main, side = st.columns([3.3, 1], gap="medium")
-    model, beside = side.container(), side.container()
+    with side.container(key="explore_side"):
+        model, beside = st.container(), st.container()
     draw_order.draw(
         [(model, controls.model_controls), (main, lambda: figure(beside))],
         again=last("explore", None) is not None,

@@ -26,12 +26,8 @@ def test_numbers_beside_ticks(value, _, text):
     assert tick(value) == text
 
 
-@pytest.mark.parametrize(
-    ("value", "text"),
-    [(0.31622, "0.316"), (2.1e-7, "2.1 × 10⁻⁷"), (0.0, "0"), (1.0, "1"), (999.7, "1,000"),
-     (12_345.0, "12,345"), (5.5e34, "5.5 × 10³⁴"), (-2.5, "−2.5")],
-)  # fmt: skip
-def test_numbers_of_any_size(value, text):
+@pytest.mark.parametrize(("value", "_", "text"), CASES["short"])
+def test_numbers_of_any_size(value, _, text):
     assert short(value) == text
 
 

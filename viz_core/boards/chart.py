@@ -17,7 +17,7 @@ from viz_core import theme
 from viz_core._axes import SPACING, skipping
 from viz_core.boards.panel import Panel
 from viz_core.boards.sheet import Colour, Drawing, Place, room_for, word
-from viz_core.numbers import brief
+from viz_core.numbers import brief, short
 
 WRITTEN_ROOM = 34  # pixels from one number over a bar to the next
 
@@ -39,10 +39,13 @@ class Paint:
 
 @dataclass(frozen=True)
 class Written:
-    """Numbers that are written as texts. nan_is_empty: NaN stands for what is not computed yet."""
+    """Numbers that are written as texts, with so many digits, or three of any number.
+
+    nan_is_empty: NaN stands for what is not computed yet.
+    """
 
     values: np.ndarray | Moving
-    digits: int
+    digits: int | None = None
     nan_is_empty: bool = False
 
 
@@ -127,7 +130,9 @@ def _colour(name: str | int, alpha: float, dark: bool) -> str | theme.ColourScal
 
 
 def _said(number: float, how: Written) -> str:
-    return "" if np.isnan(number) and how.nan_is_empty else brief(number, how.digits)
+    if np.isnan(number) and how.nan_is_empty:
+        return ""
+    return short(number) if how.digits is None else brief(number, how.digits)
 
 
 def _with_ticks(axis: dict[str, Any], pixels: int | float) -> dict[str, Any]:

@@ -25,8 +25,8 @@ def offer() -> Offer:
     """The translator's, without all that is said of what it learnt."""
     trained = shipped()[DEFAULT]
     return replace(
-        trained, name="untrained", load=load, title="untrained", summary=SUMMARY, sizes={}, settings=UNTRAINED,
-        showcase={}, memory=DEFAULT, contrast={}, label=Offer.label,
+        trained, name="untrained", load=load, title="untrained", summary=SUMMARY, sizes={},
+        settings=UNTRAINED, showcase={}, memory=DEFAULT, contrast={}, label=Offer.label,
         taught="Taught nothing: its weights are random, so where a word looks means nothing yet.",
         examples=tuple({**example, "see": ""} for example in trained.examples),
     )  # fmt: skip

@@ -1,5 +1,7 @@
 """Part 3: parameters, operations and memory of a whole model."""
 
+from dataclasses import replace
+
 import numpy as np
 
 from models.engine import size
@@ -77,22 +79,20 @@ def questions() -> tuple[Question, ...]:
     small = asked(Inputs(**inputs_of("gpt2"))).config
     wide = asked(Inputs(**inputs_of("gpt2") | {"d_model": 1_536, "d_ff": 6_144})).config
     now, wider = count_parameters(small), count_parameters(wide)
-    parts = ("embedding", "attention", "feed-forward")
-    sizes = [now.embedding, now.attention, now.feed_forward]
+    deep = count_parameters(replace(small, n_layers=2 * small.n_layers))
+    deeper = (1.3, 1.7, 2.0)
     grown = round(flops.kaplan_parameters(wide) / flops.kaplan_parameters(small))
     lengths = (1_024, 6_700, 67_000)
     shares = [(passed := flops.forward(small, t)).pairs / passed.total for t in lengths]
     times = {2: "twice as many", 4: "four times as many", 8: "eight times as many"}
     return (
         Question(
-            "Which part has the largest share of GPT-2 small's parameters?",
-            parts,
-            sizes.index(max(sizes)),
-            "; ".join(
-                f"{name} {n / 1e6:.1f} million ({n / now.total:.0%})"
-                for name, n in zip(parts, sizes, strict=True)
-            )
-            + ".",
+            "GPT-2 small gets twice as many layers. How many times as many parameters has it then?",
+            tuple(f"about {times:g} times" for times in deeper),
+            min(range(3), key=lambda at: abs(deeper[at] - deep.total / now.total)),
+            f"{deep.total / now.total:.2f} times: {deep.total / 1e6:.0f} million instead of "
+            f"{now.total / 1e6:.0f}. Every layer brings its own matrices, but the embedding, "
+            f"{now.embedding / now.total:.0%} of all before, stays as it is.",
         ),
         Question(
             "GPT-2 small doubles d_model and d_ff. How many parameters do its layers have?",

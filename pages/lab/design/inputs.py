@@ -60,7 +60,7 @@ class Inputs:
     positions: str = param("learned", one_of(POSITION_SCHEMES), widget.select("positions"))
     norm: str = param("pre", one_of(NORMS), widget.select("norm"))
     activation: str = param("gelu-tanh", one_of(ACTIVATIONS), widget.select("activation"))
-    tied: bool = param(True, one_of(SWITCH), widget.toggle("tied embeddings"))
+    tied: bool = param(True, one_of(SWITCH), widget.toggle("tied", "Embedding and output share a matrix"))
     bias: bool = param(True, one_of(SWITCH), widget.toggle("biases"))
     batch: int = param(8, whole(1, LIMITS["batch"]), widget.count("sequences"))
     tokens: int = param(1_024, whole(1, LIMITS["max_len"]))

@@ -77,7 +77,7 @@ def _diagram(name: str, network: Network, steps: np.ndarray) -> Diagram:
         ],
         edges=[(f"{a}.{b}", f"{c}.{d}") for (a, b), (c, d) in network.edges],
         levels=np.where(heard <= steps[:, None], 3, 1),
-        row_height=52 if network.n_layers == 1 else 42 if network.n_layers < 7 else 34,
+        row_height=70 if network.n_layers == 1 else 42 if network.n_layers < 7 else 34,
     )
 
 

@@ -61,13 +61,8 @@ def _take(state: State) -> None:
 
 CONTROLS = (
     Set("preset", then=_take),
-    Columns((("n_layers", "d_model"), ("n_heads", "d_ff"))),
-    "vocab_size",  # long numbers
-    Columns((("max_len",), ("batch",))),
-    "kind",
-    "positions",
-    Columns((("norm",), ("activation",))),
-    "tied",
-    "bias",
+    Columns((("n_layers", "d_model", "vocab_size"), ("n_heads", "d_ff", "max_len"))),
+    Columns((("kind", "norm", "tied"), ("positions", "activation", "bias"))),
+    "batch",
 )
 """The picker, which sets all sizes, and the sizes."""

@@ -37,7 +37,8 @@ def lesson(inputs: Inputs) -> Lesson:
         "table adds up from top to bottom, every row from left to right.",
         board=Board(
             rows=[
-                [_answer(inputs), _both(y, p)],
+                [_answer(inputs)],
+                [_both(y, p)],
                 [_table(parts)],
                 [_curves(sums), _sums(sums)],
             ],

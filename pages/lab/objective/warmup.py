@@ -85,7 +85,7 @@ def _facts(inputs: Inputs, peaks: Tensor, rates: Tensor) -> Panel:
         facts=[
             Fact(label="peak, at the last step of warm-up", values=peaks.numpy(), digits=3, unit=unit,
                  colour=MODEL),
-            Fact(label="rate at step 1", values=rates[:, 0].numpy(), digits=5, unit=unit),
+            Fact(label="rate at step 1", values=1_000 * rates[:, 0].numpy(), digits=3, unit="× 10⁻⁶"),
             Fact(label=f"rate at step {inputs.total:,}", values=rates[:, -1].numpy(), digits=3, unit=unit),
         ],
     )  # fmt: skip

@@ -1,7 +1,7 @@
 /* Fills in what a chart's description leaves open: the frame's numbers, colours, numbers as words. */
 
 import { Framed } from "../browser/message.js";
-import { shortNumber } from "../browser/numbers.js";
+import { anyNumber, shortNumber } from "../browser/numbers.js";
 
 /** @typedef {import("../browser/message.js").Numbers} Numbers */
 /** @typedef {Pick<import("./specs").Theme, "heads" | "template">} Theme and the colours that are named */
@@ -42,7 +42,11 @@ const LEAVES = {
   Paint: (value, _frame, theme) => colour(value, theme),
   Written: ({ values, digits, nan_is_empty }, frame, theme) =>
     Array.from(filled(values, frame, theme), (value) =>
-      nan_is_empty && Number.isNaN(value) ? "" : shortNumber(value, digits),
+      nan_is_empty && Number.isNaN(value)
+        ? ""
+        : digits === null
+          ? anyNumber(value)
+          : shortNumber(value, digits),
     ),
 };
 

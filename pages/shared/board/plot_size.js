@@ -15,7 +15,7 @@ import { asTyped, shorten } from "../browser/dom.js";
 
 const LEAST_BODY = 56; // pixels between a chart's axes
 const LETTER = 7.4;
-const RIGHT = 12; // pixels beside a chart's body
+const RIGHT = 18; // pixels beside a chart's body
 const WRITTEN_ROOM = 34; // pixels from one number over a bar to the next
 
 /**

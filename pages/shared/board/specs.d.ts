@@ -20,7 +20,7 @@ export interface Paint {
 export interface Written {
   kind: "Written";
   values: Framed | Moving;
-  digits: number;
+  digits: number | null;
   nan_is_empty: boolean;
 }
 

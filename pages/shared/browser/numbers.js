@@ -26,6 +26,20 @@ export function written(value, digits) {
     : number(value, digits);
 }
 
+/** Three digits, and a power of ten where there would be many zeros. @param {number} value */
+export function anyNumber(value) {
+  const size = Math.abs(value);
+  if (!Number.isFinite(value)) return number(value);
+  if (value !== 0 && (size < 1e-3 || size >= 1e5)) return scientific(value);
+  return size < 999.5 ? String(+value.toPrecision(3)).replace("-", "−") : written(value, 0);
+}
+
+/** A number as Plotly writes it in a label, as we write it. @param {string} text */
+export function asOurs(text) {
+  if (text === "-Infinity" || text === "−Infinity") return "−∞"; // where a mask forbids
+  return /^[-−]?[\d.]+e[-−+]\d+$/.test(text) ? anyNumber(Number(text.replaceAll("−", "-"))) : text;
+}
+
 /** What stands beside a tick of an axis: 0.25, 50,000, 10⁻⁷, 3 × 10⁶. @param {number} value */
 export function tickText(value) {
   const size = Math.abs(value);

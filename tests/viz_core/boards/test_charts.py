@@ -5,7 +5,7 @@ import pytest
 
 from viz_core import theme
 from viz_core._axes import skipping
-from viz_core.boards import Board, Curves, Line, Matrix, board_figure
+from viz_core.boards import Bars, Board, Curves, Line, Matrix, board_figure
 from viz_core.boards.picture import MASKED
 
 
@@ -13,8 +13,8 @@ from viz_core.boards.picture import MASKED
     ("span", "ticks"),
     [
         ((1e-9, 1.0), ["10⁻⁹", "10⁻⁷", "10⁻⁵", "10⁻³", "10⁻¹"]),
-        ((0.001, 1_000.0), ["0.001", "0.1", "10", "1000"]),
-        ((0.02, 1_000.0), ["0.1", "1", "10", "100", "1000"]),
+        ((0.001, 1_000.0), ["0.001", "0.1", "10", "1,000"]),
+        ((0.02, 1_000.0), ["0.1", "1", "10", "100", "1,000"]),
         ((1.0, 1e6), ["10⁰", "10²", "10⁴", "10⁶"]),
     ],
 )
@@ -26,9 +26,21 @@ def test_the_ticks_of_a_logarithmic_axis_are_written_in_one_way(span: tuple[floa
 
 
 def size_of(tick: str) -> float:
-    """The number that a tick's label says: 0.01, 1000, 10⁻⁷."""
+    """The number that a tick's label says: 0.01, 1,000, 10⁻⁷."""
     raised = tick.removeprefix("10").translate(str.maketrans("⁻⁰¹²³⁴⁵⁶⁷⁸⁹", "-0123456789"))
-    return 10.0 ** int(raised) if tick[2:3] in tuple("⁻⁰¹²³⁴⁵⁶⁷⁸⁹") else float(tick)
+    return 10.0 ** int(raised) if tick[2:3] in tuple("⁻⁰¹²³⁴⁵⁶⁷⁸⁹") else float(tick.replace(",", ""))
+
+
+def test_labels_write_numbers_as_all_others_are_written():
+    x, y = np.array([1.0, 20_000.0]), np.array([2.4e-7, 0.12345])
+    figure = board_figure(
+        Board(rows=[[Curves(x=x, lines=[Line(y=y, name="a")]), Bars(values=y, labels="ab")]], notice="")
+    )
+    curve, bars, _ = figure.data
+    assert list(curve.customdata) == list(bars.hovertext) == ["2.4 × 10⁻⁷", "0.123"]
+    assert "%{customdata}" in curve.hovertemplate and "%{hovertext}" in bars.hovertemplate
+    axis = theme.template().layout.xaxis
+    assert (axis.exponentformat, axis.separatethousands) == ("none", True)
 
 
 def test_what_a_mask_forbids_has_one_grey_on_the_page_and_on_paper():

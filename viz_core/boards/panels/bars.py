@@ -67,7 +67,8 @@ class Bars(ChartPanel):
             width=0.96 if len(names) > 40 else 0.78,
             marker={"color": self._colours(len(names)), "line": {"color": Paint("ink"), "width": 0}},
             customdata=names,
-            hovertemplate="%{customdata} <b>%{y:.4~g}</b><extra></extra>",
+            hovertext=Written(values),
+            hovertemplate="%{customdata} <b>%{hovertext}</b><extra></extra>",
             showlegend=False,
         )
         numbers = dict(

@@ -8,7 +8,7 @@ import numpy as np
 
 from viz_core._axes import text_width
 from viz_core._checks import check_axes, check_frames
-from viz_core.boards.chart import Chart, ChartPanel, Moving, Paint
+from viz_core.boards.chart import Chart, ChartPanel, Moving, Paint, Written
 from viz_core.boards.panel import Framed, NumberRow
 from viz_core.boards.sheet import (
     CAPTION,
@@ -128,7 +128,8 @@ class Curves(ChartPanel):
             mode="lines",
             name=word(line.name, 80),
             line={"color": Paint(line.colour), "width": 2.5, "dash": "7px,5px" if line.dashed else "solid"},
-            hovertemplate=f"{word(self.x_label, 80)} %{{x:.4~g}}<br><b>%{{y:.4~g}}</b>",
+            customdata=Written(line.y if line.y.ndim == 1 else Moving(line.y)),
+            hovertemplate=f"{word(self.x_label, 80)} %{{x:,.6~r}}<br><b>%{{customdata}}</b>",
             # One line that the title names needs no legend.
             showlegend=len(self.lines) > 1 or not self.title,
         )
@@ -206,7 +207,7 @@ def _scale(span: Pair, log: bool) -> dict[str, Any]:
 def _powers_of_ten(powers: Sequence[int]) -> list[str]:
     """The powers as labels: all in full, or all with an exponent where one would be long."""
     if all(-4 < power < 5 for power in powers):
-        return [f"{10.0**power:g}" for power in powers]
+        return [f"{10.0**power:,g}" for power in powers]
     return [power_of_ten(power) for power in powers]
 
 

@@ -51,7 +51,7 @@ export class Panel {
 
   /* Pixels of a cell that the outline of a field takes, which a number is typed into. */
   get outline() {
-    return this.typed ? 8 : 0;
+    return this.typed ? 14 : 0;
   }
 
   get typed() {

@@ -2,6 +2,7 @@
    once; a frame moves what moves in them. */
 
 import { el, textWidth } from "../../browser/dom.js";
+import { asOurs } from "../../browser/numbers.js";
 import { buttonsOf, configOf, loadPlotly, registerFor, styled } from "../../browser/plotly.js";
 import { filled, movingOf } from "../filled.js";
 import { move } from "../plot_move.js";
@@ -162,7 +163,7 @@ export class Panel {
       xaxis: {
         zeroline: false,
         ticklabelstandoff: 4,
-        unifiedhovertitle: { text: `${spec.x_label} %{x:.4~g}` },
+        unifiedhovertitle: { text: `${spec.x_label} %{x:,.6~r}` },
         ...axis(spec.chart.x, size.x),
       },
       yaxis: { zeroline: false, nticks: ticksIn(size), ticklabelstandoff: 5, ...axis(spec.chart.y, size.y) },
@@ -177,7 +178,7 @@ export class Panel {
   shown(size) {
     return this.spec.chart.traces.map((trace) => ({
       ...filled(trace, this.frame, this.board.theme),
-      ...(isLine(trace) ? { hovertemplate: "<b>%{y:.4~g}</b>" } : {}),
+      ...(isLine(trace) ? { hovertemplate: "<b>%{customdata}</b>" } : {}),
       visible: trace.mode !== "text" || size.written,
     }));
   }
@@ -201,7 +202,7 @@ export class Panel {
       const { lit, words } = told(this.spec, points[0], this.frame, this.board);
       this.board.light(lit, words);
       for (const word of this.body.querySelectorAll(".hoverlayer tspan"))
-        if (word.textContent === "-Infinity") word.textContent = "−∞"; // where a mask forbids
+        word.textContent = asOurs(word.textContent);
     });
     this.body.on("plotly_unhover", () => this.board.light({}));
   }

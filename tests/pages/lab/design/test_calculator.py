@@ -99,9 +99,9 @@ def test_what_makes_no_model_is_refused_with_a_remedy(change: dict, sentence: st
 
 
 def test_questions():
-    most, wider, pairs = calculator.questions()
-    assert most.options[most.right] == "feed-forward"
-    assert "46%" in most.because and "most" not in most.ask, "the largest share is less than half"
+    deeper, wider, pairs = calculator.questions()
+    assert deeper.options[deeper.right] == "about 1.7 times"
+    assert deeper.because.startswith("1.68 times: 209 million instead of 124.") and "31%" in deeper.because
     assert wider.options[wider.right] == "four times as many" and "parameters 3.4 times" in wider.because
     assert pairs.options[pairs.right] == "6,700 tokens" and pairs.because.startswith(
         "13% at 1,024 tokens, 50%"

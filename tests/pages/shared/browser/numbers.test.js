@@ -2,6 +2,8 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { test } from "node:test";
 import {
+  anyNumber,
+  asOurs,
   number,
   plainNumber,
   shortNumber,
@@ -22,6 +24,15 @@ test("the same numbers are written as Python writes them", () => {
   for (const [value, digits, text] of SAME.written) assert.equal(number(value, digits), text);
   for (const [value, digits, text] of SAME.brief) assert.equal(shortNumber(value, digits), text);
   for (const [value, , text] of SAME.tick) assert.equal(tickText(value), text);
+  for (const [value, , text] of SAME.short) assert.equal(anyNumber(value), text);
+});
+
+test("a number in a label of Plotly's is written as all others are", () => {
+  assert.equal(asOurs("2.412e-7"), "2.4 × 10⁻⁷");
+  assert.equal(asOurs("−1e−9"), "−1.0 × 10⁻⁹");
+  assert.equal(asOurs("2e+4"), "20,000");
+  assert.equal(asOurs("-Infinity"), "−∞");
+  assert.equal(asOurs("query le"), "query le");
 });
 
 test("where room is short, what rounds away is about nothing", () => {
