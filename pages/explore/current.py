@@ -26,7 +26,7 @@ CAPTIONS = {
 
 def opened_from(act: dict[str, Any]) -> Opened:
     """The head that the stage asked to open; the first one unless it named a known stack and integers."""
-    values, problems = read_link(View, {name: str(act.get(name)) for name in asdict(Opened())})
+    values, problems = read_link(View, {name: str(act[name]) for name in asdict(Opened())})
     return Opened() if problems else Opened(**values)
 
 

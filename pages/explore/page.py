@@ -17,7 +17,7 @@ KEY = "stage"
 def on_act(act: Act) -> None:
     """A wish from the stage: another sentence or model, numbers of another head, something to take away."""
     if act["type"] == "text":
-        controls.say(act.get("text", ""))
+        controls.say(act["text"])
     elif act["type"] == "contrast":
         controls.open_contrast(act)
     elif act["type"] == "open":

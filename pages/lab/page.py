@@ -70,7 +70,7 @@ def _lab(page: LabPage) -> None:
     if "takeaway" in st.session_state:
         from pages.shared.board import takeaway  # Plotly's figures are needed only now
 
-        frame = int(st.session_state.pop("takeaway").get("frame", 0))
+        frame = st.session_state.pop("takeaway")["frame"]
         name = f"{page.name}-{part.name}"
         takeaway.dialog(
             f"{page.title}: {part.label}", name, shown.lesson.board, frame, drawers.source(shown.lesson)
@@ -125,11 +125,11 @@ def _board(page: LabPage, part: Part, shown: Shown, now: Any) -> None:
     def on_act(act: Act) -> None:
         match act["type"]:
             case "edit":
-                _edit(page, part, str(act.get("field")), str(act.get("value")))
+                _edit(page, part, act["field"], act["value"])
             case "part":
-                page.state.put({"part": page.named(str(act.get("name"))).name})
+                page.state.put({"part": page.named(act["name"]).name})
             case "go":
-                _go(page, part, 1 if act.get("by", 1) > 0 else -1)
+                _go(page, part, 1 if act["by"] > 0 else -1)
             case _:
                 st.session_state.takeaway = act
 

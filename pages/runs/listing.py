@@ -44,9 +44,9 @@ def _table(was_live: bool) -> None:
 
 def _on_act(act: Act) -> None:
     if act["type"] == "open":
-        state.choose([str(act.get("id"))])
+        state.choose([act["id"]])
     else:
-        state.choose([str(run_id) for run_id in act.get("ids") or []])
+        state.choose([str(run_id) for run_id in act["ids"]])
     st.session_state.runs_acted = True
 
 

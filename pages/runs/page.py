@@ -84,7 +84,7 @@ def _board(shown: Board, *, part: str, link: dict[str, str], at: float | None) -
 def _take_away(title: str, file_name: str, shown: Board, run: Run) -> None:
     from pages.shared.board import takeaway  # Plotly's figures are needed only now
 
-    frame = st.session_state.pop("takeaway").get("frame", 0)
+    frame = st.session_state.pop("takeaway")["frame"]
     code = (
         f"{runs.opening(run)}\n"
         "patterns = {step: run.snapshot(step) for step in run.snapshots()}\n"

@@ -14,7 +14,7 @@ way.load()
 
 def open_part(act: Act) -> None:
     """Notes where a press leads; a page is left only once its script runs."""
-    place = part_of(str(act.get("page")), str(act.get("part")))
+    place = part_of(act["page"], act["part"])
     if place:
         st.session_state.opens = place
     else:

@@ -38,14 +38,26 @@ PLACES = (
 SEED = "Seed of the random numbers"
 ACTS = {**STAGE, **BOARD, **TABLE}
 FIELDS = sorted({name for fields in ACTS.values() for name in fields})
+DECLARED = [declared for acts in (STAGE, BOARD, TABLE) for declared in acts.items()]
 
 WORDS = TEXTS.filter(lambda text: text.encode(errors="ignore").decode() == text)  # as a message can hold them
 LONG = st.builds(
     lambda word, times: word * times, st.sampled_from(("x", "[", "it ", "9")), st.integers(0, 30_000)
 )
 JSON = ODD.map(lambda value: json.dumps(value, default=str)) | WORDS | LONG
-ASKED = st.fixed_dictionaries({"type": st.sampled_from(sorted(ACTS)) | ODD}) | st.dictionaries(
-    st.sampled_from(["type", *FIELDS]), ODD | st.sampled_from(sorted(ACTS))
+OF_FIELD: dict[type, st.SearchStrategy[Any]] = {
+    str: st.sampled_from(("", "encoder.self", "head", "X", "1,2")) | WORDS,
+    int: st.integers(-2, 9) | st.integers(),
+    list: st.lists(st.integers(-2, 9) | WORDS, max_size=9),
+}
+WHOLE = st.one_of(
+    st.fixed_dictionaries({"type": st.just(kind), **{name: OF_FIELD[of] for name, of in fields.items()}})
+    for kind, fields in DECLARED
+)
+ASKED = (
+    WHOLE
+    | st.fixed_dictionaries({"type": st.sampled_from(sorted(ACTS)) | ODD})
+    | st.dictionaries(st.sampled_from(["type", *FIELDS]), ODD | st.sampled_from(sorted(ACTS)))
 )
 EVENTS = st.lists(st.fixed_dictionaries({"event": st.just("act") | WORDS, "value": ASKED | ODD}), max_size=20)
 SIGNED = st.integers(-(2**63), 2**63 - 1)

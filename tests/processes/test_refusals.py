@@ -74,7 +74,9 @@ def test_a_value_that_no_widget_has_is_refused_and_the_page_goes_on(
     asyncio.run(visit())
 
 
-ACT = [{"event": "act", "value": {"type": "edit", "field": "X", "value": "1,2"}}]
+EDIT = {"type": "edit", "field": "X", "value": "1,2"}
+OPEN = {"type": "open", "stack": "encoder.self", "layer": 0, "head": 0, "q0": 0, "k0": 0}
+ACT = [{"event": "act", "value": EDIT}]
 NO_ACT = "The server was asked for what no page asks for; reload the page."
 
 
@@ -86,12 +88,13 @@ NO_ACT = "The server was asked for what no page asks for; reload the page."
         ("attention", "board", json.dumps([{"event": "act", "value": [1]}]), NO_ACT),
         ("attention", "board", json.dumps([{"event": "act", "value": {"type": {}}}]), NO_ACT),
         ("attention", "board", json.dumps(ACT * 17), NO_ACT),
-        ("attention", "board", json.dumps([{"event": "act", "value": {"type": "edit", "field": 7}}]), NO_ACT),
+        ("attention", "board", json.dumps([{"event": "act", "value": {**EDIT, "field": 7}}]), NO_ACT),
+        ("attention", "board", json.dumps([{"event": "act", "value": {"type": "takeaway"}}]), NO_ACT),
         ("attention", "board", json.dumps(ACT).replace("1,2", "1," * 2_000_000), NO_ACT),
         ("attention", "board", json.dumps(ACT).replace("1,2", "1," * 20_000), "the value before it is kept"),
         ("attention", "board", json.dumps(ACT).replace("edit", "takeaway").replace("field", "frame"), NO_ACT),
-        ("", "stage", json.dumps([{"event": "act", "value": {"type": "open", "layer": "1"}}]), NO_ACT),
-        ("", "stage", json.dumps([{"event": "act", "value": {"type": "takeaway", "heads": [[1]]}}]), NO_ACT),
+        ("", "stage", json.dumps([{"event": "act", "value": {**OPEN, "layer": "1"}}]), NO_ACT),
+        ("", "stage", json.dumps([{"event": "act", "value": {**OPEN, "more": 1}}]), NO_ACT),
         ("runs", "table", json.dumps([{"event": "act", "value": {"type": "choose", "ids": 7}}]), NO_ACT),
         ("runs", "table", json.dumps([{"event": "act", "value": {"type": "open", "id": ["a"]}}]), NO_ACT),
     ],

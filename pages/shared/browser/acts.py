@@ -14,11 +14,11 @@ MOST_CHARACTERS = 4 * in_force().text_characters
 MOST_ACTS = 16
 """The acts in one message: the browser sends together those that come at once."""
 Kinds = Mapping[str, Mapping[str, type]]
-"""By what an act is called: its fields, and of which kind each is; `list` is one of texts or numbers."""
+"""By what an act is called: all of its fields, and of which kind each is; `list` holds texts or numbers."""
 
 
 Act = dict[str, Any]
-"""Its "type", and its fields."""
+"""Its "type", and all fields that are declared for this type."""
 
 
 def checked(raw: Any, known: Kinds) -> list[Act]:
@@ -37,14 +37,16 @@ def _act(event: Any, known: Kinds) -> Act:
     kind = act.get("type") if isinstance(act, dict) else None
     if not isinstance(act, dict) or not isinstance(kind, str) or kind not in known:
         raise ValueError("no act")
-    fields = {name: act[name] for name in known[kind] if act.get(name) is not None}
-    for name, value in fields.items():
-        if not _is_of(value, known[kind][name]):
+    declared = known[kind]
+    if act.keys() != {"type", *declared}:
+        raise ValueError("too few fields, or too many")
+    for name, of in declared.items():
+        if not _is_of(act[name], of):
             raise ValueError(f"{name} is of another kind")
-    return {"type": kind, **fields}
+    return act
 
 
 def _is_of(value: Any, kind: type) -> bool:
     if kind is list:
-        return isinstance(value, list) and all(isinstance(each, str | int) for each in value)
+        return isinstance(value, list) and all(_is_of(each, str) or _is_of(each, int) for each in value)
     return isinstance(value, kind) and not isinstance(value, bool)

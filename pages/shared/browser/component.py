@@ -81,8 +81,8 @@ class Component:
     def show(self, payload: bytes, *, key: str, on_act: Callable[[Act], None]) -> None:
         """Mounts the component, or hands it a new payload.
 
-        on_act: is called with each act of a person that the server has to answer. The act's type is known,
-        and each field that it has is of its declared kind; fields may be missing.
+        on_act: is called with each act of a person that the server has to answer. Its type is known, and
+        it has the declared fields, each of its kind, and no others.
         """
         problems = st.session_state.setdefault("problems", [])
         heard: deque[Act] = deque()

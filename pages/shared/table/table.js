@@ -67,7 +67,7 @@ class Table {
       const box = el("input", {
         type: "checkbox",
         "aria-label": `Compare ${cells[0]}`,
-        onchange: () => this.act("choose", id),
+        onchange: () => this.choose(),
       });
       const named =
         opened === undefined
@@ -76,7 +76,7 @@ class Table {
               type: "button",
               class: "open",
               text: cells[0],
-              onclick: () => this.act("open", id),
+              onclick: () => this.send({ type: "open", id }),
             });
       const rest = cells.slice(1).map((text, at) =>
         el("td", {
@@ -97,12 +97,11 @@ class Table {
     return row;
   }
 
-  /** @param {string} type @param {string} id */
-  act(type, id) {
+  choose() {
     const ids = [...this.body.querySelectorAll("tr")]
       .filter((row) => row.querySelector("input")?.checked)
       .map((row) => row.dataset.id);
-    this.send({ type, id, ids });
+    this.send({ type: "choose", ids });
   }
 }
 

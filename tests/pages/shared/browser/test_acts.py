@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from pages.explore.stage.component import ACTS
+from pages.explore.stage.component import ACTS, VIEW
 from pages.shared.browser.acts import MOST_ACTS, MOST_CHARACTERS, checked
 
 
@@ -13,10 +13,13 @@ def said(*acts: Any) -> str:
     return json.dumps([{"event": "act", "value": act} for act in acts])
 
 
-def test_acts_are_taken_with_the_fields_that_they_have() -> None:
-    opened = {"type": "open", "stack": "encoder.self", "layer": 1, "head": 2, "q0": 0, "k0": 0}
-    shown = {"type": "takeaway", "heads": [0, 1], "step": None, "more": {"deep": [1]}}
-    assert checked(said(opened, shown), ACTS) == [opened, {"type": "takeaway", "heads": [0, 1]}]
+OPENED = {"type": "open", "stack": "encoder.self", "layer": 1, "head": 2, "q0": 0, "k0": 0}
+FIELDS = {name: "" if kind is str else 0 for name, kind in VIEW.items()}
+SHOWN = {"type": "takeaway", **FIELDS, "heads": [0, 1], "step": 0, "query": 0, "key": 0}
+
+
+def test_acts_are_taken_as_they_are_declared() -> None:
+    assert checked(said(OPENED, SHOWN), ACTS) == [OPENED, SHOWN]
     assert checked(json.dumps({"event": "act", "value": {"type": "text", "text": "a"}}), ACTS) == [
         {"type": "text", "text": "a"}
     ]
@@ -38,11 +41,18 @@ def test_acts_are_taken_with_the_fields_that_they_have() -> None:
         said({"type": ["text"]}),
         said({"type": "edit"}),
         said({"type": "text", "text": 7}),
-        said({"type": "open", "layer": True}),
-        said({"type": "open", "layer": 1.5}),
-        said({"type": "takeaway", "heads": [[0]]}),
-        said({"type": "takeaway", "heads": {"0": 0}}),
-        said(*[{"type": "text"}] * (MOST_ACTS + 1)),
+        said({"type": "text"}),
+        said({"type": "text", "text": None}),
+        said({"type": "text", "text": "a", "more": {"deep": [1]}}),
+        said({**OPENED, "layer": True}),
+        said({**OPENED, "layer": 1.5}),
+        said({**OPENED, "layer": None}),
+        said({name: value for name, value in OPENED.items() if name != "k0"}),
+        said({**SHOWN, "heads": [[0]]}),
+        said({**SHOWN, "heads": [True]}),
+        said({**SHOWN, "heads": {"0": 0}}),
+        said({**SHOWN, "step": None}),
+        said(*[{"type": "text", "text": ""}] * (MOST_ACTS + 1)),
         said({"type": "text", "text": "a" * MOST_CHARACTERS}),
     ],
 )
