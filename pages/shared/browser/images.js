@@ -35,6 +35,20 @@ export function imageOf(width, height, level, table) {
 }
 
 /**
+ * The colour levels of numbers on a scale from `low` to `high`; what lies outside has the colour of its end.
+ * @param {ArrayLike<number>} values
+ * @param {number} low
+ * @param {number} high
+ * @returns {Level}
+ */
+export function levelsBetween(values, low, high) {
+  return (at) =>
+    Number.isFinite(values[at])
+      ? Math.round(Math.max(0, Math.min(1, (values[at] - low) / (high - low))) * 255)
+      : null;
+}
+
+/**
  * The colour levels of a matrix [query, key], and the number of the strongest colour. Weights run from 0 to
  * 1, to the row's largest, or over four powers of ten; signed values lie around 127.5.
  * @param {ArrayLike<number>} values

@@ -3,45 +3,18 @@
 
 import { el, textWidth } from "../../browser/dom.js";
 import { asOurs } from "../../browser/numbers.js";
-import { buttonsOf, configOf, loadPlotly, registerFor, styled } from "../../browser/plotly.js";
-import { filled, movingOf } from "../filled.js";
+import { configOf, loadPlotly, registerFor, styled } from "../../browser/plotly.js";
+import { movingOf } from "../filled.js";
+import { layoutOf, movedOf, shareOf, tracesOf } from "../plot_layout.js";
 import { move } from "../plot_move.js";
 import { sizeOf } from "../plot_size.js";
 import { told } from "../told.js";
 import { caption } from "../words.js";
 
 /** @typedef {import("../specs").PlotSpec} Spec */
-/** @typedef {import("../specs").Described} Described */
 /** @typedef {ReturnType<typeof sizeOf>} Size */
 
 const LEAST = 20; // pixels of width: a picture of two channels is narrow, a row not laid out has none
-/**
- * Right above the body, in the room that plot_size.js keeps for it, from the figure's left edge: then Plotly
- * lets it grow to the body's right end.
- * @param {Size} size
- */
-const legendAt = ({ width, margin: { l, r } }) => ({
-  orientation: "h",
-  x: -l / (width - l - r),
-  xanchor: "left",
-  y: 1,
-  yanchor: "bottom",
-  indentation: -5,
-  bgcolor: "rgba(0, 0, 0, 0)",
-});
-
-/** How many numbers an upright axis has room for. @param {Size} size */
-const ticksIn = ({ height, margin: { t, b } }) => Math.max(2, Math.min(6, Math.floor((height - t - b) / 20)));
-
-/** @param {Described} trace */
-const isLine = (trace) => trace.mode === "lines" && Boolean(trace.name);
-
-/** @param {Pick<import("../specs").PictureSpec, "values" | "rows">} spec */
-function shareOf({ values, rows }) {
-  const names = rows.length ? Math.min(90, 8 * Math.max(...rows.map((name) => name.length)) + 8) : 0;
-  const columns = values.size(1);
-  return `${columns} 1 ${Math.min(260, names + 8 * columns)}px`;
-}
 
 export class Panel {
   // these come with the first drawing
@@ -66,7 +39,6 @@ export class Panel {
     });
     const kind = spec.chart.form === "cells" ? "matrix picture" : `chart ${spec.kind.toLowerCase()}`;
     this.root = el("figure", { class: `panel ${kind}` }, [caption(spec), this.body]);
-    // Pictures share a row by their columns, so that their cells come out alike.
     if (spec.large) this.root.style.flex = "1 1 300px";
     else if (spec.chart.form === "cells") this.root.style.flex = shareOf(/** @type {any} */ (spec));
     loadPlotly().then((Plotly) => {
@@ -128,7 +100,9 @@ export class Panel {
     const first = !body.on;
     registerFor(Plotly, spec.chart.traces);
     const config = configOf(spec.title || "figure");
-    this.coming = Plotly.react(body, this.shown(size), this.layout(size), config).then(() => {
+    const traces = tracesOf(spec, this.frame, this.board.theme, size);
+    const layout = layoutOf(spec, this.frame, this.board.theme, size);
+    this.coming = Plotly.react(body, traces, layout, config).then(() => {
       this.coming = null;
       body.setAttribute("aria-busy", "false");
       if (first) this.listen();
@@ -136,64 +110,10 @@ export class Panel {
     });
   }
 
-  /** @param {Size} size */
-  layout(size) {
-    const { spec } = this;
-    const { theme } = this.board;
-    /** @param {Described} given @param {Described} ticks */
-    const axis = (given, ticks = {}) => ({
-      ...filled(given, this.frame, theme),
-      ...ticks,
-      tickfont: { color: theme.muted, ...ticks.tickfont },
-      automargin: false,
-    });
-    return {
-      template: theme.template,
-      width: size.width,
-      height: size.height,
-      margin: { pad: 0, autoexpand: false, ...size.margin },
-      font: { family: theme.font, size: 13 },
-      paper_bgcolor: "rgba(0, 0, 0, 0)",
-      plot_bgcolor: spec.chart.under ? filled(spec.chart.under, 0, theme) : "rgba(0, 0, 0, 0)",
-      hovermode: spec.chart.traces.some(isLine) ? "x unified" : "closest",
-      modebar: buttonsOf(theme),
-      hoverdistance: -1,
-      legend: { ...legendAt(size), font: { size: 12, color: theme.ink } },
-      shapes: (spec.chart.shapes ?? []).map((shape) => filled(shape, 0, theme)),
-      xaxis: {
-        zeroline: false,
-        ticklabelstandoff: 4,
-        unifiedhovertitle: { text: `${spec.x_label} %{x:,.6~r}` },
-        ...axis(spec.chart.x, size.x),
-      },
-      yaxis: { zeroline: false, nticks: ticksIn(size), ticklabelstandoff: 5, ...axis(spec.chart.y, size.y) },
-    };
-  }
-
-  /**
-   * The traces as Plotly takes them. Numbers over bars that stand too close are left out; the label of all
-   * lines names their x once.
-   * @param {Size} size
-   */
-  shown(size) {
-    return this.spec.chart.traces.map((trace) => ({
-      ...filled(trace, this.frame, this.board.theme),
-      ...(isLine(trace) ? { hovertemplate: "<b>%{customdata}</b>" } : {}),
-      visible: trace.mode !== "text" || size.written,
-    }));
-  }
-
   /* Puts the numbers of another frame into the figure that is there. */
   move() {
-    const { board, frame, moving } = this;
-    this.drawn = frame;
-    const { traces } = this.spec.chart;
-    /** @type {(names: string[], at: number) => [number, Described]} */
-    const given = (names, at) => [
-      at,
-      Object.fromEntries(names.map((name) => [name, filled(traces[at][name], frame, board.theme)])),
-    ];
-    const moved = moving.map(given).filter(([at]) => moving[at].length);
+    this.drawn = this.frame;
+    const moved = movedOf(this.spec, this.moving, this.frame, this.board.theme);
     if (moved.length) move(this.body, moved);
   }
 

@@ -1,7 +1,7 @@
 /* A small matrix without names: a press shows it in the board's large one. */
 
 import { el, fitCanvas } from "../../browser/dom.js";
-import { imageOf } from "../../browser/images.js";
+import { imageOf, levelsBetween } from "../../browser/images.js";
 import { caption } from "../words.js";
 
 /** @typedef {import("../specs").PictureSpec} Spec */
@@ -28,12 +28,7 @@ export class Panel {
     this.button.setAttribute("aria-pressed", String(board.pressed === this));
     const [rows, columns] = spec.values.shape.slice(-2);
     const [{ zmin, zmax, colorscale }] = spec.chart.traces;
-    const values = spec.values.frame(frame, 2);
-    /** @param {number} at */
-    const level = (at) =>
-      Number.isFinite(values[at])
-        ? Math.round(Math.max(0, Math.min(1, (values[at] - zmin) / (zmax - zmin))) * 255)
-        : null;
+    const level = levelsBetween(spec.values.frame(frame, 2), zmin, zmax);
     const cell = Math.min((this.root.clientWidth - 4) / columns, board.heightOf() / rows, 20);
     const context = fitCanvas(this.view, cell * columns, cell * rows);
     context.imageSmoothingEnabled = false;

@@ -1,6 +1,12 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { colourLevels, cssColour, inkOn, lookupTable } from "../../../../pages/shared/browser/images.js";
+import {
+  colourLevels,
+  cssColour,
+  inkOn,
+  levelsBetween,
+  lookupTable,
+} from "../../../../pages/shared/browser/images.js";
 
 const levels = (values, columns, range, signed) => {
   const { level, extent } = colourLevels(values, columns, range, signed);
@@ -22,4 +28,9 @@ test("a table of colours comes as hexadecimal digits, and ink reads on it", () =
   const table = lookupTable("ffffff0b62a8");
   assert.equal(cssColour(table, 1), "rgb(11,98,168)");
   assert.deepEqual([inkOn(table, 0), inkOn(table, 1)], ["#000", "#fff"]);
+});
+
+test("a scale has its own ends; what is no number has no colour", () => {
+  const level = levelsBetween([-1, 0, 1, 3, NaN, -Infinity], -1, 1);
+  assert.deepEqual([0, 1, 2, 3, 4, 5].map(level), [0, 128, 255, 255, null, null]);
 });
