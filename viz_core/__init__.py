@@ -11,6 +11,7 @@ from viz_core.grids import head_grid
 from viz_core.heatmaps import attention_heatmap
 from viz_core.labels import tick_labels
 from viz_core.lines import attention_lines
+from viz_core.maps import head_map, query_key_plane
 from viz_core.measures import (
     attention_flow,
     between,
@@ -36,6 +37,7 @@ __all__ = [
     "computation_figure",
     "head_distances",
     "head_grid",
+    "head_map",
     "head_scores",
     "induction_score",
     "map_of_heads",
@@ -45,6 +47,7 @@ __all__ = [
     "over_keys",
     "over_queries",
     "plane_of_queries_and_keys",
+    "query_key_plane",
     "rollout",
     "theme",
     "thumbnails",

@@ -10,12 +10,20 @@ from jaxtyping import Float
 from viz_core import _axes, theme
 from viz_core._checks import check_axes, check_finite, check_labels, check_weights
 
-Quantity = Literal["pattern", "scores", "dot products"]
+Quantity = Literal["pattern", "scores", "dot products", "share", "length"]
 Scale = Literal["0..1", "row", "log"]
 Matrix = Float[np.ndarray, "query key"]
 
 LOG_FLOOR = 1e-4
-_WORDS = {"pattern": "weight", "scores": "score", "dot products": "dot product"}
+_WORDS = {
+    "pattern": "weight",
+    "scores": "score",
+    "dot products": "dot product",
+    "share": "share",
+    "length": "length",
+}
+_SIGNED = ("scores", "dot products")
+_BARS = {"pattern": "attention weight", "share": "share of the input token"}
 _NUMBER = ":.4~g"
 
 
@@ -32,7 +40,8 @@ def attention_heatmap(
 ) -> go.Figure:
     """One head: queries are rows, keys are columns.
 
-    matrix: weights in 0..1 for `quantity="pattern"`; else any numbers, -inf where masked.
+    matrix: weights in 0..1 for `quantity="pattern"`, shares in 0..1 for "share" (`rollout` and
+    `attention_flow`), lengths from 0 for "length" (`value_weighted`); else any numbers, -inf where masked.
     tokens, key_tokens: a string per query and per key; without key_tokens, both are one text.
     scale, for patterns: fixed to "0..1", each "row" by its largest weight, or "log" from 0.0001 to 1.
     hover: more matrices whose numbers the pointer shows, by name; -inf in one of them marks a masked cell.
@@ -43,7 +52,7 @@ def attention_heatmap(
     keys = check_labels("key", tokens if key_tokens is None else key_tokens, matrix.shape[1])
     numbers = {_WORDS[quantity]: matrix, **(hover or {})}
     masked = np.asarray(np.isneginf(list(numbers.values())).any(axis=0))  # [query, key]
-    look = _pattern_look(matrix, scale) if quantity == "pattern" else _signed_look(matrix, quantity)
+    look = _look(matrix, quantity, scale)
     z = np.where(masked, np.nan, look.pop("z")).astype(np.float32)
     if masked.any():
         look["colorbar"]["title"]["text"] += " (grey: masked)"
@@ -55,7 +64,9 @@ def attention_heatmap(
             customdata=np.stack(list(numbers.values()), axis=-1).astype(np.float32),
             hovertemplate=_hover(numbers),
             hoverongaps=False,
-            colorscale=theme.colour_scale("sequential" if quantity == "pattern" else "diverging", dark),
+            colorscale=theme.colour_scale(
+                "diverging" if quantity in ("scores", "dot products") else "sequential", dark
+            ),
             **look,
         )
     )
@@ -67,15 +78,18 @@ def attention_heatmap(
 def _check(matrix: np.ndarray, quantity: str, scale: str, hover: Mapping[str, np.ndarray]) -> None:
     check_axes("matrix", matrix, "query key")
     if quantity not in _WORDS:
-        raise ValueError(f'quantity="{quantity}" is unknown; choose "pattern", "scores" or "dot products"')
+        known = '", "'.join(_WORDS)
+        raise ValueError(f'quantity="{quantity}" is unknown; choose one of "{known}"')
     if scale not in ("0..1", "row", "log"):
         raise ValueError(f'scale="{scale}" is unknown; choose "0..1", "row" or "log"')
-    if quantity == "pattern":
+    if quantity in _BARS:
         check_weights("matrix", matrix)
     else:
         if scale != "0..1":
             raise ValueError(f'scale="{scale}" is for weights in 0..1, not for {quantity}; leave it out')
         check_finite("matrix (but for -inf, masked)", matrix[~np.isneginf(matrix)])
+    if quantity == "length" and (matrix < 0).any():
+        raise ValueError(f"matrix has values from {matrix.min():.4g}, but lengths begin at 0; pass norms")
     for name, numbers in hover.items():
         if numbers.shape != matrix.shape:
             raise ValueError(
@@ -83,20 +97,30 @@ def _check(matrix: np.ndarray, quantity: str, scale: str, hover: Mapping[str, np
             )
 
 
-def _pattern_look(weights: np.ndarray, scale: str) -> dict[str, Any]:
+def _look(matrix: np.ndarray, quantity: str, scale: str) -> dict[str, Any]:
+    if quantity in _BARS:
+        return _pattern_look(matrix, scale, quantity)
+    if quantity == "length":
+        bar = {"title": {"text": "length of what is moved"}}
+        return {"z": matrix, "zmin": 0, "zmax": float(matrix.max()) or 1.0, "colorbar": bar}
+    return _signed_look(matrix, quantity)
+
+
+def _pattern_look(weights: np.ndarray, scale: str, quantity: str) -> dict[str, Any]:
+    named, word = _BARS[quantity], _WORDS[quantity]
     if scale == "row":
         largest = weights.max(-1, keepdims=True)
         z = np.divide(weights, largest, out=np.zeros(weights.shape), where=largest > 0)
-        return {"z": z, "zmin": 0, "zmax": 1, "colorbar": {"title": {"text": "weight / largest of its row"}}}
+        return {"z": z, "zmin": 0, "zmax": 1, "colorbar": {"title": {"text": f"{word} / largest of its row"}}}
     if scale == "log":
         ticks = list(range(int(np.log10(LOG_FLOOR)), 1))
         bar = {
-            "title": {"text": "attention weight, logarithmic"},
+            "title": {"text": f"{named}, logarithmic"},
             "tickvals": ticks,
             "ticktext": [f"≤ {LOG_FLOOR:g}", *(f"{10.0**tick:g}" for tick in ticks[1:])],
         }
         return {"z": np.log10(np.maximum(weights, LOG_FLOOR)), "zmin": ticks[0], "zmax": 0, "colorbar": bar}
-    return {"z": weights, "zmin": 0, "zmax": 1, "colorbar": {"title": {"text": "attention weight"}}}
+    return {"z": weights, "zmin": 0, "zmax": 1, "colorbar": {"title": {"text": named}}}
 
 
 def _signed_look(numbers: np.ndarray, quantity: str) -> dict[str, Any]:

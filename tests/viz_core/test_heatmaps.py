@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from viz_core import attention_heatmap, theme
+from viz_core import attention_heatmap, rollout, theme
 from viz_core._checks import MAX_TOKENS
 
 WORDS = ["the", "cat", "saw", "the", "<b>dog</b>"]
@@ -141,7 +141,12 @@ def test_the_figure_wears_the_template(pattern, dark):
         (np.full((2, 2), np.nan), list("ab"), {}, "4 values that are NaN or infinite"),
         (np.eye(2) * 3, list("ab"), {}, r"from 0 to 3, but must lie in 0..1; pass what softmax gives"),
         (np.eye(2), list("ab"), {"scale": "auto"}, 'scale="auto" is unknown; choose "0..1", "row" or "log"'),
-        (np.eye(2), list("ab"), {"quantity": "logits"}, 'quantity="logits" is unknown; choose "pattern"'),
+        (
+            np.eye(2),
+            list("ab"),
+            {"quantity": "logits"},
+            'quantity="logits" is unknown; choose one of "pattern"',
+        ),
         (
             np.eye(2),
             list("ab"),
@@ -161,3 +166,22 @@ def test_the_figure_wears_the_template(pattern, dark):
 def test_bad_input_is_named(matrix, tokens, options, message):
     with pytest.raises(ValueError, match=message):
         attention_heatmap(matrix, tokens, **options)
+
+
+def test_shares_of_a_rollout_are_named_so(pattern):
+    trace = heat(attention_heatmap(rollout(pattern[None, None])[-1], WORDS, quantity="share"))
+    assert np.allclose(trace.z, 0.5 * pattern + 0.5 * np.eye(5), atol=1e-6)
+    assert (trace.zmin, trace.zmax, trace.colorbar.title.text) == (0, 1, "share of the input token")
+    assert "share <b>%{customdata[0]" in trace.hovertemplate
+    rows = heat(attention_heatmap(np.eye(2), ["a", "b"], quantity="share", scale="row"))
+    assert rows.colorbar.title.text == "share / largest of its row"
+
+
+def test_lengths_begin_at_0_and_end_where_the_largest_is():
+    lengths = np.array([[0.0, 2.5], [1.0, 0.5]])
+    trace = heat(attention_heatmap(lengths, ["a", "b"], quantity="length"))
+    assert (trace.zmin, trace.zmax, trace.colorbar.title.text) == (0, 2.5, "length of what is moved")
+    assert [list(stop) for stop in trace.colorscale] == theme.SEQUENTIAL
+    assert heat(attention_heatmap(np.zeros((2, 2)), ["a", "b"], quantity="length")).zmax == 1
+    with pytest.raises(ValueError, match="values from -1, but lengths begin at 0; pass norms"):
+        attention_heatmap(-np.eye(2), ["a", "b"], quantity="length")

@@ -60,7 +60,8 @@ def _check_seen(module: nn.Module, trace: Trace) -> None:
     if not trace.keys():
         raise ValueError(
             f"{type(module).__name__} called neither nn.MultiheadAttention nor scaled_dot_product_attention, "
-            "so no attention was seen; let its attention call F.scaled_dot_product_attention"
+            "so no attention was seen; let its attention call F.scaled_dot_product_attention "
+            '(models of transformers do with attn_implementation="sdpa")'
         )
 
 
