@@ -10,7 +10,7 @@ from jaxtyping import Float
 from viz_core import _axes, theme
 from viz_core._checks import check_axes, check_finite, check_labels, check_weights
 
-Quantity = Literal["pattern", "scores", "dot products", "share", "length"]
+Quantity = Literal["pattern", "scores", "dot products", "share", "flow", "length"]
 Scale = Literal["0..1", "row", "log"]
 Matrix = Float[np.ndarray, "query key"]
 
@@ -20,10 +20,15 @@ _WORDS = {
     "scores": "score",
     "dot products": "dot product",
     "share": "share",
+    "flow": "flow",
     "length": "length",
 }
 _SIGNED = ("scores", "dot products")
-_BARS = {"pattern": "attention weight", "share": "share of the input token"}
+_BARS = {
+    "pattern": "attention weight",
+    "share": "share of the input token",
+    "flow": "flow from the input token",
+}
 _NUMBER = ":.4~g"
 
 
@@ -40,8 +45,8 @@ def attention_heatmap(
 ) -> go.Figure:
     """One head: queries are rows, keys are columns.
 
-    matrix: weights in 0..1 for `quantity="pattern"`, shares in 0..1 for "share" (`rollout` and
-    `attention_flow`), lengths from 0 for "length" (`value_weighted`); else any numbers, -inf where masked.
+    matrix: weights in 0..1 for `quantity="pattern"`, also for "share" (`rollout`) and "flow"
+    (`attention_flow`); lengths from 0 for "length" (`value_weighted`); else any numbers, -inf where masked.
     tokens, key_tokens: a string per query and per key; without key_tokens, both are one text.
     scale, for patterns: fixed to "0..1", each "row" by its largest weight, or "log" from 0.0001 to 1.
     hover: more matrices whose numbers the pointer shows, by name; -inf in one of them marks a masked cell.

@@ -16,6 +16,7 @@ Colour = Literal["role", "position", "token"]
 
 MAX_TEXTS = 64  # more names than these would lie on each other; the pointer still shows all
 _SIDE = 560
+_ABOVE = {"x": 1, "xanchor": "right", "y": 1.02, "yanchor": "bottom"}  # beside the title
 _SYMBOLS = {"query": "circle", "key": "diamond"}
 
 
@@ -82,7 +83,7 @@ def query_key_plane(
         hover = f"{role} <b>%{{hovertext}}</b><br>position %{{customdata}}<extra></extra>"
         trace = _scatter(points, names, marker, hover, texts=len(queries) + len(keys) <= MAX_TEXTS)
         fig.add_trace(trace.update(name="queries" if role == "query" else "keys"))
-    fig.update_layout(showlegend=True, legend={"orientation": "h", "y": 1.02, "yanchor": "bottom"})
+    fig.update_layout(showlegend=True, legend={"orientation": "h", **_ABOVE})
     return _dressed(fig, shares, dark, title)
 
 

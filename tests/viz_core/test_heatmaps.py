@@ -175,6 +175,8 @@ def test_shares_of_a_rollout_are_named_so(pattern):
     assert "share <b>%{customdata[0]" in trace.hovertemplate
     rows = heat(attention_heatmap(np.eye(2), ["a", "b"], quantity="share", scale="row"))
     assert rows.colorbar.title.text == "share / largest of its row"
+    flow = heat(attention_heatmap(np.eye(2), ["a", "b"], quantity="flow", scale="log"))
+    assert flow.colorbar.title.text == "flow from the input token, logarithmic"
 
 
 def test_lengths_begin_at_0_and_end_where_the_largest_is():

@@ -1,7 +1,7 @@
 """Attention of any torch module: its own output, and a trace of all that attends in it."""
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from functools import partial
 from typing import Any
 
@@ -26,23 +26,37 @@ def capture(module: nn.Module, *inputs: Any, **keywords: Any) -> tuple[Any, Trac
     there is `blocks.3.attn.2.pattern`). Where query heads share keys, k and v have fewer heads than q.
     Tensors of three axes are read as [head, position, d_head], of two as one head.
 
-    The module runs twice: first as it is, and that output is returned; then watched, without gradients and
-    without PyTorch's fast paths, from the same random state and buffers. Both outputs must be equal but for
+    The module runs twice: first as it is, and that output is returned; then watched, without gradients,
+    compiler and fast paths, from the same random state and buffers. Both outputs must be equal but for
     rounding. Raises ValueError where they are not, for a batch of more than one, for dropout in training,
-    for nested tensors, and where nothing attends.
+    for nested tensors, for scripted modules, and where nothing attends.
     """
+    _check_module(module)
     _check_dropout(module)
     buffers = {name: buffer.detach().clone() for name, buffer in module.named_buffers()}
     random = torch.random.get_rng_state()
     own = module(*inputs, **keywords)
     trace, places = Trace(), Places(module)
-    with torch.random.fork_rng(), torch.no_grad(), _without_fast_paths(), places.following():
+    with torch.random.fork_rng(), torch.no_grad(), _as_written(module), places.following():
         torch.random.set_rng_state(random)
         with Watching(trace, places):
             watched = functional_call(module, buffers, inputs, keywords)
     _check_seen(module, trace)
     _check_alike(module, own, watched)
     return own, trace
+
+
+def _check_module(module: nn.Module) -> None:
+    if not isinstance(module, nn.Module):
+        raise ValueError(
+            f"{type(module).__name__} is no torch.nn.Module, so its parts cannot be told apart; "
+            "make it the forward of one"
+        )
+    for part in module.modules():
+        if isinstance(part, torch.jit.ScriptModule | nn.DataParallel):
+            raise ValueError(
+                f"{type(part).__name__} runs what cannot be watched; pass the module that it was made from"
+            )
 
 
 def _check_dropout(module: nn.Module) -> None:
@@ -91,10 +105,14 @@ def _alike(padded: bool, own: Any, watched: Any) -> bool:
 
 
 @contextmanager
-def _without_fast_paths() -> Iterator[None]:
+def _as_written(module: nn.Module) -> Iterator[None]:
+    """Each part runs as its code says: on no fast path of torch's layers, and not compiled."""
+    parts = list(module.modules())
+    compiled = any(hasattr(part, "_orig_mod") or part._compiled_call_impl is not None for part in parts)
     enabled = torch.backends.mha.get_fastpath_enabled()
     torch.backends.mha.set_fastpath_enabled(False)
     try:
-        yield
+        with torch.compiler.set_stance("force_eager") if compiled else nullcontext():
+            yield
     finally:
         torch.backends.mha.set_fastpath_enabled(enabled)

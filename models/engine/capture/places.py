@@ -33,7 +33,7 @@ class Places:
         """Hooks that tell when each part begins and ends; they are taken away again, whatever happens."""
         handles = []
         try:
-            for path, part in self._module.named_modules():
+            for path, part in _parts(self._module):
                 handles.append(part.register_forward_pre_hook(self._entering(path)))
                 handles.append(part.register_forward_hook(self._leaving))
             yield
@@ -60,11 +60,17 @@ class Places:
         self._open.pop()
 
 
+def _parts(module: nn.Module) -> Iterator[tuple[str, nn.Module]]:
+    """All parts by their paths, without the name of what torch.compile puts around them."""
+    for path, part in module.named_modules():
+        yield ".".join(name for name in path.split(".") if name != "_orig_mod"), part
+
+
 def _known_places(module: nn.Module) -> dict[str, str]:
     """Path of an attention in torch's own layers -> its address; those of stacks that are there once."""
     found: dict[str, str] = {}
     for stack, layer_type in STACKS.items():
-        paths = [path for path, part in module.named_modules() if isinstance(part, layer_type)]
+        paths = [path for path, part in _parts(module) if isinstance(part, layer_type)]
         for path, number in _numbers(paths).items():
             for attribute, kind in KINDS.items():
                 found[f"{path}.{attribute}".removeprefix(".")] = f"{stack}.{number}.{kind}"

@@ -139,3 +139,21 @@ def test_what_is_recorded_stays_when_the_module_goes_on() -> None:
     _, trace = capture(Overwriting(), x)
     assert torch.equal(trace["attention.q"], x[0])
     torch.testing.assert_close(trace["attention.z"], F.scaled_dot_product_attention(x, x, x)[0])
+
+
+def test_a_compiled_module_runs_compiled_and_is_watched_as_it_is_written() -> None:
+    runs = []
+
+    def backend(graph: Any, _inputs: Any) -> Any:
+        def run(*inputs: Any) -> Any:
+            runs.append(graph)
+            return graph.forward(*inputs)
+
+        return run
+
+    x = random(1, 2, 4, 3)
+    module = nn.Sequential(Block(), torch.compile(Block(), backend=backend))
+    _, trace = capture(module, x)
+    assert len(runs) == 1
+    assert {at.rsplit(".", 1)[0] for at in trace} == {"0.attn", "0.attn.2", "1.attn", "1.attn.2"}
+    torch.testing.assert_close(trace["0.attn.pattern"], (x[0] @ x[0].mT / 3**0.5).softmax(-1))

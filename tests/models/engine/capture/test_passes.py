@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 import torch
+from jaxtyping import config
 from torch import Tensor, nn
 from torch.nn import functional as F
 from torch.nn.modules import module as hooks
@@ -58,12 +59,12 @@ class Failing(nn.Module):
     def __init__(self) -> None:
         super().__init__()
         self.inner = Attending()
-        self.calls = 0
+        self.fast: list[bool] = []
 
     def forward(self, x: Tensor) -> Tensor:
-        self.calls += 1
+        self.fast.append(torch.backends.mha.get_fastpath_enabled())
         x = self.inner(x, x, x)
-        if self.calls == 2:
+        if len(self.fast) == 2:
             raise RuntimeError("not today")
         return x
 
@@ -76,6 +77,7 @@ def test_all_is_undone_where_the_module_fails(enabled: bool) -> None:
         module = Failing()
         with pytest.raises(RuntimeError, match="not today"):
             capture(module, random(1, 1, 4, 3))
+        assert module.fast == [enabled, False]
         assert torch.backends.mha.get_fastpath_enabled() == enabled
         assert not any(part._forward_hooks or part._forward_pre_hooks for part in module.modules())
     finally:
@@ -157,3 +159,12 @@ def test_a_result_that_its_pattern_does_not_explain_is_refused() -> None:
     Call(q, q, q).record(Trace(), "blocks.0", ran)
     with pytest.raises(ValueError, match=r"blocks.1 gave another result than softmax\(scores\) v"):
         Call(q, q, q, is_causal=True).record(Trace(), "blocks.1", ran)
+
+
+def test_what_is_no_module_is_refused_in_a_sentence() -> None:
+    config.update("jaxtyping_disable", True)  # as users have it
+    try:
+        with pytest.raises(ValueError, match=r"function is no torch.nn.Module, .* the forward of one"):
+            capture(random, 3)
+    finally:
+        config.update("jaxtyping_disable", False)
