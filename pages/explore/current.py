@@ -1,5 +1,6 @@
 """What Explore computes between its widgets and its stage."""
 
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, fields
 from functools import partial
 from typing import Any, cast
@@ -12,7 +13,7 @@ from models.zoo.offers import Offer
 from pages.explore import computing, controls, payload, state
 from pages.explore.payload import Body, Opened
 from pages.explore.state import Inputs, View
-from pages.shared import cache, memory
+from pages.shared import cache, glossary, memory
 from pages.shared.link import read_link
 from pages.shared.shown import first_possible, generation
 from pages.shared.state import guard_choice, refuse
@@ -22,6 +23,11 @@ CAPTIONS = {
     "grid": "Every head: rows are queries, columns are keys. Click one to open it.",
     "output": "The last linear layer and the softmax: how probable each output is.",
 }
+TERMS = (
+    "token head query key value weight pattern score dot product softmax logit entropy channel encoder "
+    "decoder self-attention cross-attention d_model d_head"
+)
+"""Those of the glossary that the stage speaks of, in whatever view."""
 
 
 def opened_from(act: dict[str, Any]) -> Opened:
@@ -57,7 +63,7 @@ def body_of(inputs: Inputs, opened: Opened, slot: DeltaGenerator | None = None) 
 @dataclass(frozen=True)
 class Current:
     """The stage's bytes, a sentence if the widgets ask for the impossible, what would suit the text better,
-    unknown words, and what the model is able to do.
+    unknown words, what the model is able to do, and the terms of the glossary that the stage speaks of.
     """
 
     payload: bytes | None
@@ -65,6 +71,7 @@ class Current:
     advice: Advice | None = None
     unknown: list[dict[str, Any]] = field(default_factory=list)
     abilities: tuple[str, ...] = ()
+    terms: Mapping[str, str] = field(default_factory=dict)
 
 
 def current(slot: DeltaGenerator | None = None) -> Current:
@@ -80,10 +87,11 @@ def current(slot: DeltaGenerator | None = None) -> Current:
         return Current(None, _as_sentence(str(error)))
     body = found.made
     st.session_state.last_target = "".join(part["text"] for part in body.translation)
-    packed = body.packed.message(**own_header(found.inputs, body))
+    terms = glossary.found_in(TERMS, controls.offer(found.inputs.model).taught, body.special)
+    packed = body.packed.message(**own_header(found.inputs, body), terms=glossary.sentences(terms))
     if found.problem:
-        return Current(packed, _as_sentence(found.problem), abilities=body.abilities)
-    return Current(packed, None, body.advice, body.unknown, body.abilities)
+        return Current(packed, _as_sentence(found.problem), abilities=body.abilities, terms=terms)
+    return Current(packed, None, body.advice, body.unknown, body.abilities, terms)
 
 
 def _computed(slot: DeltaGenerator | None, inputs: Inputs) -> Body:

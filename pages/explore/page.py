@@ -5,7 +5,7 @@ from streamlit.delta_generator import DeltaGenerator
 
 from pages.explore import advised, controls, current, try_it
 from pages.explore.stage.component import stage
-from pages.shared import draw_order
+from pages.shared import draw_order, glossary
 from pages.shared.browser.acts import Act
 from pages.shared.problems import say
 from pages.shared.shown import last
@@ -34,6 +34,9 @@ def figure(beside: DeltaGenerator) -> None:
     try_it.tool(shown.abilities, beside)
     if shown.payload:
         stage.show(shown.payload, key=KEY, on_act=on_act)
+        with st.container(key="lab_drawer_glossary"):
+            st.markdown("##### Terms of this page")
+            st.html(glossary.as_list(shown.terms))
 
 
 @st.fragment

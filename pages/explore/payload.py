@@ -184,6 +184,7 @@ class Body:
     n_steps: int = 0
     abilities: tuple[str, ...] = ()
     note: str = ""
+    special: tuple[str, ...] = ()
 
 
 def made(inputs: Inputs, opened: Opened) -> Body:
@@ -213,7 +214,14 @@ def build(subject: Subject, opened: Opened) -> Body:
         len(steps),
         subject.model.abilities,
         subject.note,
+        _special(subject),
     )
+
+
+def _special(subject: Subject) -> tuple[str, ...]:
+    """The tokens that are no words of the text, such as <eos>."""
+    tokens = (token for side in subject.tokens.values() for token in side)
+    return tuple(dict.fromkeys(token["text"] for token in tokens if token.get("mark") == "special"))
 
 
 def _focus(antecedents: list[dict[str, Any]] | None) -> dict[str, int]:

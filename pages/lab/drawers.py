@@ -18,7 +18,7 @@ _reading = threading.Lock()
 
 
 def draw(page: LabPage, part: Part, lesson: Lesson, terms: Mapping[str, str]) -> None:
-    """Sends all drawers; the browser shows one at a time (pages/shared/board/drawers.js).
+    """Sends all drawers; the browser shows one at a time (pages/shared/browser/drawers.js).
 
     terms: those that stand in the part, as pages.shared.glossary found them.
     """

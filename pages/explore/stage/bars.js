@@ -66,10 +66,9 @@ export class Bars {
       this.stepText,
     ]);
     const below = [this.layer, this.head, this.show, this.range, this.sort];
-    this.root = el("div", { class: "bars" }, [
-      el("div", { class: "bar" }, [this.view.root, this.stack.root, this.step]),
-      el("div", { class: "bar" }, [...below.map((choice) => choice.root)]),
-    ]);
+    const above = el("div", { class: "bar" }, [this.view.root, this.stack.root, this.step]);
+    this.below = el("div", { class: "bar" }, [...below.map((choice) => choice.root)]);
+    this.root = el("div", { class: "bars" }, [above, this.below]);
   }
 
   /** @param {number} head @param {MouseEvent} event */

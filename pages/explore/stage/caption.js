@@ -11,19 +11,36 @@ import { columnOf, heaviestKey, keenestQuery } from "./view.js";
 
 const MOST_CLASSES = 3;
 
-/** @param {string} text */
-const words = (text) => document.createTextNode(text);
-
 /** What to notice in what is shown, with its live number. @param {Stage} stage */
 export function caption(stage) {
+  return said(stage).flatMap((part) => (typeof part === "string" ? stage.glossary.nodes(part) : [part]));
+}
+
+/** @param {Stage} stage @returns {(string | HTMLElement)[]} */
+function said(stage) {
   const { data, view } = stage;
-  if (view.view === "output" || view.view === "grid")
-    return [words({ ...data.header.caption, ...data.header.captions }[view.view])];
+  const told = data.header.captions?.[view.view];
+  if (told || view.view === "grid") return [told ?? data.header.caption.grid];
+  if (view.view === "output") return ofOutput(stage);
   const { query, key } = marked(stage);
   if (query !== undefined) return ofQuery(stage, query);
   if (key !== undefined) return ofKey(stage, key);
   const named = `Layer ${view.layer}, ${view.heads.length > 1 ? "heads" : "head"} ${view.heads.join(", ")}`;
-  return [words(`${named}: hover a token to see where it looks.`)];
+  return [`${named}: hover a token to see where it looks.`];
+}
+
+/** What is likeliest at the step that is open. @param {Stage} stage */
+function ofOutput({ data, view }) {
+  const { steps, pooled, stepSide, tokens, caption } = data.header;
+  const step = steps[view.step];
+  if (!step) return [caption.output];
+  const [best, probability] = step.top[0];
+  const at = pooled
+    ? ""
+    : `${stepSide === "decoder" ? "After" : "At"} “${tokens[stepSide][view.step].text}”, `;
+  return [
+    `${at}“${shorten(best, 18)}” is likeliest: ${number(probability)}, by the last linear layer and softmax.`,
+  ];
 }
 
 /** The token under the pointer, else the one that is kept. @param {Stage} stage @returns {Partial<View>} */
@@ -37,17 +54,18 @@ function marked({ view, views }) {
 function ofQuery(stage, query) {
   const { data, view, stack } = stage;
   const row = stage.row(query);
-  if (!row) return [words(`Layer ${view.layer}, head ${view.head}.`)];
+  if (!row) return [`Layer ${view.layer}, head ${view.head}.`];
   const best = heaviestKey(row);
   const writes = stack.querySide === "decoder" && data.header.steps[query]?.chosen;
+  const isSelf = best === query && stack.querySide === stack.keySide;
   const keys = `${row.k0}–${row.k0 + row.weights.length - 1}`;
   const among = row.weights.length < stack.nKey ? `, among keys ${keys}` : "";
   return [
-    ...(writes ? [words("After ")] : []),
+    ...(writes ? ["After "] : []),
     strong(stage, stack.querySide, query, "query"),
-    words(writes ? `, to write “${shorten(writes, 18)}”, it looks at ` : " looks at "),
-    strong(stage, stack.keySide, best, "key"),
-    words(`: ${number(row.weights[best - row.k0])} ${where(stage, row.heads)}${among}.`),
+    writes ? `, to write “${shorten(writes, 18)}”, it looks at ` : " looks at ",
+    isSelf ? "itself" : strong(stage, stack.keySide, best, "key"),
+    `: ${number(row.weights[best - row.k0])} ${where(stage, row.heads)}${among}.`,
   ];
 }
 
@@ -55,17 +73,16 @@ function ofQuery(stage, query) {
 function ofKey(stage, key) {
   const { data, view, stack } = stage;
   const column = columnOf(view, data, key, stage.lastRow());
-  if (!column) return [words(`Layer ${view.layer}, head ${view.head}.`)];
+  if (!column) return [`Layer ${view.layer}, head ${view.head}.`];
   const best = keenestQuery(column);
+  const isSelf = best === key && stack.querySide === stack.keySide;
   const queries = `${column.q0}–${column.q0 + column.weights.length - 1}`;
   const among = column.weights.length < stack.nQuery ? `, among queries ${queries}` : "";
   return [
     strong(stage, stack.keySide, key, "key"),
-    words(" is looked at most by "),
-    strong(stage, stack.querySide, best, "query"),
-    words(
-      `, which gives it ${number(column.weights[best - column.q0])} ${where(stage, column.heads)}${among}.`,
-    ),
+    " is looked at most by ",
+    isSelf ? "itself" : strong(stage, stack.querySide, best, "query"),
+    `, which gives it ${number(column.weights[best - column.q0])} ${where(stage, column.heads)}${among}.`,
   ];
 }
 
@@ -86,15 +103,15 @@ const where = ({ view }, heads) =>
 export function translationOf(header) {
   const { see } = header;
   const parts = answerOf(header);
-  return see ? [...parts, words(parts.length ? ` · ${see}` : see)] : parts;
+  return see ? [...parts, parts.length ? ` · ${see}` : see] : parts;
 }
 
 /** A translation with its pronouns, or the most probable classes or words. @param {Header} header */
 function answerOf({ translation, typed, pooled, steps, focus, stepSide, tokens }) {
   if (translation?.length)
     return [
-      words(typed ? "→ typed: " : "→ "),
-      ...translation.map((part) => (part.strong ? el("strong", { text: part.text }) : words(part.text))),
+      typed ? "→ typed: " : "→ ",
+      ...translation.map((part) => (part.strong ? el("strong", { text: part.text }) : part.text)),
     ];
   const at = pooled ? 0 : stepSide === "encoder" ? focus.step : undefined;
   const step = at === undefined ? undefined : steps[at];
@@ -102,5 +119,5 @@ function answerOf({ translation, typed, pooled, steps, focus, stepSide, tokens }
   const asked = pooled || at === undefined ? "" : `${tokens.encoder[at].text} `;
   const [[best, probability], ...others] = step.top.slice(0, MOST_CLASSES);
   const rest = others.map(([name, p]) => `, ${name} ${shortNumber(p)}`).join("");
-  return [words(`${asked}→ `), el("strong", { text: best }), words(` ${number(probability)}${rest}`)];
+  return [`${asked}→ `, el("strong", { text: best }), ` ${number(probability)}${rest}`];
 }

@@ -2,6 +2,8 @@
    view never asks the server, unless it needs numbers of a head that were too many to send. */
 
 import { el, writeAddress } from "../../shared/browser/dom.js";
+import { Drawers } from "../../shared/browser/drawers.js";
+import { Glossary } from "../../shared/browser/glossary.js";
 import { fetchPlotlyAhead } from "../../shared/browser/plotly.js";
 import { isForView, Present } from "../../shared/browser/present.js";
 import { announce, mounting, putUp, storyLine } from "../../shared/browser/shell.js";
@@ -32,6 +34,7 @@ export class Stage {
   /** @type {string} */ viewToken;
   /** @type {string} */ focusToken;
   /** @type {string | undefined} what the server was asked for last */ asked;
+  glossary = new Glossary({});
 
   /** @param {HTMLElement} host */
   constructor(host) {
@@ -65,7 +68,9 @@ export class Stage {
     ]);
     this.present = new Present(this);
     this.story.root.prepend(this.present.cover);
+    this.drawers = new Drawers(["glossary"]);
     this.story.actions.append(this.present.button);
+    this.bars.below.append(el("div", { class: "actions" }, this.drawers.buttons));
     this.outer = el("div", {}, [this.root, ...this.present.layers]);
     this.takeDown = putUp(host, this.outer, () => this.redraw(), { watched: this.panel });
     const { signal } = this.listening;
@@ -79,6 +84,7 @@ export class Stage {
 
   leave() {
     this.listening.abort();
+    this.drawers.leave();
     this.present.leave();
     this.takeDown();
   }
@@ -89,10 +95,17 @@ export class Stage {
 
   /** @param {KeyboardEvent} event */
   key(event) {
-    if (event.ctrlKey || event.metaKey || event.altKey || !isForView(event) || !this.present.key(event))
-      return;
+    if (event.ctrlKey || event.metaKey || event.altKey || !isForView(event)) return;
+    const drawer = this.drawers.forKey(event.key);
+    if (drawer) this.drawers.toggle(drawer);
+    else if (event.key === "Escape" && this.drawers.opened) this.closeDrawer();
+    else if (!this.present.key(event)) return;
     event.preventDefault();
     event.stopPropagation();
+  }
+
+  closeDrawer() {
+    this.drawers.open(null);
   }
 
   /**
@@ -139,6 +152,7 @@ export class Stage {
     this.data = new TraceData(bytes);
     this.theme = themeOf(this.root);
     const { header } = this.data;
+    this.glossary = new Glossary(header.terms);
     if (this.viewToken !== header.viewToken) {
       this.asked = undefined;
       this.view = settle({ ...usualView(header, header.linked.stack), ...header.linked }, this.data);
@@ -216,6 +230,7 @@ export class Stage {
     if (this.panel.firstChild !== active.root) this.panel.replaceChildren(active.root);
     active.draw();
     this.drawStory();
+    this.glossary.explainIn(this.root);
     const { header } = this.data;
     const open = usualView(header, this.view.stack);
     const usual = settle({ ...open }, this.data);
@@ -248,7 +263,7 @@ export class Stage {
     const { text, label } = this.data.header.taught;
     this.taught.classList.toggle("absent", !text);
     this.contrast.classList.toggle("absent", !label);
-    this.taughtText.textContent = text;
+    this.taughtText.replaceChildren(...this.glossary.nodes(text));
     this.contrast.textContent = label;
   }
 

@@ -57,6 +57,7 @@ export interface Header {
   typed?: boolean;
   see?: string;
   taught: { text: string; label: string };
+  terms: Record<string, string>;
   pooled?: string;
   pictures?: Picture[];
   places?: number[][];

@@ -1,15 +1,15 @@
 /* The board: panels in rows, and the control of their frame, which never asks the server. */
 
 import { el, writeAddress } from "../browser/dom.js";
+import { Drawers } from "../browser/drawers.js";
+import { Glossary } from "../browser/glossary.js";
 import { noteOpened, notePredictions } from "../browser/marks.js";
 import { readMessage } from "../browser/message.js";
 import { tickText } from "../browser/numbers.js";
 import { isForView, Present } from "../browser/present.js";
 import { announce, mounting, putUp, storyLine } from "../browser/shell.js";
 import { themeOf } from "../browser/theme.js";
-import { Drawers } from "./drawers.js";
 import { Fitting } from "./fitting.js";
-import { Glossary } from "./glossary.js";
 import { cellSize, linkOf, nameIn, nearest, pictureHeight, rowHeight, signatureOf } from "./layout.js";
 import { Scrubber } from "./scrubber.js";
 

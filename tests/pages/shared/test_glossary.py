@@ -16,7 +16,7 @@ ROOT = Path(glossary.__file__).parents[2]
 SHOWN = [
     *ROOT.glob("pages/lab/**/*.py"),
     *ROOT.glob("models/lessons/**/*.py"),
-    *ROOT.glob("models/data/*.py"),
+    *ROOT.glob("models/data/**/*.py"),
 ]
 
 

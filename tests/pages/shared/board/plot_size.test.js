@@ -40,7 +40,7 @@ test("a chart fills its row, with room for its legend's lines above", () => {
   assert.deepEqual(sizeOf(curves([]), 400, 300, measure), {
     width: 400,
     height: 186,
-    margin: { l: 60, r: 12, t: 12, b: 26 },
+    margin: { l: 60, r: 18, t: 12, b: 26 },
     written: true,
     x: {},
     y: {},
@@ -52,7 +52,7 @@ test("a chart fills its row, with room for its legend's lines above", () => {
 });
 
 test("numbers over bars are written where each has 34 pixels", () => {
-  const bars = (count) => sizeOf(curves([], { names: words(count, 1) }), 412, 300, measure);
+  const bars = (count) => sizeOf(curves([], { names: words(count, 1) }), 418, 300, measure);
   assert.equal(bars(10).written, true); // 340 pixels
   assert.equal(bars(11).written, false);
   assert.equal(bars(10).x.names, null);

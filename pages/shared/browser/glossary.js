@@ -1,6 +1,6 @@
-/* Explains terms where they stand; a board's message says what they mean (pages/shared/glossary.py). */
+/* Explains terms where they stand; a message says what they mean (pages/shared/glossary.py). */
 
-import { el } from "../browser/dom.js";
+import { el } from "./dom.js";
 
 export class Glossary {
   /** @param {Record<string, string>} sentences by terms in lower case */
@@ -33,7 +33,7 @@ export class Glossary {
   /** Captions, names of axes and of numbers, and tokens such as <eos>. @param {HTMLElement} rows */
   explainIn(rows) {
     /** @type {NodeListOf<HTMLElement>} */
-    const all = rows.querySelectorAll("figcaption, .axis, dt, th");
+    const all = rows.querySelectorAll("figcaption, .axis, dt, th, h3, .term, .choice-label, .special");
     const isSpecial = (/** @type {string} */ text) => text.startsWith("<") && text in this.sentences;
     for (const words of all)
       if (words.tagName !== "TH" || isSpecial(words.textContent ?? "")) this.explain(words);

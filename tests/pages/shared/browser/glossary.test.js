@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { Glossary } from "../../../../pages/shared/board/glossary.js";
+import { Glossary } from "../../../../pages/shared/browser/glossary.js";
 
 const glossary = new Glossary({
   residual: "R.",

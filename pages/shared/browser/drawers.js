@@ -1,7 +1,7 @@
-/* What a page keeps in drawers beside its board: the page sends them all, one at a time is seen
+/* What a page keeps in drawers beside its figure: the page sends them all, one at a time is seen
    (pages/shared/page.css). */
 
-import { el } from "../browser/dom.js";
+import { el } from "./dom.js";
 
 /** By the name of their container on the page: what their button says, and the key that opens them. */
 export const DRAWERS = {
@@ -14,19 +14,19 @@ export const DRAWERS = {
 
 /** @typedef {keyof typeof DRAWERS} Drawer */
 
-const SIDE = Object.keys(DRAWERS).indexOf("side");
-
 export class Drawers {
   /** @type {Drawer | null} */ opened = null;
   /** @type {HTMLElement | null} the button that opened it, where no key did */ opener = null;
 
-  constructor() {
+  /** @param {Drawer[]} names those that the page has */
+  constructor(names = /** @type {Drawer[]} */ (Object.keys(DRAWERS))) {
+    this.names = names;
     /** @param {Drawer} name */
     const button = (name) =>
       el("button", {
         type: "button",
         text: DRAWERS[name].label,
-        title: `Open beside the board, or close; key ${DRAWERS[name].key}`,
+        title: `Open beside the figure, or close; key ${DRAWERS[name].key}`,
         "aria-expanded": "false",
         "data-drawer": name,
         onclick: (/** @type {MouseEvent} */ { currentTarget }) => {
@@ -34,7 +34,6 @@ export class Drawers {
           this.opener = this.opened && /** @type {HTMLElement} */ (currentTarget);
         },
       });
-    const names = /** @type {Drawer[]} */ (Object.keys(DRAWERS));
     this.buttons = names.map(button);
     this.close = el("button", {
       type: "button",
@@ -47,14 +46,13 @@ export class Drawers {
 
   /** The controls stand beside the board, but for one that has the whole screen. @param {boolean} are */
   allowControls(are) {
-    this.buttons[SIDE].classList.toggle("absent", !are);
+    this.buttons[this.names.indexOf("side")].classList.toggle("absent", !are);
   }
 
   /** @param {string} key of the keyboard */
   forKey(key) {
-    const names = /** @type {Drawer[]} */ (Object.keys(DRAWERS));
     const isThere = (/** @type {number} */ at) => !this.buttons[at].classList.contains("absent");
-    return names.find((name, at) => DRAWERS[name].key === key.toLowerCase() && isThere(at));
+    return this.names.find((name, at) => DRAWERS[name].key === key.toLowerCase() && isThere(at));
   }
 
   /** @param {Drawer} name */
