@@ -9,6 +9,7 @@ from playwright.sync_api import expect
 
 from models import list_models, load_model
 from models.zoo.trained import Translator
+from pages.shared import glossary
 from tests.browser.explore_page import ExplorePage, agrees
 
 TIRED = "the animal did not cross the street because it was too tired"
@@ -81,6 +82,25 @@ def test_one_word_turns_it_from_the_animal_to_the_street_and_il_to_elle(explore:
             explore.stage.get_by_role("button", name=f"{name} → ").click()
     assert seen["tired"][ANIMAL] > 4 * seen["wide"][ANIMAL]
     assert seen["wide"][STREET] > 4 * seen["tired"][STREET]
+
+
+def test_terms_are_explained_where_they_stand_and_all_by_a_key(explore: ExplorePage) -> None:
+    explore.open(view="head")
+    page = explore.page
+    expect(explore.stage.locator(".notice abbr")).to_have_attribute("title", glossary.SENTENCES["head"])
+    told = explore.stage.locator("abbr, .explained").evaluate_all(
+        "(terms) => terms.map((term) => term.title)"
+    )
+    page.keyboard.press("g")
+    drawer = page.locator(".st-key-lab_drawer_glossary")
+    expect(drawer).to_be_visible()
+    listed = drawer.locator("dd").all_inner_texts()
+    assert {glossary.SENTENCES[term] for term in ("query", "key", "score", "dot product", "<2fr>")} <= {
+        *listed
+    }
+    assert {sentence for each in told for sentence in each.split("\n")} <= {*listed}
+    page.keyboard.press("Escape")
+    expect(drawer).not_to_be_visible()
 
 
 def test_the_page_says_what_was_taught_and_shows_the_other_translator_at_one_press(
