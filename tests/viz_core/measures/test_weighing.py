@@ -28,3 +28,11 @@ def test_what_is_not_finite_is_named():
     v = np.array([[[np.nan]]])
     with pytest.raises(ValueError, match="v holds 1 values that are NaN or infinite"):
         value_weighted(np.ones((1, 1, 1)), v, np.ones((1, 1, 1)))
+
+
+def test_heads_that_share_values_take_those_of_their_group(rng):
+    pattern, v, output = random_pattern(2, 4, 2, 3), rng.normal(size=(2, 3, 5)), rng.normal(size=(4, 5, 6))
+    found = value_weighted(pattern, v, output)
+    np.testing.assert_allclose(found, value_weighted(pattern, v[[0, 0, 1, 1]], output))
+    with pytest.raises(ValueError, match="3 heads cannot share 2 heads of values alike"):
+        value_weighted(pattern[:3], v, output[:3])
