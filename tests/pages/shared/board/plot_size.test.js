@@ -58,7 +58,7 @@ test("numbers over bars are written where each has 34 pixels", () => {
   assert.equal(bars(10).x.names, null);
   assert.equal(bars(10).margin.b, 40);
   const titled = curves([], { names: words(10, 1), title: { text: "token" } });
-  assert.equal(sizeOf(titled, 412, 300, measure).margin.b, 46);
+  assert.equal(sizeOf(titled, 418, 300, measure).margin.b, 46);
 });
 
 test("a plane is square, as large as its row and the window let it be", () => {
