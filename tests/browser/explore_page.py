@@ -61,6 +61,7 @@ def untrained(
     return model.trace(text, mask=mask, mask_arg=mask_arg)
 
 
+STYLED = "62.4px"  # what page.css gives the page of Explore
 RAISED = str.maketrans("⁻⁰¹²³⁴⁵⁶⁷⁸⁹", "-0123456789")
 
 
@@ -135,7 +136,7 @@ class ExplorePage(Tab):
         self.stage.wait_for()
         # Streamlit loads a popover's button and what applies page.css a moment later; the page moves.
         expect(self.page.get_by_role("button", name="Words")).to_be_visible()
-        expect(self.page.get_by_test_id("stMainBlockContainer")).to_have_css("padding-top", "64px")
+        expect(self.page.get_by_test_id("stMainBlockContainer")).to_have_css("padding-top", STYLED)
         settle(self.page)
         return self
 
@@ -143,7 +144,7 @@ class ExplorePage(Tab):
         """Another model than the translator, and without its list of words."""
         self.page.goto(f"/?{urlencode({'model': model, **params})}")
         self.stage.wait_for()
-        expect(self.page.get_by_test_id("stMainBlockContainer")).to_have_css("padding-top", "64px")
+        expect(self.page.get_by_test_id("stMainBlockContainer")).to_have_css("padding-top", STYLED)
         settle(self.page)
         return self
 
