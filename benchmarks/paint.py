@@ -140,8 +140,8 @@ def hover_tokens(page: Page) -> Iterator[float]:
     for token in itertools.cycle(tokens):
         box = token.bounding_box()
         assert box is not None
-        x, y = box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
-        yield press_to_paint(page, lambda: page.mouse.move(x, y), servers.DRAWN, ["pointermove"])  # noqa: B023
+        move = partial(page.mouse.move, box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
+        yield press_to_paint(page, move, servers.DRAWN, ["pointermove"])
         page.wait_for_timeout(PAUSE_MS)
 
 

@@ -52,6 +52,17 @@ def sign_in(page: Page, secret: str) -> None:
     page.get_by_role("button", name="Sign in").click()
 
 
+def assert_hidden(run_id: str, ben: Page) -> None:
+    """The other visitor finds the run neither by its link nor in the list, nor on Explore."""
+    theirs = TrainPage(ben).open(run=run_id)
+    expect(ben.locator(".st-key-problems")).to_contain_text(f"The run '{run_id}' is not there any more")
+    expect(theirs.button("Start")).to_be_visible()
+    expect(ben.get_by_text("Going on now")).to_have_count(0)
+    expect(RunsPage(ben).open().row(run_id)).to_have_count(0)
+    ben.goto(f"/?model=run:{run_id}")
+    expect(ben.locator(".st-key-problems")).to_contain_text(f"'run:{run_id}' is no run with a checkpoint")
+
+
 def test_a_run_is_its_owners_and_the_teachers(visitor: NewVisitor, server: Server) -> None:
     anna, ben, teacher = visitor(), visitor(), visitor()
     train = TrainPage(anna).open(**ENDLESS)
@@ -62,21 +73,13 @@ def test_a_run_is_its_owners_and_the_teachers(visitor: NewVisitor, server: Serve
     folder = server.log.parent / "runs" / run_id
     assert cookie["value"] not in "".join(p.read_text() for p in folder.iterdir() if p.suffix == ".json")
 
-    # The second visitor finds it neither by its link nor in the list, nor on Explore.
-    theirs = TrainPage(ben).open(run=run_id)
-    expect(ben.locator(".st-key-problems")).to_contain_text(f"The run '{run_id}' is not there any more")
-    expect(theirs.button("Start")).to_be_visible()
-    expect(ben.get_by_text("Going on now")).to_have_count(0)
-    ben_runs = RunsPage(ben).open()
-    expect(ben_runs.row(run_id)).to_have_count(0)
-    ben.goto(f"/?model=run:{run_id}")
-    expect(ben.locator(".st-key-problems")).to_contain_text(f"'run:{run_id}' is no run with a checkpoint")
+    assert_hidden(run_id, ben)
 
     # Shared, it is seen and cannot be changed.
     anna_runs = RunsPage(anna).open(run_id)
     anna.get_by_role("button", name="Share", exact=True).click()
     expect(anna.get_by_role("button", name="Unshare", exact=True)).to_be_visible()
-    ben_runs.open(run_id)
+    ben_runs = RunsPage(ben).open(run_id)
     expect(ben_runs.row(run_id)).to_have_count(1)
     assert re.fullmatch("visitor [0-9a-f]{6}, shared", ben_runs.cells_of(run_id)[-1])
     assert anna_runs.cells_of(run_id)[-1] == "yours, shared"
@@ -84,7 +87,7 @@ def test_a_run_is_its_owners_and_the_teachers(visitor: NewVisitor, server: Serve
     expect(actions.get_by_role("link", name="Watch")).to_be_visible()
     for name in ("Rename…", "Delete…", "Export", "Share", "Unshare", "Train further…"):
         expect(actions.get_by_role("button", name=name, exact=True)).to_have_count(0)
-    theirs.open(run=run_id)
+    theirs = TrainPage(ben).open(run=run_id)
     expect(theirs.button("New run")).to_be_visible()
     expect(theirs.button("Stop")).to_have_count(0)
 

@@ -18,7 +18,8 @@ from tests.browser.board import LAB_PAGES, BoardPage
 from tests.browser.explore_page import ExplorePage
 
 TEXTS = (
-    "![p](http://evil.example/p.png) [a](http://evil.example/a) <http://evil.example/b> http://evil.example/c",
+    "![p](http://evil.example/p.png) [a](http://evil.example/a) <http://evil.example/b> "
+    "http://evil.example/c",
     "www.evil.example me@evil.example <img/src=http://evil.example/d> <b>bold</b> :red[r] $x^2$",
 )
 MADE_OF_THEM = ", ".join(

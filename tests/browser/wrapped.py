@@ -50,11 +50,10 @@ def load() -> Model:
                 parts = nn.functional.linear(x, attention.in_proj_weight, attention.in_proj_bias).chunk(3, -1)
                 q, k, v = (part.unflatten(-1, (2, 4)).transpose(1, 2) for part in parts)
                 scores = q @ k.mT / 2
-                z = scores.softmax(-1) @ v
-                for name, value in {"q": q, "k": k, "v": v, "scores": scores}.items():
+                pattern = scores.softmax(-1)
+                made = {"q": q, "k": k, "v": v, "scores": scores, "pattern": pattern, "z": pattern @ v}
+                for name, value in made.items():
                     trace.record(f"encoder.{at}.self.{name}", value)
-                trace.record(f"encoder.{at}.self.pattern", scores.softmax(-1))
-                trace.record(f"encoder.{at}.self.z", z)
                 x = layer(x)
             trace.record("logits", x @ self.embedding.weight.T)
             return trace

@@ -1,4 +1,5 @@
 import re
+from typing import Any
 
 import pytest
 
@@ -52,9 +53,10 @@ def test_the_code_reproduces_the_trace() -> None:
         Inputs(model="untrained", text="a b a", mask="painted", mask_arg="110;001;111"),
     ):
         subject = subject_of(inputs)
-        names: dict[str, object] = {}
+        names: dict[str, Any] = {}
         exec(subject.code, names)
-        assert names["trace"]["encoder.1.self.pattern"].equal(subject.run(None)["encoder.1.self.pattern"])  # type: ignore[index]
+        address = "encoder.1.self.pattern"
+        assert names["trace"][address].equal(subject.run(None)[address])
 
 
 WORDS = " ".join(f"w{at}" for at in range(1_024))

@@ -1,0 +1,87 @@
+"""What tests ask of a lab page in the browser, as JavaScript functions of an element."""
+
+# What of a board that fits its window has to be scrolled for.
+NOT_ON_SCREEN = """
+(board) => {
+  const rows = board.querySelector(".rows");
+  const over = rows.scrollHeight - rows.clientHeight;
+  const below = Math.round(board.getBoundingClientRect().bottom - window.innerHeight);
+  const found = over > 2 ? [`${over} px of its rows have to be scrolled for`] : [];
+  return below > 0 ? [...found, `${below} px are below the window`] : found;
+}
+"""
+# Texts that lie on each other, or that their panel or cell cuts.
+UNREADABLE = """
+(board) => {
+  const texts = [];
+  const walker = document.createTreeWalker(board, NodeFilter.SHOW_TEXT);
+  const hidden = "title, .hoverlayer, .modebar, .absent, defs, style";
+  while (walker.nextNode()) {
+    const { currentNode: node } = walker;
+    const owner = node.parentElement;
+    const isSeen = owner.checkVisibility({ opacityProperty: true, visibilityProperty: true });
+    if (!node.data.trim() || owner.closest(hidden) || !isSeen) continue;
+    const range = document.createRange();
+    range.selectNodeContents(node);
+    for (const box of range.getClientRects()) if (box.width) texts.push({ node, owner, box });
+  }
+  const name = ({ node }) => `“${node.data.trim().slice(0, 30)}”`;
+  const rows = board.querySelector(".rows").getBoundingClientRect();
+  const found = [];
+  texts.forEach((text, at) => {
+    const { box, owner, node } = text;
+    const panel = owner.closest(".main-svg") ?? owner.closest(".rows");
+    const edge = panel?.getBoundingClientRect();
+    if (edge && (box.right > edge.right + 2 || box.left < edge.left - 2)) found.push(`${name(text)} is cut`);
+    for (const other of texts.slice(at + 1)) {
+      const across = Math.min(box.right, other.box.right) - Math.max(box.left, other.box.left);
+      const down = Math.min(box.bottom, other.box.bottom) - Math.max(box.top, other.box.top);
+      if (across > 2 && down > 5 && node !== other.node) found.push(`${name(text)} lies on ${name(other)}`);
+    }
+  });
+  return found;
+}
+"""
+SMALL_LETTERS = """
+(board, least) => {
+  const zoom = board.getBoundingClientRect().width / board.offsetWidth;
+  const isShown = (node) => getComputedStyle(node).visibility !== "hidden";
+  const isSeen = (node) => node.getBoundingClientRect().width && isShown(node);
+  const isText = (node) => [...node.childNodes].some((child) => child.nodeType === 3 && child.data.trim());
+  const exponent = '[style*="font-size: 70%"], [style*="font-size:70%"]';
+  return [...board.querySelectorAll(".rows *, .notice")]
+    .filter((node) => !node.matches(exponent))
+    .filter((node) => isText(node) && isSeen(node))
+    .map((node) => [node, zoom * parseFloat(getComputedStyle(node).fontSize)])
+    .filter(([, size]) => size < least - 0.05)
+    .map(([node, size]) => `${node.textContent.slice(0, 20)} has letters of ${size.toFixed(1)} px`);
+}
+"""
+# What Plotly is dragged by is not seen, and reaches beyond its figures.
+STICKING_OUT = """
+(board) => {
+  const seen = (part) => [...part.querySelectorAll(":not(.draglayer, .draglayer *)")];
+  const edge = board.getBoundingClientRect().right;
+  const right = (node) => node.getBoundingClientRect().right;
+  return [...board.querySelectorAll(".panel, .sign, .story, .scrub")]
+    .map((part) => [part, Math.round(Math.max(...[part, ...seen(part)].map(right)) - edge)])
+    .filter(([, px]) => px > 2)
+    .map(([part, px]) => `${part.innerText.slice(0, 20)} by ${px} px`);
+}
+"""
+# Focus that moves within the board's shadow tree is not told outside it.
+NOTE_FOCUS = """
+(board) => {
+  for (const root of [document, board.getRootNode()])
+    root.addEventListener("focusin", (event) => (event.composedPath()[0].dataset.reached = ""), true);
+}
+"""
+MISSED = """
+(wanted) => wanted.filter((node) => !("reached" in node.dataset)).map((node) => node.outerHTML.slice(0, 150))
+"""
+# KaTeX writes what it does not know in this red, and a formula that it cannot read as an error.
+MISREAD = """
+(page) =>
+  [...page.querySelectorAll(".katex-error, .katex :is([style*='#cc0000'], [style*='rgb(204, 0, 0)'])")]
+    .map((node) => `${node.textContent} is not LaTeX`)
+"""

@@ -1,0 +1,14 @@
+"""A run so small that a test can train it."""
+
+from models.data.tasks import make_task
+from models.training.config import run_config
+
+SMALL = {"n_layers": 1, "n_heads": 2, "d_model": 16}
+QUICK = {
+    "steps": 6, "batch_size": 4, "threads": 1, "device": "cpu", "warmup_steps": 2,
+    "held_out": 8, "validate_every": 1_000,
+}  # fmt: skip
+
+
+def config(sizes=None, task="reverse", **training):
+    return run_config(make_task(task), sizes={**SMALL, **(sizes or {})}, training={**QUICK, **training})

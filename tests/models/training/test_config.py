@@ -1,0 +1,49 @@
+"""What a training config may be, and what follows from it."""
+
+import json
+import math
+from dataclasses import replace
+
+import pytest
+
+from models.training.config import TrainingConfig
+from tests.models.training.small import config
+
+
+@pytest.mark.parametrize(
+    ("changes", "interval"),
+    [
+        ({"steps": 1_000}, 50),  # 20 times
+        ({"steps": 1_000, "validate_every": 7}, 7),
+        ({"steps": 600, "batch_size": 12}, 86),  # 14 steps' price each: a sixth of the time
+        ({"steps": 40, "batch_size": 4}, 10),  # dear, but four times at the least
+        ({"steps": 3, "batch_size": 4}, 1),
+    ],
+)
+def test_validations_are_as_many_as_the_time_allows(changes, interval):
+    assert TrainingConfig(**{"held_out": 256, "batch_size": 64, **changes}).validation_interval == interval
+
+
+@pytest.mark.parametrize(
+    ("changes", "text"),
+    [
+        ({"steps": 0}, r"steps=0 is not within 1 to 1e\+07; try 1,000"),
+        ({"learning_rate": math.nan}, "learning_rate=nan is no number; try 0.001"),
+        ({"batch_size": 2.5}, "batch_size=2.5 is no whole number; try 32"),
+        ({"schedule": "linear"}, "schedule='linear' is unknown; choose one of cosine, constant, warm-up"),
+        ({"compile": 1}, "compile=1 is neither True nor False"),
+        ({"accumulation": 40}, "accumulation=40 cannot divide batch_size=32; try accumulation=32"),
+    ],
+)
+def test_a_config_that_trains_nothing_is_refused(changes, text):
+    with pytest.raises(ValueError, match=text):
+        TrainingConfig(**changes)
+
+
+def test_configs_are_the_same_after_a_trip_through_json():
+    training = config({"dropout": 0.1}, precision="bfloat16").training
+    again = TrainingConfig.from_dict(json.loads(json.dumps(training.to_dict())))
+    assert again == training
+    assert replace(again, steps=7) != training
+    with pytest.raises(ValueError, match="'step' is no field of TrainingConfig; did you mean steps"):
+        TrainingConfig.from_dict({"step": 3})

@@ -1,0 +1,32 @@
+"""Snapshots are dense at the start, hold both ends, and are fewer where they are large."""
+
+from itertools import pairwise
+
+import pytest
+
+from models.byte_units import GB, MB
+from models.training.loop import Training
+from models.training.snapshots import snapshot_bytes, snapshot_steps
+from tests.models.training.small import config
+
+
+@pytest.mark.parametrize(("steps", "n"), [(1, 2), (5, 40), (100, 40), (2_000, 40), (100_000, 12), (9, 2)])
+def test_snapshot_steps_are_dense_at_the_start_and_hold_both_ends(steps, n):
+    chosen = snapshot_steps(steps, n)
+    assert chosen[0] == 0
+    assert chosen[-1] == steps
+    assert chosen == sorted(set(chosen))
+    assert len(chosen) == min(n, steps + 1)
+    gaps = [b - a for a, b in pairwise(chosen)]
+    assert gaps[:-1] == sorted(gaps[:-1]) or max(gaps) <= steps / 10
+
+
+def test_large_snapshots_are_fewer():
+    run = config()
+    assert len(snapshot_steps(1_000, 40, MB)) == 16
+    assert len(snapshot_steps(1_000, 40, GB)) == 2
+    probe = run.task.probe()
+    n = len(probe.tokens["decoder"])
+    assert snapshot_bytes(run.model, probe) == 2 * 1 * 2 * n * n
+    pattern = Training(run).snapshot()["decoder.0.self.pattern"]
+    assert pattern.numel() * pattern.element_size() == snapshot_bytes(run.model, probe)
