@@ -8,6 +8,7 @@ from torch.nn import functional as F
 from models.config import ModelConfig
 from models.engine import masks
 from models.engine.cache import KeyValueCache
+from models.engine.long_text import LongHeads, LongTrace
 from models.engine.positions import LayerPositions
 from models.engine.trace import Scope, record
 
@@ -51,6 +52,9 @@ class MultiHeadAttention(nn.Module):
         if positions is not None:
             q = positions.rotate(q)
         q, k, v = record(trace, "q", q), record(trace, "k", k), record(trace, "v", v)
+        if trace is not None and isinstance(trace.trace, LongTrace):
+            z = trace.trace.attend(trace.prefix, self._long(q, k, mask, causal, positions), v[0])[None]
+            return self.out_proj(z.transpose(1, 2).flatten(2))
         bias = None if positions is None else positions.bias(q, k, self.scale)
         if bias is not None:
             bias = record(trace, "bias", bias)  # [batch or 1, head, query, key]
@@ -92,6 +96,26 @@ class MultiHeadAttention(nn.Module):
         return F.scaled_dot_product_attention(
             q, k, v, attn_mask=mask, dropout_p=dropout, is_causal=is_causal, scale=self.scale
         )
+
+    def _long(
+        self, q: Tensor, k: Tensor, mask: Tensor | None, causal: bool, positions: LayerPositions | None
+    ) -> LongHeads:
+        """What the patterns of a long text, one that is alone in its batch, are computed from."""
+        bias = None
+        if positions is not None and positions.adds_to_scores:
+            if not causal:
+                raise ValueError(
+                    "an encoder whose positions add to the scores does not read long texts; "
+                    "take a decoder, or other positions"
+                )
+
+            def bias(rows: slice) -> Tensor:
+                found = positions.bias(q[:, :, rows], k[:, :, : rows.stop], self.scale)
+                return found[0]
+
+        return LongHeads(
+            q[0], k[0], self.scale, causal, mask=None if mask is None else mask[0], bias=bias
+        )  # fmt: skip
 
     def _traced(
         self,

@@ -60,6 +60,11 @@ class LayerPositions(NamedTuple):
         """See `PositionScheme.rotate`."""
         return self.scheme.rotate(x, self.start)
 
+    @property
+    def adds_to_scores(self) -> bool:
+        """Whether its `bias` is anything."""
+        return type(self.scheme).bias is not PositionScheme.bias
+
     def bias(self, q: Queries, k: Keys, scale: float) -> Bias | None:
         """See `PositionScheme.bias`."""
         return self.scheme.bias(q, k, layer=self.layer, scale=scale)

@@ -1,0 +1,179 @@
+"""Long texts in blocks: every number is that of the whole pattern, which is never in memory."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+from torch import Tensor
+
+from models import ModelConfig, Trace, Transformer
+from models.config import POSITION_SCHEMES
+from models.engine import long_text
+from models.engine.long_text import LongHeads, LongTrace, Picture
+from models.engine.positions import has_bias
+
+N = 300
+
+
+def pooled(pattern: Tensor, tall: int, wide: int, measure: str) -> Tensor:
+    """The cells of a pattern by a plain loop, in float64."""
+    rows = [pattern[start : start + tall].double() for start in range(0, len(pattern), tall)]
+    return torch.stack(
+        [
+            torch.stack(
+                [
+                    (cell.max() if measure == "largest" else cell.mean())
+                    for cell in (row[:, start : start + wide] for start in range(0, row.shape[1], wide))
+                ]
+            )
+            for row in rows
+        ]
+    )
+
+
+def heads(n_query: int, n_key: int, *, causal: bool, seed: int = 0, n_key_heads: int = 2) -> LongHeads:
+    generator = torch.Generator().manual_seed(seed)
+    q = torch.randn(4, n_query, 8, generator=generator)
+    k = torch.randn(n_key_heads, n_key, 8, generator=generator)
+    return LongHeads(q, k, 8**-0.5, causal)
+
+
+def pattern_of(of: LongHeads, head: int) -> Tensor:
+    scores = of.scale * of.q[head].double() @ of.k[head * len(of.k) // len(of.q)].double().T
+    if of.cap is not None:
+        scores = of.cap * torch.tanh(scores / of.cap)
+    if of.causal:
+        scores = scores.masked_fill(torch.ones_like(scores).triu(1).bool(), -torch.inf)
+    if of.mask is not None:
+        scores = scores.masked_fill(~of.mask[min(head, len(of.mask) - 1)], -torch.inf)
+    return scores.softmax(-1).nan_to_num(0.0)
+
+
+@pytest.fixture(autouse=True)
+def _small_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
+    """So few cells at once that even these texts take several blocks, the last one smaller."""
+    monkeypatch.setattr(long_text, "CELLS", 7_000)
+
+
+@pytest.mark.parametrize("measure", ["largest", "mean"])
+@pytest.mark.parametrize("size", [16, 37, 512])
+@pytest.mark.parametrize("causal", [True, False])
+def test_the_picture_of_the_whole_has_the_cells_of_the_whole_pattern(
+    causal: bool, size: int, measure: long_text.Measure
+) -> None:
+    of = heads(N, N, causal=causal)
+    for head in range(4):
+        found = of.whole(head, size=size, measure=measure)
+        expected = pooled(pattern_of(of, head), found.tall, found.wide, measure)
+        assert max(expected.shape) <= size
+        torch.testing.assert_close(found.cells.double(), expected, atol=1e-6, rtol=0)
+
+
+@pytest.mark.parametrize("without", [0, 1, 5])
+def test_without_the_first_keys_the_others_stay_as_they_are(without: int) -> None:
+    of = heads(N, N, causal=True)
+    pattern = pattern_of(of, 1)
+    pattern[:, :without] = 0
+    found = of.whole(1, size=20, without=without)
+    torch.testing.assert_close(found.cells.double(), pooled(pattern, 15, 15, "largest"), atol=1e-6, rtol=0)
+    pairs = of.brightest(1, found, 10, without=without)
+    top = pattern.flatten().topk(10).values
+    torch.testing.assert_close(torch.tensor([p.weight for p in pairs]).double(), top, atol=1e-6, rtol=0)
+    assert all(pair.key >= without for pair in pairs)
+    part = of.window(1, slice(3, 90), slice(2, 50), without=without)
+    torch.testing.assert_close(part.cells.double(), pattern[3:90, 2:50], atol=1e-6, rtol=0)
+
+
+@pytest.mark.parametrize("known", [True, False])
+@pytest.mark.parametrize("size", [10, 512])
+def test_a_window_is_a_part_of_the_pattern(known: bool, size: int) -> None:
+    of = heads(N, N, causal=True)
+    if known:
+        of.whole(2)
+    found = of.window(2, slice(101, 290), slice(40, 187), size=size)
+    expected = pooled(pattern_of(of, 2)[101:290, 40:187], found.tall, found.wide, "largest")
+    assert (found.q0, found.k0) == (101, 40)
+    torch.testing.assert_close(found.cells.double(), expected, atol=1e-6, rtol=0)
+
+
+def test_rows_columns_and_the_brightest_pairs() -> None:
+    of = heads(N, N + 20, causal=False)
+    pattern = pattern_of(of, 3)
+    torch.testing.assert_close(of.row(3, 17).double(), pattern[17], atol=1e-6, rtol=0)
+    torch.testing.assert_close(of.column(3, 5).double(), pattern[:, 5], atol=1e-6, rtol=0)
+    pairs = of.brightest(3, of.whole(3, size=30), 25)
+    top = pattern.flatten().topk(25)
+    torch.testing.assert_close(
+        torch.tensor([p.weight for p in pairs]).double(), top.values, atol=1e-6, rtol=0
+    )
+    assert {(p.query, p.key) for p in pairs} == {divmod(at, N + 20) for at in top.indices.tolist()}
+
+
+def test_caps_and_masks() -> None:
+    of = heads(N, N, causal=True)
+    mask = torch.ones(1, N, N, dtype=torch.bool).triu(-9)
+    mask[0, 50] = False
+    for changed in (
+        LongHeads(of.q, of.k, of.scale, True, cap=0.5),
+        LongHeads(of.q, of.k, of.scale, True, mask=mask),
+        LongHeads(of.q, of.k, of.scale, False, mask=mask[:, :1]),
+    ):
+        expected = pattern_of(changed, 0)
+        torch.testing.assert_close(changed.whole(0).cells.double(), expected, atol=1e-6, rtol=0)
+        v = torch.randn(2, N, 8, generator=torch.Generator().manual_seed(3))
+        z = changed.attend(v, lambda share: None)
+        torch.testing.assert_close(z[0].double(), expected @ v[0].double(), atol=1e-5, rtol=1e-5)
+
+
+@pytest.mark.parametrize("kind", ["decoder-only", "encoder-only"])
+@pytest.mark.parametrize("positions", POSITION_SCHEMES)
+def test_a_long_pass_is_the_traced_pass(positions: str, kind: str) -> None:
+    model = Transformer(
+        ModelConfig(
+            kind=kind, n_layers=2, n_heads=4, d_model=16, vocab_size=50, max_len=N, positions=positions,
+            pad_id=None,
+        ),
+        seed=1,
+    ).eval()  # fmt: skip
+    ids = torch.randint(50, (1, N), generator=torch.Generator().manual_seed(2))
+    whole, long = Trace(), LongTrace()
+    side = kind.removesuffix("-only")
+    with torch.no_grad():
+        logits = model(ids, trace=whole)
+        if kind == "encoder-only" and has_bias(positions):
+            with pytest.raises(ValueError, match="does not read long texts; take a decoder"):
+                model(ids, trace=long)
+            return
+        torch.testing.assert_close(model(ids, trace=long), logits, atol=1e-4, rtol=1e-4)
+    assert list(long) == []
+    assert list(long.heads) == [f"{side}.0.self", f"{side}.1.self"]
+    for address, of in long.heads.items():
+        for head in range(4):
+            expected = whole[f"{address}.pattern"][head]
+            torch.testing.assert_close(of.whole(head).cells, expected, atol=1e-6, rtol=0)
+
+
+def test_what_is_kept_is_what_is_wanted_and_whoever_listens_may_end_the_work() -> None:
+    model = Transformer(
+        ModelConfig(kind="decoder-only", n_layers=3, n_heads=2, d_model=8, vocab_size=50, max_len=N), seed=1
+    ).eval()
+    ids = torch.arange(N)[None] % 49 + 1
+    heard: list[int] = []
+    long = LongTrace(lambda address: address == "decoder.1.self", heard.append)
+    with torch.no_grad():
+        model(ids, trace=long)
+    assert (list(long.heads), heard) == (["decoder.1.self"], [1, 2, 3])
+    assert long.heads["decoder.1.self"].n_bytes == 2 * N * 8 * 4
+
+    def stop(share: float) -> None:
+        raise InterruptedError
+
+    with pytest.raises(InterruptedError):
+        long.heads["decoder.1.self"].whole(0, told=stop)
+
+
+def test_a_cell_stands_for_so_many_queries_and_keys() -> None:
+    found = heads(1_000, 700, causal=False).whole(0, size=100)
+    assert isinstance(found, Picture)
+    assert (found.tall, found.wide) == (10, 7)
+    assert tuple(found.cells.shape) == (100, 100)
