@@ -111,6 +111,7 @@ class MultiHeadAttention(nn.Module):
 
             def bias(rows: slice) -> Tensor:
                 found = positions.bias(q[:, :, rows], k[:, :, : rows.stop], self.scale)
+                assert found is not None
                 return found[0]
 
         return LongHeads(

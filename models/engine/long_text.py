@@ -59,8 +59,8 @@ class LongHeads:
     """All heads of one attention over a long text, as far as its patterns need it.
 
     q: [head, query, d_head]; k: [key head, key, d_head]. cap: scores are cap * tanh(scaled / cap). mask:
-    [head or 1, query or 1, key], True where a query may attend. bias: what positions add to the scores of some
-    queries, [head, query, key up to the last of them]; only where no query sees a later key.
+    [head or 1, query or 1, key], True where a query may attend. bias: what positions add to the scores
+    of some queries, [head, query, key up to the last of them]; only where no query sees a later key.
     """
 
     q: Float[Tensor, "head query d_head"]
@@ -244,17 +244,22 @@ class LongTrace(Trace):
         wanted: Callable[[str], bool] = lambda address: True,
         told: Callable[[int], None] = lambda n: None,
     ) -> None:
-        super().__init__(lambda address, value: None)
+        super().__init__()
         self.heads: dict[str, LongHeads] = {}
-        self._wanted, self._told, self._n = wanted, told, 0
+        self.n_attended = 0
+        self._wanted, self._told = wanted, told
+
+    def record(self, address: str, tensor: Tensor) -> Tensor:
+        """Keeps nothing of what a short text's trace would hold."""
+        return tensor
 
     def attend(self, address: str, heads: LongHeads, v: Tensor) -> Tensor:
         """z of an attention, whose q and k are kept if they are wanted."""
-        z = heads.attend(v, lambda share: self._told(self._n))
+        z = heads.attend(v, lambda share: self._told(self.n_attended))
         if self._wanted(address):
             self.heads[address] = heads
-        self._n += 1
-        self._told(self._n)
+        self.n_attended += 1
+        self._told(self.n_attended)
         return z
 
 

@@ -19,11 +19,13 @@ class PositionScheme(nn.Module):
     """The base of every scheme, which does nothing at all. `causal`: the stack's queries see no later key.
 
     `pairs_channels`: it turns channels in pairs, so that d_head must be even. `keeps_bias`: its bias depends
-    on the text, and training keeps it for the backward pass.
+    on the text, and training keeps it for the backward pass. `counted`: it has learnt something for each of
+    its positions, so that a model reads no longer texts than it was made for.
     """
 
     pairs_channels: ClassVar[bool] = False
     keeps_bias: ClassVar[bool] = False
+    counted: ClassVar[bool] = False
 
     def __init__(self, config: ModelConfig, *, causal: bool = False) -> None:
         super().__init__()

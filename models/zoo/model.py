@@ -11,13 +11,15 @@ from torch import Tensor
 from models.byte_units import MB
 from models.config import ModelConfig
 from models.data.tasks import Named, Reading
-from models.engine.positions import has_bias, turns
+from models.engine.long_text import LongHeads, LongTrace, Told
+from models.engine.positions import POSITIONS, has_bias, turns
 from models.engine.size import trace_operations
 from models.engine.trace import Trace
 from models.engine.transformer import Transformer
 
 Reduce = Callable[[str, Tensor], Any | None]
 Edit = Callable[[str, Tensor], Tensor]
+Wanted = Callable[[str], bool]
 
 
 _POOLED = {"mean": "The mean of all positions is read as", "first": "The first position is read as"}
@@ -120,6 +122,25 @@ class Model(ABC):
         """How all positions become one answer, as a sentence begins; None where each has its own."""
         return _POOLED.get(self.config.pooling)
 
+    def stretched(self, n_tokens: int) -> "Model":
+        """This model as it reads texts of so many tokens, with the same weights.
+
+        Raises ValueError where it cannot.
+        """
+        if n_tokens <= self.max_len:
+            return self
+        raise ValueError(f"{self.name!r} reads at most {self.max_len:,} tokens; give a shorter text")
+
+    def long(
+        self, reading: Reading, *, wanted: Wanted = lambda address: True, told: Told = lambda share: None
+    ) -> dict[str, LongHeads]:
+        """What the patterns of a long text are computed from, by addresses such as "decoder.0.self".
+
+        wanted: whether those of an address are kept. told: hears which share is done, and may raise to end
+        it. Raises ValueError for a model that does not read long texts.
+        """
+        raise ValueError(f"{self.name!r} does not read long texts; choose a model of one stack")
+
     def names(self, reading: Reading) -> tuple[str, ...]:
         """What each column of the logits stands for when this is read."""
         return self.outputs
@@ -160,6 +181,34 @@ class EngineModel(Model):
         trace.tokens = dict(reading.tokens)
         self.model(*reading.inputs, mask=reading.allowed, trace=trace)
         return trace
+
+    @torch.no_grad()
+    def long(
+        self, reading: Reading, *, wanted: Wanted = lambda address: True, told: Told = lambda share: None
+    ) -> dict[str, LongHeads]:
+        if len(reading.inputs) != 1 or self.config.input_channels is not None:
+            return super().long(reading)
+        n_layers = self.config.n_layers
+        trace = LongTrace(wanted, lambda n: told(n / n_layers))
+        (ids,) = reading.inputs
+        if self.config.kind == "encoder-only":
+            self.model.encode(ids, mask=reading.allowed, trace=trace)
+        else:  # the logits of so many tokens would be larger than all the rest
+            none = torch.zeros(ids.shape, dtype=torch.bool)
+            self.model.decode(ids, mask=reading.allowed, trace=trace, asked=none)
+        return trace.heads
+
+    def _stretched_net(self, n_tokens: int) -> Transformer:
+        """The same weights for texts of so many tokens. Raises ValueError for positions that are counted."""
+        if POSITIONS[self.config.positions].counted:
+            raise ValueError(
+                f"{self.name!r} has learnt a vector for each of its {self.max_len:,} positions, none "
+                "beyond; give a shorter text, or choose a model with other positions"
+            )
+        config = ModelConfig.from_dict(self.config.to_dict() | {"max_len": n_tokens})
+        net = Transformer(config)
+        net.load_state_dict(self.model.state_dict())
+        return net
 
 
 def call(name: str, *arguments: Any, **settings: Any) -> str:

@@ -13,7 +13,7 @@ from models.engine.trace import Trace
 from models.engine.transformer import Transformer
 from models.files import read_json
 from models.zoo.files import read_config, read_task, read_weights
-from models.zoo.model import EngineModel, call
+from models.zoo.model import EngineModel, Model, call
 from models.zoo.run_folders import CHECKPOINT, TASK, read_description
 
 _RUNS = "from models.zoo.run_folders import runs_root\n"
@@ -99,6 +99,14 @@ class TrainedModel(EngineModel, Generic[Learnt]):
         if len(ids) <= self.config.max_len:
             return text + more
         return self.task.written(ids[-self.config.max_len :].tolist())
+
+    def stretched(self, n_tokens: int) -> Model:
+        if n_tokens <= self.max_len:
+            return self
+        net = self._stretched_net(n_tokens)
+        longer = TrainedModel(self.name, self.task.stretched(n_tokens), net, self.card)
+        longer.source, longer.imports = self.source, self.imports
+        return longer
 
     def _prompt(self, text: str) -> Tensor:
         if self.config.kind != "decoder-only":

@@ -69,6 +69,13 @@ class UntrainedModel(EngineModel):
         allowed = self._allowed(mask, mask_arg, ids.shape[1])
         return Reading((ids,), {"encoder": words + [PAD] * n_padding}, text, allowed=allowed)
 
+    def stretched(self, n_tokens: int) -> UntrainedModel:
+        """The model of the same seed that reads so many words; its vectors for words are others."""
+        if n_tokens <= self.config.max_len - self.PADDING:
+            return self
+        sizes = {"vocab_size": n_tokens + 1, "max_len": n_tokens + self.PADDING}
+        return UntrainedModel(ModelConfig.from_dict(self.config.to_dict() | sizes), seed=self.seed)
+
     def names(self, reading: Reading) -> tuple[str, ...]:
         """The word of each token id that a text uses: <pad>, then its different words as they appear."""
         return (PAD, *dict.fromkeys(reading.text.split()))

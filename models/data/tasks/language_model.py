@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Sequence
+from copy import copy
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -77,6 +78,11 @@ class TextModel(Task):
         lacks = tuple(Unknown(c) for c in unknown if self.tokenizer.encode(c) == [self.tokenizer.unknown_id])
         labels = [self.tokenizer.labels[id_] for id_ in ids]
         return Reading((torch.tensor([ids]),), {"decoder": labels}, text, unknown=lacks)
+
+    def stretched(self, length: int) -> Task:
+        longer = copy(self)  # with what was learnt of the text, such as its tokenizer
+        object.__setattr__(longer, "length", length)
+        return longer
 
     def outputs(self) -> tuple[str, ...]:
         return self.tokenizer.labels

@@ -87,6 +87,10 @@ class Task(ABC):
         """
         return self.batch(generator_of(0, 0), size)
 
+    def stretched(self, length: int) -> "Task":
+        """The same task, which reads texts of so many tokens. Raises ValueError where it reads no text."""
+        raise ValueError(f"{self.title!r} is no task of long texts; choose a language model")
+
     @abstractmethod
     def probe(self) -> Reading:
         """The example whose attention is watched during training; at most 64 positions a side."""

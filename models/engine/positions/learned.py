@@ -11,6 +11,8 @@ from models.engine.position_scheme import PositionScheme, register
 class Learned(PositionScheme):
     """Adds one trained vector per position, stored and scaled as the token embeddings are."""
 
+    counted = True
+
     def __init__(self, config: ModelConfig, *, causal: bool = False) -> None:
         super().__init__(config)
         self.embedding = nn.Embedding(config.max_len, config.d_model)

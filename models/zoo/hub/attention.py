@@ -17,9 +17,12 @@ import torch
 from torch import Tensor, nn
 from torch.overrides import TorchFunctionMode
 from transformers import AttentionInterface, AttentionMaskInterface
-from transformers.masking_utils import eager_mask
+from transformers.masking_utils import eager_mask, sdpa_mask
+
+from models.engine.long_text import LongHeads, LongTrace
 
 NAME = "attention-lab"
+LONG_NAME = "attention-lab-long"
 EAGER = "eager_attention_forward"
 _SOFTMAX = {torch.softmax, nn.functional.softmax, Tensor.softmax}
 
@@ -53,6 +56,7 @@ class Listener(Protocol):
     def heard(self, name: str, value: Tensor) -> Tensor: ...
 
 
+_LONG: ContextVar[tuple[str, LongTrace]] = ContextVar("long")
 _LISTENER: ContextVar[Listener | None] = ContextVar("listener", default=None)
 
 
@@ -64,6 +68,16 @@ def listening(listener: Listener) -> Iterator[None]:
         yield
     finally:
         _LISTENER.reset(token)
+
+
+@contextmanager
+def reading_long(side: str, trace: LongTrace) -> Iterator[None]:
+    """Within it, the attentions of a stack of one side are kept in `trace`, computed under `LONG_NAME`."""
+    token = _LONG.set((side, trace))
+    try:
+        yield
+    finally:
+        _LONG.reset(token)
 
 
 def eager_of(module: nn.Module) -> Eager | None:
@@ -169,6 +183,27 @@ class _Softmax(TorchFunctionMode):
         return torch.cat([after, whole[..., self.n_keys :]], dim=-1)
 
 
+def attend_long(
+    module: nn.Module, query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None, **given: Any
+) -> tuple[Tensor, None]:
+    """What transformers calls for a long text: as `attend`, but no pattern is computed or returned."""
+    call = _call(module, query, key, given)
+    if call.has_bias or call.has_sinks:
+        raise ValueError(
+            f"{type(module).__name__} adds to its scores what only a whole matrix can hold, so it reads no "
+            "long texts; open another model"
+        )
+    causal = mask is None and call.n_queries > 1 and bool(getattr(module, "is_causal", True))
+    heads = LongHeads(
+        query[0].float(), key[0].float(), call.scale, causal, call.cap, None if mask is None else mask[0]
+    )  # fmt: skip
+    side, trace = _LONG.get()
+    z = trace.attend(f"{side}.{trace.n_attended}.self", heads, value[0].float())
+    return z[None].transpose(1, 2).to(query.dtype), None
+
+
 AttentionInterface.register(NAME, attend)
+AttentionInterface.register(LONG_NAME, attend_long)
+AttentionMaskInterface.register(LONG_NAME, sdpa_mask)
 # Without a mask function under the same name, transformers makes no mask for it, and Llama looks ahead.
 AttentionMaskInterface.register(NAME, eager_mask)

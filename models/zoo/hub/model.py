@@ -12,14 +12,16 @@ from transformers import AutoTokenizer
 
 from models.data.tasks import Reading
 from models.data.tasks.batch import check_room
+from models.engine.long_text import LongHeads, LongTrace, Told
 from models.engine.size import CELL
 from models.engine.trace import Trace
 from models.files import FileError
+from models.zoo.hub.attention import LONG_NAME, NAME, reading_long
 from models.zoo.hub.folder import Folder
 from models.zoo.hub.loading import load, pattern_fields
 from models.zoo.hub.recorder import Recorder
 from models.zoo.hub.tokens import readable_all
-from models.zoo.model import Attention, Edit, Model, Reduce, call
+from models.zoo.model import Attention, Edit, Model, Reduce, Wanted, call
 
 MASK = "[MASK]"
 """What a person writes for a hidden word, whatever the model's own token for it is."""
@@ -175,6 +177,23 @@ class HubModel(Model):
             made = self.net(**given, use_cache=False)
         self._conclude(trace, made)
         return trace
+
+    @torch.no_grad()
+    def long(
+        self, reading: Reading, *, wanted: Wanted = lambda address: True, told: Told = lambda share: None
+    ) -> dict[str, LongHeads]:
+        if self.layout is None or self.kind == "encoder-decoder":
+            return super().long(reading)
+        side = self.kind.removesuffix("-only")
+        n_layers = self.attention(f"{side}.self").n_layers
+        trace = LongTrace(wanted, lambda n: told(n / n_layers))
+        self.net.set_attn_implementation(LONG_NAME)
+        try:
+            with reading_long(side, trace):
+                self.net.base_model(*reading.inputs, use_cache=False)
+        finally:
+            self.net.set_attn_implementation(NAME)
+        return trace.heads
 
     def _patterns(self, trace: Trace, given: dict[str, Tensor], edit: Edit | None) -> Trace:
         """What an architecture gives of itself whose attention cannot be recorded: its patterns."""

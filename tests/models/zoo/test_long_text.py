@@ -1,0 +1,69 @@
+"""Long texts through every model that reads them: the patterns are those of the traced pass."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+import torch
+
+from models import load_model
+from models.zoo.model import Model
+from models.zoo.untrained import UntrainedModel
+from tests.models.zoo.hub import families
+
+WORDS = "the animal did not cross the street because it was too tired "
+SIZES = {"n_layers": 2, "n_heads": 2, "d_model": 16, "norm": "pre"}
+
+
+def assert_same(model: Model, text: str) -> None:
+    reading = model.read(text)
+    trace, long = model.trace(reading), model.long(reading)
+    assert {f"{address}.pattern" for address in long} == {a for a in trace if a.endswith(".pattern")}
+    for address, heads in long.items():
+        for head in range(len(heads.q)):
+            expected = trace[f"{address}.pattern"][head]
+            torch.testing.assert_close(heads.whole(head, size=2_000).cells, expected, atol=1e-6, rtol=0)
+
+
+def test_an_untrained_model_reads_more_words_than_a_figure_shows() -> None:
+    model = UntrainedModel.of(**SIZES, positions="sinusoidal")
+    text = WORDS * 120
+    with pytest.raises(ValueError, match="at most 1,024"):
+        model.read(text)
+    assert model.stretched(100) is model
+    assert_same(model.stretched(2_048), text)
+
+
+@pytest.mark.parametrize("name", ["long-memory", "sparse"])
+def test_a_trained_model_reads_beyond_its_training_where_its_positions_go_on(name: str) -> None:
+    model = load_model(name)
+    assert_same(model.stretched(1_000), WORDS * 12)
+    assert_same(model, WORDS * 3)
+
+
+def test_learnt_positions_end_where_training_ended() -> None:
+    with pytest.raises(ValueError, match="a vector for each of its 64 positions"):
+        load_model("shakespeare").stretched(100)
+    with pytest.raises(ValueError, match="choose a model of one stack"):
+        load_model("translator").long(load_model("translator").read("the animal sleeps"))
+
+
+@pytest.mark.parametrize(
+    "family", ["bert", "modernbert", "gpt2", "llama", "mistral", "gemma2", "gemma3", "phi"]
+)
+def test_models_of_transformers(family: str, tmp_path: Path) -> None:
+    folder = families.save(family, tmp_path)
+    model = load_model(f"hf:{folder}")
+    before = model.trace(WORDS)["logits"]
+    assert_same(model, WORDS)
+    assert torch.equal(model.trace(WORDS)["logits"], before)
+
+
+def test_what_no_block_can_hold_is_refused(tmp_path: Path) -> None:
+    sinks = load_model(f"hf:{families.save('gpt-oss', tmp_path / 'sinks')}")
+    with pytest.raises(ValueError, match="reads no long texts; open another model"):
+        sinks.long(sinks.read(WORDS))
+    two = load_model(f"hf:{families.save('bart', tmp_path / 'two')}")
+    with pytest.raises(ValueError, match="choose a model of one stack"):
+        two.long(two.read(WORDS))
