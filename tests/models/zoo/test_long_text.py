@@ -23,7 +23,9 @@ def assert_same(model: Model, text: str) -> None:
     for address, heads in long.items():
         for head in range(len(heads.q)):
             expected = trace[f"{address}.pattern"][head]
-            torch.testing.assert_close(heads.whole(head, size=2_000).cells, expected, atol=1e-6, rtol=0)
+            # PyTorch's kernel rounds in another order, so the streams of deeper layers differ a little.
+            most = 1e-6 if ".0." in address else 1e-5
+            torch.testing.assert_close(heads.whole(head, size=2_000).cells, expected, atol=most, rtol=0)
 
 
 def test_an_untrained_model_reads_more_words_than_a_figure_shows() -> None:
