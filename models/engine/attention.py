@@ -8,7 +8,8 @@ from torch.nn import functional as F
 from models.config import ModelConfig
 from models.engine import masks
 from models.engine.cache import KeyValueCache
-from models.engine.long_text import LongHeads, LongTrace
+from models.engine.long_text import LongHeads
+from models.engine.long_trace import LongTrace
 from models.engine.positions import LayerPositions
 from models.engine.trace import Scope, record
 

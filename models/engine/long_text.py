@@ -2,9 +2,9 @@
 
 A text of n tokens has patterns of n x n cells a head, 4 GB at 32,768. Kept are q and k, n x d_head each; what
 is looked at is computed from them: a picture of the whole in at most `size` x `size` cells, a window at any
-magnification, one row, one column, the brightest pairs. The softmax of a row needs the logarithm of the sum
-of its exponentials, one number a row, which the picture of the whole finds on its way (as FlashAttention
-does; Dao et al. 2022, section 3.1).
+magnification, one row, one column, the brightest pairs. The softmax of a row needs its largest score and
+the sum of its exponentials, two numbers a row, which the picture of the whole finds on its way (as
+FlashAttention does; Dao et al. 2022, section 3.1).
 """
 
 from __future__ import annotations
@@ -17,8 +17,6 @@ import torch
 from jaxtyping import Bool, Float
 from torch import Tensor
 from torch.nn import functional as F
-
-from models.engine.trace import Trace
 
 CELLS = 1 << 22
 """Cells of a pattern that are in memory at once: 16 MB."""
@@ -54,6 +52,16 @@ class Picture(NamedTuple):
     wide: int
 
 
+class Rows(NamedTuple):
+    """What the softmax of rows needs of all their keys: the largest score, and the sum of exp(score - it)."""
+
+    peak: Float[Tensor, " row"]
+    total: Float[Tensor, " row"]
+
+    def of(self, rows: slice) -> Rows:
+        return Rows(self.peak[rows], self.total[rows])
+
+
 @dataclass
 class LongHeads:
     """All heads of one attention over a long text, as far as its patterns need it.
@@ -70,7 +78,7 @@ class LongHeads:
     cap: float | None = None
     mask: Bool[Tensor, "_ _ key"] | None = None
     bias: Callable[[slice], Tensor] | None = None
-    _sums: dict[int, Tensor] = field(default_factory=dict)
+    _softmax: dict[int, Rows] = field(default_factory=dict)
 
     @property
     def n_queries(self) -> int:
@@ -106,15 +114,15 @@ class LongHeads:
 
     def weights(self, head: int, rows: slice, keys: slice) -> Float[Tensor, "row key"]:
         """The exact weights of some queries and keys; 0 in a row with all masked."""
-        sums = self._of_rows(head, rows)
-        return self.scores(head, rows, keys).sub_(sums[:, None]).exp_().nan_to_num_(0.0)
+        peak, total = self._of_rows(head, rows)
+        return self.scores(head, rows, keys).sub_(peak[:, None]).exp_().div_(total[:, None])
 
-    def _of_rows(self, head: int, rows: slice) -> Tensor:
-        """The logarithm of each row's sum of exponentials, where it is not known yet from all its keys."""
-        if head in self._sums:
-            return self._sums[head][rows]
-        found = [self.scores(head, part, self._seen(part)).logsumexp(-1) for part in self._blocks(rows, 1)]
-        return torch.cat(found)
+    def _of_rows(self, head: int, rows: slice) -> Rows:
+        """What the softmax of some rows needs, from all their keys where it is not known yet."""
+        if head in self._softmax:
+            return self._softmax[head].of(rows)
+        blocks = (self.scores(head, part, self._seen(part)) for part in self._blocks(rows, 1))
+        return _joined([_exponentials(scores) for scores in blocks])
 
     def _seen(self, rows: slice) -> slice:
         """The keys that some of these queries may attend to."""
@@ -142,17 +150,17 @@ class LongHeads:
         """
         tall, wide = -(-self.n_queries // size), -(-self.n_keys // size)
         n_columns = -(-self.n_keys // wide)
-        rows_of_cells, sums = [], []
+        rows_of_cells, known = [], []
         for rows in self._blocks(slice(0, self.n_queries), tall):
             keys = self._seen(rows)
-            scores = self.scores(head, rows, keys)
-            sums.append(scores.logsumexp(-1))
-            weights = scores.sub_(sums[-1][:, None]).exp_().nan_to_num_(0.0)
+            weights = self.scores(head, rows, keys)
+            known.append(_exponentials(weights))
             weights[:, :without] = 0
-            cells = _pooled(weights, tall, wide, measure)
+            cells = _along(weights, wide, measure) / known[-1].total[:, None]  # fewer to divide than before
+            cells = _along(cells.T, tall, measure).T
             rows_of_cells.append(F.pad(cells, (0, n_columns - cells.shape[1])))
             told(rows.stop / self.n_queries)
-        self._sums[head] = torch.cat(sums)
+        self._softmax[head] = _joined(known)
         return Picture(torch.cat(rows_of_cells), 0, 0, tall, wide)
 
     @torch.no_grad()
@@ -233,34 +241,15 @@ class LongHeads:
         return torch.stack(heads)
 
 
-class LongTrace(Trace):
-    """A pass over a long text: of each attention it keeps q and k, under an address like "decoder.0.self".
+def _exponentials(scores: Tensor) -> Rows:
+    """Puts exp(score - the row's largest) in the place of scores; where all are masked, 0."""
+    peak = scores.amax(-1).clamp(min=torch.finfo(scores.dtype).min)
+    total = scores.sub_(peak[:, None]).exp_().sum(-1)
+    return Rows(peak, total.clamp(min=torch.finfo(scores.dtype).tiny))
 
-    wanted: whether those of an address are kept. told: hears after each attention how many there were.
-    """
 
-    def __init__(
-        self,
-        wanted: Callable[[str], bool] = lambda address: True,
-        told: Callable[[int], None] = lambda n: None,
-    ) -> None:
-        super().__init__()
-        self.heads: dict[str, LongHeads] = {}
-        self.n_attended = 0
-        self._wanted, self._told = wanted, told
-
-    def record(self, address: str, tensor: Tensor) -> Tensor:
-        """Keeps nothing of what a short text's trace would hold."""
-        return tensor
-
-    def attend(self, address: str, heads: LongHeads, v: Tensor) -> Tensor:
-        """z of an attention, whose q and k are kept if they are wanted."""
-        z = heads.attend(v, lambda share: self._told(self.n_attended))
-        if self._wanted(address):
-            self.heads[address] = heads
-        self.n_attended += 1
-        self._told(self.n_attended)
-        return z
+def _joined(parts: list[Rows]) -> Rows:
+    return Rows(*(torch.cat(each) for each in zip(*parts, strict=True)))
 
 
 def _pooled(weights: Tensor, tall: int, wide: int, measure: Measure) -> Tensor:

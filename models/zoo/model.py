@@ -11,7 +11,8 @@ from torch import Tensor
 from models.byte_units import MB
 from models.config import ModelConfig
 from models.data.tasks import Named, Reading
-from models.engine.long_text import LongHeads, LongTrace, Told
+from models.engine.long_text import LongHeads, Told
+from models.engine.long_trace import LongTrace
 from models.engine.positions import POSITIONS, has_bias, turns
 from models.engine.size import trace_operations
 from models.engine.trace import Trace

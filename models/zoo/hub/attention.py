@@ -19,7 +19,8 @@ from torch.overrides import TorchFunctionMode
 from transformers import AttentionInterface, AttentionMaskInterface
 from transformers.masking_utils import eager_mask, sdpa_mask
 
-from models.engine.long_text import LongHeads, LongTrace
+from models.engine.long_text import LongHeads
+from models.engine.long_trace import LongTrace
 
 NAME = "attention-lab"
 LONG_NAME = "attention-lab-long"

@@ -12,7 +12,8 @@ from transformers import AutoTokenizer
 
 from models.data.tasks import Reading
 from models.data.tasks.batch import check_room
-from models.engine.long_text import LongHeads, LongTrace, Told
+from models.engine.long_text import LongHeads, Told
+from models.engine.long_trace import LongTrace
 from models.engine.size import CELL
 from models.engine.trace import Trace
 from models.files import FileError

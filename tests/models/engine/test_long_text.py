@@ -9,7 +9,8 @@ from torch import Tensor
 from models import ModelConfig, Trace, Transformer
 from models.config import POSITION_SCHEMES
 from models.engine import long_text
-from models.engine.long_text import LongHeads, LongTrace, Picture
+from models.engine.long_text import LongHeads, Picture
+from models.engine.long_trace import LongTrace
 from models.engine.positions import has_bias
 
 N = 300
