@@ -91,11 +91,12 @@ def open_model(name: str) -> None:
 def open_contrast(act: dict[str, Any]) -> None:
     """Shows the model that the open one is to be compared with: the same text, the same view of it.
 
-    Where the head on view is the one that the model opens with, the other's own such head is shown.
+    Where the head on view is the one that the model opens with, the other's own such head is shown. A press
+    that comes a second time, before the other model was there to be seen, asks for what is open already.
     """
     told = offer()
     other = contrast_of(told)
-    if other is None:
+    if other is None or other.name != act["model"]:
         return
     view = {name: value for name, value in state.view_of(act).items() if name != "key"}
     place = ("stack", "layer", "head")

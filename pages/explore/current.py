@@ -183,8 +183,8 @@ def _taught(offer: Offer, note: str) -> dict[str, str]:
     """What the model was trained for and what is to be known of its heads, and the button that opens the one
     to compare it with.
     """
-    label = offer.contrast["label"] if controls.contrast_of(offer) else ""
-    return {"text": f"{offer.taught} {note}".strip(), "label": label}
+    contrast = offer.contrast if controls.contrast_of(offer) else {"label": "", "model": ""}
+    return {"text": f"{offer.taught} {note}".strip(), **contrast}
 
 
 def examples() -> None:

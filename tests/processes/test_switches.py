@@ -12,7 +12,7 @@ from tests.processes.visitor import visiting
 from tools.background import serving_the_app
 
 
-@pytest.mark.parametrize("page", ["", "masks", "train", "runs", "softmax"])
+@pytest.mark.parametrize("page", ["", "start", "masks", "train", "runs", "softmax"])
 def test_a_kiosk_has_one_page_whatever_is_asked(kiosk: str, page: str) -> None:
     async def visit() -> None:
         async with visiting(kiosk, page, "task=sort&model=untrained") as visitor:

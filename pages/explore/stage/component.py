@@ -13,6 +13,6 @@ ACTS: Kinds = {
     "text": {"text": str},
     "open": PLACE,
     "takeaway": WHOLE,
-    "contrast": WHOLE,
+    "contrast": WHOLE | {"model": str},
 }
 stage = Component("attention_lab_stage", HERE / "stage.js", HERE / "stage.css", acts=ACTS)

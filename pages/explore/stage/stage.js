@@ -52,7 +52,7 @@ export class Stage {
     const all = el("button", { type: "button", text: "show all heads", onclick: showAll });
     this.story = storyLine("Figures", takeAway, () => {}, [this.swap, all]);
     this.translation = el("p", { class: "translation" });
-    const compare = () => this.act({ type: "contrast", ...this.view });
+    const compare = () => this.act({ type: "contrast", ...this.view, model: this.data.header.taught.model });
     this.taughtText = el("span");
     this.contrast = el("button", { type: "button", class: "link", onclick: compare });
     this.taught = el("p", { class: "taught" }, [this.taughtText, this.contrast]);

@@ -56,7 +56,7 @@ export interface Header {
   translation?: { text: string; strong?: boolean }[];
   typed?: boolean;
   see?: string;
-  taught: { text: string; label: string };
+  taught: { text: string; label: string; model: string };
   terms: Record<string, string>;
   pooled?: string;
   pictures?: Picture[];

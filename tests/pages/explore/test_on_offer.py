@@ -44,10 +44,10 @@ def test_the_model_to_compare_with_is_offered_where_it_may_be_opened(set_limits:
     told = offers()["translator"]
     other = controls.contrast_of(told)
     assert other is not None and other.name == "translator-plain"
-    assert current._taught(told, "") == {"text": told.taught, "label": told.contrast["label"]}
+    assert current._taught(told, "") == {"text": told.taught, **told.contrast}
     set_limits(models=["translator"])
     assert controls.contrast_of(told) is None
-    assert current._taught(told, "") == {"text": told.taught, "label": ""}
+    assert current._taught(told, "") == {"text": told.taught, "label": "", "model": ""}
     assert controls.contrast_of(offers()["untrained"]) is None
 
 
