@@ -11,7 +11,7 @@ from models.data.tasks.options import option
 
 @dataclass(frozen=True, kw_only=True)
 class Addition(Algorithmic):
-    """`123+989=2111`: 1112, its last digit first, because a carry goes that way.
+    """After `123+989=` the model writes `2111`: 1112 with its last digit first, as a carry goes that way.
 
     Numbers have `digits` digits, with leading zeros, and the answer has one more.
     """

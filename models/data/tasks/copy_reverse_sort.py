@@ -29,11 +29,11 @@ class _Letters(Algorithmic):
 
 @dataclass(frozen=True, kw_only=True)
 class Copy(_Letters):
-    """cab=cab"""
+    """After `cab=` the model writes `cab`."""
 
     name = "copy"
     title = "Copy letters"
-    see = "From each letter of the answer, a head looks at the letter of the question that comes next."
+    see = "A head looks from each letter of the answer at the letter of the question that comes next."
     sizes = {**SIZES, "positions": "learned"}
 
     def answer(self, question: str) -> str:
@@ -42,12 +42,13 @@ class Copy(_Letters):
 
 @dataclass(frozen=True, kw_only=True)
 class Reverse(_Letters):
-    """cab=bac"""
+    """After `cab=` the model writes `bac`."""
 
     name = "reverse"
     title = "Reverse letters"
     see = (
-        "From the answer back to the question a head draws the other diagonal, from top right to bottom left."
+        "A head looks from the answer back at the question, letter by letter: it draws the other diagonal, "
+        "from top right to bottom left."
     )
 
     def answer(self, question: str) -> str:
@@ -56,11 +57,11 @@ class Reverse(_Letters):
 
 @dataclass(frozen=True, kw_only=True)
 class Sort(_Letters):
-    """cab=abc"""
+    """After `cab=` the model writes `abc`."""
 
     name = "sort"
     title = "Sort letters"
-    see = "From each letter of the answer, a head looks for the same letter and the next greater one."
+    see = "A head looks from each letter of the answer for the same letter and the next greater one."
     sizes = {
         **SIZES,
         "positions": "none",  # where a letter stands is no matter

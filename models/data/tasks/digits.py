@@ -20,7 +20,7 @@ class Digits(Pictures):
 
 @dataclass(frozen=True, kw_only=True)
 class DigitsAutoencoder(Digits, Autoencoder):
-    """Read a handwritten digit of 8 by 8 pixels, and write it again."""
+    """The model reads a handwritten digit of 8 by 8 pixels, and writes it again."""
 
     name = "digits-autoencoder"
     title = "Digits: rebuild the picture"
@@ -34,7 +34,7 @@ class DigitsAutoencoder(Digits, Autoencoder):
 
 @dataclass(frozen=True, kw_only=True)
 class DigitsClassifier(Digits, Classifier):
-    """Read a handwritten digit of 8 by 8 pixels, and say which it is."""
+    """The model reads a handwritten digit of 8 by 8 pixels, and says which it is."""
 
     name = "digits-classifier"
     title = "Digits: say which it is"

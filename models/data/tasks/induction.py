@@ -22,7 +22,7 @@ _SAMPLES = 4
 
 @dataclass(frozen=True, kw_only=True)
 class Induction(Task):
-    """Letters in random order, four or more and all different, then the same again (Olsson et al. 2022).
+    """The model reads four or more different letters, and then the same again (Olsson et al. 2022).
 
     The second half is asked from its second letter on: nothing before it can be known. As the halves differ
     in length, no fixed distance helps: a head has to look for its own letter, and read what came after it.

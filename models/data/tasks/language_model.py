@@ -177,7 +177,7 @@ class TextModel(Task):
 
 @dataclass(frozen=True, kw_only=True)
 class LanguageModel(TextModel):
-    """The next character, or the next byte pair, of any text."""
+    """The model writes the next character, or the next byte pair, of any text."""
 
     name = "language-model"
     title = "Language model"

@@ -33,8 +33,8 @@ _Pair = tuple[list[int], list[int]]
 
 @dataclass(frozen=True, kw_only=True)
 class Masked(Task):
-    """In [CLS] sentence [SEP], 15% of the words are to be told from the rest: 80% of them are [MASK], 10%
-    another word at random, 10% themselves (Devlin et al. 2019, 3.1).
+    """The model tells 15% of a sentence's words from the rest: 80% of these 15% are [MASK], 10% another word
+    at random, 10% themselves (Devlin et al. 2019, 3.1). It reads [CLS] sentence [SEP].
 
     With `next_sentence`, [CLS] sentence [SEP] sentence [SEP]: at [CLS], the model says whether the second
     follows the first, as it does in half of all examples, by one of two words of its vocabulary, [NEXT] or
@@ -43,7 +43,7 @@ class Masked(Task):
 
     name = "masked"
     title = "Masked words"
-    see = "From [MASK], heads look to both sides: to the verb of a noun, to the noun that a pronoun means."
+    see = "Heads look from [MASK] to both sides: to the verb of a noun, to the noun that a pronoun means."
     abilities = ("fill",)
     kind = "encoder-only"
     sizes = {"n_layers": 2, "n_heads": 4, "d_model": 64, "positions": "learned", "activation": "gelu"}

@@ -36,7 +36,7 @@ class Mnist(Pictures):
 
 @dataclass(frozen=True, kw_only=True)
 class MnistAutoencoder(Mnist, Autoencoder):
-    """Read a handwritten digit of 28 by 28 pixels, and write it again."""
+    """The model reads a handwritten digit of 28 by 28 pixels, and writes it again."""
 
     name = "mnist-autoencoder"
     title = "MNIST: rebuild the picture"
@@ -50,7 +50,7 @@ class MnistAutoencoder(Mnist, Autoencoder):
 
 @dataclass(frozen=True, kw_only=True)
 class MnistClassifier(Mnist, Classifier):
-    """Read a handwritten digit of 28 by 28 pixels, and say which it is."""
+    """The model reads a handwritten digit of 28 by 28 pixels, and says which it is."""
 
     name = "mnist-classifier"
     title = "MNIST: say which digit it is"

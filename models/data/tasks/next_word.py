@@ -23,7 +23,7 @@ _SHOWN = "the animal did not cross the street because it was too tired"
 
 @dataclass(frozen=True, kw_only=True)
 class NextWord(Task):
-    """Windows of one endless text, in which <eos> ends each sentence; they begin anywhere.
+    """The model reads windows of one endless text, which begin anywhere; <eos> ends each sentence.
 
     A model whose positions `reach` further than training's `length` may be asked for more words.
     """

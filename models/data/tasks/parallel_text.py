@@ -26,7 +26,7 @@ _TRAINING, _HELD_OUT = 5_000, 500  # pairs of the grammar that stand in for a fi
 
 @dataclass(frozen=True, kw_only=True)
 class ParallelText(Pairs):
-    """The texts and translations of a file of two columns; without one, English and French of the grammar.
+    """The model translates texts of a file of two columns; without a file, English and French of the grammar.
 
     Its tokens are byte pairs, counted in both columns together.
     """

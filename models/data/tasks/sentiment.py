@@ -27,7 +27,7 @@ _SHOWN, _SHOWN_CHARACTERS = 6, 300  # reviews at a time
 
 @dataclass(frozen=True, kw_only=True)
 class Sentiment(Task):
-    """Say whether a review praises or blames, negations and clauses that disagree included."""
+    """The model says whether a review praises or blames, in spite of negations and clauses that disagree."""
 
     name = "sentiment"
     title = "Sentiment of reviews"

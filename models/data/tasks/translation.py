@@ -42,7 +42,7 @@ class Translated(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True)
 class Translation(Pairs):
-    """English and French of the shipped grammar, in both directions.
+    """The model translates English and French of the shipped grammar, in both directions.
 
     Its pronouns are asked for the nouns they mean, `antecedent_weight` times as loudly as the translation.
     """
