@@ -33,13 +33,15 @@ class Shape:
 class Question:
     """Predict, then reveal. `right` is the place of the answer among the options; `because` explains it.
 
-    Both come from numbers computed now, not from the author.
+    Both come from numbers computed now, not from the author. told: whether the headline gives the answer
+    away; where nothing is said, it does if it has the answer's words.
     """
 
     ask: str
     options: tuple[str, ...]
     right: int
     because: str
+    told: bool | None = None
 
 
 @dataclass(frozen=True)

@@ -21,10 +21,16 @@ def ask(page: LabPage, part: Part) -> None:
 
 
 def spoiled_by(page: LabPage, part: Part, notice: str | Sequence[str]) -> bool:
-    """Whether a headline has the words of a right answer, so that it has to be covered while people think."""
-    told = " ".join([notice] if isinstance(notice, str) else notice).replace("**", "").lower()
-    answers = [question.options[question.right].lower() for question in _questions(page, part)]
-    return any(re.search(rf"(?<![\w.]){re.escape(answer)}(?![\w])", told) for answer in answers)
+    """Whether a headline gives a right answer away, so that it has to be covered while people think."""
+    headline = " ".join([notice] if isinstance(notice, str) else notice).replace("**", "").lower()
+    return any(_is_told(question, headline) for question in _questions(page, part))
+
+
+def _is_told(question: Question, headline: str) -> bool:
+    if question.told is not None:
+        return question.told
+    answer = re.escape(question.options[question.right].lower())
+    return bool(re.search(rf"(?<![\w.]){answer}(?!\w|\.\d)", headline))
 
 
 def _questions(page: LabPage, part: Part) -> Sequence[Question]:

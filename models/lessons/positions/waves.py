@@ -1,11 +1,11 @@
 """Absolute positions: waves added to the words, and vectors that training found instead."""
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import NamedTuple, cast
 
 import torch
 from jaxtyping import Float, Int
-from torch import Tensor
+from torch import Tensor, nn
 
 from models.data.tasks.next_word import NextWord
 from models.engine.positions import sinusoids, waves
@@ -102,3 +102,11 @@ def added_vectors(lm: TrainedModel[NextWord]) -> Float[Tensor, "position channel
     assert lm.model.decoder is not None
     nothing = torch.zeros(1, lm.task.length, lm.model.config.d_model)
     return lm.model.decoder.positions(nothing)[0]
+
+
+@torch.no_grad()
+def word_vectors(
+    lm: TrainedModel[NextWord], ids: Int[Tensor, " position"]
+) -> Float[Tensor, "position channel"]:
+    """The vectors of these words, to which those of the positions are added."""
+    return cast(nn.Embedding, lm.model.embedding)(ids) * lm.model.config.d_model**0.5

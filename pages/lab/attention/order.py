@@ -33,7 +33,8 @@ def lesson(inputs: Inputs) -> Lesson:
     n_words, d_model = plain.original.shape
     return Lesson(
         see="An encoder of 2 layers reads a sentence, then the same words in another order, and gives one "
-        "row of numbers for each word. Above, it has no positions; below, sinusoidal positions are added.",
+        "row of numbers for each word. It does so twice: without positions, and with sinusoidal positions "
+        "added.",
         board=board,
         formula=r"f(P X) = P f(X) \quad\text{for every reordering } P",
         sizes=rf"n = {n_words} \text{{ words}},\; d_\text{{model}} = {d_model}",
@@ -96,6 +97,7 @@ def questions() -> tuple[Question, ...]:
             int(still[0]),
             f"It differs by {short(plain.difference[bites].max())}: the order of its terms makes no "
             "difference to a sum. Who bites whom is lost.",
+            told=True,
         ),
         Question(
             "With positions, what becomes of the output of “bites”, which keeps its place?",

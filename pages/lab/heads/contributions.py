@@ -16,8 +16,8 @@ from viz_core.numbers import short
 
 SEE = (
     "The layer's output is a **sum**: head $i$ is multiplied by its own rows of $W_O$ alone, and writes the "
-    r"vector $c_i=z_i\,W_{O,i}$. Above are each head's shares at every token, of the vectors' lengths and of "
-    "their sum; below are the vectors at one token. **Drag the slider to another token.**"
+    r"vector $c_i=z_i\,W_{O,i}$. The tables give each head's share at every token, of the vectors' lengths "
+    "and of their sum; the picture shows the vectors at one token. **Drag the slider to another token.**"
 )
 TRIES = (
     Try("a trained layer", {"model": "layer1", "query": 9}),

@@ -73,7 +73,8 @@ def _rows(narrow: list[Cost], wide: list[Cost], times: np.ndarray) -> list[list[
         )
         for (title, unit), pair in curves.items()
     ]
-    return [pictures, *([_facts(*each)] for each in (("narrow", narrow, times[0]), ("wide", wide, times[1])))]
+    counted = [_facts("narrow", narrow, times[0]), _facts("wide", wide, times[1])]
+    return [pictures, counted]
 
 
 def _facts(name: str, costs: list[Cost], times: np.ndarray) -> Facts:

@@ -17,8 +17,8 @@ from viz_core.measures import entropy
 from viz_core.numbers import short
 
 SEE = (
-    "The same 64 columns of one layer are cut into 1, 2, 4 and 8 heads. Below are the dot products before "
-    "the softmax. **Drag the slider to look from another token.**"
+    "The same 64 columns of one layer are cut into 1, 2, 4 and 8 heads: their weights, and the dot products "
+    "before the softmax. **Drag the slider to look from another token.**"
 )
 TRIES = (
     Try("look from “it”", {"query": 9, "model": "layer1", "text": Inputs().text}),
@@ -98,6 +98,7 @@ def _facts(cuts: list[Recut]) -> Facts:
         Fact(
             label=f"output of {cut.n_heads} heads differs from 1 by",
             values=f"{difference(cut.out, one.out):.2f}",
+            unit="of its length",
         )
         for cut in others
     ]
@@ -154,6 +155,7 @@ def questions() -> tuple[Question, ...]:
             2 if apart > 0.1 else 1,
             f"From 1 to 8 heads it changes by {apart:.2f} of its length: every head takes a softmax of its "
             "own.",
+            told=False,
         ),
         Question(
             "If all 8 heads had the pattern of the one head, how far would their output be from its output?",

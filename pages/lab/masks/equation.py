@@ -72,10 +72,15 @@ def _notice(n: int, kept: int, sees: list[bool], told: Telling | None) -> str:
     if told is None:
         return f"All **{kept}** pairs are kept: every word looks at every word, and the mask adds nothing."
     query, key = WORDS[told.query], WORDS[told.key]
+    left = f"**{kept} of {n * n}** pairs are left."
+    if told.visible == 1:
+        return (
+            f"{left} “{query}” may look at “{key}” alone and gives it all its weight, "
+            f"**{told.weight:.2f}**; without the mask {told.without:.2f}."
+        )
     return (
-        f"**{kept} of {n * n}** pairs are left. “{query}” divides a weight of 1 among {told.visible} "
-        f"{'words' if told.visible > 1 else 'word'}: “{key}” gets **{told.weight:.2f}**; without "
-        f"the mask it would get {told.without:.2f}."
+        f"{left} “{query}” shares its weight of 1 among {told.visible} words: “{key}” gets "
+        f"**{told.weight:.2f}**, without the mask {told.without:.2f}."
     )
 
 

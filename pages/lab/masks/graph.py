@@ -67,7 +67,12 @@ def _rows(allowed: Tensor, step: Step, moved: Tensor, told: Tensor) -> list[list
             Matrix(
                 values=moved[:, None].numpy(), title="moved", columns=("by",), row_axis="query", scale="plain"
             ),
-            Layers(tokens=NODES, links=allowed.numpy(), lit=told.numpy(), title="whom the news reaches"),
+            Layers(
+                tokens=[str(at) for at in range(N_NODES)],
+                links=allowed.numpy(),
+                lit=told.numpy(),
+                title="which nodes the news reaches",
+            ),
         ],
     ]
 

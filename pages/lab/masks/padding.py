@@ -102,6 +102,7 @@ def questions() -> tuple[Question, ...]:
             ("shrink", "stay the same", "grow"),
             1 if six.change < 1e-12 else 0,
             f"exp(−∞) = 0, however often it is added: they differ by **{short(six.change)}**.",
+            told=True,
         ),
         Question(
             f"One `<pad>` that is not hidden takes {before:.0%} of the weights. Six of them take …",

@@ -27,8 +27,8 @@ def lesson(inputs: Inputs) -> Lesson:
     cone = reach.cone(allowed, n - 1, MOST_LAYERS)
     return Lesson(
         see=f"Every layer hands on what the layer below has gathered. Follow “{WORDS[n - 1]}” downwards: "
-        "the lit dots are all that its vector can depend on. Below, each row outlines what that word has "
-        "heard of by then. Drag the number of **layers**; paint the mask.",
+        "the lit dots are all that its vector can depend on. In the table of layers needed, each row "
+        "outlines what its word has heard of by then. Drag the number of **layers**; paint the mask.",
         board=Board(
             rows=_rows(allowed.numpy(), through, cone.numpy()),
             notice=_notices(n, through),

@@ -84,6 +84,7 @@ def _rows(n: int, query: int, late: TooLate) -> list[list[Any]]:
                 x=HIDDEN,
                 at=HIDDEN,
                 x_label="hidden score",
+                log_x=True,
                 y_label=f"row sum of “{WORDS[query]}”",
                 y_range=(0, 1.05),
                 lines=[
@@ -128,6 +129,7 @@ def questions() -> tuple[Question, ...]:
             2 if apart < 1e-6 and breaks else 0,
             f"With small scores they are off by at most {short(apart)}. With a hidden score of 120 the "
             "visible weights are 0 in float32, and 0 / 0 is NaN.",
+            told=True,
         ),
     )
 

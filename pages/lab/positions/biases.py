@@ -50,6 +50,7 @@ def questions() -> tuple[Question, ...]:
             0 if first > 100 else 1,
             f"No training text reached the buckets from distance {first} on, so their numbers are still "
             "random.",
+            told=True,
         ),
     )
 

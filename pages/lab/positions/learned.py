@@ -8,15 +8,14 @@ from models.lessons.positions.waves import (
     ByDistance,
     added_vectors,
     alike_within,
-    by_distance,
     cosines,
-    dot_products,
     most_alike,
+    word_vectors,
 )
 from pages.lab.controls import Note
 from pages.lab.lesson import Lesson, Part, Question, Shape, Try
-from pages.lab.positions.inputs import TABLES, Inputs
-from pages.lab.positions.suite import trained
+from pages.lab.positions.inputs import Inputs
+from pages.lab.positions.suite import read, trained
 from viz_core.boards import Board, Curves, Fact, Facts, Line, Matrix, Scrub
 from viz_core.numbers import short, written
 
@@ -46,7 +45,7 @@ def lesson(inputs: Inputs) -> Lesson:
             rows=[
                 [
                     _picture("what is added to the words", table, chosen, "channel"),
-                    _picture("dot products of positions", products, chosen[..., :n], "other"),
+                    _picture("dot products of positions", products, chosen[..., :n], "other position"),
                 ],
                 [_from_here(products), _by_distance(distances), _facts(likeness, distances.spread)],
             ],
@@ -134,9 +133,10 @@ def _notices(likeness: Tensor, table: str) -> list[str]:
 
 def questions() -> tuple[Question, ...]:
     lm = trained("learned")
-    spreads = {table: by_distance(dot_products(added_vectors(trained(table)))).spread for table in TABLES}
     n, near = lm.config.max_len, alike_within(cosines(added_vectors(lm)), NEAR)
     lengths = added_vectors(lm).norm(dim=-1)  # [position]
+    ids, _ = read()
+    word, place = (each.mean().item() for each in (word_vectors(lm, ids).norm(dim=-1), lengths[: len(ids)]))
     middle = (lengths[n // 2 - 1] + lengths[n // 2]).item() / 2
     wave = added_vectors(trained("sinusoidal")).norm(dim=-1).mean().item()
     at_the_ends = min(lengths[0].item(), lengths[-1].item())
@@ -150,11 +150,12 @@ def questions() -> tuple[Question, ...]:
             f"positions are most like one within {NEAR} places.",
         ),
         Question(
-            "Do all pairs that are equally far apart have the same dot product, as with the waves?",
-            ("yes", "no"),
-            0 if spreads["learned"] < 1e-3 else 1,
-            f"Learned ones differ by up to {spreads['learned']:.1f}; waves by "
-            f"{short(spreads['sinusoidal'])}.",
+            "In the sentence of this page, which is longer on average: the vector of a word, or that of its "
+            "position, which is added to it?",
+            ("the word's", "the position's", "neither"),
+            0 if word > 1.1 * place else 1 if place > 1.1 * word else 2,
+            f"A word's vector has length {word:.1f} on average, its position's {place:.1f}: where a word "
+            "stands changes its vector, but does not drown it.",
         ),
         Question(
             f"The model was trained on {n} words. What is its vector for position {n + 1}?",

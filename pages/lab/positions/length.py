@@ -186,6 +186,7 @@ def questions() -> tuple[Question, ...]:
             0 if growth < 0.2 else 1,
             f"Its loss is {home:.2f} where it was trained and {losses['sinusoidal']:.2f} at the end: the "
             "waves go on, but no training text showed what they mean there.",
+            told=False,
         ),
     )
 

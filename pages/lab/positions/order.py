@@ -13,9 +13,9 @@ from viz_core.boards import Bars, Board, Fact, Facts, Matrix
 from viz_core.numbers import short
 
 SEE = (
-    "The words change places. **Above** is how far their outputs move in untrained models with the same "
-    "weights; 0 means that the model did not notice. **Below** is how surprised the trained models are by "
-    "a word, in order and out of order, in nats: the lower, the better they guessed it."
+    "The words change places. The **bars** show how far their outputs move in untrained models with the "
+    "same weights; 0 means that the model did not notice. The **table** shows how surprised the trained "
+    "models are by a word, in order and out of order, in nats: the lower, the better they guessed it."
 )
 WITHOUT = "without positions"
 TRIES = (
@@ -123,6 +123,7 @@ def questions() -> tuple[Question, ...]:
             0 if mixed["none"] < 1e-4 else 1,
             f"Its outputs move by {mixed['none']:.2f}: each word now sees other words before it. So a "
             "decoder without positions is not blind to order.",
+            told=True,
         ),
     )
 

@@ -24,7 +24,7 @@ SEE = (
 )
 TRIES = (
     Try("far down the text", {"position": 60}),
-    Try("the same word (distance 0)", {"distance": 0}),
+    Try("the same position (distance 0)", {"distance": 0}),
     Try("10 words apart", {"distance": 10}),
 )
 
@@ -140,6 +140,7 @@ def questions() -> tuple[Question, ...]:
             ("it grows", "it shrinks", "it stays"),
             2 if change < 1e-9 else 0 if scores[40, 37] > scores[3, 0] else 1,
             f"It changes by {short(change)}: both turn by the same angles.",
+            told=True,
         ),
         Question(
             "Which pair of channels turns most from one word to the next?",
@@ -153,6 +154,7 @@ def questions() -> tuple[Question, ...]:
             0 if added < 1e-9 else 1,
             f"Equal distances now differ by up to {added:.1f}; with rotary by {short(rotary)}: "
             "the wave added to q is also multiplied with k, and that of k with q.",
+            told=False,
         ),
     )
 

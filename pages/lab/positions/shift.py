@@ -10,14 +10,14 @@ from models.lessons.positions.waves import shift_error, shift_matrix
 from pages.lab.controls import Note
 from pages.lab.lesson import Lesson, Part, Question, Shape, Try
 from pages.lab.positions.inputs import SHIFTS, Inputs
-from viz_core.boards import Board, Fact, Facts, Matrix, Panel, Plane, Scrub, Sign
+from viz_core.boards import Board, Matrix, Panel, Plane, Scrub, Sign
 from viz_core.numbers import short
 
 D_MODEL = 8
 BASE = 10_000
 N_POSITIONS = 100
 SEE = (
-    "Can **one** matrix move every position $k$ places on? The one below is made from $k$ alone. Each pair "
+    "Can **one** matrix move every position $k$ places on? $M_k$ is made from $k$ alone. Each pair "
     "of channels (sine, cosine) is a clock hand, and the matrix turns each hand by its own angle. So one "
     "fixed linear map is enough for “three words back”. **Drag the shift.**"
 )
@@ -37,7 +37,7 @@ def lesson(inputs: Inputs) -> Lesson:
         board=Board(
             rows=[
                 _equation(matrices, table, inputs.start),
-                [*_clocks(table, inputs.start), _error(errors)],
+                [*_clocks(table, inputs.start)],
             ],
             notice=_notices(errors),
             scrub=Scrub(field="shift", label="shift k", values=np.arange(SHIFTS)),
@@ -101,18 +101,6 @@ def _clocks(table: Tensor, start: int) -> list[Plane]:
     ]
 
 
-def _error(errors: np.ndarray) -> Facts:
-    return Facts(
-        facts=[
-            Fact(
-                label=f"largest error, positions 0 to {N_POSITIONS - 1}",
-                values=errors / 1e-15,
-                unit="× 10⁻¹⁵",
-            )
-        ]
-    )
-
-
 def _notices(errors: np.ndarray) -> list[str]:
     return [
         f"The same matrix moves **all {N_POSITIONS} positions** by {k}: the largest difference from the "
@@ -135,6 +123,7 @@ def questions() -> tuple[Question, ...]:
             1 if max(errors) < 1e-10 else 2,
             f"One matrix for shift 1 and one for shift 30 move 1,000 positions each, with errors of at most "
             f"{short(max(errors))}.",
+            told=True,
         ),
         Question(
             "Apply the matrix of shift 4, then that of shift 3. What is PE(p) now?",

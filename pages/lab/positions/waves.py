@@ -112,7 +112,7 @@ def _notices(products: ByDistance, lengths: np.ndarray) -> list[str]:
     spread = (products.high - products.low).amax(dim=-1).tolist()
     return [
         f"With base {base:,.0f} the slowest wave repeats after **{lengths[at, -1]:,.0f} positions**. The dot "
-        f"product depends on the distance alone: it is the same everywhere to within **{short(spread[at])}**."
+        f"product of two positions depends on their distance alone, to within **{short(spread[at])}**."
         for at, base in enumerate(BASES)
     ]
 
@@ -139,6 +139,7 @@ def questions() -> tuple[Question, ...]:
             ("the first", "the second", "neither"),
             bigger,
             f"Both are {near:.4f}: both pairs are 5 apart, and the product depends on nothing else.",
+            told=True,
         ),
         Question(
             "With which base are two positions 20 apart more alike (larger dot product)?",

@@ -131,9 +131,9 @@ def _notice(plain: Softmax, scaled: Softmax, d_k: int, at: int) -> str:
     one, other = plain.largest[at].mean().item(), scaled.largest[at].mean().item()
     through, kept = plain.gradient[at].median().item(), scaled.gradient[at].median().item()
     return (
-        f"With **{_channels(d_k)}** and no scale, a query puts **{one:.0%}** of its weight on one key and "
-        f"the gradient that gets through is **{short(through)}**; divided by √{d_k:,}: **{other:.0%}** and "
-        f"**{short(kept)}**."
+        f"With **{_channels(d_k)}** and no scale, queries put on average **{one:.0%}** of their weight on "
+        f"one key, and the gradient that gets through is **{short(through)}**; divided by √{d_k:,}: "
+        f"**{other:.0%}** and **{short(kept)}**."
     )
 
 

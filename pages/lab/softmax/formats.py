@@ -64,8 +64,8 @@ def lesson(inputs: Inputs) -> Lesson:
 
 def _weights(logits: Tensor, naive: dict[str, Computed], stable: dict[str, Computed]) -> Panel:
     rows = {"exact": logits.softmax(dim=-1)}
-    rows |= {f"{name} written": made.weights for name, made in naive.items()}
-    rows |= {f"{name} − max": made.weights for name, made in stable.items()}
+    rows |= {f"{name}, as written": made.weights for name, made in naive.items()}
+    rows |= {f"{name}, minus max": made.weights for name, made in stable.items()}
     values = np.stack([weights.numpy() for weights in rows.values()], axis=1)  # [frame, way, weight]
     return Matrix(
         values=values, title="weights", rows=list(rows), column_axis="logit", scale="weights",
@@ -91,7 +91,7 @@ def _notices(naive: dict[str, Computed], stable: dict[str, Computed], heights: n
         found = [f"**{short(sums[name][at])}** in {name}" for name in naive if failing[name][at]]
         story = "softmax as written works in every format"
         if found:
-            story = f"the exps sum to {' and '.join(found)}, and softmax as written fails"
+            story = f"its exponentials sum to {' and '.join(found)}, so softmax as written fails"
         notices.append(
             f"Largest logit **{height:.0f}**: {story}. With the maximum subtracted, weights are off by at "
             f"most **{short(worst[at])}** in any format.".replace("**-", "**−")

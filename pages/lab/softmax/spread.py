@@ -16,9 +16,9 @@ from viz_core.boards import Bars, Board, Colour, Curves, Fact, Facts, Line, Pane
 from viz_core.numbers import short
 
 TRIES = (
-    Try("spread 0.01", {"deviation": 0.01}),
-    Try("spread 3", {"deviation": 3.0}),
-    Try("spread 100", {"deviation": 100.0}),
+    Try("deviation 0.01", {"deviation": 0.01}),
+    Try("deviation 3", {"deviation": 3.0}),
+    Try("deviation 100", {"deviation": 100.0}),
 )
 DIVIDED = "divided by their deviation"
 EDGES = np.arange(-7.5, 8)

@@ -80,8 +80,8 @@ def _see(inputs: Inputs, place: Place) -> str:
     heads = f"head {inputs.head}" if len(place.heads) == 1 else "all heads"
     return (
         f"The scores of {heads} of the trained translator's {STACKS[inputs.stack].lower()}, layer "
-        f"{inputs.layer}, are divided by a temperature $T$. Below is what head {inputs.head} looks at, and "
-        "how probable that makes the next word."
+        f"{inputs.layer}, are divided by a temperature $T$. The bars are what head {inputs.head} then looks "
+        "at, and how probable that makes the next word."
     )
 
 
@@ -96,7 +96,8 @@ def _weights(row: Softmax, inputs: Inputs, trace: Trace, query: int, keys: list[
 def _entropy(row: Softmax, temperatures: np.ndarray, head: int) -> Panel:
     return Curves(
         x=temperatures, lines=[Line(y=row.entropy.numpy(), name="entropy", colour=head)],
-        title="their entropy", x_label="temperature T", y_label="nats", log_x=True, at=temperatures,
+        title="entropy of these weights", x_label="temperature T", y_label="nats", log_x=True,
+        at=temperatures,
     )  # fmt: skip
 
 
@@ -114,8 +115,8 @@ def _words(output: Output, temperatures: np.ndarray) -> Panel:
         for at, word in enumerate(output.words[:N_LINES])
     ]
     return Curves(
-        x=temperatures, lines=lines, title="its probability", x_label="temperature T", y_label="probability",
-        log_x=True, y_range=(0, 1), at=temperatures,
+        x=temperatures, lines=lines, title="probability of the likeliest", x_label="temperature T",
+        y_label="probability", log_x=True, y_range=(0, 1), at=temperatures,
     )  # fmt: skip
 
 

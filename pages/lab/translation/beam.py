@@ -172,12 +172,14 @@ def questions() -> tuple[Question, ...]:
             "more width is more work, and often finds nothing more."
             if abs(gained) < 1e-4
             else f"log p = {written(eight.best.score)} against {written(two.best.score)}.",
+            told=False,
         ),
         Question(
             f"Greedy's translation of “… it was too tired” has p = {same:.3f}. Can a beam of 8 beat it?",
             ("no", "perhaps", "yes"),
             0 if beam.is_beyond_doubt(_greedy_score(whole)) else 1,
             f"All other sentences together have 1 − {same:.3f} = {1 - same:.3f}.",
+            told=True,
         ),
         Question(
             "How much does the decoder compute for a beam of two, compared with greedy?",

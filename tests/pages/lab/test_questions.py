@@ -2,8 +2,15 @@
 
 import ast
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any, cast
+
+import pytest
 
 import pages.lab
+from pages.lab.lesson import Question
+from pages.lab.questions import spoiled_by
+from pages.shared import cache
 
 FILES = sorted(Path(pages.lab.__path__[0]).rglob("*.py"))
 
@@ -20,3 +27,53 @@ def test_every_right_answer_depends_on_something_computed() -> None:
     for file, answer in answers:
         names = [node for node in ast.walk(answer) if isinstance(node, ast.Name)]
         assert names, f"{file}:{answer.lineno} is the literal {ast.unparse(answer)}"
+
+
+def spoils(headline: str | list[str], **question: Any) -> bool:
+    """Whether a headline spoils a part whose one question has `question`'s options, the first being right."""
+    cache.results.drop()
+    asked = Question(**{"ask": "?", "options": ("12", "20"), "right": 0, "because": ".", **question})
+    part = SimpleNamespace(name="part", questions=lambda: (asked,))
+    return spoiled_by(cast(Any, SimpleNamespace(name="page")), cast(Any, part), headline)
+
+
+@pytest.mark.parametrize(
+    ("headline", "expected"),
+    [
+        ("There are **12** of 20.", True),
+        ("12, not 20.", True),
+        ("It is 12.", True),
+        ("It is 12.5.", False),
+        ("It is 0.12, or 120.", False),
+        ("It is 20.", False),
+        (["It is 20.", "Later it is **12**."], True),
+    ],
+)
+def test_a_headline_with_the_words_of_the_answer_spoils_its_question(
+    headline: str | list[str], expected: bool
+) -> None:
+    assert spoils(headline) is expected
+
+
+def test_words_are_found_in_any_case_and_whole() -> None:
+    options = ("The last head", "the first head")
+    assert spoils("And **the last head** spreads it.", options=options)
+    assert not spoils("The last heads spread it.", options=options)
+
+
+def test_a_question_may_say_itself_whether_the_headline_tells_it() -> None:
+    assert spoils("Nothing here.", told=True)
+    assert not spoils("There are 12.", told=False)
+
+
+def test_questions_of_yes_and_no_say_whether_the_headline_tells_them() -> None:
+    """Their answers are words of nearly every sentence, and a headline gives them away in others."""
+    unsaid = []
+    for file in FILES:
+        for call in ast.walk(ast.parse(file.read_text())):
+            if isinstance(call, ast.Call) and isinstance(call.func, ast.Name) and call.func.id == "Question":
+                options = ast.unparse(call.args[1]).lower()
+                says = any(keyword.arg == "told" for keyword in call.keywords)
+                if ("'yes" in options or "'no'" in options) and not says:
+                    unsaid.append(f"{file.name}:{call.lineno}")
+    assert not unsaid

@@ -8,7 +8,7 @@ import pytest
 
 from models.zoo.suite import load_scheme
 from pages.lab.positions import learned, shift, waves
-from pages.lab.positions.inputs import Inputs
+from pages.lab.positions.inputs import SENTENCE, Inputs
 from tests.pages.lab.positions.panels import fact, panel
 
 
@@ -108,6 +108,15 @@ def test_the_longest_learned_vectors_are_measured():
     assert f"the middle {lengths[15:17].mean():.1f}; every wave vector {math.sqrt(24):.1f}" in said
 
 
+def test_words_and_positions_are_measured_before_they_are_added():
+    trace = load_scheme("learned").trace(SENTENCE)
+    words = trace["decoder.embed"]
+    places = trace["decoder.0.resid_pre"] - words
+    word, place = (each.norm(dim=-1).mean().item() for each in (words, places))
+    said = learned.questions()[1].because
+    assert f"has length {word:.1f} on average, its position's {place:.1f}" in said
+
+
 def test_the_questions_right_answers():
     assert [q.options[q.right] for q in waves.questions()] == [
         "it stays as it is",
@@ -121,6 +130,6 @@ def test_the_questions_right_answers():
     ]
     assert [q.options[q.right] for q in learned.questions()] == [
         "the first and the last",
-        "no",
+        "the word's",
         "there is none",
     ]

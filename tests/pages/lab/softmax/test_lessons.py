@@ -183,7 +183,7 @@ def test_the_table_of_formats_marks_what_is_wrong(lessons):
     exact = table.rows.index("exact")
     for name, height in (("float16", 12), ("bfloat16", 89), ("float32", 89), ("float16", -20)):
         at = frame(lessons[formats], height)
-        written, subtracted = (table.rows.index(f"{name} {way}") for way in ("written", "− max"))
+        written, subtracted = (table.rows.index(f"{name}, {way}") for way in ("as written", "minus max"))
         assert np.isnan(table.values[at, written]).any()
         assert table.marked[at, written].any()
         assert abs(table.values[at, subtracted] - table.values[at, exact]).max() < 0.05
