@@ -91,10 +91,10 @@ def _notices(naive: dict[str, Computed], stable: dict[str, Computed], heights: n
         found = [f"**{short(sums[name][at])}** in {name}" for name in naive if failing[name][at]]
         story = "softmax as written works in every format"
         if found:
-            story = f"its exponentials sum to {' and '.join(found)}, so softmax as written fails"
+            story = f"the exponentials sum to {' and '.join(found)}, so softmax as written fails"
         notices.append(
-            f"Largest logit **{height:.0f}**: {story}. With the maximum subtracted, weights are off by at "
-            f"most **{short(worst[at])}** in any format.".replace("**-", "**−")
+            f"Largest logit **{height:.0f}**: {story}. With the maximum subtracted, no weight is "
+            f"off by more than **{short(worst[at])}**.".replace("**-", "**−")
         )
     return notices
 

@@ -11,6 +11,7 @@ import { announce, mounting, putUp, storyLine } from "../browser/shell.js";
 import { themeOf } from "../browser/theme.js";
 import { Fitting } from "./fitting.js";
 import { cellSize, linkOf, nameIn, nearest, pictureHeight, rowHeight, signatureOf } from "./layout.js";
+import { legendNodes } from "./legend.js";
 import { Scrubber } from "./scrubber.js";
 
 /** @typedef {import("./specs").Header} Header */
@@ -47,7 +48,8 @@ export class Board {
     this.present = new Present(this);
     this.story.root.prepend(this.present.cover);
     this.aids = el("div", { class: "actions" }, [...this.drawers.buttons, this.present.button]);
-    const foot = el("div", { class: "foot" }, [this.aids, this.story.actions, this.status]);
+    this.legend = el("div", { class: "legend muted" });
+    const foot = el("div", { class: "foot" }, [this.aids, this.story.actions, this.legend, this.status]);
     this.root = el("div", { class: "shell board" }, [this.story.root, this.scrubber.root, this.rows, foot]);
     this.outer = el("div", { class: "board-place" }, [this.root, ...this.present.layers]);
     this.fitting = new Fitting(this.outer, this.root, this.rows);
@@ -74,6 +76,7 @@ export class Board {
     window.addEventListener("keydown", (event) => this.key(event), { signal, capture: true });
     window.addEventListener("popstate", () => this.goBack(), { signal });
     signal.addEventListener("abort", notePredictions());
+    this.fitting.watch(() => !this.present.on && this.redraw(), signal);
   }
 
   /** What keys do wherever the focus is, but in a field that is written into. @param {KeyboardEvent} event */
@@ -120,7 +123,7 @@ export class Board {
     // What a preset sets up stands where it says, at once; what a person types is played from its start.
     const plays = board.scrub?.plays && same && same.generation !== generation && !still;
     if (plays) this.frame = 0;
-    this.status.textContent = this.hint;
+    this.status.textContent = HINT;
     if (before?.part !== part) {
       this.drawers.open(null);
       if (!before) this.present.begin();
@@ -167,8 +170,9 @@ export class Board {
     const width = (this.width = this.rows.clientWidth);
     if (!width) return;
     this.theme = themeOf(this.root, this.present.projected);
-    const { scrub } = this.header.board;
+    const { scrub, rows } = this.header.board;
     this.scrubber.show(scrub);
+    this.legend.replaceChildren(...legendNodes(rows, this.theme));
     const { panels, fitting, signature } = this;
     /** @param {number} most */
     const sizeAll = (most) => this.sizeAll(most);
@@ -181,15 +185,21 @@ export class Board {
     this.glossary.explainIn(this.rows);
   }
 
-  /** All matrices of a row get cells of one size. @param {number} most how high a picture may be */
+  /**
+   * All matrices of a row get cells of one size, and their first rows one height.
+   * @param {number} most how high a picture may be
+   */
   sizeAll(most) {
     this.most = most;
     for (const row of this.panels) {
       const needs = row.map((panel) => panel.needs ?? { fixed: 260, columns: 0 });
       const hasTexts = row.some((panel) => panel.spec?.texts?.length);
       const line = /** @type {HTMLElement} */ (row[0].root.parentElement);
-      const cell = cellSize(line.clientWidth, needs, hasTexts, this.fits);
+      const lines = this.fitting.breakIn(row, line, this.fits);
+      const cell = cellSize(line.clientWidth, needs, hasTexts, this.fits, lines);
       for (const panel of row) panel.fit?.(cell);
+      const above = Math.max(...row.map((panel) => panel.above ?? 0));
+      for (const panel of row) panel.lower?.(above);
     }
     this.each((panel) => panel.size?.());
   }
@@ -241,19 +251,11 @@ export class Board {
     this.layOut();
   }
 
-  /* What to do here, and what the two colours of signed numbers mean. */
-  get hint() {
-    const signed = this.header.board.rows
-      .flat()
-      .some((panel) => "scale" in panel && panel.scale === "signed");
-    return signed ? `${HINT} ${SIGNED}` : HINT;
-  }
-
   /**
    * Lights up the rows and columns of the axes named, in every panel; the status line says what is there.
    * @param {import("./specs").Lit} lit
    */
-  light(lit, words = this.hint) {
+  light(lit, words = HINT) {
     this.status.textContent = words;
     this.each((panel) => panel.light?.(lit));
   }
@@ -294,6 +296,5 @@ export class Board {
 }
 
 const HINT = "Point at a number: where it stands, and its digits.";
-const SIGNED = "Blue is below 0, red above: the stronger, the further from 0.";
 
 export const mount = mounting(Board);

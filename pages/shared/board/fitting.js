@@ -14,6 +14,8 @@ const ONE_STACK = 1.2; // what is read from top to bottom may be so much smaller
 export class Fitting {
   /** @type {string | null} what the arrangement was chosen for */ key = null;
   height = 0; // of the rows, when it was chosen
+  /** @type {number | null} */ taken = null; // the height of the board, where it fits its window
+  lines = 1; // that a row takes which can be broken
 
   /** @param {HTMLElement} outer holds the root @param {HTMLElement} root @param {HTMLElement} rows */
   constructor(outer, root, rows) {
@@ -22,13 +24,34 @@ export class Fitting {
     this.rows = rows;
   }
 
+  /* The height that the window leaves. */
+  get room() {
+    const { outer } = this;
+    const main = outer.closest('[data-testid="stMain"]') ?? document.documentElement;
+    return window.innerHeight - outer.getBoundingClientRect().top - main.scrollTop - BELOW;
+  }
+
+  /**
+   * Calls back where what stands above the board has become lower or higher: its place tells nobody.
+   * @param {() => void} callback
+   * @param {AbortSignal} signal ends it
+   */
+  watch(callback, signal) {
+    const observer = new ResizeObserver(() => {
+      if (this.taken !== null && Math.abs(this.room - this.taken) > 1) callback();
+    });
+    const page = document.querySelector('[data-testid="stMainBlockContainer"]');
+    if (page) observer.observe(page);
+    signal.addEventListener("abort", () => observer.disconnect());
+  }
+
   /* Gives the board the size that the window leaves. False where that is too small, and is scrolled. */
   takeRoom() {
     const { outer, root } = this;
     const { innerWidth, innerHeight } = window;
-    const main = outer.closest('[data-testid="stMain"]') ?? document.documentElement;
-    const height = innerHeight - outer.getBoundingClientRect().top - main.scrollTop - BELOW;
+    const height = this.room;
     const fits = innerWidth >= LEAST.width && height >= LEAST.height;
+    this.taken = fits ? height : null;
     const zoom = fits ? zoomOf(innerWidth, innerHeight) : 1;
     outer.style.height = fits ? `${height}px` : "";
     Object.assign(root.style, {
@@ -64,13 +87,15 @@ export class Fitting {
     const { activeElement } = /** @type {ShadowRoot} */ (rows.getRootNode());
     /** @type {{score: number, most: number, way: Arrangement} | null} */
     let best = null;
-    for (const way of arrangements(panels.length)) {
+    const ways = arrangements(panels.length, panels.some(canBreak));
+    const stacks = ways.filter((way) => way.share === 1);
+    for (const way of ways) {
       this.arrange(panels, way);
       const most = firstThatFits(HEIGHTS, fits);
       const fitting = fits(most);
       const score = (fitting ? 1 : 1e-3) * this.drawnArea(panels) * (way.share === 1 ? ONE_STACK : 1);
       if (!best || score > best.score) best = { score, most, way };
-      if (fitting && way.share === 1 && most >= COMFORTABLE) break;
+      if (fitting && way === stacks.at(-1) && most >= COMFORTABLE) break;
     }
     if (!best) return now;
     this.arrange(panels, best.way);
@@ -94,9 +119,23 @@ export class Fitting {
       left.append(...lines.slice(0, way.first));
       right.append(...lines.slice(way.first));
     }
+    this.lines = way.lines ?? 1;
     right.classList.toggle("absent", way.share === 1);
     left.style.flexBasis = `${100 * way.share}%`;
     right.style.flexBasis = `${100 * (1 - way.share)}%`;
+  }
+
+  /**
+   * How many lines a row takes; its element is told.
+   * @param {Panel[]} row
+   * @param {HTMLElement} line
+   * @param {boolean} fits
+   */
+  breakIn(row, line, fits) {
+    const lines = fits && canBreak(row) ? this.lines : 1;
+    line.classList.toggle("broken", lines > 1);
+    line.style.setProperty("--across", String(Math.ceil(row.length / lines)));
+    return lines;
   }
 
   /**
@@ -113,4 +152,12 @@ export class Fitting {
     }
     return area * unread;
   }
+}
+
+/**
+ * Whether a row can be broken in two: several matrices, without the signs of an equation between them.
+ * @param {Panel[]} row
+ */
+function canBreak(row) {
+  return row.length > 2 && row.every((panel) => (panel.needs?.columns ?? 0) > 0);
 }

@@ -5,11 +5,12 @@ import { plainNumber } from "../browser/numbers.js";
 
 /** @typedef {import("./specs").Needs} Needs */
 /** @typedef {import("./specs").Header} Header */
-/** @typedef {{first: number, share: number}} Arrangement */
+/** @typedef {{first: number, share: number, lines?: number}} Arrangement lines of rows that can be broken */
 
 const GAP = 18;
 const LARGEST_CELL = 54;
 const LARGEST_FITTING_CELL = 72;
+const LARGEST_BROKEN_CELL = 96;
 
 /**
  * The size in pixels of all cells of a row of panels. A row too wide for readable numbers breaks in two;
@@ -19,8 +20,10 @@ const LARGEST_FITTING_CELL = 72;
  * @param {Needs[]} needs
  * @param {boolean} hasTexts
  * @param {boolean} fits
+ * @param {number} lines that the row may take
  */
-export function cellSize(width, needs, hasTexts, fits = false) {
+export function cellSize(width, needs, hasTexts, fits = false, lines = 1) {
+  if (lines > 1) return cellSizeIn(lines, width, needs);
   const columns = needs.reduce((sum, need) => sum + need.columns, 0);
   const free = width - needs.reduce((sum, need) => sum + need.fixed + GAP, 0);
   const most = fits ? LARGEST_FITTING_CELL : LARGEST_CELL;
@@ -30,6 +33,23 @@ export function cellSize(width, needs, hasTexts, fits = false) {
   const alone = withCells.map((need) => Math.floor((width - need.fixed) / need.columns) - 2);
   const least = fits ? written : Math.min(usual, Math.max(written, Math.min(...alone)));
   return Math.max(least, Math.min(most, Math.floor(free / Math.max(1, columns)) - 2));
+}
+
+/**
+ * The largest size of cells with which matrices have room in so many lines of equal numbers.
+ * @param {number} lines
+ * @param {number} width
+ * @param {Needs[]} needs
+ */
+function cellSizeIn(lines, width, needs) {
+  const across = Math.ceil(needs.length / lines);
+  const sizes = Array.from({ length: lines }, (_, line) => {
+    const own = needs.slice(line * across, (line + 1) * across);
+    const columns = own.reduce((sum, need) => sum + need.columns, 0);
+    return (width - own.reduce((sum, need) => sum + need.fixed + GAP, 0)) / Math.max(1, columns) - 2;
+  });
+  const least = Math.max(14, ...needs.map((need) => need.least ?? 0));
+  return Math.max(least, Math.min(LARGEST_BROKEN_CELL, Math.floor(Math.min(...sizes))));
 }
 
 /**
@@ -56,18 +76,20 @@ export function zoomOf(windowWidth, windowHeight) {
 }
 
 /** Heights of pictures that are tried, the largest first. */
-export const HEIGHTS = Array.from({ length: 24 }, (_, at) => Math.round(760 * 0.905 ** at));
+export const HEIGHTS = Array.from({ length: 32 }, (_, at) => Math.round(760 * 0.905 ** at));
 
 /**
  * Ways to lay out so many rows: all in one stack, or the first of them in a stack at the left, which takes a
  * share of the width, and the rest at the right.
  * @param {number} nRows
+ * @param {boolean} breaks whether a row can be broken in two
  * @returns {Arrangement[]}
  */
-export function arrangements(nRows) {
+export function arrangements(nRows, breaks = false) {
   const splits = Array.from({ length: Math.max(0, nRows - 1) }, (_, at) => at + 1);
   const beside = splits.flatMap((first) => [0.5, 0.62, 0.38, 0.7, 0.3].map((share) => ({ first, share })));
-  return [{ first: nRows, share: 1 }, ...beside];
+  const stack = { first: nRows, share: 1 };
+  return [stack, ...(breaks ? [{ ...stack, lines: 2 }] : []), ...beside];
 }
 
 /**

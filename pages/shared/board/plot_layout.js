@@ -23,8 +23,10 @@ const legendAt = ({ width, margin: { l, r } }) => ({
   bgcolor: "rgba(0, 0, 0, 0)",
 });
 
-/** How many numbers an upright axis has room for. @param {Size} size */
-const ticksIn = ({ height, margin: { t, b } }) => Math.max(2, Math.min(6, Math.floor((height - t - b) / 20)));
+/** How many numbers an upright axis has room for. @param {Pick<Size, "height" | "margin">} size */
+export function ticksIn({ height, margin: { t, b } }) {
+  return Math.max(2, Math.min(6, Math.floor((height - t - b) / 20)));
+}
 
 /** @param {Described} trace */
 const isLine = (trace) => trace.mode === "lines" && Boolean(trace.name);
@@ -44,8 +46,7 @@ export function layoutOf(spec, frame, theme, size) {
   const { traces, under, shapes, x, y } = spec.chart;
   /** @param {Described} given @param {Described} ticks */
   const axis = (given, ticks = {}) => ({
-    ...filled(given, frame, theme),
-    ...ticks,
+    ...filled({ ...given, ...ticks }, frame, theme),
     tickfont: { color: theme.muted, ...ticks.tickfont },
     automargin: false,
   });

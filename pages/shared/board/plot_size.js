@@ -48,17 +48,28 @@ export function skipping(names, shown) {
 }
 
 /**
- * An axis's title with what it skips, where that has room.
+ * An axis's title with what it skips: in one line, or in two where it may; without the title where that is
+ * longer than the axis; nothing where the title stays as it is.
  * @param {import("./specs").Axis} axis
  * @param {string[]} names
  * @param {Ticks} ticks
  * @param {number} pixels
+ * @param {number} lines
+ * @returns {Ticks}
  */
-function titled(axis, names, ticks, pixels) {
+export function titled(axis, names, ticks, pixels, lines = 1) {
+  const title = axis.title?.text ?? "";
   const skipped = skipping(names, ticks.tickvals);
-  const text = `${axis.title?.text}${skipped}`;
-  const fits = axis.title?.text && LETTER * text.length <= pixels + 8;
-  return skipped && fits ? { title: { ...axis.title, text } } : {};
+  /** @param {string} text */
+  const fits = (text) => LETTER * text.length <= pixels + 8;
+  /** @param {string} text */
+  const as = (text) => ({ title: { ...axis.title, text } });
+  if (!title) return {};
+  if (!fits(title)) return as("");
+  if (!skipped) return {};
+  if (fits(title + skipped)) return as(title + skipped);
+  const below = skipped.slice(3);
+  return lines === 2 && fits(below) ? as(`${title}<br>${below}`) : {};
 }
 
 /**
@@ -88,7 +99,8 @@ function wide({ chart }, room, most, measure) {
   const names = chart.x.names;
   const pixels = room - margin.l - margin.r;
   const lines = chart.x.title?.text ? 1 : 2; // a second line of names stands where nothing else does
-  const ticks = ticksOf(names ?? [], pixels, { lines });
+  const between = Math.floor(pixels / (names?.length || 1) / LETTER) - 1; // letters, from tick to tick
+  const ticks = ticksOf(names ?? [], pixels, { lines, most: Math.max(12, between) });
   const height = Math.max(
     LEAST_BODY + margin.t + margin.b,
     Math.floor(most * 0.62) + Math.max(0, legend - 2),
@@ -108,7 +120,7 @@ function wide({ chart }, room, most, measure) {
  * @param {string | undefined} title
  * @param {number} pixels
  */
-function wrapped(title, pixels) {
+export function wrapped(title, pixels) {
   if (!title || LETTER * title.length <= pixels) return {};
   const middle = title.length / 2;
   const blanks = [...title.matchAll(/ /g)].map(({ index }) => index);
@@ -129,47 +141,50 @@ function square(_spec, room, most) {
  * @param {PictureSpec} spec
  * @param {number} room
  * @param {number} most
+ * @param {number} lines of the upright title
  * @returns {Size}
  */
-function cells({ chart, values, picture, named, large }, room, most) {
+function cells(spec, room, most, lines = 1) {
+  const { chart, values, picture, named, large } = spec;
   const [nRows, nColumns] = values.shape.slice(-2);
   const [rows, columns] = [chart.y.names ?? [], chart.x.names ?? []];
-  const title = (/** @type {import("./specs").Axis} */ axis) => (axis.title?.text ? 22 : 0);
+  /** @param {import("./specs").Axis} axis @param {number} count of its lines */
+  const title = (axis, count) => (axis.title?.text ? 6 + 16 * count : 0);
   /** @param {string} along */
   const strip = (along) => (chart.shapes.some((shape) => shape[`${along}sizemode`] === "pixel") ? 8 : 0);
-  const left = title(chart.y) + strip("x") + (rows.length ? Math.min(90, LETTER * longest(rows) + 12) : 2);
+  const left =
+    title(chart.y, lines) + strip("x") + (rows.length ? Math.min(90, LETTER * longest(rows) + 12) : 2);
   const share = most * (large ? 0.7 : picture ? 0.5 : 1); // pictures come several to a page
   // Few rows are as high as a line of text, so that names have room and pictures of the same rows match.
-  const lines = nRows <= 24 ? Math.min(named ? Infinity : share, 14 * nRows) : 0;
-  const highest = Math.max(share, lines);
+  const written = nRows <= 24 ? Math.min(named ? Infinity : share, 14 * nRows) : 0;
+  const highest = Math.max(share, written);
   const free = room - left - 8;
   const cell = Math.min(free / nColumns, highest / nRows, 20);
   const isSquare = cell >= 3;
   const width = isSquare ? cell * nColumns : Math.min(free, 640);
-  const height = Math.max(lines, isSquare ? cell * nRows : Math.min(highest, Math.max(120, 4 * nRows)));
+  const height = Math.max(written, isSquare ? cell * nRows : Math.min(highest, Math.max(120, 4 * nRows)));
   const line = 13;
   const widest = LETTER * longest(columns) + 6;
-  const upright = widest > width / nColumns && (named || width / nColumns >= line);
+  const upright = widest > width / nColumns && (named || width / nColumns >= line / 1.5);
   const above = columns.length ? (upright ? LETTER * Math.min(9, longest(columns)) + 12 : 22) : 4;
-  const margin = { l: left, r: 4, t: title(chart.x) + strip("y") + above, b: 4 };
+  const margin = { l: left, r: 4, t: title(chart.x, 1) + strip("y") + above, b: 4 };
   const across = ticksOf(columns, width, { upright, line, most: 9 });
   const down = ticksOf(rows, height, { upright: true, line: 14, most: 12 });
   const small = { tickfont: { size: 12 } };
+  const y = titled(chart.y, rows, down, height, 2);
+  if (lines === 1 && y.title?.text.includes("<br>")) return cells(spec, room, most, 2);
+  // The title stands over the middle, and may reach beyond the picture as far to the right as to the left.
+  const beside = Math.max(0, Math.min(left, room - left - width - 8));
+  const x = titled(chart.x, columns, across, width + 2 * beside);
+  const length = LETTER * ((x.title ?? chart.x.title)?.text.length ?? 0);
+  margin.r += Math.max(0, Math.ceil((length - width) / 2));
   return {
-    width: Math.ceil(left + width + 4),
+    width: Math.ceil(left + width + margin.r),
     height: Math.ceil(margin.t + height + 4),
     margin,
     written: true,
-    x: {
-      names: null,
-      ...small,
-      ...titled(chart.x, columns, across, width),
-      // A name of the axis that is wider than the picture would be cut; its neighbours in the row say it.
-      ...(LETTER * (chart.x.title?.text.length ?? 0) > width + 8 ? { title: { text: "" } } : {}),
-      tickangle: upright ? -90 : 0,
-      ...across,
-    },
-    y: { names: null, ...small, ...titled(chart.y, rows, down, height), ...down },
+    x: { names: null, ...small, ...x, tickangle: upright ? -90 : 0, ...across },
+    y: { names: null, ...small, ...y, ...down },
   };
 }
 

@@ -89,6 +89,9 @@ export interface Panel {
   fit?(cell: number): void;
   size?(): { width: number; height: number };
   written?: boolean;
+  /* Pixels above the first row of a table, and how it is put further down. */
+  above?: number;
+  lower?(above: number): void;
 }
 
 export interface Chart {

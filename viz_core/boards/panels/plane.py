@@ -33,11 +33,11 @@ _CIRCLE = {
 
 
 def _apart(tips: np.ndarray, outwards: np.ndarray, names: Sequence[str], side: float) -> np.ndarray:
-    """Where names stand [*frame, arrow, xy]: outside their tips, or turned round them.
+    """Where names stand [*frame, arrow, xy]: outside their tips, or beside their arrows.
 
     None lies on another, or reaches out of the square.
 
-    outwards: unit vectors. side: of the square, in the units of the arrows.
+    outwards: unit vectors, 0 where an arrow has no length. side: of the square, in the units of the arrows.
     """
     wide = np.array([4.5 * len(name) + 2 for name in names])  # half of each, in pixels
     pixel = side / _SMALLEST_SIDE
@@ -47,17 +47,19 @@ def _apart(tips: np.ndarray, outwards: np.ndarray, names: Sequence[str], side: f
     def is_free(at: int, place: np.ndarray) -> np.ndarray:
         gaps = [np.abs(place - places[..., other, :]) / pixel for other in range(at)]
         apart = [(g[..., 0] > wide[at] + wide[other]) | (g[..., 1] > 16) for other, g in enumerate(gaps)]
-        return np.all(apart, axis=0)
+        return np.asarray(np.all(apart, axis=0))
 
     for at in range(1, len(names)):
         settled = is_free(at, places[..., at, :])
-        for turn in np.deg2rad([60, -60, 110, -110, 160]):
-            cos, sin = np.cos(turn), np.sin(turn)
-            x, y = np.moveaxis(20 * pixel * outwards[..., at, :], -1, 0)
-            turned = tips[..., at, :] + np.stack([cos * x - sin * y, sin * x + cos * y], -1)
-            turned = turned.clip(-most[at], most[at])
-            better = is_free(at, turned) & ~settled
-            places[..., at, :] = np.where(better[..., None], turned, places[..., at, :])
+        own = outwards[..., at, :]
+        aside = np.stack([-own[..., 1], own[..., 0]], -1)
+        nearer = (aside[..., None, :] * outwards[..., :at, :]).sum((-1, -2)) > 0  # the others' side
+        aside = np.where(nearer[..., None], -aside, aside)
+        gap = np.abs(aside) @ np.array([wide[at], 8]) + 2  # clear of its own arrow
+        for hand, back in ((1, 0), (1, 16), (1, 32), (-1, 0), (-1, 16), (-1, 32)):
+            place = tips[..., at, :] + pixel * (hand * gap[..., None] * aside - back * own)
+            better = is_free(at, place) & (np.abs(place) <= most[at]).all(-1) & ~settled
+            places[..., at, :] = np.where(better[..., None], place, places[..., at, :])
             settled = settled | better
     return places
 

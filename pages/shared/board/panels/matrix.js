@@ -14,6 +14,9 @@ import { caption, withAxes } from "../words.js";
 const INSET = 4; // pixels of a cell beside its number
 const SMALLEST = 12; // pixels of letters; a cell too small for them shows its colour alone
 
+/** Pixels of letters for a line so high, which may have a button's edge. @param {number} line */
+const letters = (line) => Math.max(SMALLEST, Math.min(line < 38 ? 16 : 19, (line - 2) / 1.15));
+
 export class Panel {
   /** @type {HTMLTableCellElement[]} */ cells = [];
   /** @type {Float32Array} the numbers of the frame */ now;
@@ -176,18 +179,31 @@ export class Panel {
   /** Takes the size of a cell in pixels, which all matrices of a row share. @param {number} cell */
   fit(cell) {
     const { spec } = this;
+    const line = this.board.rowHeight(this.nRows, cell);
     const font = spec.texts.length
       ? SMALLEST
-      : Math.min(16, (SMALLEST * (cell - this.outline - INSET)) / (this.widest - INSET));
+      : Math.min(letters(line), (SMALLEST * (cell - this.outline - INSET)) / (this.widest - INSET));
     this.letters = Math.max(1, Math.floor((cell - 4) / (0.58 * font)));
     this.written = Boolean(spec.edit) || spec.scale === "mask" || font >= SMALLEST - 0.1;
     const longest = Math.max(0, ...spec.columns.map((name) => Math.min(16, [...name].length)));
     this.root.classList.toggle("upright-names", 7.4 * longest > cell + 6);
     this.root.style.setProperty("--cell", `${cell}px`);
-    this.root.style.setProperty("--row", `${this.board.rowHeight(this.nRows, cell)}px`);
+    this.root.style.setProperty("--row", `${line}px`);
     this.root.style.setProperty("--cell-font", `${Math.max(SMALLEST, font).toFixed(1)}px`);
     for (const th of this.heads("[data-head]"))
       th.style.setProperty("--head", this.board.colour(Number(th.dataset.head)));
+  }
+
+  /* Pixels from the top of its axis to its first row. */
+  get above() {
+    const across = /** @type {HTMLElement | null} */ (this.root.querySelector(".axis.across"));
+    const body = /** @type {HTMLElement} */ (this.root.querySelector("tbody"));
+    return (across?.offsetHeight ?? 0) + body.offsetTop;
+  }
+
+  /** Its first row stands where those beside it do. @param {number} above */
+  lower(above) {
+    this.root.style.setProperty("--lower", `${above - this.above}px`);
   }
 
   /** @param {string} which @returns {NodeListOf<HTMLElement>} */

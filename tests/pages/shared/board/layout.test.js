@@ -5,6 +5,7 @@ import {
   cellSize,
   firstThatFits,
   linkOf,
+  nameIn,
   nearest,
   pictureHeight,
   rowHeight,
@@ -35,6 +36,28 @@ test("cells of a board that fits its window take its room, and no less than thei
   assert.equal(cellSize(500, [matrix(40)], false, true), 14);
 });
 
+test("a row that is broken shares the width among the matrices of its widest line", () => {
+  const size = (...columns) => cellSize(1000, columns.map(matrix), false, true, 2);
+  assert.equal(size(4, 4, 4, 4), 96); // (1000 - 2 * 78) / 8 - 2 is more
+  assert.equal(size(7, 6, 2), Math.floor((1000 - 2 * 78) / 13) - 2);
+  assert.equal(size(2, 2, 8, 9), Math.floor((1000 - 2 * 78) / 17) - 2);
+  assert.equal(cellSize(200, [matrix(9), matrix(9), matrix(9)], false, true, 2), 14);
+});
+
+test("an entry is called what any panel with its axis calls it, or by its number", () => {
+  const rows = [
+    [{ row_axis: "query", rows: [], column_axis: "key", columns: ["the", "cat"] }],
+    [
+      { row_axis: "query", rows: ["le", "chat"], column_axis: "" },
+      { axis: "scheme", labels: ["none", "ALiBi"] },
+    ],
+  ];
+  assert.equal(nameIn(rows, "key", 1), "cat");
+  assert.equal(nameIn(rows, "query", 0), "le"); // the first matrix has no names for it
+  assert.equal(nameIn(rows, "scheme", 1), "ALiBi");
+  assert.deepEqual([nameIn(rows, "query", 2), nameIn(rows, "channel", 5), nameIn(rows, "", 3)], [2, 5, 3]);
+});
+
 test("lines of a matrix share the room they are given, and can be read", () => {
   assert.deepEqual([rowHeight(50, Infinity), rowHeight(20, Infinity)], [31, 24]);
   assert.deepEqual([rowHeight(50, 25.5), rowHeight(50, 3)], [25, 17]);
@@ -50,6 +73,10 @@ test("rows stand in one stack, or the first of them beside the rest", () => {
   const ways = arrangements(3);
   assert.deepEqual(ways[0], { first: 3, share: 1 });
   assert.deepEqual([...new Set(ways.slice(1).map(({ first }) => first))], [1, 2]);
+  assert.deepEqual(arrangements(1, true), [
+    { first: 1, share: 1 },
+    { first: 1, share: 1, lines: 2 },
+  ]);
 });
 
 test("the first entry that fits is found with few looks", () => {

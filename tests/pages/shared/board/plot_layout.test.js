@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { layoutOf, movedOf, shareOf, tracesOf } from "../../../../pages/shared/board/plot_layout.js";
+import { layoutOf, movedOf, shareOf, ticksIn, tracesOf } from "../../../../pages/shared/board/plot_layout.js";
 import { Framed } from "../../../../pages/shared/browser/message.js";
 
 const theme = {
@@ -63,4 +63,19 @@ test("pictures share their row by their columns", () => {
   assert.equal(shareOf({ values: array(Array(12), 3, 4), rows: [] }), "4 1 32px");
   assert.equal(shareOf({ values: array(Array(12), 3, 4), rows: ["the", "animal", "did"] }), "4 1 88px");
   assert.equal(shareOf({ values: array(Array(300), 3, 100), rows: ["a".repeat(40)] }), "100 1 260px");
+});
+
+test("an upright axis has a number every 20 pixels, from two to six", () => {
+  const ticks = (height) => ticksIn({ height, margin: { t: 10, b: 30 } });
+  assert.deepEqual([60, 119, 120, 159, 160, 900].map(ticks), [2, 3, 4, 5, 6, 6]);
+});
+
+test("a title that is written again keeps its colour", () => {
+  const title = { text: "key →", font: { color: { kind: "Paint", name: "muted", alpha: 1 } } };
+  const again = { ...size, x: { title: { ...title, text: "key → · every 2nd" } } };
+  const spec = { x_label: "", chart: { form: "cells", traces: [], x: { title }, y: {} } };
+  assert.deepEqual(layoutOf(spec, 0, theme, again).xaxis.title, {
+    text: "key → · every 2nd",
+    font: { color: "#777" },
+  });
 });

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { sizeOf, skipping, ticksOf } from "../../../../pages/shared/board/plot_size.js";
+import { sizeOf, skipping, ticksOf, titled, wrapped } from "../../../../pages/shared/board/plot_size.js";
 import { Framed } from "../../../../pages/shared/browser/message.js";
 
 const measure = (text) => 10 * text.length;
@@ -107,8 +107,52 @@ test("names stand upright where they do not fit side by side", () => {
 
 test("the name of an axis takes room, and is left out where it would be cut", () => {
   const axes = { rowAxis: "query", columnAxis: "channel" };
-  const sized = (columns) => sizeOf(picture(30, columns, axes), 1000, 600, measure);
+  const sized = (columns, room = 1000) => sizeOf(picture(30, columns, axes), room, 600, measure);
   assert.deepEqual(sized(10).margin, { l: 24, r: 4, t: 26, b: 4 });
   assert.equal("title" in sized(10).x, false);
-  assert.deepEqual(sized(2).x.title, { text: "" });
+  // 7 letters of 7.4 pixels over 40 reach 6 beyond them at either end.
+  assert.deepEqual([sized(2).x.title, sized(2).margin.r, sized(2).width], [undefined, 10, 74]);
+  assert.deepEqual([sized(2, 32).x.title, sized(2, 32).margin.r], [{ text: "" }, 4]);
+});
+
+test("a picture too low for the name of its rows leaves it out", () => {
+  const sized = (rows) => sizeOf(picture(rows, 40, { rowAxis: "← query" }), 440, 600, measure);
+  assert.equal("title" in sized(6).y, false); // 60 pixels
+  assert.deepEqual(sized(2).y.title, { text: "" }); // 28
+});
+
+test("an upright axis says in a second line what it skips where one is too short", () => {
+  const rows = words(12, 5);
+  const sized = (most) => sizeOf(picture(12, 12, { rows, rowAxis: "← token" }), 1000, most, measure);
+  const [high, low] = [sized(140), sized(60)];
+  assert.deepEqual([high.y.title.text, low.y.title.text], ["← token · every 2nd", "← token<br>every 3rd"]);
+  assert.equal(low.margin.l - high.margin.l, 16);
+});
+
+test("a title says what it skips in one line, or in two if it may", () => {
+  const axis = { title: { text: "key →", font: { size: 13 } } };
+  const names = words(12, 5);
+  const said = (pixels, lines) => titled(axis, names, { tickvals: [0, 6] }, pixels, lines).title?.text;
+  assert.equal(said(130), "key → · every 6th");
+  assert.equal(said(70), undefined);
+  assert.equal(said(70, 2), "key →<br>every 6th");
+  assert.equal(said(40, 2), undefined);
+  assert.equal(said(20, 2), "");
+  assert.equal(titled(axis, names, { tickvals: [0, 6] }, 130).title.font.size, 13);
+  assert.deepEqual(titled({}, names, { tickvals: [0, 6] }, 130), {});
+});
+
+test("a long title of an upright axis breaks at the blank nearest its middle", () => {
+  assert.deepEqual(wrapped("norm of the Jacobian", 148), {});
+  assert.deepEqual(wrapped("norm of the Jacobian", 147).title, {
+    text: "norm of the <br>Jacobian",
+    font: { size: 12 },
+  });
+  assert.deepEqual([wrapped("probability", 20), wrapped(undefined, 20)], [{}, {}]);
+});
+
+test("names under bars are as long as their bars let them be", () => {
+  const shown = (room) => sizeOf(curves([], { names: words(4, 16) }), room, 300, measure).x.ticktext[0];
+  assert.equal(shown(72 + 4 * 140), "w".repeat(16));
+  assert.equal(shown(72 + 4 * 110), `${"w".repeat(12)}…`);
 });
