@@ -10,6 +10,25 @@ NOT_ON_SCREEN = """
   return below > 0 ? [...found, `${below} px are below the window`] : found;
 }
 """
+# What stands above a board's figures is at most this high, and the longest headline of all frames fits in.
+ABOVE_THE_FIGURES = """
+(board, most) => {
+  let host = board;
+  while (!host.attentionLab) host = host.parentNode ?? host.host;
+  const view = host.attentionLab;
+  const story = board.querySelector(".story");
+  const top = document.querySelector(".st-key-lab_heading").getBoundingClientRect().top;
+  const height = Math.round(10 * (story.getBoundingClientRect().bottom - top)) / 10;
+  const found = height > most ? [`heading, experiments and headline take ${height} px`] : [];
+  for (const notice of new Set([view.header.board.notice].flat())) {
+    view.story.notice.replaceChildren(...view.glossary.nodes(notice));
+    const over = view.story.notice.scrollHeight - story.clientHeight;
+    if (over > 0) found.push(`${over} px of a headline are cut: ${notice}`);
+  }
+  view.show(view.frame);
+  return found;
+}
+"""
 # Texts that lie on each other, or that their panel or cell cuts.
 UNREADABLE = """
 (board) => {

@@ -11,6 +11,7 @@ from tests.browser.board import LAB_PAGES, BoardPage
 from tests.browser.conftest import usual_options, watch
 from tests.browser.explore_page import ExplorePage
 from tests.browser.lab_scripts import (
+    ABOVE_THE_FIGURES,
     MISREAD,
     MISSED,
     NOT_ON_SCREEN,
@@ -49,7 +50,10 @@ def test_the_navigation_leads_to_these_pages(explore: ExplorePage) -> None:
 
 
 def test_parts_fit_the_screen(visited: BoardPage) -> None:
-    """At 1366 x 768 a board and its slider are seen without scrolling; at no width does it stick out."""
+    """At 1366 x 768 a board and its slider are seen without scrolling, and every headline in two lines.
+
+    At no width does anything stick out.
+    """
     lab, page = visited, visited.page
     faults = []
     for part in lab.each_part():
@@ -58,6 +62,7 @@ def test_parts_fit_the_screen(visited: BoardPage) -> None:
             found = [*overflow(lab), *lasting(lab, UNREADABLE)]
             faults += [f"{part}, at {width} px: {fault}" for fault in found]
         faults += [f"{part}: {fault}" for fault in lasting(lab, NOT_ON_SCREEN)]
+        faults += [f"{part}: {fault}" for fault in lasting(lab, ABOVE_THE_FIGURES, 110)]
         faults += [f"{part}: {fault}" for fault in page.get_by_test_id("stMain").evaluate(MISREAD)]
     assert not faults, "\n".join(faults)
 

@@ -153,6 +153,6 @@ test("a long title of an upright axis breaks at the blank nearest its middle", (
 
 test("names under bars are as long as their bars let them be", () => {
   const shown = (room) => sizeOf(curves([], { names: words(4, 16) }), room, 300, measure).x.ticktext[0];
-  assert.equal(shown(72 + 4 * 140), "w".repeat(16));
-  assert.equal(shown(72 + 4 * 110), `${"w".repeat(12)}…`);
+  assert.equal(shown(78 + 4 * 140), "w".repeat(16));
+  assert.equal(shown(78 + 4 * 110), `${"w".repeat(12)}…`);
 });
