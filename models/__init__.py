@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from models.engine.trace import Trace
     from models.engine.transformer import Transformer
     from models.zoo import list_models, load_model
+    from models.zoo.own.model import read_attention
     from models.zoo.untrained import UntrainedModel
 
 # PyTorch's idle threads would spin while they wait for each other, and where anything else is busy on the
@@ -18,7 +19,16 @@ if TYPE_CHECKING:
 os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
 os.environ.setdefault("KMP_BLOCKTIME", "0")
 
-__all__ = ["ModelConfig", "Trace", "Transformer", "UntrainedModel", "capture", "list_models", "load_model"]
+__all__ = [
+    "ModelConfig",
+    "Trace",
+    "Transformer",
+    "UntrainedModel",
+    "capture",
+    "list_models",
+    "load_model",
+    "read_attention",
+]
 
 _HOME = {
     "ModelConfig": "models.config",
@@ -28,6 +38,7 @@ _HOME = {
     "capture": "models.engine.capture",
     "list_models": "models.zoo",
     "load_model": "models.zoo",
+    "read_attention": "models.zoo.own.model",
 }
 
 

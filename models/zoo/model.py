@@ -96,6 +96,12 @@ class Model(ABC):
         """`text` followed by `more`, cut in front where it is too long for the model."""
         return text + more
 
+    def stacks(self, sides: Sequence[str]) -> tuple[str, ...]:
+        """Its families of attentions when it has read tokens of these sides, "encoder" and "decoder"."""
+        if len(sides) == 2:
+            return ("encoder.self", "decoder.self", "decoder.cross")
+        return tuple(f"{side}.self" for side in sides)
+
     def attention(self, stack: str) -> Attention:
         """What the attentions of a stack, such as "encoder.self", have in common."""
         config, own = self.config, stack.endswith(".self")

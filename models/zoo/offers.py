@@ -29,6 +29,7 @@ DEFAULT = "translator"
 """What is opened where nobody has chosen; its texts are what the untrained model reads, too."""
 HUB = NAME
 RUN = re.compile(f"run:({RUN_ID})")
+OWN = re.compile("own:([0-9a-f]{64})")
 _STACKS = {"encoder-only": "encoder.self", "decoder-only": "decoder.self"}
 _REGISTERED: dict[str, Offer] = {}
 
@@ -38,12 +39,12 @@ class Offer:
     """A model as a page names and shows it before it is loaded.
 
     load: makes the model from the settings that build it. sizes: the known fields of its config. text: the
-    first text; label: of the field for it; reads: "text", "prose" of several lines, or the number of a
-    "picture". settings: what can be set. examples: label, text and what to see in it. showcase: the first
-    view. words: all that it knows, by language. swaps: a word of a text, and the word that reverses its
-    meaning. taught: what it was trained for, in a sentence for beside its attention. contrast: the "model" to
-    compare it with, and the "label" of the button that opens that one. memory: models with the same memory
-    read the same texts. stamp: changes with the weights.
+    first text; label: of the field for it; reads: "text", "prose" of several lines, the number of a
+    "picture", or "nothing". settings: what can be set. examples: label, text and what to see in it. showcase:
+    the first view. words: all that it knows, by language. swaps: a word of a text, and the word that reverses
+    its meaning. taught: what it was trained for, in a sentence for beside its attention. contrast: the
+    "model" to compare it with, and the "label" of the button that opens that one. memory: models with the
+    same memory read the same texts. stamp: changes with the weights.
     """
 
     name: str
@@ -94,13 +95,16 @@ def _import_others() -> None:
 
 
 def offer_of(name: str) -> Offer | None:
-    """The offer of a name, of "run:" and a run's id, or of "hf:" and a model of transformers.
+    """The offer of a name, of "run:" and a run's id, of "hf:" and a model of transformers, or of "own:" and
+    the hash of attention that was handed in.
 
     None where there is no such model (any more).
     """
     found = RUN.fullmatch(name)
     if HUB.fullmatch(name):
         return _of_hub(name)
+    if OWN.fullmatch(name):
+        return _of_own(name)
     return _of_run(name, found[1]) if found else offers().get(name)
 
 
@@ -167,6 +171,13 @@ def _of_hub(name: str) -> Offer | None:
     from models.zoo.hub.offer import offer_of_hub
 
     return offer_of_hub(name)
+
+
+@cached(TTLCache(maxsize=64, ttl=1), lock=Lock())
+def _of_own(name: str) -> Offer | None:
+    from models.zoo.own.offer import offer_of_own
+
+    return offer_of_own(name, name.removeprefix("own:"))
 
 
 def _as_read(sizes: dict[str, Any], task: str, text: str) -> dict[str, Any]:

@@ -23,6 +23,11 @@ def runs_root() -> Path:
     return Path(given).expanduser() if given else Path(__file__).parents[2] / "runs"
 
 
+def uploads_root() -> Path:
+    """Where the files that visitors hand in are kept, a folder for each visitor; runs read them there."""
+    return runs_root() / "uploads"
+
+
 def run_path(run_id: str) -> Path:
     """The folder of a run, directly in `runs_root()`. The id may come from anybody.
 

@@ -153,7 +153,7 @@ def replace_word(unknown: dict[str, Any], word: str) -> None:
 def model_controls() -> None:
     """The column beside the stage."""
     shown, told = page(), offer()
-    names = [*on_offer.models(), *on_offer.of_transformers()]
+    names = [*on_offer.models(), *on_offer.of_transformers(), *on_offer.own()]
     names += [shown.kept["model"]] if shown.kept["model"] not in names else []
     shown.draw("model", options=names, format_func=lambda name: offer(name).title, then=switch_model)
     other_models.field(open_model)
@@ -196,6 +196,9 @@ def _changed(setting: Setting) -> None:
 def text_input() -> None:
     """Where a person says what the model reads."""
     told, shown = offer(), page()
+    if told.reads == "nothing":
+        st.caption(told.label)
+        return
     if told.reads != "picture":
         shown.draw("text")
         return

@@ -1,10 +1,11 @@
-"""The field in which a person names a model of transformers of their own."""
+"""Where a person names a model of transformers, or hands in attention of their own."""
 
 from collections.abc import Callable
 
 import streamlit as st
 
 from models.zoo.hub.folder import NAME, PREFIX
+from pages.explore import own_tensors
 from pages.shared import visitors
 from pages.shared.state import refuse
 
@@ -15,7 +16,9 @@ KEY = "other_model"
 def field(open_model: Callable[[str], None]) -> None:
     """Draws it. open_model: shows the model of a name, or says why it cannot."""
     with st.popover(
-        "Another model…", width="stretch", help="BERT, GPT-2, T5, Llama: any model of transformers"
+        "Another model…",
+        width="stretch",
+        help="BERT, GPT-2, T5, Llama: any model of transformers; or attention of your own, as arrays",
     ):
         st.text_input(
             "Name or folder of a model",
@@ -31,6 +34,7 @@ def field(open_model: Callable[[str], None]) -> None:
             "folder: config.json, tokenizer.json and .safetensors weights. Nothing else is read, and no "
             "program from it is run."
         )
+        own_tensors.field(open_model)
 
 
 def _asked(open_model: Callable[[str], None]) -> None:

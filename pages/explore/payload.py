@@ -196,8 +196,8 @@ def build(subject: Subject, opened: Opened) -> Body:
     """Runs the subject; returns what it computed, packed."""
     collector = Collector(subject.stacks, opened)
     trace = subject.run(collector)
-    side = "decoder" if "decoder" in subject.tokens else "encoder"
-    antecedents, steps = subject.antecedents(trace), steps_of(subject, trace["logits"])
+    antecedents, steps = subject.antecedents(trace), steps_of(subject, trace)
+    side = "decoder" if steps and "decoder" in subject.tokens else "encoder"
     header = {
         "tokens": subject.tokens,
         "stacks": collector.stacks(), "exact": collector.open_heads(),
@@ -232,7 +232,7 @@ def _focus(antecedents: list[dict[str, Any]] | None) -> dict[str, int]:
     return {}
 
 
-def steps_of(subject: Subject, logits: Any) -> list[dict[str, Any]]:
+def steps_of(subject: Subject, trace: Any) -> list[dict[str, Any]]:
     """The most probable outputs at each position, by softmax of the trace's logits; [] where the logits do
     not choose between names.
     """
@@ -241,7 +241,7 @@ def steps_of(subject: Subject, logits: Any) -> list[dict[str, Any]]:
         return []
     side = "decoder" if "decoder" in subject.tokens else "encoder"
     steps: list[dict[str, Any]] = []
-    for rows in logits[: MAX_STEPS[side], :count].split(STEP_ROWS):
+    for rows in trace["logits"][: MAX_STEPS[side], :count].split(STEP_ROWS):
         values, ids = rows.double().softmax(-1).topk(min(TOP_TOKENS, count))
         for row_ids, row in zip(ids.tolist(), values.tolist(), strict=True):
             top = [[shown(subject.names[i]), float(f"{v:.6g}")] for i, v in zip(row_ids, row, strict=True)]

@@ -14,9 +14,11 @@ NAMES = [spec.name for spec in fields(ModelConfig)]
 
 def operations_of(inputs: Inputs) -> int:
     """The floating-point operations of `inputs`: too many where a tokenizer joins letters, 0 where they are
-    impossible or the model's sizes are not known.
+    impossible, nothing is read, or the model's sizes are not known.
     """
     offer = offer_of(inputs.model) or offers()[DEFAULT]
+    if offer.reads == "nothing":
+        return 0
     most = in_force().untrained_words
     untrained = {"kind": "encoder-only", "vocab_size": most + 1, "max_len": most + 3}
     given: dict[str, Any] = untrained | offer.sizes | inputs.settings

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from models.zoo.offers import DEFAULT, HUB, RUN, offer_of, offers
+from models.zoo.offers import DEFAULT, HUB, OWN, RUN, offer_of, offers
 from models.zoo.settings import MAX_CHARACTERS, Setting
 from pages.shared import on_offer, widget
 from pages.shared.link import Param, Rule, characters, checked, one_of, param, read_link, whole, written
@@ -29,7 +29,7 @@ def _read_heads(raw: str) -> tuple[int, ...]:
 
 
 def _read_name(raw: str) -> str:
-    return checked(raw, lambda name: name in offers() or any(p.fullmatch(name) for p in (RUN, HUB)))
+    return checked(raw, lambda name: name in offers() or any(p.fullmatch(name) for p in (RUN, HUB, OWN)))
 
 
 def _is_open(value: Any) -> bool:
@@ -37,7 +37,8 @@ def _is_open(value: Any) -> bool:
 
 
 MODEL = Rule(
-    "one of translator, untrained, another model's name, run:<its id> or hf:<a model of transformers here>",
+    "one of translator, untrained, another model's name, run:<its id>, hf:<a model of transformers here> or "
+    "own:<attention that you handed in>",
     _read_name, _is_open,
 )  # fmt: skip
 INDEX = whole(0, MAX_INDEX)

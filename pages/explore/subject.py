@@ -25,6 +25,8 @@ MAX_OPERATIONS = in_force().explore_billions * BILLION
 MAX_LABEL = 40
 MASK = "[MASK]"
 STACK_TITLES = {"encoder.self": "Encoder self", "decoder.self": "Decoder self", "decoder.cross": "Cross"}
+ONLY_TITLES = dict.fromkeys(STACK_TITLES, "Self-attention") | {"decoder.cross": "Cross-attention"}
+"""The title of the one family of attentions that a model has."""
 _SPECIAL = re.compile(r"\[[A-Z]+\]|<\w+>")
 _PRONOUNS = ("ils", "elles", "il", "elle", "they", "it")
 
@@ -67,18 +69,14 @@ class Subject:
     @cached_property
     def stacks(self) -> tuple[Stack, ...]:
         counts = {side: len(tokens) for side, tokens in self.reading.tokens.items()}
-        if len(counts) == 2:
-            sides = (("encoder", "encoder"), ("decoder", "decoder"), ("decoder", "encoder"))
-            return tuple(self._stack(query, key, counts) for query, key in sides)
-        (side,) = counts
-        return (self._stack(side, side, counts, title="Self-attention"),)
+        names = self.model.stacks(tuple(counts))
+        titles = STACK_TITLES if len(names) > 1 else ONLY_TITLES
+        return tuple(self._stack(name, titles[name], counts) for name in names)
 
-    def _stack(self, query: str, key: str, counts: dict[str, int], title: str = "") -> Stack:
-        name = f"{query}.{'self' if query == key else 'cross'}"
-        return Stack(
-            name, title or STACK_TITLES[name], query, key, counts[query], counts[key],
-            self.model.attention(name),
-        )  # fmt: skip
+    def _stack(self, name: str, title: str, counts: dict[str, int]) -> Stack:
+        query, kind = name.split(".")
+        key = query if kind == "self" else "encoder"
+        return Stack(name, title, query, key, counts[query], counts[key], self.model.attention(name))
 
     @cached_property
     def tokens(self) -> dict[str, list[dict[str, str]]]:

@@ -91,7 +91,7 @@ class Shown:
             return slice(start, min(length, start + FIGURE_WINDOW))
 
         queries, keys = part(self.view.q0, self.stack.n_query), part(self.view.k0, self.stack.n_key)
-        if until_step and self.stack.query_side == "decoder":
+        if until_step and self.subject.names and self.stack.query_side == "decoder":
             queries = slice(queries.start, max(queries.start + 1, min(queries.stop, self._step() + 1)))
         return queries, keys
 
@@ -170,10 +170,8 @@ class Shown:
     def _output(self, dark: bool) -> go.Figure:
         from pages.explore.payload import steps_of
 
-        logits = cache.on_worker(lambda: self.subject.run(lambda a, t: t if a == "logits" else None))[
-            "logits"
-        ]
-        steps = steps_of(self.subject, logits)
+        trace = cache.on_worker(lambda: self.subject.run(lambda a, t: t if a == "logits" else None))
+        steps = steps_of(self.subject, trace)
         at = min(self._step(), len(steps) - 1)  # of a long text only the first steps are listed
         step = steps[at]
         tokens, probabilities = zip(*step["top"], strict=True)

@@ -3,12 +3,14 @@
 from models.limits import in_force
 from models.names import nearest
 from models.zoo.hub.folder import is_path, local_names, open_folder
-from models.zoo.offers import HUB, RUN, offer_of, offers
+from models.zoo.offers import HUB, OWN, RUN, offer_of, offers
 from pages.shared import visitors
-from pages.shared.training import runs
+from pages.shared.training import runs, uploads
 
 RUNS = "runs"
 """Stands for all runs in the limits' list of models."""
+OF_VISITORS = "own"
+"""Stands for all attention that visitors hand in."""
 
 
 def may_open(name: str) -> bool:
@@ -18,6 +20,8 @@ def may_open(name: str) -> bool:
         return (not allowed or RUNS in allowed) and runs.find(run[1]) is not None
     if HUB.fullmatch(name):
         return _may_open_hub(name) and offer_of(name) is not None
+    if OWN.fullmatch(name):
+        return takes_own() and uploads.FILE.fits(file_of(name)) and offer_of(name) is not None
     return name in offers() and (not allowed or name in allowed)
 
 
@@ -29,7 +33,7 @@ def _may_open_hub(name: str) -> bool:
 
 def check() -> None:
     """Raises ValueError where the limits name a model that is not there."""
-    known = [*offers(), RUNS]
+    known = [*offers(), RUNS, OF_VISITORS]
     for name in in_force().models:
         if name not in known and not HUB.fullmatch(name):
             raise ValueError(
@@ -47,17 +51,55 @@ def of_transformers() -> list[str]:
     return [name for name in local_names() if may_open(name)]
 
 
+def takes_own() -> bool:
+    """Whether the limits' list of models lets visitors see attention of their own."""
+    allowed = in_force().models
+    return not allowed or OF_VISITORS in allowed
+
+
+def own() -> list[str]:
+    """The names of the attention that this visitor handed in, the last used first."""
+    found = (own_name(upload.name) for upload in uploads.mine(attention=True)) if takes_own() else ()
+    return [name for name in found if may_open(name)]
+
+
+def own_name(file: str) -> str:
+    """The name, in links and lists, of a file of attention."""
+    return f"own:{file.partition('.')[0]}"
+
+
+def file_of(name: str) -> str:
+    """The file of attention of a name."""
+    return f"{name.partition(':')[2]}.{uploads.ATTENTION}"
+
+
+def title(name: str) -> str:
+    """What a model is called; its name where it is gone."""
+    found = offer_of(name)
+    return name if found is None else found.title
+
+
 def refusal(name: str) -> str:
     """Why a link's model is not shown; another visitor's run and a missing one read the same."""
     if RUN.fullmatch(name):
         return f"{name!r} is no run with a checkpoint on this machine; the default is shown."
     if HUB.fullmatch(name):
         return f"{why_not(name)}; the default is shown."
+    if OWN.fullmatch(name):
+        return f"{why_not(name)}; the default is shown."
     return f"{name!r} is not among the models shown here, {', '.join(models())}; the default is shown."
 
 
 def why_not(name: str) -> str:
-    """Why a model of transformers cannot be opened, without a full stop."""
+    """Why a model of transformers, or attention of a visitor's own, cannot be opened, without a full stop."""
+    if OWN.fullmatch(name):
+        if not takes_own():
+            return f"visitors' own tensors are not among the models shown here, {', '.join(models())}"
+        return (
+            "these tensors are not among those that you handed in here: a link opens them only in the "
+            f"browser that handed them in, within {in_force().upload_days} days of their last use; hand them "
+            "in again"
+        )
     if not _may_open_hub(name):
         allowed = [each for each in in_force().models if HUB.fullmatch(each)]
         if is_path(name):

@@ -225,6 +225,20 @@ export class HeadView {
     this.read(at);
   }
 
+  /**
+   * What the weight of a cell was computed from.
+   * @param {import("./types").Exact} exact @param {number} at
+   * @returns {[string, string][]}
+   */
+  computed(exact, at) {
+    const score = exact.scores[at];
+    return [
+      ["dot product", number(matrixOf(exact, "dots")[at], 3)],
+      .../** @type {[string, string][]} */ (exact.bias ? [["bias", number(exact.bias[at], 3)]] : []),
+      ["score", score === -Infinity ? "−∞ (masked)" : number(score, 3)],
+    ];
+  }
+
   /** @param {Place} at */
   read({ query, key }) {
     const { stage, exact } = this;
@@ -237,13 +251,10 @@ export class HeadView {
     const j = exact ? key - exact.k0 : -1;
     if (exact && i >= 0 && j >= 0 && i < exact.nq && j < exact.nk) {
       const at = i * exact.nk + j;
-      const score = exact.scores[at];
       rows.push(
         ["query", `${name(stack.querySide, query)} (${query})`, theme.query],
         ["key", `${name(stack.keySide, key)} (${key})`, theme.key],
-        ["dot product", number(matrixOf(exact, "dots")[at], 3)],
-        .../** @type {[string, string][]} */ (exact.bias ? [["bias", number(exact.bias[at], 3)]] : []),
-        ["score", score === -Infinity ? "−∞ (masked)" : number(score, 3)],
+        ...(stack.whole ? this.computed(exact, at) : []),
         ["weight", number(exact.pattern[at], 3)],
       );
     } else if (exact) {

@@ -19,10 +19,13 @@ from models.byte_units import MB, readable
 from models.files import write_whole, writing
 from models.limits import in_force
 from models.runs.owners import Visitor
-from models.zoo.run_folders import runs_root
+from models.zoo.own.kept import ENDING
+from models.zoo.run_folders import uploads_root
 from pages.shared import visitors
 from pages.shared.link import checked, text
 
+ATTENTION = ENDING
+"""The ending of the files that hold attention; all others are to train on."""
 MAX_BYTES = in_force().upload_mb * MB
 
 PATIENCE_SECONDS = 10.0
@@ -45,7 +48,7 @@ class Upload:
 def folder(visitor: Visitor | None = None) -> Path:
     """The folder of a visitor, by default of this page's; it lies beside the runs, which read its files."""
     owner = (visitor or visitors.visitor()).id
-    return runs_root() / "uploads" / (owner or "nobody")
+    return uploads_root() / (owner or "nobody")
 
 
 def _is_here(name: str) -> bool:
@@ -79,11 +82,15 @@ def name_of(path: object) -> str:
     return name if _is_here(name) and Path(str(path)).parent == folder() else ""
 
 
-def mine() -> list[Upload]:
-    """The files of this visitor, the last used first."""
+def mine(*, attention: bool = False) -> list[Upload]:
+    """The files of this visitor to train on, or those of their own attention; the last used first."""
     ends = in_force().upload_days - time.time() / _DAY
     found = sorted(_files(folder()).items(), key=lambda file: file[1].st_mtime, reverse=True)
-    return [Upload(path.name, it.st_size, max(0, round(ends + it.st_mtime / _DAY))) for path, it in found]
+    return [
+        Upload(path.name, it.st_size, max(0, round(ends + it.st_mtime / _DAY)))
+        for path, it in found
+        if (path.suffix == f".{ATTENTION}") is attention
+    ]
 
 
 def delete(name: str) -> None:
