@@ -144,6 +144,7 @@ def write_link(inputs: Inputs) -> dict[str, str]:
     offer = offer_of(inputs.model)
     own_text = offer is None or offer.memory != DEFAULT
     common = {"model": inputs.model} if inputs.model != DEFAULT else {}
-    if own_text or inputs.text != SHOWCASE:
+    reads = offer is None or offer.reads != "nothing"
+    if reads and (own_text or inputs.text != SHOWCASE):
         common["text"] = inputs.text
     return common | {name: str(value) for name, value in inputs.given}

@@ -61,7 +61,7 @@ def untrained(
     return model.trace(text, mask=mask, mask_arg=mask_arg)
 
 
-STYLED = "62.4px"  # what page.css gives the page of Explore
+STYLED = "64px"  # what page.css gives the page of Explore
 RAISED = str.maketrans("⁻⁰¹²³⁴⁵⁶⁷⁸⁹", "-0123456789")
 
 

@@ -1,8 +1,10 @@
 """Explore of models with a task, shipped ones and runs: what is drawn is what the model computes."""
 
+import json
 import re
 from pathlib import Path
 
+import numpy as np
 import pytest
 from playwright.sync_api import expect
 
@@ -165,6 +167,41 @@ def test_models_keep_their_texts_when_one_goes_back_and_forth(explore: ExplorePa
     with explore.redrawn():
         explore.choose_model("untrained")
     expect(explore.choice("head").locator("button")).to_have_count(4)
+
+
+def hand_in(explore: ExplorePage, name: str, content: bytes) -> None:
+    explore.page.get_by_role("button", name="Another model…").click()
+    file = {"name": name, "mimeType": "application/octet-stream", "buffer": content}
+    explore.page.locator("input[type=file]").set_input_files([file])
+
+
+def test_attention_of_one_s_own_is_handed_in_seen_in_every_view_and_there_after_a_reload(
+    explore: ExplorePage,
+) -> None:
+    weights = np.array([[[[0.125, 0.625, 0.25], [1, 0, 0]], [[0, 0.5, 0.5], [0.375, 0.625, 0]]]])
+    tokens = {"query_tokens": ["der", "Hund"], "key_tokens": ["the", "old", "dog"]}
+    explore.trained("induction")
+    with explore.redrawn():
+        hand_in(explore, "mine.json", json.dumps({"attention": weights.tolist(), **tokens}).encode())
+    explore.page.keyboard.press("Escape")
+    expect(explore.stage.locator(".grid-buttons button")).to_have_count(2)
+    expect(explore.choice("view").locator("button")).to_have_count(3)  # nothing but patterns
+    explore.choose("view", "head")
+    explore.choose("head", 1)
+    assert (explore.names_beside("x"), explore.names_beside("y")) == ([*tokens.values()][1], ["der", "Hund"])
+    explore.hover_cell(1, 1)
+    assert explore.terms() == {"query": "Hund (1)", "key": "old (1)", "weight": "0.625"}
+    address = explore.page.url
+    explore.page.reload()
+    explore.stage.wait_for()
+    explore.hover_cell(0, 2)
+    assert explore.terms() == {"query": "der (0)", "key": "dog (2)", "weight": "0.500"}
+    explore.choose("view", "lines")
+    expect(explore.stage.locator(".lines-board")).to_be_visible()
+    hand_in(explore, "wrong.json", b"[[0.5, 0.6], [1]]")
+    expect(explore.problem).to_contain_text("has lists of different lengths, or something that is no number")
+    expect(explore.problem).to_contain_text("the model before it stays")
+    assert explore.page.url.split("&")[0] == address.split("&")[0]
 
 
 def test_a_run_that_is_gone_is_said(explore: ExplorePage) -> None:

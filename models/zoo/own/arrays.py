@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from jaxtyping import Float32
 
 from models.files import FileError, read_bounded
 from models.limits import in_force
@@ -17,9 +18,8 @@ MAX_HEADS = 4_096
 MAX_TOKEN = 1_000
 MAX_NAME = 80
 AXES = "[layer, head, query, key], [head, query, key] or [query, key]"
-TOLERANCE = 1e-3
-HALF_TOLERANCE = 1e-2
-"""How far the weights of a row may add up to something else than 1, in numbers of 16 bits."""
+TOLERANCE = 1e-2
+"""How far the sum of a row may be from 1: so far are numbers of 16 bits."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -30,7 +30,7 @@ class OwnAttention:
     """
 
     title: str
-    weights: np.ndarray[Any, Any]
+    weights: Float32[np.ndarray, "layer head query key"]
     queries: list[str]
     keys: list[str] | None
     note: str
@@ -47,17 +47,17 @@ def read_own(content: bytes, name: str) -> OwnAttention:
     title = "".join(character for character in Path(name).name if character.isprintable())[-MAX_NAME:]
     contents = contents_of(content, title)
     try:
-        weights, tolerance = _weights(contents)
+        weights = _weights(contents)
         queries, keys = _sides(contents.tokens, *weights.shape[2:])
-        return OwnAttention(title, weights, queries, keys, _note(weights, tolerance))
+        return OwnAttention(title, weights, queries, keys, _note(weights))
     except FileError as error:
         raise FileError(f"{title!r} {error}") from None
 
 
-def _weights(contents: Contents) -> tuple[np.ndarray[Any, Any], float]:
-    """The weights [layer, head, query, key] and how exactly their rows should add up to 1."""
+def _weights(contents: Contents) -> np.ndarray:
+    """The weights [layer, head, query, key]."""
     given = contents.weights
-    if isinstance(given, list) and isinstance(given[0], np.ndarray):
+    if isinstance(given, list) and given and isinstance(given[0], np.ndarray):
         shapes = sorted({layer.shape for layer in given})
         if len(shapes) > 1:
             raise FileError(f"has layers of different shapes, {shapes[:3]}; give all of them one")
@@ -71,16 +71,15 @@ def _weights(contents: Contents) -> tuple[np.ndarray[Any, Any], float]:
         ) from None
     if found.dtype.kind not in "biuf":
         raise FileError(f"has weights that are no numbers ({found.dtype}); give numbers from 0 to 1")
-    tolerance = HALF_TOLERANCE if found.dtype.itemsize <= 2 else TOLERANCE
     weights = _with_axes(found)
     _check_shape(weights.shape)
     with np.errstate(over="ignore"):
         weights = np.ascontiguousarray(weights, dtype="<f4")
     _check_values(weights)
-    return weights, tolerance
+    return weights
 
 
-def _with_axes(found: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+def _with_axes(found: np.ndarray) -> np.ndarray:
     """All four axes. A batch of one text, as torch.stack(outputs.attentions) has it, is taken away."""
     if found.ndim == 5 and found.shape[1] == 1:
         found = found[:, 0]
@@ -109,11 +108,11 @@ def _check_shape(shape: tuple[int, ...]) -> None:
         raise FileError(f"has more than {MAX_CELLS:,} weights; hand in fewer layers, heads or tokens")
 
 
-def _check_values(weights: np.ndarray[Any, Any]) -> None:
+def _check_values(weights: np.ndarray) -> None:
     rules = (
         (~np.isfinite(weights), "is no finite number", "a masked key has the weight 0"),
         (weights < 0, "is negative", "hand in the weights after the softmax"),
-        (weights > 1 + HALF_TOLERANCE, "is more than 1", "divide each row by its sum"),
+        (weights > 1 + TOLERANCE, "is more than 1", "divide each row by its sum"),
     )
     for wrong, rule, remedy in rules:
         if wrong.any():
@@ -168,11 +167,11 @@ def _texts(name: str, given: Any) -> list[str]:
     return [text.encode("utf-16", "surrogatepass").decode("utf-16", "replace") for text in texts]
 
 
-def _note(weights: np.ndarray[Any, Any], tolerance: float) -> str:
+def _note(weights: np.ndarray) -> str:
     """What is to be known: that there is nothing but weights, and which rows do not add up to 1."""
     said = "Only attention weights were handed in, so no queries, keys, values or scores can be shown."
     sums = weights.sum(-1, dtype=np.float64)
-    off = np.abs(sums - 1) > tolerance
+    off = np.abs(sums - 1) > TOLERANCE
     if not off.any():
         return said
     least, largest = sums[off].min(), sums[off].max()

@@ -82,7 +82,7 @@ def _npz(content: bytes) -> Contents:
     return _sorted(arrays)
 
 
-def _member(archive: zipfile.ZipFile, name: str, info: zipfile.ZipInfo) -> np.ndarray[Any, Any]:
+def _member(archive: zipfile.ZipFile, name: str, info: zipfile.ZipInfo) -> np.ndarray:
     if info.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
         raise FileError("is packed in a way that numpy does not write; save it again with numpy.savez")
     most = MAX_TEXT_BYTES if name in TOKENS else MAX_CELLS * MAX_ITEM
@@ -127,7 +127,7 @@ def _safetensors(content: bytes) -> Contents:
         raise FileError("is no whole .safetensors: it is damaged, or another file; save it again") from None
 
 
-def _tensor(name: str, said: dict[str, Any]) -> np.ndarray[Any, Any]:
+def _tensor(name: str, said: dict[str, Any]) -> np.ndarray:
     dtype = _SAFE_TYPES.get(said["dtype"])
     if dtype is None:
         raise FileError(f"holds {name!r} as {said['dtype']}, which is not read; convert it to float32")

@@ -19,23 +19,14 @@ _SAID = "attention-lab"
 
 @dataclass(frozen=True)
 class Kept:
-    """What a kept file says of its attention, and where its weights are read."""
+    """What a kept file says of its attention."""
 
-    path: Path
     title: str
     n_layers: int
     n_heads: int
     queries: list[str]
     keys: list[str] | None
     note: str
-
-    def layer(self, at: int) -> Any:
-        """The weights of a layer, a torch.Tensor [head, query, key]. Raises FileError where they are gone."""
-        try:
-            with safe_open(self.path, framework="pt") as file:
-                return file.get_tensor(f"layer.{at}")
-        except (OSError, SafetensorError):
-            raise FileError(GONE) from None
 
 
 GONE = "the tensors that were handed in are no longer here; hand them in again"
@@ -48,6 +39,15 @@ def to_keep(own: OwnAttention) -> bytes:
     return save(layers, metadata={_SAID: json.dumps(said)})
 
 
+def read_layer(path: Path, at: int) -> Any:
+    """The weights of a layer, a torch.Tensor [head, query, key]. Raises FileError where they are gone."""
+    try:
+        with safe_open(path, framework="pt") as file:
+            return file.get_tensor(f"layer.{at}")
+    except (OSError, SafetensorError):
+        raise FileError(GONE) from None
+
+
 def open_kept(path: Path) -> Kept:
     """What is kept there. Raises FileError where nothing is, or the file is damaged."""
     try:
@@ -55,7 +55,7 @@ def open_kept(path: Path) -> Kept:
             said = parsed(file.metadata()[_SAID].encode())
             n_layers = len(file.keys())
             n_heads, n_query, n_key = file.get_slice("layer.0").get_shape()
-            kept = Kept(path, n_layers=n_layers, n_heads=n_heads, **said)
+            kept = Kept(n_layers=n_layers, n_heads=n_heads, **said)
             if (n_query, n_key) != (len(kept.queries), len(kept.keys or kept.queries)):
                 raise FileError("the file of these tensors is damaged; hand them in again")
             return kept

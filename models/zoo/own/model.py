@@ -13,7 +13,7 @@ from models.data.tasks import Reading
 from models.engine.trace import Trace
 from models.zoo.model import Attention, Edit, Model, Reduce
 from models.zoo.own.arrays import OwnAttention, read_file
-from models.zoo.own.kept import Kept
+from models.zoo.own.kept import Kept, read_layer
 
 
 class OwnModel(Model):
@@ -75,9 +75,12 @@ class OwnModel(Model):
         return f"from models import read_attention\ntrace = read_attention({self.name!r}).trace()"
 
 
-def of_kept(kept: Kept) -> OwnModel:
-    """The model of a file that was handed in and kept; each layer is read when it is asked for."""
-    return OwnModel(kept.title, kept, kept.n_layers, kept.n_heads, kept.layer)
+def of_kept(kept: Kept, find: Callable[[], Path]) -> OwnModel:
+    """The model of a file that was handed in and kept; each layer is read when it is asked for.
+
+    find: where the file is by then, since several visitors may have handed in the same.
+    """
+    return OwnModel(kept.title, kept, kept.n_layers, kept.n_heads, lambda at: read_layer(find(), at))
 
 
 def read_attention(path: str | Path) -> OwnModel:

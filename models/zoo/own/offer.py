@@ -61,4 +61,4 @@ def _load(hashed: str) -> Model:
     path = _path(hashed)
     with suppress(OSError):
         os.utime(path)  # it expires so many days after it was last used
-    return of_kept(open_kept(path))
+    return of_kept(open_kept(path), lambda: _path(hashed))
