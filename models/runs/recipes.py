@@ -85,9 +85,9 @@ RECIPES: dict[str, Recipe] = {
         task="induction",
         summary="Two layers that learnt to look up what came after a letter the first time",
         examples=examples_of("""
-            twice | RtnuOIVwNfpRtnuOIVwNfp | lower diagonal: each letter looks at what followed its first self
-            short | abcdabcd | the second a looks at b, which followed the first
-            broken | kBmPzqkBmPzU | U is new: there is nothing to look up
+            twice | RtnuOIVwNfpRtnuOIVwNfp | lower diagonal: each letter looks at what followed it before
+            short | abcdabcd | the second “a” looks at “b”, which followed the first
+            broken | kBmPzqkBmPzU | “U” is new: there is nothing to look up
         """),
         showcase=_first("head", "decoder", 1, 0),
         training={"steps": 800, **_ALONE},
@@ -100,7 +100,7 @@ RECIPES: dict[str, Recipe] = {
             (
                 "speak",
                 "First Citizen:\nBefore we proceed any",
-                "itizen looks back at C: how its word began",
+                "the letters of “itizen” look back at “C”, where their word began",
                 {"layer": 1, "head": 1, "query": 9},
             ),
             (
@@ -128,13 +128,13 @@ RECIPES: dict[str, Recipe] = {
             (
                 "street",
                 "the animal did not cross the [MASK] because it was too tired",
-                "[MASK] asks the verb: what is crossed? Output has the guesses",
+                "[MASK] asks the verb what is crossed; the view Output lists the guesses",
                 {"layer": 0, "head": 2},
             ),
             (
                 "pronoun",
                 "the animal did not cross the street because [MASK] was too wide",
-                "what is too wide? [MASK] looks at street; Output says it",
+                "what is too wide? [MASK] looks at “street”; the view Output says “it”",
                 {"layer": 0, "head": 2},
             ),
             (
@@ -156,19 +156,19 @@ RECIPES: dict[str, Recipe] = {
             (
                 "contrast",
                 "the plot was dull , but the acting was superb .",
-                "all look at superb: what follows but decides",
+                "all look at “superb”: what follows “but” decides",
             ),
-            ("negation", "the story was not good .", "all look at not: it turns good round"),
+            ("negation", "the story was not good .", "all look at “not”, which turns “good” round"),
             (
                 "anything but",
                 "the acting was anything but boring .",
-                "[CLS] looks at anything: anything but is a not",
+                "[CLS] looks at “anything”: “anything but” means “not”",
                 {"query": 0},
             ),
             (
                 "although",
                 "although the music was lovely , the ending was weak .",
-                "[CLS] looks at weak: the main clause decides",
+                "[CLS] looks at “weak”: the main clause decides",
                 {"query": 0},
             ),
         ),
@@ -180,8 +180,8 @@ RECIPES: dict[str, Recipe] = {
         task="digits-autoencoder",
         summary="Rebuilds 8 x 8 pictures of digits from their rows",
         examples=(
-            ("a six", "1", "read and rebuilt; a row looks at nearly all rows alike"),
-            ("an eight", "7", "another digit, by the same heads"),
+            ("a six", "1", "the picture as read and as rebuilt; each row looks at nearly all rows alike"),
+            ("an eight", "7", "another digit, read by the same heads"),
         ),
         showcase=_first("grid", "encoder", 0, 6),
         training=_ALONE,
@@ -211,7 +211,7 @@ RECIPES: dict[str, Recipe] = {
     "sparse": Recipe(
         task="long-context",
         summary="Sparse attention on letters of Shakespeare: a block, and the last letters of earlier ones",
-        examples=(("speech", _SPEECH, "a block sees itself, and of earlier ones the last letters: columns"),),
+        examples=(("speech", _SPEECH, "a block sees itself and, as columns, the last letters of others"),),
         showcase=_first("head", "decoder", 0, 1, range="log"),
         options={**_TEXT, "attention": "fixed"},
         training=_LONG,

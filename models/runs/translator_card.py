@@ -12,15 +12,15 @@ from models.runs.recipes import examples_of
 from models.training.evaluation import evaluate, look
 
 EXAMPLES = examples_of("""
-tired | the animal did not cross the street because it was too tired | it is the animal; French says il
-wide | the animal did not cross the street because it was too wide | one word changed: it is the street, elle
-trophy | the trophy did not fit in the suitcase because it was too small | what is too small? try big
-letters | the children did not read the letters because they were too long | persons or things? try tired
-pronoun first | because it was too fast, the dog did not catch the rabbit | the pronoun comes first; try slow
-so that | the girl cleaned the basket for the cat so that it would be happy | three nouns; try dry
-even though | even though it was very tired, the goat crossed the river | another kind of clause; try deep
-which | the old cars which the man saw were expensive | the French participle agrees: vues
-question | did the big dog see a red car? | grand stands before its noun, rouge after it
+tired | the animal did not cross the street because it was too tired | “it” is the animal, so French says “il”
+wide | the animal did not cross the street because it was too wide | “it” is now the street; French: “elle”
+trophy | the trophy did not fit in the suitcase because it was too small | what is too small? try “big”
+letters | the children did not read the letters because they were too long | persons or things? try “tired”
+pronoun first | because it was too fast, the dog did not catch the rabbit | the pronoun is first; try “slow”
+so that | the girl cleaned the basket for the cat so that it would be happy | three nouns; try “dry”
+even though | even though it was very tired, the goat crossed the river | another kind of clause; try “deep”
+which | the old cars which the man saw were expensive | the French participle agrees: “vues”
+question | did the big dog see a red car? | “grand” stands before its noun, “rouge” after it
 student | i am a student | the classic: French leaves out the article
 """)
 """Sentences to try: a short name, the sentence, and what to see in it."""
