@@ -66,9 +66,10 @@ export class Bars {
       this.stepText,
     ]);
     const below = [this.layer, this.head, this.show, this.range, this.sort];
-    const above = el("div", { class: "bar" }, [this.view.root, this.stack.root, this.step]);
-    this.below = el("div", { class: "bar" }, [...below.map((choice) => choice.root)]);
-    this.root = el("div", { class: "bars" }, [above, this.below]);
+    this.root = el("div", { class: "bars" }, [
+      el("div", { class: "bar" }, [this.view.root, this.stack.root, this.step]),
+      el("div", { class: "bar" }, [...below.map((choice) => choice.root)]),
+    ]);
   }
 
   /** @param {number} head @param {MouseEvent} event */

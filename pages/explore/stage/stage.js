@@ -59,18 +59,17 @@ export class Stage {
     this.bars = new Bars(this);
     this.pictures = new Pictures(this);
     this.panel = el("div", { class: "panel" });
+    this.drawers = new Drawers(["glossary"]);
     this.root = el("div", { class: "shell stage" }, [
       this.story.root,
-      this.translation,
+      el("div", { class: "said" }, [this.translation, ...this.drawers.buttons]),
       this.taught,
       el("div", { class: "controls" }, [this.bars.root, this.pictures.root]),
       this.panel,
     ]);
     this.present = new Present(this);
     this.story.root.prepend(this.present.cover);
-    this.drawers = new Drawers(["glossary"]);
     this.story.actions.append(this.present.button);
-    this.bars.below.append(el("div", { class: "actions" }, this.drawers.buttons));
     this.outer = el("div", {}, [this.root, ...this.present.layers]);
     this.takeDown = putUp(host, this.outer, () => this.redraw(), { watched: this.panel });
     const { signal } = this.listening;
