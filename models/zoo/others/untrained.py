@@ -18,6 +18,7 @@ def load(**sizes: Any) -> Model:
     return UntrainedModel.of(**sizes)
 
 
+LABEL = "Sentence: type your own. See which words each word looks at before anything is learnt."
 SUMMARY = "A transformer with random weights, of the sizes that you choose"
 
 
@@ -26,7 +27,7 @@ def offer() -> Offer:
     trained = shipped()[DEFAULT]
     return replace(
         trained, name="untrained", load=load, title="untrained", summary=SUMMARY, sizes={},
-        settings=UNTRAINED, showcase={}, memory=DEFAULT, contrast={}, label=Offer.label,
+        settings=UNTRAINED, showcase={}, memory=DEFAULT, contrast={}, label=LABEL,
         taught="Taught nothing: its weights are random, so where a word looks means nothing yet.",
         examples=tuple({**example, "see": ""} for example in trained.examples),
     )  # fmt: skip
