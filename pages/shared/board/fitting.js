@@ -72,11 +72,14 @@ export class Fitting {
    */
   choose(key, panels, sizeAll, now) {
     const { rows } = this;
-    const isTooWide = (/** @type {Element} */ part) => part.scrollWidth > part.clientWidth + 1;
-    const fits = (/** @type {number} */ most) => {
+    /** Pixels that have to be scrolled for. @param {number} most */
+    const over = (most) => {
       sizeAll(most);
-      return rows.scrollHeight <= rows.clientHeight + 1 && ![rows, ...rows.children].some(isTooWide);
+      const beyond = [rows, ...rows.children].map((part) => part.scrollWidth - part.clientWidth);
+      return Math.max(rows.scrollHeight - rows.clientHeight, ...beyond);
     };
+    /** @param {number} most */
+    const fits = (most) => over(most) <= 1;
     const height = rows.clientHeight;
     const whole = `${key}/${rows.clientWidth}`;
     if (whole === this.key && Math.abs(height - this.height) < 0.25 * this.height) {
@@ -92,8 +95,10 @@ export class Fitting {
     for (const way of ways) {
       this.arrange(panels, way);
       const most = firstThatFits(HEIGHTS, fits);
-      const fitting = fits(most);
-      const score = (fitting ? 1 : 1e-3) * this.drawnArea(panels) * (way.share === 1 ? ONE_STACK : 1);
+      const left = over(most);
+      const fitting = left <= 1;
+      // Where nothing fits, the least is scrolled.
+      const score = fitting ? this.drawnArea(panels) * (way.share === 1 ? ONE_STACK : 1) : -left;
       if (!best || score > best.score) best = { score, most, way };
       if (fitting && way === stacks.at(-1) && most >= COMFORTABLE) break;
     }

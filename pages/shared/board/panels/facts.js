@@ -21,6 +21,11 @@ export class Panel {
     this.spec = spec;
   }
 
+  /* Its numbers take room before they are drawn for the first time. */
+  fit() {
+    if (this.tiles.some((tile) => !tile.hasChildNodes())) this.draw(this.board.frame);
+  }
+
   /** @param {number} frame */
   draw(frame) {
     this.spec.facts.forEach((fact, at) => {

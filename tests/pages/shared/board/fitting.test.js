@@ -94,8 +94,11 @@ test("the same content keeps its arrangement while that fits; other content gets
   assert.deepEqual(lines(shown), [2, 2]);
 });
 
-test("where nothing fits, the lowest heights are taken", () => {
+test("where nothing fits, the lowest heights are taken, and the least is scrolled", () => {
   assert.ok(board([null, null], 20).choose("a") < 50);
+  const shown = board([30, 30, 30, 30, 30, 30], 10);
+  shown.choose("a");
+  assert.deepEqual(lines(shown), [3, 3]);
 });
 
 test("matrices without signs between them may stand in two lines, where a board has a height", () => {
