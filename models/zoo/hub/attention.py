@@ -23,7 +23,6 @@ from models.engine.long_text import LongHeads
 from models.engine.long_trace import LongTrace
 
 NAME = "attention-lab"
-LONG_NAME = "attention-lab-long"
 EAGER = "eager_attention_forward"
 _SOFTMAX = {torch.softmax, nn.functional.softmax, Tensor.softmax}
 
@@ -57,7 +56,7 @@ class Listener(Protocol):
     def heard(self, name: str, value: Tensor) -> Tensor: ...
 
 
-_LONG: ContextVar[tuple[str, LongTrace]] = ContextVar("long")
+_LONG: ContextVar[tuple[str, LongTrace] | None] = ContextVar("long", default=None)
 _LISTENER: ContextVar[Listener | None] = ContextVar("listener", default=None)
 
 
@@ -71,9 +70,14 @@ def listening(listener: Listener) -> Iterator[None]:
         _LISTENER.reset(token)
 
 
+def heard_by(listener: Listener) -> bool:
+    """Whether what this thread computes now is heard by this listener."""
+    return _LISTENER.get() is listener
+
+
 @contextmanager
 def reading_long(side: str, trace: LongTrace) -> Iterator[None]:
-    """Within it, the attentions of a stack of one side are kept in `trace`, computed under `LONG_NAME`."""
+    """Within it, the attentions of a stack of one side are kept in `trace`."""
     token = _LONG.set((side, trace))
     try:
         yield
@@ -92,10 +96,11 @@ def eager_of(module: nn.Module) -> Eager | None:
 
 def attend(
     module: nn.Module, query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None, **given: Any
-) -> tuple[Tensor, Tensor]:
+) -> tuple[Tensor, Tensor | None]:
     """What transformers calls: q [1, head, query, d_head]; k and v [1, key head, key, d_head].
 
-    Returns z [1, query, head, d_head] and the weights [1, head, query, key], as its own functions do.
+    Returns z [1, query, head, d_head] and the weights [1, head, query, key], as its own functions do; of a
+    long text no weights.
     """
     eager = eager_of(module)
     if eager is None:
@@ -103,6 +108,9 @@ def attend(
             f"{type(module).__name__} has no {EAGER} beside it, so its attention cannot be recorded; "
             "open another model"
         )
+    long = _LONG.get()
+    if long is not None:
+        return _long(*long, _call(module, query, key, given), query, key, value, mask), None
     listener = _LISTENER.get()
     if listener is None:
         return eager(module, query, key, value, mask, **given)
@@ -184,27 +192,28 @@ class _Softmax(TorchFunctionMode):
         return torch.cat([after, whole[..., self.n_keys :]], dim=-1)
 
 
-def attend_long(
-    module: nn.Module, query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None, **given: Any
-) -> tuple[Tensor, None]:
-    """What transformers calls for a long text: as `attend`, but no pattern is computed or returned."""
-    call = _call(module, query, key, given)
+def _long(
+    side: str, trace: LongTrace, call: Call, query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None
+) -> Tensor:
+    """z [1, query, head, d_head] of a long text, of which `trace` keeps q and k."""
     if call.has_bias or call.has_sinks:
         raise ValueError(
-            f"{type(module).__name__} adds to its scores what only a whole matrix can hold, so it reads no "
-            "long texts; open another model"
+            f"{type(call.module).__name__} adds to its scores what only a whole matrix can hold, so it reads "
+            "no long texts; open another model"
         )
-    causal = mask is None and call.n_queries > 1 and bool(getattr(module, "is_causal", True))
+    causal = mask is None and call.n_queries > 1 and bool(getattr(call.module, "is_causal", True))
     heads = LongHeads(
         query[0].float(), key[0].float(), call.scale, causal, call.cap, None if mask is None else mask[0]
-    )  # fmt: skip
-    side, trace = _LONG.get()
+    )
     z = trace.attend(f"{side}.{trace.n_attended}.self", heads, value[0].float())
-    return z[None].transpose(1, 2).to(query.dtype), None
+    return z[None].transpose(1, 2).to(query.dtype)
+
+
+def _mask(*given: Any, **named: Any) -> Tensor | None:
+    """The mask that transformers makes: of a long text none at all where a causal kernel knows it."""
+    return (eager_mask if _LONG.get() is None else sdpa_mask)(*given, **named)
 
 
 AttentionInterface.register(NAME, attend)
-AttentionInterface.register(LONG_NAME, attend_long)
-AttentionMaskInterface.register(LONG_NAME, sdpa_mask)
 # Without a mask function under the same name, transformers makes no mask for it, and Llama looks ahead.
-AttentionMaskInterface.register(NAME, eager_mask)
+AttentionMaskInterface.register(NAME, _mask)

@@ -17,7 +17,7 @@ from models.engine.long_trace import LongTrace
 from models.engine.size import CELL
 from models.engine.trace import Trace
 from models.files import FileError
-from models.zoo.hub.attention import LONG_NAME, NAME, reading_long
+from models.zoo.hub.attention import reading_long
 from models.zoo.hub.folder import Folder
 from models.zoo.hub.loading import load, pattern_fields
 from models.zoo.hub.recorder import Recorder
@@ -188,12 +188,8 @@ class HubModel(Model):
         side = self.kind.removesuffix("-only")
         n_layers = self.attention(f"{side}.self").n_layers
         trace = LongTrace(wanted, lambda n: told(n / n_layers))
-        self.net.set_attn_implementation(LONG_NAME)
-        try:
-            with reading_long(side, trace):
-                self.net.base_model(*reading.inputs, use_cache=False)
-        finally:
-            self.net.set_attn_implementation(NAME)
+        with reading_long(side, trace):
+            self.net.base_model(*reading.inputs, use_cache=False)
         return trace.heads
 
     def _patterns(self, trace: Trace, given: dict[str, Tensor], edit: Edit | None) -> Trace:

@@ -11,7 +11,7 @@ from torch import Tensor, nn
 from transformers.utils.generic import ModelOutput
 
 from models.engine.trace import Trace
-from models.zoo.hub.attention import Call, listening
+from models.zoo.hub.attention import Call, heard_by, listening
 from models.zoo.hub.layout import Layout
 
 HIDDEN = 0.9
@@ -45,10 +45,10 @@ class Recorder:
             def hook(modules: list[nn.Module], before: Any = None, after: Any = None) -> None:
                 for module in {id(each): each for each in modules}.values():
                     if before is not None:
-                        handle = module.register_forward_pre_hook(before, with_kwargs=True)
+                        handle = module.register_forward_pre_hook(self._mine(before), with_kwargs=True)
                         opened.callback(handle.remove)
                     if after is not None:
-                        opened.callback(module.register_forward_hook(after).remove)
+                        opened.callback(module.register_forward_hook(self._mine(after)).remove)
 
             hook([layer.module for layer in layers], self._begins, self._ends)
             hook([module for layer in layers for module in layer.out.values()], None, self._projected)
@@ -57,6 +57,14 @@ class Recorder:
             hook(list(self.layout.stacks.values()), None, self._finished)
             opened.enter_context(listening(self))
             yield
+
+    def _mine(self, hook: Callable[..., Any]) -> Callable[..., Any]:
+        """A hook that hears this pass alone: another thread may let the same modules read a long text."""
+
+        def hears(*given: Any) -> Any:
+            return hook(*given) if heard_by(self) else None
+
+        return hears
 
     def begin(self, call: Call) -> None:
         """A layer attends: first to its own stack, then, in a decoder that reads an encoder, to that."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -69,3 +70,20 @@ def test_what_no_block_can_hold_is_refused(tmp_path: Path) -> None:
     two = load_model(f"hf:{families.save('bart', tmp_path / 'two')}")
     with pytest.raises(ValueError, match="choose a model of one stack"):
         two.long(two.read(WORDS))
+
+
+def test_a_long_pass_beside_a_traced_one_disturbs_neither(tmp_path: Path) -> None:
+    model = load_model(f"hf:{families.save('llama', tmp_path)}")
+    reading = model.read(WORDS)
+    alone, long = model.trace(reading), model.long(reading)
+    with ThreadPoolExecutor(1) as other:
+
+        def beside(address: str, value: torch.Tensor) -> torch.Tensor:
+            if address == "decoder.0.self.z":  # in the midst of the traced pass, with all its hooks in place
+                found = other.submit(model.long, reading).result()
+                assert torch.equal(found["decoder.1.self"].q, long["decoder.1.self"].q)
+            return value
+
+        traced = model.trace(reading, edit=beside)
+    assert list(traced) == list(alone)
+    assert all(torch.equal(traced[address], alone[address]) for address in alone)
