@@ -32,6 +32,9 @@ class Limits:
     untrained_words: int
     explore_billions: int
     explore_tokens: int
+    document_tokens: int
+    document_characters: int
+    document_mb: int
     mask_characters: int
     written_tokens: int
     new_tokens: int

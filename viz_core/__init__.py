@@ -28,6 +28,7 @@ from viz_core.measures import (
     value_weighted,
 )
 from viz_core.pooling import thumbnails
+from viz_core.windows import pattern_window
 
 __all__ = [
     "attention_flow",
@@ -46,6 +47,7 @@ __all__ = [
     "over_heads",
     "over_keys",
     "over_queries",
+    "pattern_window",
     "plane_of_queries_and_keys",
     "query_key_plane",
     "rollout",

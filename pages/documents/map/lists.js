@@ -1,0 +1,77 @@
+/* Beside the map: the brightest pairs, and where one query and one key look. */
+
+import { el } from "../../shared/browser/dom.js";
+import { anyNumber } from "../../shared/browser/numbers.js";
+
+/** @typedef {{query: number, key: number, weight: number, words: string[][]}} Pair */
+/** @typedef {[number, number][]} Weights positions with their weights */
+/** @typedef {{query: number, key: number, weight: number, row: Weights, column: Weights}} Looked */
+
+export class Lists {
+  /** @param {(query: number, key: number) => void} visit */
+  constructor(visit) {
+    this.visit = visit;
+    /** @type {string | undefined} */
+    this.looking = undefined;
+    this.root = el("div", { class: "lists", tabindex: "0", role: "region", "aria-label": "Pairs" });
+  }
+
+  /** @param {Looked | undefined} looked @param {any[]} pairs @param {string[]} tokens */
+  draw(looked, pairs, tokens) {
+    if (looked && `${looked.query} ${looked.key}` !== this.looking) this.root.scrollTop = 0;
+    this.looking = looked && `${looked.query} ${looked.key}`;
+    this.root.replaceChildren(
+      ...(looked ? this.looked(looked, tokens) : []),
+      el("h2", { text: "Brightest pairs" }),
+      el(
+        "ol",
+        {},
+        pairs.map((/** @type {Pair} */ pair) => this.pair(pair)),
+      ),
+    );
+  }
+
+  /** @param {Pair} pair */
+  pair({ query, key, weight, words: [asks, is] }) {
+    const text = (/** @type {string[]} */ [before, at, after], /** @type {string} */ role) =>
+      el("span", {}, [
+        document.createTextNode(`${before} `),
+        el("strong", { class: role, text: at }),
+        document.createTextNode(` ${after}`),
+      ]);
+    return el("li", {}, [
+      el("button", { type: "button", class: "pair", onclick: () => this.visit(query, key) }, [
+        el("span", { class: "weight", text: anyNumber(weight) }),
+        text(asks, "query"),
+        el("span", { class: "muted", text: "looks at" }),
+        text(is, "key"),
+      ]),
+    ]);
+  }
+
+  /** @param {Looked} looked @param {string[]} tokens */
+  looked({ query, key, row, column }, tokens) {
+    const name = (/** @type {number} */ at) => `${at.toLocaleString("en")} “${tokens[at]}”`;
+    const list = (/** @type {[number, number][]} */ found, /** @type {(at: number) => void} */ open) =>
+      el(
+        "ol",
+        {},
+        found.map(([at, weight]) =>
+          el("li", {}, [
+            el("button", { type: "button", class: "pair", onclick: () => open(at) }, [
+              el("span", { class: "weight", text: anyNumber(weight) }),
+              el("span", { text: name(at) }),
+            ]),
+          ]),
+        ),
+      );
+    return [
+      el("h2", {}, [document.createTextNode("Query "), el("strong", { class: "query", text: name(query) })]),
+      el("p", { class: "muted", text: "looks most at" }),
+      list(row, (at) => this.visit(query, at)),
+      el("h2", {}, [document.createTextNode("Key "), el("strong", { class: "key", text: name(key) })]),
+      el("p", { class: "muted", text: "is looked at most by" }),
+      list(column, (at) => this.visit(at, key)),
+    ];
+  }
+}

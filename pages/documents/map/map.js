@@ -1,0 +1,308 @@
+/* The map of a long pattern: moved and zoomed by hand at once, then sharpened by the server. */
+
+import { el, writeAddress } from "../../shared/browser/dom.js";
+import { readMessage } from "../../shared/browser/message.js";
+import { anyNumber } from "../../shared/browser/numbers.js";
+import { buttonsOf, configOf, loadPlotly, registerFor, styled } from "../../shared/browser/plotly.js";
+import { announce, mounting, putUp, storyLine } from "../../shared/browser/shell.js";
+import { themeOf } from "../../shared/browser/theme.js";
+import { Lists } from "./lists.js";
+import { cellAt, isWhole, level, moved, places, within, zoomed } from "./view.js";
+
+/** @typedef {import("../../shared/browser/shell.js").Send} Send */
+/** @typedef {import("../../shared/browser/message.js").Framed} Framed */
+/** @typedef {import("./view.js").Seen} Seen */
+/** @typedef {{cells: Framed, q0: number, k0: number, tall: number, wide: number}} Sent */
+
+const WAIT = 120; // milliseconds without a move before the server is asked
+const TICKS = 14;
+const NEAR = 42; // so few positions have room for their tokens
+const LONGEST_TICK = 12;
+const MOST_WORDS = 6;
+const CLEAR = "rgba(0, 0, 0, 0)";
+
+export class PatternMap {
+  /** @type {any} */ header;
+  /** @type {Seen | undefined} */ seen;
+  /** @type {Sent | null} */ tile = null;
+  /** @type {Sent} */ whole;
+  /** @type {string[]} */ tokens;
+  /** @type {{query: number, key: number}[]} */ pairs;
+  /** @type {string | undefined} */ token;
+  /** @type {Send} */ send;
+  /** @type {import("../../shared/browser/theme.js").Theme} */ theme;
+  waiting = 0;
+  drawing = 0;
+
+  /** @param {HTMLElement} host */
+  constructor(host) {
+    const { from, to } = { from: -0.25, to: 0.25 };
+    const button = (
+      /** @type {string} */ text,
+      /** @type {string} */ title,
+      /** @type {() => void} */ onclick,
+    ) => el("button", { type: "button", text, title, onclick });
+    this.story = storyLine(
+      "Figure, pairs",
+      () => this.send({ type: "takeaway", ...this.area() }),
+      () => {},
+      [
+        button("−", "Zoom out (key −)", () => this.zoom(2)),
+        button("+", "Zoom in (key +)", () => this.zoom(0.5)),
+        button("whole", "The whole document (key 0)", () => this.showAll()),
+      ],
+    );
+    this.plot = el("div", { class: "plot" });
+    this.over = el("p", { class: "over muted", "aria-live": "polite" });
+    this.lists = new Lists((query, key) => this.visit(query, key));
+    this.root = el(
+      "div",
+      { class: "shell map", tabindex: "0", role: "region", "aria-label": "Map of a pattern" },
+      [this.story.root, el("div", { class: "sheet" }, [this.plot, this.lists.root]), this.over],
+    );
+    this.root.addEventListener("keydown", (event) => this.key(event, from, to));
+    this.takeDown = putUp(host, this.root, () => this.draw(), { watched: this.plot });
+  }
+
+  leave() {
+    clearTimeout(this.waiting);
+    this.takeDown();
+  }
+
+  /** @param {Uint8Array} bytes @param {Send} send */
+  receive(bytes, send) {
+    this.send = send;
+    const header = readMessage(bytes);
+    if (header.whole) {
+      Object.assign(this, { whole: header.whole, tokens: header.tokens, pairs: header.pairs, tile: null });
+      this.token = header.token;
+    } else if (this.token !== header.token) return send({ type: "again" });
+    const n = this.tokens.length;
+    if (!this.seen || this.header?.n !== n) this.seen = everything(n);
+    this.header = { ...header, n };
+    if (header.tile) this.tile = header.tile;
+    if (header.whole && !isWhole(this.seen, n)) this.askSoon();
+    writeAddress(new URLSearchParams(header.link));
+    this.draw();
+  }
+
+  area() {
+    const { rows, keys } = /** @type {Seen} */ (this.seen);
+    return { q0: rows.from, q1: rows.to, k0: keys.from, k1: keys.to };
+  }
+
+  showAll() {
+    this.show(everything(this.header.n));
+  }
+
+  /** @param {number} times */
+  zoom(times) {
+    const { rows, keys } = /** @type {Seen} */ (this.seen);
+    this.show({ rows: zoomed(rows, times), keys: zoomed(keys, times) });
+  }
+
+  /** Opens a place so near that its tokens can be read. @param {number} query @param {number} key */
+  visit(query, key) {
+    const near = (/** @type {number} */ at) => ({ from: at - 16, to: at + 16 });
+    this.show({ rows: near(query), keys: near(key) });
+    this.send({ type: "look", query, key });
+  }
+
+  /** @param {Seen} asked */
+  show({ rows, keys }) {
+    const { n } = this.header;
+    this.seen = { rows: within(rows, n), keys: within(keys, n) };
+    this.draw();
+    this.askSoon();
+  }
+
+  askSoon() {
+    clearTimeout(this.waiting);
+    this.waiting = setTimeout(() => this.send({ type: "window", ...this.area() }), WAIT);
+  }
+
+  /** @param {KeyboardEvent} event @param {number} back @param {number} on */
+  key(event, back, on) {
+    const { rows, keys } = /** @type {Seen} */ (this.seen);
+    /** @type {Record<string, () => void>} */
+    const does = {
+      "+": () => this.zoom(0.5),
+      "-": () => this.zoom(2),
+      0: () => this.showAll(),
+      ArrowUp: () => this.show({ rows: moved(rows, back), keys }),
+      ArrowDown: () => this.show({ rows: moved(rows, on), keys }),
+      ArrowLeft: () => this.show({ rows, keys: moved(keys, back) }),
+      ArrowRight: () => this.show({ rows, keys: moved(keys, on) }),
+    };
+    const act = does[event.key];
+    if (!act || event.ctrlKey || event.metaKey || event.altKey) return;
+    event.preventDefault();
+    act();
+  }
+
+  async draw() {
+    if (!this.header || !this.plot.clientWidth) return;
+    const turn = ++this.drawing;
+    const Plotly = await loadPlotly();
+    if (turn !== this.drawing) return;
+    this.theme = themeOf(this.root);
+    const traces = [this.whole, ...(this.tile ? [this.tile] : [])].map((sent) => this.trace(sent));
+    registerFor(Plotly, traces);
+    styled(this.root.getRootNode());
+    const config = { ...configOf("pattern"), scrollZoom: true, doubleClick: false, responsive: false };
+    await Plotly.react(this.plot, traces, this.layout(), config);
+    this.listen();
+    this.say();
+    this.lists.draw(this.header.looked, this.pairs, this.tokens);
+    announce(this.root, {
+      what: "map",
+      generation: this.header.generation,
+      view: this.tile ? "window" : "whole",
+    });
+  }
+
+  /** @param {Sent} sent */
+  trace({ cells, q0, k0, tall, wide }) {
+    const [rows, columns] = [cells.size(2), cells.size(1)];
+    const largest = largestOf(this.whole.cells.values);
+    const log = this.header.range === "log";
+    const z = Array.from({ length: rows }, (_, row) =>
+      Array.from(cells.values.subarray(row * columns, (row + 1) * columns), (w) => level(w, largest, log)),
+    );
+    return {
+      type: "heatmap",
+      z,
+      x0: k0 + (wide - 1) / 2,
+      dx: wide,
+      y0: q0 + (tall - 1) / 2,
+      dy: tall,
+      zmin: 0,
+      zmax: 1,
+      colorscale: this.theme.template.layout.colorscale.sequential,
+      showscale: false,
+      hoverinfo: "none",
+    };
+  }
+
+  layout() {
+    const { theme } = this;
+    const { rows, keys } = /** @type {Seen} */ (this.seen);
+    const axis = (
+      /** @type {string} */ title,
+      /** @type {string} */ color,
+      /** @type {import("./view.js").Span} */ span,
+    ) => {
+      const near = span.to - span.from <= NEAR;
+      const tickvals = places(span, near ? NEAR : TICKS);
+      const ticktext = tickvals.map((at) => (near ? shorten(this.tokens[at]) : at.toLocaleString("en")));
+      const frame = { showgrid: false, zeroline: false, showline: true, mirror: true, linecolor: theme.grid };
+      return { title: { text: title, font: { color } }, tickfont: { color }, tickvals, ticktext, ...frame };
+    };
+    return {
+      template: theme.template,
+      width: this.plot.clientWidth,
+      height: this.plot.clientHeight,
+      margin: { l: 92, r: 8, t: 8, b: 64 },
+      font: { family: theme.font, size: 13 },
+      paper_bgcolor: CLEAR,
+      plot_bgcolor: CLEAR,
+      dragmode: "pan",
+      shapes: this.outline(),
+      modebar: { orientation: "v", ...buttonsOf(theme) },
+      xaxis: { ...axis("key", theme.key, keys), range: [keys.from - 0.5, keys.to - 0.5] },
+      yaxis: { ...axis("query", theme.query, rows), range: [rows.to - 0.5, rows.from - 0.5] },
+    };
+  }
+
+  /* Around the pair that is looked at. */
+  outline() {
+    const { looked } = this.header;
+    if (!looked) return [];
+    const { query, key } = looked;
+    const place = { x0: key - 0.5, x1: key + 0.5, y0: query - 0.5, y1: query + 0.5 };
+    return [{ type: "rect", ...place, line: { color: this.theme.accent, width: 2 } }];
+  }
+
+  listen() {
+    if (this.plot.dataset.heard) return;
+    this.plot.dataset.heard = "yes";
+    const plot = /** @type {any} */ (this.plot);
+    plot.on("plotly_relayout", (/** @type {any} */ change) => this.relaid(change));
+    plot.on("plotly_doubleclick", () => this.showAll());
+    plot.on("plotly_hover", (/** @type {any} */ { points }) => this.hover(points[0].x, points[0].y));
+    plot.on("plotly_click", (/** @type {any} */ { points }) => this.press(points[0].x, points[0].y));
+    plot.on("plotly_unhover", () => this.say());
+  }
+
+  /** Plotly has moved or zoomed. @param {Record<string, number>} change */
+  relaid(change) {
+    if (change["xaxis.range[0]"] === undefined && change["yaxis.range[0]"] === undefined) return;
+    const { rows, keys } = /** @type {Seen} */ (this.seen);
+    const x = [change["xaxis.range[0]"] ?? keys.from - 0.5, change["xaxis.range[1]"] ?? keys.to - 0.5];
+    const y = [change["yaxis.range[1]"] ?? rows.from - 0.5, change["yaxis.range[0]"] ?? rows.to - 0.5];
+    this.show({ rows: { from: y[0] + 0.5, to: y[1] + 0.5 }, keys: { from: x[0] + 0.5, to: x[1] + 0.5 } });
+  }
+
+  /** The sharpest picture that holds a place, and its cell. @param {number} key @param {number} query */
+  find(key, query) {
+    for (const sent of [this.tile, this.whole]) {
+      if (!sent) continue;
+      const sizes = { rows: sent.cells.size(2), columns: sent.cells.size(1) };
+      const cell = cellAt({ ...sent, ...sizes }, query, key);
+      if (cell) return { sent, ...cell, weight: sent.cells.values[cell.row * sizes.columns + cell.column] };
+    }
+    return null;
+  }
+
+  /** @param {number} x @param {number} y */
+  hover(x, y) {
+    const found = this.find(x, y);
+    if (!found) return;
+    const { sent, row, column, weight } = found;
+    const { tall, wide, q0, k0 } = sent;
+    const named = (/** @type {number} */ at, /** @type {number} */ size) => {
+      const last = Math.min(at + size, this.header.n) - 1;
+      const words = this.tokens.slice(at, Math.min(last + 1, at + MOST_WORDS)).join(" ");
+      const span = last > at ? `–${last.toLocaleString("en")}` : "";
+      return `${at.toLocaleString("en")}${span} “${words}${last - at >= MOST_WORDS ? " …" : ""}”`;
+    };
+    const what = tall * wide > 1 ? `${this.header.measure} of ${tall} × ${wide} pairs` : "weight";
+    this.over.textContent =
+      `query ${named(q0 + row * tall, tall)} → key ${named(k0 + column * wide, wide)}: ` +
+      `${anyNumber(weight)} (${what})`;
+  }
+
+  /** @param {number} x @param {number} y */
+  press(x, y) {
+    const found = this.find(x, y);
+    if (!found) return;
+    const { sent, row, column } = found;
+    this.send({ type: "look", query: sent.q0 + row * sent.tall, key: sent.k0 + column * sent.wide });
+  }
+
+  say() {
+    const { n, about, without } = this.header;
+    const [best] = this.pairs;
+    const top = best && `brightest: “${this.tokens[best.query]}” → “${this.tokens[best.key]}”`;
+    const all = `${n.toLocaleString("en")} tokens, ${(n * n).toLocaleString("en")} pairs`;
+    this.story.notice.textContent = `${about}: ${all}${top ? `; ${top}` : ""}.`;
+    this.over.textContent =
+      "Wheel or + and − zoom, drag or arrow keys move, a press shows a row and a column." +
+      (without ? " The first key is left out; the other weights are as they are." : "");
+  }
+}
+
+/** @param {number} n @returns {Seen} */
+const everything = (n) => ({ rows: { from: 0, to: n }, keys: { from: 0, to: n } });
+
+/** @param {string} text */
+const shorten = (text) => (text.length > LONGEST_TICK ? `${text.slice(0, LONGEST_TICK - 1)}…` : text);
+
+/** @param {ArrayLike<number>} values */
+function largestOf(values) {
+  let top = 0;
+  for (let at = 0; at < values.length; at++) if (values[at] > top) top = values[at];
+  return top;
+}
+
+export const mount = mounting(PatternMap);

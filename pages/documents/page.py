@@ -1,0 +1,172 @@
+"""Long texts: the microscope. Every head over a document of tens of thousands of tokens, zoomed as a map."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import streamlit as st
+
+from models.zoo.offers import offer_of
+from pages.documents import payload, state
+from pages.documents.map.component import pattern_map
+from pages.documents.reading import Asked, GoneError, Seen, Work, ask, forget, on_tiles
+from pages.shared import draw_order, visitors
+from pages.shared.browser.acts import Act
+from pages.shared.problems import say
+from pages.shared.shown import generation
+from pages.shared.state import problems, refuse
+from pages.shared.wording import plain
+
+LOOKS = 0.4
+"""Seconds between two looks at how far the work is."""
+MOST_FILE = state.MOST_CHARACTERS
+
+
+def on_act(act: Act) -> None:
+    """A wish from the map: another window, a row and a column, or all that it has lost."""
+    session = st.session_state
+    if act["type"] == "window":
+        session.map_window = {name: act[name] for name in ("q0", "q1", "k0", "k1")}
+    elif act["type"] == "look":
+        session.map_look = (act["query"], act["key"])
+    elif act["type"] == "takeaway":
+        session.takeaway = act
+    else:
+        session.map_sent = None
+
+
+def controls(work: Work) -> None:
+    """The column beside the map."""
+    shown = state.page()
+    names = state.readers()
+    names += [shown.kept["model"]] if shown.kept["model"] not in names else []
+    shown.draw("model", options=names, format_func=_title)
+    seen = work.seen
+    for name, count in (("layer", seen.n_layers if seen else 0), ("head", seen.n_heads if seen else 0)):
+        most: dict[str, Any] = {"max_value": max(1, count - 1)} if shown.kept[name] < count else {}
+        shown.draw(name, **most)
+    for name in ("measure", "range", "without"):
+        shown.draw(name)
+    if seen:
+        st.caption(plain(f"{len(seen.tokens):,} tokens, {seen.n_layers} layers, {seen.n_heads} heads."))
+
+
+def _title(name: str) -> str:
+    offer = offer_of(name)
+    return offer.title if offer else name
+
+
+def text() -> None:
+    """Where the document comes from: pasted, or a file."""
+    shown = state.page()
+    heading = st.container(horizontal=True, vertical_alignment="center", key="documents_heading")
+    with heading:
+        st.html("<h1>Long texts</h1>", width="content")
+        beside = st.popover("Document: paste a text, or take a file", icon=":material/description:")
+    with beside:
+        shown.draw("text", placeholder="Empty: some hundred sentences of our grammar")
+        file = st.file_uploader("A text file (UTF-8)", type=["txt", "md"], key="documents.file")
+        if file is not None and st.session_state.get("documents.taken") != file.file_id:
+            st.session_state["documents.taken"] = file.file_id
+            _take(file.getvalue())
+
+
+def _take(raw: bytes) -> None:
+    """Puts a file's text into the field, which the next run draws."""
+    try:
+        said = raw.decode("utf-8-sig")
+    except UnicodeDecodeError:
+        refuse("The file is no UTF-8 text; save it as UTF-8 and take it again.")
+        return
+    if len(said) > state.MOST_CHARACTERS:
+        refuse(
+            f"The file has {len(said):,} characters; at most {state.MOST_CHARACTERS:,} are read; "
+            "take a part of it."
+        )
+        return
+    st.session_state.document_text = said
+    st.rerun(scope="fragment")
+
+
+@st.fragment
+def microscope() -> None:
+    shown = state.page()
+    taken = st.session_state.pop("document_text", None)
+    if taken is not None:
+        shown.put({"text": taken})
+    shown.take()
+    asked = state.asked(shown.kept)
+    try:
+        work = ask(asked, visitors.visitor().id)
+    except ValueError as error:
+        say([str(error), *problems()])
+        return
+    text()
+    main, side = st.columns([3.6, 1], gap="medium")
+    parts = [(side, lambda: controls(work)), (main, lambda: figure(work, asked))]
+    draw_order.draw(parts, again=work.done.is_set())
+    if "takeaway" in st.session_state:
+        from pages.documents import takeaway
+
+        takeaway.dialog(st.session_state.pop("takeaway"), work)
+
+
+def figure(work: Work, asked: Asked) -> None:
+    """The map, or how far it is."""
+    if not work.done.wait(0.15):
+        progress(work)
+        return
+    say([work.problem or None, *problems()])
+    if work.problem == "It was stopped.":
+        st.button("Read it again")
+    if work.seen is None:
+        return
+    session = st.session_state
+    if session.get("map_asked") != asked:  # another head or text is seen as a whole first
+        session.map_asked, session.map_sent = asked, None
+        if session.get("map_document") != asked.document:
+            session.map_document = asked.document
+            session.pop("map_window", None)
+            session.pop("map_look", None)
+    try:
+        sent = message(work.seen)
+    except GoneError:
+        forget(visitors.visitor().id)
+        st.rerun(scope="fragment")
+    pattern_map.show(sent, key="pattern_map", on_act=on_act)
+
+
+def message(seen: Seen) -> bytes:
+    """The bytes for the map: everything at first, then what has changed. Raises GoneError."""
+    asked, session = seen.asked, st.session_state
+    area, looked = session.get("map_window"), session.get("map_look")
+    own: dict[str, Any] = {
+        "token": f"{hash(asked) & 0xFFFFFFFF:x}", "range": state.page().kept["range"],
+        "link": state.link(state.page().kept), "area": area,
+        "about": f"{_title(asked.model)}, layer {asked.layer}, head {seen.head}",
+        "measure": state.MEASURES[asked.measure], "without": asked.without,
+    }  # fmt: skip
+    if looked:
+        own["looked"] = on_tiles(lambda: payload.look(seen, *looked))
+    own["generation"] = generation((asked, area, looked, own["range"], session.get("map_sent")))
+    if session.get("map_sent") != asked:
+        session.map_sent = asked
+        return payload.whole(seen, **own)
+    from pages.shared.board.pack import pack
+
+    tile = on_tiles(lambda: payload.window(seen, area)) if area else None
+    return pack(tile=tile).message(**own)
+
+
+@st.fragment(run_every=LOOKS)
+def progress(work: Work) -> None:
+    """How far the work is, with a way to stop it; the page is drawn anew once it is done."""
+    if work.done.is_set():
+        st.rerun()
+    st.progress(min(1.0, work.share), text=f"{plain(work.doing.capitalize())} …")
+    st.button("Stop", on_click=work.stopped.set)
+
+
+state.page().enter()
+pattern_map.load()
+microscope()

@@ -1,0 +1,88 @@
+"""What the map gets: the picture of the whole, the window that is looked at, a row, a column, the pairs."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from pages.documents.reading import Seen
+from pages.shared.board.pack import pack
+from viz_core.labels import visible
+
+if TYPE_CHECKING:
+    from models.engine.long_text import Picture
+
+AROUND = 4
+"""Tokens that are shown on each side of one that is spoken of."""
+MOST_NAMED = 12
+LONGEST = 24
+LEAST = 5e-4
+
+
+def whole(seen: Seen, **own: Any) -> bytes:
+    """The message with everything: the tokens, the picture of the whole, the brightest pairs."""
+    tokens = [visible(token, max_length=LONGEST) for token in seen.tokens]
+    pairs = [
+        {
+            "query": pair.query,
+            "key": pair.key,
+            "weight": pair.weight,
+            "words": _words(tokens, pair.query, pair.key),
+        }
+        for pair in seen.pairs
+    ]
+    return pack(tokens=tokens, whole=_cells(seen.picture), pairs=pairs).message(**own)
+
+
+def window(seen: Seen, area: dict[str, int]) -> dict[str, Any]:
+    """A part of the pattern, in as many cells as a screen has."""
+    rows, keys = bounded(seen, area)
+    asked = seen.asked
+    found = seen.heads.window(seen.head, rows, keys, measure=asked.measure, without=asked.without)
+    return _cells(found)
+
+
+def look(seen: Seen, query: int, key: int) -> dict[str, Any]:
+    """Where one query looks most, and which queries look most at one key; with the whole row and column."""
+    n = len(seen.tokens)
+    query, key = min(max(query, 0), n - 1), min(max(key, 0), n - 1)
+    row, column = seen.heads.row(seen.head, query), seen.heads.column(seen.head, key)
+    return {
+        "query": query, "key": key, "weight": float(row[key]),
+        "row": _top(row.numpy()), "column": _top(column.numpy()),
+    }  # fmt: skip
+
+
+def bounded(seen: Seen, area: dict[str, int]) -> tuple[slice, slice]:
+    """The window that was asked for, within the document and with at least one cell."""
+    n = len(seen.tokens)
+
+    def part(begin: int, end: int) -> slice:
+        start = min(max(0, begin), n - 1)
+        return slice(start, min(max(start + 1, end), n))
+
+    return part(area["q0"], area["q1"]), part(area["k0"], area["k1"])
+
+
+def _cells(picture: Picture) -> dict[str, Any]:
+    """A picture, with the sizes of its cells."""
+    cells = np.ascontiguousarray(picture.cells.numpy(), dtype=np.float32)
+    place = {"q0": picture.q0, "k0": picture.k0, "tall": picture.tall, "wide": picture.wide}
+    return {"cells": cells, **place}
+
+
+def _top(weights: np.ndarray) -> list[tuple[int, float]]:
+    """The heaviest positions with their weights, without those that are next to nothing."""
+    order = np.argsort(-weights, kind="stable")[:MOST_NAMED]
+    return [(int(at), float(weights[at])) for at in order if weights[at] >= LEAST]
+
+
+def _words(tokens: list[str], query: int, key: int) -> list[list[str]]:
+    """The texts around a query and around a key: before, the token itself, after."""
+    return [_around(tokens, at) for at in (query, key)]
+
+
+def _around(tokens: list[str], at: int) -> list[str]:
+    before, after = tokens[max(0, at - AROUND) : at], tokens[at + 1 : at + 1 + AROUND]
+    return [" ".join(before), tokens[at], " ".join(after)]

@@ -1,0 +1,94 @@
+"""What a link to a long text holds, and what is computed from it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import islice
+from typing import Any
+
+from models.data.grammar import sample_pairs
+from models.limits import in_force
+from models.zoo.offers import HUB, RUN, offer_of, offers
+from pages.documents.reading import Asked
+from pages.shared import on_offer, widget
+from pages.shared.link import Rule, characters, checked, one_of, param, params_of, whole
+from pages.shared.state import State
+
+MOST_CHARACTERS = in_force().document_characters
+IN_LINKS = in_force().field_characters
+"""Characters of a text that a link carries; a longer one stays with its visitor."""
+DEFAULT = "sparse"
+MEASURES = {"largest": "largest weight", "mean": "mean weight"}
+RANGES = {"linear": "linear", "log": "log"}
+
+
+def sample() -> str:
+    """A text of about 6,000 letters: sentences of the grammar, which repeat what they speak of."""
+    sentences = (" ".join(pair.english) for pair in islice(sample_pairs(0, "training"), 100))
+    return "\n".join(sentences)
+
+
+def _read_name(raw: str) -> str:
+    return checked(raw, lambda name: name in offers() or any(p.fullmatch(name) for p in (RUN, HUB)))
+
+
+def readers() -> list[str]:
+    """The models to choose from: those of one stack that read text."""
+    names = [*on_offer.models(), *on_offer.of_transformers()]
+    return [name for name in names if _reads_one_text(name)]
+
+
+def _reads_one_text(name: str) -> bool:
+    offer = offer_of(name)
+    return offer is not None and offer.reads != "picture" and offer.sizes.get("kind") != "encoder-decoder"
+
+
+def _is_reader(value: Any) -> bool:
+    return isinstance(value, str) and on_offer.may_open(value) and _reads_one_text(value)
+
+
+@dataclass(frozen=True)
+class Inputs:
+    model: str = param(
+        DEFAULT,
+        Rule(
+            "the name of a model of one stack, run:<its id> or hf:<a model of transformers here>",
+            _read_name,
+            _is_reader,
+        ),
+        widget.select("Model", "Those that read one text. Learnt positions end where training ended."),
+    )
+    text: str = param("", characters(MOST_CHARACTERS), widget.area("Document", height=100))
+    layer: int = param(0, whole(0, 127), widget.count("Layer"))
+    head: int = param(0, whole(0, 127), widget.count("Head"))
+    measure: str = param("largest", one_of(MEASURES), widget.segmented("A cell shows its", None))
+    range: str = param("linear", one_of(RANGES), widget.segmented("Scale"))
+    without: int = param(
+        0, one_of({0: "all keys", 1: "without the first"}),
+        widget.segmented("Keys", "The first token is often a sink, beside which nothing else can be seen"),
+    )  # fmt: skip
+
+
+PAGE = "documents"
+
+
+def page() -> State:
+    return State(PAGE, params_of(Inputs))
+
+
+def asked(kept: dict[str, Any]) -> Asked:
+    """The wish that the inputs describe."""
+    offer = offer_of(kept["model"])
+    settings = tuple((s.name, s.default) for s in offer.settings if s.builds) if offer else ()
+    return Asked(
+        kept["model"], kept["text"] or sample(), kept["layer"], kept["head"], kept["measure"],
+        kept["without"], settings,
+    )  # fmt: skip
+
+
+def link(kept: dict[str, Any]) -> dict[str, str]:
+    """The query parameters; a long text is not among them."""
+    found = page().link(kept)
+    if len(found.get("text", "")) > IN_LINKS:
+        del found["text"]
+    return found

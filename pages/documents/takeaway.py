@@ -1,0 +1,61 @@
+"""The take-away of a map: the figure of what is seen, the brightest pairs, and the lines that give them."""
+
+from __future__ import annotations
+
+import pandas as pd
+import streamlit as st
+
+from models.zoo.offers import offer_of
+from pages.documents import payload
+from pages.documents.reading import Seen, Work, on_tiles
+from pages.shared import cache, takeaway
+from pages.shared.takeaway import Download
+from viz_core import pattern_window, to_html
+
+
+@st.dialog("Take away", width="large")
+def dialog(area: dict[str, int], work: Work) -> None:
+    """Offers the window that is seen as a figure, and the pairs as a table."""
+    seen = work.seen
+    if seen is None:
+        return
+    asked = seen.asked
+    rows, keys = payload.bounded(seen, area)
+    found = on_tiles(
+        lambda: seen.heads.window(seen.head, rows, keys, measure=asked.measure, without=asked.without)
+    )
+    offer = offer_of(asked.model)
+    title = f"{offer.title if offer else asked.model}, layer {asked.layer}, head {seen.head}"
+    figure = pattern_window(
+        found.cells.numpy(), (found.q0, found.k0), (found.tall, found.wide),
+        measure=asked.measure, dark=st.context.theme.type == "dark", title=title,
+    )  # fmt: skip
+    names = seen.tokens
+    table = pd.DataFrame(
+        [
+            (p.query, *takeaway.cells([names[p.query]]), p.key, *takeaway.cells([names[p.key]]), p.weight)
+            for p in seen.pairs
+        ],
+        columns=["query_position", "query", "key_position", "key", "weight"],
+    )
+    name = f"layer-{asked.layer}-head-{seen.head}"
+    files = [
+        Download("Figure, offline HTML", lambda: to_html(figure), f"{name}.html", "text/html"),
+        Download("Brightest pairs, CSV", lambda: table.to_csv(index=False), f"{name}.csv", "text/csv"),
+    ]
+    takeaway.show(figure, files, title=title, file_name=name, code=_code(seen, rows, keys))
+
+
+def _code(seen: Seen, rows: slice, keys: slice) -> str:
+    """The lines of Python that give the same window."""
+    asked = seen.asked
+    model = cache.model(asked.model, dict(asked.settings))
+    opened = model.code("").rsplit("\n", 1)[0].replace("lm = ", "model = ")
+    return (
+        f"{opened}\nmodel = model.stretched({len(asked.text)})\n"
+        "reading = model.read(text)  # the document\n"
+        f'heads = model.long(reading)["{seen.side}.{asked.layer}.self"]\n'
+        f"heads.whole({seen.head})  # the whole, and what each row's softmax needs\n"
+        f"picture = heads.window({seen.head}, {rows}, {keys}, "
+        f"measure={asked.measure!r}, without={asked.without})"
+    )

@@ -1,0 +1,161 @@
+"""Documents are read by a thread of their own, told, stopped, bounded, and refused in a sentence."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+
+from models import load_model
+from pages.documents import payload, reading, state
+from pages.documents.reading import Asked, GoneError, Seen, Work, ask, forget
+
+TEXT = "the animal did not cross the street because it was too tired. " * 12
+
+
+@pytest.fixture(autouse=True)
+def _nothing_known() -> None:
+    reading._documents.clear()
+    reading._works.clear()
+
+
+def read(asked: Asked, visitor: str = "someone") -> Work:
+    work = ask(asked, visitor)
+    assert work.done.wait(60)
+    return work
+
+
+def seen(asked: Asked) -> Seen:
+    work = read(asked)
+    assert work.problem == ""
+    assert work.seen is not None
+    return work.seen
+
+
+def whole_pattern(name: str, text: str, layer: int, head: int) -> np.ndarray:
+    model = load_model(name).stretched(len(text))
+    return model.trace(text)[f"decoder.{layer}.self.pattern"][head].numpy()
+
+
+def test_what_is_seen_is_the_head_of_the_whole_trace() -> None:
+    found = seen(Asked("sparse", TEXT, layer=1, head=2))
+    pattern = whole_pattern("sparse", TEXT, 1, 2)
+    picture = found.picture
+    assert (picture.tall, picture.wide) == (2, 2)
+    n = len(TEXT)
+    padded = np.zeros((n + n % 2, n + n % 2), np.float32)
+    padded[:n, :n] = pattern
+    expected = padded.reshape(len(padded) // 2, 2, -1, 2).max(axis=(1, 3))
+    np.testing.assert_allclose(picture.cells.numpy(), expected, atol=1e-5)
+    best = found.pairs[0]
+    assert pattern[best.query, best.key] == pytest.approx(pattern.max(), abs=1e-5)
+
+
+def test_another_head_needs_no_other_pass_and_the_same_wish_no_work() -> None:
+    first = ask(Asked("sparse", TEXT), "a")
+    assert first.done.wait(60)
+    assert ask(Asked("sparse", TEXT), "a") is first
+    (document,) = reading._documents.values()
+    assert read(Asked("sparse", TEXT, head=1), "a").seen is not None
+    assert list(reading._documents.values()) == [document]
+
+
+def test_a_new_wish_stops_the_one_before_it() -> None:
+    first = ask(Asked("sparse", TEXT * 8), "a")
+    second = ask(Asked("sparse", TEXT, head=1), "a")
+    assert first.stopped.is_set()
+    assert second.done.wait(60)
+    assert second.seen is not None
+    assert first.done.is_set()
+
+
+def test_stopped_work_says_so() -> None:
+    work = Work(Asked("sparse", TEXT), "a")
+    work.stopped.set()
+    reading._do(work)
+    assert (work.seen, work.problem) == (None, "It was stopped.")
+
+
+@pytest.mark.parametrize(
+    ("asked", "said"),
+    [
+        (Asked("shakespeare", TEXT), "a vector for each of its 64 positions"),
+        (Asked("translator", "the animal sleeps"), "choose a language model"),
+        (Asked("absent", TEXT), "There is no absent"),
+    ],
+)
+def test_what_cannot_be_read_is_refused_in_a_sentence(asked: Asked, said: str) -> None:
+    work = read(asked)
+    assert work.seen is None
+    assert said in work.problem
+
+
+def test_too_long_a_text_and_too_large_a_layer(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(reading, "MOST_TOKENS", 300)
+    assert read(Asked("sparse", TEXT[:200])).problem == ""
+    assert "this model reads at most 300; remove 444" in read(Asked("sparse", TEXT)).problem
+    monkeypatch.setattr(reading, "MOST_TOKENS", 32_768)
+    monkeypatch.setattr(reading, "KEPT_BYTES", 100_000)
+    assert "at most 50 kB are kept" in read(Asked("sparse", TEXT), "another").problem
+
+
+def test_where_all_layers_have_no_room_the_wanted_one_is_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    one_layer = 2 * 4 * len(TEXT) * 64
+    monkeypatch.setattr(reading, "KEPT_BYTES", 3 * one_layer)
+    assert seen(Asked("sparse", TEXT, layer=1)).picture is not None
+    (document,) = reading._documents.values()
+    assert list(document.heads) == ["decoder.1.self"]
+    assert seen(Asked("sparse", TEXT, layer=0)).picture is not None
+
+
+def test_too_many_wishes_wait_for_later(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(reading._worker, "submit", lambda *given: None)
+    for visitor in range(reading.MOST_WAITING):
+        ask(Asked("sparse", TEXT), str(visitor))
+    with pytest.raises(ValueError, match="8 documents are waiting, at most 8 may; try again later"):
+        ask(Asked("sparse", TEXT), "one more")
+
+
+def test_windows_rows_and_columns_are_those_of_the_pattern() -> None:
+    found = seen(Asked("sparse", TEXT, head=3))
+    pattern = whole_pattern("sparse", TEXT, 0, 3)
+    tile = payload.window(found, {"q0": 100, "q1": 160, "k0": -5, "k1": 90})
+    np.testing.assert_allclose(tile["cells"], pattern[100:160, 0:90], atol=1e-5)
+    looked = payload.look(found, 120, 118)
+    assert looked["weight"] == pytest.approx(pattern[120, 118], abs=1e-5)
+    at, weight = looked["row"][0]
+    assert weight == pytest.approx(pattern[120].max(), abs=1e-5)
+    assert at == int(pattern[120].argmax())
+    assert looked["column"][0][1] == pytest.approx(pattern[:, 118].max(), abs=1e-5)
+    wild = payload.bounded(found, {"q0": 10**9, "q1": -4, "k0": -(10**9), "k1": 10**9})
+    assert wild == (slice(len(TEXT) - 1, len(TEXT)), slice(0, len(TEXT)))
+
+
+def test_a_document_that_is_not_kept_any_more_is_read_again() -> None:
+    found = seen(Asked("sparse", TEXT))
+    reading._forget()
+    with pytest.raises(GoneError):
+        payload.look(found, 1, 1)
+    forget("someone")
+    assert seen(Asked("sparse", TEXT)) is not found
+
+
+def test_the_message_holds_the_words_around_each_pair() -> None:
+    found = seen(Asked("sparse", TEXT))
+    message = payload.whole(found, token="x")
+    header = json.loads(message[4 : 4 + int.from_bytes(message[:4], "little")])
+    assert len(header["tokens"]) == len(TEXT)
+    pair = header["pairs"][0]
+    before, at, _ = pair["words"][0]
+    assert at == header["tokens"][pair["query"]]
+    assert before.split(" ")[-1] == (header["tokens"][pair["query"] - 1] if pair["query"] else "")
+    assert header["token"] == "x"
+
+
+def test_the_sample_is_read_by_the_default_model() -> None:
+    first = {"model": state.DEFAULT, "text": "", "layer": 0, "head": 0}
+    wish = state.asked(first | {"measure": "largest", "without": 0})
+    assert 4_000 < len(wish.text) < 8_000
+    assert wish.model in state.readers()
+    assert "translator" not in state.readers()
