@@ -2,8 +2,8 @@
 
     python -m benchmarks.long_context [--lengths 512 2048 8192 32768] [--threads 2]
 
-Each length has a process of its own, whose peak memory is then known. The model is ours: a decoder of 4 layers,
-4 heads of 64 channels, rotary positions. Up to `WHOLE` tokens the traced pass, which holds every pattern, is
+Each length has a process of its own, whose peak memory is then known. The model is ours: a decoder of 4 layers
+with 4 heads of 64 channels, rotary positions. Up to `WHOLE` tokens the traced pass, which holds every pattern, is
 timed beside it in the same process.
 """
 
@@ -76,7 +76,7 @@ def measured(length: int, threads: int) -> dict[str, float | None]:
         picture = timed(lambda: heads.whole(0))
         tiles = [timed(lambda part=part: heads.window(0, *part)) for part in windows(length)]
         peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024 / MB
-        traced = timed(lambda: model.decode(ids, trace=Trace(), asked=nothing)) if length <= WHOLE else None
+        traced = timed(lambda: model.decode(ids, trace=Trace())) if length <= WHOLE else None
     return {
         "pass": seconds, "picture": picture, "traced": traced, "peak": peak,
         "tile": 1e3 * statistics.quantiles(tiles, n=20)[-1],
