@@ -2,9 +2,9 @@
 
     python -m benchmarks.long_context [--lengths 512 2048 8192 32768] [--threads 2]
 
-Each length has a process of its own, whose peak memory is then known. The model is ours: a decoder of 4 layers
-with 4 heads of 64 channels, rotary positions. Up to `WHOLE` tokens the traced pass, which holds every pattern, is
-timed beside it in the same process.
+Each length has a process of its own, whose peak memory is then known. The model is ours: a decoder of 4
+layers with 4 heads of 64 channels, rotary positions. Up to `WHOLE` tokens the traced pass, which holds every
+pattern, is timed beside it in the same process.
 """
 
 import argparse
@@ -20,6 +20,7 @@ import torch
 from models import ModelConfig, Trace, Transformer
 from models.byte_units import MB
 from models.engine.long_trace import LongTrace
+from pages.documents.payload import MOST_CELLS
 
 LENGTHS = (512, 2_048, 8_192, 32_768)
 WHOLE = 2_048
@@ -90,7 +91,7 @@ def windows(length: int) -> list[tuple[slice, slice]]:
     generator = torch.Generator().manual_seed(1)
     found = []
     for at in range(N_TILES):
-        size = max(64, length // 2 ** (1 + at % 6))
+        size = max(64, min(length // 2 ** (1 + at % 6), int(MOST_CELLS**0.5)))
         q0, k0 = torch.randint(length - size + 1, (2,), generator=generator).tolist()
         found.append((slice(q0, q0 + size), slice(k0, k0 + size)))
     return found

@@ -18,6 +18,8 @@ AROUND = 4
 MOST_NAMED = 12
 LONGEST = 24
 LEAST = 5e-4
+MOST_CELLS = 24_000_000
+"""The pairs of a window: about a tenth of a second."""
 
 
 def whole(seen: Seen, **own: Any) -> bytes:
@@ -35,9 +37,13 @@ def whole(seen: Seen, **own: Any) -> bytes:
     return pack(tokens=tokens, whole=_cells(seen.picture), pairs=pairs).message(**own)
 
 
-def window(seen: Seen, area: dict[str, int]) -> dict[str, Any]:
-    """A part of the pattern, in as many cells as a screen has."""
+def window(seen: Seen, area: dict[str, int]) -> dict[str, Any] | None:
+    """A part of the pattern, in as many cells as a screen has; None for a part so large that it would take
+    longer than a person waits, and show little more than the picture of the whole.
+    """
     rows, keys = bounded(seen, area)
+    if (rows.stop - rows.start) * (keys.stop - keys.start) > MOST_CELLS:
+        return None
     asked = seen.asked
     found = seen.heads.window(seen.head, rows, keys, measure=asked.measure, without=asked.without)
     return _cells(found)

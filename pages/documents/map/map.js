@@ -80,7 +80,7 @@ export class PatternMap {
     const n = this.tokens.length;
     if (!this.seen || this.header?.n !== n) this.seen = everything(n);
     this.header = { ...header, n };
-    if (header.tile) this.tile = header.tile;
+    if (header.tile !== undefined) this.tile = header.tile;
     if (header.whole && !isWhole(this.seen, n)) this.askSoon();
     writeAddress(new URLSearchParams(header.link));
     this.draw();

@@ -121,7 +121,11 @@ def test_windows_rows_and_columns_are_those_of_the_pattern() -> None:
     found = seen(Asked("sparse", TEXT, head=3))
     pattern = whole_pattern("sparse", TEXT, 0, 3)
     tile = payload.window(found, {"q0": 100, "q1": 160, "k0": -5, "k1": 90})
+    assert tile is not None
     np.testing.assert_allclose(tile["cells"], pattern[100:160, 0:90], atol=1e-5)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(payload, "MOST_CELLS", 99)
+        assert payload.window(found, {"q0": 0, "q1": 10, "k0": 0, "k1": 10}) is None
     looked = payload.look(found, 120, 118)
     assert looked["weight"] == pytest.approx(pattern[120, 118], abs=1e-5)
     at, weight = looked["row"][0]
