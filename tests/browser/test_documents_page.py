@@ -1,0 +1,78 @@
+"""Long texts: the map shows the head, a wheel zooms into it, a press says where a query looks."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from playwright.sync_api import Locator, Page, expect
+
+from models import load_model
+from pages.documents.state import sample
+from tests.browser.explore_page import agrees, settle
+
+SECONDS = 60_000
+
+
+@pytest.fixture
+def shown(page: Page) -> Locator:
+    """The map of the page's own text."""
+    page.set_default_timeout(SECONDS)
+    page.goto("/documents")
+    found = page.locator(".map[data-generation]")
+    found.wait_for()
+    settle(page)
+    return found
+
+
+def tiles(shown: Locator) -> Locator:
+    return shown.locator(".heatmaplayer image")
+
+
+def test_the_whole_then_a_part_then_a_row_and_a_column(shown: Locator, page: Page) -> None:
+    n = len(sample())
+    expect(shown.locator(".notice")).to_contain_text(f"sparse, layer 0, head 0: {n:,} tokens")
+    expect(tiles(shown)).to_have_count(1)
+    pattern = load_model("sparse").stretched(n).trace(sample())["decoder.0.self.pattern"][0]
+    first = shown.locator(".pair").first
+    assert agrees(first.locator(".weight").inner_text(), pattern.max().item())
+    shown.locator(".pair").nth(5).click()
+    expect(tiles(shown)).to_have_count(2)
+    expect(shown.locator("h2").first).to_contain_text("Query")
+    named = shown.locator("h2 strong.query").inner_text()
+    query = int(named.split(" ")[0].replace(",", ""))
+    row = shown.locator("ol").first.locator(".weight").first.inner_text()
+    assert agrees(row, pattern[query].max().item())
+    shown.get_by_role("button", name="whole").click()
+    page.mouse.move(0, 0)
+    box = shown.locator(".plot").bounding_box()
+    assert box is not None
+    page.mouse.move(box["x"] + 300, box["y"] + 200)
+    expect(shown.locator(".over")).to_contain_text("largest weight of")
+    page.mouse.wheel(0, -600)
+    shown.focus()
+    for _ in range(6):
+        page.keyboard.press("+")
+    expect(tiles(shown)).to_have_count(2)
+
+
+def test_another_head_is_another_picture_and_the_link_says_which(shown: Locator, page: Page) -> None:
+    before = shown.get_attribute("data-generation")
+    page.get_by_role("spinbutton", name="Head").fill("2")
+    page.get_by_role("spinbutton", name="Head").press("Enter")
+    expect(shown).not_to_have_attribute("data-generation", str(before))
+    expect(shown.locator(".notice")).to_contain_text("head 2")
+    expect(page).to_have_url(re.compile("head=2"))
+    page.get_by_role("radio", name="log").click()
+    expect(page).to_have_url(re.compile("range=log"))
+    shown.get_by_role("button", name="take away").click()
+    dialog = page.get_by_role("dialog")
+    expect(dialog.get_by_role("button", name="Brightest pairs, CSV")).to_be_visible()
+    expect(dialog.get_by_test_id("stCode")).to_contain_text("heads.window(2, ")
+
+
+def test_a_text_that_the_model_cannot_read_is_refused_in_a_sentence(shown: Locator, page: Page) -> None:
+    page.goto("/documents?model=shakespeare")
+    expect(page.locator(".st-key-problems")).to_contain_text("a vector for each of its 64 positions")
+    page.goto("/documents?model=translator")
+    expect(page.locator(".st-key-problems")).to_contain_text("is not the name of a model of one stack")

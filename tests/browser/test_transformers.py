@@ -1,0 +1,98 @@
+"""Models of transformers on Explore: named, drawn as they compute, refused in a sentence."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import expect
+
+from models import load_model
+from tests.browser.explore_page import ExplorePage, agrees
+from tests.models.zoo.hub import families
+from tests.models.zoo.hub.families import ANSWER, TEXT
+
+
+@pytest.fixture(scope="module")
+def folders(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with a model of each kind."""
+    root = tmp_path_factory.mktemp("models")
+    for family in ("llama", "bert", "bart", "gpt-neo"):
+        families.save(family, root / family)
+    return root
+
+
+def name_another(explore: ExplorePage, said: str) -> None:
+    """Says the name or the folder of a model in the field for it."""
+    explore.page.get_by_role("button", name="Another model…").click()
+    field = explore.page.get_by_role("textbox", name="Name or folder of a model")
+    field.fill(said)
+    field.press("Enter")
+
+
+def test_a_folder_named_in_the_field_is_shown_with_its_own_numbers(
+    explore: ExplorePage, folders: Path
+) -> None:
+    explore.page.set_default_timeout(60_000)
+    explore.open()
+    with explore.redrawn():
+        name_another(explore, str(folders / "llama"))
+    explore.page.keyboard.press("Escape")
+    expect(explore.stage.locator(".taught")).to_contain_text(
+        "2 neighbouring query heads share one head of keys"
+    )
+    explore.trained(f"hf:{folders / 'llama'}", text=TEXT, view="head", layer=1, head=3)
+    trace = load_model(f"hf:{folders / 'llama'}").trace(TEXT)
+    explore.hover_cell(9, 4)
+    terms = explore.terms()
+    q, k = trace["decoder.1.self.q"][3, 9], trace["decoder.1.self.k"][1, 4]
+    assert agrees(terms["dot product"], (q @ k).item())
+    assert agrees(terms["score"], trace["decoder.1.self.scores"][3, 9, 4].item())
+    assert agrees(terms["weight"], trace["decoder.1.self.pattern"][3, 9, 4].item())
+    explore.choose("view", "numbers")
+    expect(explore.stage.locator('[data-step="score"]')).to_contain_text("× 0.3536")
+    explore.choose("view", "output")
+    best = trace["logits"][-1].double().softmax(-1).max(0)
+    assert agrees(explore.stage.locator(".next tbody tr .weight").first.inner_text(), best.values.item())
+    with explore.redrawn():
+        explore.page.get_by_role("button", name="Continue").click()
+
+
+def test_what_cannot_be_opened_is_said_and_the_model_before_it_stays(
+    explore: ExplorePage, tmp_path: Path
+) -> None:
+    explore.open()
+    name_another(explore, "nobody/nothing")
+    expect(explore.problem).to_contain_text("'nobody/nothing' is not on this machine")
+    expect(explore.problem).to_contain_text("the model before it stays")
+    expect(explore.stage.locator(".notice")).to_contain_text("animal")
+    (tmp_path / "pytorch_model.bin").write_bytes(b"x")
+    (tmp_path / "config.json").write_text("{}")
+    field = explore.page.get_by_role("textbox", name="Name or folder of a model")
+    field.fill(str(tmp_path))
+    field.press("Enter")
+    expect(explore.problem).to_contain_text("has its weights as pickles alone")
+    expect(explore.stage.locator(".notice")).to_contain_text("animal")
+
+
+def test_a_masked_model_a_translator_and_one_of_patterns_alone(explore: ExplorePage, folders: Path) -> None:
+    explore.page.set_default_timeout(60_000)
+    explore.trained(f"hf:{folders / 'bert'}", text="the animal did [MASK] cross", view="output")
+    expect(explore.page.get_by_text("Click a word to mask it")).to_be_visible()
+    trace = load_model(f"hf:{folders / 'bert'}").trace("the animal did [MASK] cross")
+    at = trace.tokens["encoder"].index("[MASK]")
+    best = trace["logits"][at].double().softmax(-1).max(0)
+    explore.stage.locator(f'.steps button[data-step="{at}"]').click()
+    assert agrees(explore.stage.locator(".next tbody tr .weight").first.inner_text(), best.values.item())
+
+    explore.trained(f"hf:{folders / 'bart'}", text=TEXT, target=ANSWER, view="grid")
+    stacks = explore.choice("stack").locator("button")
+    expect(stacks).to_have_text(["Encoder self", "Decoder self", "Cross"])
+    explore.choose("stack", "decoder.cross")
+    expect(explore.stage.locator(".grid-buttons button")).to_have_count(12)
+
+    explore.trained(f"hf:{folders / 'gpt-neo'}", text=TEXT, view="numbers", show="scores")
+    expect(explore.stage.locator(".taught")).to_contain_text("Only the attention weights of gpt-neo")
+    assert explore.chosen("view") == ["head"]
+    expect(explore.choice("view").get_by_role("button", name="Numbers")).to_have_count(0)
+    explore.wait_for_heatmap()
