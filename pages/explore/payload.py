@@ -12,11 +12,12 @@ from typing import Any
 import numpy as np
 
 from models.data.tasks import Advice
+from pages.explore import measured
+from pages.explore.measured import Measured
 from pages.explore.state import Inputs
 from pages.explore.subject import Stack, Subject, shown, subject_of
 from pages.shared.board.pack import Packed, pack
 from viz_core.boards import Matrix
-from viz_core.measures import head_scores, name_head
 from viz_core.pooling import thumbnails
 
 WINDOW = 128
@@ -33,13 +34,6 @@ ATTENTION = re.compile(r"(encoder|decoder)\.(\d+)\.(self|cross)\.(q|k|v|z|bias|s
 HEAD = Matrix(  # one head; the browser puts its numbers and its tokens in
     values=np.zeros((1, 1), np.float32), row_axis="query", column_axis="key", scale="weights", picture=True
 ).chart
-STATS = {
-    "entropy": "entropy",
-    "distance": "mean_distance",
-    "previous": "previous",
-    "first": "first",
-    "same": "same",
-}
 
 
 @dataclass(frozen=True)
@@ -95,13 +89,14 @@ def _window(stack: Stack, opened: Opened) -> tuple[slice, slice]:
 class Collector:
     """The `reduce` of a trace: it takes from each tensor what the screen shows and lets the rest go."""
 
-    def __init__(self, stacks: tuple[Stack, ...], opened: Opened) -> None:
+    def __init__(self, subject: Subject, opened: Opened) -> None:
+        stacks = subject.stacks
         self._plan = plan(stacks, opened)
         self._stacks = {stack.id: stack for stack in stacks}
         n_heads = sum(stack.n_layers * stack.n_heads for stack in stacks)
         self.thumb_size = int(np.clip((THUMB_BYTES / n_heads) ** 0.5, MIN_THUMB, MAX_THUMB))
         self.thumbs: dict[str, list[np.ndarray]] = {stack.id: [] for stack in stacks}
-        self.scores: dict[str, list[dict[str, np.ndarray]]] = {stack.id: [] for stack in stacks}
+        self.measured = Measured(subject)
         self.exact: dict[tuple[str, int], dict[str, np.ndarray]] = {}
         self.coarse: dict[tuple[str, int], np.ndarray] = {}  # every head of the open layer, as bytes
 
@@ -113,7 +108,7 @@ class Collector:
         stack, array = f"{side}.{kind}", tensor.numpy()
         if name == "pattern":
             self.thumbs[stack].append(thumbnails(array, self.thumb_size))
-            self.scores[stack].append(head_scores(array, cross=kind == "cross"))
+            self.measured.take(stack, array)
         self._keep(stack, int(layer), name, array)
         return None
 
@@ -135,16 +130,6 @@ class Collector:
 
     def _stack(self, stack: Stack) -> dict[str, Any]:
         thumbs = np.concatenate(self.thumbs[stack.id])
-        flat = {
-            name: np.concatenate([layer[measure] for layer in self.scores[stack.id]])
-            for name, measure in STATS.items()
-            if measure in self.scores[stack.id][0]
-        }
-        every = [
-            {name: values[head] for name, values in layer.items()}
-            for layer in self.scores[stack.id]
-            for head in range(stack.n_heads)
-        ]
         attention = stack.attention
         return {
             "id": stack.id, "title": stack.title, "layers": stack.n_layers, "heads": stack.n_heads,
@@ -153,8 +138,7 @@ class Collector:
             "querySide": stack.query_side, "keySide": stack.key_side,
             "nQuery": stack.n_query, "nKey": stack.n_key,
             "thumbQuery": thumbs.shape[1], "thumbKey": thumbs.shape[2], "thumbs": thumbs,
-            "stats": {name: [round(float(v), 4) for v in values] for name, values in flat.items()},
-            "labels": [name_head(scores) for scores in every],
+            **self.measured.of(stack),
         }  # fmt: skip
 
     def open_heads(self) -> list[dict[str, Any]]:
@@ -194,13 +178,15 @@ def made(inputs: Inputs, opened: Opened) -> Body:
 
 def build(subject: Subject, opened: Opened) -> Body:
     """Runs the subject; returns what it computed, packed."""
-    collector = Collector(subject.stacks, opened)
+    collector = Collector(subject, opened)
     trace = subject.run(collector)
     antecedents, steps = subject.antecedents(trace), steps_of(subject, trace)
     side = "decoder" if steps and "decoder" in subject.tokens else "encoder"
+    collector.measured.agree(antecedents or ())
+    stacks = collector.stacks()
     header = {
-        "tokens": subject.tokens,
-        "stacks": collector.stacks(), "exact": collector.open_heads(),
+        "tokens": subject.tokens, "measures": measured.declared(stacks),
+        "stacks": stacks, "exact": collector.open_heads(),
         "steps": steps, "stepSide": side,
         "antecedents": antecedents, "chart": HEAD, **subject.extras, **subject.concluded(trace),
     }  # fmt: skip

@@ -1,14 +1,26 @@
 """What a link to Explore holds: the inputs that the server computes from, and the view in the browser."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from models.zoo.offers import DEFAULT, HUB, OWN, RUN, offer_of, offers
 from models.zoo.settings import MAX_CHARACTERS, Setting
 from pages.shared import on_offer, widget
-from pages.shared.link import Param, Rule, characters, checked, one_of, param, read_link, whole, written
+from pages.shared.link import (
+    Param,
+    Rule,
+    characters,
+    checked,
+    number,
+    one_of,
+    param,
+    read_link,
+    whole,
+    written,
+)
 from pages.shared.widget import Widget
+from viz_core.measures import MEASURES
 
 SHOWCASE = offers()[DEFAULT].text
 MAX_INDEX = 4_096
@@ -16,7 +28,10 @@ VIEWS = ("grid", "head", "lines", "numbers", "output")
 STACKS = ("encoder.self", "decoder.self", "decoder.cross")
 QUANTITIES = ("pattern", "scores", "dots")
 RANGES = ("full", "row", "log")
-SORTS = ("layer", "entropy", "distance", "previous", "first", "same")
+SORTS = ("layer", *(measure.name for measure in MEASURES))
+ORDERS = ("value", "layer")
+KEEPS = ("all", "least", "most", "top")
+MOST_KEPT = 1_000_000
 PINS = ("none", "query", "key")
 
 
@@ -32,6 +47,10 @@ def _read_name(raw: str) -> str:
     return checked(raw, lambda name: name in offers() or any(p.fullmatch(name) for p in (RUN, HUB, OWN)))
 
 
+def _read_sort(raw: str) -> str:
+    return str(one_of(SORTS).read({"distance": "mean_distance"}.get(raw, raw)))  # as earlier links call it
+
+
 def _is_open(value: Any) -> bool:
     return isinstance(value, str) and on_offer.may_open(value)
 
@@ -42,6 +61,7 @@ MODEL = Rule(
     _read_name, _is_open,
 )  # fmt: skip
 INDEX = whole(0, MAX_INDEX)
+SORT = replace(one_of(SORTS), read=_read_sort)
 HEADS = Rule("head numbers separated by dots, such as 0.2.3", _read_heads, _are_heads)
 
 
@@ -87,7 +107,11 @@ class Inputs:
 
 @dataclass(frozen=True)
 class View:
-    """The view of the trace, which the browser changes without asking the server."""
+    """The view of the trace, which the browser changes without asking the server.
+
+    sort: the measure by which heads are labelled, in the `order` of their values or of their layers, and
+    told apart: `keep` says which pass, those of at least or at most `limit`, or so many from the top.
+    """
 
     view: str = param("lines", one_of(VIEWS))
     stack: str = param("encoder.self", one_of(STACKS))
@@ -96,7 +120,10 @@ class View:
     heads: tuple[int, ...] = param((), HEADS)
     show: str = param("pattern", one_of(QUANTITIES))
     range: str = param("full", one_of(RANGES))
-    sort: str = param("layer", one_of(SORTS))
+    sort: str = param("layer", SORT)
+    order: str = param("value", one_of(ORDERS))
+    keep: str = param("all", one_of(KEEPS))
+    limit: float = param(0.5, number(0, MOST_KEPT))
     step: int | None = param(None, INDEX)
     query: int | None = param(None, INDEX)
     key: int | None = param(None, INDEX)

@@ -158,8 +158,14 @@ class Subject:
         tokens = self.reading.tokens.get("encoder", [])
         if MASK in tokens:
             return {"query": tokens.index(MASK), "step": tokens.index(MASK)}
-        pronouns = PRONOUNS if "translate" in self.model.abilities else ()
-        return next(({"query": at} for at, token in enumerate(tokens) if token in pronouns), {})
+        return {"query": self.pronouns[0]} if self.pronouns else {}
+
+    @property
+    def pronouns(self) -> list[int]:
+        """Where the pronouns of a text to translate stand: their translation depends on what they mean."""
+        if "translate" not in self.model.abilities:
+            return []
+        return [at for at, token in enumerate(self.reading.tokens["encoder"]) if token in PRONOUNS]
 
 
 def subject_of(inputs: Inputs) -> Subject:

@@ -170,14 +170,22 @@ class ExplorePage(Tab):
         return self.page.locator(".st-key-problems")
 
     def choose(self, group: str, *values: object) -> None:
-        """Press the buttons of the stage's group (view, stack, layer, head, show, scale, sort by)."""
+        """Press the buttons of the stage's group (view, stack, layer, head, show, scale), or choose from its
+        list (sort by).
+        """
         for value in values:
-            self.choice(group).locator(f'button[data-value="{value}"]').click()
+            if self.choice(group).locator("select").count():
+                self.choice(group).locator("select").select_option(str(value))
+            else:
+                self.choice(group).locator(f'button[data-value="{value}"]').click()
 
     def choice(self, group: str) -> Locator:
         return self.stage.locator(f'.choice[aria-label="{group}"]')
 
     def chosen(self, group: str) -> list[str]:
+        chosen = self.choice(group).locator("select")
+        if chosen.count():
+            return [chosen.input_value()]
         pressed = self.choice(group).locator('button[aria-pressed="true"]')
         return [button.get_attribute("data-value") or "" for button in pressed.all()]
 

@@ -3,9 +3,11 @@
 import re
 
 import numpy as np
+from playwright.sync_api import expect
 
 from tests.browser.explore_page import TEXT, ExplorePage, agrees, untrained
 from viz_core import theme
+from viz_core.measures import MEASURES, head_scores
 
 SIZES = {"n_layers": 2, "n_heads": 4, "seed": 5}
 
@@ -18,11 +20,13 @@ def places(explore: ExplorePage) -> list[tuple[int, int, int, int, int]]:
     )
 
 
-def thumbnail(pixels: np.ndarray, n_tokens: int, left: float, top: float, width: float) -> np.ndarray:
-    """The colours [query, key, rgb] at the middle of each cell of a thumbnail."""
+def thumbnail(
+    pixels: np.ndarray, n_tokens: int, left: float, top: float, width: float, channels: int = 3
+) -> np.ndarray:
+    """The colours [query, key, rgb(a)] at the middle of each cell of a thumbnail."""
     middles = (np.arange(n_tokens) + 0.5) * (width - 12) / n_tokens + 6
     rows, columns = (middles + top).astype(int), (middles + left).astype(int)
-    return pixels[np.ix_(rows, columns)][..., :3]
+    return pixels[np.ix_(rows, columns)][..., :channels].astype(int)
 
 
 def test_every_thumbnail_has_the_colours_of_its_pattern(explore: ExplorePage) -> None:
@@ -47,36 +51,78 @@ def assert_colours(explore: ExplorePage, scale: str) -> None:
         }[scale]
         expected = table[np.floor(levels + 0.5 + 1e-4).astype(int)]
         found = thumbnail(pixels, len(TEXT.split()), *box)
-        assert np.abs(found.astype(int) - expected).max() <= 4  # a neighbouring level: one step of the scale
+        assert np.abs(found - expected).max() <= 4  # a neighbouring level: one step of the scale
 
 
-def measures(pattern: np.ndarray) -> dict[str, np.ndarray]:
-    """What heads are sorted by, of patterns [head, query, key]."""
-    positions = np.arange(pattern.shape[-1])
-    return {
-        "entropy": -(pattern * np.log(pattern)).sum(-1).mean(-1),
-        "distance": (pattern * abs(positions[:, None] - positions)).sum(-1).mean(-1),
-        "previous": np.diagonal(pattern, -1, 1, 2).mean(-1),
-        "first": pattern[:, 1:, 0].mean(-1),
-        "same": np.diagonal(pattern, 0, 1, 2)[:, 1:].mean(-1),
-    }
+def measured() -> dict[str, dict[tuple[int, int], float]]:
+    """Every measure of every head, by the definitions on the screen, each of which another test checks."""
+    trace = untrained(n_layers=2, n_heads=4, seed=5)
+    found: dict[str, dict[tuple[int, int], float]] = {}
+    for layer in range(2):
+        pattern = trace[f"encoder.{layer}.self.pattern"].double().numpy()
+        for name, values in head_scores(pattern, tokens=TEXT.split()).items():
+            found.setdefault(name, {}).update({(layer, head): v for head, v in enumerate(values)})
+    return found
 
 
 def test_sorting_orders_the_heads_by_the_value_written_under_them(explore: ExplorePage) -> None:
     explore.untrained(**SIZES)
-    trace = untrained(n_layers=2, n_heads=4, seed=5)
-    of_layer = [measures(trace[f"encoder.{layer}.self.pattern"].double().numpy()) for layer in range(2)]
-    for by in ("entropy", "distance", "previous", "first", "same"):
-        explore.choose("sort by", by)
-        values = {(layer, head): of_layer[layer][by][head] for layer in range(2) for head in range(4)}
-        best_first = sorted(values, key=values.__getitem__, reverse=by != "entropy")
+    sort, told = explore.stage.locator("select[aria-label='sort by']"), explore.stage.locator(".measure")
+    offered = sort.locator("option").evaluate_all("(all) => all.map((each) => each.value)")
+    assert offered == ["layer", *measured()]
+    for name, values in measured().items():
+        (measure,) = (each for each in MEASURES if each.name == name)
+        sort.select_option(name)
+        best_first = sorted(values, key=values.__getitem__, reverse=not measure.smallest_first)
         assert [(layer, head) for layer, head, *_ in places(explore)] == best_first
         written = explore.written(".grid-board canvas")
         assert written[::2] == [f"L{layer} H{head}" for layer, head in best_first]
         for caption, place in zip(written[1::2], best_first, strict=True):
-            name, shown = caption.split()
-            assert name == by
-            assert agrees(shown, round(values[place], 4))
+            assert caption.startswith(measure.title)
+            assert agrees(caption.split()[-1], round(values[place], 4))
+        for said in (measure.definition, measure.formula):
+            expect(told).to_contain_text(said)
+            assert said in str(sort.get_attribute("title"))
+
+
+def test_a_filter_dims_the_heads_that_do_not_pass_and_counts_those_that_do(explore: ExplorePage) -> None:
+    explore.untrained(sort="previous", order="layer", **SIZES)
+    values = measured()["previous"]
+    assert [tuple(place[:2]) for place in places(explore)] == list(values)
+    keep, told = explore.stage.locator("select[aria-label=filter]"), explore.stage.locator(".measure")
+    limit = explore.stage.get_by_label("Limit of the filter")
+    with explore.quiet():
+        keep.select_option("top")
+        assert limit.input_value() == "5"
+        limit.fill("3")
+        limit.press("Enter")
+    expect(told).to_contain_text("3 of 8 heads pass.")
+    best = sorted(values, key=values.__getitem__, reverse=True)[:3]
+    assert_dimmed(explore, {place for place in values if place not in best})
+    keep.select_option("most")
+    middle = sorted(values.values())[4]
+    assert float(limit.input_value()) == round(middle, 2)
+    limit.fill("0.1")
+    limit.press("Enter")
+    few = {place for place, value in values.items() if value <= 0.1}
+    expect(told).to_contain_text(f"{len(few)} of 8 heads pass.")
+    assert_dimmed(explore, set(values) - few)
+    explore.open_link(explore.page.url)
+    assert (keep.input_value(), limit.input_value()) == ("most", "0.1")
+    assert_dimmed(explore, set(values) - few)
+
+
+def assert_dimmed(explore: ExplorePage, expected: set[tuple[int, int]]) -> None:
+    """These thumbnails, and no others, are nearly the colour of the page."""
+    pixels = explore.pixels(".grid-board canvas")
+    trace, table = untrained(n_layers=2, n_heads=4, seed=5), theme.lookup_table("sequential")
+    for layer, head, *box in places(explore):
+        levels = np.rint(trace[f"encoder.{layer}.self.pattern"][head].double().numpy() * 255).astype(int)
+        found = thumbnail(pixels, len(TEXT.split()), *box, channels=4)
+        dimmed = (layer, head) in expected
+        assert found[..., 3].max() <= 50 if dimmed else np.abs(found[..., :3] - table[levels]).max() <= 4
+        button = explore.stage.locator(f'.grid-buttons button[data-layer="{layer}"][data-head="{head}"]')
+        assert ("dimmed" in str(button.get_attribute("aria-label"))) == dimmed
 
 
 def test_a_click_opens_that_head(explore: ExplorePage) -> None:
@@ -106,10 +152,9 @@ def test_a_head_that_mostly_looks_one_way_is_named(explore: ExplorePage) -> None
 
 def test_shares_on_other_tokens_are_not_offered_for_one_token(explore: ExplorePage) -> None:
     explore.untrained(text="alone")
-    offered = [
-        button.get_attribute("data-value") for button in explore.choice("sort by").locator("button").all()
-    ]
-    assert offered == ["layer", "entropy", "distance"]
+    options = explore.stage.locator("select[aria-label='sort by'] option")
+    offered = options.evaluate_all("(all) => all.map((each) => each.value)")
+    assert offered == ["layer", "entropy", "confidence", "mean_distance"]
 
 
 def test_show_all_heads_leads_to_the_grid(explore: ExplorePage) -> None:

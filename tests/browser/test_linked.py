@@ -111,7 +111,7 @@ def test_a_long_texts_heads_and_hovering_ask_the_server_nothing_in_grid_and_line
 ) -> None:
     explore.untrained(text=" ".join(f"w{at}" for at in range(60)), n_layers=2, n_heads=4)
     with explore.quiet():
-        explore.choose("sort by", "distance")
+        explore.choose("sort by", "mean_distance")
         explore.choose("view", "lines")
         explore.choose("head", 1, 2, 3)
         explore.choose("layer", 1)

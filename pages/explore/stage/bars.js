@@ -2,7 +2,7 @@
 
 import { Choice } from "../../shared/browser/choice.js";
 import { el, shorten } from "../../shared/browser/dom.js";
-import { SORTS } from "./grid.js";
+import { MeasureBar } from "./measure_bar.js";
 import { headsAfter } from "./view.js";
 
 const VIEWS = [
@@ -51,7 +51,7 @@ export class Bars {
       stage.set({ show, range: stage.view.range === "log" ? "full" : stage.view.range }),
     );
     this.range = new Choice("scale", (range) => stage.set({ range }));
-    this.sort = new Choice("sort by", (sort) => stage.set({ sort }));
+    this.measure = new MeasureBar(stage);
     this.slider = el("input", {
       type: "range",
       min: 0,
@@ -65,10 +65,10 @@ export class Bars {
       this.slider,
       this.stepText,
     ]);
-    const below = [this.layer, this.head, this.show, this.range, this.sort];
+    const below = [this.layer, this.head, this.show, this.range].map((choice) => choice.root);
     this.root = el("div", { class: "bars" }, [
       el("div", { class: "bar" }, [this.view.root, this.stack.root, this.step]),
-      el("div", { class: "bar" }, [...below.map((choice) => choice.root)]),
+      el("div", { class: "bar" }, [...below, ...this.measure.parts]),
     ]);
   }
 
@@ -101,10 +101,7 @@ export class Bars {
     this.show.update(SHOWS, [view.show]);
     const weights = view.show === "pattern" || view.view === "grid";
     this.range.update(weights ? RANGES : SIGNED_RANGES, [view.range]);
-    this.sort.update(
-      SORTS.filter((s) => s.value === "layer" || stack.stats[s.value]),
-      [view.sort],
-    );
+    this.measure.draw();
     this.showWhatMatters();
     this.drawStep();
   }
@@ -117,7 +114,6 @@ export class Bars {
     visible(this.stack.root, view.view !== "output");
     visible(this.show.root, view.view === "head" && stack.whole);
     visible(this.range.root, view.view === "head" || view.view === "grid");
-    visible(this.sort.root, view.view === "grid");
     visible(this.layer.root, ofOneLayer);
     visible(this.head.root, ofOneLayer);
     const reads = view.view === "output" && data.header.steps.length > 1;

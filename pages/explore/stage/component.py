@@ -2,13 +2,15 @@
 
 from pathlib import Path
 
-from pages.shared.browser.acts import Kinds
+from pages.shared.browser.acts import Kind, Kinds
 from pages.shared.browser.component import Component
 
 HERE = Path(__file__).parent
-PLACE = {"stack": str, "layer": int, "head": int, "q0": int, "k0": int}
-VIEW = PLACE | {name: str for name in ("view", "show", "range", "sort", "pinned")}
-WHOLE = VIEW | {"heads": list, "step": int, "query": int, "key": int}
+PLACE: dict[str, Kind] = {"stack": str, "layer": int, "head": int, "q0": int, "k0": int}
+VIEW: dict[str, Kind] = PLACE | {
+    name: str for name in ("view", "show", "range", "sort", "order", "keep", "pinned")
+}
+WHOLE: dict[str, Kind] = VIEW | {"heads": list, "step": int, "query": int, "key": int, "limit": (int, float)}
 ACTS: Kinds = {
     "text": {"text": str},
     "open": PLACE,

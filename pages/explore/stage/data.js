@@ -22,7 +22,7 @@ import { readMessage } from "../../shared/browser/message.js";
  * @property {number} thumbQuery
  * @property {number} thumbKey
  * @property {Framed} thumbs
- * @property {Record<string, number[]>} stats
+ * @property {Record<string, number[]>} stats a number per head [layer * heads + head] of each measure
  * @property {string[]} labels
  */
 /** @typedef {{q0: number, k0: number, nq: number, nk: number}} Area */

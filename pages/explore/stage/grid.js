@@ -1,21 +1,16 @@
 /* View 1: every head of the chosen stack as a thumbnail, in one canvas; a transparent button lies on each. */
 
-import { el, fitCanvas } from "../../shared/browser/dom.js";
+import { el, fitCanvas, textWidth } from "../../shared/browser/dom.js";
 import { colourLevels, imageOf, imageOfBytes } from "../../shared/browser/images.js";
 import { number } from "../../shared/browser/numbers.js";
-
-export const SORTS = [
-  { value: "layer", text: "layer" },
-  { value: "entropy", text: "entropy", title: "Most focused first" },
-  { value: "distance", text: "distance", title: "Longest mean distance between query and key first" },
-  { value: "previous", text: "previous", title: "Largest share on the previous token first" },
-  { value: "first", text: "first", title: "Largest share on the first token first" },
-  { value: "same", text: "same", title: "Largest share on the token itself first" },
-];
+import { measureOf, placesOf } from "./sorting.js";
 
 /** @typedef {import("./types").Stack} Stack */
-/** @typedef {{layer: number, head: number, at: number}} Place */
+/** @typedef {import("./sorting.js").Place} Place */
+/** @typedef {import("./types").Measure} Measure */
 /** @typedef {ReturnType<GridView["layout"]>} Plan */
+
+const DIMMED = 0.18; // what is left of a head that does not pass
 
 export class GridView {
   /** @param {import("./types").Stage} stage */
@@ -24,31 +19,24 @@ export class GridView {
     this.canvas = el("canvas", { "aria-hidden": "true" });
     this.buttons = el("div", { class: "grid-buttons" });
     this.board = el("div", { class: "grid-board" }, [this.canvas, this.buttons]);
-    this.root = el(
+    this.told = el("p", { class: "measure", "aria-live": "polite" });
+    this.scroll = el(
       "div",
-      { class: "view grid-view", tabindex: "0", role: "region", "aria-label": "All heads" },
+      { class: "grid-scroll", tabindex: "0", role: "region", "aria-label": "All heads" },
       [this.board],
     );
+    this.root = el("div", { class: "view grid-view" }, [this.told, this.scroll]);
     this.shown = "";
   }
 
-  /** @param {Stack} stack @param {string} sort */
-  order(stack, sort) {
-    /** @type {Place[]} */
-    const places = [];
-    for (let layer = 0; layer < stack.layers; layer++)
-      for (let head = 0; head < stack.heads; head++)
-        places.push({ layer, head, at: layer * stack.heads + head });
-    const values = stack.stats[sort];
-    if (!values) return places;
-    const sign = sort === "entropy" ? 1 : -1;
-    return places.sort((a, b) => sign * (values[a.at] - values[b.at]) || a.at - b.at);
-  }
-
-  /** @param {Stack} stack @param {string} sort @param {number} width @param {number} height */
-  layout(stack, sort, width, height) {
-    const places = this.order(stack, sort);
-    const sorted = sort !== "layer" && stack.stats[sort];
+  /**
+   * @param {Stack} stack
+   * @param {Place[]} places
+   * @param {boolean} sorted
+   * @param {number} width
+   * @param {number} height
+   */
+  layout(stack, places, sorted, width, height) {
     const count = places.length;
     let columns = stack.heads;
     if (sorted || width / columns < 56) {
@@ -64,29 +52,63 @@ export class GridView {
   }
 
   draw() {
-    const { stage } = this;
-    const { view, stack } = stage;
-    const plan = this.layout(stack, view.sort, this.root.clientWidth - 8, this.root.clientHeight - 8);
+    const { view, stack, data } = this.stage;
+    this.measure = measureOf(data.header.measures, stack, view);
+    const places = placesOf(stack, view, this.measure);
+    const sorted = this.measure !== undefined && view.order === "value";
+    this.tell(places);
+    const plan = this.layout(
+      stack,
+      places,
+      sorted,
+      this.scroll.clientWidth - 8,
+      this.scroll.clientHeight - 8,
+    );
     const context = fitCanvas(this.canvas, plan.width, plan.height);
     context.imageSmoothingEnabled = false;
-    plan.places.forEach((place, at) => this.thumbnail(context, place, at, plan));
+    plan.places.forEach((place, at) => {
+      this.thumbnail(context, place, at, plan);
+    });
     this.place(stack, plan);
   }
 
+  /** What the numbers below the heads are, and how many heads pass. @param {Place[]} places */
+  tell(places) {
+    const { measure } = this;
+    if (!measure) {
+      this.told.replaceChildren(
+        "Choose a measure to sort the heads by it; without one, each has its layer's row.",
+      );
+      return;
+    }
+    const { title, definition, formula, source } = measure;
+    const count = places.filter((place) => place.passes).length;
+    const passing = this.stage.view.keep === "all" ? "" : `${count} of ${places.length} heads pass. `;
+    this.told.replaceChildren(
+      el("strong", { class: "passing", text: passing }),
+      el("strong", { text: title }),
+      `: ${definition} `,
+      el("span", { class: "signs", text: formula }),
+      el("span", { class: "muted", text: ` · ${source}` }),
+    );
+  }
+
   /** @param {CanvasRenderingContext2D} context @param {Place} place @param {number} at @param {Plan} plan */
-  thumbnail(context, { layer, head, at: which }, at, plan) {
+  thumbnail(context, { layer, head, at: which, passes }, at, plan) {
     const { stack, data, theme } = this.stage;
     const x = (at % plan.columns) * plan.cell;
     const y = Math.floor(at / plan.columns) * (plan.cell + plan.label);
     const side = plan.cell - 12;
     const thumb = data.thumb(stack, layer, head);
     const image = this.image(stack, thumb, theme.sequential);
+    context.globalAlpha = passes ? 1 : DIMMED;
     context.drawImage(image, x + 6, y + 6, side, side);
     const open = layer === this.stage.view.layer && head === this.stage.view.head;
     context.strokeStyle = open ? theme.accent : theme.grid;
     context.lineWidth = open ? 3 : 1;
     context.strokeRect(x + 5.5, y + 5.5, side + 1, side + 1);
-    context.fillStyle = theme.ink;
+    context.globalAlpha = 1;
+    context.fillStyle = passes ? theme.ink : theme.muted;
     context.font = `600 12px ${theme.font}`;
     context.fillText(`L${layer} H${head}`, x + 6, y + plan.cell + 8);
     context.fillStyle = theme.muted;
@@ -109,21 +131,28 @@ export class GridView {
 
   /** @param {Stack} stack @param {number} at @param {number} side */
   caption(stack, at, side) {
-    const sort = this.stage.view.sort;
-    if (sort !== "layer" && stack.stats[sort]) return `${sort} ${number(stack.stats[sort][at])}`;
+    if (this.measure) return this.valueOf(stack, this.measure, at, side);
     const label = stack.labels[at] || `entropy ${number(stack.stats.entropy[at])}`;
     return side < 76 ? label.replace("-token", "").replace("entropy", "H") : label;
+  }
+
+  /** @param {Stack} stack @param {Measure} measure @param {number} at @param {number} side */
+  valueOf(stack, { name, title }, at, side) {
+    const value = number(stack.stats[name][at]);
+    const whole = `${title} ${value}`;
+    return textWidth(whole, `11px ${this.stage.theme.font}`) > side + 6 ? value : whole;
   }
 
   /** @param {Stack} stack @param {Plan} plan */
   place(stack, plan) {
     const order = plan.places.map((place) => place.at);
-    const signature = `${stack.id}/${order}/${plan.columns}/${plan.cell}/${stack.labels}`;
+    const passing = plan.places.map((place) => Number(place.passes)).join("");
+    const signature = `${stack.id}/${order}/${passing}/${plan.columns}/${plan.cell}/${stack.labels}`;
     if (signature !== this.shown) {
       this.shown = signature;
       this.buttons.replaceChildren(
-        ...plan.places.map(({ layer, head, at: which }, at) => {
-          const label = stack.labels[which] ? `, ${stack.labels[which]}` : "";
+        ...plan.places.map(({ layer, head, at: which, passes }, at) => {
+          const label = (stack.labels[which] ? `, ${stack.labels[which]}` : "") + (passes ? "" : ", dimmed");
           const [left, top] = [at % plan.columns, Math.floor(at / plan.columns)];
           return el("button", {
             type: "button",

@@ -16,6 +16,9 @@ export interface View {
   show: "pattern" | "scores" | "dots";
   range: "full" | "row" | "log";
   sort: string;
+  order: "value" | "layer";
+  keep: "all" | "least" | "most" | "top";
+  limit: number;
   step: number;
   query: number;
   key: number;
@@ -26,6 +29,16 @@ export interface View {
 
 /* A state that may leave open what the trace then decides. */
 export type Loose = { [Name in keyof View]: View[Name] | (Name extends "step" | "query" | "key" ? null : never) };
+
+/* A number per head, as viz_core declares it; `smallestFirst` where the heads worth seeing have small ones. */
+export interface Measure {
+  name: string;
+  title: string;
+  definition: string;
+  formula: string;
+  source: string;
+  smallestFirst: boolean;
+}
 
 export interface Step {
   top: [string, number][];
@@ -46,6 +59,7 @@ export interface Header {
   defaults: Loose;
   focus: Partial<View>;
   stacks: Stack[];
+  measures: Measure[];
   tokens: Record<Side, { text: string; mark?: string }[]>;
   steps: Step[];
   stepSide: Side;

@@ -13,8 +13,10 @@ MOST_CHARACTERS = 4 * in_force().text_characters
 """The length of a message: the longest text that may be sent, each character written as JSON writes it."""
 MOST_ACTS = 16
 """The acts in one message: the browser sends together those that come at once."""
-Kinds = Mapping[str, Mapping[str, type]]
-"""By what an act is called: all of its fields, and of which kind each is; `list` holds texts or numbers."""
+Kind = type | tuple[type, ...]
+Kinds = Mapping[str, Mapping[str, Kind]]
+"""By what an act is called: all of its fields, and of which kind, or of one of which kinds, each is; `list`
+holds texts or numbers."""
 
 
 Act = dict[str, Any]
@@ -46,7 +48,7 @@ def _act(event: Any, known: Kinds) -> Act:
     return act
 
 
-def _is_of(value: Any, kind: type) -> bool:
+def _is_of(value: Any, kind: Kind) -> bool:
     if kind is list:
         return isinstance(value, list) and all(_is_of(each, str) or _is_of(each, int) for each in value)
     return isinstance(value, kind) and not isinstance(value, bool)

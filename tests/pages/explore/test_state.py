@@ -55,6 +55,16 @@ def test_a_damaged_value_falls_back_and_is_named(name: str, raw: str, rule: str)
     assert problems[0].startswith(f"The link's {name}={raw[:40]!r} is not {rule}")
 
 
+def test_a_link_keeps_the_measure_the_order_and_the_filter() -> None:
+    said = {"sort": "induction", "order": "layer", "keep": "top", "limit": "12"}
+    values, problems = read_link(View, said)
+    assert (values, problems) == ({"sort": "induction", "order": "layer", "keep": "top", "limit": 12}, [])
+    assert read_link(View, {"sort": "distance"}) == ({"sort": "mean_distance"}, [])  # an earlier link
+    values, problems = read_link(View, {"sort": "beauty", "keep": "some", "limit": "nan"})
+    assert values == {} and len(problems) == 3
+    assert problems[0].startswith("The link's sort='beauty' is not one of layer, entropy, confidence")
+
+
 def test_the_views_part_of_a_link() -> None:
     values, problems = read_link(
         View, {"view": "head", "heads": "3.0.3", "q0": "128", "pinned": "key", "range": "none"}

@@ -149,7 +149,7 @@ def test_every_measure_is_declared_with_its_definition():
     assert list(scores) == [measure.name for measure in MEASURES]
     for measure in MEASURES:
         assert measure.definition.endswith(".") and len(measure.definition.split()) > 6
-        assert measure.formula.startswith(r"\mathrm{mean}") and measure.source
+        assert measure.formula.startswith("mean over q") and measure.source
     assert [measure.name for measure in MEASURES if measure.smallest_first] == ["entropy"]
 
 

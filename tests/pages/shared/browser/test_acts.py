@@ -15,7 +15,15 @@ def said(*acts: Any) -> str:
 
 OPENED = {"type": "open", "stack": "encoder.self", "layer": 1, "head": 2, "q0": 0, "k0": 0}
 FIELDS = {name: "" if kind is str else 0 for name, kind in VIEW.items()}
-SHOWN = {"type": "takeaway", **FIELDS, "heads": [0, 1], "step": 0, "query": 0, "key": 0}
+SHOWN = {"type": "takeaway", **FIELDS, "heads": [0, 1], "step": 0, "query": 0, "key": 0, "limit": 0.5}
+
+
+def test_a_field_may_be_of_one_of_several_kinds() -> None:
+    for limit in (0.5, 5):
+        assert checked(said({**SHOWN, "limit": limit}), ACTS) == [{**SHOWN, "limit": limit}]
+    for limit in ("5", None, True):
+        with pytest.raises(ValueError, match="limit is of another kind"):
+            checked(said({**SHOWN, "limit": limit}), ACTS)
 
 
 def test_acts_are_taken_as_they_are_declared() -> None:

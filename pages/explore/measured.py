@@ -1,0 +1,69 @@
+"""What the measures say of the heads of each stack, as the browser gets it."""
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import numpy as np
+
+from pages.explore.subject import Stack, Subject
+from viz_core.measures import MEASURES, head_scores, name_head
+
+ASKED = "encoder.self"
+"""The stack in which a pronoun may look at the noun that it stands for."""
+
+
+class Measured:
+    """Takes each layer's pattern, and keeps no more of it than the rows of pronouns."""
+
+    def __init__(self, subject: Subject) -> None:
+        self._keys = {stack.id: subject.reading.tokens[stack.key_side] for stack in subject.stacks}
+        self._scores: dict[str, list[dict[str, np.ndarray]]] = {stack.id: [] for stack in subject.stacks}
+        self._pronouns = subject.pronouns
+        self._rows: list[np.ndarray] = []  # of each layer, [head, pronoun, key]
+
+    def take(self, stack: str, pattern: np.ndarray) -> None:
+        """The next layer's pattern [head, query, key]."""
+        cross = stack.endswith(".cross")
+        self._scores[stack].append(head_scores(pattern, cross=cross, tokens=self._keys[stack]))
+        if stack == ASKED and self._pronouns:
+            self._rows.append(pattern[:, self._pronouns])
+
+    def agree(self, antecedents: Iterable[dict[str, Any]]) -> None:
+        """Adds the measures of pairs: of each pronoun with the noun that the model takes it for."""
+        found = {each["position"]: each["antecedent"] for each in antecedents}
+        pairs = [(at, found[p]) for at, p in enumerate(self._pronouns) if found.get(p) is not None]
+        for scores, rows in zip(self._scores.get(ASKED, ()), self._rows, strict=False):
+            of_pairs = head_scores(rows, cross=True, pairs=pairs) if pairs else {}
+            scores |= {m.name: of_pairs[m.name] for m in MEASURES if m.needs == "pairs" and pairs}
+
+    def of(self, stack: Stack) -> dict[str, Any]:
+        """A number per head [layer * head] for each measure, and what each head is called."""
+        layers = self._scores[stack.id]
+        every = [
+            {name: values[head] for name, values in layer.items()}
+            for layer in layers
+            for head in range(stack.n_heads)
+        ]
+        return {
+            "stats": {
+                name: [round(float(value), 4) for layer in layers for value in layer[name]]
+                for name in layers[0]
+            },
+            "labels": [name_head(scores) for scores in every],
+        }
+
+
+def declared(stacks: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The measures that any of these stacks has, with their definitions."""
+    return [
+        {
+            "name": measure.name,
+            "title": measure.title,
+            "definition": measure.definition,
+            "formula": measure.formula,
+            "source": measure.source,
+            "smallestFirst": measure.smallest_first,
+        }
+        for measure in MEASURES
+        if any(measure.name in stack["stats"] for stack in stacks)
+    ]

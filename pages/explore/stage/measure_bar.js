@@ -1,0 +1,96 @@
+/* The controls of the grid that choose a measure, the order by it, and which heads pass. */
+
+import { Choice } from "../../shared/browser/choice.js";
+import { el } from "../../shared/browser/dom.js";
+import { firstLimit, measureOf } from "./sorting.js";
+
+/** @typedef {{value: string, text: string, title?: string}} Option */
+
+const KEEPS = [
+  { value: "all", text: "all heads" },
+  { value: "least", text: "at least" },
+  { value: "most", text: "at most" },
+  { value: "top", text: "the first" },
+];
+const ORDERS = [
+  { value: "value", text: "value" },
+  { value: "layer", text: "layer" },
+];
+
+export class MeasureBar {
+  /** @param {import("./types").Stage} stage */
+  constructor(stage) {
+    this.stage = stage;
+    this.sort = listOf("sort by", (sort) => stage.set({ sort }));
+    this.order = new Choice("order", (order) => stage.set({ order }));
+    this.keep = listOf("filter", (keep) => this.chooseKeep(keep));
+    this.limit = el("input", {
+      type: "number",
+      min: 0,
+      "aria-label": "Limit of the filter",
+      onchange: () => this.chooseLimit(),
+    });
+    this.keep.root.append(this.limit);
+    this.parts = [this.sort.root, this.order.root, this.keep.root];
+  }
+
+  /** @param {any} keep */
+  chooseKeep(keep) {
+    const { stack, view, data } = this.stage;
+    const measure = measureOf(data.header.measures, stack, view);
+    const counts = [view.keep, keep].filter((each) => each === "top").length === 1;
+    const fresh = keep === "all" || view.keep === "all" || counts;
+    const first = keep === "all" || !measure ? 0.5 : firstLimit(stack.stats[measure.name], keep);
+    this.stage.set({ keep, ...(fresh ? { limit: first } : {}) });
+  }
+
+  chooseLimit() {
+    const said = this.limit.valueAsNumber;
+    const limit = this.stage.view.keep === "top" ? Math.round(said) : said;
+    if (limit >= 0 && limit <= 1e6) this.stage.set({ limit });
+    else this.draw(); // what was there before
+  }
+
+  draw() {
+    const { view, data, stack } = this.stage;
+    const { measures } = data.header;
+    const measure = measureOf(measures, stack, view);
+    const known = measures.filter(({ name }) => stack.stats[name]);
+    this.sort.update(
+      [
+        { value: "layer", text: "layer", title: "As the model has them" },
+        ...known.map((m) => ({ value: m.name, text: m.title, title: `${m.definition} ${m.formula}` })),
+      ],
+      measure ? view.sort : "layer",
+    );
+    this.order.update(ORDERS, [view.order]);
+    this.keep.update(KEEPS, view.keep);
+    this.limit.value = String(view.limit);
+    this.limit.step = view.keep === "top" ? "1" : "0.01";
+    const grid = view.view === "grid";
+    this.sort.root.classList.toggle("absent", !grid);
+    for (const part of [this.order.root, this.keep.root]) part.classList.toggle("absent", !grid || !measure);
+    this.limit.classList.toggle("absent", view.keep === "all");
+  }
+}
+
+/**
+ * A list of which one entry is chosen; its entries are kept while they stay the same.
+ * @param {string} label
+ * @param {(value: string) => void} onChoose
+ */
+function listOf(label, onChoose) {
+  let shown = "";
+  const list = el("select", { "aria-label": label, onchange: () => onChoose(list.value) });
+  const name = el("span", { class: "choice-label", text: label, "aria-hidden": "true" });
+  const root = el("div", { class: "choice", role: "group", "aria-label": label }, [name, list]);
+  /** @param {Option[]} options @param {string} chosen */
+  const update = (options, chosen) => {
+    const signature = JSON.stringify(options);
+    if (signature !== shown) list.replaceChildren(...options.map((option) => el("option", option)));
+    shown = signature;
+    list.value = chosen;
+    list.title = options.find(({ value }) => value === chosen)?.title ?? "";
+  };
+  return { root, list, update };
+}

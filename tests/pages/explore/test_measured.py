@@ -1,0 +1,74 @@
+"""What each stack's heads are sorted by: every measure that applies, with the model's own pairs."""
+
+import json
+
+import numpy as np
+import pytest
+
+from pages.explore.measured import Measured, declared
+from pages.explore.payload import Opened, build
+from pages.explore.state import Inputs
+from pages.explore.subject import Subject, subject_of
+from viz_core.measures import MEASURES, head_scores
+
+TWO = "the animal did not cross the street because it was too tired and it slept"
+
+
+def sent(subject: Subject) -> dict:
+    message = build(subject, Opened()).packed.message(g=1)
+    return json.loads(message[4 : 4 + int.from_bytes(message[:4], "little")])
+
+
+def test_every_measure_of_every_stack_is_that_of_its_patterns() -> None:
+    subject = subject_of(Inputs(text=TWO))
+    trace, header = subject.run(None), sent(subject)
+    for stack in header["stacks"]:
+        side, kind = stack["id"].split(".")
+        tokens = subject.reading.tokens[stack["keySide"]]
+        layers = [
+            head_scores(trace[f"{side}.{at}.{kind}.pattern"].numpy(), cross=kind == "cross", tokens=tokens)
+            for at in range(stack["layers"])
+        ]
+        of_pairs = {"agreement", "hits"} if stack["id"] == "encoder.self" else set()
+        assert stack["stats"].keys() == layers[0].keys() | of_pairs
+        for name in layers[0]:
+            expected = np.concatenate([layer[name] for layer in layers])
+            assert stack["stats"][name] == pytest.approx(expected, abs=1e-4)
+    assert {"duplicate", "induction", "rare"} <= header["stacks"][0]["stats"].keys()
+    assert "previous" not in header["stacks"][2]["stats"]
+
+
+def test_agreement_is_the_weight_of_each_pronoun_on_the_noun_that_the_model_takes_it_for() -> None:
+    subject = subject_of(Inputs(text=TWO))
+    trace, header = subject.run(None), sent(subject)
+    pairs = [(named["position"], named["antecedent"]) for named in header["antecedents"]]
+    assert [subject.reading.tokens["encoder"][query] for query, _ in pairs] == ["it", "it"]
+    shares, hits = [], []
+    for layer in range(2):
+        for pattern in trace[f"encoder.{layer}.self.pattern"]:
+            found = [(query, key) for query, key in pairs if key is not None]
+            shares.append(sum(float(pattern[query, key]) for query, key in found) / len(found))
+            hits.append(sum(int(pattern[query].argmax()) == key for query, key in found) / len(found))
+    stats = header["stacks"][0]["stats"]
+    assert stats["agreement"] == pytest.approx(shares, abs=1e-4)
+    assert stats["hits"] == pytest.approx(hits, abs=1e-4)
+    assert max(shares) > 0.9
+
+
+def test_without_pronouns_or_a_model_that_names_nouns_there_are_no_pairs() -> None:
+    for inputs in (Inputs(text="the cat sleeps"), Inputs(model="untrained", text=TWO)):
+        for stack in sent(subject_of(inputs))["stacks"]:
+            assert not {"agreement", "hits"} & stack["stats"].keys()
+    measured = Measured(subject_of(Inputs(text="the cat sleeps")))
+    measured.agree([])  # nothing is there to be measured
+
+
+def test_the_browser_gets_the_definitions_of_what_some_stack_has() -> None:
+    header = sent(subject_of(Inputs(model="untrained", text="a b a")))
+    had = header["stacks"][0]["stats"].keys()
+    assert [measure["name"] for measure in header["measures"]] == [m.name for m in MEASURES if m.name in had]
+    entropy = header["measures"][0]
+    assert (entropy["title"], entropy["smallestFirst"]) == ("entropy", True)
+    assert entropy["definition"] == MEASURES[0].definition
+    assert entropy["formula"] == "mean over q of −Σₖ a(q,k) ln a(q,k)"
+    assert declared([{"stats": {}}]) == []
