@@ -5,7 +5,7 @@ from collections.abc import Callable
 import streamlit as st
 
 from models.zoo.hub.folder import NAME, PREFIX
-from pages.explore import own_tensors
+from pages.explore import download, own_tensors
 from pages.shared import visitors
 from pages.shared.state import refuse
 
@@ -34,6 +34,7 @@ def field(open_model: Callable[[str], None]) -> None:
             "folder: config.json, tokenizer.json and .safetensors weights. Nothing else is read, and no "
             "program from it is run."
         )
+        download.field(open_model)
         own_tensors.field(open_model)
 
 
@@ -46,3 +47,4 @@ def _asked(open_model: Callable[[str], None]) -> None:
         refuse(f"{said[:80]!r} is no name of a model; give one like gpt2, or a folder's whole path.")
         return
     open_model(name)
+    download.want(name)

@@ -19,13 +19,13 @@ def may_open(name: str) -> bool:
     if run:
         return (not allowed or RUNS in allowed) and runs.find(run[1]) is not None
     if HUB.fullmatch(name):
-        return _may_open_hub(name) and offer_of(name) is not None
+        return may_name(name) and offer_of(name) is not None
     if OWN.fullmatch(name):
         return takes_own() and uploads.FILE.fits(file_of(name)) and offer_of(name) is not None
     return name in offers() and (not allowed or name in allowed)
 
 
-def _may_open_hub(name: str) -> bool:
+def may_name(name: str) -> bool:
     """Whether this visitor may name a model of transformers: in a class, no folder of the server."""
     allowed = in_force().models
     return (not allowed or name in allowed) and not (is_path(name) and visitors.is_class())
@@ -100,7 +100,7 @@ def why_not(name: str) -> str:
             f"browser that handed them in, within {in_force().upload_days} days of their last use; hand them "
             "in again"
         )
-    if not _may_open_hub(name):
+    if not may_name(name):
         allowed = [each for each in in_force().models if HUB.fullmatch(each)]
         if is_path(name):
             return "folders of the server's machine cannot be named by its visitors; give a model's name"
