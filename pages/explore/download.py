@@ -47,11 +47,13 @@ def why_not(name: str) -> str:
 def field(open_model: Callable[[str], None]) -> None:
     """Draws what comes just now, and the offer to look up what was asked for. open_model: shows a model."""
     latest, wanted = fetching.latest(), st.session_state.get(WANTED, "")
-    may_see = latest is not None and not why_not(latest.coming.name)
-    running = may_see and latest is not None and latest.is_running()
-    if latest is not None and may_see:
-        st.fragment(_progress, run_every=SECONDS if running else None)(latest, running, open_model)
-    if not wanted or running:
+    if latest is not None and not why_not(latest.coming.name):
+        if latest.is_running():
+            st.fragment(_progress, run_every=SECONDS)(latest)
+            return
+        if st.session_state.get(BEGUN) == latest.coming.name:  # it may have come for another visitor
+            _ended(latest, open_model)
+    if not wanted:
         return
     refused = why_not(wanted)
     if refused:
@@ -118,25 +120,25 @@ def _start(found: Coming) -> None:
     st.session_state[BEGUN] = found.name
 
 
-def _progress(latest: fetching.Fetching, was_running: bool, open_model: Callable[[str], None]) -> None:
-    """How much of it has come, and how it ended."""
-    title, running = latest.coming.repository, latest.is_running()
-    if was_running and not running:
+def _progress(latest: fetching.Fetching) -> None:
+    """How much of it has come."""
+    if not latest.is_running():
         st.rerun()  # its name is among the models now, or the page says why not
-    if running:
-        total = max(1, latest.coming.n_bytes)
-        said = f"{title}: {readable(latest.n_come)} of {readable(total)} have come"
-        st.progress(min(1.0, latest.n_come / total), text=plain(said))
-        st.button("Stop", key="download.stop", on_click=_stop, args=(latest,))
-    elif st.session_state.get(BEGUN) != latest.coming.name:
-        return  # it came for another visitor
-    elif latest.problem:
+    title, total = latest.coming.repository, max(1, latest.coming.n_bytes)
+    said = f"{title}: {readable(latest.n_come)} of {readable(total)} have come"
+    st.progress(min(1.0, latest.n_come / total), text=plain(said))
+    st.button("Stop", key="download.stop", on_click=_stop, args=(latest,))
+
+
+def _ended(latest: fetching.Fetching, open_model: Callable[[str], None]) -> None:
+    """Why it has not come, or the button that opens it."""
+    if latest.problem:
         st.caption(plain(_sentence(FileError(latest.problem)) + "."))
-    else:
-        st.button(
-            plain(f"Open {title}, which has come"), key="download.open", on_click=open_model,
-            args=(latest.coming.name,),
-        )  # fmt: skip
+        return
+    st.button(
+        plain(f"Open {latest.coming.repository}, which has come"), key="download.open", on_click=open_model,
+        args=(latest.coming.name,),
+    )  # fmt: skip
 
 
 def _stop(latest: fetching.Fetching) -> None:

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from huggingface_hub import constants
 
+from models.byte_units import MB
 from models.files import FileError
 from models.zoo.hub import coming, fetching
 from models.zoo.hub.coming import Coming, UnreachableError, files_of, look_up
@@ -82,14 +83,14 @@ def test_it_comes_as_those_files_alone_and_is_then_on_this_machine(hub: SmallHub
 
 def test_one_that_is_stopped_is_not_here_and_goes_on_with_its_whole_files(hub: SmallHub) -> None:
     found = look_up("hf:someone/tiny")
-    hub.pause = 0.2  # 46 pieces of the weights: nine seconds
+    hub.pause = 0.1  # 46 pieces of the weights: five seconds
     fetching.begin(found)
     latest = fetching.latest()
     assert latest is not None
     with pytest.raises(FileError, match="'someone/tiny' is coming just now, and one model comes at a time"):
         fetching.begin(found)
     blobs = Path(constants.HF_HUB_CACHE) / "models--someone--tiny" / "blobs"
-    wait_for(lambda: latest.n_come > 1_000_000)
+    wait_for(lambda: latest.n_come > MB)
     assert latest.is_running() and latest.n_come < found.n_bytes
     latest.stop()
     wait_for(lambda: not latest.is_running())
