@@ -53,68 +53,72 @@ def digest(content: bytes) -> str:
     return hashlib.sha1(content).hexdigest()
 
 
+class Handler(BaseHTTPRequestHandler):
+    """Answers for the hub of its server."""
+
+    protocol_version = "HTTP/1.1"
+    hub: SmallHub
+
+    def log_message(self, *_: Any) -> None:
+        pass
+
+    def do_HEAD(self) -> None:
+        self.answer(body=False)
+
+    def do_GET(self) -> None:
+        self.answer(body=True)
+
+    def answer(self, *, body: bool) -> None:
+        path = unquote(urlsplit(self.path).path).strip("/")
+        self.hub.asked.append(f"{self.command} {path}")
+        if path.startswith("api/models/"):
+            self.api(path.removeprefix("api/models/"))
+            return
+        name, _, rest = path.partition("/resolve/")
+        file = rest.partition("/")[2]
+        content = self.hub.files(name).get(file)
+        if name in self.hub.gated:
+            self.refuse(403, "GatedRepo")
+        elif content is None:
+            self.refuse(404, "EntryNotFound")
+        else:
+            self.give(content, body=body)
+
+    def api(self, path: str) -> None:
+        name = "/".join(path.split("/")[:2])
+        if not (self.hub.root / name).is_dir():
+            self.refuse(401, "RepoNotFound")
+        elif "/tree/" in path:
+            self.give(json.dumps(self.hub.tree(name)).encode(), kind="application/json")
+        else:
+            self.give(json.dumps(self.hub.info(name)).encode(), kind="application/json")
+
+    def refuse(self, status: int, code: str) -> None:
+        self.send_response(status)
+        self.send_header("X-Error-Code", code)
+        self.send_header("Content-Length", "0")
+        self.end_headers()
+
+    def give(self, content: bytes, *, kind: str = "application/octet-stream", body: bool = True) -> None:
+        self.send_response(200)
+        self.send_header("Content-Type", kind)
+        self.send_header("Content-Length", str(len(content)))
+        self.send_header("ETag", f'"{digest(content)}"')
+        self.send_header("X-Repo-Commit", COMMIT)
+        self.end_headers()
+        for at in range(0, len(content) if body else 0, PIECE):
+            time.sleep(self.hub.pause if kind == "application/octet-stream" else 0)
+            try:
+                self.wfile.write(content[at : at + PIECE])
+            except OSError:  # whoever asked is gone
+                return
+
+
 @contextmanager
 def serving(root: Path) -> Iterator[SmallHub]:
     hub = SmallHub(root)
 
-    class Handler(BaseHTTPRequestHandler):
-        protocol_version = "HTTP/1.1"
-
-        def log_message(self, *_: Any) -> None:
-            pass
-
-        def do_HEAD(self) -> None:
-            self.answer(body=False)
-
-        def do_GET(self) -> None:
-            self.answer(body=True)
-
-        def answer(self, *, body: bool) -> None:
-            path = unquote(urlsplit(self.path).path).strip("/")
-            hub.asked.append(f"{self.command} {path}")
-            if path.startswith("api/models/"):
-                self.api(path.removeprefix("api/models/"))
-                return
-            name, _, rest = path.partition("/resolve/")
-            file = rest.partition("/")[2]
-            content = hub.files(name).get(file)
-            if name in hub.gated:
-                self.refuse(403, "GatedRepo")
-            elif content is None:
-                self.refuse(404, "EntryNotFound")
-            else:
-                self.give(content, body=body)
-
-        def api(self, path: str) -> None:
-            name = "/".join(path.split("/")[:2])
-            if not (hub.root / name).is_dir():
-                self.refuse(401, "RepoNotFound")
-            elif "/tree/" in path:
-                self.give(json.dumps(hub.tree(name)).encode(), kind="application/json")
-            else:
-                self.give(json.dumps(hub.info(name)).encode(), kind="application/json")
-
-        def refuse(self, status: int, code: str) -> None:
-            self.send_response(status)
-            self.send_header("X-Error-Code", code)
-            self.send_header("Content-Length", "0")
-            self.end_headers()
-
-        def give(self, content: bytes, *, kind: str = "application/octet-stream", body: bool = True) -> None:
-            self.send_response(200)
-            self.send_header("Content-Type", kind)
-            self.send_header("Content-Length", str(len(content)))
-            self.send_header("ETag", f'"{digest(content)}"')
-            self.send_header("X-Repo-Commit", COMMIT)
-            self.end_headers()
-            for at in range(0, len(content) if body else 0, PIECE):
-                time.sleep(hub.pause if kind == "application/octet-stream" else 0)
-                try:
-                    self.wfile.write(content[at : at + PIECE])
-                except OSError:  # whoever asked is gone
-                    return
-
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    server = ThreadingHTTPServer(("127.0.0.1", 0), type("OfThisHub", (Handler,), {"hub": hub}))
     server.daemon_threads = True
     hub.url = f"http://127.0.0.1:{server.server_port}"
     thread = threading.Thread(target=server.serve_forever, daemon=True)
