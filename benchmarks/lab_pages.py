@@ -88,7 +88,7 @@ CONTROLS = (
     Control("translation", "flow", "textbox", "Sentence", texts=SENTENCES),
     Control("translation", "three", "textbox", "Sentence", texts=SENTENCES[::-1]),
     Control("translation", "beam", "slider", "Beam width"),
-    Control("translation", "beam", "slider", "Length penalty α"),
+    Control("translation", "beam", "slider", "Exponent α"),
     Control("translation", "sampling", "slider", "Seed"),
     Control("translation", "forcing", "textbox", "Word put there", texts=NOUNS),
     Control("objective", "targets", "spinbutton", "Seed of the weights"),
