@@ -54,6 +54,7 @@ class Limits:
     server_mb: int
     text_file_mb: int
     picture_file_mb: int
+    photo_megapixels: int
     json_mb: int
     weights_mb: int
     export_mb: int

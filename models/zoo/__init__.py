@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, overload
 
 from models.files import FileError
 from models.zoo.cards import CARD, SHIPPED, ModelCard, list_models, read_card, shipped_names
-from models.zoo.hub.folder import PREFIX, open_folder
+from models.zoo.hub.folder import PREFIX
 from models.zoo.run_folders import CHECKPOINT
 
 if TYPE_CHECKING:
@@ -29,9 +29,9 @@ def load_model(source: str | Path) -> Any:
     model or format, or too large.
     """
     if isinstance(source, str) and source.startswith(PREFIX):
-        from models.zoo.hub.model import HubModel
+        from models.zoo.hub.offer import load_hub
 
-        return HubModel(open_folder(source))
+        return load_hub(source)
     from models.zoo.trained import read_run, read_trained  # imports torch, and every task
 
     weights = _weights_of(source)

@@ -40,11 +40,11 @@ class Offer:
 
     load: makes the model from the settings that build it. sizes: the known fields of its config. text: the
     first text; label: of the field for it; reads: "text", "prose" of several lines, the number of a
-    "picture", or "nothing". settings: what can be set. examples: label, text and what to see in it. showcase:
-    the first view. words: all that it knows, by language. swaps: a word of a text, and the word that reverses
-    its meaning. taught: what it was trained for, in a sentence for beside its attention. contrast: the
-    "model" to compare it with, and the "label" of the button that opens that one. memory: models with the
-    same memory read the same texts. stamp: changes with the weights.
+    "picture", "any picture" by such a number or as a file, or "nothing". settings: what can be set. examples:
+    label, text and what to see in it. showcase: the first view. words: all that it knows, by language. swaps:
+    a word of a text, and the word that reverses its meaning. taught: what it was trained for, in a sentence
+    for beside its attention. contrast: the "model" to compare it with, and the "label" of the button that
+    opens that one. memory: models with the same memory read the same texts. stamp: changes with the weights.
     """
 
     name: str

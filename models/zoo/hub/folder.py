@@ -18,6 +18,8 @@ from models.files import FileError, read_json, read_json_if_any
 PREFIX = "hf:"
 NAME = re.compile(r"hf:(?:~?/[^\x00-\x1f]{1,300}|[\w-][\w.-]{0,95}(?:/[\w-][\w.-]{0,95})?)")
 CONFIG = "config.json"
+PROCESSOR = "preprocessor_config.json"
+"""It says how pictures are resized and normalised."""
 MOST_LISTED = 100
 TOKENIZERS = ("tokenizer.json", "vocab.txt", "vocab.json", "tokenizer.model", "spiece.model", "source.spm")
 PICKLES = ("*.bin", "*.pt", "*.pth", "*.ckpt", "*.pkl")
@@ -153,11 +155,19 @@ class Folder:
         return isinstance(self.config.get("patch_size"), int) and "vocab_size" not in self.config
 
     @property
+    def _n_patches(self) -> int:
+        """About how many patches it makes of a picture; a pass tells for certain."""
+        side, patch = _first(self.config, ("image_size",)) or 224, _first(self.config, ("patch_size",)) or 16
+        return (side // patch) ** 2
+
+    @property
     def sizes(self) -> dict[str, Any]:
         """The sizes that the config states, by the names of our own configs."""
         inner = self.config.get("text_config")
         config = {**self.config, **(inner if isinstance(inner, dict) else {})}
         found = {ours: _first(config, theirs) for ours, theirs in _SIZES.items()}
+        if self.reads_pictures:
+            found["max_len"] = self._n_patches + 1
         return {"kind": self.kind} | {name: size for name, size in found.items() if size is not None}
 
 
@@ -177,6 +187,11 @@ def open_folder(name: str) -> Folder:
             f"{folder.title} needs a program of its own, and none is ever run; choose another model"
         )
     _ = folder.weights  # raises where there are none to read
+    if folder.reads_pictures and not folder.has(PROCESSOR):
+        raise FileError(
+            f"{folder.title} has no {PROCESSOR} beside its weights, which says how pictures are prepared; "
+            "save its image processor into the same folder"
+        )
     if not folder.has_tokenizer and not folder.reads_pictures:
         raise FileError(
             f"{folder.title} has no tokenizer beside its weights ({TOKENIZERS[0]}), so no text can be read; "

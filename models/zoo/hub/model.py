@@ -1,10 +1,9 @@
-"""A model of transformers in use: it reads a text, is traced, answers and goes on writing."""
+"""A model of transformers that reads texts: it is traced, answers and goes on writing."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from functools import cached_property
-from typing import Any
+from typing import Any, ClassVar
 
 import torch
 from torch import Tensor, nn
@@ -14,15 +13,12 @@ from models.data.tasks import Reading
 from models.data.tasks.batch import check_room
 from models.engine.long_text import LongHeads, Told
 from models.engine.long_trace import LongTrace
-from models.engine.size import CELL
-from models.engine.trace import Trace
 from models.files import FileError
 from models.zoo.hub.attention import reading_long
 from models.zoo.hub.folder import Folder
-from models.zoo.hub.loading import load, pattern_fields
-from models.zoo.hub.recorder import Recorder
 from models.zoo.hub.tokens import readable_all
-from models.zoo.model import Attention, Edit, Model, Reduce, Wanted, call
+from models.zoo.hub.traced import TracedModel
+from models.zoo.model import Wanted
 
 MASK = "[MASK]"
 """What a person writes for a hidden word, whatever the model's own token for it is."""
@@ -30,19 +26,14 @@ MOST_WRITTEN = 64
 """Tokens that an encoder-decoder writes after a text."""
 
 
-class HubModel(Model):
-    """A model of transformers, loaded from a folder of this machine.
+class HubModel(TracedModel):
+    """A model of transformers that reads texts."""
 
-    note: what of it cannot be shown, in sentences; "" if nothing is missing.
-    """
+    given: ClassVar = ("input_ids", "decoder_input_ids")
+    usual: ClassVar = {"use_cache": False}
 
     def __init__(self, folder: Folder) -> None:
-        self.folder = folder
-        self.name = folder.name
-        self.net: Any
-        self.net, self.layout, self.attentions, self.note = load(folder)
-        self.n_bytes = folder.n_bytes
-        self.kind = folder.kind
+        super().__init__(folder)
         self.tokenizer = _tokenizer(folder)
         self.abilities = self._abilities()
 
@@ -83,22 +74,6 @@ class HubModel(Model):
         stated = [positions, self.tokenizer.model_max_length]
         known = [int(size) for size in stated if size is not None and size < 10**9]
         return min(known, default=10**6)
-
-    pooled = None
-
-    def attention(self, stack: str) -> Attention:
-        return self.attentions[stack]
-
-    def operations(self, lengths: Sequence[int]) -> int:
-        """Two for every weight and token, and those of the attention's cells."""
-        weights = 2 * sum(p.numel() for p in self.net.parameters()) * max(lengths)
-        cells = 0
-        for stack, attention in self.attentions.items():
-            query = lengths[-1] if stack.startswith("decoder") else lengths[0]
-            key = lengths[0] if stack.endswith("cross") else query
-            each = 4 * attention.d_head + CELL
-            cells += attention.n_layers * attention.n_heads * query * key * each
-        return weights + cells
 
     @torch.no_grad()
     def read(  # type: ignore[override]
@@ -165,21 +140,6 @@ class HubModel(Model):
         return readable_all(self.tokenizer, ids)
 
     @torch.no_grad()
-    def trace(
-        self, what: str | Reading, *, reduce: Reduce | None = None, edit: Edit | None = None, **settings: Any
-    ) -> Trace:
-        reading = self.read(what, **settings) if isinstance(what, str) else what
-        trace = Trace(reduce, edit=edit)
-        trace.tokens = dict(reading.tokens)
-        given = dict(zip(("input_ids", "decoder_input_ids"), reading.inputs, strict=False))
-        if self.layout is None:
-            return self._patterns(trace, given, edit)
-        with Recorder(trace, self.layout).hearing():
-            made = self.net(**given, use_cache=False)
-        self._conclude(trace, made)
-        return trace
-
-    @torch.no_grad()
     def long(
         self, reading: Reading, *, wanted: Wanted = lambda address: True, told: Told = lambda share: None
     ) -> dict[str, LongHeads]:
@@ -191,28 +151,6 @@ class HubModel(Model):
         with reading_long(side, trace):
             self.net.base_model(*reading.inputs, use_cache=False)
         return trace.heads
-
-    def _patterns(self, trace: Trace, given: dict[str, Tensor], edit: Edit | None) -> Trace:
-        """What an architecture gives of itself whose attention cannot be recorded: its patterns."""
-        if edit is not None:
-            raise ValueError(f"{self.note} So nothing can be edited; open another model.")
-        made = self.net(**given, use_cache=False, output_attentions=True)
-        for stack, field in pattern_fields(self.kind).items():
-            side, kind = stack.split(".")
-            for layer, pattern in enumerate(getattr(made, field)):
-                trace.record(f"{side}.{layer}.{kind}.pattern", pattern.float().cpu())
-        self._conclude(trace, made)
-        return trace
-
-    def _conclude(self, trace: Trace, made: Any) -> None:
-        logits = getattr(made, "logits", None)
-        if logits is not None:
-            rows = logits if logits.ndim == 3 else logits[:, None]
-            trace.record("logits", rows.float().cpu())
-
-    def code(self, text: str, **settings: Any) -> str:
-        load_it = f"from models import load_model\nlm = load_model({self.name!r})"
-        return f"{load_it}\ntrace = {call('lm.trace', text, **settings)}"
 
     @torch.no_grad()
     def generate(

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from models.byte_units import readable
 from models.files import FileError
 from models.limits import in_force
+from models.zoo.hub.drawn import NAMES
 from models.zoo.hub.folder import Folder, open_folder
 from models.zoo.offers import Offer
 from models.zoo.settings import Setting
@@ -44,27 +45,54 @@ def offer_of_hub(name: str) -> Offer | None:
 
 
 def _offer(folder: Folder) -> Offer:
+    if folder.reads_pictures:
+        return _offer_of_pictures(folder)
     sizes = folder.sizes
     fills = folder.architecture.endswith("ForMaskedLM")
     text = MASKED if fills else TEXTS[folder.kind]
     more = (TARGET,) if folder.kind == "encoder-decoder" else ()
     chats = (CHAT,) if "chat_template" in folder.tokenizer_config or folder.has("chat_template.jinja") else ()
-    summary = f"{folder.architecture or 'A model'} from its folder, {readable(folder.n_bytes)} of weights."
     return Offer(
         name=folder.name,
-        load=lambda: _load(folder.name),
+        load=lambda: load_hub(folder.name),
         title=folder.title,
-        summary=summary,
+        summary=_summary(folder),
         sizes=sizes,
         text=text,
-        reads="picture" if folder.reads_pictures else "text",
         settings=(*more, *chats, LONG),
         memory=folder.name,
         stamp=folder.stamp,
     )
 
 
-def _load(name: str) -> Model:
-    from models.zoo.hub.model import HubModel
+def _offer_of_pictures(folder: Folder) -> Offer:
+    shown = tuple(
+        {"label": label, "text": str(number), "see": ""} for number, label in enumerate(NAMES, start=1)
+    )
+    return Offer(
+        name=folder.name,
+        load=lambda: load_hub(folder.name),
+        title=folder.title,
+        summary=_summary(folder),
+        sizes=folder.sizes,
+        text=shown[0]["text"],
+        label="Picture: hand in one of your own.",
+        reads="any picture",
+        examples=shown,
+        showcase={"view": "picture"},
+        memory=folder.name,
+        stamp=folder.stamp,
+    )
 
-    return HubModel(open_folder(name))
+
+def _summary(folder: Folder) -> str:
+    return f"{folder.architecture or 'A model'} from its folder, {readable(folder.n_bytes)} of weights."
+
+
+def load_hub(name: str) -> Model:
+    """The model of "hf:" and a name. Raises FileError where it cannot be opened."""
+    from models.zoo.hub.model import HubModel
+    from models.zoo.hub.pictures import PictureModel
+
+    folder = open_folder(name)
+    return (PictureModel if folder.reads_pictures else HubModel)(folder)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from functools import cache
 from pathlib import Path
@@ -71,6 +72,23 @@ PATTERNS_ONLY: dict[str, tuple[str, str, dict[str, Any]]] = {
     ),
     "albert": ("AlbertForMaskedLM", "AlbertConfig", _SIZES | {"embedding_size": 16}),
 }  # fmt: skip
+_SEEN = {"image_size": 32, "patch_size": 8, "num_labels": 5}
+PICTURES: dict[str, tuple[str, str, dict[str, Any]]] = {
+    "vit": ("ViTForImageClassification", "ViTConfig", _SIZES | _SEEN),
+    "deit": ("DeiTForImageClassification", "DeiTConfig", _SIZES | _SEEN),
+    "dinov2": ("Dinov2ForImageClassification", "Dinov2Config", _SIZES | _SEEN),
+    "dinov2-registers": (
+        "Dinov2WithRegistersForImageClassification",
+        "Dinov2WithRegistersConfig",
+        _SIZES | _SEEN,
+    ),
+    "ijepa": ("IJepaForImageClassification", "IJepaConfig", _SIZES | _SEEN),
+}
+PREPARED = {
+    "image_processor_type": "ViTImageProcessor", "do_resize": True, "size": {"height": 32, "width": 32},
+    "resample": 2, "do_rescale": True, "rescale_factor": 1 / 255, "do_normalize": True,
+    "image_mean": [0.5, 0.4, 0.3], "image_std": [0.5, 0.25, 0.2],
+}  # fmt: skip
 FAMILIES = ENCODERS | DECODERS | TRANSLATORS | PATTERNS_ONLY
 
 
@@ -79,15 +97,28 @@ def save(family: str, folder: Path, **changes: Any) -> Path:
     name, config_name, sizes = FAMILIES[family]
     tokenizer = tokenizer_of("word-piece" if family in ENCODERS | {"albert": 0} else "byte-level")
     usual = {"vocab_size": len(tokenizer), "pad_token_id": 0, "bos_token_id": 2, "eos_token_id": 3}
-    config = getattr(hf, config_name)(**(usual | sizes | changes))
+    _save_model(name, getattr(hf, config_name)(**(usual | sizes | changes)), folder)
+    tokenizer.save_pretrained(folder)
+    return folder
+
+
+def save_picture_model(
+    family: str, folder: Path, prepared: dict[str, Any] | None = None, **changes: Any
+) -> Path:
+    """The same for a model that reads pictures. prepared: what its image processor does."""
+    name, config_name, sizes = PICTURES[family]
+    _save_model(name, getattr(hf, config_name)(**(sizes | changes)), folder)
+    (folder / "preprocessor_config.json").write_text(json.dumps(prepared or PREPARED))
+    return folder
+
+
+def _save_model(name: str, config: Any, folder: Path) -> None:
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(0)
         model = getattr(hf, name)(config)
         for parameter in model.parameters():  # larger than at the start of training, so that heads differ
             parameter.data += 0.1 * torch.randn_like(parameter)
     model.save_pretrained(folder)
-    tokenizer.save_pretrained(folder)
-    return folder
 
 
 @cache

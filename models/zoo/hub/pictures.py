@@ -1,0 +1,192 @@
+"""A vision transformer of transformers: it reads a picture, whose patches are its tokens."""
+
+from __future__ import annotations
+
+import os
+import re
+from contextlib import suppress
+from functools import cached_property
+from pathlib import Path
+from typing import Any, ClassVar
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+from transformers import AutoImageProcessor
+
+from models.data.tasks import Reading
+from models.engine.trace import Trace
+from models.files import FileError, read_json_if_any
+from models.zoo.hub import photos
+from models.zoo.hub.drawn import NAMES, drawn
+from models.zoo.hub.folder import PROCESSOR, Folder
+from models.zoo.hub.traced import TracedModel
+from models.zoo.run_folders import uploads_root
+
+HANDED_IN = re.compile(rf"[0-9a-f]{{64}}\.(?:{'|'.join(photos.ENDINGS)})")
+"""The name of a picture that a visitor handed in: the hash of its content, and its ending."""
+MOST_SIDE = 2_048
+"""Pixels of a side of what a processor makes."""
+MOST_SPECIAL = 16
+"""Tokens before the patches: [CLS], and what some architectures have beside it."""
+
+
+class PictureModel(TracedModel):
+    """A model of transformers that reads pictures.
+
+    A text names one: the number of a drawn picture, or a file that a visitor handed in. In a notebook,
+    `read_picture` reads any other.
+    """
+
+    given: ClassVar = ("pixel_values",)
+
+    def __init__(self, folder: Folder) -> None:
+        super().__init__(folder)
+        self.processor = _processor(folder)
+        self.rows, self.columns, self.special = self._measured()
+        self.abilities = ("classify",) if self.outputs else ()
+        self.pooled = "The whole picture is read as" if self.outputs else None
+
+    @cached_property
+    def outputs(self) -> tuple[str, ...]:  # type: ignore[override]
+        """The classes."""
+        config = self.net.config
+        if not type(self.net).__name__.endswith("ForImageClassification"):
+            return ()
+        return tuple(str(config.id2label.get(at, at)) for at in range(config.num_labels))
+
+    @property
+    def max_len(self) -> int:
+        return len(self.special) + self.rows * self.columns
+
+    @torch.no_grad()
+    def _measured(self) -> tuple[int, int, list[str]]:
+        """The rows and columns of patches, and the tokens before them, found by reading a drawn picture.
+
+        Raises FileError where these are not all the tokens, each patch one.
+        """
+        patch, title = self.folder.config["patch_size"], self.folder.title
+        try:
+            pixels = self._pixels(drawn(1))
+            n_tokens = self.net.base_model(pixel_values=pixels)[0].shape[1]
+        except Exception as error:  # of any kind, where a processor belongs to another model
+            why = (str(error).strip().splitlines() or [type(error).__name__])[0][:200].rstrip(". ")
+            raise FileError(
+                f"{title} cannot read a picture as its {PROCESSOR} prepares it: {why}; get both "
+                "files from the same model"
+            ) from None
+        rows, columns = (size // patch for size in pixels.shape[-2:])
+        n_special = n_tokens - rows * columns
+        if not 0 <= n_special <= MOST_SPECIAL:
+            raise FileError(
+                f"{title} makes {n_tokens:,} tokens of {rows} x {columns} patches, so it cannot be said "
+                "which token is which patch; open a ViT, DeiT or DINO model"
+            )
+        distilled = any(name.endswith("distillation_token") for name, _ in self.net.named_parameters())
+        names = ["[CLS]", *(["[DIST]"] * distilled), *(["[REG]"] * MOST_SPECIAL)]
+        return rows, columns, names[:n_special]
+
+    def read(self, text: str, **settings: Any) -> Reading:
+        name = text.strip()
+        if HANDED_IN.fullmatch(name):
+            return self._reading(photos.opened(_path(name), "the picture"), name)
+        if not re.fullmatch("[0-9]{1,4}", name) or not 1 <= int(name) <= len(NAMES):
+            raise ValueError(
+                f"no picture is named {name[:40]!r}; choose one of the {len(NAMES)} drawn ones, or "
+                "hand one in"
+            )
+        return self._reading(drawn(int(name)), name)
+
+    def read_picture(self, picture: Any) -> Reading:
+        """What `trace` takes, of a file's path, a Pillow image or an array [row, column, 3] of bytes.
+
+        Raises ValueError for a file that is no picture, or too large.
+        """
+        if isinstance(picture, str | Path):
+            path = Path(picture).expanduser()
+            if not path.is_file():
+                raise ValueError(f"{str(picture)[:200]!r} is no file; give the path of a picture")
+            picture = photos.opened(path, path.name)
+        return self._reading(picture)
+
+    def _reading(self, picture: Any, text: str = "") -> Reading:
+        pixels = self._pixels(picture)
+        if pixels.shape[-2:] != self._shape:
+            raise ValueError(
+                f"{self.folder.title} makes {pixels.shape[-1]} x {pixels.shape[-2]} pixels of this picture "
+                f"and {self._shape[1]} x {self._shape[0]} of a square one; cut it to a square"
+            )
+        patches = [f"patch {y + 1},{x + 1}" for y in range(self.rows) for x in range(self.columns)]
+        return Reading((pixels,), {"encoder": [*self.special, *patches]}, text, self._seen(pixels))
+
+    @cached_property
+    def _shape(self) -> tuple[int, ...]:
+        return tuple(self._pixels(drawn(1)).shape[-2:])
+
+    def _pixels(self, picture: Any) -> Float[Tensor, "1 channel row column"]:
+        """A picture as the network takes it: resized, cut and normalised by the model's own processor."""
+        made = self.processor(images=picture, return_tensors="pt")["pixel_values"]
+        n_channels = self.net.config.num_channels
+        if made.ndim != 4 or made.shape[:2] != (1, n_channels):
+            raise ValueError(f"it takes [1, {n_channels}, row, column] and gets {list(made.shape)}")
+        return made.to(self.net.device, self.net.dtype)
+
+    def _seen(self, pixels: Tensor) -> Float[Tensor, "row column channel"]:
+        """The picture that the network gets, as a person sees it: in 0..1, not normalised."""
+        seen, told = pixels[0].float().cpu().permute(1, 2, 0), self.processor
+        if getattr(told, "do_normalize", False):
+            seen = seen * torch.tensor(told.image_std) + torch.tensor(told.image_mean)
+        if getattr(told, "do_rescale", False):
+            seen = seen / (255 * told.rescale_factor)
+        return seen.clamp(0, 1)
+
+    def pictures(self, reading: Reading, trace: Trace) -> dict[str, Tensor]:
+        return {} if reading.picture is None else {"read": reading.picture}
+
+    def places(self) -> Tensor:
+        at = torch.arange(self.rows * self.columns) + len(self.special)
+        return at.view(self.rows, self.columns)
+
+    def _conclude(self, trace: Trace, made: Any) -> None:
+        if self.outputs:
+            super()._conclude(trace, made)
+
+    def code(self, text: str, **settings: Any) -> str:
+        if not HANDED_IN.fullmatch(text):
+            return super().code(text, **settings)
+        load_it = f"from models import load_model\nlm = load_model({self.name!r})"
+        return f"{load_it}\ntrace = lm.trace(lm.read_picture('your-picture{Path(text).suffix}'))"
+
+
+def _path(name: str) -> Path:
+    """The file of a picture that was handed in; it expires so many days after it was last used."""
+    path = next(uploads_root().glob(f"*/{name}"), None)
+    if path is None:
+        raise ValueError("the picture that was handed in is no longer here; hand it in again")
+    with suppress(OSError):
+        os.utime(path)
+    return path
+
+
+def _processor(folder: Folder) -> Any:
+    """What prepares pictures for a model. Raises FileError where its description is damaged."""
+    said = read_json_if_any(folder.path / PROCESSOR)
+    sides = [side for name in ("size", "crop_size") for side in _numbers(said.get(name))]
+    if any(not 0 < side <= MOST_SIDE for side in sides):
+        raise FileError(
+            f"{PROCESSOR} of {folder.title} asks for pictures of {max(sides):,} pixels a side; at most "
+            f"{MOST_SIDE:,} are made: open another model"
+        )
+    try:
+        return AutoImageProcessor.from_pretrained(folder.path, local_files_only=True, trust_remote_code=False)
+    except Exception as error:  # processors raise errors of every kind for what a damaged file holds
+        lines = str(error).strip().splitlines() or [type(error).__name__]
+        raise FileError(
+            f"{PROCESSOR} of {folder.title} could not be read: {lines[0][:200].rstrip('. ')}; get it again"
+        ) from None
+
+
+def _numbers(size: Any) -> list[int | float]:
+    """The numbers of a size, which is written as one, or by the names of its sides."""
+    found = list(size.values()) if isinstance(size, dict) else [size]
+    return [each for each in found if isinstance(each, int | float)]

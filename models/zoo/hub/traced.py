@@ -1,0 +1,87 @@
+"""A model of transformers that is traced: whatever it reads, its pass is heard and recorded alike."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, ClassVar
+
+import torch
+
+from models.data.tasks import Reading
+from models.engine.size import CELL
+from models.engine.trace import Trace
+from models.zoo.hub.folder import Folder
+from models.zoo.hub.loading import load, pattern_fields
+from models.zoo.hub.recorder import Recorder
+from models.zoo.model import Attention, Edit, Model, Reduce, call
+
+
+class TracedModel(Model):
+    """A model of transformers, loaded from a folder of this machine. A subclass says how it reads.
+
+    note: what of it cannot be shown, in sentences; "" if nothing is missing. given: the names by which the
+    network takes what was read; usual: what else each pass is given.
+    """
+
+    given: ClassVar[tuple[str, ...]]
+    usual: ClassVar[dict[str, Any]] = {}
+    pooled: str | None = None
+
+    def __init__(self, folder: Folder) -> None:
+        self.folder = folder
+        self.name = folder.name
+        self.net: Any
+        self.net, self.layout, self.attentions, self.note = load(folder)
+        self.n_bytes = folder.n_bytes
+        self.kind = folder.kind
+
+    def attention(self, stack: str) -> Attention:
+        return self.attentions[stack]
+
+    def operations(self, lengths: Sequence[int]) -> int:
+        """Two for every weight and token, and those of the attention's cells."""
+        weights = 2 * sum(p.numel() for p in self.net.parameters()) * max(lengths)
+        cells = 0
+        for stack, attention in self.attentions.items():
+            query = lengths[-1] if stack.startswith("decoder") else lengths[0]
+            key = lengths[0] if stack.endswith("cross") else query
+            each = 4 * attention.d_head + CELL
+            cells += attention.n_layers * attention.n_heads * query * key * each
+        return weights + cells
+
+    @torch.no_grad()
+    def trace(
+        self, what: str | Reading, *, reduce: Reduce | None = None, edit: Edit | None = None, **settings: Any
+    ) -> Trace:
+        reading = self.read(what, **settings) if isinstance(what, str) else what
+        trace = Trace(reduce, edit=edit)
+        trace.tokens = dict(reading.tokens)
+        given = dict(zip(self.given, reading.inputs, strict=False)) | self.usual
+        if self.layout is None:
+            return self._patterns(trace, given, edit)
+        with Recorder(trace, self.layout).hearing():
+            made = self.net(**given)
+        self._conclude(trace, made)
+        return trace
+
+    def _patterns(self, trace: Trace, given: dict[str, Any], edit: Edit | None) -> Trace:
+        """What an architecture gives of itself whose attention cannot be recorded: its patterns."""
+        if edit is not None:
+            raise ValueError(f"{self.note} So nothing can be edited; open another model.")
+        made = self.net(**given, output_attentions=True)
+        for stack, field in pattern_fields(self.kind).items():
+            side, kind = stack.split(".")
+            for layer, pattern in enumerate(getattr(made, field)):
+                trace.record(f"{side}.{layer}.{kind}.pattern", pattern.float().cpu())
+        self._conclude(trace, made)
+        return trace
+
+    def _conclude(self, trace: Trace, made: Any) -> None:
+        logits = getattr(made, "logits", None)
+        if logits is not None:
+            rows = logits if logits.ndim == 3 else logits[:, None]
+            trace.record("logits", rows.float().cpu())
+
+    def code(self, text: str, **settings: Any) -> str:
+        load_it = f"from models import load_model\nlm = load_model({self.name!r})"
+        return f"{load_it}\ntrace = {call('lm.trace', text, **settings)}"
