@@ -157,11 +157,15 @@ class Model(ABC):
         return None
 
     def pictures(self, reading: Reading, trace: Trace) -> dict[str, Tensor]:
-        """The picture that was read and what the model made of it, [row, column] in 0..1, by their titles."""
+        """The picture that was read and what the model made of it, [row, column] or, in colour, [row, column,
+        3], in 0..1, by their titles.
+        """
         return {}
 
     def places(self) -> Tensor | None:
-        """The position [row, column] that reads each pixel of a picture, where the model reads pictures."""
+        """The position [row, column] that reads each part of a picture, where the model reads pictures: the
+        parts are equal rectangles, or single pixels.
+        """
         return None
 
     @property

@@ -8,7 +8,7 @@ from streamlit.delta_generator import DeltaGenerator
 from models.data.tasks import Advice
 from models.zoo.offers import DEFAULT, Offer, offer_of, offers
 from models.zoo.settings import Setting
-from pages.explore import other_models, state
+from pages.explore import other_models, own_pictures, state
 from pages.explore.state import Inputs, View
 from pages.shared import on_offer, widget
 from pages.shared.link import Param, read_link, whole
@@ -198,6 +198,9 @@ def text_input() -> None:
     told, shown = offer(), page()
     if told.reads == "nothing":
         st.caption(told.label)
+        return
+    if told.reads == "any picture":
+        own_pictures.field(told.label, shown.kept["text"], say)
         return
     if told.reads != "picture":
         shown.draw("text")

@@ -14,6 +14,7 @@ import numpy as np
 from models.data.tasks import Advice
 from pages.explore import measured
 from pages.explore.measured import Measured
+from pages.explore.sight import STACK, Sight
 from pages.explore.state import Inputs
 from pages.explore.subject import Stack, Subject, shown, subject_of
 from pages.shared.board.pack import Packed, pack
@@ -178,8 +179,8 @@ def made(inputs: Inputs, opened: Opened) -> Body:
 
 def build(subject: Subject, opened: Opened) -> Body:
     """Runs the subject; returns what it computed, packed."""
-    collector = Collector(subject, opened)
-    trace = subject.run(collector)
+    collector, sight = Collector(subject, opened), _sight(subject, opened)
+    trace = subject.run(sight.beside(collector) if sight else collector)
     antecedents, steps = subject.antecedents(trace), steps_of(subject, trace)
     side = "decoder" if steps and "decoder" in subject.tokens else "encoder"
     collector.measured.agree(antecedents or ())
@@ -189,6 +190,7 @@ def build(subject: Subject, opened: Opened) -> Body:
         "stacks": stacks, "exact": collector.open_heads(),
         "steps": steps, "stepSide": side,
         "antecedents": antecedents, "chart": HEAD, **subject.extras, **subject.concluded(trace),
+        **({"sight": sight.made()} if sight else {}),
     }  # fmt: skip
     return Body(
         pack(**header),
@@ -202,6 +204,13 @@ def build(subject: Subject, opened: Opened) -> Body:
         subject.note,
         _special(subject),
     )
+
+
+def _sight(subject: Subject, opened: Opened) -> Sight | None:
+    """What the view over a picture needs, where a picture is read."""
+    if not subject.reads_picture:
+        return None
+    return Sight(plan(subject.stacks, opened)[STACK].heads)
 
 
 def _special(subject: Subject) -> tuple[str, ...]:

@@ -29,5 +29,5 @@ def operations_of(inputs: Inputs) -> int:
         return 0
     # A trained model may read letters, and a picture's number says nothing of its size.
     n_read = len(inputs.text.split()) if not offer.sizes else len(inputs.text) + 2
-    n_tokens = int(given["max_len"]) if offer.reads == "picture" else min(n_read, int(given["max_len"]))
+    n_tokens = int(given["max_len"]) if "picture" in offer.reads else min(n_read, int(given["max_len"]))
     return trace_operations(config, [n_tokens] * len(config.stacks))

@@ -24,10 +24,11 @@ from viz_core.measures import MEASURES
 
 SHOWCASE = offers()[DEFAULT].text
 MAX_INDEX = 4_096
-VIEWS = ("grid", "head", "lines", "numbers", "output")
+VIEWS = ("grid", "head", "lines", "numbers", "picture", "output")
 STACKS = ("encoder.self", "decoder.self", "decoder.cross")
 QUANTITIES = ("pattern", "scores", "dots")
 RANGES = ("full", "row", "log")
+SIGHTS = ("head", "mean", "rolled")
 SORTS = ("layer", *(measure.name for measure in MEASURES))
 ORDERS = ("value", "layer")
 KEEPS = ("all", "least", "most", "top")
@@ -124,6 +125,7 @@ class View:
     order: str = param("value", one_of(ORDERS))
     keep: str = param("all", one_of(KEEPS))
     limit: float = param(0.5, number(0, MOST_KEPT))
+    sight: str = param("head", one_of(SIGHTS))
     step: int | None = param(None, INDEX)
     query: int | None = param(None, INDEX)
     key: int | None = param(None, INDEX)

@@ -140,11 +140,16 @@ class Subject:
         found = self.model.antecedents(trace)
         return None if found is None else [named._asdict() for named in found]
 
+    @property
+    def reads_picture(self) -> bool:
+        """Whether positions are parts of a picture."""
+        return self.reading.picture is not None and self.model.places() is not None
+
     def concluded(self, trace: Any) -> dict[str, Any]:
-        """The picture that was read, what the model made of it, and which position read each pixel."""
+        """The picture that was read, what the model made of it, and which position read each part of it."""
         pictures, places = self.model.pictures(self.reading, trace), self.model.places()
         levels = [
-            {"title": title, "levels": (255 * picture.clamp(0, 1)).round().int().tolist()}
+            {"title": title, "levels": (255 * picture.clamp(0, 1)).round().byte().numpy()}
             for title, picture in pictures.items()
         ]
         read_by = {} if places is None else {"places": places.tolist()}

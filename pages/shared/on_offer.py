@@ -59,7 +59,7 @@ def takes_own() -> bool:
 
 def own() -> list[str]:
     """The names of the attention that this visitor handed in, the last used first."""
-    found = (own_name(upload.name) for upload in uploads.mine(attention=True)) if takes_own() else ()
+    found = (own_name(upload.name) for upload in uploads.mine("attention")) if takes_own() else ()
     return [name for name in found if may_open(name)]
 
 

@@ -70,11 +70,11 @@ class Advice(NamedTuple):
 class Reading:
     """One example as a model reads it, to be traced: batch size 1, and a label for every position.
 
-    tokens: labels under "encoder", "decoder" or both, as in `Trace.tokens`. picture: [row, column], 0..1,
-    where positions are parts of one. unknown: words that the model does not know. answer: what the model
-    wrote after the text, as text. following: what the decoder goes on with after its last token, if that is
-    known. forced: whether the answer was given to the model. advice: a setting that would suit the text
-    better. allowed: a mask beside the model's own, [1, 1, query, key].
+    tokens: labels under "encoder", "decoder" or both, as in `Trace.tokens`. picture: [row, column], 0..1, or
+    [row, column, 3] in colour, where positions are parts of one. unknown: words that the model does not know.
+    answer: what the model wrote after the text, as text. following: what the decoder goes on with after its
+    last token, if that is known. forced: whether the answer was given to the model. advice: a setting that
+    would suit the text better. allowed: a mask beside the model's own, [1, 1, query, key].
     """
 
     inputs: tuple[Tensor, ...]

@@ -57,6 +57,12 @@ def opened(content: bytes | Path, name: str) -> Image:
                 raise ValueError(f"{called} is damaged: {_why(error)}; {_WHICH} that is whole") from None
 
 
+def ending_of(content: bytes) -> str:
+    """The ending of a picture's file, by its first bytes."""
+    starts = {b"\x89PNG": "png", b"\xff\xd8": "jpg"}
+    return next((ending for start, ending in starts.items() if content.startswith(start)), "webp")
+
+
 def _check(picture: Image, called: str) -> None:
     width, height = picture.size
     short, long = sorted(picture.size)

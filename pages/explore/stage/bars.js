@@ -10,6 +10,7 @@ const VIEWS = [
   { value: "head", text: "Head" },
   { value: "lines", text: "Lines" },
   { value: "numbers", text: "Numbers" },
+  { value: "picture", text: "Picture" },
   { value: "output", text: "Output" },
 ];
 const SHOWS = [
@@ -21,6 +22,15 @@ const RANGES = [
   { value: "full", text: "0..1" },
   { value: "row", text: "per row" },
   { value: "log", text: "log" },
+];
+const SIGHTS = [
+  { value: "head", text: "this head" },
+  { value: "mean", text: "all heads", title: "The mean of the layer's heads" },
+  {
+    value: "rolled",
+    text: "all layers",
+    title: "Rolled out: the mean heads of all layers, one after the other",
+  },
 ];
 const SIGNED_RANGES = [{ value: "full", text: "whole" }, RANGES[1]];
 
@@ -52,6 +62,7 @@ export class Bars {
     );
     this.range = new Choice("scale", (range) => stage.set({ range }));
     this.measure = new MeasureBar(stage);
+    this.sight = new Choice("look through", (sight) => stage.set({ sight }));
     this.slider = el("input", {
       type: "range",
       min: 0,
@@ -65,7 +76,8 @@ export class Bars {
       this.slider,
       this.stepText,
     ]);
-    const below = [this.layer, this.head, this.show, this.range].map((choice) => choice.root);
+    const choices = [this.layer, this.head, this.show, this.range, this.sight];
+    const below = choices.map((choice) => choice.root);
     this.root = el("div", { class: "bars" }, [
       el("div", { class: "bar" }, [this.view.root, this.stack.root, this.step]),
       el("div", { class: "bar" }, [...below, ...this.measure.parts]),
@@ -83,6 +95,7 @@ export class Bars {
     const { view, data, stack, theme } = this.stage;
     const nSteps = data.header.steps.length;
     const absent = [...(nSteps ? [] : ["output"]), ...(stack.whole ? [] : ["numbers"])];
+    if (!data.header.sight) absent.push("picture");
     this.view.update(
       VIEWS.filter((v) => !absent.includes(v.value)),
       [view.view],
@@ -102,6 +115,7 @@ export class Bars {
     const weights = view.show === "pattern" || view.view === "grid";
     this.range.update(weights ? RANGES : SIGNED_RANGES, [view.range]);
     this.measure.draw();
+    this.sight.update(SIGHTS, [view.sight]);
     this.showWhatMatters();
     this.drawStep();
   }
@@ -114,8 +128,10 @@ export class Bars {
     visible(this.stack.root, view.view !== "output");
     visible(this.show.root, view.view === "head" && stack.whole);
     visible(this.range.root, view.view === "head" || view.view === "grid");
-    visible(this.layer.root, ofOneLayer);
-    visible(this.head.root, ofOneLayer);
+    const seen = view.view === "picture" ? view.sight : "head";
+    visible(this.sight.root, view.view === "picture");
+    visible(this.layer.root, ofOneLayer && seen !== "rolled");
+    visible(this.head.root, ofOneLayer && seen === "head");
     const reads = view.view === "output" && data.header.steps.length > 1;
     visible(this.step, reads || (view.view !== "grid" && this.stage.stepMatters()));
   }

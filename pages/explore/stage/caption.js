@@ -91,10 +91,12 @@ const strong = ({ data }, side, at, role) =>
   el("strong", { class: role, text: `“${shorten(data.tokens(side)[at].text, 18)}”` });
 
 /** @param {Stage} stage @param {number[]} heads */
-const where = ({ view }, heads) =>
-  heads.length > 1
+const where = ({ view }, heads) => {
+  if (!heads.length) return "of its attention, rolled out through all layers";
+  return heads.length > 1
     ? `on average over ${heads.length} heads of layer ${view.layer}`
     : `of its attention in layer ${view.layer}, head ${heads[0]}`;
+};
 
 /**
  * What the model answers, with what stands out in it, and what the example is there to show.

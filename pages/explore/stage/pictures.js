@@ -1,78 +1,65 @@
-/* The picture that was read, what the model made of it, and where the chosen query looks in it. Pixels are
-   grey, 0 is black. */
+/* The picture that was read, what the model made of it, and where the chosen query looks in it. */
 
 import { el, fitCanvas } from "../../shared/browser/dom.js";
-import { imageOf } from "../../shared/browser/images.js";
+import { drain, imageFrom, lay, weighed } from "./seeing.js";
+import { seenFrom } from "./view.js";
 
 const PICTURE_SIDE = 84;
-const GREYS = Uint8ClampedArray.from({ length: 3 * 256 }, (_, at) => Math.floor(at / 3));
+
+/** @typedef {import("../../shared/browser/message.js").Framed} Framed */
+/** @typedef {HTMLCanvasElement} Canvas */
+/** @typedef {{image: Canvas, canvas: Canvas, caption: HTMLElement, root: HTMLElement}} Figure */
 
 export class Pictures {
+  /** @type {Figure | null} */ looked = null;
+
   /** @param {import("./types").Stage} stage */
   constructor(stage) {
     this.stage = stage;
     this.root = el("div", { class: "pictures" });
-    this.shown = "";
+    /** @type {object | undefined} */
+    this.shown = undefined;
   }
 
-  /* The header's pictures are rows of levels 0..255; its places say who reads each pixel. */
+  /* The header's pictures are levels 0..255; its places say who reads each part. */
   draw() {
     const { pictures = [], places } = this.stage.data.header;
-    const signature = JSON.stringify(pictures);
-    if (signature !== this.shown) {
-      this.shown = signature;
+    if (pictures !== this.shown) {
+      this.shown = pictures;
       this.root.replaceChildren(...pictures.map(({ title, levels }) => this.figure(levels, title).root));
-      this.looked = places && this.figure(pictures[0].levels, "");
+      this.looked = places && pictures.length ? this.figure(pictures[0].levels, "") : null;
       if (this.looked) this.root.append(this.looked.root);
     }
-    if (this.looked && places) this.look(this.looked, pictures[0].levels, places);
+    this.looked?.root.classList.toggle("absent", this.stage.view.view === "picture");
+    if (this.looked && places) this.look(this.looked, places);
   }
 
-  /** @param {number[][]} levels @param {string} title */
+  /** @param {Framed} levels @param {string} title @returns {Figure} */
   figure(levels, title) {
     const canvas = el("canvas", { role: "img", "aria-label": title });
     const caption = el("figcaption", { class: "muted", text: title });
-    this.paint(canvas, levels);
-    return { canvas, caption, root: el("figure", {}, [canvas, caption]) };
+    const image = imageFrom(levels);
+    const root = el("figure", {}, [canvas, caption]);
+    this.paint({ image, canvas, caption, root });
+    return { image, canvas, caption, root };
   }
 
-  /** @param {HTMLCanvasElement} canvas @param {number[][]} levels */
-  paint(canvas, levels) {
-    const [height, width] = [levels.length, levels[0].length];
-    const flat = levels.flat();
-    const context = fitCanvas(canvas, (PICTURE_SIDE * width) / height, PICTURE_SIDE);
-    context.imageSmoothingEnabled = false;
-    context.drawImage(
-      imageOf(width, height, (at) => flat[at], GREYS),
-      0,
-      0,
-      (PICTURE_SIDE * width) / height,
-      PICTURE_SIDE,
-    );
-    return context;
+  /** @param {Figure} figure */
+  paint({ image, canvas }) {
+    const width = (PICTURE_SIDE * image.width) / image.height;
+    const context = fitCanvas(canvas, width, PICTURE_SIDE);
+    context.imageSmoothingEnabled = image.height > PICTURE_SIDE;
+    context.drawImage(image, 0, 0, width, PICTURE_SIDE);
+    return { context, width };
   }
 
-  /**
-   * The accent lies on a pixel as thick as the weight of the position that reads it, the greatest on 0.85.
-   * @param {{canvas: HTMLCanvasElement, caption: HTMLElement}} looked
-   * @param {number[][]} levels
-   * @param {number[][]} places
-   */
-  look(looked, levels, places) {
+  /** @param {Figure} looked @param {number[][]} places */
+  look(looked, places) {
     const { stage } = this;
-    const context = this.paint(looked.canvas, levels);
-    const row = stage.row(stage.view.query);
-    const weights = places.map((line) => line.map((at) => row?.weights[at - row.k0] ?? 0));
-    const most = Math.max(...weights.flat()) || 1;
-    const side = PICTURE_SIDE / levels.length;
-    context.fillStyle = stage.theme.accent;
-    weights.forEach((line, i) =>
-      line.forEach((weight, j) => {
-        context.globalAlpha = (0.85 * weight) / most;
-        context.fillRect(j * side, i * side, side, side);
-      }),
-    );
-    context.globalAlpha = 1;
+    const { context, width } = this.paint(looked);
+    drain(context, width, PICTURE_SIDE);
+    const seen = weighed(places, seenFrom(stage.view, stage.data, stage.view.query));
+    lay(context, seen, stage.theme.accent, width, PICTURE_SIDE);
     const query = stage.data.tokens(stage.stack.querySide)[stage.view.query].text;
     looked.caption.textContent = `where ${query} looks`;
     looked.canvas.setAttribute("aria-label", `where ${query} looks`);

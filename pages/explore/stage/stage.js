@@ -17,6 +17,7 @@ import { LinesView } from "./lines.js";
 import { linkOf } from "./link.js";
 import { NumbersView } from "./numbers.js";
 import { OutputView } from "./output.js";
+import { PictureView } from "./picture_view.js";
 import { Pictures } from "./pictures.js";
 import { heaviestKey, rowOf, settle, usualView } from "./view.js";
 
@@ -43,6 +44,7 @@ export class Stage {
       head: new HeadView(this),
       lines: new LinesView(this),
       numbers: new NumbersView(this),
+      picture: new PictureView(this),
       output: new OutputView(this),
     };
     const swapText = () => this.act({ type: "text", text: this.data.header.swap.text });

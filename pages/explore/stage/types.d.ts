@@ -1,4 +1,5 @@
 /* What the stage keeps of a visit, and what the server sends of a trace (pages/explore/payload.py). */
+import type { Framed } from "../../shared/browser/message.js";
 import type { Area, Exact, Stack } from "./data.js";
 
 export type { Area, Exact, Stack };
@@ -8,7 +9,7 @@ export type Side = "encoder" | "decoder";
 
 /* The state of the view, as a link names it. */
 export interface View {
-  view: "grid" | "head" | "lines" | "numbers" | "output";
+  view: "grid" | "head" | "lines" | "numbers" | "picture" | "output";
   stack: string;
   layer: number;
   head: number;
@@ -19,6 +20,7 @@ export interface View {
   order: "value" | "layer";
   keep: "all" | "least" | "most" | "top";
   limit: number;
+  sight: "head" | "mean" | "rolled";
   step: number;
   query: number;
   key: number;
@@ -47,7 +49,13 @@ export interface Step {
 
 export interface Picture {
   title: string;
-  levels: number[][];
+  levels: Framed;
+}
+
+/* Whole rows of weights: `weights` holds the mean of a layer's heads, then each of these heads. */
+export interface Sight {
+  layers: { layer: number; heads: number[]; weights: Framed }[];
+  rolled: Framed;
 }
 
 export interface Header {
@@ -75,6 +83,7 @@ export interface Header {
   pooled?: string;
   pictures?: Picture[];
   places?: number[][];
+  sight?: Sight;
   chart: any;
   antecedents: { position: number; word: string; probability: number }[] | null;
   exact: (Area & { stack: string; layer: number; heads: number[] })[];

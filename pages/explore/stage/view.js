@@ -3,7 +3,11 @@
 /** @typedef {import("./types").View} View */
 /** @typedef {import("./types").Loose} Loose */
 /** @typedef {import("./types").Row} Row */
+/** @typedef {import("../../shared/browser/message.js").Framed} Framed */
 /** @typedef {import("./data.js").TraceData} TraceData */
+
+/** @param {number} count */
+export const upTo = (count) => Array.from({ length: count }, (_, at) => at);
 
 /** @param {number | null | undefined} at @param {number} count */
 export function within(at, count) {
@@ -31,6 +35,7 @@ export function settle(view, data) {
   const stack = data.stack(view.stack);
   const { steps } = data.header;
   if (view.view === "output" && !steps.length) view.view = "grid";
+  if (view.view === "picture" && !data.header.sight) view.view = "grid";
   if (!stack.whole) {
     view.show = "pattern";
     if (view.view === "numbers") view.view = "head";
@@ -54,6 +59,7 @@ export function settle(view, data) {
  * @returns {Row | null}
  */
 export function rowOf(view, data, query) {
+  if (view.view === "picture") return seenFrom(view, data, query);
   const heads = view.view === "lines" ? view.heads : [view.head];
   const all = heads.flatMap((head) => data.exact(view.stack, view.layer, head) ?? []);
   const [first] = all;
@@ -64,6 +70,43 @@ export function rowOf(view, data, query) {
       weights[j] += exact.pattern[(query - exact.q0) * exact.nk + j] / all.length;
   return { weights, k0: first.k0, heads };
 }
+
+/**
+ * The weights of a query over all keys in what a picture is seen through: the heads that are shown, their
+ * mean, or attention rolled out through all layers (then of no heads). Null where they were not sent.
+ * @param {View} view
+ * @param {TraceData} data
+ * @param {number} query
+ * @returns {Row | null}
+ */
+export function seenFrom(view, data, query) {
+  const { sight } = data.header;
+  if (!sight) return null;
+  const source = view.view === "picture" ? view.sight : "head";
+  if (source === "rolled")
+    return { weights: part(sight.rolled.values, sight.rolled, query), k0: 0, heads: [] };
+  const sent = sight.layers.find(({ layer }) => layer === view.layer);
+  if (!sent) return null;
+  const all = upTo(data.stack(view.stack).heads);
+  if (source === "mean")
+    return { weights: part(sent.weights.entry(0), sent.weights, query), k0: 0, heads: all };
+  const heads = view.view === "lines" ? view.heads : [view.head];
+  if (heads.some((head) => !sent.heads.includes(head))) return null;
+  const rows = heads.map((head) =>
+    part(sent.weights.entry(1 + sent.heads.indexOf(head)), sent.weights, query),
+  );
+  const weights = rows[0].map((_, at) => rows.reduce((sum, row) => sum + row[at], 0) / rows.length);
+  return { weights, k0: 0, heads };
+}
+
+/**
+ * The row of a query in a pattern.
+ * @param {ArrayLike<number>} pattern
+ * @param {Framed} of it, or what it is a part of
+ * @param {number} query
+ */
+const part = (pattern, of, query) =>
+  Float64Array.from(upTo(of.size(1)), (at) => pattern[query * of.size(1) + at]);
 
 /**
  * The weights that a key gets in the heads that are shown, of the queries from `q0` up to `last`; or null.

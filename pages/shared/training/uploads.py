@@ -19,6 +19,7 @@ from models.byte_units import MB, readable
 from models.files import write_whole, writing
 from models.limits import in_force
 from models.runs.owners import Visitor
+from models.zoo.hub.photos import ENDINGS as PICTURES
 from models.zoo.own.kept import ENDING
 from models.zoo.run_folders import uploads_root
 from pages.shared import visitors
@@ -34,6 +35,7 @@ PATIENCE_SECONDS = 10.0
 THE_FILE = "your file"
 _NAME = re.compile(r"[0-9a-f]{64}\.[a-z0-9-]{1,12}")
 _DAY = 86_400
+_KINDS = {f".{ATTENTION}": "attention"} | {f".{ending}": "picture" for ending in PICTURES}
 
 
 @dataclass(frozen=True)
@@ -82,14 +84,14 @@ def name_of(path: object) -> str:
     return name if _is_here(name) and Path(str(path)).parent == folder() else ""
 
 
-def mine(*, attention: bool = False) -> list[Upload]:
-    """The files of this visitor to train on, or those of their own attention; the last used first."""
+def mine(kind: str = "data") -> list[Upload]:
+    """The files of this visitor, the last used first: "data" to train on, "attention", or each "picture"."""
     ends = in_force().upload_days - time.time() / _DAY
     found = sorted(_files(folder()).items(), key=lambda file: file[1].st_mtime, reverse=True)
     return [
         Upload(path.name, it.st_size, max(0, round(ends + it.st_mtime / _DAY)))
         for path, it in found
-        if (path.suffix == f".{ATTENTION}") is attention
+        if _KINDS.get(path.suffix, "data") == kind
     ]
 
 

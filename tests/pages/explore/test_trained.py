@@ -16,7 +16,7 @@ from pages.explore.payload import Opened, build, steps_of
 from pages.explore.state import STACKS, VIEWS, Inputs, write_link
 from pages.explore.subject import Subject, subject_of
 from pages.explore.taken import Shown
-from tests.pages.explore.test_payload import exact_arrays, unpack
+from tests.pages.explore.test_payload import array_of, exact_arrays, unpack
 from tests.pages.shared.runs import write_run
 
 
@@ -147,8 +147,8 @@ def test_blanks_and_line_ends_of_a_language_model_can_be_seen(runs: Path) -> Non
 
 def test_the_picture_that_was_read_comes_with_what_was_rebuilt_and_no_output_view(runs: Path) -> None:
     found = subject(runs, "digits-autoencoder", "3")
-    header = header_of(found)
-    read, rebuilt = (np.array(picture["levels"]) for picture in header["pictures"])
+    header, blocks = unpack(build(found, Opened()).packed.message(generation=1))
+    read, rebuilt = (array_of(picture["levels"], blocks) for picture in header["pictures"])
     assert [picture["title"] for picture in header["pictures"]] == ["read", "rebuilt"]
     task = make_task("digits-autoencoder")
     np.testing.assert_array_equal(read, (255 * task.pictures.held_out[2]).round())

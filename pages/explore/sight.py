@@ -1,0 +1,50 @@
+"""What the view over a picture is drawn from: whole rows of weights, whatever the length of the sequence."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+
+from viz_core.measures import rollout
+
+STACK = "encoder.self"
+_PATTERN = re.compile(r"encoder\.(\d+)\.self\.pattern")
+
+
+class Sight:
+    """The patterns of heads, the mean of a layer's heads, and attention rolled out, as a trace is made.
+
+    heads: those to keep of each layer. Weights are sent in half precision: 0.05 % of each.
+    """
+
+    def __init__(self, heads: Mapping[int, list[int]]) -> None:
+        self._heads = heads
+        self._means: list[np.ndarray] = []
+        self._layers: list[dict[str, Any]] = []
+
+    def beside(self, reduce: Callable[[str, Any], Any]) -> Callable[[str, Any], Any]:
+        """The same `reduce` of a trace, which shows this one each pattern."""
+
+        def both(address: str, tensor: Any) -> Any:
+            found = _PATTERN.fullmatch(address)
+            if found:
+                self._take(int(found[1]), tensor.numpy())
+            return reduce(address, tensor)
+
+        return both
+
+    def _take(self, layer: int, pattern: np.ndarray) -> None:
+        mean = pattern.mean(axis=0, dtype=np.float32)
+        self._means.append(mean)
+        heads = self._heads.get(layer)
+        if heads:
+            weights = np.concatenate([mean[None], pattern[heads]]).astype(np.float16)
+            self._layers.append({"layer": layer, "heads": heads, "weights": weights})
+
+    def made(self) -> dict[str, Any]:
+        """What the browser gets: of layers the mean and the heads, [., query, key]; and rolled out."""
+        rolled = rollout(np.stack(self._means)[:, None])[-1]
+        return {"layers": self._layers, "rolled": rolled.astype(np.float16)}

@@ -1,0 +1,169 @@
+"""What the view over a picture is drawn from, and pictures of one's own: kept, read again, or refused."""
+
+import io
+import re
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from PIL import Image
+from streamlit.testing.v1 import AppTest
+
+from models.runs.owners import Visitor
+from models.zoo.hub.drawn import drawn
+from pages.explore import controls, own_pictures, price
+from pages.explore.payload import Opened, build
+from pages.explore.sight import Sight
+from pages.explore.state import Inputs
+from pages.explore.subject import Subject, subject_of
+from pages.shared import visitors
+from pages.shared.training import uploads
+from tests.limits import SetLimits
+from tests.models.zoo.hub import families
+from tests.pages.explore.test_current import opened, said, shown
+from tests.pages.explore.test_payload import array_of, unpack
+from viz_core import rollout
+
+
+@pytest.fixture(autouse=True)
+def runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("ATTENTION_LAB_RUNS", str(tmp_path))
+    return tmp_path
+
+
+@pytest.fixture(scope="module")
+def vit(tmp_path_factory: pytest.TempPathFactory) -> str:
+    return f"hf:{families.save_picture_model('vit', tmp_path_factory.mktemp('vit'))}"
+
+
+@pytest.fixture(scope="module")
+def wide(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """A model whose sequence is longer than the window of numbers that is sent."""
+    prepared = families.PREPARED | {"size": {"height": 96, "width": 96}}
+    folder = tmp_path_factory.mktemp("wide")
+    return f"hf:{families.save_picture_model('vit', folder, prepared, image_size=96)}"
+
+
+def sent(subject: Subject, at: Opened) -> tuple[dict[str, Any], memoryview]:
+    return unpack(build(subject, at).packed.message(generation=1))
+
+
+def test_whole_rows_of_every_head_their_mean_and_rolled_out_are_sent(vit: str) -> None:
+    subject = subject_of(Inputs(model=vit, text="2"))
+    trace = subject.run(None)
+    header, blocks = sent(subject, Opened())
+    patterns = [trace[f"encoder.{layer}.self.pattern"].numpy() for layer in range(2)]
+    for layer, block in enumerate(header["sight"]["layers"]):
+        assert (block["layer"], block["heads"]) == (layer, [0, 1, 2, 3])
+        weights = array_of(block["weights"], blocks)
+        np.testing.assert_allclose(weights[0], patterns[layer].mean(0), rtol=1e-3)
+        np.testing.assert_allclose(weights[1:], patterns[layer], rtol=1e-3)
+    rolled = rollout(np.stack(patterns))[-1]
+    np.testing.assert_allclose(array_of(header["sight"]["rolled"], blocks), rolled, rtol=1e-3)
+
+
+def test_of_a_long_sequence_the_open_head_s_rows_come_whole_though_its_numbers_do_not(wide: str) -> None:
+    subject = subject_of(Inputs(model=wide, text="1"))
+    header, blocks = sent(subject, Opened(layer=1, head=2))
+    assert [(block["layer"], block["nk"]) for block in header["exact"]] == [(1, 128)]
+    (block,) = header["sight"]["layers"]
+    assert block["layer"] == 1 and 2 in block["heads"]
+    pattern = subject.run(None)["encoder.1.self.pattern"][2].numpy()
+    assert pattern.shape == (145, 145)
+    weights = array_of(block["weights"], blocks)[1 + block["heads"].index(2)]
+    np.testing.assert_allclose(weights, pattern, rtol=1e-3)
+
+
+def test_a_picture_in_colour_comes_as_bytes_with_its_places_and_classes(vit: str) -> None:
+    subject = subject_of(Inputs(model=vit, text="1"))
+    header, blocks = sent(subject, Opened())
+    (picture,) = header["pictures"]
+    read = subject.reading.picture
+    assert read is not None
+    np.testing.assert_array_equal(array_of(picture["levels"], blocks), np.round(255 * read.numpy()))
+    assert header["places"] == [[1 + 4 * row + column for column in range(4)] for row in range(4)]
+    assert header["pooled"] == "The whole picture is read as"
+    chances = subject.run(None)["logits"][0].double().softmax(-1)
+    (step,) = header["steps"]
+    assert step["top"][0] == [f"LABEL_{chances.argmax()}", pytest.approx(chances.max().item(), rel=1e-5)]
+
+
+def test_a_text_has_no_such_view() -> None:
+    header, _ = sent(subject_of(Inputs(model="untrained", text="a b")), Opened())
+    assert "sight" not in header and "places" not in header
+
+
+def test_no_head_of_a_layer_that_is_not_open_is_sent() -> None:
+    sight = Sight({1: [0]})
+    hears = sight.beside(lambda address, tensor: None)
+    for layer in range(2):
+        hears(f"encoder.{layer}.self.pattern", torch.full((2, 3, 3), 1 / 3))
+    assert [block["layer"] for block in sight.made()["layers"]] == [1]
+
+
+def test_a_picture_costs_what_all_its_patches_do(vit: str) -> None:
+    assert price.operations_of(Inputs(model=vit, text="1")) == price.operations_of(
+        Inputs(model=vit, text="f" * 64 + ".png")
+    )
+    assert price.operations_of(Inputs(model=vit, text="1")) > 0
+
+
+def png(picture: np.ndarray | None = None) -> bytes:
+    file = io.BytesIO()
+    Image.fromarray(drawn(3) if picture is None else picture).save(file, "PNG")
+    return file.getvalue()
+
+
+def handed_in(page: AppTest, name: str, content: bytes) -> AppTest:
+    page.file_uploader(key=own_pictures.KEY).set_value((name, content, "image/png")).run()
+    assert not page.exception
+    return page
+
+
+def test_a_picture_that_is_handed_in_is_read_listed_and_deleted(vit: str, runs: Path) -> None:
+    page = opened(model=vit)
+    assert shown(page) == (vit, "1")
+    page = handed_in(page, "me.JPG", png())
+    model, text = shown(page)
+    assert said(page) == [] and model == vit
+    assert re.fullmatch(r"[0-9a-f]{64}\.png", text)  # by its content, whatever it is called
+    assert [path.name for path in (runs / "uploads" / "person").iterdir()] == [text]
+    assert [upload.name for upload in uploads.mine("picture")] == [text]
+    assert uploads.mine() == []  # it is nothing to train on
+    page.button(key=f"{own_pictures.KEY}.{text}.delete").click().run()
+    assert shown(page) == (vit, "1") and uploads.mine("picture") == []
+
+
+def test_what_is_no_picture_is_refused_and_the_picture_before_it_stays(vit: str, runs: Path) -> None:
+    page = handed_in(opened(model=vit, text="2"), "notes.png", b"some notes")
+    assert said(page) == [
+        "'notes.png' is no picture that is known here; hand in a PNG, JPEG or WebP file; the picture before "
+        "it stays."
+    ]
+    assert shown(page) == (vit, "2")
+    assert not (runs / "uploads").exists()
+
+
+def test_a_server_for_looking_only_takes_no_picture(vit: str, set_limits: SetLimits) -> None:
+    set_limits(read_only=True)
+    page = opened(model=vit)
+    assert not page.exception and not page.file_uploader
+
+
+def test_another_visitor_s_picture_is_not_shown(
+    vit: str, runs: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    name = uploads.keep(png(), "_.png")
+    own_pictures.check(name)
+    monkeypatch.setattr(visitors, "visitor", lambda: Visitor("another"))
+    with pytest.raises(ValueError, match=r"not among those that you handed in here: .* hand it in again"):
+        own_pictures.check(name)
+    page = opened(model=vit, text=name)
+    assert any("not among those that you handed in" in sentence for sentence in said(page))
+
+
+def test_the_button_beside_the_story_shows_the_next_drawn_picture(vit: str) -> None:
+    assert controls.swap_of(Inputs(model=vit, text="1")) == ("next example", "2")
+    assert controls.swap_of(Inputs(model=vit, text="3")) == ("next example", "1")
