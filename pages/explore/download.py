@@ -53,6 +53,7 @@ def field(open_model: Callable[[str], None]) -> None:
             return
         if st.session_state.get(BEGUN) == latest.coming.name:  # it may have come for another visitor
             _ended(latest, open_model)
+            wanted = "" if latest.done else wanted
     if not wanted:
         return
     refused = why_not(wanted)
@@ -64,15 +65,21 @@ def field(open_model: Callable[[str], None]) -> None:
         st.button(
             plain(f"Look up {wanted.removeprefix(PREFIX)} on the hub"), key="download.look",
             help="Asks huggingface.co how large it is and under which licence; nothing is downloaded yet",
-            on_click=_look_up, args=(wanted,),
+            on_click=_look_up, args=(wanted, open_model),
         )  # fmt: skip
         return
     _offer(found)
 
 
-def _look_up(wanted: str) -> None:
+def _look_up(wanted: str, open_model: Callable[[str], None]) -> None:
+    """Looks a model up; one that is here already, by its full name, is opened."""
     try:
-        st.session_state[FOUND] = coming.look_up(wanted)
+        found = coming.look_up(wanted)
+        if _is_here(found.name):
+            open_model(found.name)
+            want(found.name)
+        else:
+            st.session_state[FOUND] = found
     except FileError as error:
         refuse(f"{_sentence(error)}.{_here() if isinstance(error, coming.UnreachableError) else ''}")
 
@@ -115,7 +122,7 @@ def _start(found: Coming) -> None:
     except FileError as error:
         refuse(f"{_sentence(error)}.")
         return
-    for name in (WANTED, FOUND, SURE):
+    for name in (FOUND, SURE):
         st.session_state.pop(name, None)
     st.session_state[BEGUN] = found.name
 

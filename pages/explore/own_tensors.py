@@ -6,8 +6,10 @@ import streamlit as st
 
 from models.byte_units import MB
 from models.limits import in_force
+from models.zoo.own.arrays import read_own
 from models.zoo.own.containers import FORMATS
-from pages.shared import cache, memory, on_offer
+from models.zoo.own.kept import to_keep
+from pages.shared import memory, on_offer
 from pages.shared.browser import uploading
 from pages.shared.state import refuse
 from pages.shared.training import uploads
@@ -54,19 +56,12 @@ def _handed_in(open_model: Callable[[str], None]) -> None:
         return
     try:
         memory.check()
-        content, name = handed.getvalue(), handed.name
-        kept = uploads.keep(cache.on_worker(lambda: _checked(content, name)), f"_.{uploads.ATTENTION}")
+        checked = to_keep(read_own(handed.getvalue(), handed.name))
+        kept = uploads.keep(checked, f"_.{uploads.ATTENTION}")
     except ValueError as error:
         refuse(f"{str(error).removesuffix('.')}; the model before it stays.")
         return
     open_model(on_offer.own_name(kept))
-
-
-def _checked(content: bytes, name: str) -> bytes:
-    from models.zoo.own.arrays import read_own
-    from models.zoo.own.kept import to_keep
-
-    return to_keep(read_own(content, name))
 
 
 def _delete(name: str, open_model: Callable[[str], None]) -> None:

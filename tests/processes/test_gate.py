@@ -112,7 +112,7 @@ def test_a_page_that_asks_for_no_file_takes_none(url: str) -> None:
             answer = await hand_in(url, visitor, 1_000)
             assert (answer.status_code, answer.text) == (
                 403,
-                "This page asks for no file; hand it in on Train.",
+                "This page asks for no file; hand it in on Train, or attention on Explore.",
             )
         async with visiting(url, "train", "task=sort") as visitor:
             assert (await hand_in(url, visitor, 1_000)).status_code == 403

@@ -68,7 +68,7 @@ class Uploading:
 def refusal(session: str, coming: int) -> tuple[int, str] | None:
     """The status and the sentence that refuse a file of so many bytes; None where it is accepted."""
     if session not in _asking:
-        return 403, "This page asks for no file; hand it in on Train."
+        return 403, "This page asks for no file; hand it in on Train, or attention on Explore."
     try:
         memory.check()
     except ValueError as error:

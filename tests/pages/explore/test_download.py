@@ -68,8 +68,18 @@ def test_a_model_is_looked_up_before_it_is_offered(
     assert keys(page) == ["download.start"] and not begun
     assert "someone/small: 4.0 MB in 1 file, 1 million weights as float32; licence: mit." in written(page)
     pressed(page, "download.start")
-    assert begun == [SMALL] and keys(page) == []
+    assert begun == [SMALL]
     assert shown(page)[0] == "translator"
+
+
+def test_a_model_that_is_here_under_its_full_name_is_opened_at_once(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("ATTENTION_LAB_MODELS", str(tmp_path))
+    families.save("gpt2", tmp_path / "openai-gpt2")
+    monkeypatch.setattr(coming, "look_up", lambda name: Coming("hf:openai-gpt2", {"config.json": 1}, "", ""))
+    page = pressed(asked("gpt2"), "download.look")
+    assert shown(page)[0] == "hf:openai-gpt2" and keys(page) == [] and said(page) == []
 
 
 def test_a_large_model_has_to_be_confirmed(monkeypatch: pytest.MonkeyPatch, begun: list[Coming]) -> None:
@@ -136,7 +146,7 @@ def test_a_model_comes_and_is_opened(monkeypatch: pytest.MonkeyPatch, tmp_path: 
         page.run()
         assert "'someone/tiny' was stopped; whole files of it stay here for the next time." in written(page)
         hub.pause = 0
-        fetching.begin(coming.look_up("hf:someone/tiny"))
+        pressed(pressed(page, "download.look"), "download.start")
         latest = fetching.latest()
         while latest is not None and latest.is_running():
             assert time.monotonic() < end

@@ -10,6 +10,8 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from models.runs.owners import Visitor
+from models.zoo.own.arrays import read_own
+from models.zoo.own.kept import to_keep
 from pages.explore import controls, own_tensors, payload, state, taken
 from pages.explore.payload import Opened
 from pages.explore.state import Inputs
@@ -46,7 +48,7 @@ def handed_in(page: AppTest, name: str, content: bytes) -> AppTest:
 
 def kept(content: bytes = b"", name: str = "wide.json") -> str:
     """The name of attention that this visitor has handed in."""
-    file = own_tensors._checked(content or json.dumps(WIDE).encode(), name)
+    file = to_keep(read_own(content or json.dumps(WIDE).encode(), name))
     return on_offer.own_name(uploads.keep(file, f"_.{uploads.ATTENTION}"))
 
 

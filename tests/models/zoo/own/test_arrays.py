@@ -242,6 +242,30 @@ def test_a_tensors_declared_shape_is_checked_before_its_bytes() -> None:
     assert refusal(content, "a.safetensors").startswith("declares 'attention' of 1048576 x 1048576 = ")
 
 
+@pytest.mark.parametrize(
+    "whole",
+    [
+        ("a.npz", npz(**NAMED)),
+        ("a.safetensors", save({"attention": GIVEN}, metadata={"tokens": json.dumps(TOKENS)})),
+        ("a.json", as_json(attention=GIVEN.tolist(), tokens=TOKENS)),
+    ],
+    ids=lambda whole: whole[0],
+)
+def test_garbled_bytes_are_read_or_refused_in_a_sentence(whole: tuple[str, bytes]) -> None:
+    name, content = whole
+    drawn = np.random.default_rng(0)
+    for _ in range(500):
+        garbled = bytearray(content)
+        for at in drawn.integers(len(garbled), size=drawn.integers(1, 6)):
+            garbled[at] = drawn.choice([0, 1, 127, 255, drawn.integers(256)])
+        try:
+            own = read_own(bytes(garbled), name)
+        except FileError as error:
+            assert len(str(error)) < 400
+        else:
+            assert np.isfinite(own.weights).all() and own.weights.shape[2] == len(own.queries)
+
+
 def test_a_file_of_2_gb_is_refused_before_it_is_read(tmp_path: Path) -> None:
     path = tmp_path / "large.npz"
     with path.open("wb") as file:
