@@ -10,7 +10,7 @@ from streamlit.delta_generator import DeltaGenerator
 
 from models.data.tasks import Advice
 from models.zoo.offers import Offer
-from pages.explore import computing, controls, own_pictures, payload, state
+from pages.explore import computing, controls, mapped, own_pictures, payload, state
 from pages.explore.payload import Body, Opened
 from pages.explore.state import Inputs, View
 from pages.shared import cache, glossary, memory
@@ -21,6 +21,7 @@ from pages.shared.wording import plain
 
 CAPTIONS = {
     "grid": "Every head: rows are queries, columns are keys. Click one to open it.",
+    "map": "Every head a point: heads with like patterns lie together. Press one to open it.",
     "output": "The last linear layer and the softmax: how probable each output is.",
 }
 TERMS = (
@@ -88,7 +89,8 @@ def current(slot: DeltaGenerator | None = None) -> Current:
     body = found.made
     st.session_state.last_target = "".join(part["text"] for part in body.translation)
     terms = glossary.found_in(TERMS, controls.offer(found.inputs.model).taught, body.special)
-    packed = body.packed.message(**own_header(found.inputs, body), terms=glossary.sentences(terms))
+    own = own_header(found.inputs, body) | mapped.header(found.inputs, slot)
+    packed = body.packed.message(**own, terms=glossary.sentences(terms))
     if found.problem:
         return Current(packed, _as_sentence(found.problem), abilities=body.abilities, terms=terms)
     return Current(packed, None, body.advice, body.unknown, body.abilities, terms)
@@ -148,7 +150,7 @@ def own_header(inputs: Inputs, body: Body) -> dict[str, Any]:
     label, text = controls.swap_of(inputs)
     example, offer = _example(inputs), controls.offer(inputs.model)
     story_view = offer.story
-    session = [st.session_state.get(name) for name in ("opened", "reset_count", "view_link")]
+    session = [st.session_state.get(name) for name in ("opened", "reset_count", "view_link", "mapped")]
     turned = [str(inputs.settings[s.name]) for s in offer.settings if s.turns]
     return {
         "generation": generation((inputs, *session)),

@@ -3,7 +3,7 @@
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
-from pages.explore import advised, controls, current, try_it
+from pages.explore import advised, controls, current, mapped, try_it
 from pages.explore.stage.component import stage
 from pages.shared import draw_order, glossary
 from pages.shared.browser.acts import Act
@@ -22,6 +22,8 @@ def on_act(act: Act) -> None:
         controls.open_contrast(act)
     elif act["type"] == "open":
         st.session_state.opened = current.opened_from(act)
+    elif act["type"] == "map":
+        mapped.ask(act["stack"])
     else:
         st.session_state.takeaway = act
 

@@ -24,7 +24,7 @@ from viz_core.measures import MEASURES
 
 SHOWCASE = offers()[DEFAULT].text
 MAX_INDEX = 4_096
-VIEWS = ("grid", "head", "lines", "numbers", "picture", "output")
+VIEWS = ("grid", "map", "head", "lines", "numbers", "picture", "output")
 STACKS = ("encoder.self", "decoder.self", "decoder.cross")
 QUANTITIES = ("pattern", "scores", "dots")
 RANGES = ("full", "row", "log")

@@ -11,10 +11,11 @@ import numpy as np
 import pandas as pd
 import plotly.graph_objects as go
 
+from pages.explore import mapped
 from pages.explore.state import Inputs, View, view_of
 from pages.explore.subject import Subject, subject_of
 from pages.shared import cache, takeaway
-from viz_core import attention_heatmap, attention_lines, computation_figure, head_grid, top_tokens
+from viz_core import attention_heatmap, attention_lines, computation_figure, head_grid, head_map, top_tokens
 
 FIGURE_WINDOW = 128
 
@@ -78,7 +79,13 @@ class Shown:
     def figure(self, *, dark: bool) -> go.Figure:
         """The Plotly figure of the view that is on the stage."""
         view = self.view.view if self.subject.names or self.view.view != "output" else "grid"
-        make = {"grid": self._grid, "lines": self._lines, "numbers": self._numbers, "output": self._output}
+        make = {
+            "grid": self._grid,
+            "map": self._map,
+            "lines": self._lines,
+            "numbers": self._numbers,
+            "output": self._output,
+        }
         if view == "numbers" and not self.stack.attention.whole:
             view = "head"
         return make.get(view, self._heatmap)(dark)
@@ -113,6 +120,16 @@ class Shown:
         pattern = np.stack(list(found.values()))  # [layer, head, query, key]
         names = self._sides(queries, keys)
         return head_grid(pattern, names[0], names[1], dark=dark, title=self.stack.title)
+
+    def _map(self, dark: bool) -> go.Figure:
+        _, plane = mapped.plane_of(self.subject, self.stack)
+        places = [(layer, h) for layer in range(self.stack.n_layers) for h in range(self.stack.n_heads)]
+        layers = np.array([float(layer) for layer, _ in places])
+        names = [f"L{layer} H{head}" for layer, head in places]
+        return head_map(
+            plane.points, names, values=layers, measure="layer", shares=plane.shares, dark=dark,
+            title=self.stack.title,
+        )  # fmt: skip
 
     def _heatmap(self, dark: bool) -> go.Figure:
         queries, keys = self._window(until_step=True)

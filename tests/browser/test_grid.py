@@ -3,11 +3,12 @@
 import re
 
 import numpy as np
+import pytest
 from playwright.sync_api import expect
 
 from tests.browser.explore_page import TEXT, ExplorePage, agrees, untrained
 from viz_core import theme
-from viz_core.measures import MEASURES, head_scores
+from viz_core.measures import MEASURES, head_scores, map_of_heads
 
 SIZES = {"n_layers": 2, "n_heads": 4, "seed": 5}
 
@@ -162,3 +163,30 @@ def test_show_all_heads_leads_to_the_grid(explore: ExplorePage) -> None:
     explore.stage.get_by_role("button", name="show all heads").click()
     assert explore.chosen("view") == ["grid"]
     assert len(places(explore)) == 8
+
+
+def test_the_map_places_like_heads_together_and_opens_them(explore: ExplorePage) -> None:
+    explore.untrained(sort="previous", **SIZES)
+    explore.choose("view", "map")
+    heads = explore.stage.locator(".map-points button")
+    expect(heads).to_have_count(8)
+    trace = untrained(n_layers=2, n_heads=4, seed=5)
+    patterns = np.stack([trace[f"encoder.{layer}.self.pattern"].numpy() for layer in range(2)])
+    points = map_of_heads(patterns).points
+    lefts, tops = heads.evaluate_all(
+        "(all) => [all.map((b) => parseFloat(b.style.left)), all.map((b) => parseFloat(b.style.top))]"
+    )
+    found = np.stack([lefts, -np.array(tops)], 1)
+    scale = np.ptp(found, axis=0) / np.ptp(points, axis=0)
+    assert scale[0] == pytest.approx(scale[1], rel=1e-3)  # one unit for both axes
+    np.testing.assert_allclose((found - found[0]) / scale[0], points - points[0], atol=1e-3)
+    value = measured()["previous"][1, 2]
+    other = explore.stage.locator('.map-points button[data-layer="1"][data-head="2"]')
+    title = str(other.get_attribute("title"))
+    assert title.startswith("Layer 1, head 2") and agrees(title.split()[-1], round(value, 4))
+    with explore.quiet():
+        explore.choose("view", "grid")
+        explore.choose("view", "map")  # it was computed once
+        other.click()
+    assert explore.chosen("view") == ["head"]
+    assert (explore.chosen("layer"), explore.chosen("head")) == (["1"], ["2"])

@@ -7,6 +7,7 @@ import { headsAfter } from "./view.js";
 
 const VIEWS = [
   { value: "grid", text: "Grid" },
+  { value: "map", text: "Map" },
   { value: "head", text: "Head" },
   { value: "lines", text: "Lines" },
   { value: "numbers", text: "Numbers" },
@@ -122,7 +123,7 @@ export class Bars {
 
   showWhatMatters() {
     const { view, data, stack } = this.stage;
-    const ofOneLayer = view.view !== "grid" && view.view !== "output";
+    const ofOneLayer = !["grid", "map", "output"].includes(view.view);
     /** @param {HTMLElement} part @param {boolean} on */
     const visible = (part, on) => part.classList.toggle("absent", !on);
     visible(this.stack.root, view.view !== "output");
@@ -133,7 +134,7 @@ export class Bars {
     visible(this.layer.root, ofOneLayer && seen !== "rolled");
     visible(this.head.root, ofOneLayer && seen === "head");
     const reads = view.view === "output" && data.header.steps.length > 1;
-    visible(this.step, reads || (view.view !== "grid" && this.stage.stepMatters()));
+    visible(this.step, reads || (ofOneLayer && this.stage.stepMatters()));
   }
 
   drawStep() {

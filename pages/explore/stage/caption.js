@@ -21,6 +21,7 @@ function said(stage) {
   const { data, view } = stage;
   const told = data.header.captions?.[view.view];
   if (told || view.view === "grid") return [told ?? data.header.caption.grid];
+  if (view.view === "map") return [data.header.caption.map];
   if (view.view === "output") return ofOutput(stage);
   const { query, key } = marked(stage);
   if (query !== undefined) return ofQuery(stage, query);

@@ -14,6 +14,7 @@ WHOLE: dict[str, Kind] = VIEW | {"heads": list, "step": int, "query": int, "key"
 ACTS: Kinds = {
     "text": {"text": str},
     "open": PLACE,
+    "map": {"stack": str},
     "takeaway": WHOLE,
     "contrast": WHOLE | {"model": str},
 }

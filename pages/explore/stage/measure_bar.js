@@ -1,4 +1,4 @@
-/* The controls of the grid that choose a measure, the order by it, and which heads pass. */
+/* The controls of the grid and the map that choose a measure, the order by it, and which heads pass. */
 
 import { Choice } from "../../shared/browser/choice.js";
 import { el } from "../../shared/browser/dom.js";
@@ -67,9 +67,11 @@ export class MeasureBar {
     this.keep.update(KEEPS, view.keep);
     this.limit.value = String(view.limit);
     this.limit.step = view.keep === "top" ? "1" : "0.01";
-    const grid = view.view === "grid";
-    this.sort.root.classList.toggle("absent", !grid);
-    for (const part of [this.order.root, this.keep.root]) part.classList.toggle("absent", !grid || !measure);
+    const [grid, map] = [view.view === "grid", view.view === "map"];
+    this.sort.name.textContent = map ? "colour by" : "sort by";
+    this.sort.root.classList.toggle("absent", !grid && !map);
+    this.order.root.classList.toggle("absent", !grid || !measure);
+    this.keep.root.classList.toggle("absent", !(grid || map) || !measure);
     this.limit.classList.toggle("absent", view.keep === "all");
   }
 }
@@ -92,5 +94,5 @@ function listOf(label, onChoose) {
     list.value = chosen;
     list.title = options.find(({ value }) => value === chosen)?.title ?? "";
   };
-  return { root, list, update };
+  return { root, name, list, update };
 }

@@ -1,4 +1,4 @@
-/* The stage: one component that holds the trace, the state of the view and the five views of it. A change of
+/* The stage: one component that holds the trace, the state of the view and the seven views of it. A change of
    view never asks the server, unless it needs numbers of a head that were too many to send. */
 
 import { el, writeAddress } from "../../shared/browser/dom.js";
@@ -15,6 +15,7 @@ import { GridView } from "./grid.js";
 import { HeadView } from "./head.js";
 import { LinesView } from "./lines.js";
 import { linkOf } from "./link.js";
+import { MapView } from "./map.js";
 import { NumbersView } from "./numbers.js";
 import { OutputView } from "./output.js";
 import { PictureView } from "./picture_view.js";
@@ -41,6 +42,7 @@ export class Stage {
   constructor(host) {
     this.views = {
       grid: new GridView(this),
+      map: new MapView(this),
       head: new HeadView(this),
       lines: new LinesView(this),
       numbers: new NumbersView(this),

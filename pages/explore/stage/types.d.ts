@@ -9,7 +9,7 @@ export type Side = "encoder" | "decoder";
 
 /* The state of the view, as a link names it. */
 export interface View {
-  view: "grid" | "head" | "lines" | "numbers" | "picture" | "output";
+  view: "grid" | "map" | "head" | "lines" | "numbers" | "picture" | "output";
   stack: string;
   layer: number;
   head: number;
@@ -42,6 +42,15 @@ export interface Measure {
   smallestFirst: boolean;
 }
 
+/* Where the heads of a stack lie [layer * heads + head], or why they were not compared. */
+export interface HeadMap {
+  stack: string;
+  points?: [number, number][];
+  shares?: [number, number];
+  queries?: number;
+  problem?: string;
+}
+
 export interface Step {
   top: [string, number][];
   chosen: string | null;
@@ -68,6 +77,7 @@ export interface Header {
   focus: Partial<View>;
   stacks: Stack[];
   measures: Measure[];
+  map?: HeadMap;
   tokens: Record<Side, { text: string; mark?: string }[]>;
   steps: Step[];
   stepSide: Side;
