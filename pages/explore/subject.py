@@ -27,7 +27,7 @@ MASK = "[MASK]"
 STACK_TITLES = {"encoder.self": "Encoder self", "decoder.self": "Decoder self", "decoder.cross": "Cross"}
 ONLY_TITLES = dict.fromkeys(STACK_TITLES, "Self-attention") | {"decoder.cross": "Cross-attention"}
 """The title of the one family of attentions that a model has."""
-_SPECIAL = re.compile(r"\[[A-Z]+\]|<\w+>")
+_SPECIAL = re.compile(r"\[[A-Z]+\]|</?\w+>|<\|[\w-]+\|>")
 _PRONOUNS = ("ils", "elles", "il", "elle", "they", "it")
 
 

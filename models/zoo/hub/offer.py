@@ -20,7 +20,7 @@ TEXTS = {
     "decoder-only": "When Mary and John went to the store, John gave a drink to",
     "encoder-decoder": "translate English to German: The house is wonderful.",
 }
-MASKED = "The capital of France is [MASK]."
+MASKED = "The capital of France is [MASK] ."
 LONG = Setting(
     name="long", default="refuse", label="A text that is too long", drawn="segments",
     choices=("refuse", "cut"), help="refuse: it is not read; cut: its end is left out",

@@ -163,3 +163,9 @@ def test_the_sample_is_read_by_the_default_model() -> None:
     assert 4_000 < len(wish.text) < 8_000
     assert wish.model in state.readers()
     assert "translator" not in state.readers()
+
+
+def test_a_document_of_one_word_repeated_is_read_as_any_other() -> None:
+    found = seen(Asked("untrained", "again " * 700, settings=(("n_layers", 1),)))
+    assert found.picture.cells.min() >= 0
+    assert found.pairs[0].weight < 1
