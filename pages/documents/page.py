@@ -6,11 +6,13 @@ from typing import Any
 
 import streamlit as st
 
+from models.limits import in_force
 from models.zoo.offers import offer_of
 from pages.documents import payload, state
 from pages.documents.map.component import pattern_map
 from pages.documents.reading import Asked, GoneError, Seen, Work, ask, forget, on_tiles
 from pages.shared import draw_order, visitors
+from pages.shared.browser import uploading
 from pages.shared.browser.acts import Act
 from pages.shared.problems import say
 from pages.shared.shown import generation
@@ -65,6 +67,9 @@ def text() -> None:
         beside = st.popover("Document: paste a text, or take a file", icon=":material/description:")
     with beside:
         shown.draw("text", placeholder="Empty: some hundred sentences of our grammar")
+        if in_force().read_only:
+            return
+        uploading.expect()
         file = st.file_uploader("A text file (UTF-8)", type=["txt", "md"], key="documents.file")
         if file is not None and st.session_state.get("documents.taken") != file.file_id:
             st.session_state["documents.taken"] = file.file_id

@@ -186,7 +186,10 @@ def subject_of(inputs: Inputs) -> Subject:
     longest = max(map(len, reading.tokens.values()))
     most = in_force().explore_tokens
     if longest > most:
-        raise ValueError(f"The text has {longest:,} tokens; at most {most:,} are shown; shorten it.")
+        raise ValueError(
+            f"The text has {longest:,} tokens; at most {most:,} are shown here; shorten it, or open it on "
+            "the page Long texts."
+        )
     _check_price(model, tuple(map(len, reading.tokens.values())))
     return Subject(model, reading, inputs, model.names(reading))
 

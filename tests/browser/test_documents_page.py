@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 
 import pytest
+from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Locator, Page, expect
 
 from models import load_model
@@ -76,3 +78,26 @@ def test_a_text_that_the_model_cannot_read_is_refused_in_a_sentence(shown: Locat
     expect(page.locator(".st-key-problems")).to_contain_text("a vector for each of its 64 positions")
     page.goto("/documents?model=translator")
     expect(page.locator(".st-key-problems")).to_contain_text("is not the name of a model of one stack")
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_axe_finds_no_serious_fault(new_page: Callable[..., Page], scheme: str) -> None:
+    page = new_page(color_scheme=scheme)
+    page.set_default_timeout(SECONDS)
+    page.goto("/documents")
+    page.locator(".map[data-generation]").wait_for()
+    settle(page)
+    page.locator(".pair").first.click()
+    page.locator(".map h2 strong.query").wait_for()
+    found = Axe().run(page).response["violations"]
+    assert [each["id"] for each in found if each["impact"] in ("serious", "critical")] == []
+
+
+def test_a_file_is_read_and_one_that_is_no_text_is_refused(shown: Locator, page: Page) -> None:
+    page.get_by_role("button", name="Document: paste a text").click()
+    take = page.locator('input[type="file"]')
+    take.set_input_files({"name": "x.txt", "mimeType": "text/plain", "buffer": b"\xff\xfe\x00\xd8"})
+    expect(page.locator(".st-key-problems")).to_contain_text("The file is no UTF-8 text")
+    text = "to be or not to be, that is the question. " * 9
+    take.set_input_files({"name": "y.txt", "mimeType": "text/plain", "buffer": text.encode()})
+    expect(shown.locator(".notice")).to_contain_text(f"{len(text):,} tokens")

@@ -103,4 +103,6 @@ def test_a_text_of_more_tokens_than_the_limit_is_refused(set_limits: SetLimits) 
     set_limits(explore_tokens=64)
     with pytest.raises(ValueError) as refused:
         subject_of(Inputs("untrained", text))
-    assert str(refused.value) == "The text has 70 tokens; at most 64 are shown; shorten it."
+    assert str(refused.value) == (
+        "The text has 70 tokens; at most 64 are shown here; shorten it, or open it on the page Long texts."
+    )
