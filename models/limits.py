@@ -31,6 +31,7 @@ class Limits:
     field_characters: int
     untrained_words: int
     explore_billions: int
+    alone_billions: int
     explore_tokens: int
     document_tokens: int
     document_characters: int

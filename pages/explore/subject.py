@@ -16,12 +16,11 @@ from models.data.word_tokenizer import Unknown
 from models.limits import in_force
 from models.zoo.model import Attention, Model
 from models.zoo.offers import offer_of
-from pages.explore.state import Inputs
-from pages.shared import cache
+from pages.explore.state import Inputs, settings_of
+from pages.shared import cache, visitors
 from viz_core.labels import visible
 
 BILLION = 10**9
-MAX_OPERATIONS = in_force().explore_billions * BILLION
 MAX_LABEL = 40
 MASK = "[MASK]"
 STACK_TITLES = {"encoder.self": "Encoder self", "decoder.self": "Decoder self", "decoder.cross": "Cross"}
@@ -190,28 +189,31 @@ def subject_of(inputs: Inputs) -> Subject:
             f"The text has {longest:,} tokens; at most {most:,} are shown here; shorten it, or open it on "
             "the page Long texts."
         )
-    _check_price(model, tuple(map(len, reading.tokens.values())))
+    smaller = "fewer layers or heads, or a smaller d_model or d_head"
+    can_shrink = any(setting.builds for setting in settings_of(inputs.model))
+    _check_price(
+        model, tuple(map(len, reading.tokens.values())), smaller if can_shrink else "or a smaller model"
+    )
     return Subject(model, reading, inputs, model.names(reading))
 
 
-def _check_price(model: Model, lengths: tuple[int, ...]) -> None:
+def _check_price(model: Model, lengths: tuple[int, ...], smaller: str) -> None:
     """Raises ValueError for a trace that is too expensive, with the number of tokens that would not be.
 
-    One thread computes for all visitors.
+    One thread computes for all visitors; a person who is alone waits for nobody else's figure.
     """
-    price = model.operations(lengths)
-    if price <= MAX_OPERATIONS:
+    limits, price = in_force(), model.operations(lengths)
+    affordable = BILLION * (limits.explore_billions if visitors.is_class() else limits.alone_billions)
+    if price <= affordable:
         return
     longest = max(lengths)
     fits = range(1, longest + 1)
-    few = bisect_right(
-        fits, MAX_OPERATIONS, key=lambda n: model.operations([min(n, each) for each in lengths])
-    )
+    few = bisect_right(fits, affordable, key=lambda n: model.operations([min(n, each) for each in lengths]))
     shorter = f"at most {few:,} tokens instead of {longest:,}, " if few else ""
-    asked, most = price / BILLION, MAX_OPERATIONS / BILLION
+    asked, most = price / BILLION, affordable / BILLION
     raise ValueError(
         f"This takes {asked:,.0f} billion operations; at most {most:,.0f} billion are computed for a figure; "
-        f"take {shorter}fewer layers or heads, or a smaller d_model or d_head."
+        f"take {shorter}{smaller}."
     )
 
 

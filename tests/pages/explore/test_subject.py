@@ -5,6 +5,7 @@ import pytest
 
 from pages.explore.state import SHOWCASE, Inputs
 from pages.explore.subject import subject_of
+from pages.shared import visitors
 from tests.limits import SetLimits
 
 
@@ -63,6 +64,13 @@ WORDS = " ".join(f"w{at}" for at in range(1_024))
 LARGE = {"n_layers": 8, "n_heads": 16, "d_model": 512}
 
 
+@pytest.fixture
+def in_class(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Others wait for what is computed."""
+    monkeypatch.setattr(visitors, "is_class", lambda: True)
+
+
+@pytest.mark.usefixtures("in_class")
 def test_what_would_take_all_others_time_is_refused_with_its_price_and_what_would_do() -> None:
     """The dearest reading that a link can ask for; then the longest of these sizes that is read."""
     dearest = Inputs("untrained", WORDS, **LARGE, d_head=128, positions="transformer-xl")
@@ -80,6 +88,15 @@ def test_what_would_take_all_others_time_is_refused_with_its_price_and_what_woul
         subject_of(replace_text(dearest, " ".join(WORDS.split()[: most + 1])))
 
 
+def test_a_person_alone_may_wait_longer(set_limits: SetLimits) -> None:
+    dear = Inputs("untrained", WORDS, **LARGE, d_head=128)
+    assert len(subject_of(dear).tokens["encoder"]) == 1_024
+    set_limits(alone_billions=1)
+    with pytest.raises(ValueError, match="at most 1 billion are computed for a figure"):
+        subject_of(dear)
+
+
+@pytest.mark.usefixtures("in_class")
 @pytest.mark.parametrize(
     "sizes",
     [
