@@ -1,4 +1,4 @@
-"""Takes the README's picture: `make screenshot` starts the app, opens its first page and photographs it."""
+"""Takes the README's pictures: `make screenshot` starts the app, opens two pages and photographs them."""
 
 import sys
 import tempfile
@@ -10,6 +10,7 @@ from tools import chromium
 from tools.background import ROOT, serving_the_app
 
 PICTURE = ROOT / "tools" / "screenshot.png"
+DOCUMENT = ROOT / "tools" / "long-text.png"
 
 
 def main() -> None:
@@ -30,8 +31,14 @@ def main() -> None:
             page.locator(f'.choice.chips button[data-value="{head}"]').click()
         page.mouse.move(0, 0)
         page.screenshot(path=PICTURE)
+        page.goto(f"{server.url}/documents")
+        page.locator(".map[data-generation]").wait_for(timeout=60_000)
+        page.locator(".heatmaplayer image").wait_for()
+        page.wait_for_timeout(1_000)  # until the code of Streamlit's own widgets has come
+        page.screenshot(path=DOCUMENT)
         browser.close()
-    print(f"wrote {PICTURE.relative_to(ROOT)}")
+    for picture in (PICTURE, DOCUMENT):
+        print(f"wrote {picture.relative_to(ROOT)}")
 
 
 if __name__ == "__main__":
