@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from models.engine.trace import Trace
     from models.engine.transformer import Transformer
     from models.zoo import list_models, load_model
+    from models.zoo.hub.into_engine import into_engine
     from models.zoo.own.model import read_attention
     from models.zoo.untrained import UntrainedModel
 
@@ -25,6 +26,7 @@ __all__ = [
     "Transformer",
     "UntrainedModel",
     "capture",
+    "into_engine",
     "list_models",
     "load_model",
     "read_attention",
@@ -36,6 +38,7 @@ _HOME = {
     "Transformer": "models.engine.transformer",
     "UntrainedModel": "models.zoo.untrained",
     "capture": "models.engine.capture",
+    "into_engine": "models.zoo.hub.into_engine",
     "list_models": "models.zoo",
     "load_model": "models.zoo",
     "read_attention": "models.zoo.own.model",

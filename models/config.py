@@ -16,6 +16,9 @@ Activation = Literal["relu", "gelu", "gelu-tanh"]
 Norm = Literal["pre", "post", "none"]
 Pooling = Literal["none", "mean", "first"]
 
+_SWITCHES = (
+    "bias", "tied_embeddings", "residual", "feed_forward", "embedding_norm", "output_transform"
+)  # fmt: skip
 _LARGEST = 1_000_000_000  # the largest size: arithmetic with larger ones overflows
 _SCHEMES = Path(__file__).parent / "engine" / "positions"
 POSITION_SCHEMES: list[str] = sorted(
@@ -35,6 +38,10 @@ class ModelConfig:
     construction they are always whole numbers. `attention_scale` True is 1 / sqrt(d_head) (equation 1), False
     is 1. With `residual` False every sublayer gives f(x), not x + f(x). With `feed_forward` False every layer
     lacks that network and its norm, and d_ff has no effect.
+
+    An encoder may tell `token_types` apart, such as the tokens of a first and a second sentence.
+    `embedding_norm` normalises what enters the first layer. `output_transform` is BERT's head (Devlin et al.
+    2019): a linear map, the activation and a norm before the output layer, which then has a bias.
 
     Raises ValueError, with value, rule and remedy, for every combination that makes no model.
     """
@@ -63,11 +70,15 @@ class ModelConfig:
     mask_argument: str = ""
     residual: bool = True
     feed_forward: bool = True
+    norm_eps: float = 1e-5
+    embedding_norm: bool = False
+    token_types: int | None = None
+    output_transform: bool = False
 
     def __post_init__(self) -> None:
         for name in ("n_layers", "n_heads", "d_model", "vocab_size", "max_len"):
             _check_size(name, getattr(self, name))
-        for name in ("d_head", "d_ff", "target_vocab_size", "input_channels", "n_outputs"):
+        for name in ("d_head", "d_ff", "target_vocab_size", "input_channels", "n_outputs", "token_types"):
             if getattr(self, name) is not None:
                 _check_size(name, getattr(self, name), " or None")
         self._resolve_defaults()
@@ -152,7 +163,7 @@ class ModelConfig:
                 f"d_head={self.head_size} is odd, but {self.positions} positions turn channels in pairs; "
                 f"try d_head={self.head_size + 1}, or other positions"
             )
-        for name in ("bias", "tied_embeddings", "residual", "feed_forward"):
+        for name in _SWITCHES:
             if not isinstance(getattr(self, name), bool):
                 raise ValueError(f"{name}={getattr(self, name)!r} is neither True nor False; choose one")
 
@@ -161,6 +172,8 @@ class ModelConfig:
             raise ValueError(
                 f"dropout={self.dropout!r:.60} is outside 0 <= dropout < 1; try 0.1, or 0.0 to switch it off"
             )
+        if not _is_number(self.norm_eps) or not 0 < self.norm_eps < 1:
+            raise ValueError(f"norm_eps={self.norm_eps!r:.60} is outside 0 < norm_eps < 1; try 1e-05")
         scale = self.attention_scale
         if isinstance(scale, bool):
             return
@@ -187,8 +200,8 @@ class ModelConfig:
 
     def _check_ends(self) -> None:
         """Checks models that read vectors, or do not answer with one word at each position."""
-        for name, usual in (("input_channels", None), ("n_outputs", None), ("pooling", "none")):
-            if getattr(self, name) != usual and self.kind != "encoder-only":
+        for name in ("input_channels", "n_outputs", "pooling", "token_types"):
+            if getattr(self, name) not in (None, "none") and self.kind != "encoder-only":
                 raise ValueError(
                     f"{name}={getattr(self, name)!r} needs kind='encoder-only', not {self.kind!r}; "
                     "leave it out"
@@ -196,6 +209,10 @@ class ModelConfig:
         if self.n_outputs is not None and self.tied_embeddings:
             raise ValueError(
                 f"n_outputs={self.n_outputs} needs an output layer of its own; give tied_embeddings=False"
+            )
+        if self.output_transform and self.tied_embeddings:
+            raise ValueError(
+                "output_transform=True needs an output layer of its own; give tied_embeddings=False"
             )
         if self.input_channels is not None and (self.vocab_size, self.pad_id) != (1, None):
             raise ValueError(

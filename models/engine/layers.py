@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from functools import partial
 
-from jaxtyping import Bool, Float
+from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 from torch.nn import functional as F
 from torch.utils.checkpoint import checkpoint
@@ -100,6 +100,34 @@ class Layer(nn.Module):
         return x if self.pre_norm else norm(x)
 
 
+class TokenTypes(nn.Module):
+    """Adds one trained vector per type (Devlin et al. 2019), stored and scaled as token embeddings are."""
+
+    def __init__(self, config: ModelConfig, n_types: int) -> None:
+        super().__init__()
+        self.embedding = nn.Embedding(n_types, config.d_model)
+        self.scale = config.d_model**0.5
+
+    def forward(self, x: Stream, types: Int[Tensor, "batch position"] | None) -> Stream:
+        """The stream with the vector of each token's type; without `types`, all are of the first."""
+        vectors = self.embedding.weight[0] if types is None else self.embedding(types)
+        return x + vectors * self.scale
+
+
+class OutputTransform(nn.Module):
+    """What BERT computes of the stream before its output layer: a linear map, the activation, a norm."""
+
+    def __init__(self, config: ModelConfig) -> None:
+        super().__init__()
+        self.linear = nn.Linear(config.d_model, config.d_model, bias=config.bias)
+        self.activation = ACTIVATIONS[config.activation]
+        self.norm = _layer_norm(config)
+
+    def forward(self, x: Float[Tensor, "*batch d_model"]) -> Float[Tensor, "*batch d_model"]:
+        """d_model -> d_model."""
+        return self.norm(self.activation(self.linear(x)))
+
+
 class Stack(nn.Module):
     """Positions and n_layers layers; with pre-norm a last norm too, as there the stream itself has none."""
 
@@ -108,6 +136,9 @@ class Stack(nn.Module):
         self.causal = causal
         self.recompute = False
         self.positions = POSITIONS[config.positions](config, causal=causal)
+        n_types = config.token_types
+        self.types = None if n_types is None else TokenTypes(config, n_types)
+        self.embedding_norm = _layer_norm(config) if config.embedding_norm else nn.Identity()
         self.dropout = nn.Dropout(config.dropout)
         self.layers = nn.ModuleList(Layer(config, cross=cross) for _ in range(config.n_layers))
         self.norm = layer_norm(config) if config.norm == "pre" else nn.Identity()
@@ -122,10 +153,12 @@ class Stack(nn.Module):
         start: int = 0,
         trace: Scope | None = None,
         cache: DecoderCache | None = None,
+        types: Int[Tensor, "batch position"] | None = None,
     ) -> Stream:
-        """Embeddings, the first at position `start`, through all layers."""
-        embeddings = record(trace, "embed", embeddings)
-        x = self.dropout(self.positions(embeddings, start))
+        """Embeddings, the first at position `start`, through all layers; `types` are those of the tokens."""
+        x = self.positions(record(trace, "embed", embeddings), start)
+        x = x if self.types is None else self.types(x, types)
+        x = self.dropout(self.embedding_norm(x))
         for i, layer in enumerate(self.layers):
             caches = (None, None) if cache is None else cache.layers[i]
             scope = within(trace, str(i))
@@ -147,4 +180,8 @@ def layer_norm(config: ModelConfig) -> nn.Module:
     """Layer normalisation over channels, biased as the rest of the model is; nothing where norm is "none"."""
     if config.norm == "none":
         return nn.Identity()
-    return nn.LayerNorm(config.d_model, bias=config.bias)
+    return _layer_norm(config)
+
+
+def _layer_norm(config: ModelConfig) -> nn.LayerNorm:
+    return nn.LayerNorm(config.d_model, eps=config.norm_eps, bias=config.bias)

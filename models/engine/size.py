@@ -37,14 +37,17 @@ def count_parameters(config: ModelConfig) -> Parameters:
     n_sublayers = n_layers * (1 + config.feed_forward) + n_crossing
     embedding = d * (config.vocab_size if config.input_channels is None else config.input_channels + 1)
     embedding += d * config.output_vocab_size * (config.target_vocab_size is not None)
+    embedding += d * (config.token_types or 0)
     last_norms = norm_parameters(config) * n_stacks * (config.norm == "pre")
+    a_norm, transforms = d * (1 + config.bias), config.output_transform
     return Parameters(
         embedding=embedding,
         positions=n_stacks * POSITIONS[config.positions].n_parameters(config),
         attention=(n_layers + n_crossing) * attention_parameters(config),
         feed_forward=n_layers * feed_forward_parameters(config),
-        norms=n_sublayers * norm_parameters(config) + last_norms,
-        output=d * config.output_vocab_size * (not config.tied_embeddings),
+        norms=n_sublayers * norm_parameters(config) + last_norms + a_norm * n_stacks * config.embedding_norm,
+        output=d * config.output_vocab_size * (not config.tied_embeddings)
+        + transforms * (config.output_vocab_size + d * (d + config.bias) + a_norm),
     )
 
 
@@ -83,7 +86,7 @@ def trace_operations(config: ModelConfig, lengths: Sequence[int]) -> int:
         weights = 4 * d * width + 2 * d * config.ff_size * config.feed_forward
         products = weights * n + 2 * d * width * (n * crossing + read)
         total += config.n_layers * (2 * products + n * (n * own + read * cell))
-    return total + 2 * lengths[-1] * d * config.output_vocab_size
+    return total + 2 * lengths[-1] * d * (config.output_vocab_size + d * config.output_transform)
 
 
 def keeps_bias(config: ModelConfig) -> bool:

@@ -10,13 +10,14 @@ from torch.nn import functional as F
 from models.config import ModelConfig
 from models.engine import masks
 from models.engine.cache import DecoderCache
-from models.engine.layers import Stack, Stream
+from models.engine.layers import OutputTransform, Stack, Stream
 from models.engine.trace import Trace, check_one_prompt, within
 
 Tokens = Int[Tensor, "batch position"]
 Logits = Float[Tensor, "batch position vocab"]
 Vectors = Float[Tensor, "batch position channel"]
 Mask = Bool[Tensor, "#batch _ _ _"]
+Types = Int[Tensor, "_ _"]
 
 
 class Transformer(nn.Module):
@@ -52,7 +53,10 @@ class Transformer(nn.Module):
             has_decoder = "decoder" in config.stacks
             self.decoder = Stack(config, causal=True, cross=has_memory) if has_decoder else None
             tied = config.tied_embeddings
-            self.output = None if tied else nn.Linear(config.d_model, config.output_vocab_size, bias=False)
+            transforms = config.output_transform
+            self.transform = OutputTransform(config) if transforms else None
+            n_outputs = config.output_vocab_size
+            self.output = None if tied else nn.Linear(config.d_model, n_outputs, bias=transforms)
         self.initialise(generator)
 
     @property
@@ -78,15 +82,19 @@ class Transformer(nn.Module):
         mask: Mask | None = None,
         trace: Trace | None = None,
         asked: Bool[Tensor, "batch _"] | None = None,
+        types: Types | None = None,
     ) -> Float[Tensor, "... vocab"]:
         """Logits [batch, position, vocab]; of an encoder-decoder, for each position of `target`; with
         pooling, [batch, 1, n_outputs]. With `input_channels`, tokens are vectors [batch, position, channel].
 
         `mask` (boolean, True = may attend, broadcastable to [batch, head, query, key]) further restricts the
         self-attention of the first stack; causal and padding masks are added here. With `asked`, the output
-        layer reads only the positions where it is True, one after another: [asked, vocab]. Raises ValueError
-        for token ids outside the vocabulary, sequences longer than max_len, and a trace of more than one row.
+        layer reads only the positions where it is True, one after another: [asked, vocab]. `types` says of
+        which of the config's `token_types` each token is; left out, all are of type 0. Raises ValueError for
+        token ids outside the vocabulary, types that there are not, sequences longer than max_len, and a trace
+        of more than one row.
         """
+        self._check_types(types, tokens)
         if self.config.kind == "encoder-decoder":
             if target is None:
                 raise ValueError(
@@ -100,17 +108,24 @@ class Transformer(nn.Module):
             )
         if self.config.kind == "decoder-only":
             return self.decode(tokens, mask=mask, trace=trace, asked=asked)
-        return self._logits(self._pooled(self.encode(tokens, mask=mask, trace=trace), tokens), trace, asked)
+        x = self.encode(tokens, mask=mask, trace=trace, types=types)
+        return self._logits(self._pooled(x, tokens), trace, asked)
 
     def encode(
-        self, tokens: Tokens | Vectors, *, mask: Mask | None = None, trace: Trace | None = None
+        self,
+        tokens: Tokens | Vectors,
+        *,
+        mask: Mask | None = None,
+        trace: Trace | None = None,
+        types: Types | None = None,
     ) -> Stream:
         """The encoder's output, the decoder's memory. Raises ValueError as `forward` does."""
+        self._check_types(types, tokens)
         if self.encoder is None:
             raise ValueError(f"kind={self.config.kind!r} has no encoder; call the model itself, or decode")
         x = self._embed(tokens, self.embedding, 0, trace)
         mask = self._self_mask(mask, tokens.shape[1], tokens)
-        return self.encoder(x, mask, trace=within(trace, "encoder"))
+        return self.encoder(x, mask, trace=within(trace, "encoder"), types=types)
 
     def decode(
         self,
@@ -142,9 +157,12 @@ class Transformer(nn.Module):
         return self._logits(x, trace, asked)
 
     def unembed(self, x: Float[Tensor, "*batch d_model"]) -> Float[Tensor, "*batch vocab"]:
-        """The output layer: a vector's score for each word of the output vocabulary (no bias)."""
+        """The output layer: a vector's score for each word of the output vocabulary.
+
+        No bias is added, except after the config's `output_transform`, which belongs to this layer.
+        """
         if self.output is not None:
-            return F.linear(x, self.output.weight)
+            return self.output(x if self.transform is None else self.transform(x))
         return F.linear(x, (self.target_embedding or self.embedding).weight)
 
     def new_cache(self) -> DecoderCache:
@@ -201,6 +219,23 @@ class Transformer(nn.Module):
         if isinstance(embedding, nn.Linear):
             return _embed_vectors(tokens, embedding)
         return _embed_ids(tokens, embedding) * self.config.d_model**0.5
+
+    def _check_types(self, types: Tensor | None, tokens: Tokens | Vectors) -> None:
+        if types is None:
+            return
+        known = self.config.token_types
+        if known is None:
+            raise ValueError("types given, but token_types=None tells no tokens apart; leave types out")
+        if types.shape != tokens.shape[:2]:
+            raise ValueError(
+                f"types of shape {list(types.shape)} do not fit tokens of shape {list(tokens.shape[:2])}; "
+                "give one type for each token"
+            )
+        outside = types[(types < 0) | (types >= known)]
+        if len(outside):
+            raise ValueError(
+                f"type {outside[0].item()} is none of the types 0 to {known - 1}; give one of them"
+            )
 
     def _check_decode(self, memory: Tensor | None, cache: DecoderCache | None, trace: Trace | None) -> None:
         kind = self.config.kind

@@ -40,6 +40,13 @@ def test_a_config_written_before_the_sublayers_could_be_left_out_means_what_it_d
     assert ModelConfig.from_dict(before) == ModelConfig(**GOOD)
 
 
+def test_a_config_written_before_berts_parts_were_there_means_a_model_without_them():
+    said = ModelConfig(**GOOD).to_dict()
+    added = {"norm_eps": 1e-5, "embedding_norm": False, "token_types": None, "output_transform": False}
+    assert {name: said.pop(name) for name in added} == added
+    assert ModelConfig.from_dict(said) == ModelConfig(**GOOD)
+
+
 def test_without_feed_forward_its_width_is_nought_and_comes_back():
     without = ModelConfig(**GOOD, d_ff=24, feed_forward=False)
     assert (without.ff_size, dataclasses.replace(without, feed_forward=True).ff_size) == (0, 24)
@@ -75,6 +82,8 @@ def test_frozen():
     bias=st.booleans(),
     residual=st.booleans(),
     feed_forward=st.booleans(),
+    norm_eps=st.floats(1e-12, 0.1),
+    embedding_norm=st.booleans(),
     tied_embeddings=st.booleans(),
     pad_id=st.none() | st.integers(0, 99),
 )
@@ -115,6 +124,18 @@ REFUSED = [
     ({"bias": 1}, "bias=1 is neither True nor False; choose one"),
     ({"residual": 0}, "residual=0 is neither True nor False; choose one"),
     ({"feed_forward": "no"}, "feed_forward='no' is neither True nor False; choose one"),
+    ({"embedding_norm": 1}, "embedding_norm=1 is neither True nor False; choose one"),
+    ({"output_transform": None}, "output_transform=None is neither True nor False; choose one"),
+    (
+        {"output_transform": True},
+        "output_transform=True needs an output layer of its own; give tied_embeddings=False",
+    ),
+    *[
+        ({"norm_eps": eps}, f"norm_eps={eps!r} is outside 0 < norm_eps < 1; try 1e-05")
+        for eps in (0.0, -1e-5, 1, math.nan, True, "1e-5", None)
+    ],
+    ({"token_types": 0}, "token_types=0 must be a whole number or None, at least 1; try token_types=4"),
+    ({"token_types": 2}, "token_types=2 needs kind='encoder-only', not 'encoder-decoder'; leave it out"),
     ({"tied_embeddings": None}, "tied_embeddings=None is neither True nor False; choose one"),
     ({"dropout": 1.0}, "dropout=1.0 is outside 0 <= dropout < 1; try 0.1, or 0.0 to switch it off"),
     ({"dropout": -0.1}, "dropout=-0.1 is outside 0 <= dropout < 1; try 0.1, or 0.0 to switch it off"),

@@ -91,11 +91,15 @@ def _check_complete(folder: Folder, told: dict[str, Any]) -> None:
 
 def check_memory(folder: Folder) -> None:
     """Raises NoRoomError for weights that take more than a model may take here."""
+    check_room(folder.title, round(WORKING * folder.n_bytes))
+
+
+def check_room(title: str, needed: int) -> None:
+    """Raises NoRoomError where so many bytes are more than a model may take here."""
     most = in_force().hub_mb * 1_000_000 or psutil.virtual_memory().available // 2
-    needed = round(WORKING * folder.n_bytes)
     if needed > most:
         raise NoRoomError(
-            f"{folder.title} needs about {readable(needed)} of memory, but at most {readable(most)} may be "
+            f"{title} needs about {readable(needed)} of memory, but at most {readable(most)} may be "
             "taken here (half of what is free, unless hub_mb says otherwise); open a smaller model, or close "
             "other programs"
         )

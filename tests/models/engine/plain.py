@@ -13,11 +13,13 @@ Matrix = list[Vector]
 Allowed = list[list[list[bool]]]  # [head][query][key]
 
 
-def plain_logits(model: Transformer, tokens: list[int], target: list[int] | None = None) -> Matrix:
+def plain_logits(
+    model: Transformer, tokens: list[int], target: list[int] | None = None, types: list[int] | None = None
+) -> Matrix:
     """Logits of one prompt, from nothing but the model's config and the numbers in its state dict."""
     config, weights = model.config, Weights(model)
     if config.kind == "encoder-only":
-        return _unembed(weights, config, _encode(weights, config, tokens))
+        return _unembed(weights, config, _encode(weights, config, tokens, types))
     if config.kind == "decoder-only":
         return _unembed(weights, config, _decode(weights, config, tokens))
     memory = _encode(weights, config, tokens)
@@ -29,6 +31,7 @@ class Weights:
 
     def __init__(self, model: nn.Module) -> None:
         self.tensors = model.state_dict()
+        self.epsilon = model.config.norm_eps if isinstance(model, Transformer) else 1e-5
 
     def __getitem__(self, name: str) -> list:
         return self.tensors[name].to(torch.float64).tolist()
@@ -41,12 +44,14 @@ class Weights:
     def norm(self, name: str, x: Matrix) -> Matrix:
         gain = self[f"{name}.weight"]
         bias = self[f"{name}.bias"] if f"{name}.bias" in self.tensors else [0.0] * len(gain)
-        return [_normalised(vector, gain, bias) for vector in x]
+        return [_normalised(vector, gain, bias, self.epsilon) for vector in x]
 
 
-def _encode(weights: Weights, config: ModelConfig, tokens: list[int]) -> Matrix:
+def _encode(
+    weights: Weights, config: ModelConfig, tokens: list[int], types: list[int] | None = None
+) -> Matrix:
     allowed = [[[key != config.pad_id for key in tokens]] * len(tokens)] * config.n_heads
-    x = _embed(weights, config, "encoder", "embedding", tokens)
+    x = _embed(weights, config, "encoder", "embedding", tokens, types)
     for i in range(config.n_layers):
         x = _layer(weights, config, f"encoder.layers.{i}", x, allowed)
     return weights.norm("encoder.norm", x) if config.norm == "pre" else x
@@ -69,13 +74,24 @@ def _decode(
     return weights.norm("decoder.norm", x) if config.norm == "pre" else x
 
 
-def _embed(weights: Weights, config: ModelConfig, stack: str, name: str, tokens: list[int]) -> Matrix:
-    table = weights[f"{name}.weight"]
-    x = [[value * math.sqrt(config.d_model) for value in table[token]] for token in tokens]
-    return [
+def _embed(
+    weights: Weights,
+    config: ModelConfig,
+    stack: str,
+    name: str,
+    tokens: list[int],
+    types: list[int] | None = None,
+) -> Matrix:
+    table, loud = weights[f"{name}.weight"], math.sqrt(config.d_model)
+    x = [[value * loud for value in table[token]] for token in tokens]
+    x = [
         [value + _position(weights, config, stack, p, c) for c, value in enumerate(vector)]
         for p, vector in enumerate(x)
     ]
+    if config.token_types is not None:
+        of_type = weights[f"{stack}.types.embedding.weight"]
+        x = _sum(x, [[value * loud for value in of_type[kind]] for kind in types or [0] * len(tokens)])
+    return weights.norm(f"{stack}.embedding_norm", x) if config.embedding_norm else x
 
 
 def _position(weights: Weights, config: ModelConfig, stack: str, position: int, channel: int) -> float:
@@ -163,13 +179,18 @@ def _activation(name: str, x: float) -> float:
 
 def _unembed(weights: Weights, config: ModelConfig, x: Matrix) -> Matrix:
     tied = "embedding" if config.target_vocab_size is None else "target_embedding"
+    if config.output_transform:
+        x = [
+            [_activation(config.activation, v) for v in row] for row in weights.linear("transform.linear", x)
+        ]
+        x = weights.norm("transform.norm", x)
     return weights.linear(tied if config.tied_embeddings else "output", x)
 
 
-def _normalised(vector: Vector, gain: Vector, bias: Vector) -> Vector:
+def _normalised(vector: Vector, gain: Vector, bias: Vector, epsilon: float) -> Vector:
     mean = sum(vector) / len(vector)
     variance = sum((value - mean) ** 2 for value in vector) / len(vector)
-    unit = [(value - mean) / math.sqrt(variance + 1e-5) for value in vector]
+    unit = [(value - mean) / math.sqrt(variance + epsilon) for value in vector]
     return [u * g + b for u, g, b in zip(unit, gain, bias, strict=True)]
 
 

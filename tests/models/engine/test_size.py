@@ -23,6 +23,10 @@ MODELS = [
     {"kind": "decoder-only", "positions": "learned", "activation": "gelu"},
     {"kind": "decoder-only", "norm": "none", "residual": False},
     {"kind": "encoder-decoder", "feed_forward": False},
+    {"kind": "encoder-only", "norm": "post", "embedding_norm": True, "token_types": 2,
+     "output_transform": True, "tied_embeddings": False},
+    {"kind": "encoder-decoder", "norm": "none", "bias": False, "embedding_norm": True,
+     "output_transform": True, "tied_embeddings": False},
 ]  # fmt: skip
 
 
@@ -38,14 +42,16 @@ def test_parameters_are_those_of_the_model(fields):
     stacks: list[Stack] = [stack for stack in (model.encoder, model.decoder) if stack is not None]
     layers = [layer for stack in stacks for layer in stack.layers]
     assert counted.total == count(model)
-    assert counted.embedding == count(model.embedding, model.target_embedding)
+    types = [stack.types for stack in stacks]
+    assert counted.embedding == count(model.embedding, model.target_embedding, *types)
     assert counted.positions == count(*(stack.positions for stack in stacks))
     attention = [a for layer in layers for a in (layer.self_attention, layer.cross_attention)]
     assert counted.attention == count(*attention)
     assert counted.feed_forward == count(*(layer.feed_forward for layer in layers))
     norms = [n for layer in layers for n in (layer.self_norm, layer.cross_norm, layer.ff_norm)]
-    assert counted.norms == count(*norms, *(stack.norm for stack in stacks))
-    assert counted.output == count(model.output)
+    norms += [n for stack in stacks for n in (stack.norm, stack.embedding_norm)]
+    assert counted.norms == count(*norms)
+    assert counted.output == count(model.transform, model.output)
 
 
 @pytest.mark.parametrize(
@@ -64,14 +70,15 @@ def test_a_layers_parts(n_heads: int, d_model: int, fields: dict):
 
 @pytest.mark.parametrize("kind", ["encoder-only", "decoder-only", "encoder-decoder"])
 @pytest.mark.parametrize("feed_forward", [True, False])
+@pytest.mark.parametrize("transforms", [True, False])
 def test_the_operations_of_a_trace_are_those_that_pytorch_counts(
-    kind: str, feed_forward: bool, monkeypatch: pytest.MonkeyPatch
+    kind: str, feed_forward: bool, transforms: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """All products of matrices; without what writing the cells of each head takes."""
-    monkeypatch.setattr(size, "_CELL", 0)
+    monkeypatch.setattr(size, "CELL", 0)
     config = ModelConfig(
         kind=kind, n_layers=3, n_heads=2, d_model=12, d_head=4, d_ff=20, vocab_size=17, max_len=16,
-        feed_forward=feed_forward, pad_id=None,
+        feed_forward=feed_forward, pad_id=None, output_transform=transforms, tied_embeddings=not transforms,
     )  # fmt: skip
     lengths = (9, 7) if kind == "encoder-decoder" else (9,)
     ids = [torch.zeros((1, length), dtype=torch.long) for length in lengths]

@@ -1,0 +1,158 @@
+"""GPT-2 and BERT in our own engine: a `Transformer` with the weights of a loaded model of transformers."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+from torch import Tensor
+from transformers import PreTrainedModel
+
+from models.config import ModelConfig
+from models.engine.size import FLOAT_BYTES
+from models.engine.transformer import Transformer
+from models.zoo.hub.loading import check_room
+
+ACTIVATIONS = {
+    "relu": "relu",
+    **dict.fromkeys(("gelu", "gelu_python"), "gelu"),
+    **dict.fromkeys(("gelu_new", "gelu_fast", "gelu_pytorch_tanh", "gelu_python_tanh"), "gelu-tanh"),
+}
+"""The activations of transformers that our engine has, by our names."""
+NEEDED = {
+    "is_decoder": False,
+    "add_cross_attention": False,
+    "scale_attn_by_inverse_layer_idx": False,
+    "position_embedding_type": "absolute",
+}
+"""What a config must say where it says anything: our engine computes nothing else."""
+Weights = dict[str, Tensor]
+
+
+def into_engine(net: PreTrainedModel) -> Transformer:
+    """A model of our engine that computes what `net` does: a GPT2LMHeadModel, BertForMaskedLM or BertModel.
+
+    It owns its weights, in float32, on the device of `net`, without dropout. Our engine multiplies embeddings
+    and learned positions by sqrt(d_model), so these are divided by it, and the output layer has weights of
+    its own. A BertModel has no output layer: ask `encode`, since the logits of its engine are those of tied
+    embeddings, which mean nothing. Raises ValueError, with a sentence, for any other model, for a config that
+    our engine does not compute, and where memory is short.
+    """
+    name = type(net).__name__
+    if name not in _MADE:
+        raise ValueError(f"{name} has no counterpart in our engine; give one of {', '.join(_MADE)}")
+    fields, weights = _MADE[name](net)
+    config = ModelConfig(bias=True, positions="learned", pad_id=None, dropout=0.0, **fields)
+    check_room(f"{name} in our engine", FLOAT_BYTES * sum(each.numel() for each in weights.values()))
+    with torch.device("meta"):  # no weights are drawn only to be replaced
+        model = Transformer(config)
+    owned = {
+        key: each.detach().to(torch.float32, copy=True).contiguous() for key, each in weights.items()
+    }  # fmt: skip
+    for key in _scaled(config) & owned.keys():
+        owned[key] /= config.d_model**0.5
+    model.load_state_dict(owned, assign=True)
+    return model.eval().requires_grad_(False)
+
+
+def _scaled(config: ModelConfig) -> set[str]:
+    """The weights that our engine multiplies by sqrt(d_model) as it reads them."""
+    stack = config.stacks[0]
+    return {"embedding.weight", f"{stack}.positions.embedding.weight", f"{stack}.types.embedding.weight"}
+
+
+def _sizes(net: PreTrainedModel, activation: str, epsilon: str) -> dict[str, Any]:
+    """What both families' configs have in common, by the names of ours; the last two are names in theirs."""
+    config = net.config
+    for field, needed in NEEDED.items():
+        found = getattr(config, field, needed)
+        if found != needed:
+            raise ValueError(
+                f"{field}={found!r:.60} is nothing that our engine computes, only {needed!r}; "
+                "read this model with load_model instead"
+            )
+    function = getattr(config, activation)
+    if function not in ACTIVATIONS:
+        raise ValueError(
+            f"{activation}={function!r:.60} is no activation of our engine, which has "
+            f"{', '.join(ACTIVATIONS)}; read this model with load_model instead"
+        )
+    return {
+        "n_layers": config.num_hidden_layers,
+        "n_heads": config.num_attention_heads,
+        "d_model": config.hidden_size,
+        "max_len": config.max_position_embeddings,
+        "vocab_size": config.vocab_size,
+        "activation": ACTIVATIONS[function],
+        "norm_eps": getattr(config, epsilon),
+    }
+
+
+def _gpt2(net: Any) -> tuple[dict[str, Any], Weights]:
+    config, inner = net.config, net.transformer
+    fields = _sizes(net, "activation_function", "layer_norm_epsilon") | {
+        "kind": "decoder-only", "norm": "pre", "d_ff": config.n_inner,
+        "attention_scale": bool(config.scale_attn_weights), "tied_embeddings": False,
+    }  # fmt: skip
+    weights = {
+        "embedding.weight": inner.wte.weight,
+        "decoder.positions.embedding.weight": inner.wpe.weight,
+        **_as("decoder.norm", inner.ln_f),
+        "output.weight": net.lm_head.weight,
+    }
+    for i, block in enumerate(inner.h):
+        at = f"decoder.layers.{i}"
+        parts = block.attn.c_attn.weight.mT.chunk(3), block.attn.c_attn.bias.chunk(3)
+        for letter, weight, bias in zip("qkv", *parts, strict=True):
+            weights[f"{at}.self_attention.{letter}_proj.weight"] = weight
+            weights[f"{at}.self_attention.{letter}_proj.bias"] = bias
+        weights |= _turned(f"{at}.self_attention.out_proj", block.attn.c_proj)
+        weights |= _turned(f"{at}.feed_forward.linear_in", block.mlp.c_fc)
+        weights |= _turned(f"{at}.feed_forward.linear_out", block.mlp.c_proj)
+        weights |= _as(f"{at}.self_norm", block.ln_1) | _as(f"{at}.ff_norm", block.ln_2)
+    return fields, weights
+
+
+def _bert(net: Any) -> tuple[dict[str, Any], Weights]:
+    config, embeddings = net.config, net.base_model.embeddings
+    fields = _sizes(net, "hidden_act", "layer_norm_eps") | {
+        "kind": "encoder-only", "norm": "post", "d_ff": config.intermediate_size,
+        "embedding_norm": True, "token_types": config.type_vocab_size,
+    }  # fmt: skip
+    weights = {
+        "embedding.weight": embeddings.word_embeddings.weight,
+        "encoder.positions.embedding.weight": embeddings.position_embeddings.weight,
+        "encoder.types.embedding.weight": embeddings.token_type_embeddings.weight,
+        **_as("encoder.embedding_norm", embeddings.LayerNorm),
+    }
+    for i, layer in enumerate(net.base_model.encoder.layer):
+        at, attention = f"encoder.layers.{i}", layer.attention
+        weights |= _as(f"{at}.self_attention.q_proj", attention.self.query)
+        weights |= _as(f"{at}.self_attention.k_proj", attention.self.key)
+        weights |= _as(f"{at}.self_attention.v_proj", attention.self.value)
+        weights |= _as(f"{at}.self_attention.out_proj", attention.output.dense)
+        weights |= _as(f"{at}.self_norm", attention.output.LayerNorm)
+        weights |= _as(f"{at}.feed_forward.linear_in", layer.intermediate.dense)
+        weights |= _as(f"{at}.feed_forward.linear_out", layer.output.dense)
+        weights |= _as(f"{at}.ff_norm", layer.output.LayerNorm)
+    return fields, weights
+
+
+def _bert_with_head(net: Any) -> tuple[dict[str, Any], Weights]:
+    fields, weights = _bert(net)
+    head = net.cls.predictions
+    weights |= _as("transform.linear", head.transform.dense) | _as("transform.norm", head.transform.LayerNorm)
+    weights |= _as("output", head.decoder)
+    return fields | {"output_transform": True, "tied_embeddings": False}, weights
+
+
+def _as(name: str, module: Any) -> Weights:
+    return {f"{name}.weight": module.weight, f"{name}.bias": module.bias}
+
+
+def _turned(name: str, module: Any) -> Weights:
+    """As `_as`, of a linear map whose weights are [in, out], as GPT-2 keeps them."""
+    return {f"{name}.weight": module.weight.mT, f"{name}.bias": module.bias}
+
+
+_MADE = {"GPT2LMHeadModel": _gpt2, "BertForMaskedLM": _bert_with_head, "BertModel": _bert}

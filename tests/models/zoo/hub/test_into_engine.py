@@ -1,0 +1,171 @@
+"""GPT-2 and BERT in our own engine: every number of the trace is that of transformers' own model."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+import psutil
+import pytest
+import torch
+import transformers
+from torch import Tensor, nn
+
+from models import Trace, load_model
+from models.zoo.hub.into_engine import into_engine
+from models.zoo.hub.model import HubModel
+from tests.models.zoo.hub import families
+from tests.models.zoo.hub.families import TEXT
+
+CHOICES: list[tuple[str, dict[str, Any]]] = [
+    ("gpt2", {}),
+    ("gpt2", {"activation_function": "gelu", "scale_attn_weights": False, "n_inner": 20}),
+    ("gpt2", {"layer_norm_epsilon": 0.01, "tie_word_embeddings": False, "activation_function": "relu"}),
+    ("gpt2", {"activation_function": "gelu_fast", "n_layer": 3, "n_head": 2}),
+    ("bert", {}),
+    ("bert", {"hidden_act": "gelu_new", "layer_norm_eps": 0.01, "type_vocab_size": 3}),
+    ("bert", {"hidden_act": "relu", "tie_word_embeddings": False, "num_hidden_layers": 1}),
+]
+
+
+def opened(folder: Path, family: str, **changes: Any) -> HubModel:
+    return load_model(f"hf:{families.save(family, folder, **changes)}")
+
+
+def assert_same(found: Any, expected: Any, addresses: Any) -> None:
+    for address in addresses:
+        torch.testing.assert_close(
+            found[address], expected[address], atol=1e-4, rtol=1e-5, msg=lambda m, at=address: f"{at}: {m}"
+        )
+
+
+@pytest.mark.parametrize(("family", "changes"), CHOICES, ids=str)
+def test_every_address_is_that_of_the_model_itself(tmp_path: Path, family: str, changes: dict[str, Any]):
+    lm = opened(tmp_path, family, **changes)
+    reading, own = lm.read(TEXT), Trace()
+    expected = lm.trace(reading)
+    model = into_engine(lm.net)
+    logits = model(*reading.inputs, trace=own)
+    more = {address for address in own if address.endswith((".resid_self", ".ff.pre"))}
+    assert set(own) == set(expected) | more
+    assert len(more) == 2 * model.config.n_layers
+    assert_same(own, expected, expected)
+    torch.testing.assert_close(
+        model(*reading.inputs), logits, atol=1e-5, rtol=1e-5
+    )  # untraced: PyTorch's kernel
+
+
+HEARD = {
+    "gpt2": ("decoder", "transformer.h.{}.ln_2", "transformer.h.{}.mlp.c_fc"),
+    "bert": ("encoder", "bert.encoder.layer.{}.intermediate", "bert.encoder.layer.{}.intermediate.dense"),
+}
+
+
+@pytest.mark.parametrize("family", HEARD)
+def test_what_only_our_engine_traces_is_what_theirs_computes(tmp_path: Path, family: str):
+    """The stream after attention enters the feed-forward network, whose first map is heard, too."""
+    lm = opened(tmp_path, family)
+    stack, reads_stream, first_map = HEARD[family]
+    expected: dict[str, Tensor] = {}
+    for layer in range(2):
+
+        def stream(module: nn.Module, given: tuple[Tensor, ...], at: str = f"{stack}.{layer}.resid_self"):
+            expected[at] = given[0][0]
+
+        def mapped(module: nn.Module, given: Any, made: Tensor, at: str = f"{stack}.{layer}.ff.pre"):
+            expected[at] = made.view(-1, made.shape[-1])
+
+        lm.net.get_submodule(reads_stream.format(layer)).register_forward_pre_hook(stream)
+        lm.net.get_submodule(first_map.format(layer)).register_forward_hook(mapped)
+    reading, own = lm.read(TEXT), Trace()
+    lm.net(*reading.inputs)
+    into_engine(lm.net)(*reading.inputs, trace=own)
+    assert len(expected) == 4
+    assert_same(own, expected, expected)
+
+
+def test_a_bert_without_a_head_is_read_by_encode(tmp_path: Path):
+    whole = families.save("bert", tmp_path / "whole")
+    bare = transformers.BertModel.from_pretrained(whole)
+    bare.save_pretrained(whole)
+    lm = load_model(f"hf:{whole}")
+    assert type(lm.net).__name__ == "BertModel"
+    reading, own = lm.read(TEXT), Trace()
+    into_engine(lm.net).encode(*reading.inputs, trace=own)
+    expected = lm.trace(reading)
+    assert "logits" not in expected and "logits" not in own
+    assert_same(own, expected, expected)
+
+
+@torch.no_grad()
+def test_two_sentences_are_told_apart_by_their_types(tmp_path: Path):
+    net = opened(tmp_path, "bert").net
+    ids = torch.tensor([[2, 9, 11, 3, 12, 8, 3], [2, 7, 3, 13, 14, 15, 3]])
+    types = torch.tensor([[0, 0, 0, 0, 1, 1, 1], [0, 0, 0, 1, 1, 1, 1]])
+    model = into_engine(net)
+    found = model(ids, types=types)
+    torch.testing.assert_close(found, net(ids, token_type_ids=types).logits, atol=1e-4, rtol=1e-5)
+    assert (found - model(ids)).abs().max() > 0.01
+
+
+@torch.no_grad()
+def test_the_engine_owns_its_weights_in_float32(tmp_path: Path):
+    net = opened(tmp_path, "gpt2").net
+    ids = torch.tensor([[9, 11, 3]])
+    before = net(ids).logits
+    model = into_engine(net)
+    for parameter in model.parameters():
+        parameter.zero_()
+    assert torch.equal(net(ids).logits, before)
+    half = into_engine(net.to(torch.bfloat16))
+    assert {parameter.dtype for parameter in half.parameters()} == {torch.float32}
+    torch.testing.assert_close(half(ids), net.float()(ids).logits, atol=1e-4, rtol=1e-5)
+
+
+KNOWN = "relu, gelu, gelu_python, gelu_new, gelu_fast, gelu_pytorch_tanh, gelu_python_tanh"
+REMEDY = "read this model with load_model instead"
+REFUSED: list[tuple[str, dict[str, Any], str]] = [
+    (
+        "gpt2", {"activation_function": "silu"},
+        f"activation_function='silu' is no activation of our engine, which has {KNOWN}; {REMEDY}",
+    ),
+    (
+        "bert", {"hidden_act": "quick_gelu"},
+        f"hidden_act='quick_gelu' is no activation of our engine, which has {KNOWN}; {REMEDY}",
+    ),
+    (
+        "gpt2", {"scale_attn_by_inverse_layer_idx": True},
+        f"scale_attn_by_inverse_layer_idx=True is nothing that our engine computes, only False; {REMEDY}",
+    ),
+    (
+        "bert", {"position_embedding_type": "relative_key"},
+        "position_embedding_type='relative_key' is nothing that our engine computes, only 'absolute'; "
+        + REMEDY,
+    ),
+    (
+        "llama", {},
+        "LlamaForCausalLM has no counterpart in our engine; give one of GPT2LMHeadModel, BertForMaskedLM, "
+        "BertModel",
+    ),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("family", "changes", "sentence"), REFUSED, ids=lambda x: str(x)[:40])
+def test_what_our_engine_does_not_compute_is_refused(
+    tmp_path: Path, family: str, changes: dict[str, Any], sentence: str
+):
+    net = opened(tmp_path, family, **changes).net
+    with pytest.raises(ValueError, match=f"^{re.escape(sentence)}$"):
+        into_engine(net)
+
+
+def test_a_model_that_is_too_large_a_second_time_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    net = opened(tmp_path, "gpt2").net
+    free = psutil.virtual_memory()._replace(available=100_000)
+    monkeypatch.setattr(psutil, "virtual_memory", lambda: free)
+    sentence = (
+        r"^GPT2LMHeadModel in our engine needs about \d+ kB of memory, but at most 50 kB may be taken here"
+    )
+    with pytest.raises(ValueError, match=sentence):
+        into_engine(net)
