@@ -27,6 +27,7 @@ from viz_core.measures import (
     rollout,
     value_weighted,
 )
+from viz_core.pictures import attention_picture
 from viz_core.pooling import thumbnails
 from viz_core.windows import pattern_window
 
@@ -34,6 +35,7 @@ __all__ = [
     "attention_flow",
     "attention_heatmap",
     "attention_lines",
+    "attention_picture",
     "between",
     "computation_figure",
     "head_distances",

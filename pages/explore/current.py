@@ -10,7 +10,7 @@ from streamlit.delta_generator import DeltaGenerator
 
 from models.data.tasks import Advice
 from models.zoo.offers import Offer
-from pages.explore import computing, controls, mapped, own_pictures, payload, state
+from pages.explore import computing, controls, mapped, payload, state
 from pages.explore.payload import Body, Opened
 from pages.explore.state import Inputs, View
 from pages.shared import cache, glossary, memory
@@ -97,8 +97,6 @@ def current(slot: DeltaGenerator | None = None) -> Current:
 
 
 def _computed(slot: DeltaGenerator | None, inputs: Inputs) -> Body:
-    if controls.offer(inputs.model).reads == "any picture":
-        own_pictures.check(inputs.text)
     body = body_of(inputs, _opened(inputs), slot)
     # A link may have asked for a head that this trace does not have: then another is open.
     return body_of(inputs, _opened(inputs), slot) if _check_link(body) else body

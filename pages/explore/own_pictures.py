@@ -12,12 +12,26 @@ from models.limits import in_force
 from models.zoo.hub import photos
 from pages.shared import cache, memory
 from pages.shared.browser import uploading
+from pages.shared.link import checked, text
 from pages.shared.state import refuse
 from pages.shared.training import uploads
 from pages.shared.wording import plain
 
 KEY = "own_picture"
 KINDS = tuple(f".{ending}" for ending in photos.ENDINGS)
+
+
+def _is_open(name: str) -> bool:
+    """Whether it is no picture of another visitor's."""
+    return len(name) <= MOST and (not name.endswith(KINDS) or uploads.FILE.fits(name))
+
+
+MOST = 100
+RULE = text(
+    "the number of a drawn picture, or the name of one that you handed in here with this browser",
+    lambda raw: checked(raw, _is_open),
+)
+"""What names the picture to read."""
 
 
 def field(label: str, shown: str, show: Callable[[str], None]) -> None:
@@ -83,12 +97,3 @@ def _delete(name: str, shown: str, show: Callable[[str], None]) -> None:
         refuse(str(error))
     if name == shown:
         show("1")
-
-
-def check(text: str) -> None:
-    """Raises ValueError for a picture that another visitor handed in."""
-    if text.endswith(KINDS) and not uploads.FILE.fits(text):
-        raise ValueError(
-            "this picture is not among those that you handed in here: a link opens it only in the browser "
-            f"that handed it in, within {in_force().upload_days} days of its last use; hand it in again"
-        )

@@ -6,6 +6,7 @@ from typing import Any
 
 from models.zoo.offers import DEFAULT, HUB, OWN, RUN, offer_of, offers
 from models.zoo.settings import MAX_CHARACTERS, Setting
+from pages.explore import own_pictures
 from pages.shared import on_offer, widget
 from pages.shared.link import (
     Param,
@@ -150,7 +151,8 @@ def declared(model: str) -> dict[str, Param]:
     """The inputs of a model: which it is, its text, and its settings."""
     offer = offer_of(model) or offers()[DEFAULT]
     box = widget.area(offer.label, height=68) if offer.reads == "prose" else _line(offer.label)
-    text = Param(offer.text, COMMON["text"].rule, box)
+    rule = own_pictures.RULE if offer.reads == "any picture" else COMMON["text"].rule
+    text = Param(offer.text, rule, box)
     return COMMON | {"text": text} | {setting.name: _param(setting) for setting in offer.settings}
 
 

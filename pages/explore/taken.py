@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 import plotly.graph_objects as go
 
-from pages.explore import mapped
+from pages.explore import mapped, taken_picture
 from pages.explore.state import Inputs, View, view_of
 from pages.explore.subject import Subject, subject_of
 from pages.shared import cache, takeaway
@@ -84,6 +84,7 @@ class Shown:
             "map": self._map,
             "lines": self._lines,
             "numbers": self._numbers,
+            "picture": self._picture,
             "output": self._output,
         }
         if view == "numbers" and not self.stack.attention.whole:
@@ -130,6 +131,11 @@ class Shown:
             plane.points, names, values=layers, measure="layer", shares=plane.shares, dark=dark,
             title=self.stack.title,
         )  # fmt: skip
+
+    def _picture(self, dark: bool) -> go.Figure:
+        if not self.subject.reads_picture:
+            return self._heatmap(dark)
+        return taken_picture.figure(self.subject, self.view, self.layer, self.head, self.arrays, dark=dark)
 
     def _heatmap(self, dark: bool) -> go.Figure:
         queries, keys = self._window(until_step=True)

@@ -1,19 +1,25 @@
 """Explore of models with a task, shipped ones and runs: what is drawn is what the model computes."""
 
+import io
 import json
 import re
 from pathlib import Path
 
 import numpy as np
 import pytest
+from PIL import Image
 from playwright.sync_api import expect
 
 from models import load_model
+from models.zoo.hub.drawn import drawn
 from models.zoo.offers import offer_of, offers
 from models.zoo.trained import TrainedModel
 from tests.browser.explore_page import ExplorePage, NewExplore, agrees
+from tests.models.zoo.hub import families
 from tests.pages.shared.runs import write_run
+from viz_core import theme
 
+ACCENT = theme.palette()["accent"]
 SHIPPED = [name for name in offers() if name not in ("translator", "untrained")]
 
 
@@ -120,7 +126,7 @@ def test_a_pooled_answer_has_class_probabilities_and_no_steps(explore: ExplorePa
 
 def test_an_autoencoder_shows_both_pictures_and_no_output_view(explore: ExplorePage, runs: Path) -> None:
     explore, lm = open_run(explore, runs, "digits-autoencoder", text="2")
-    assert views(explore) == ["grid", "head", "lines", "numbers"]
+    assert views(explore) == ["grid", "head", "lines", "numbers", "picture"]
     expect(explore.stage.locator(".pictures figcaption")).to_have_text(
         ["read", "rebuilt", "where row 1 looks"]
     )
@@ -202,6 +208,65 @@ def test_attention_of_one_s_own_is_handed_in_seen_in_every_view_and_there_after_
     expect(explore.problem).to_contain_text("has lists of different lengths, or something that is no number")
     expect(explore.problem).to_contain_text("the model before it stays")
     assert explore.page.url.split("&")[0] == address.split("&")[0]
+
+
+def colours_of_parts(explore: ExplorePage, rows: int, columns: int) -> np.ndarray:
+    """uint8 [row, column, rgba] at the middle of every part of the picture."""
+    pixels = explore.pixels(".picture-board canvas")
+    height, width = pixels.shape[:2]
+    at = [((np.arange(n) + 0.5) * size / n).astype(int) for n, size in ((rows, height), (columns, width))]
+    return pixels[np.ix_(*at)].astype(int)
+
+
+def test_a_picture_is_asked_from_where_it_is_pressed_and_one_of_one_s_own_is_read(
+    explore: ExplorePage, tmp_path: Path
+) -> None:
+    name = f"hf:{families.save_picture_model('vit', tmp_path)}"
+    lm = load_model(name)
+    explore.trained(name)
+    assert views(explore)[4:] == ["picture", "output"] and explore.chosen("view") == ["picture"]
+    expect(explore.stage.get_by_role("heading", name="The whole picture is read as")).to_be_visible()
+    best = lm.outputs[int(lm.trace("1")["logits"][0].argmax())]
+    assert top(explore)[0][0] == best
+    box = explore.stage.locator(".picture-board canvas").bounding_box()
+    assert box is not None
+    with explore.quiet():  # patch 3,2: of no picture anything is asked of the server again
+        explore.page.mouse.click(box["x"] + 1.5 / 4 * box["width"], box["y"] + 2.5 / 4 * box["height"])
+        explore.choose("layer", 1)
+        explore.choose("head", 2)
+    pattern = lm.trace("1")["encoder.1.self.pattern"]
+    heaviest = int(pattern[2, 10].argmax())
+    explore.page.mouse.move(0, 0)
+    terms = explore.terms()
+    assert terms["query"] == "patch 3,2 (10)" and terms["key"].endswith(f"({heaviest})")
+    assert agrees(terms["weight"], pattern[2, 10].max().item())
+    with explore.quiet():
+        explore.choose("look through", "mean")
+        explore.stage.get_by_role("button", name="[CLS]").click()
+    mean = pattern[:, 0].mean(0)[1:].reshape(4, 4).numpy()
+    picture = lm.read("1").picture
+    assert picture is not None
+    middles = picture.numpy()[4::8, 4::8]
+    grey = 255 * middles @ np.array([0.3, 0.59, 0.11])  # as canvases weigh colours
+    accent = np.array([int(ACCENT[at : at + 2], 16) for at in (1, 3, 5)])
+    share = 0.85 * mean / mean.max()
+    expected = share[..., None] * accent + (1 - share[..., None]) * grey[..., None]
+    np.testing.assert_allclose(colours_of_parts(explore, 4, 4)[..., :3], expected, atol=6)
+    photo = io.BytesIO()
+    Image.fromarray(drawn(3)).save(photo, "JPEG", quality=95)
+    explore.page.get_by_role("button", name="A picture of your own…").click()
+    file = {"name": "me.jpg", "mimeType": "image/jpeg", "buffer": photo.getvalue()}
+    with explore.redrawn():
+        explore.page.locator("input[type=file][accept*=webp]").set_input_files([file])
+    explore.page.keyboard.press("Escape")
+    assert re.search(r"text=[0-9a-f]{64}\.jpg", explore.page.url)
+    expected_best = lm.trace(lm.read_picture(Image.open(photo)))["logits"][0].softmax(0).max().item()
+    assert agrees(top(explore)[0][1], expected_best)
+    explore.page.get_by_role("button", name="A picture of your own…").click()
+    bad = {"name": "no.png", "mimeType": "image/png", "buffer": b"no picture"}
+    explore.page.locator("input[type=file][accept*=webp]").set_input_files([bad])
+    expect(explore.problem).to_contain_text("'no.png' is no picture that is known here")
+    assert re.search(r"text=[0-9a-f]{64}\.jpg", explore.page.url)
 
 
 def test_a_run_that_is_gone_is_said(explore: ExplorePage) -> None:

@@ -4,6 +4,7 @@
 import { el, fitCanvas } from "../../shared/browser/dom.js";
 import { number } from "../../shared/browser/numbers.js";
 import { boxOf, drain, elsewhere, imageFrom, lay, placeAt, stepped, weighed } from "./seeing.js";
+import { heaviestKey } from "./view.js";
 
 /** @type {Record<string, [number, number]>} from a key to parts down and along */
 const MOVES = { ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowRight: [0, 1] };
@@ -145,7 +146,7 @@ export class PictureView {
     const { view, theme } = stage;
     /** @param {number} at */
     const name = (at) => stage.data.tokens("encoder")[at]?.text ?? "";
-    const key = this.over ?? view.key;
+    const key = this.over ?? (row ? heaviestKey(row) : view.key);
     /** @type {[string, string, string?][]} */
     const rows = [
       ["query", `${name(view.query)} (${view.query})`, theme.query],

@@ -13,7 +13,7 @@ from streamlit.testing.v1 import AppTest
 
 from models.runs.owners import Visitor
 from models.zoo.hub.drawn import drawn
-from pages.explore import controls, own_pictures, price
+from pages.explore import controls, own_pictures, price, taken
 from pages.explore.payload import Opened, build
 from pages.explore.sight import Sight
 from pages.explore.state import Inputs
@@ -156,14 +156,34 @@ def test_another_visitor_s_picture_is_not_shown(
     vit: str, runs: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     name = uploads.keep(png(), "_.png")
-    own_pictures.check(name)
+    assert shown(opened(model=vit, text=name)) == (vit, name)
     monkeypatch.setattr(visitors, "visitor", lambda: Visitor("another"))
-    with pytest.raises(ValueError, match=r"not among those that you handed in here: .* hand it in again"):
-        own_pictures.check(name)
     page = opened(model=vit, text=name)
-    assert any("not among those that you handed in" in sentence for sentence in said(page))
+    assert shown(page) == (vit, "1")
+    (sentence,) = said(page)
+    assert "is not the number of a drawn picture, or the name of one that you handed in here" in sentence
 
 
 def test_the_button_beside_the_story_shows_the_next_drawn_picture(vit: str) -> None:
     assert controls.swap_of(Inputs(model=vit, text="1")) == ("next example", "2")
     assert controls.swap_of(Inputs(model=vit, text="3")) == ("next example", "1")
+
+
+@pytest.mark.parametrize("seen_through", ["head", "mean", "rolled"])
+def test_the_view_is_taken_away_as_a_figure_with_its_lines_of_code(vit: str, seen_through: str) -> None:
+    act = {"view": "picture", "sight": seen_through, "layer": 1, "head": 3, "heads": [3], "query": 6}
+    taken_away = taken.taken(Inputs(model=vit, text="2"), act, dark=False)
+    trace = subject_of(Inputs(model=vit, text="2")).run(None)
+    patterns = np.stack([trace[f"encoder.{layer}.self.pattern"].numpy() for layer in range(2)])
+    row, said_so = {
+        "head": (patterns[1, 3, 6], "layer 1, head 3"),
+        "mean": (patterns[1, :, 6].mean(0), "layer 1, mean of its 4 heads"),
+        "rolled": (rollout(patterns)[-1, 6], "rolled out through all layers"),
+    }[seen_through]
+    image, heat = taken_away.figure.data
+    np.testing.assert_allclose(heat.z, row[1:].reshape(4, 4), rtol=1e-5)
+    assert taken_away.figure.layout.title.text == f"Where “patch 2,2” looks: {said_so}"
+    assert image.z.shape == (32, 32, 3)
+    (box,) = taken_away.figure.layout.shapes
+    assert (box.x0, box.x1, box.y0, box.y1) == (7.5, 15.5, 7.5, 15.5)
+    assert "lm.trace('2')" in taken_away.code
