@@ -8,6 +8,8 @@ import numpy as np
 from pages.explore.subject import Stack, Subject
 from viz_core.measures import MEASURES, head_scores, name_head
 
+OFF = 1e-2
+"""From 1, the sum of a row that a softmax has not made."""
 ASKED = "encoder.self"
 """The stack in which a pronoun may look at the noun that it stands for."""
 
@@ -23,7 +25,7 @@ class Measured:
 
     def take(self, stack: str, pattern: np.ndarray) -> None:
         """The next layer's pattern [head, query, key]."""
-        cross = stack.endswith(".cross")
+        cross, pattern = stack.endswith(".cross"), _shares(pattern)
         self._scores[stack].append(head_scores(pattern, cross=cross, tokens=self._keys[stack]))
         if stack == ASKED and self._pronouns:
             self._rows.append(pattern[:, self._pronouns])
@@ -51,6 +53,13 @@ class Measured:
             },
             "labels": [name_head(scores) for scores in every],
         }
+
+
+def _shares(pattern: np.ndarray) -> np.ndarray:
+    """The pattern as shares of each row's sum, where a sink or a person's own tensors make it not 1."""
+    sums = pattern.sum(-1, keepdims=True, dtype=np.float64)
+    off = (np.abs(sums - 1) > OFF) & (sums > 0)
+    return np.where(off, pattern / np.where(off, sums, 1), pattern) if off.any() else pattern
 
 
 def declared(stacks: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:

@@ -18,7 +18,6 @@ def field(open_model: Callable[[str], None]) -> None:
     with st.popover(
         "Another model…",
         width="stretch",
-        help="BERT, GPT-2, T5, Llama: any model of transformers; or attention of your own, as arrays",
     ):
         st.text_input(
             "Name or folder of a model",

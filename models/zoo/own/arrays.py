@@ -76,7 +76,7 @@ def _weights(contents: Contents) -> np.ndarray:
     with np.errstate(over="ignore"):
         weights = np.ascontiguousarray(weights, dtype="<f4")
     _check_values(weights)
-    return weights
+    return np.minimum(weights, 1)
 
 
 def _with_axes(found: np.ndarray) -> np.ndarray:
@@ -177,5 +177,5 @@ def _note(weights: np.ndarray) -> str:
     least, largest = sums[off].min(), sums[off].max()
     return (
         f"{said} {int(off.sum()):,} of {off.size:,} rows do not add up to 1 (their sums are {least:.3g} to "
-        f"{largest:.3g}); they are shown as they are."
+        f"{largest:.3g}); they are shown as they are, and measured by each weight's share of its row."
     )

@@ -2,6 +2,7 @@
 
 import io
 import json
+import math
 import re
 from pathlib import Path
 
@@ -122,6 +123,23 @@ def test_rectangular_attention_is_cross_attention_without_steps_or_outputs() -> 
     body = cache.on_worker(lambda: payload.build(subject, Opened("decoder.cross")))
     assert controls.offer(inputs.model).story == {"view": "head", "stack": "decoder.cross"}
     assert body.n_steps == 0 and body.abilities == ()
+
+
+def test_rows_that_do_not_add_up_to_1_are_shown_with_a_notice_and_measured_by_their_shares() -> None:
+    odd = {"attention": [[[0.5, 0.5, 0], [0.1, 0.3, 0]]], "key_tokens": WIDE["key_tokens"]}
+    inputs = Inputs(kept(json.dumps(odd).encode()), "")
+    subject = cache.on_worker(lambda: subject_of(inputs))
+    body = cache.on_worker(lambda: payload.build(subject, Opened("decoder.cross")))
+    assert "1 of 2 rows do not add up to 1 (their sums are 0.4 to 0.4); they are shown as they" in body.note
+    message = body.packed.message(g=1)
+    header = json.loads(message[4 : 4 + int.from_bytes(message[:4], "little")])
+    (stack,) = header["stacks"]
+    entropies = [math.log(2), -0.25 * math.log(0.25) - 0.75 * math.log(0.75)]
+    assert stack["stats"]["entropy"] == [pytest.approx(sum(entropies) / 2, abs=1e-4)]
+    act = {"view": "head", "stack": "decoder.cross", "layer": 0, "head": 0}
+    assert taken.table(inputs, act).splitlines()[4:6] == ["1,1,0,the,0.1", "1,1,1,cat,0.3"]
+    for view in ("grid", "head", "lines"):
+        assert taken.taken(inputs, act | {"view": view}, dark=False).figure.data
 
 
 def test_its_figures_table_and_trace_are_taken_away() -> None:

@@ -117,7 +117,8 @@ def test_rows_that_do_not_add_up_to_1_are_shown_with_a_notice() -> None:
     own = read_own(npz(attention=weights), "a.npz")
     np.testing.assert_array_equal(own.weights, weights)
     assert own.note.endswith(
-        "2 of 6 rows do not add up to 1 (their sums are 0 to 0.5); they are shown as they are."
+        "2 of 6 rows do not add up to 1 (their sums are 0 to 0.5); they are shown as they "
+        "are, and measured by each weight's share of its row."
     )
 
 
