@@ -7,6 +7,7 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from pages.explore import computing
+from pages.explore.measured import shares
 from pages.explore.state import STACKS, Inputs
 from pages.explore.subject import Stack, Subject, subject_of
 from pages.shared import cache
@@ -63,7 +64,7 @@ def plane_of(subject: Subject, stack: Stack) -> tuple[np.ndarray, Plane]:
     wanted = {f"{side}.{layer}.{kind}.pattern" for layer in range(stack.n_layers)}
     trace = cache.on_worker(lambda: subject.run(lambda a, t: t[:, rows] if a in wanted else None))
     patterns = np.concatenate([trace[address].numpy() for address in trace])  # [layer * head, query, key]
-    return rows, map_of_heads(patterns)
+    return rows, map_of_heads(shares(patterns))
 
 
 def rows_of(stack: Stack) -> np.ndarray:

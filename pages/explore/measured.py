@@ -25,7 +25,7 @@ class Measured:
 
     def take(self, stack: str, pattern: np.ndarray) -> None:
         """The next layer's pattern [head, query, key]."""
-        cross, pattern = stack.endswith(".cross"), _shares(pattern)
+        cross, pattern = stack.endswith(".cross"), shares(pattern)
         self._scores[stack].append(head_scores(pattern, cross=cross, tokens=self._keys[stack]))
         if stack == ASKED and self._pronouns:
             self._rows.append(pattern[:, self._pronouns])
@@ -55,7 +55,7 @@ class Measured:
         }
 
 
-def _shares(pattern: np.ndarray) -> np.ndarray:
+def shares(pattern: np.ndarray) -> np.ndarray:
     """The pattern as shares of each row's sum, where a sink or a person's own tensors make it not 1."""
     sums = pattern.sum(-1, keepdims=True, dtype=np.float64)
     off = (np.abs(sums - 1) > OFF) & (sums > 0)

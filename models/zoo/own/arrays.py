@@ -169,13 +169,13 @@ def _texts(name: str, given: Any) -> list[str]:
 
 def _note(weights: np.ndarray) -> str:
     """What is to be known: that there is nothing but weights, and which rows do not add up to 1."""
-    said = "Only attention weights were handed in, so no queries, keys, values or scores can be shown."
+    said = "Only weights were handed in, no queries, keys, values or scores."
     sums = weights.sum(-1, dtype=np.float64)
     off = np.abs(sums - 1) > TOLERANCE
     if not off.any():
         return said
     least, largest = sums[off].min(), sums[off].max()
     return (
-        f"{said} {int(off.sum()):,} of {off.size:,} rows do not add up to 1 (their sums are {least:.3g} to "
-        f"{largest:.3g}); they are shown as they are, and measured by each weight's share of its row."
+        f"{int(off.sum()):,} of {off.size:,} rows do not add up to 1 (sums {least:.3g} to {largest:.3g}): shown "
+        f"as they are, measured by shares. {said}"
     )

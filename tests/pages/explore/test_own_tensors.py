@@ -13,7 +13,7 @@ from streamlit.testing.v1 import AppTest
 from models.runs.owners import Visitor
 from models.zoo.own.arrays import read_own
 from models.zoo.own.kept import to_keep
-from pages.explore import controls, own_tensors, payload, state, taken
+from pages.explore import controls, mapped, own_tensors, payload, state, taken
 from pages.explore.payload import Opened
 from pages.explore.state import Inputs
 from pages.explore.subject import subject_of
@@ -130,7 +130,9 @@ def test_rows_that_do_not_add_up_to_1_are_shown_with_a_notice_and_measured_by_th
     inputs = Inputs(kept(json.dumps(odd).encode()), "")
     subject = cache.on_worker(lambda: subject_of(inputs))
     body = cache.on_worker(lambda: payload.build(subject, Opened("decoder.cross")))
-    assert "1 of 2 rows do not add up to 1 (their sums are 0.4 to 0.4); they are shown as they" in body.note
+    assert body.note.startswith(
+        "1 of 2 rows do not add up to 1 (sums 0.4 to 0.4): shown as they are, measured"
+    )
     message = body.packed.message(g=1)
     header = json.loads(message[4 : 4 + int.from_bytes(message[:4], "little")])
     (stack,) = header["stacks"]
@@ -138,6 +140,7 @@ def test_rows_that_do_not_add_up_to_1_are_shown_with_a_notice_and_measured_by_th
     assert stack["stats"]["entropy"] == [pytest.approx(sum(entropies) / 2, abs=1e-4)]
     act = {"view": "head", "stack": "decoder.cross", "layer": 0, "head": 0}
     assert taken.table(inputs, act).splitlines()[4:6] == ["1,1,0,the,0.1", "1,1,1,cat,0.3"]
+    assert len(mapped.made(inputs, "decoder.cross")["points"]) == 1
     for view in ("grid", "head", "lines"):
         assert taken.taken(inputs, act | {"view": view}, dark=False).figure.data
 

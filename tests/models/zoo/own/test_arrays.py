@@ -70,9 +70,7 @@ def test_every_format_gives_the_same_weights_and_tokens(name: str, content: byte
     np.testing.assert_array_equal(own.weights, GIVEN)
     assert own.weights.dtype == np.float32
     assert (own.title, own.queries, own.keys) == (name, TOKENS, None)
-    assert own.note == (
-        "Only attention weights were handed in, so no queries, keys, values or scores can be shown."
-    )
+    assert own.note == "Only weights were handed in, no queries, keys, values or scores."
 
 
 def test_a_matrix_may_be_rectangular_and_a_list_alone() -> None:
@@ -116,9 +114,8 @@ def test_rows_that_do_not_add_up_to_1_are_shown_with_a_notice() -> None:
     weights[0, 0, 0] = 0
     own = read_own(npz(attention=weights), "a.npz")
     np.testing.assert_array_equal(own.weights, weights)
-    assert own.note.endswith(
-        "2 of 6 rows do not add up to 1 (their sums are 0 to 0.5); they are shown as they "
-        "are, and measured by each weight's share of its row."
+    assert own.note.startswith(
+        "2 of 6 rows do not add up to 1 (sums 0 to 0.5): shown as they are, measured by"
     )
 
 
