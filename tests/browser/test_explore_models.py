@@ -126,7 +126,7 @@ def test_a_pooled_answer_has_class_probabilities_and_no_steps(explore: ExplorePa
 
 def test_an_autoencoder_shows_both_pictures_and_no_output_view(explore: ExplorePage, runs: Path) -> None:
     explore, lm = open_run(explore, runs, "digits-autoencoder", text="2")
-    assert views(explore) == ["grid", "head", "lines", "numbers", "picture"]
+    assert views(explore) == ["grid", "map", "head", "lines", "numbers", "picture"]
     expect(explore.stage.locator(".pictures figcaption")).to_have_text(
         ["read", "rebuilt", "where row 1 looks"]
     )

@@ -176,6 +176,6 @@ def _note(weights: np.ndarray) -> str:
         return said
     least, largest = sums[off].min(), sums[off].max()
     return (
-        f"{int(off.sum()):,} of {off.size:,} rows do not add up to 1 (sums {least:.3g} to {largest:.3g}): shown "
-        f"as they are, measured by shares. {said}"
+        f"{int(off.sum()):,} of {off.size:,} rows do not add up to 1 (sums {least:.3g} to {largest:.3g}): "
+        f"shown as they are, measured by shares. {said}"
     )
