@@ -115,6 +115,10 @@ class Model(ABC):
             turned=own and turns(config.positions),
         )
 
+    def projection(self, stack: str, layer: int) -> Tensor | None:
+        """W_O of an attention, the rows of each head: [head, d_head, d_model]; None where it is not known."""
+        return None
+
     @property
     def max_len(self) -> int:
         """The most tokens that it reads."""
@@ -182,6 +186,11 @@ class EngineModel(Model):
         self.model = model.eval()
         self.config = model.config
         self.n_bytes = sum(p.numel() * p.element_size() for p in model.parameters())
+
+    def projection(self, stack: str, layer: int) -> Tensor:
+        side, kind = stack.split(".")
+        weight = self.model.get_parameter(f"{side}.layers.{layer}.{kind}_attention.out_proj.weight")
+        return weight.detach().T.reshape(self.config.n_heads, self.config.head_size, -1)
 
     @torch.no_grad()
     def trace(

@@ -10,9 +10,9 @@ from streamlit.delta_generator import DeltaGenerator
 
 from models.data.tasks import Advice
 from models.zoo.offers import Offer
-from pages.explore import computing, controls, mapped, payload, state
+from pages.explore import asked, computing, controls, further, mapped, payload, state
 from pages.explore.payload import Body, Opened
-from pages.explore.state import Inputs, View
+from pages.explore.state import FURTHER, Inputs, View
 from pages.shared import cache, glossary, memory
 from pages.shared.link import read_link
 from pages.shared.shown import first_possible, generation
@@ -35,6 +35,12 @@ def opened_from(act: dict[str, Any]) -> Opened:
     """The head that the stage asked to open; the first one unless it named a known stack and integers."""
     values, problems = read_link(View, {name: str(act[name]) for name in asdict(Opened())})
     return Opened() if problems else Opened(**values)
+
+
+def wanted_from(act: dict[str, Any]) -> tuple[Any, ...]:
+    """What the stage asked for, of which head and window."""
+    show = act["show"] if act["show"] in FURTHER else FURTHER[0]
+    return (show, *asdict(opened_from(act)).values())
 
 
 def body_of(inputs: Inputs, opened: Opened, slot: DeltaGenerator | None = None) -> Body:
@@ -89,11 +95,19 @@ def current(slot: DeltaGenerator | None = None) -> Current:
     body = found.made
     st.session_state.last_target = "".join(part["text"] for part in body.translation)
     terms = glossary.found_in(TERMS, controls.offer(found.inputs.model).taught, body.special)
-    own = own_header(found.inputs, body) | mapped.header(found.inputs, slot)
+    own = own_header(found.inputs, body) | _asked(found.inputs, slot)
     packed = body.packed.message(**own, terms=glossary.sentences(terms))
     if found.problem:
         return Current(packed, _as_sentence(found.problem), abilities=body.abilities, terms=terms)
     return Current(packed, None, body.advice, body.unknown, body.abilities, terms)
+
+
+def _asked(inputs: Inputs, slot: DeltaGenerator | None) -> dict[str, Any]:
+    """What the stage asked for beside the trace."""
+    return {
+        "map": asked.answer("mapped", inputs, slot, mapped.made),
+        "further": asked.answer("further", inputs, slot, further.made),
+    }
 
 
 def _computed(slot: DeltaGenerator | None, inputs: Inputs) -> Body:
@@ -148,7 +162,9 @@ def own_header(inputs: Inputs, body: Body) -> dict[str, Any]:
     label, text = controls.swap_of(inputs)
     example, offer = _example(inputs), controls.offer(inputs.model)
     story_view = offer.story
-    session = [st.session_state.get(name) for name in ("opened", "reset_count", "view_link", "mapped")]
+    session = [
+        st.session_state.get(name) for name in ("opened", "reset_count", "view_link", "mapped", "further")
+    ]
     turned = [str(inputs.settings[s.name]) for s in offer.settings if s.turns]
     return {
         "generation": generation((inputs, *session)),

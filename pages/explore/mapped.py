@@ -1,48 +1,18 @@
 """The map of a stack: its heads by the likeness of their patterns, computed when it is asked for."""
 
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
-import streamlit as st
-from streamlit.delta_generator import DeltaGenerator
 
-from pages.explore import computing
 from pages.explore.measured import shares
-from pages.explore.state import STACKS, Inputs
+from pages.explore.state import Inputs
 from pages.explore.subject import Stack, Subject, subject_of
 from pages.shared import cache
-from pages.shared.shown import last
 from viz_core.measures import map_of_heads
 from viz_core.measures.likeness import Plane
 
 MOST_WORK = 160_000_000
 """heads² x queries x keys: a fifth of a second."""
-
-
-def ask(stack: str) -> None:
-    """Notes that the stage wants the map of a stack, of what it shows now."""
-    if stack in STACKS:
-        st.session_state["mapped"] = (last("explore", Inputs()), stack)
-
-
-def header(inputs: Inputs, slot: DeltaGenerator | None) -> dict[str, Any]:
-    """The map of these inputs as the browser gets it, where it was asked for; else nothing."""
-    asked_of, stack = st.session_state.get("mapped", (None, ""))
-    if asked_of != inputs:
-        return {}
-
-    def make() -> tuple[dict[str, Any], int]:
-        found = computing.runner(inputs, is_wanted=computing.still_wanted)(made, inputs, stack)
-        return found, 100 * len(found["points"]) + 1_000
-
-    try:
-        with computing.told(inputs, slot):
-            key = ("map", inputs, stack)
-            dear = computing.is_dear(inputs)
-            found = make()[0] if dear else cast(dict[str, Any], cache.cached(cache.results, key, make))
-    except ValueError as error:
-        found = {"problem": str(error)}
-    return {"map": {"stack": stack, **found}}
 
 
 def made(inputs: Inputs, stack: str) -> dict[str, Any]:

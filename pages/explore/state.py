@@ -27,7 +27,9 @@ SHOWCASE = offers()[DEFAULT].text
 MAX_INDEX = 4_096
 VIEWS = ("grid", "map", "head", "lines", "numbers", "picture", "output")
 STACKS = ("encoder.self", "decoder.self", "decoder.cross")
-QUANTITIES = ("pattern", "scores", "dots")
+FURTHER = ("length", "rollout", "flow")
+"""Quantities that are computed when the stage asks for them."""
+QUANTITIES = ("pattern", "scores", "dots", *FURTHER)
 RANGES = ("full", "row", "log")
 SIGHTS = ("head", "mean", "rolled")
 SORTS = ("layer", *(measure.name for measure in MEASURES))

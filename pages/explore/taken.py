@@ -5,14 +5,15 @@ from __future__ import annotations
 import io
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, cast
 
 import numpy as np
 import pandas as pd
 import plotly.graph_objects as go
 
-from pages.explore import mapped, taken_picture
-from pages.explore.state import Inputs, View, view_of
+from pages.explore import further, mapped, taken_picture
+from pages.explore.state import FURTHER, Inputs, View, view_of
 from pages.explore.subject import Subject, subject_of
 from pages.shared import cache, takeaway
 from viz_core import attention_heatmap, attention_lines, computation_figure, head_grid, head_map, top_tokens
@@ -140,13 +141,17 @@ class Shown:
     def _heatmap(self, dark: bool) -> go.Figure:
         queries, keys = self._window(until_step=True)
         arrays = self.of_head()
-        matrices = {
+        matrices: dict[str, Callable[[], np.ndarray]] = {
             "pattern": lambda: arrays["pattern"][self.head],
             "scores": lambda: arrays["scores"][self.head],
             "dots": lambda: arrays["q"][self.head] @ arrays["k"][self.key_head].T,
+            **{
+                name: partial(further.matrix, self.subject, self.stack, self.layer, self.head, name)
+                for name in FURTHER
+            },
         }
-        show = self.view.show if self.stack.attention.whole else "pattern"
-        quantity = {"dots": "dot products"}.get(show, show)
+        show = self.view.show if self.stack.attention.whole or self.view.show in FURTHER else "pattern"
+        quantity = {"dots": "dot products", **further.NAMES}.get(show, show)
         # Signed quantities have one scale, centred on 0.
         scale = "0..1" if self.view.range == "full" or quantity != "pattern" else self.view.range
         names = self._sides(queries, keys)

@@ -1,10 +1,15 @@
 """View 2, one head: readout and pixels against the trace, in every quantity and scale, by mouse and keys."""
 
+import re
+
 import numpy as np
 import pytest
 from playwright.sync_api import expect
 
 from models import Trace
+from pages.explore.further import matrix
+from pages.explore.state import Inputs
+from pages.explore.subject import subject_of
 from tests.browser.explore_page import ARRAYS, TEXT, ExplorePage, agrees, read_number, untrained
 from viz_core import theme
 
@@ -177,3 +182,22 @@ def test_a_part_that_is_dragged_larger_names_all_its_tokens(explore: ExplorePage
         assert set(names) <= set(ticks.all_text_contents())
     explore.stage.locator(".head-board [data-title='Reset axes']").click()
     expect(explore.stage.locator(".head-board .xtick text").nth(1)).not_to_have_text("w1")
+
+
+def test_what_the_trace_does_not_have_is_computed_when_it_is_chosen(explore: ExplorePage) -> None:
+    explore.open(view="head", layer=1, head=3, query=9, key=2)
+    subject = subject_of(Inputs())
+    side = explore.stage.locator(".head-view .side")
+    for show in ("length", "rollout", "flow"):
+        explore.choose("show", show)
+        value = matrix(subject, subject.stacks[0], 1, 3, show)[9, 2]
+        expect(side.locator(".readout > div").last).to_have_text(re.compile(rf"^{show}.*\d"))
+        assert agrees(explore.terms()[show], value)
+        expect(side).to_contain_text("(Kobayashi et al. 2020)" if show == "length" else "Zuidema 2020")
+    link = explore.page.url
+    explore.choose("stack", "decoder.cross")
+    expect(side).to_contain_text("queries and keys are of two; choose a stack of self-attention.")
+    assert explore.terms()["flow"] == "none"
+    explore.open_link(link)
+    expect(side.locator(".readout > div").last).to_have_text(re.compile(r"^flow.*\d"))
+    assert agrees(explore.terms()["flow"], value)

@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from typing import Any, ClassVar
 
 import torch
+from torch import Tensor
+from transformers.pytorch_utils import Conv1D
 
 from models.data.tasks import Reading
 from models.engine.size import CELL
@@ -48,6 +50,17 @@ class TracedModel(Model):
             each = 4 * attention.d_head + CELL
             cells += attention.n_layers * attention.n_heads * query * key * each
         return weights + cells
+
+    def projection(self, stack: str, layer: int) -> Tensor | None:
+        """W_O of an attention, the rows of each head; None where its output projection was not found."""
+        side, kind = stack.split(".")
+        module: Any = None if self.layout is None else self.layout.of(side)[layer].out.get(kind)
+        if module is None:
+            return None
+        own = self.attention(stack)
+        weight = module.weight if isinstance(module, Conv1D) else module.weight.T  # [channel of z, d_model]
+        rows: Tensor = weight.detach().float().cpu().reshape(own.n_heads, own.d_head, -1)
+        return rows
 
     @torch.no_grad()
     def trace(

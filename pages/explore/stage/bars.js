@@ -2,6 +2,8 @@
 
 import { Choice } from "../../shared/browser/choice.js";
 import { el, shorten } from "../../shared/browser/dom.js";
+import { FURTHER, isSigned } from "./further.js";
+import { listOf } from "./list.js";
 import { MeasureBar } from "./measure_bar.js";
 import { headsAfter } from "./view.js";
 
@@ -19,6 +21,7 @@ const SHOWS = [
   { value: "scores", text: "scores", title: "Scaled and masked, before the softmax" },
   { value: "dots", text: "dot products", title: "q · k before anything" },
 ];
+const FURTHER_SHOWS = Object.entries(FURTHER).map(([value, told]) => ({ value, ...told }));
 const RANGES = [
   { value: "full", text: "0..1" },
   { value: "row", text: "per row" },
@@ -58,7 +61,7 @@ export class Bars {
     this.view = new Choice("view", (view) => stage.set({ view }), "views");
     this.layer = new Choice("layer", (layer) => stage.set({ layer }));
     this.head = new Choice("head", (head, event) => this.chooseHead(head, event), "chips");
-    this.show = new Choice("show", (show) =>
+    this.show = listOf("show", (/** @type {any} */ show) =>
       stage.set({ show, range: stage.view.range === "log" ? "full" : stage.view.range }),
     );
     this.range = new Choice("scale", (range) => stage.set({ range }));
@@ -112,9 +115,10 @@ export class Bars {
       title: titleOf(stack, view.layer, chip.value),
     }));
     this.head.update(chips, view.view === "lines" ? view.heads : [view.head]);
-    this.show.update(SHOWS, [view.show]);
-    const weights = view.show === "pattern" || view.view === "grid";
-    this.range.update(weights ? RANGES : SIGNED_RANGES, [view.range]);
+    const shows = [...(stack.whole ? SHOWS : SHOWS.slice(0, 1)), ...FURTHER_SHOWS];
+    this.show.update(shows, view.show);
+    const shares = !isSigned(view.show) && view.show !== "length";
+    this.range.update(shares || view.view === "grid" ? RANGES : SIGNED_RANGES, [view.range]);
     this.measure.draw();
     this.sight.update(SIGHTS, [view.sight]);
     this.showWhatMatters();
@@ -122,12 +126,12 @@ export class Bars {
   }
 
   showWhatMatters() {
-    const { view, data, stack } = this.stage;
+    const { view, data } = this.stage;
     const ofOneLayer = !["grid", "map", "output"].includes(view.view);
     /** @param {HTMLElement} part @param {boolean} on */
     const visible = (part, on) => part.classList.toggle("absent", !on);
     visible(this.stack.root, view.view !== "output");
-    visible(this.show.root, view.view === "head" && stack.whole);
+    visible(this.show.root, view.view === "head");
     visible(this.range.root, view.view === "head" || view.view === "grid");
     const seen = view.view === "picture" ? view.sight : "head";
     visible(this.sight.root, view.view === "picture");

@@ -4,12 +4,13 @@
 import { move } from "../../shared/board/plot_move.js";
 import { contextOf, el, shorten } from "../../shared/browser/dom.js";
 import { colourLevels } from "../../shared/browser/images.js";
-import { number } from "../../shared/browser/numbers.js";
 import { configOf, loadPlotly, styled } from "../../shared/browser/plotly.js";
 import { matrixOf } from "./data.js";
+import { FURTHER, fitting, isSigned, numbersOf, wish } from "./further.js";
 import { BELOW, describe, FONT, marks, named } from "./head_figure.js";
 import { Legend, legendEnds } from "./legend.js";
 import { MiniMap } from "./minimap.js";
+import { readRows } from "./readout.js";
 import { within } from "./view.js";
 
 /** @typedef {import("./types").Side} Side */
@@ -30,6 +31,8 @@ export class HeadView {
   /** @type {Place | null} what the pointer is on */ over = null;
   /** @type {any} Plotly, once it is here */ Plotly;
   /** @type {import("../../shared/browser/images.js").Level} */ level;
+  /** @type {import("./types").Further | null} what the server computed of it */ found = null;
+  /** @type {ArrayLike<number>} what is drawn */ numbers = [];
   shown = ""; // all of the figure that is drawn but its numbers
 
   /** @param {import("./types").Stage} stage */
@@ -44,7 +47,13 @@ export class HeadView {
     this.readout = el("div", { class: "readout", "aria-live": "polite" });
     this.legend = new Legend();
     this.map = new MiniMap(stage);
-    this.side = el("div", { class: "side" }, [this.readout, ...this.legend.parts, ...this.map.parts]);
+    this.told = el("p", { class: "muted", "aria-live": "polite" });
+    this.side = el("div", { class: "side" }, [
+      this.readout,
+      ...this.legend.parts,
+      this.told,
+      ...this.map.parts,
+    ]);
     this.root = el("div", { class: "view head-view" }, [this.board, this.side]);
   }
 
@@ -61,6 +70,16 @@ export class HeadView {
     this.paint();
     this.legend.draw(this.table(), legendEnds(stage.view.range, this.signed(), this.extent));
     this.map.draw(this.exact);
+    this.tell();
+  }
+
+  /* What a quantity is that the server computed, or why it could not. */
+  tell() {
+    const { show } = this.stage.view;
+    const told = FURTHER[show];
+    const what = told && (this.found?.problem ?? (this.found ? `${told.title}.` : "Computing…"));
+    this.told.textContent = what ?? "";
+    this.told.classList.toggle("absent", !told);
   }
 
   fit() {
@@ -97,7 +116,10 @@ export class HeadView {
 
   values() {
     const { stage, exact } = this;
-    if (exact) return matrixOf(exact, stage.view.show);
+    const { show } = stage.view;
+    this.found = fitting(stage.data.header.further, wish(stage.view));
+    if (exact && show in FURTHER) return numbersOf(this.found, exact);
+    if (exact) return matrixOf(exact, /** @type {"pattern"} */ (show));
     const thumb = stage.data.thumb(stage.stack, stage.view.layer, stage.view.head);
     return Float32Array.from(thumb, (level) => level / 255);
   }
@@ -109,15 +131,23 @@ export class HeadView {
   levels() {
     const { stage, area } = this;
     const values = this.values();
-    const scale = colourLevels(values, area.nk, stage.view.range, this.signed());
-    this.extent = scale.extent;
+    // lengths have no upper bound: the longest has the strongest colour
+    const unit = stage.view.show === "length" ? longest(values) : 1;
+    const scale = colourLevels(
+      values.map((value) => value / unit),
+      area.nk,
+      stage.view.range,
+      this.signed(),
+    );
+    this.extent = unit * scale.extent;
+    this.numbers = values;
     // decoder rows after the chosen step have not happened yet
     const hidden = stage.lastRow() - area.q0;
     return (at) => (Math.floor(at / area.nk) > hidden ? null : scale.level(at));
   }
 
   signed() {
-    return this.exact !== null && this.stage.view.show !== "pattern";
+    return this.exact !== null && isSigned(this.stage.view.show);
   }
 
   table() {
@@ -163,7 +193,9 @@ export class HeadView {
 
   label() {
     const { stage, area } = this;
-    const show = { pattern: "attention weights", scores: "scores", dots: "dot products" }[stage.view.show];
+    const { show: chosen } = stage.view;
+    const told = { pattern: "attention weights", scores: "scores", dots: "dot products" };
+    const show = chosen in told ? told[/** @type {"dots"} */ (chosen)] : FURTHER[chosen].text;
     const words = `${show} of ${stage.headName()}: ${area.nq} queries by ${area.nk} keys`;
     this.figure.setAttribute("aria-label", words);
     this.figure.setAttribute("aria-busy", "false");
@@ -225,50 +257,15 @@ export class HeadView {
     this.read(at);
   }
 
-  /**
-   * What the weight of a cell was computed from.
-   * @param {import("./types").Exact} exact @param {number} at
-   * @returns {[string, string][]}
-   */
-  computed(exact, at) {
-    const score = exact.scores[at];
-    return [
-      ["dot product", number(matrixOf(exact, "dots")[at], 3)],
-      .../** @type {[string, string][]} */ (exact.bias ? [["bias", number(exact.bias[at], 3)]] : []),
-      ["score", score === -Infinity ? "−∞ (masked)" : number(score, 3)],
-    ];
-  }
-
   /** @param {Place} at */
-  read({ query, key }) {
-    const { stage, exact } = this;
-    const { stack, theme } = stage;
-    /** @param {Side} side @param {number} at */
-    const name = (side, at) => stage.data.tokens(side)[at]?.text ?? "";
-    /** @type {[term: string, value: string, colour?: string][]} */
-    const rows = [];
-    const i = exact ? query - exact.q0 : -1;
-    const j = exact ? key - exact.k0 : -1;
-    if (exact && i >= 0 && j >= 0 && i < exact.nq && j < exact.nk) {
-      const at = i * exact.nk + j;
-      rows.push(
-        ["query", `${name(stack.querySide, query)} (${query})`, theme.query],
-        ["key", `${name(stack.keySide, key)} (${key})`, theme.key],
-        ...(stack.whole ? this.computed(exact, at) : []),
-        ["weight", number(exact.pattern[at], 3)],
-      );
-    } else if (exact) {
-      rows.push(["", "The chosen cell lies outside this window."]);
-    } else {
-      rows.push(["", "Reading this head's numbers…"]);
-    }
-    this.readout.replaceChildren(
-      ...rows.map(([term, value, colour]) =>
-        el("div", {}, [
-          el("span", { class: "term", text: term }),
-          el("span", { class: "value", text: value, style: colour ? `color:${colour}` : null }),
-        ]),
-      ),
-    );
+  read(at) {
+    this.readout.replaceChildren(...readRows(this, at));
   }
+}
+
+/** The largest number that is one, or 1. @param {ArrayLike<number>} values */
+function longest(values) {
+  let most = 0;
+  for (let at = 0; at < values.length; at++) if (values[at] > most) most = values[at];
+  return most || 1;
 }

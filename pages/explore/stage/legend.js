@@ -11,13 +11,14 @@ const HEIGHT = 12;
  * What stands below the colours, from left to right.
  * @param {import("./types").View["range"]} range
  * @param {boolean} signed scores, of which the strongest colour is `extent`; otherwise weights
- * @param {number} extent
+ * @param {number} extent the number of the strongest colour
  */
 export function legendEnds(range, signed, extent) {
   if (signed && range === "row") return ["−row's largest", "0", "+row's largest"];
   if (signed) return [number(-extent), "0", number(extent)];
   if (range === "log") return ["≤ 0.0001", "0.01", "1"];
-  return range === "row" ? ["0", "row's largest"] : ["0", "0.5", "1"];
+  if (range === "row") return ["0", "row's largest"];
+  return extent === 1 ? ["0", "0.5", "1"] : ["0", number(extent / 2), number(extent)];
 }
 
 export class Legend {

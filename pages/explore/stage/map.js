@@ -28,7 +28,7 @@ export class MapView {
 
   get map() {
     const { map } = this.stage.data.header;
-    return map && map.stack === this.stage.stack.id ? map : null;
+    return map?.asked?.[0] === this.stage.stack.id ? map : null;
   }
 
   /* Asks for the map of what is shown, once. */

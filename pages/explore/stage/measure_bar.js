@@ -2,9 +2,8 @@
 
 import { Choice } from "../../shared/browser/choice.js";
 import { el } from "../../shared/browser/dom.js";
+import { listOf } from "./list.js";
 import { firstLimit, measureOf } from "./sorting.js";
-
-/** @typedef {{value: string, text: string, title?: string}} Option */
 
 const KEEPS = [
   { value: "all", text: "all heads" },
@@ -74,25 +73,4 @@ export class MeasureBar {
     this.keep.root.classList.toggle("absent", !(grid || map) || !measure);
     this.limit.classList.toggle("absent", view.keep === "all");
   }
-}
-
-/**
- * A list of which one entry is chosen; its entries are kept while they stay the same.
- * @param {string} label
- * @param {(value: string) => void} onChoose
- */
-function listOf(label, onChoose) {
-  let shown = "";
-  const list = el("select", { "aria-label": label, onchange: () => onChoose(list.value) });
-  const name = el("span", { class: "choice-label", text: label, "aria-hidden": "true" });
-  const root = el("div", { class: "choice", role: "group", "aria-label": label }, [name, list]);
-  /** @param {Option[]} options @param {string} chosen */
-  const update = (options, chosen) => {
-    const signature = JSON.stringify(options);
-    if (signature !== shown) list.replaceChildren(...options.map((option) => el("option", option)));
-    shown = signature;
-    list.value = chosen;
-    list.title = options.find(({ value }) => value === chosen)?.title ?? "";
-  };
-  return { root, name, list, update };
 }

@@ -11,6 +11,7 @@ import { themeOf } from "../../shared/browser/theme.js";
 import { Bars } from "./bars.js";
 import { caption, translationOf } from "./caption.js";
 import { TraceData } from "./data.js";
+import { fitting, wish } from "./further.js";
 import { GridView } from "./grid.js";
 import { HeadView } from "./head.js";
 import { LinesView } from "./lines.js";
@@ -36,6 +37,7 @@ export class Stage {
   /** @type {string} */ viewToken;
   /** @type {string} */ focusToken;
   /** @type {string | undefined} what the server was asked for last */ asked;
+  /** @type {string | undefined} what it was asked to compute last */ wished;
   glossary = new Glossary({});
 
   /** @param {HTMLElement} host */
@@ -219,9 +221,20 @@ export class Stage {
     const partly = exact && (exact.nq < stack.nQuery || exact.nk < stack.nKey);
     const outside = partly && (exact.q0 !== q0 || exact.k0 !== k0);
     const need = `${JSON.stringify(this.data.header.link)} ${[stack.id, layer, head, q0, k0].join("/")}`;
-    if ((exact && !outside) || this.asked === need) return;
+    if (exact && !outside) return this.wish();
+    if (this.asked === need) return;
     this.asked = need;
     this.act({ type: "open", stack: stack.id, layer, head, q0, k0 });
+  }
+
+  /* What is to be computed of the open head when its other numbers are here. */
+  wish() {
+    const { header } = this.data;
+    const wished = wish(this.view);
+    const need = `${JSON.stringify(header.link)} ${JSON.stringify(wished)}`;
+    if (!wished || this.wished === need || fitting(header.further, wished)) return;
+    this.wished = need;
+    this.act(wished);
   }
 
   draw() {

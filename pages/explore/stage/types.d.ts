@@ -14,7 +14,7 @@ export interface View {
   layer: number;
   head: number;
   heads: number[];
-  show: "pattern" | "scores" | "dots";
+  show: "pattern" | "scores" | "dots" | "length" | "rollout" | "flow";
   range: "full" | "row" | "log";
   sort: string;
   order: "value" | "layer";
@@ -44,10 +44,18 @@ export interface Measure {
 
 /* Where the heads of a stack lie [layer * heads + head], or why they were not compared. */
 export interface HeadMap {
-  stack: string;
+  asked?: [string];
   points?: [number, number][];
   shares?: [number, number];
   queries?: number;
+  problem?: string;
+}
+
+/* A quantity of a head that the server computed when it was asked, or why it did not. */
+export interface Further {
+  asked?: (string | number)[];
+  values?: number[];
+  shape?: [number, number];
   problem?: string;
 }
 
@@ -78,6 +86,7 @@ export interface Header {
   stacks: Stack[];
   measures: Measure[];
   map?: HeadMap;
+  further?: Further;
   tokens: Record<Side, { text: string; mark?: string }[]>;
   steps: Step[];
   stepSide: Side;

@@ -1,5 +1,7 @@
 /* The state of the view: what is open of a trace. Nothing here touches the page. */
 
+import { isSigned } from "./further.js";
+
 /** @typedef {import("./types").View} View */
 /** @typedef {import("./types").Loose} Loose */
 /** @typedef {import("./types").Row} Row */
@@ -37,7 +39,7 @@ export function settle(view, data) {
   if (view.view === "output" && !steps.length) view.view = "grid";
   if (view.view === "picture" && !data.header.sight) view.view = "grid";
   if (!stack.whole) {
-    view.show = "pattern";
+    if (isSigned(view.show)) view.show = "pattern";
     if (view.view === "numbers") view.view = "head";
   }
   view.stack = stack.id;

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from models.zoo.model import Attention
-from pages.explore import mapped
+from pages.explore import asked, mapped
 from pages.explore.mapped import made, rows_of
 from pages.explore.state import Inputs
 from pages.explore.subject import Stack, subject_of
@@ -46,22 +46,17 @@ def test_so_many_heads_that_none_could_be_compared_are_refused() -> None:
 
 
 def test_the_map_is_there_when_it_is_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
-    session: dict[str, object] = {}
-    monkeypatch.setattr(mapped.st, "session_state", session)
     inputs = Inputs(text="the cat sleeps")
-    assert mapped.header(inputs, None) == {}
-    session["explore.last"] = inputs
-    mapped.ask("nonsense")
-    assert mapped.header(inputs, None) == {}
-    mapped.ask("encoder.self")
-    assert mapped.header(inputs, None) == {"map": {"stack": "encoder.self", **made(inputs, "encoder.self")}}
-    assert mapped.header(Inputs(text="the dog sleeps"), None) == {}
+    monkeypatch.setattr(asked.st, "session_state", {"explore.last": inputs})
+    assert asked.answer("mapped", inputs, None, made) == {}
+    asked.note("mapped", "encoder.self")
+    expected = {"asked": ["encoder.self"], **made(inputs, "encoder.self")}
+    assert asked.answer("mapped", inputs, None, made) == expected
+    assert asked.answer("mapped", Inputs(text="the dog sleeps"), None, made) == {}
     monkeypatch.setattr(mapped, "MOST_WORK", 10)
-    session["mapped"] = (other := Inputs(text="the dog sleeps"), "encoder.self")
-    problem = mapped.header(other, None)["map"]["problem"]
-    assert problem.startswith(
-        "8 heads cannot be compared over 5 keys in reasonable time; take a shorter text"
-    )
+    asked.note("mapped", "decoder.self")
+    problem = asked.answer("mapped", inputs, None, made)["problem"]
+    assert problem.startswith("8 heads cannot be compared over ")
 
 
 def test_the_figure_to_take_away_is_the_map_with_the_names_of_all_heads() -> None:

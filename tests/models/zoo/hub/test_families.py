@@ -166,7 +166,11 @@ def test_zeroing_a_head_s_z_is_removing_its_part_of_the_output_projection(
         part.copy_(before)
     torch.testing.assert_close(edited[f"{at}.out"], removed[f"{at}.out"], atol=1e-6, rtol=1e-5)
     torch.testing.assert_close(edited["logits"], removed["logits"], atol=1e-5, rtol=1e-4)
-    assert (edited["logits"] - model.trace(reading)["logits"]).abs().max() > 1e-4
+    plain, w_o = model.trace(reading), model.projection(f"{side}.self", 0)
+    assert w_o is not None
+    part_of_head = plain[f"{at}.z"][head] @ w_o[head]
+    torch.testing.assert_close(plain[f"{at}.out"] - edited[f"{at}.out"], part_of_head, atol=1e-5, rtol=1e-4)
+    assert (edited["logits"] - plain["logits"]).abs().max() > 1e-4
 
 
 @pytest.mark.parametrize("name", ["pattern", "scores", "resid_post"])

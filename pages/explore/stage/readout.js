@@ -1,0 +1,76 @@
+/* The numbers of the marked cell of a head, a row each. */
+
+import { el } from "../../shared/browser/dom.js";
+import { number } from "../../shared/browser/numbers.js";
+import { matrixOf } from "./data.js";
+import { FURTHER } from "./further.js";
+
+/** @typedef {import("./types").Side} Side */
+/** @typedef {import("./types").Exact} Exact */
+/** @typedef {[term: string, value: string, colour?: string]} Row */
+/** @typedef {import("./head.js").HeadView} HeadView */
+
+/**
+ * @param {HeadView} head
+ * @param {{query: number, key: number}} place
+ */
+export function readRows(head, place) {
+  return rowsOf(head, place).map(([term, value, colour]) =>
+    el("div", {}, [
+      el("span", { class: "term", text: term }),
+      el("span", { class: "value", text: value, style: colour ? `color:${colour}` : null }),
+    ]),
+  );
+}
+
+/**
+ * @param {HeadView} head
+ * @param {{query: number, key: number}} place
+ * @returns {Row[]}
+ */
+function rowsOf(head, { query, key }) {
+  const { stage, exact } = head;
+  if (!exact) return [["", "Reading this head's numbers…"]];
+  const { stack, theme, data } = stage;
+  const [i, j] = [query - exact.q0, key - exact.k0];
+  if (i < 0 || j < 0 || i >= exact.nq || j >= exact.nk)
+    return [["", "The chosen cell lies outside this window."]];
+  /** @param {Side} side @param {number} at */
+  const name = (side, at) => data.tokens(side)[at]?.text ?? "";
+  const at = i * exact.nk + j;
+  return [
+    ["query", `${name(stack.querySide, query)} (${query})`, theme.query],
+    ["key", `${name(stack.keySide, key)} (${key})`, theme.key],
+    ...(stack.whole ? computed(exact, at) : []),
+    ["weight", number(exact.pattern[at], 3)],
+    ...further(head, at),
+  ];
+}
+
+/**
+ * What the weight of a cell was computed from.
+ * @param {Exact} exact
+ * @param {number} at
+ * @returns {Row[]}
+ */
+function computed(exact, at) {
+  const score = exact.scores[at];
+  return [
+    ["dot product", number(matrixOf(exact, "dots")[at], 3)],
+    .../** @type {Row[]} */ (exact.bias ? [["bias", number(exact.bias[at], 3)]] : []),
+    ["score", score === -Infinity ? "−∞ (masked)" : number(score, 3)],
+  ];
+}
+
+/**
+ * The number of a cell that the server computed.
+ * @param {HeadView} head
+ * @param {number} at
+ * @returns {Row[]}
+ */
+function further({ stage, found, numbers }, at) {
+  const { show } = stage.view;
+  if (!(show in FURTHER)) return [];
+  const missing = found?.problem ? "none" : "…";
+  return [[FURTHER[show].text, found?.values ? number(numbers[at], 3) : missing]];
+}
