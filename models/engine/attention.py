@@ -45,11 +45,12 @@ class MultiHeadAttention(nn.Module):
 
         `mask` is boolean, True = may attend, broadcastable to [batch, head, query, key]; `causal` forbids
         later keys on top of it. A query that may attend to nothing gets z = 0. `positions` are those of
-        self-attention. With a `cache`, the keys include those computed before. Raises ValueError when the
-        mask does not fit.
+        self-attention; a longer `key_value_input` then begins so much earlier. With a `cache`, the keys
+        include those computed before. Raises ValueError when the mask does not fit.
         """
         q = self._split(self.q_proj(query_input))  # [batch, head, query, d_head]
-        k, v = self._keys_and_values(key_value_input, positions, cache)  # [batch, head, key, d_head]
+        before = key_value_input.shape[1] - q.shape[2] if positions is not None else 0
+        k, v = self._keys_and_values(key_value_input, positions, cache, before)  # [batch, head, key, d_head]
         if positions is not None:
             q = positions.rotate(q)
         q, k, v = record(trace, "q", q), record(trace, "k", k), record(trace, "v", v)
@@ -76,12 +77,13 @@ class MultiHeadAttention(nn.Module):
         x: Float[Tensor, "batch new d_model"],
         positions: LayerPositions | None,
         cache: KeyValueCache | None,
+        before: int,
     ) -> tuple[Heads, Heads]:
         if cache is not None and (known := cache.fixed()) is not None:
             return known
         k, v = self._split(self.k_proj(x)), self._split(self.v_proj(x))
         if positions is not None:
-            k = positions.rotate(k)
+            k = positions.rotate(k, before=before)
         return (k, v) if cache is None else cache.extend(k, v)
 
     def _fast(

@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from functools import partial
 
+import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 from torch.nn import functional as F
@@ -12,6 +13,7 @@ from models.config import ModelConfig
 from models.engine.attention import MultiHeadAttention
 from models.engine.cache import DecoderCache, KeyValueCache
 from models.engine.positions import POSITIONS, LayerPositions
+from models.engine.segments import SegmentMemory
 from models.engine.trace import Scope, record, within
 
 ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {
@@ -70,14 +72,19 @@ class Layer(nn.Module):
         positions: LayerPositions | None = None,
         trace: Scope | None = None,
         caches: tuple[KeyValueCache | None, KeyValueCache | None] = (None, None),
+        before: Float[Tensor, "batch before d_model"] | None = None,
     ) -> Stream:
-        """One layer further; masks, positions as in `MultiHeadAttention`, caches for self and cross."""
+        """One layer further; masks, positions as in `MultiHeadAttention`, caches for self and cross.
+
+        `before`: the layer's inputs at the positions before x, which x attends to as well.
+        """
         self_cache, cross_cache = caches
         x = record(trace, "resid_pre", x)
         h = self._before(x, self.self_norm)
         scope = within(trace, "self")
+        seen = h if before is None else torch.cat([self._before(before, self.self_norm), h], dim=1)
         out = self.self_attention(
-            h, h, mask, causal=causal, positions=positions, trace=scope, cache=self_cache
+            h, seen, mask, causal=causal, positions=positions, trace=scope, cache=self_cache
         )
         x = record(trace, "resid_self", self._after(x, out, self.self_norm))
         if self.cross_attention is not None and self.cross_norm is not None:
@@ -154,8 +161,11 @@ class Stack(nn.Module):
         trace: Scope | None = None,
         cache: DecoderCache | None = None,
         types: Int[Tensor, "batch position"] | None = None,
+        past: SegmentMemory | None = None,
     ) -> Stream:
-        """Embeddings, the first at position `start`, through all layers; `types` are those of the tokens."""
+        """Embeddings, the first at position `start`, through all layers; `types` are those of the tokens,
+        `past` what was read before them.
+        """
         x = self.positions(record(trace, "embed", embeddings), start)
         x = x if self.types is None else self.types(x, types)
         x = self.dropout(self.embedding_norm(x))
@@ -168,6 +178,7 @@ class Stack(nn.Module):
                 positions=LayerPositions(self.positions, i, start),
                 trace=scope,
                 caches=caches,
+                before=None if past is None else past.before(i, x),
             )
             if self.recompute and self.training and trace is None:  # a trace records each value once
                 x = checkpoint(run, x, mask, memory, memory_mask, use_reentrant=False)

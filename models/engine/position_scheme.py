@@ -58,9 +58,9 @@ class LayerPositions(NamedTuple):
     layer: int
     start: int
 
-    def rotate(self, x: Heads) -> Heads:
-        """See `PositionScheme.rotate`."""
-        return self.scheme.rotate(x, self.start)
+    def rotate(self, x: Heads, *, before: int = 0) -> Heads:
+        """See `PositionScheme.rotate`; the first of x stands so many positions before `start`."""
+        return self.scheme.rotate(x, self.start - before)
 
     @property
     def adds_to_scores(self) -> bool:

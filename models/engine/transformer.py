@@ -10,7 +10,9 @@ from torch.nn import functional as F
 from models.config import ModelConfig
 from models.engine import masks
 from models.engine.cache import DecoderCache
+from models.engine.embedding import of_ids, of_vectors
 from models.engine.layers import OutputTransform, Stack, Stream
+from models.engine.segments import SegmentMemory
 from models.engine.trace import Trace, check_one_prompt, within
 
 Tokens = Int[Tensor, "batch position"]
@@ -156,6 +158,22 @@ class Transformer(nn.Module):
         x = self.decoder(x, mask, memory, source, start=start, trace=scope, cache=cache)
         return self._logits(x, trace, asked)
 
+    def read_segment(self, segment: Tokens, past: SegmentMemory) -> Logits:
+        """Logits of the segment of a text that follows what `past` has read, which then has read it too.
+
+        Each token sees its segment, as far as itself, and what `past` keeps. Raises ValueError for another
+        kind of model, for one whose mask is neither none nor memory, and as `forward` does.
+        """
+        if self.config.kind != "decoder-only" or self.config.mask not in ("none", "memory"):
+            raise ValueError(
+                f"kind={self.config.kind!r} with mask={self.config.mask!r} cannot read segment by segment; "
+                "take a decoder-only model whose mask is 'none' or 'memory'"
+            )
+        assert self.decoder is not None
+        start = past.n_read
+        x = self._embed(segment, self.embedding, start, None)
+        return self.unembed(self.decoder(x, self._padding(past.read(segment)), start=start, past=past))
+
     def unembed(self, x: Float[Tensor, "*batch d_model"]) -> Float[Tensor, "*batch vocab"]:
         """The output layer: a vector's score for each word of the output vocabulary.
 
@@ -217,8 +235,8 @@ class Transformer(nn.Module):
                 f"{end} tokens do not fit max_len={self.config.max_len}; cut the sequence, or raise max_len"
             )
         if isinstance(embedding, nn.Linear):
-            return _embed_vectors(tokens, embedding)
-        return _embed_ids(tokens, embedding) * self.config.d_model**0.5
+            return of_vectors(tokens, embedding)
+        return of_ids(tokens, embedding) * self.config.d_model**0.5
 
     def _check_types(self, types: Tensor | None, tokens: Tokens | Vectors) -> None:
         if types is None:
@@ -257,27 +275,6 @@ class Transformer(nn.Module):
                     module.bias.zero_()
             elif isinstance(module, nn.Embedding):
                 module.weight.normal_(0.0, self.config.d_model**-0.5, generator=generator)
-
-
-def _embed_ids(tokens: Tensor, embedding: nn.Embedding) -> Tensor:
-    try:
-        return embedding(tokens)
-    except IndexError:
-        # PyTorch has looked already; only to say which token it was, look again.
-        outside = tokens[(tokens < 0) | (tokens >= embedding.num_embeddings)]
-        raise ValueError(
-            f"token id {outside[0].item()} is outside the vocabulary of {embedding.num_embeddings}; "
-            f"ids go from 0 to {embedding.num_embeddings - 1}"
-        ) from None
-
-
-def _embed_vectors(vectors: Tensor, embedding: nn.Linear) -> Tensor:
-    if vectors.dim() != 3 or vectors.shape[2] != embedding.in_features:
-        raise ValueError(
-            f"input of shape {list(vectors.shape)} does not fit input_channels={embedding.in_features}; "
-            f"give vectors [batch, position, {embedding.in_features}]"
-        )
-    return embedding(vectors)
 
 
 @lru_cache(maxsize=8)

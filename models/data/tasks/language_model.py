@@ -58,13 +58,17 @@ class TextModel(Task):
         """Bits per character (lower is better): all nats over the characters that they pay for; and the
         share of tokens that are likeliest where they stand.
         """
-        logits = model(*batch.inputs).float()
+        logits = self.logits(model, batch).float()
         nats = cross_entropy(logits.flatten(0, 1), batch.targets.flatten(), reduction="sum").double()
         characters = self.tokenizer.n_characters.to(batch.targets.device)[batch.targets].sum()
         return {
             "bits per character": (nats.item() / math.log(2), float(characters)),
             "accuracy": share(logits.argmax(dim=-1) == batch.targets),
         }
+
+    def logits(self, model: Transformer, batch: Batch) -> Tensor:
+        """What the model makes of a batch, [piece, position, token]."""
+        return model(*batch.inputs)
 
     def probe(self) -> Reading:
         """The beginning of the held-out text."""

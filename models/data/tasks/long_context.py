@@ -5,10 +5,17 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
+import torch
+from torch import Tensor
+
+from models.data.tasks.batch import Batch
 from models.data.tasks.language_model import TextModel
 from models.data.tasks.options import option
 from models.engine import masks
+from models.engine.segments import in_segments
+from models.engine.transformer import Transformer
 
+_XL = "transformer-xl"
 _SUMMARY = 8  # of a block of fixed attention, one token in so many is seen by all later ones
 
 
@@ -17,10 +24,11 @@ class LongContext(TextModel):
     """A language model on pieces of `length` tokens, in which a token sees as many others on average as when
     every `window` tokens are read alone (that is "dense").
 
-    "transformer-xl" sees its segment and one as long before it, by relative positions (Dai et al. 2019, 3.2):
-    the mask gives the numbers that segment after segment with a memory would give, but gradients flow into
-    the memory, where the paper stops them. "fixed" and "strided" are the sparse transformer's (Child et al.
-    2019, 4.3). Cost is counted in pairs of query and key; the arithmetic here computes hidden pairs, too.
+    "transformer-xl" sees its segment and one as long before it, by relative positions (Dai et al. 2019, 3.2).
+    Its memory is "recurrent" as in the paper, segment after segment, and no gradient flows into what is kept
+    of earlier ones; or it is a "mask" over the whole piece: the same numbers, but gradients flow into the
+    memory. "fixed" and "strided" are the sparse transformer's (Child et al. 2019, 4.3). Cost is counted in
+    pairs of query and key.
     """
 
     name = "long-context"
@@ -32,8 +40,14 @@ class LongContext(TextModel):
     sizes = {"n_layers": 2, "n_heads": 4, "d_model": 64, "activation": "gelu"}
     training = {"steps": 250, "batch_size": 8, "learning_rate": 4e-3}
     length: int = option(256, "tokens of a piece of text", low=32, high=1024)
-    attention: str = option(
-        "transformer-xl", "whom a token sees", choices=("dense", "transformer-xl", "fixed", "strided")
+    attention: str = option(_XL, "whom a token sees", choices=("dense", "transformer-xl", "fixed", "strided"))
+    memory: str = option(
+        "mask",
+        "transformer-xl's, with gradients into it (mask) or, as in the paper, without (recurrent)",
+        choices=("mask", "recurrent"),
+    )
+    evaluation_memory: int = option(
+        0, "tokens of memory when transformer-xl is scored; 0: as in training", low=0, high=1024
     )
     window: int = option(
         64, "tokens that dense attention reads at once; sets the cost of all", low=8, high=512
@@ -46,16 +60,44 @@ class LongContext(TextModel):
                 f"window={self.window} leaves nothing to gain in length={self.length}; "
                 f"try window={max(8, self.length // 4)}"
             )
+        if self.attention != _XL and (self.memory != "mask" or self.evaluation_memory):
+            raise ValueError(
+                f"attention={self.attention!r} has no memory; "
+                f"try attention={_XL!r}, or memory='mask' and evaluation_memory=0"
+            )
+        if self.evaluation_memory > self.length:
+            raise ValueError(
+                f"evaluation_memory={self.evaluation_memory} is longer than a piece of length={self.length}; "
+                f"try evaluation_memory={self.length}"
+            )
 
     def dictates(self) -> dict[str, Any]:
         mask, argument = mask_of(self.attention, self.length, self.window)
-        relative = self.attention == "transformer-xl"
+        relative = self.attention == _XL
         return {
             **super().dictates(),
             "mask": mask,
             "mask_argument": argument,
             "positions": "transformer-xl" if relative else "rotary",
         }
+
+    def answers(self, model: Transformer, batch: Batch) -> tuple[Tensor, Tensor]:
+        if self._by_the_mask():
+            return super().answers(model, batch)
+        return self.logits(model, batch).flatten(0, 1), batch.targets.flatten()
+
+    def logits(self, model: Transformer, batch: Batch) -> Tensor:
+        """By one pass under the mask; where that would not do, segment after segment with a memory."""
+        if self._by_the_mask():
+            return super().logits(model, batch)
+        segment, memory = map(int, mask_of(self.attention, self.length, self.window)[1].split("."))
+        if not torch.is_grad_enabled() and self.evaluation_memory:
+            memory = self.evaluation_memory
+        return in_segments(model, *batch.inputs, segment, memory)
+
+    def _by_the_mask(self) -> bool:
+        """Whether the mask gives what is asked for: gradients into the memory, or its usual length."""
+        return self.memory == "mask" if torch.is_grad_enabled() else not self.evaluation_memory
 
 
 @lru_cache(maxsize=32)
