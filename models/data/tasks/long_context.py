@@ -93,7 +93,7 @@ class LongContext(TextModel):
         segment, memory = map(int, mask_of(self.attention, self.length, self.window)[1].split("."))
         if not torch.is_grad_enabled() and self.evaluation_memory:
             memory = self.evaluation_memory
-        return in_segments(model, *batch.inputs, segment, memory)
+        return in_segments(model, batch.inputs[0], segment, memory)
 
     def _by_the_mask(self) -> bool:
         """Whether the mask gives what is asked for: gradients into the memory, or its usual length."""
