@@ -200,7 +200,7 @@ def text_input() -> None:
         st.caption(told.label)
         return
     if told.reads == "any picture":
-        own_pictures.field(told.label, shown.kept["text"], say)
+        own_pictures.field(shown.kept["text"], say)
         return
     if told.reads != "picture":
         shown.draw("text")

@@ -34,9 +34,9 @@ RULE = text(
 """What names the picture to read."""
 
 
-def field(label: str, shown: str, show: Callable[[str], None]) -> None:
+def field(shown: str, show: Callable[[str], None]) -> None:
     """Draws it. shown: the picture that is read; show: reads another, by its name."""
-    with st.popover("A picture of your own…", help=label):
+    with st.popover("A picture of your own…"):
         if in_force().read_only:
             st.caption("This server is for looking only: it takes no files.")
             return

@@ -210,7 +210,7 @@ def _sight(subject: Subject, opened: Opened) -> Sight | None:
     """What the view over a picture needs, where a picture is read."""
     if not subject.reads_picture:
         return None
-    return Sight(plan(subject.stacks, opened)[STACK].heads)
+    return Sight(plan(subject.stacks, opened)[STACK].heads, subject.stacks[0].n_layers)
 
 
 def _special(subject: Subject) -> tuple[str, ...]:

@@ -10,6 +10,8 @@ import numpy as np
 
 from viz_core.measures import rollout
 
+ROOM_BYTES = 2_000_000
+"""What the heads of a layer, or the means of all layers, may take."""
 STACK = "encoder.self"
 _PATTERN = re.compile(r"encoder\.(\d+)\.self\.pattern")
 
@@ -17,11 +19,14 @@ _PATTERN = re.compile(r"encoder\.(\d+)\.self\.pattern")
 class Sight:
     """The patterns of heads, the mean of a layer's heads, and attention rolled out, as a trace is made.
 
-    heads: those to keep of each layer. Weights are sent in half precision: 0.05 % of each.
+    heads: those that are open, by layer; all of such a layer are kept, and the means of all `n_layers`, where
+    they have room, so that the browser need not ask for them. Weights are sent in half precision: 0.05 % of
+    each.
     """
 
-    def __init__(self, heads: Mapping[int, list[int]]) -> None:
+    def __init__(self, heads: Mapping[int, list[int]], n_layers: int) -> None:
         self._heads = heads
+        self._n_layers = n_layers
         self._means: list[np.ndarray] = []
         self._layers: list[dict[str, Any]] = []
 
@@ -39,8 +44,10 @@ class Sight:
     def _take(self, layer: int, pattern: np.ndarray) -> None:
         mean = pattern.mean(axis=0, dtype=np.float32)
         self._means.append(mean)
-        heads = self._heads.get(layer)
-        if heads:
+        heads = self._heads.get(layer, [])
+        if heads and 2 * pattern.size <= ROOM_BYTES:
+            heads = list(range(len(pattern)))
+        if heads or 2 * mean.size * self._n_layers <= ROOM_BYTES:
             weights = np.concatenate([mean[None], pattern[heads]]).astype(np.float16)
             self._layers.append({"layer": layer, "heads": heads, "weights": weights})
 

@@ -76,7 +76,6 @@ def _offer_of_pictures(folder: Folder) -> Offer:
         summary=_summary(folder),
         sizes=folder.sizes,
         text=shown[0]["text"],
-        label="Picture: hand in one of your own.",
         reads="any picture",
         examples=shown,
         showcase={"view": "picture"},

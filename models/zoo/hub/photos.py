@@ -52,7 +52,9 @@ def opened(content: bytes | Path, name: str) -> Image:
         with picture:
             _check(picture, called)
             try:
-                return ImageOps.exif_transpose(picture).convert("RGB")
+                picture.load()
+                ImageOps.exif_transpose(picture, in_place=True)
+                return picture if picture.mode == "RGB" else picture.convert("RGB")
             except Exception as error:
                 raise ValueError(f"{called} is damaged: {_why(error)}; {_WHICH} that is whole") from None
 

@@ -91,7 +91,7 @@ export class PictureView {
     this.drawTokens(row);
     this.read(row);
     this.note.textContent = row
-      ? `The strongest colour is a weight of ${number(seen.most)}. ${this.part(seen.weights)}`
+      ? `The strongest colour is a weight of ${number(seen.most, 3)}. ${this.part(seen.weights)}`
       : "Reading this head's numbers…";
   }
 
@@ -130,7 +130,7 @@ export class PictureView {
       ...others.map((at) =>
         el("button", {
           type: "button",
-          text: `${tokens.encoder[at].text}${row ? ` ${number(row.weights[at])}` : ""}`,
+          text: `${tokens.encoder[at].text}${row ? ` ${number(row.weights[at], 3)}` : ""}`,
           title: `Ask from ${tokens.encoder[at].text}; the number is the weight that it gets`,
           "aria-pressed": String(at === stage.view.query),
           onclick: () => this.ask(at),

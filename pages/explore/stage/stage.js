@@ -217,6 +217,7 @@ export class Stage {
   ask() {
     const { stack } = this;
     const { layer, head, q0, k0 } = this.view;
+    if (this.view.view === "picture" && this.row(this.view.query)) return; // whole rows are here
     const exact = this.exactHead();
     const partly = exact && (exact.nq < stack.nQuery || exact.nk < stack.nKey);
     const outside = partly && (exact.q0 !== q0 || exact.k0 !== k0);

@@ -68,12 +68,15 @@ def test_of_a_long_sequence_the_open_head_s_rows_come_whole_though_its_numbers_d
     subject = subject_of(Inputs(model=wide, text="1"))
     header, blocks = sent(subject, Opened(layer=1, head=2))
     assert [(block["layer"], block["nk"]) for block in header["exact"]] == [(1, 128)]
-    (block,) = header["sight"]["layers"]
-    assert block["layer"] == 1 and 2 in block["heads"]
-    pattern = subject.run(None)["encoder.1.self.pattern"][2].numpy()
-    assert pattern.shape == (145, 145)
-    weights = array_of(block["weights"], blocks)[1 + block["heads"].index(2)]
-    np.testing.assert_allclose(weights, pattern, rtol=1e-3)
+    other, block = header["sight"]["layers"]
+    assert (other["layer"], other["heads"]) == (0, [])
+    assert (block["layer"], block["heads"]) == (1, [0, 1, 2, 3])
+    trace = subject.run(None)
+    pattern = trace["encoder.1.self.pattern"].numpy()
+    assert pattern.shape == (4, 145, 145)
+    np.testing.assert_allclose(array_of(block["weights"], blocks)[1:], pattern, rtol=1e-3)
+    mean = trace["encoder.0.self.pattern"].numpy().mean(0)
+    np.testing.assert_allclose(array_of(other["weights"], blocks)[0], mean, rtol=1e-3)
 
 
 def test_a_picture_in_colour_comes_as_bytes_with_its_places_and_classes(vit: str) -> None:
@@ -95,12 +98,16 @@ def test_a_text_has_no_such_view() -> None:
     assert "sight" not in header and "places" not in header
 
 
-def test_no_head_of_a_layer_that_is_not_open_is_sent() -> None:
-    sight = Sight({1: [0]})
+def test_where_all_have_no_room_only_the_open_head_and_its_layer_s_mean_are_sent(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("pages.explore.sight.ROOM_BYTES", 30)
+    sight = Sight({1: [1]}, n_layers=2)
     hears = sight.beside(lambda address, tensor: None)
     for layer in range(2):
         hears(f"encoder.{layer}.self.pattern", torch.full((2, 3, 3), 1 / 3))
-    assert [block["layer"] for block in sight.made()["layers"]] == [1]
+    (block,) = sight.made()["layers"]
+    assert (block["layer"], block["heads"], block["weights"].shape) == (1, [1], (2, 3, 3))
 
 
 def test_a_picture_costs_what_all_its_patches_do(vit: str) -> None:
