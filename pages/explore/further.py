@@ -5,10 +5,12 @@ from typing import Any
 
 import numpy as np
 
+from pages.explore.measured import shares
 from pages.explore.state import Inputs
 from pages.explore.subject import Stack, Subject, subject_of
 from pages.shared import cache
-from viz_core.measures import attention_flow, rollout, value_weighted
+from viz_core.measures import attention_flow, plane_of_queries_and_keys, rollout, value_weighted
+from viz_core.measures.planes import QueriesAndKeys
 
 MOST_FLOW = 10_000_000
 """queries x keys x the edges between them, of attention flow: a third of a second."""
@@ -23,7 +25,11 @@ def made(inputs: Inputs, show: str, stack: str, layer: int, head: int, q0: int, 
 
     subject = subject_of(inputs)
     of = next((each for each in subject.stacks if each.id == stack), subject.stacks[0])
-    values = matrix(subject, of, min(layer, of.n_layers - 1), min(head, of.n_heads - 1), show)
+    layer, head = min(layer, of.n_layers - 1), min(head, of.n_heads - 1)
+    if show == "plane":
+        found = plane(subject, of, layer, head, slice(q0, q0 + WINDOW), slice(k0, k0 + WINDOW))
+        return {name: points.round(4).tolist() for name, points in found._asdict().items()}
+    values = matrix(subject, of, layer, head, show)
     part = values[q0 : q0 + WINDOW, k0 : k0 + WINDOW]
     return {"values": [float(f"{value:.4g}") for value in part.ravel()], "shape": list(part.shape)}
 
@@ -33,6 +39,18 @@ def matrix(subject: Subject, stack: Stack, layer: int, head: int, show: str) -> 
     up to this one through all heads. Raises ValueError where it is not defined, or would take long.
     """
     return _QUANTITIES[show](subject, stack, layer, head)
+
+
+def plane(
+    subject: Subject, stack: Stack, layer: int, head: int, queries: slice, keys: slice
+) -> QueriesAndKeys:
+    """These queries and keys of a head in one plane. Raises ValueError where they are not known."""
+    if not stack.attention.whole:
+        raise ValueError("Of this model, queries and keys are not known, only patterns; look at the weights.")
+    side, kind = stack.id.split(".")
+    at = {f"{side}.{layer}.{kind}.q": head, f"{side}.{layer}.{kind}.k": head // stack.sharing}
+    q, k = _arrays(subject, lambda a, t: t[at[a]].clone() if a in at else None).values()
+    return plane_of_queries_and_keys(q[queries], k[keys])
 
 
 def _length(subject: Subject, stack: Stack, layer: int, head: int) -> np.ndarray:
@@ -75,7 +93,7 @@ def _means(subject: Subject, stack: Stack, layer: int, name: str) -> np.ndarray:
         )
     wanted = {f"{side}.{at}.{kind}.pattern" for at in range(layer + 1)}
     found = _arrays(subject, lambda a, t: t.mean(0, keepdim=True) if a in wanted else None)
-    return np.stack(list(found.values()))
+    return np.stack([shares(mean) for mean in found.values()])
 
 
 def _arrays(subject: Subject, reduce: Callable[[str, Any], Any]) -> dict[str, np.ndarray]:

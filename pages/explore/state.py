@@ -27,7 +27,7 @@ SHOWCASE = offers()[DEFAULT].text
 MAX_INDEX = 4_096
 VIEWS = ("grid", "map", "head", "lines", "numbers", "picture", "output")
 STACKS = ("encoder.self", "decoder.self", "decoder.cross")
-FURTHER = ("length", "rollout", "flow")
+FURTHER = ("length", "rollout", "flow", "plane")
 """Quantities that are computed when the stage asks for them."""
 QUANTITIES = ("pattern", "scores", "dots", *FURTHER)
 RANGES = ("full", "row", "log")

@@ -17,6 +17,7 @@ from pages.explore.state import FURTHER, Inputs, View, view_of
 from pages.explore.subject import Subject, subject_of
 from pages.shared import cache, takeaway
 from viz_core import attention_heatmap, attention_lines, computation_figure, head_grid, head_map, top_tokens
+from viz_core.maps import query_key_plane
 
 FIGURE_WINDOW = 128
 
@@ -140,6 +141,12 @@ class Shown:
 
     def _heatmap(self, dark: bool) -> go.Figure:
         queries, keys = self._window(until_step=True)
+        if self.view.show == "plane":
+            found = further.plane(self.subject, self.stack, self.layer, self.head, queries, keys)
+            return query_key_plane(
+                found.queries, found.keys, *self._sides(queries, keys), shares=found.shares, dark=dark,
+                title=self.title,
+            )  # fmt: skip
         arrays = self.of_head()
         matrices: dict[str, Callable[[], np.ndarray]] = {
             "pattern": lambda: arrays["pattern"][self.head],

@@ -4,10 +4,10 @@ import re
 
 import numpy as np
 import pytest
-from playwright.sync_api import expect
+from playwright.sync_api import Locator, expect
 
 from models import Trace
-from pages.explore.further import matrix
+from pages.explore.further import made, matrix
 from pages.explore.state import Inputs
 from pages.explore.subject import subject_of
 from tests.browser.explore_page import ARRAYS, TEXT, ExplorePage, agrees, read_number, untrained
@@ -184,6 +184,19 @@ def test_a_part_that_is_dragged_larger_names_all_its_tokens(explore: ExplorePage
     expect(explore.stage.locator(".head-board .xtick text").nth(1)).not_to_have_text("w1")
 
 
+def matrix_of_points(points: Locator) -> np.ndarray:
+    """Where points lie, as far as it does not depend on the room that they have."""
+    places = points.evaluate_all(
+        "(all) => all.map((p) => [parseFloat(p.style.left), -parseFloat(p.style.top)])"
+    )
+    return shape_of(places)
+
+
+def shape_of(points: list[list[float]]) -> np.ndarray:
+    centred = np.array(points) - np.mean(points, axis=0)
+    return centred / np.abs(centred).max()
+
+
 def test_what_the_trace_does_not_have_is_computed_when_it_is_chosen(explore: ExplorePage) -> None:
     explore.open(view="head", layer=1, head=3, query=9, key=2)
     subject = subject_of(Inputs())
@@ -195,6 +208,14 @@ def test_what_the_trace_does_not_have_is_computed_when_it_is_chosen(explore: Exp
         assert agrees(explore.terms()[show], value)
         expect(side).to_contain_text("(Kobayashi et al. 2020)" if show == "length" else "Zuidema 2020")
     link = explore.page.url
+    explore.choose("show", "plane")
+    points = explore.stage.locator(".head-view .point")
+    expect(points).to_have_count(2 * len(subject.tokens["encoder"]))
+    found = matrix_of_points(points)
+    expected = made(Inputs(), "plane", "encoder.self", 1, 3, 0, 0)
+    np.testing.assert_allclose(found, shape_of([*expected["queries"], *expected["keys"]]), atol=2e-3)
+    expect(side).to_contain_text("principal components")
+    explore.choose("show", "flow")
     explore.choose("stack", "decoder.cross")
     expect(side).to_contain_text("queries and keys are of two; choose a stack of self-attention.")
     assert explore.terms()["flow"] == "none"

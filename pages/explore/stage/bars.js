@@ -132,7 +132,7 @@ export class Bars {
     const visible = (part, on) => part.classList.toggle("absent", !on);
     visible(this.stack.root, view.view !== "output");
     visible(this.show.root, view.view === "head");
-    visible(this.range.root, view.view === "head" || view.view === "grid");
+    visible(this.range.root, (view.view === "head" && view.show !== "plane") || view.view === "grid");
     const seen = view.view === "picture" ? view.sight : "head";
     visible(this.sight.root, view.view === "picture");
     visible(this.layer.root, ofOneLayer && seen !== "rolled");

@@ -23,6 +23,12 @@ export const FURTHER = {
       "How much can flow from each input token to each position after this layer, if weights, the mean " +
       "of all heads, and the residual stream, half each, are the width of pipes (Abnar & Zuidema 2020)",
   },
+  plane: {
+    text: "queries and keys",
+    title:
+      "This head's queries (round) and keys (square) in the plane of their two principal components, both " +
+      "centred alike (Pearson 1901)",
+  },
 };
 
 /** Scores and dot products lie on both sides of 0. @param {string} show */

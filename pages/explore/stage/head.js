@@ -10,6 +10,7 @@ import { FURTHER, fitting, isSigned, numbersOf, wish } from "./further.js";
 import { BELOW, describe, FONT, marks, named } from "./head_figure.js";
 import { Legend, legendEnds } from "./legend.js";
 import { MiniMap } from "./minimap.js";
+import { Plane } from "./plane.js";
 import { readRows } from "./readout.js";
 import { within } from "./view.js";
 
@@ -47,14 +48,17 @@ export class HeadView {
     this.readout = el("div", { class: "readout", "aria-live": "polite" });
     this.legend = new Legend();
     this.map = new MiniMap(stage);
+    this.plane = new Plane(stage, () => this.draw());
     this.told = el("p", { class: "muted", "aria-live": "polite" });
     this.side = el("div", { class: "side" }, [
       this.readout,
       ...this.legend.parts,
+      this.plane.choice.root,
       this.told,
+      this.plane.shares,
       ...this.map.parts,
     ]);
-    this.root = el("div", { class: "view head-view" }, [this.board, this.side]);
+    this.root = el("div", { class: "view head-view" }, [this.board, this.plane.points, this.side]);
   }
 
   draw() {
@@ -65,12 +69,29 @@ export class HeadView {
     this.area = this.exact
       ? { q0: this.exact.q0, k0: this.exact.k0, nq: this.exact.nq, nk: this.exact.nk }
       : { q0: 0, k0: 0, nq: stack.thumbQuery, nk: stack.thumbKey };
+    if (this.drawPlane()) return;
     this.fit();
     this.level = this.levels();
     this.paint();
     this.legend.draw(this.table(), legendEnds(stage.view.range, this.signed(), this.extent));
     this.map.draw(this.exact);
     this.tell();
+  }
+
+  /* Queries and keys as points, where these are chosen: there is no heat map then. */
+  drawPlane() {
+    const { stage, plane, area } = this;
+    const shown = stage.view.show === "plane";
+    for (const part of [plane.points, plane.choice.root, plane.shares])
+      part.classList.toggle("absent", !shown);
+    for (const part of [this.board, this.readout, ...this.legend.parts])
+      part.classList.toggle("absent", shown);
+    if (!shown) return false;
+    this.found = fitting(stage.data.header.further, wish(stage.view));
+    plane.draw(this.found, area);
+    this.map.draw(this.exact);
+    this.tell();
+    return true;
   }
 
   /* What a quantity is that the server computed, or why it could not. */

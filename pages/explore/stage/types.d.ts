@@ -14,7 +14,7 @@ export interface View {
   layer: number;
   head: number;
   heads: number[];
-  show: "pattern" | "scores" | "dots" | "length" | "rollout" | "flow";
+  show: "pattern" | "scores" | "dots" | "length" | "rollout" | "flow" | "plane";
   range: "full" | "row" | "log";
   sort: string;
   order: "value" | "layer";
@@ -56,6 +56,9 @@ export interface Further {
   asked?: (string | number)[];
   values?: number[];
   shape?: [number, number];
+  queries?: [number, number][];
+  keys?: [number, number][];
+  shares?: [number, number];
   problem?: string;
 }
 

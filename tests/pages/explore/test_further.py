@@ -103,3 +103,39 @@ def test_the_figure_to_take_away_shows_it(show: str) -> None:
     expected = matrix(shown.subject, shown.stack, 1, 1, show)
     figure = shown.figure(dark=False)
     np.testing.assert_allclose(figure.data[0].customdata[..., 0], expected, atol=1e-6)
+
+
+def test_the_plane_holds_the_window_s_queries_and_keys_of_the_head() -> None:
+    subject = subject_of(Inputs())
+    trace = subject.run(None)
+    q, k = (trace[f"decoder.1.cross.{name}"][3].double().numpy() for name in "qk")
+    found = made(Inputs(), "plane", "decoder.cross", 1, 3, 2, 1)
+    both = np.concatenate([q[2:], k[1:]])
+    centred = both - both.mean(0)
+    _, _, axes = np.linalg.svd(centred, full_matrices=False)
+    points = centred @ axes[:2].T
+    points *= np.sign(points[np.abs(points).argmax(0), [0, 1]])  # the farthest of each axis is positive
+    np.testing.assert_allclose([*found["queries"], *found["keys"]], points, atol=1e-3)
+    assert len(found["queries"]) == len(q) - 2
+    figure = Shown(Inputs(), {"view": "head", "stack": "decoder.cross", "show": "plane"}).figure(dark=False)
+    assert [trace.name for trace in figure.data] == ["queries", "keys"]
+
+
+def test_there_is_no_plane_where_patterns_alone_are_known() -> None:
+    subject = subject_of(Inputs())
+    alone = replace(subject.stacks[0], attention=replace(subject.stacks[0].attention, whole=False))
+    with pytest.raises(ValueError, match="queries and keys are not known, only patterns; look at"):
+        further.plane(subject, alone, 0, 0, slice(None), slice(None))
+
+
+def test_rows_that_a_sink_leaves_below_one_count_as_shares() -> None:
+    class Halved:
+        def __init__(self) -> None:
+            self.stacks, self.whole = subject_of(INPUTS).stacks, subject_of(INPUTS)
+
+        def run(self, reduce):  # type: ignore[no-untyped-def]
+            return self.whole.run(lambda a, t: reduce(a, t * 0.5) if a.endswith("pattern") else None)
+
+    (stack,) = subject_of(INPUTS).stacks
+    of_halved = matrix(Halved(), stack, 1, 0, "rollout")  # type: ignore[arg-type]
+    np.testing.assert_allclose(of_halved, matrix(subject_of(INPUTS), stack, 1, 0, "rollout"), atol=1e-6)
