@@ -3,23 +3,19 @@
 import { el, writeAddress } from "../../shared/browser/dom.js";
 import { readMessage } from "../../shared/browser/message.js";
 import { anyNumber } from "../../shared/browser/numbers.js";
-import { buttonsOf, configOf, loadPlotly, registerFor, styled } from "../../shared/browser/plotly.js";
+import { configOf, loadPlotly, registerFor, styled } from "../../shared/browser/plotly.js";
 import { announce, mounting, putUp, storyLine } from "../../shared/browser/shell.js";
 import { themeOf } from "../../shared/browser/theme.js";
+import { largestOf, layoutOf, traceOf } from "./figure.js";
 import { Lists } from "./lists.js";
-import { cellAt, isWhole, level, moved, places, within, zoomed } from "./view.js";
+import { cellAt, isWhole, moved, within, zoomed } from "./view.js";
 
 /** @typedef {import("../../shared/browser/shell.js").Send} Send */
-/** @typedef {import("../../shared/browser/message.js").Framed} Framed */
 /** @typedef {import("./view.js").Seen} Seen */
-/** @typedef {{cells: Framed, q0: number, k0: number, tall: number, wide: number}} Sent */
+/** @typedef {import("./figure.js").Sent} Sent */
 
 const WAIT = 120; // milliseconds without a move before the server is asked
-const TICKS = 14;
-const NEAR = 42; // so few positions have room for their tokens
-const LONGEST_TICK = 12;
 const MOST_WORDS = 6;
-const CLEAR = "rgba(0, 0, 0, 0)";
 
 export class PatternMap {
   /** @type {any} */ header;
@@ -146,11 +142,17 @@ export class PatternMap {
     const Plotly = await loadPlotly();
     if (turn !== this.drawing) return;
     this.theme = themeOf(this.root);
-    const traces = [this.whole, ...(this.tile ? [this.tile] : [])].map((sent) => this.trace(sent));
+    const { range, looked } = this.header;
+    const { theme, tokens, plot } = this;
+    const largest = largestOf(this.whole.cells.values);
+    const seen = /** @type {Seen} */ (this.seen);
+    const size = { width: plot.clientWidth, height: plot.clientHeight };
+    const given = { largest, log: range === "log", theme, tokens, seen, looked, ...size };
+    const traces = [this.whole, ...(this.tile ? [this.tile] : [])].map((sent) => traceOf(sent, given));
     registerFor(Plotly, traces);
     styled(this.root.getRootNode());
     const config = { ...configOf("pattern"), scrollZoom: true, doubleClick: false, responsive: false };
-    await Plotly.react(this.plot, traces, this.layout(), config);
+    await Plotly.react(this.plot, traces, layoutOf(given), config);
     this.listen();
     this.say();
     this.lists.draw(this.header.looked, this.pairs, this.tokens);
@@ -159,68 +161,6 @@ export class PatternMap {
       generation: this.header.generation,
       view: this.tile ? "window" : "whole",
     });
-  }
-
-  /** @param {Sent} sent */
-  trace({ cells, q0, k0, tall, wide }) {
-    const [rows, columns] = [cells.size(2), cells.size(1)];
-    const largest = largestOf(this.whole.cells.values);
-    const log = this.header.range === "log";
-    const z = Array.from({ length: rows }, (_, row) =>
-      Array.from(cells.values.subarray(row * columns, (row + 1) * columns), (w) => level(w, largest, log)),
-    );
-    return {
-      type: "heatmap",
-      z,
-      x0: k0 + (wide - 1) / 2,
-      dx: wide,
-      y0: q0 + (tall - 1) / 2,
-      dy: tall,
-      zmin: 0,
-      zmax: 1,
-      colorscale: this.theme.template.layout.colorscale.sequential,
-      showscale: false,
-      hoverinfo: "none",
-    };
-  }
-
-  layout() {
-    const { theme } = this;
-    const { rows, keys } = /** @type {Seen} */ (this.seen);
-    const axis = (
-      /** @type {string} */ title,
-      /** @type {string} */ color,
-      /** @type {import("./view.js").Span} */ span,
-    ) => {
-      const near = span.to - span.from <= NEAR;
-      const tickvals = places(span, near ? NEAR : TICKS);
-      const ticktext = tickvals.map((at) => (near ? shorten(this.tokens[at]) : at.toLocaleString("en")));
-      const frame = { showgrid: false, zeroline: false, showline: true, mirror: true, linecolor: theme.grid };
-      return { title: { text: title, font: { color } }, tickfont: { color }, tickvals, ticktext, ...frame };
-    };
-    return {
-      template: theme.template,
-      width: this.plot.clientWidth,
-      height: this.plot.clientHeight,
-      margin: { l: 92, r: 8, t: 8, b: 64 },
-      font: { family: theme.font, size: 13 },
-      paper_bgcolor: CLEAR,
-      plot_bgcolor: CLEAR,
-      dragmode: "pan",
-      shapes: this.outline(),
-      modebar: { orientation: "v", ...buttonsOf(theme) },
-      xaxis: { ...axis("key", theme.key, keys), range: [keys.from - 0.5, keys.to - 0.5] },
-      yaxis: { ...axis("query", theme.query, rows), range: [rows.to - 0.5, rows.from - 0.5] },
-    };
-  }
-
-  /* Around the pair that is looked at. */
-  outline() {
-    const { looked } = this.header;
-    if (!looked) return [];
-    const { query, key } = looked;
-    const place = { x0: key - 0.5, x1: key + 0.5, y0: query - 0.5, y1: query + 0.5 };
-    return [{ type: "rect", ...place, line: { color: this.theme.accent, width: 2 } }];
   }
 
   listen() {
@@ -294,15 +234,5 @@ export class PatternMap {
 
 /** @param {number} n @returns {Seen} */
 const everything = (n) => ({ rows: { from: 0, to: n }, keys: { from: 0, to: n } });
-
-/** @param {string} text */
-const shorten = (text) => (text.length > LONGEST_TICK ? `${text.slice(0, LONGEST_TICK - 1)}…` : text);
-
-/** @param {ArrayLike<number>} values */
-function largestOf(values) {
-  let top = 0;
-  for (let at = 0; at < values.length; at++) if (values[at] > top) top = values[at];
-  return top;
-}
 
 export const mount = mounting(PatternMap);
