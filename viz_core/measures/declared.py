@@ -138,7 +138,6 @@ MEASURES: tuple[Measure, ...] = (
         compute=texts.on_rarest,
         cross=True,
         needs="tokens",
-        label="rarest-word",
         source="Voita et al. 2019 (rare words)",
     ),
     Measure(

@@ -165,6 +165,6 @@ def test_a_measure_is_there_for_what_it_says_it_needs():
 
 def test_heads_are_named_by_shares_alone():
     assert set(HEAD_NAMES) == {
-        "previous", "first", "same", "next", "duplicate", "induction", "punctuation", "rare"
+        "previous", "first", "same", "next", "duplicate", "induction", "punctuation"
     }  # fmt: skip
     assert name_head({"induction": 0.8, "previous": 0.6}) == "induction 0.80"
