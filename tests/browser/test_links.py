@@ -113,7 +113,7 @@ def test_copy_link_puts_the_address_on_the_clipboard(new_explore: NewExplore) ->
         ({"n_heads": "seven"}, "The link's n_heads='seven' is not a whole number from 1 to 16"),
         ({"n_layers": "9999999999999999999999"}, "is not a whole number from 1 to 8"),
         ({"seed": "-1"}, "The link's seed='-1' is not a whole number from 0 to 999"),
-        ({"view": "everything"}, "is not one of grid, head, lines, numbers, output"),
+        ({"view": "everything"}, "is not one of grid, map, head, lines, numbers, picture, output"),
         ({"view": "head", "head": "3000"}, "The link's head=3000 is not below 4"),
         ({"view": "head", "layer": "99"}, "The link's layer=99 is not below 2"),
         ({"heads": "1.x.2"}, "is not head numbers separated by dots"),
