@@ -1,5 +1,7 @@
 """Multi-head attention (Vaswani et al. 2017, 3.2): fast when nobody looks, step by step when traced."""
 
+from functools import partial
+
 import torch
 from jaxtyping import Bool, Float
 from torch import Tensor, nn
@@ -7,6 +9,7 @@ from torch.nn import functional as F
 
 from models.config import ModelConfig
 from models.engine import masks
+from models.engine.blocks import Blocks
 from models.engine.cache import KeyValueCache
 from models.engine.long_text import LongHeads
 from models.engine.long_trace import LongTrace
@@ -34,7 +37,7 @@ class MultiHeadAttention(nn.Module):
         self,
         query_input: Float[Tensor, "batch query d_model"],
         key_value_input: Float[Tensor, "batch key d_model"],
-        mask: Bool[Tensor, "#batch #head #query _"] | None = None,
+        mask: Bool[Tensor, "#batch #head #query _"] | Blocks | None = None,
         *,
         causal: bool = False,
         positions: LayerPositions | None = None,
@@ -44,9 +47,9 @@ class MultiHeadAttention(nn.Module):
         """Attends from `query_input` to `key_value_input`; the same tensor twice is self-attention.
 
         `mask` is boolean, True = may attend, broadcastable to [batch, head, query, key]; `causal` forbids
-        later keys on top of it. A query that may attend to nothing gets z = 0. `positions` are those of
-        self-attention; a longer `key_value_input` then begins so much earlier. With a `cache`, the keys
-        include those computed before. Raises ValueError when the mask does not fit.
+        later keys on top of it, which `Blocks` do anyway. A query that may attend to nothing gets z = 0.
+        `positions` are those of self-attention; a longer `key_value_input` then begins so much earlier. With
+        a `cache`, the keys include those computed before. Raises ValueError when the mask does not fit.
         """
         q = self._split(self.q_proj(query_input))  # [batch, head, query, d_head]
         before = key_value_input.shape[1] - q.shape[2] if positions is not None else 0
@@ -54,6 +57,11 @@ class MultiHeadAttention(nn.Module):
         if positions is not None:
             q = positions.rotate(q)
         q, k, v = record(trace, "q", q), record(trace, "k", k), record(trace, "v", v)
+        if isinstance(mask, Blocks):
+            bias_of = None if positions is None else partial(positions.bias, scale=self.scale)
+            dropout = self.dropout if self.training else 0.0
+            z = mask.attend(q, k, v, scale=self.scale, dropout=dropout, bias=bias_of)
+            return self.out_proj(z.transpose(1, 2).flatten(2))
         if trace is not None and isinstance(trace.trace, LongTrace):
             z = trace.trace.attend(trace.prefix, self._long(q, k, mask, causal, positions), v[0])[None]
             return self.out_proj(z.transpose(1, 2).flatten(2))

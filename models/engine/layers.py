@@ -11,6 +11,7 @@ from torch.utils.checkpoint import checkpoint
 
 from models.config import ModelConfig
 from models.engine.attention import MultiHeadAttention
+from models.engine.blocks import Blocks
 from models.engine.cache import DecoderCache, KeyValueCache
 from models.engine.positions import POSITIONS, LayerPositions
 from models.engine.segments import SegmentMemory
@@ -64,7 +65,7 @@ class Layer(nn.Module):
     def forward(
         self,
         x: Stream,
-        mask: Mask | None = None,
+        mask: Mask | Blocks | None = None,
         memory: Float[Tensor, "batch source d_model"] | None = None,
         memory_mask: Mask | None = None,
         *,
@@ -153,7 +154,7 @@ class Stack(nn.Module):
     def forward(
         self,
         embeddings: Stream,
-        mask: Mask | None = None,
+        mask: Mask | Blocks | None = None,
         memory: Float[Tensor, "batch source d_model"] | None = None,
         memory_mask: Mask | None = None,
         *,

@@ -9,9 +9,11 @@ from torch.nn import functional as F
 
 from models.config import ModelConfig
 from models.engine import masks
+from models.engine.blocks import Blocks, paying
 from models.engine.cache import DecoderCache
 from models.engine.embedding import of_ids, of_vectors
 from models.engine.layers import OutputTransform, Stack, Stream
+from models.engine.position_scheme import has_bias
 from models.engine.segments import SegmentMemory
 from models.engine.trace import Trace, check_one_prompt, within
 
@@ -151,11 +153,13 @@ class Transformer(nn.Module):
         start = 0 if cache is None else cache.length
         x = self._embed(target, self.target_embedding or self.embedding, start, trace)
         read = target if cache is None else cache.read(target)
-        mask = self._self_mask(mask, target.shape[1], read)
+        alone = mask is None and trace is None and cache is None
+        own = self._blocks(read) if alone else None
+        own = self._self_mask(mask, target.shape[1], read) if own is None else own
         if source is not None and source.dtype != torch.bool:
             source = self._padding(source)
         scope = within(trace, "decoder")
-        x = self.decoder(x, mask, memory, source, start=start, trace=scope, cache=cache)
+        x = self.decoder(x, own, memory, source, start=start, trace=scope, cache=cache)
         return self._logits(x, trace, asked)
 
     def read_segment(self, segment: Tokens, past: SegmentMemory) -> Logits:
@@ -211,6 +215,13 @@ class Transformer(nn.Module):
             own = _named(self.config.mask, self.config.mask_argument, n_key, read.device)
             mask = masks.combine(mask, own[:, :, -n_query:])
         return masks.combine(mask, self._padding(read))
+
+    def _blocks(self, read: Tokens | Vectors) -> Blocks | None:
+        """The model's own mask by groups of queries, where that is faster and nothing is padding."""
+        by_distance = has_bias(self.config.positions)
+        mask, argument, n = self.config.mask, self.config.mask_argument, read.shape[1]
+        found = paying(mask, argument, n, by_distance=by_distance, device=read.device)
+        return None if found is None or self._padding(read) is not None else found
 
     def _padding(self, tokens: Tokens | Vectors) -> Tensor | None:
         """Mask for padding; None when there is none, so that attention keeps its unmasked kernel."""

@@ -1,0 +1,89 @@
+"""Sparse attention that computes the open pairs alone, but for the edges (Child et al. 2019, 5.4).
+
+Queries go together in groups of neighbours. A group meets the keys that any of its queries sees and no
+others: the work falls with the pairs that a mask hides, where a mask over all pairs computes hidden ones too.
+"""
+
+from collections.abc import Callable
+from functools import lru_cache
+from typing import NamedTuple
+
+import torch
+from jaxtyping import Bool, Float
+from torch import Tensor
+from torch.nn import functional as F
+
+from models.engine.masks import named
+
+GROUP = 128
+"""Queries of a group: enough for PyTorch's kernel to be at its best, and few against the texts it is for."""
+LEAST = 1_024
+"""Tokens from which blocks pay; `python -m benchmarks.sparse_training` measures it."""
+MOST = 0.4
+"""The largest share of all pairs that blocks may compute; above it, one call over all of them is as fast."""
+Heads = Float[Tensor, "batch head position d_head"]
+Bias = Callable[[Tensor, Tensor], Tensor | None]
+
+
+class Group(NamedTuple):
+    """Queries side by side, the keys that they see between them, and which query sees which key."""
+
+    queries: slice
+    keys: slice | Tensor
+    mask: Bool[Tensor, "1 1 query key"]
+
+
+class Blocks(NamedTuple):
+    """A causal mask over n tokens by its groups.
+
+    share: how much of all n x n pairs is computed. by_distance: each group's keys are neighbours that end
+    with its last query, so that a bias by distance can be computed for the group alone.
+    """
+
+    groups: tuple[Group, ...]
+    share: float
+    by_distance: bool
+
+    def attend(
+        self, q: Heads, k: Heads, v: Heads, *, scale: float, dropout: float = 0.0, bias: Bias | None = None
+    ) -> Heads:
+        """What softmax(scale * q . k + bias) of the open pairs takes from v; bias: of queries and keys."""
+        parts = []
+        for queries, keys, open_ in self.groups:
+            asking, asked = q[:, :, queries], k[:, :, keys]
+            added = None if bias is None else bias(asking, asked)
+            mask = open_ if added is None else added.masked_fill(~open_, -torch.inf)
+            parts.append(
+                F.scaled_dot_product_attention(
+                    asking, asked, v[:, :, keys], attn_mask=mask, dropout_p=dropout, scale=scale
+                )
+            )
+        return torch.cat(parts, dim=2)
+
+
+@lru_cache(maxsize=4)
+def blocks(name: str, argument: str, n: int) -> Blocks:
+    """The mask `masks.named(name, argument, n)`, causal as well, by groups. Raises ValueError as it does."""
+    allowed = named(name, argument, n)[0, 0]
+    groups, n_pairs, by_distance = [], 0, True
+    for first in range(0, n, GROUP):
+        rows = slice(first, min(first + GROUP, n))
+        part = allowed[rows, : rows.stop].tril(first)
+        seen = part.any(dim=0).nonzero().flatten()
+        side_by_side = len(seen) > 0 and int(seen[-1] - seen[0]) + 1 == len(seen)
+        keys = slice(int(seen[0]), int(seen[-1]) + 1) if side_by_side else seen
+        groups.append(Group(rows, keys, part[None, None, :, keys].clone()))
+        n_pairs += part.shape[0] * len(seen)
+        by_distance &= isinstance(keys, slice) and keys.stop == rows.stop
+    return Blocks(tuple(groups), n_pairs / n**2, by_distance)
+
+
+def paying(name: str, argument: str, n: int, *, by_distance: bool, device: torch.device) -> Blocks | None:
+    """The mask by groups where that is faster than one call over all pairs, as measured on CPUs, else None.
+
+    by_distance: whether positions add to the scores, which groups with gaps cannot have.
+    """
+    if n < LEAST or name == "none" or device.type != "cpu" or torch.compiler.is_compiling():
+        return None
+    found = blocks(name, argument, n)
+    return found if found.share <= MOST and (found.by_distance or not by_distance) else None
