@@ -1,4 +1,4 @@
-"""Sparse attention that computes the open pairs alone, but for the edges (Child et al. 2019, 5.4).
+"""Sparse attention that computes the open pairs alone, but for the edges (Child et al. 2019, 5.5).
 
 Queries go together in groups of neighbours. A group meets the keys that any of its queries sees and no
 others: the work falls with the pairs that a mask hides, where a mask over all pairs computes hidden ones too.
