@@ -154,8 +154,8 @@ class Transformer(nn.Module):
         x = self._embed(target, self.target_embedding or self.embedding, start, trace)
         read = target if cache is None else cache.read(target)
         alone = mask is None and trace is None and cache is None
-        own = self._blocks(read) if alone else None
-        own = self._self_mask(mask, target.shape[1], read) if own is None else own
+        in_blocks = self._blocks(read) if alone else None
+        own = in_blocks or self._self_mask(mask, target.shape[1], read)
         if source is not None and source.dtype != torch.bool:
             source = self._padding(source)
         scope = within(trace, "decoder")
