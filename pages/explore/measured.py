@@ -57,7 +57,7 @@ class Measured:
 
 def shares(pattern: np.ndarray) -> np.ndarray:
     """The pattern as shares of each row's sum, where a sink or a person's own tensors make it not 1."""
-    sums = pattern.sum(-1, keepdims=True, dtype=np.float64)
+    sums = pattern.sum(-1, keepdims=True)  # NumPy adds pairwise: far nearer to the sum than `OFF`
     off = (np.abs(sums - 1) > OFF) & (sums > 0)
     return np.where(off, pattern / np.where(off, sums, 1), pattern) if off.any() else pattern
 
