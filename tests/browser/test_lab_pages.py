@@ -138,7 +138,7 @@ def test_experiments_change_the_board_and_reset_undoes_them(visited: BoardPage) 
             # An experiment may also be to ask for the impossible: then the page says so.
             assert visited.shown() != before or visited.problem.count(), f"{part}: {label!r} changes nothing"
             if not visited.problem.count():
-                found = lasting(visited, ABOVE_THE_FIGURES, 110)
+                found = [*lasting(visited, ABOVE_THE_FIGURES, 110), *lasting(visited, NOT_ON_SCREEN)]
                 assert not found, f"{part}, {label}: {found}"
         visited.reset()
         assert (visited.shown(), visited.link()) == (first, address), part

@@ -1,6 +1,7 @@
 """The board of one step: its diagram, what it is given, and every tensor that it computes."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 import numpy as np
 from torch import Tensor
@@ -18,7 +19,7 @@ _PLACES = {
 _ROLES: dict[str, Role] = {"q": "query", "Q": "query", "K": "key", "V": "value"}
 _PROJECTED = ("Q", "K", "V")
 _CUT = (*_PROJECTED, "concat")
-_UNNAMED_ROWS = ("v_a", "W_O")  # v_a belongs to no query; W_O's rows are the columns of concat, beside it
+_MULTIPLIED = ("W_Q", "W_K", "W_V", "W_O")  # their rows are the columns of what stands at their left
 _MOST_IN_A_ROW = 4
 
 
@@ -45,10 +46,11 @@ class StepBoard:
         given: list[Panel] = [self._given(name) for name in self.step.takes]
         projected = self._computed(*(line.name for line in self.step.lines if line.name in _PROJECTED))
         if "Q_heads" in self.tensors:
-            return [[self._diagram()], [self._given("X"), *projected], *self._heads()]
+            rows = [[self._given("X"), *projected], *self._heads()]
+            return [[self._diagram()], *map(_sparing, rows)]
         rest = self._computed(*(line.name for line in self.step.lines if line.name not in _PROJECTED))
         rows = [given + rest] if len(given + rest) <= _MOST_IN_A_ROW else [given, projected, rest]
-        return [row for row in ([self._diagram()], *rows) if row]
+        return [_sparing(row) for row in ([self._diagram()], *rows) if row]
 
     def _diagram(self) -> Diagram:
         drawn = [node for node in self.nodes if node.name in _PLACES]
@@ -80,10 +82,15 @@ class StepBoard:
         return [self._matrix(name) for name in names]
 
     def _heads(self) -> list[list[Panel]]:
-        """Scores and patterns of all heads; what they bring, joined and mixed by W_O."""
+        """Patterns of all heads; what they bring, joined and mixed by W_O.
+
+        While there is room, also their scores, and what each brings: concat shows that side by side.
+        """
         heads = range(len(self.tensors["pattern"]))
-        looked: list[Panel] = [self._of_head(name, head) for name in ("scores", "pattern") for head in heads]
-        brought: list[Panel] = [self._of_head("z", head) for head in heads]
+        has_room = 2 * len(heads) <= _MOST_IN_A_ROW
+        drawn = ("scores", "pattern") if has_room else ("pattern",)
+        looked: list[Panel] = [self._of_head(name, head) for name in drawn for head in heads]
+        brought: list[Panel] = [self._of_head("z", head) for head in heads] if has_room else []
         return [looked, brought + self._computed("concat", "W_O", "out")]
 
     def _of_head(self, name: str, head: int) -> Matrix:
@@ -104,7 +111,9 @@ class StepBoard:
         row_axis, column_axis = ["query", *axes.split()][-2:]
         values = values[None] if values.ndim == 1 else values
         rows, columns = (self.labels.get(axis, ()) for axis in (row_axis, column_axis))
-        if name in _UNNAMED_ROWS:
+        if name == "v_a":  # it belongs to no query
+            rows, row_axis = (), ""
+        elif name in _MULTIPLIED:
             rows = ()
         return Matrix(
             values=values.numpy(),
@@ -112,7 +121,7 @@ class StepBoard:
             role=_ROLES.get(name),
             rows=rows[: len(values)],
             columns=columns,
-            row_axis=row_axis if rows else "",
+            row_axis=row_axis if rows or name in _MULTIPLIED else "",
             column_axis=column_axis if columns else "",
             scale="weights" if name == "pattern" else "signed",
             digits=1 if name in evolution.AXES and name not in _PROJECTED else 2,
@@ -140,3 +149,15 @@ class StepBoard:
         if name == "z" and len(self.step.axes["z"].split()) > 1:
             return "Z"
         return name.replace("_heads", " heads")
+
+
+def _sparing(row: Sequence[Panel]) -> list[Panel]:
+    """The same row where names beside a matrix also serve those at its right that have the same."""
+    kept: list[Panel] = []
+    beside: Sequence[str] = ()
+    for panel in row:
+        if isinstance(panel, Matrix) and panel.rows:
+            same, beside = list(panel.rows) == list(beside), panel.rows
+            panel = replace(panel, rows=()) if same else panel
+        kept.append(panel)
+    return kept

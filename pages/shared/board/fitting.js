@@ -144,7 +144,8 @@ export class Fitting {
   }
 
   /**
-   * Square pixels of what is drawn; a quarter for every matrix without room for its numbers.
+   * Square pixels of what is drawn; a quarter for every matrix without room for its numbers, and for every
+   * row of matrices that wraps: names at its left serve all of it.
    * @param {Panel[][]} panels
    */
   drawnArea(panels) {
@@ -155,6 +156,7 @@ export class Fitting {
       if (box) area += box.width * box.height;
       if (panel.written === false) unread /= 4;
     }
+    if (this.lines === 1) for (const row of panels) if (wraps(row)) unread /= 4;
     return area * unread;
   }
 }
@@ -165,4 +167,10 @@ export class Fitting {
  */
 function canBreak(row) {
   return row.length > 2 && row.every((panel) => (panel.needs?.columns ?? 0) > 0);
+}
+
+/** Whether a row of matrices takes more than one line. @param {Panel[]} row */
+function wraps(row) {
+  const [first, last] = /** @type {HTMLElement[]} */ ([row[0].root, row[row.length - 1].root]);
+  return row.every((panel) => panel.needs?.columns) && last.offsetTop >= first.offsetTop + first.offsetHeight;
 }

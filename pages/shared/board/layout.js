@@ -32,7 +32,7 @@ export function cellSize(width, needs, hasTexts, fits = false, lines = 1) {
   const written = Math.max(14, ...withCells.map((need) => need.least ?? (fits ? 0 : usual)));
   const alone = withCells.map((need) => Math.floor((width - need.fixed) / need.columns) - 2);
   const least = fits ? written : Math.min(usual, Math.max(written, Math.min(...alone)));
-  return Math.max(least, Math.min(most, Math.floor(free / Math.max(1, columns)) - 2));
+  return Math.max(least, Math.min(most, Math.floor(free / Math.max(1, columns)) - (fits ? 1 : 2)));
 }
 
 /**

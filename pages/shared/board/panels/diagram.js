@@ -7,6 +7,7 @@ import { Chart } from "../chart.js";
 const SMALLEST = 12; // pixels of letters; what is too long even so is cut
 const LEAST_ROW = 21; // pixels from one box to the next below
 const LEAST_BOX = 18; // pixels of a box's height, where arrows have little room between rows
+const LEAST_NOTED = 36; // pixels from one box with two lines of words to the next below
 const GAP = 14; // pixels between rows that arrows go through
 
 const RULER = contextOf(document.createElement("canvas"));
@@ -33,7 +34,7 @@ export class Panel extends Chart {
 
   get height() {
     const { rows, board, spec } = this;
-    const least = spec.nodes.some((node) => node.note) ? 40 : LEAST_ROW;
+    const least = spec.nodes.some((node) => node.note) ? LEAST_NOTED : LEAST_ROW;
     const row = Math.max(least, Math.min(spec.row_height, board.heightOf() / Math.max(rows, 4)));
     return Math.floor(row * rows);
   }

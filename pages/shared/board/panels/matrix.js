@@ -45,10 +45,11 @@ export class Panel {
 
   /* Room that the row labels take, and how many columns share the rest of the row. */
   get needs() {
-    const longest = Math.max(0, ...this.spec.rows.map((name) => [...name].length));
     const { spec } = this;
     const least = spec.texts.length ? 14 : this.widest + this.outline;
-    const fixed = Math.min(180, 7 * longest + 12) + (spec.row_axis ? 20 : 0);
+    const beside = spec.row_heads.length ? 12 : 8; // a colour stands between such names and the cells
+    const names = spec.rows.length ? Math.min(200, Math.ceil(this.nameWidth(spec.rows, 24)) + beside) : 0;
+    const fixed = names + (spec.row_axis ? 18 : 0) + 1;
     return { fixed, columns: this.nColumns, least };
   }
 
@@ -72,6 +73,12 @@ export class Panel {
     if (values.includes(-Infinity)) longest.push("−∞");
     longest.push(...spec.words);
     return Math.ceil(Math.max(12, ...longest.map((number) => textWidth(number, font)))) + INSET;
+  }
+
+  /** Pixels of the longest name beside rows or over columns. @param {string[]} names @param {number} most */
+  nameWidth(names, most) {
+    const font = `12.04px ${this.board.theme.font}`;
+    return Math.max(0, ...names.map((name) => textWidth(shorten(name, most), font)));
   }
 
   get colours() {
@@ -185,8 +192,7 @@ export class Panel {
       : Math.min(letters(line), (SMALLEST * (cell - this.outline - INSET)) / (this.widest - INSET));
     this.letters = Math.max(1, Math.floor((cell - 4) / (0.58 * font)));
     this.written = Boolean(spec.edit) || spec.scale === "mask" || font >= SMALLEST - 0.1;
-    const longest = Math.max(0, ...spec.columns.map((name) => Math.min(16, [...name].length)));
-    this.root.classList.toggle("upright-names", 7.4 * longest > cell + 6);
+    this.root.classList.toggle("upright-names", this.nameWidth(spec.columns, 16) > cell + 0.5);
     this.root.style.setProperty("--cell", `${cell}px`);
     this.root.style.setProperty("--row", `${line}px`);
     this.root.style.setProperty("--cell-font", `${Math.max(SMALLEST, font).toFixed(1)}px`);

@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from models.lessons.attention import evolution
+from models.lessons.attention import evolution, examples
 from pages.lab.attention import films, order, steps, worked_example
 from pages.lab.attention.inputs import STEPS, Inputs
 from pages.lab.controls import When
@@ -160,3 +160,22 @@ def test_equal_films_are_all_recommended():
 )
 def test_the_right_answers(part, answers):
     assert [question.options[question.right] for question in part.questions()] == answers
+
+
+def test_names_stand_once_in_a_row_of_panels_that_share_them():
+    given, projected, rest = lesson("v5").board.rows[1:]
+    words = list(examples.TOKENS)
+    assert [list(panel.rows) for panel in given] == [words, [], [], []]
+    assert [list(panel.rows) for panel in projected] == [words, [], []]
+    assert [list(panel.rows) for panel in rest] == [words, [], [], []]
+    assert [panel.row_axis for panel in given] == ["token", "channel", "channel", "channel"]
+    other = lesson("v4").board.rows[1]
+    assert [list(panel.rows) for panel in other[:2]] == [["il", "rue", "fatigué"], words]
+
+
+def test_four_heads_leave_out_what_concat_shows():
+    titles = [[panel.title for panel in row] for row in lesson("v6", n_heads=4).board.rows[2:]]
+    assert titles == [
+        ["pattern, head 0", "pattern, head 1", "pattern, head 2", "pattern, head 3"],
+        ["concat: join(Z) · new", "W_O · new", "out: concat W_O · new"],
+    ]

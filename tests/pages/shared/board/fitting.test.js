@@ -187,3 +187,19 @@ test("what stands above a board and becomes lower leaves it more room, which it 
   stop.abort();
   assert.equal(observed, null);
 });
+
+test("matrices that share the names at their left count a quarter where their row wraps", () => {
+  const { fitting } = board([null], 600);
+  const at = (offsetTop) => {
+    const root = { offsetTop, offsetHeight: 80 };
+    return {
+      needs: { columns: 4 },
+      root: { ...root, querySelector: () => ({ getBoundingClientRect: () => BOX }) },
+    };
+  };
+  const BOX = { width: 10, height: 10 };
+  assert.equal(fitting.drawnArea([[at(0), at(20)]]), 200);
+  assert.equal(fitting.drawnArea([[at(0), at(86)]]), 50);
+  fitting.lines = 2;
+  assert.equal(fitting.drawnArea([[at(0), at(86)]]), 200);
+});
