@@ -91,7 +91,7 @@ def _computed(page: LabPage, part: Part, inputs: Any) -> tuple[Lesson, Packed, d
         memory.check()
         lesson = part.lesson(inputs)
         packed = pack.pack(board=lesson.board)
-        terms = glossary.found_in(lesson, part.label, part.tries)
+        terms = glossary.found_in(lesson, part.label, part.tries, questions.of(page, part))
         return (lesson, packed, terms), 2 * packed.size + 10_000
 
     return cache.cached(cache.payloads, (page.name, part.name, inputs), make)

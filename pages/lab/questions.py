@@ -15,7 +15,7 @@ from pages.shared.state import guard_choice, problems
 def ask(page: LabPage, part: Part) -> None:
     """The part's questions, one below the other; each shows its answer once a prediction is made."""
     st.markdown("##### Predict, then reveal")
-    for at, question in enumerate(_questions(page, part)):
+    for at, question in enumerate(of(page, part)):
         with st.container(key=f"lab_question_{at}"):
             _ask(f"{page.name}/{part.name}/{at}", question)
 
@@ -23,7 +23,7 @@ def ask(page: LabPage, part: Part) -> None:
 def spoiled_by(page: LabPage, part: Part, notice: str | Sequence[str]) -> bool:
     """Whether a headline gives a right answer away, so that it has to be covered while people think."""
     headline = " ".join([notice] if isinstance(notice, str) else notice).replace("**", "").lower()
-    return any(_is_told(question, headline) for question in _questions(page, part))
+    return any(_is_told(question, headline) for question in of(page, part))
 
 
 def _is_told(question: Question, headline: str) -> bool:
@@ -33,7 +33,8 @@ def _is_told(question: Question, headline: str) -> bool:
     return bool(re.search(rf"(?<![\w.]){answer}(?!\w|\.\d)", headline))
 
 
-def _questions(page: LabPage, part: Part) -> Sequence[Question]:
+def of(page: LabPage, part: Part) -> Sequence[Question]:
+    """The part's questions, with their answers."""
     key = ("questions", page.name, part.name)
     made = cache.cached(cache.results, key, lambda: (tuple(part.questions()), 4_000))
     return cast(Sequence[Question], made)

@@ -169,6 +169,9 @@ def test_moving_the_slider_asks_the_server_nothing(visited: BoardPage) -> None:
 
 def test_every_question_reveals_an_answer(visited: BoardPage) -> None:
     lab, page = visited, visited.page
+    explained = page.locator(".st-key-lab_drawer_questions p.explained")
+    terms = page.locator(".st-key-lab_drawer_glossary dd")
+    told: set[str] = set()
     for part in lab.each_part():
         lab.open_drawer("questions")
         asked = page.locator("[class*='st-key-lab_question_']")
@@ -183,7 +186,12 @@ def test_every_question_reveals_an_answer(visited: BoardPage) -> None:
                 (right,) = (option for option in options if said.startswith(f"No: {option}."))
                 lab.predict(at, right)
             expect(question.get_by_test_id("stMarkdown").last).to_contain_text("Right.")
+        titles = explained.evaluate_all("(texts) => texts.map((text) => text.title)")
+        found = {sentence for title in titles for sentence in title.split("\n")}
+        assert found <= set(terms.all_text_contents()), part
+        told |= found
         lab.close_drawer()
+    assert told, "no term of any question is explained"
 
 
 def test_terms_are_explained_where_they_stand_and_by_key(visited: BoardPage) -> None:

@@ -75,7 +75,8 @@ export class Board {
     window.addEventListener("resize", this.redraw, { signal });
     window.addEventListener("keydown", (event) => this.key(event), { signal, capture: true });
     window.addEventListener("popstate", () => this.goBack(), { signal });
-    signal.addEventListener("abort", notePredictions());
+    const stopNoting = notePredictions(() => this.glossary.explainAsked());
+    signal.addEventListener("abort", stopNoting);
     this.fitting.watch(() => !this.present.on && this.redraw(), signal);
   }
 
@@ -151,9 +152,8 @@ export class Board {
       row.map((spec) => new PANELS[spec.drawn_by ?? spec.kind.toLowerCase()].Panel(this, spec)),
     );
     const roots = this.panels.map((row) => row.map((panel) => panel.root));
-    const [first, second] = this.rows.children;
-    first.replaceChildren(...roots.map((row) => el("div", { class: "row" }, row)));
-    second.replaceChildren();
+    this.rows.children[0].replaceChildren(...roots.map((row) => el("div", { class: "row" }, row)));
+    this.rows.children[1].replaceChildren();
   }
 
   /** @param {(panel: Panel, spec: Spec) => void} visit */
@@ -182,7 +182,7 @@ export class Board {
       this.sizeAll(pictureHeight(window.innerHeight));
     }
     this.show(this.frame);
-    this.glossary.explainIn(this.rows);
+    this.glossary.explainIn(this.root);
   }
 
   /**

@@ -32,7 +32,7 @@ export function gradientOf(table) {
 export function legendNodes(rows, theme) {
   return scalesOf(rows).flatMap((scale) => {
     const { table, ends } = SCALES[scale];
-    const [first, last] = ends.map((text) => el("span", { text }));
+    const [first, last] = ends.map((text) => el("span", { class: "term", text }));
     const bar = el("i", { style: `background: ${gradientOf(theme[table])}` });
     return [first, bar, last];
   });

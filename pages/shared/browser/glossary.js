@@ -30,13 +30,21 @@ export class Glossary {
       .flatMap((part, at) => (at % 2 ? [el("strong", {}, explained(part))] : explained(part)));
   }
 
-  /** Captions, names of axes and of numbers, and tokens such as <eos>. @param {HTMLElement} rows */
-  explainIn(rows) {
+  /** Captions, names of axes and of numbers, and tokens such as <eos>. @param {HTMLElement} root */
+  explainIn(root) {
     /** @type {NodeListOf<HTMLElement>} */
-    const all = rows.querySelectorAll("figcaption, .axis, dt, th, h3, .term, .choice-label, .special");
+    const all = root.querySelectorAll("figcaption, .axis, dt, th, h3, .term, .choice-label, .special");
     const isSpecial = (/** @type {string} */ text) => text.startsWith("<") && text in this.sentences;
     for (const words of all)
       if (words.tagName !== "TH" || isSpecial(words.textContent ?? "")) this.explain(words);
+  }
+
+  /* The texts of the questions that are open, which Streamlit draws when it likes. */
+  explainAsked() {
+    if (document.documentElement.dataset.drawer !== "questions") return;
+    /** @type {NodeListOf<HTMLElement>} */
+    const texts = document.querySelectorAll(".st-key-lab_drawer_questions p");
+    for (const text of texts) this.explain(text);
   }
 
   /** Explains all terms in an element's text to whoever points at it. @param {HTMLElement} element */

@@ -31,8 +31,11 @@ export function noteOpened(page, part) {
   note(`${page}/${part}`, {});
 }
 
-/** Notes each prediction as soon as its answer is on the page (pages/lab/questions.py); returns a stop. */
-export function notePredictions() {
+/**
+ * Notes each prediction as soon as its answer is on the page (pages/lab/questions.py); returns a stop.
+ * @param {() => void} then what else is done whenever the page has changed
+ */
+export function notePredictions(then) {
   const look = () => {
     for (const { dataset } of /** @type {NodeListOf<HTMLElement>} */ (
       document.querySelectorAll("[data-predicted]")
@@ -40,6 +43,7 @@ export function notePredictions() {
       const [page, part, question] = String(dataset.predicted).split("/");
       note(`${page}/${part}`, { [question]: dataset.right === "1" });
     }
+    then();
   };
   const watcher = new MutationObserver(look);
   watcher.observe(document.body, { childList: true, subtree: true });

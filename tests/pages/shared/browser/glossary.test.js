@@ -32,3 +32,13 @@ test("an element says each meaning once, and nothing once its words have changed
   glossary.explain(element);
   assert.deepEqual([element.title, ...classes], [""]);
 });
+
+test("texts of questions are explained while they are open", () => {
+  const text = { textContent: "d_k?", title: "", classList: { toggle() {} } };
+  globalThis.document = { documentElement: { dataset: {} }, querySelectorAll: () => [text] };
+  glossary.explainAsked();
+  assert.equal(text.title, "");
+  document.documentElement.dataset.drawer = "questions";
+  glossary.explainAsked();
+  assert.equal(text.title, "D.");
+});

@@ -39,7 +39,8 @@ test("what was opened is remembered until it is forgotten", () => {
 });
 
 test("of a question, the first prediction is remembered", () => {
-  const stop = notePredictions();
+  let changes = 0;
+  const stop = notePredictions(() => changes++);
   shown.push({ dataset: { predicted: "masks/reach/1", right: "0" } });
   changed();
   shown[0] = { dataset: { predicted: "masks/reach/1", right: "1" } };
@@ -49,6 +50,7 @@ test("of a question, the first prediction is remembered", () => {
   assert.deepEqual(marks(), { "masks/reach": { 1: false, 0: true } });
   stop();
   assert.ok(stopped);
+  assert.equal(changes, 2);
 });
 
 test("a browser that keeps nothing, or something else, is no error", () => {
