@@ -29,7 +29,7 @@ ABOVE_THE_FIGURES = """
   return found;
 }
 """
-# Texts that lie on each other, or that their panel or cell cuts.
+# Texts that lie on each other, or that their panel or cell cuts, and fields too narrow for their numbers.
 UNREADABLE = """
 (board) => {
   const texts = [];
@@ -45,8 +45,10 @@ UNREADABLE = """
     for (const box of range.getClientRects()) if (box.width) texts.push({ node, owner, box });
   }
   const name = ({ node }) => `“${node.data.trim().slice(0, 30)}”`;
+  const isCut = (field) => field.scrollWidth > field.clientWidth;
+  const clipped = [...board.querySelectorAll(".rows input")].filter(isCut);
   const rows = board.querySelector(".rows").getBoundingClientRect();
-  const found = [];
+  const found = clipped.map((field) => `the field with “${field.value}” is cut`);
   texts.forEach((text, at) => {
     const { box, owner, node } = text;
     const panel = owner.closest(".main-svg") ?? owner.closest(".rows");

@@ -10,6 +10,7 @@ from models import load_model
 from pages.lab.translation.inputs import INCOMPLETE, SENTENCE
 from tests.browser.board import BoardPage
 from tests.browser.explore_page import agrees
+from viz_core.numbers import short
 
 FIRST, PER_STEP = 6, 10  # frames of the encoder, frames of a decoder's step
 LOGITS = "linear: the logits of the 8 likeliest of 1,564 words"
@@ -94,6 +95,9 @@ def test_masked_attention_is_blank_ahead(translation: BoardPage):
     cross = load_model("translator").trace(SENTENCE)["decoder.1.cross.pattern"][1]
     assert translation.notice.startswith("Layer 1, head 1:")
     assert translation.notice.endswith(f"{cross.max():.2f}.")
+    translation.hover_cell("cross-attention", 2, 3)
+    label = translation.panel("cross-attention").locator(".hoverlayer .hovertext")
+    expect(label).to_have_text(re.compile(re.escape(short(cross[2, 3])) + "$"))
 
 
 def test_a_wider_beam_keeps_more_and_finds_the_same(translation: BoardPage):

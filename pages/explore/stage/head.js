@@ -281,6 +281,7 @@ export class HeadView {
   /** @param {Place} at */
   read(at) {
     this.readout.replaceChildren(...readRows(this, at));
+    this.stage.glossary.explainIn(this.readout);
   }
 }
 

@@ -37,8 +37,16 @@ export function anyNumber(value) {
 /** A number as Plotly writes it in a label, as we write it. @param {string} text */
 export function asOurs(text) {
   if (text === "-Infinity" || text === "−Infinity") return "−∞"; // where a mask forbids
-  return /^[-−]?[\d.]+e[-−+]\d+$/.test(text) ? anyNumber(Number(text.replaceAll("−", "-"))) : text;
+  return /^[-−]?[\d.]+e[-−+]\d+$/.test(text) ? anyNumber(parsed(text)) : text;
 }
+
+/** The same where a label's line is a number in any case, and not a name. @param {string} text */
+export function numberAsOurs(text) {
+  return /^[-−]?[\d.]+$/.test(text) ? anyNumber(parsed(text)) : asOurs(text);
+}
+
+/** @param {string} text */
+const parsed = (text) => Number(text.replaceAll("−", "-"));
 
 /** What stands beside a tick of an axis: 0.25, 50,000, 10⁻⁷, 3 × 10⁶. @param {number} value */
 export function tickText(value) {

@@ -49,7 +49,7 @@ export class Panel {
     const least = spec.texts.length ? 14 : this.widest + this.outline;
     const beside = spec.row_heads.length ? 12 : 8; // a colour stands between such names and the cells
     const names = spec.rows.length ? Math.min(200, Math.ceil(this.nameWidth(spec.rows, 24)) + beside) : 0;
-    const fixed = names + (spec.row_axis ? 18 : 0) + 1;
+    const fixed = names + (spec.row_axis ? 20 : 0) + (this.board.fits ? 0 : 2);
     return { fixed, columns: this.nColumns, least };
   }
 
@@ -77,7 +77,7 @@ export class Panel {
 
   /** Pixels of the longest name beside rows or over columns. @param {string[]} names @param {number} most */
   nameWidth(names, most) {
-    const font = `12.04px ${this.board.theme.font}`;
+    const font = `${0.86 * (this.board.fits ? 14 : 16)}px ${this.board.theme.font}`; // as board.css has it
     return Math.max(0, ...names.map((name) => textWidth(shorten(name, most), font)));
   }
 

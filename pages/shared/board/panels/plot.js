@@ -2,7 +2,7 @@
    once; a frame moves what moves in them. */
 
 import { el, textWidth } from "../../browser/dom.js";
-import { asOurs } from "../../browser/numbers.js";
+import { asOurs, numberAsOurs } from "../../browser/numbers.js";
 import { configOf, loadPlotly, registerFor, styled } from "../../browser/plotly.js";
 import { movingOf } from "../filled.js";
 import { layoutOf, movedOf, shareOf, tracesOf } from "../plot_layout.js";
@@ -121,8 +121,10 @@ export class Panel {
     this.body.on("plotly_hover", (/** @type {any} */ { points }) => {
       const { lit, words } = told(this.spec, points[0], this.frame, this.board);
       this.board.light(lit, words);
-      for (const word of this.body.querySelectorAll(".hoverlayer tspan"))
-        word.textContent = asOurs(word.textContent);
+      const said = [...this.body.querySelectorAll(".hoverlayer tspan:not(:has(*))")];
+      for (const word of said) word.textContent = asOurs(word.textContent);
+      const value = this.spec.chart.form === "cells" ? said.at(-1) : null; // below the names of its place
+      if (value) value.textContent = numberAsOurs(value.textContent);
     });
     this.body.on("plotly_unhover", () => this.board.light({}));
   }
