@@ -45,12 +45,14 @@ class StepBoard:
         """The diagram, what is given, projections, and the rest in the order of computation."""
         given: list[Panel] = [self._given(name) for name in self.step.takes]
         projected = self._computed(*(line.name for line in self.step.lines if line.name in _PROJECTED))
+        drawn: list[Panel] = [self._diagram()]
         if "Q_heads" in self.tensors:
             rows = [[self._given("X"), *projected], *self._heads()]
-            return [[self._diagram()], *map(_sparing, rows)]
-        rest = self._computed(*(line.name for line in self.step.lines if line.name not in _PROJECTED))
-        rows = [given + rest] if len(given + rest) <= _MOST_IN_A_ROW else [given, projected, rest]
-        return [_sparing(row) for row in ([self._diagram()], *rows) if row]
+        else:
+            rest = self._computed(*(line.name for line in self.step.lines if line.name not in _PROJECTED))
+            is_short = len(given + rest) <= _MOST_IN_A_ROW
+            rows = [given + rest] if is_short else [given, projected, rest]
+        return [_sparing(row) for row in (drawn, *rows) if row]
 
     def _diagram(self) -> Diagram:
         drawn = [node for node in self.nodes if node.name in _PLACES]
