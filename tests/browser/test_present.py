@@ -60,6 +60,8 @@ def test_keys_cover_blank_light_and_open(alone: BoardPage) -> None:
         expect(layer).to_be_visible()
         page.keyboard.press(key)
         expect(layer).to_be_hidden()
+    listed = keys.locator("th").all_text_contents()
+    assert listed[2:6] == ["Space", "+  −", "a", "f  s  q  g  i"]
     for key, name in (("f", "formula"), ("s", "code"), ("q", "questions")):
         page.keyboard.press(key)
         expect(page.locator(f".st-key-lab_drawer_{name}")).to_be_visible()
@@ -107,6 +109,8 @@ def test_explore_is_presented_too(explore: ExplorePage) -> None:
     explore.open()
     page.keyboard.press("p")
     fills_the_window(page, ".stage")
+    listed = page.locator(".help th").all_text_contents()
+    assert listed == ["→  Page Down", "←  Page Up", "g", "b  .", "l", "t", "?", "Esc"]
     head = explore.chosen("head")
     page.keyboard.press("PageUp")
     assert explore.chosen("head") != head

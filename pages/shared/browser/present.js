@@ -1,6 +1,7 @@
 /* Presenting: the board alone, as large as the screen, worked by keys or a clicker. */
 
 import { el } from "./dom.js";
+import { DRAWERS } from "./drawers.js";
 
 /**
  * What can be presented: a view with a place of its own on the page, and how its frames are gone through.
@@ -8,7 +9,7 @@ import { el } from "./dom.js";
  * @typedef {{
  *   root: HTMLElement, outer: HTMLElement, story: {notice: HTMLElement}, spoils: boolean,
  *   redraw(): void, advance(by: 1 | -1): void, toggle?(): void, faster?(factor: number): void,
- *   closeDrawer?(): void,
+ *   closeDrawer?(): void, drawers: {names: import("./drawers.js").Drawer[]},
  * }} Presentable
  */
 
@@ -17,13 +18,21 @@ const PAGE = { width: 1152, height: 648 };
 
 const NEXT = ["ArrowRight", "PageDown", "Enter"];
 const BACK = ["ArrowLeft", "PageUp", "Backspace"];
-const HELP = [
-  ["→  Page Down", "next step, then next part, then next page"],
-  ["←  Page Up", "back"],
+const PLAYING = [
   ["Space", "play, pause"],
   ["+  −", "play faster, slower"],
   ["a", "uncover the headline"],
-  ["q  f  s  g  i", "questions, formula, code, glossary, controls"],
+];
+
+/** The keys that what is shown has, and what they do. @param {Presentable} shown */
+const helpOf = (shown) => [
+  ["→  Page Down", shown.toggle ? "next step, then next part, then next page" : "next head, or next step"],
+  ["←  Page Up", "back"],
+  ...(shown.toggle ? PLAYING : []),
+  [
+    shown.drawers.names.map((name) => DRAWERS[name].key).join("  "),
+    shown.drawers.names.map((name) => DRAWERS[name].label).join(", "),
+  ],
   ["b  .", "blank the screen"],
   ["l", "spotlight"],
   ["t", "the page's colours, or those for a projector"],
@@ -51,7 +60,7 @@ export class Present {
       text: "What do you expect? Press here, or a, for the answer.",
       onclick: () => this.uncover(),
     });
-    const help = HELP.map(([keys, does]) =>
+    const help = helpOf(shown).map(([keys, does]) =>
       el("tr", {}, [el("th", { scope: "row", text: keys }), el("td", { text: does })]),
     );
     this.veil = el("div", { class: "veil absent" });
