@@ -21,8 +21,10 @@ from websockets.asyncio.client import connect
 from websockets.typing import Subprotocol
 
 from benchmarks.wanderer import VALUES, Wanderer
+from pages.documents.map.component import ACTS as MAP
 from pages.explore.stage.component import ACTS as STAGE
 from pages.shared.board.component import ACTS as BOARD
+from pages.shared.browser.acts import Kind
 from pages.shared.table.component import ACTS as TABLE
 from tests.fuzz.odd import TEXTS
 from tests.fuzz.odd import VALUES as ODD
@@ -32,23 +34,25 @@ PLACES = (
     *(("", f"model={name}") for name in ("translator", "untrained", "shakespeare", "digits-classifier")),
     *((page, "") for page in ("attention", "softmax", "heads", "masks", "positions", "block", "translation",
                               "objective", "design")),
+    ("documents", "model=untrained&text=to be or not to be"),
     *(("train", f"task={name}") for name in ("sort", "masked", "mnist-classifier")),
     *(("runs", f"runs=zoo_{name}") for name in ("induction", "masked")),
 )  # fmt: skip
 SEED = "Seed of the random numbers"
-ACTS = {**STAGE, **BOARD, **TABLE}
+ACTS = {**STAGE, **BOARD, **TABLE, **MAP}
 FIELDS = sorted({name for fields in ACTS.values() for name in fields})
-DECLARED = [declared for acts in (STAGE, BOARD, TABLE) for declared in acts.items()]
+DECLARED = [declared for acts in (STAGE, BOARD, TABLE, MAP) for declared in acts.items()]
 
 WORDS = TEXTS.filter(lambda text: text.encode(errors="ignore").decode() == text)  # as a message can hold them
 LONG = st.builds(
     lambda word, times: word * times, st.sampled_from(("x", "[", "it ", "9")), st.integers(0, 30_000)
 )
 JSON = ODD.map(lambda value: json.dumps(value, default=str)) | WORDS | LONG
-OF_FIELD: dict[type, st.SearchStrategy[Any]] = {
+OF_FIELD: dict[Kind, st.SearchStrategy[Any]] = {
     str: st.sampled_from(("", "encoder.self", "head", "X", "1,2")) | WORDS,
     int: st.integers(-2, 9) | st.integers(),
     list: st.lists(st.integers(-2, 9) | WORDS, max_size=9),
+    (int, float): st.integers(-2, 9) | st.floats(allow_nan=False, allow_infinity=False),
 }
 WHOLE = st.one_of(
     st.fixed_dictionaries({"type": st.just(kind), **{name: OF_FIELD[of] for name, of in fields.items()}})

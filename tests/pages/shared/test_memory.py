@@ -10,6 +10,7 @@ from streamlit.testing.v1 import AppTest
 
 from models.byte_units import GB, MB
 from models.limits import in_force
+from models.runs.owners import Visitor
 from pages.shared import cache, memory, visitors
 from pages.shared.browser import uploading
 from pages.shared.cache import ByteCache
@@ -29,6 +30,7 @@ def held(monkeypatch: pytest.MonkeyPatch, set_limits: SetLimits) -> list[int]:
     bytes_held = [3 * GB]
     set_limits(server_mb=500)
     monkeypatch.setattr(visitors, "is_class", lambda: True)
+    monkeypatch.setattr(visitors, "visitor", lambda: Visitor("anna"))
     monkeypatch.setattr(memory, "resident", lambda: bytes_held[0])
     monkeypatch.setattr(memory, "_dropped_at", -memory.PAUSE_SECONDS)
     return bytes_held
