@@ -7,7 +7,7 @@ import streamlit as st
 from models.zoo.hub.folder import NAME, PREFIX
 from pages.explore import download, own_tensors
 from pages.shared import visitors
-from pages.shared.state import refuse
+from pages.shared.state import KEPT, refuse
 
 MOST = 300
 KEY = "other_model"
@@ -43,7 +43,7 @@ def _asked(open_model: Callable[[str], None]) -> None:
         return
     name = f"{PREFIX}{said}"
     if not NAME.fullmatch(name):
-        refuse(f"{said[:80]!r} is no name of a model; give one like gpt2, or a folder's whole path.")
+        refuse(f"{said[:80]!r} is no name of a model; give one like gpt2, or a folder's path; {KEPT}.")
         return
     open_model(name)
     download.want(name)
