@@ -43,8 +43,13 @@ def first_view_bytes(setting: Setting) -> None:
     print_table("Bytes to the browser for the first view", ["Explore", "MB"], rows)
 
 
+PROGRAMS = ("/static/", "/plotly/")
+
+
 def count_bytes(page: Page) -> list[int]:
-    """A list that grows by the size of all that the server sends to `page` but Streamlit's static files."""
+    """A list that grows by the size of all that the server sends to `page` but programs: Streamlit's static
+    files, and Plotly, which is fetched ahead once the page idles.
+    """
     sizes: list[int] = []
 
     def frame(payload: str | bytes) -> None:
@@ -52,7 +57,7 @@ def count_bytes(page: Page) -> list[int]:
 
     def response(answer: Response) -> None:
         address = urlsplit(answer.url)
-        if address.scheme == "http" and not address.path.startswith("/static/"):
+        if address.scheme == "http" and not address.path.startswith(PROGRAMS):
             sizes.append(len(answer.body()))
 
     page.on("websocket", lambda socket: socket.on("framereceived", frame))
