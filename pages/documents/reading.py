@@ -143,13 +143,14 @@ memory.droppers.append(_forget)
 
 
 def ask(asked: Asked, visitor: str) -> Work:
-    """The work on a visitor's wish, begun if it is a new one; the visitor's last wish is then stopped.
+    """The work on a wish, begun if it is a new one; the last wish of the same page is then stopped.
 
-    Raises ValueError where too many wait.
+    Work that a person stopped stays so until it is forgotten. visitor: one open page; two of them may want
+    different things. Raises ValueError where too many wait.
     """
     with _lock:
         known = _works.get(visitor)
-        if known is not None and known.asked == asked and not known.stopped.is_set():
+        if known is not None and known.asked == asked:
             return known
         if known is not None:
             known.stopped.set()

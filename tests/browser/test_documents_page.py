@@ -101,3 +101,21 @@ def test_a_file_is_read_and_one_that_is_no_text_is_refused(shown: Locator, page:
     text = "to be or not to be, that is the question. " * 9
     take.set_input_files({"name": "y.txt", "mimeType": "text/plain", "buffer": text.encode()})
     expect(shown.locator(".notice")).to_contain_text(f"{len(text):,} tokens")
+
+
+def test_reading_that_takes_long_can_be_stopped_and_begun_again(shown: Locator, page: Page) -> None:
+    text = "to be or not to be, that is the question. " * 3_000
+    page.goto("/documents?model=untrained")
+    page.locator(".map[data-generation]").wait_for()
+    settle(page)
+    page.get_by_role("button", name="Document: paste a text").click()
+    page.locator('input[type="file"]').set_input_files(
+        {"name": "long.txt", "mimeType": "text/plain", "buffer": text.encode()}
+    )
+    page.get_by_role("button", name="Stop", exact=True).click()
+    expect(page.locator(".st-key-problems")).to_have_text("It was stopped.")
+    page.wait_for_timeout(1_500)  # it does not begin by itself
+    expect(page.locator(".st-key-problems")).to_have_text("It was stopped.")
+    page.get_by_role("button", name="Read it again").click()
+    expect(page.get_by_role("button", name="Stop", exact=True)).to_be_visible()
+    expect(shown.locator(".notice")).to_contain_text("30,000 tokens", timeout=120_000)

@@ -70,6 +70,18 @@ def test_a_new_wish_stops_the_one_before_it() -> None:
     assert first.done.is_set()
 
 
+def test_work_that_was_stopped_stays_so_until_it_is_asked_for_anew() -> None:
+    wish = Asked("sparse", TEXT * 8)
+    work = ask(wish, "a")
+    work.stopped.set()
+    assert work.done.wait(60)
+    assert ask(wish, "a") is work
+    forget("a")
+    again = ask(wish, "a")
+    assert again is not work and again.done.wait(60)
+    assert again.seen is not None
+
+
 def test_stopped_work_says_so() -> None:
     work = Work(Asked("sparse", TEXT), "a")
     work.stopped.set()
