@@ -86,6 +86,7 @@ def busy_process() -> Iterator[None]:
     finally:
         process.kill()
         process.wait()
+        time.sleep(FRESH_SECONDS)  # and now how slow the busy one was
 
 
 def steps_and_estimate(n_steps: int) -> tuple[float, float]:
