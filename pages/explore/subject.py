@@ -23,6 +23,8 @@ from viz_core.labels import visible
 BILLION = 10**9
 MAX_LABEL = 40
 MASK = "[MASK]"
+LIGHTER = "a model with larger patches, or of smaller pictures"
+"""What helps where a picture costs too much: nobody can give fewer of its patches."""
 STACK_TITLES = {"encoder.self": "Encoder self", "decoder.self": "Decoder self", "decoder.cross": "Cross"}
 ONLY_TITLES = dict.fromkeys(STACK_TITLES, "Self-attention") | {"decoder.cross": "Cross-attention"}
 """The title of the one family of attentions that a model has."""
@@ -182,34 +184,46 @@ def subject_of(inputs: Inputs) -> Subject:
         return found, 2 * len(inputs.text) + 200 * sum(map(len, found.tokens.values())) + 1_000
 
     reading = cast(Reading, cache.cached(cache.results, ("reading", *key), read))
-    longest = max(map(len, reading.tokens.values()))
-    most = in_force().explore_tokens
-    if longest > most:
-        raise ValueError(
-            f"The text has {longest:,} tokens; at most {most:,} are shown here; shorten it, or open it on "
-            "the page Long texts."
-        )
-    smaller = "fewer layers or heads, or a smaller d_model or d_head"
-    can_shrink = any(setting.builds for setting in settings_of(inputs.model))
-    _check_price(
-        model, tuple(map(len, reading.tokens.values())), smaller if can_shrink else "or a smaller model"
-    )
+    _check_length(reading)
+    _check_price(model, reading, _remedy(reading, inputs))
     return Subject(model, reading, inputs, model.names(reading))
 
 
-def _check_price(model: Model, lengths: tuple[int, ...], smaller: str) -> None:
+def _check_length(reading: Reading) -> None:
+    """Raises ValueError for more tokens than the views have room for."""
+    longest, most = max(map(len, reading.tokens.values())), in_force().explore_tokens
+    if longest <= most:
+        return
+    read, remedy = ("text", "shorten it, or open it on the page Long texts")
+    if reading.picture is not None:
+        read, remedy = "picture", f"open {LIGHTER}"
+    raise ValueError(f"The {read} has {longest:,} tokens; at most {most:,} are shown here; {remedy}.")
+
+
+def _remedy(reading: Reading, inputs: Inputs) -> str:
+    """What would make a trace cheaper beside fewer tokens; of a picture these are its model's affair."""
+    if reading.picture is not None:
+        return LIGHTER
+    if any(setting.builds for setting in settings_of(inputs.model)):
+        return "fewer layers or heads, or a smaller d_model or d_head"
+    return "or a smaller model"
+
+
+def _check_price(model: Model, reading: Reading, smaller: str) -> None:
     """Raises ValueError for a trace that is too expensive, with the number of tokens that would not be.
 
     One thread computes for all visitors; a person who is alone waits for nobody else's figure.
     """
-    limits, price = in_force(), model.operations(lengths)
+    limits, lengths = in_force(), tuple(map(len, reading.tokens.values()))
+    price = model.operations(lengths)
     affordable = BILLION * (limits.explore_billions if visitors.is_class() else limits.alone_billions)
     if price <= affordable:
         return
     longest = max(lengths)
     fits = range(1, longest + 1)
     few = bisect_right(fits, affordable, key=lambda n: model.operations([min(n, each) for each in lengths]))
-    shorter = f"at most {few:,} tokens instead of {longest:,}, " if few else ""
+    can_shorten = few and reading.picture is None
+    shorter = f"at most {few:,} tokens instead of {longest:,}, " if can_shorten else ""
     asked, most = price / BILLION, affordable / BILLION
     raise ValueError(
         f"This takes {asked:,.0f} billion operations; at most {most:,.0f} billion are computed for a figure; "

@@ -24,6 +24,8 @@ from models.engine.long_trace import LongTrace
 
 NAME = "attention-lab"
 EAGER = "eager_attention_forward"
+HIDDEN = 0.9
+"""A score below this share of the smallest number of its format is hidden: transformers adds that number."""
 _SOFTMAX = {torch.softmax, nn.functional.softmax, Tensor.softmax}
 
 Eager = Callable[..., tuple[Tensor, Tensor]]
@@ -115,12 +117,17 @@ def attend(
     if listener is None:
         return eager(module, query, key, value, mask, **given)
     call = _call(module, query, key, given)
+    added = _bias_in(mask)
+    call = call if added is None else call._replace(has_bias=True)
     listener.begin(call)
     query, key, value = (
         listener.heard(name, tensor) for name, tensor in zip("qkv", (query, key, value), strict=True)
     )
     if _has_bias(given):
         given["position_bias"] = listener.heard("bias", given["position_bias"])
+    if mask is not None and added is not None:
+        heard = listener.heard("bias", added.expand(-1, call.n_heads, -1, -1))
+        mask = torch.where(hidden(mask), mask, heard)
     if call.has_sinks:
         _hear_scores(listener, call, query, key, mask)
     with _Softmax(listener, query.dtype, key.shape[-2], hears_scores=not call.has_sinks) as inside:
@@ -158,6 +165,19 @@ def _call(module: nn.Module, query: Tensor, key: Tensor, given: dict[str, Any]) 
 def _has_bias(given: dict[str, Any]) -> bool:
     bias = given.get("position_bias")
     return bias is not None and bool(bias.any())
+
+
+def hidden(scores: Tensor) -> Tensor:
+    """Where scores, or what is added to them, hide a key."""
+    return scores <= HIDDEN * torch.finfo(scores.dtype).min
+
+
+def _bias_in(mask: Tensor | None) -> Tensor | None:
+    """What a mask adds to the scores where it hides nothing, as BEiT's positions do; None for none."""
+    if mask is None or not mask.is_floating_point():
+        return None
+    bias = mask.masked_fill(hidden(mask), 0)
+    return bias if bool(bias.any()) else None
 
 
 class _Softmax(TorchFunctionMode):

@@ -28,6 +28,7 @@ _SIZES = {
     "n_heads": ("num_attention_heads", "n_head", "n_heads", "num_heads", "encoder_attention_heads"),
     "d_model": ("hidden_size", "n_embd", "dim", "d_model"),
     "d_ff": ("intermediate_size", "n_inner", "hidden_dim", "d_ff", "encoder_ffn_dim", "ffn_dim"),
+    "d_head": ("head_dim", "d_kv"),
     "vocab_size": ("vocab_size",),
     "max_len": ("max_position_embeddings", "n_positions"),
 }
@@ -152,7 +153,11 @@ class Folder:
 
     @property
     def reads_pictures(self) -> bool:
-        return isinstance(self.config.get("patch_size"), int) and "vocab_size" not in self.config
+        """Whether its tokens are patches alone; BEiT states the number of words that it predicts for them,
+        but no number of positions of a text.
+        """
+        reads_words = {"vocab_size", "max_position_embeddings"} <= set(self.config)
+        return isinstance(self.config.get("patch_size"), int) and not reads_words
 
     @property
     def _n_patches(self) -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Callable
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
@@ -52,11 +53,14 @@ class _Event(NamedTuple):
 
 
 class _Scout:
-    """Writes down the order in which attentions and linear maps are called."""
+    """Writes down the order in which attentions and linear maps are called.
+
+    finished: for every other module by its id, how many events there were each time that it had finished.
+    """
 
     def __init__(self) -> None:
         self.events: list[_Event] = []
-        self.finished: set[int] = set()
+        self.finished: dict[int, list[int]] = {}
 
     def begin(self, call: Call) -> None:
         self.call = call
@@ -71,7 +75,11 @@ class _Scout:
         self.events.append(_Event(module, given[0], tuple(made.shape)))
 
     def finish(self, module: nn.Module, given: object, made: object) -> None:
-        self.finished.add(id(module))
+        self.finished.setdefault(id(module), []).append(len(self.events))
+
+    def round(self, module: nn.Module, at: int) -> int:
+        """How often a module had finished before an event: layers that share their weights are one module."""
+        return bisect_right(self.finished.get(id(module), []), at)
 
 
 def find(model: PreTrainedModel, stacks: dict[str, nn.Module], read: Callable[[], object]) -> Layout:
@@ -88,10 +96,15 @@ def find(model: PreTrainedModel, stacks: dict[str, nn.Module], read: Callable[[]
         opened.enter_context(torch.no_grad())
         read()
     names = {id(module): name for name, module in model.named_modules()}
-    layers: dict[str, Layer] = {}
+    layers: dict[tuple[str, int], Layer] = {}
     for at, event in enumerate(scout.events):
         if event.call is not None:
-            _add(layers, model, names[id(event.module)], stacks, event, scout.events[at + 1 :])
+            path = _layer_path(model, names[id(event.module)])
+            module = model.get_submodule(path)
+            key = (path, scout.round(module, at))
+            if key not in layers:
+                layers[key] = Layer(module, path, _stack_of(module, stacks))
+            _add(layers[key], event, scout.events[at + 1 :])
     found = [_with_feed_forward(layer, names, scout.events) for layer in layers.values()]
     _check(found, type(model).__name__)
     return Layout({name: _called(model, name, whole, found, scout) for name, whole in stacks.items()}, found)
@@ -109,29 +122,21 @@ def _called(
     return model.get_submodule(path.rsplit(".", 2)[0])
 
 
-def _add(
-    layers: dict[str, Layer],
-    model: PreTrainedModel,
-    name: str,
-    stacks: dict[str, nn.Module],
-    event: _Event,
-    later: list[_Event],
-) -> None:
+def _stack_of(module: nn.Module, stacks: dict[str, nn.Module]) -> str:
+    return next(s for s, whole in stacks.items() if any(module is m for m in whole.modules()))
+
+
+def _add(layer: Layer, event: _Event, later: list[_Event]) -> None:
     """Adds an attention to its layer."""
     assert event.call is not None
-    path = _layer_path(model, name)
-    module = model.get_submodule(path)
-    if path not in layers:
-        stack = next(s for s, whole in stacks.items() if any(module is m for m in whole.modules()))
-        layers[path] = Layer(module, path, stack)
-    kind = ("self", "cross", "third")[min(len(layers[path].calls), 2)]
-    layers[path].calls[kind] = event.call
-    inside = set(map(id, module.modules()))
+    kind = ("self", "cross", "third")[min(len(layer.calls), 2)]
+    layer.calls[kind] = event.call
+    inside = set(map(id, layer.module.modules()))
     for each in later:
         if each.call is not None:
             break
         if id(each.module) in inside and _is_same(each.value, event.value):
-            layers[path].out[kind] = each.module
+            layer.out[kind] = each.module
             break
 
 

@@ -121,8 +121,12 @@ def _class_of(folder: Folder) -> Any:
 
 def _sentence(error: Exception) -> str:
     """The first line of an error, as the end of a sentence."""
+    return f"{_first_line(error)}; its files are damaged or belong to another model: get them again"
+
+
+def _first_line(error: Exception) -> str:
     lines = str(error).strip().splitlines() or [type(error).__name__]
-    return f"{lines[0][:200].rstrip('. ')}; its files are damaged or belong to another model: get them again"
+    return lines[0][:200].rstrip(". ")
 
 
 def stacks_of(model: PreTrainedModel, kind: str) -> dict[str, nn.Module]:
@@ -153,7 +157,7 @@ def _given(model: PreTrainedModel, folder: Folder) -> dict[str, Any]:
 def _whole(model: PreTrainedModel, folder: Folder) -> Loaded:
     """The model under our attention. Raises _UnheardError unless its answers are then what they were."""
     given = _given(model, folder)
-    untouched = _answer(model(**given))
+    untouched = _untouched(model, given, folder)
     try:
         model.set_attn_implementation(attention.NAME)
         found = layout.find(model, stacks_of(model, folder.kind), lambda: model(**given))
@@ -163,6 +167,22 @@ def _whole(model: PreTrainedModel, folder: Folder) -> Loaded:
     if differs > TOLERANCE:
         raise _UnheardError(f"recorded, its answers differ by {differs:.2g} of their size")
     return Loaded(model, found, _attentions(model, found))
+
+
+def _untouched(model: PreTrainedModel, given: dict[str, Any], folder: Folder) -> Tensor:
+    """What the model answers of its own. Raises FileError for one that reads neither texts nor pictures."""
+    if model.main_input_name not in given:
+        raise FileError(
+            f"{folder.title} reads {model.main_input_name}, but only texts (input_ids) and pictures "
+            "(pixel_values) can be given to a model here; open one that reads these"
+        )
+    try:
+        return _answer(model(**given))
+    except Exception as error:  # of any kind, where a model needs more than one kind of input
+        raise FileError(
+            f"{folder.title} cannot read {' and '.join(given)} alone: {_first_line(error)}; open a model of "
+            "texts or of pictures"
+        ) from None
 
 
 def _attentions(model: PreTrainedModel, found: layout.Layout) -> dict[str, Attention]:

@@ -11,11 +11,8 @@ from torch import Tensor, nn
 from transformers.utils.generic import ModelOutput
 
 from models.engine.trace import Trace
-from models.zoo.hub.attention import Call, heard_by, listening
+from models.zoo.hub.attention import Call, heard_by, hidden, listening
 from models.zoo.hub.layout import Layout
-
-HIDDEN = 0.9
-"""A score below this share of the smallest number of its format is hidden: transformers adds that number."""
 
 
 class Recorder:
@@ -78,7 +75,7 @@ class Recorder:
     def _recorded(self, address: str, value: Tensor) -> Tensor:
         shown = value.float().cpu()
         if address.endswith(".scores"):
-            shown = shown.masked_fill(value <= HIDDEN * torch.finfo(value.dtype).min, -torch.inf)
+            shown = shown.masked_fill(hidden(value).cpu(), -torch.inf)
         after = self.trace.record(address, shown)
         return value if after is shown else after.to(value)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cached_property
 from typing import Any, ClassVar
 
 import torch
@@ -41,15 +42,26 @@ class TracedModel(Model):
         return self.attentions[stack]
 
     def operations(self, lengths: Sequence[int]) -> int:
-        """Two for every weight and token, and those of the attention's cells."""
-        weights = 2 * sum(p.numel() for p in self.net.parameters()) * max(lengths)
+        """Two for every weight and token, each time that a layer is called, and those of the attention's
+        cells.
+        """
+        weights = 2 * self._n_weights_used * max(lengths)
         cells = 0
         for stack, attention in self.attentions.items():
             query = lengths[-1] if stack.startswith("decoder") else lengths[0]
             key = lengths[0] if stack.endswith("cross") else query
-            each = 4 * attention.d_head + CELL
+            # Of patterns alone the width of a head is not known: then it is an equal part of the stream.
+            d_head = attention.d_head or self.folder.sizes.get("d_model", 0) // attention.n_heads
+            each = 4 * d_head + CELL
             cells += attention.n_layers * attention.n_heads * query * key * each
         return weights + cells
+
+    @cached_property
+    def _n_weights_used(self) -> int:
+        """The weights of the model, those of a layer as often as it is called."""
+        called = [layer.module for layer in self.layout.layers] if self.layout else []
+        again = [module for at, module in enumerate(called) if module in called[:at]]
+        return sum(p.numel() for module in (self.net, *again) for p in module.parameters())
 
     def projection(self, stack: str, layer: int) -> Tensor | None:
         """W_O of an attention, the rows of each head; None where its output projection was not found."""

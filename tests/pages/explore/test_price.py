@@ -1,5 +1,7 @@
 """What is dear and what is not, and that a class's dear figures come from the process for them."""
 
+from pathlib import Path
+
 import pytest
 
 from models.engine.size import trace_operations
@@ -10,6 +12,7 @@ from pages.explore.payload import Opened
 from pages.explore.state import Inputs
 from pages.explore.subject import BILLION, subject_of
 from pages.shared import dear, visitors
+from tests.models.zoo.hub import families
 
 
 def words(count: int) -> str:
@@ -53,3 +56,11 @@ def test_only_what_is_dear_and_only_in_a_class_goes_to_the_process(monkeypatch: 
     body = current.body_of(other, Opened())
     assert [given for given, _ in went] == [(other, Opened())]
     assert current.body_of(other, Opened()) is body and len(went) == 1
+
+
+def test_heads_that_are_no_equal_parts_of_the_stream_have_a_price(tmp_path: Path) -> None:
+    sizes = {"d_model": 32, "d_kv": 8, "num_heads": 6}
+    name = f"hf:{families.save('t5', tmp_path, **sizes)}"
+    real = subject_of(Inputs(name, "the animal did not cross", target="it"))
+    lengths = [len(tokens) for tokens in real.tokens.values()]
+    assert price.operations_of(real.inputs) > 0.7 * real.model.operations(lengths)

@@ -13,6 +13,7 @@ from streamlit.testing.v1 import AppTest
 
 from models.runs.owners import Visitor
 from models.zoo.hub.drawn import drawn
+from models.zoo.hub.pictures import PictureModel
 from pages.explore import controls, own_pictures, price, taken
 from pages.explore.payload import Opened, build
 from pages.explore.sight import Sight
@@ -115,6 +116,22 @@ def test_a_picture_costs_what_all_its_patches_do(vit: str) -> None:
         Inputs(model=vit, text="f" * 64 + ".png")
     )
     assert price.operations_of(Inputs(model=vit, text="1")) > 0
+
+
+def test_a_picture_that_is_too_much_is_refused_with_what_would_help(wide: str, set_limits: SetLimits) -> None:
+    set_limits(explore_tokens=100)
+    with pytest.raises(ValueError, match=r"The picture has 145 tokens; at most 100 are shown here") as error:
+        subject_of(Inputs(model=wide, text="1"))
+    assert str(error.value).endswith("; open a model with larger patches, or of smaller pictures.")
+
+
+def test_a_picture_that_costs_too_much_is_not_told_to_have_fewer_tokens(
+    vit: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(PictureModel, "operations", lambda model, lengths: 10**15 * max(lengths))
+    with pytest.raises(ValueError, match=r"This takes 17,000,000 billion operations") as error:
+        subject_of(Inputs(model=vit, text="2"))
+    assert str(error.value).endswith("; take a model with larger patches, or of smaller pictures.")
 
 
 def png(picture: np.ndarray | None = None) -> bytes:

@@ -37,6 +37,9 @@ ENCODERS: dict[str, tuple[str, str, dict[str, Any]]] = {
     "electra": ("ElectraForMaskedLM", "ElectraConfig", _SIZES | {"embedding_size": 16}),
     "modernbert": ("ModernBertForMaskedLM", "ModernBertConfig", _SIZES | _MODERN | {"local_attention": 4}),
 }
+SHARED_LAYERS: dict[str, tuple[str, str, dict[str, Any]]] = {
+    "albert": ("AlbertForMaskedLM", "AlbertConfig", _SIZES | {"embedding_size": 16, "num_hidden_layers": 3})
+}
 DECODERS: dict[str, tuple[str, str, dict[str, Any]]] = {
     "gpt2": ("GPT2LMHeadModel", "GPT2Config", {"n_embd": 32, "n_layer": 2, "n_head": 4, "n_positions": 64}),
     "opt": ("OPTForCausalLM", "OPTConfig", _SIZES | {"ffn_dim": 48, "word_embed_proj_dim": 32}),
@@ -70,8 +73,14 @@ PATTERNS_ONLY: dict[str, tuple[str, str, dict[str, Any]]] = {
         {"hidden_size": 32, "num_layers": 2, "num_heads": 4, "attention_types": [[["global"], 2]],
          "max_position_embeddings": 64},
     ),
-    "albert": ("AlbertForMaskedLM", "AlbertConfig", _SIZES | {"embedding_size": 16}),
 }  # fmt: skip
+UNREAD: dict[str, tuple[str, str, dict[str, Any]]] = {
+    "whisper": (
+        "WhisperForConditionalGeneration", "WhisperConfig",
+        _ENDS | {"num_mel_bins": 8, "max_source_positions": 30, "max_target_positions": 64},
+    )
+}  # fmt: skip
+"""Those that read something else than a text or a picture."""
 _SEEN = {"image_size": 32, "patch_size": 8, "num_labels": 5}
 PICTURES: dict[str, tuple[str, str, dict[str, Any]]] = {
     "vit": ("ViTForImageClassification", "ViTConfig", _SIZES | _SEEN),
@@ -82,6 +91,13 @@ PICTURES: dict[str, tuple[str, str, dict[str, Any]]] = {
         "Dinov2WithRegistersConfig",
         _SIZES | _SEEN,
     ),
+    "beit": (
+        "BeitForImageClassification",
+        "BeitConfig",
+        {size: _SIZES[size] for size in _SIZES if size != "max_position_embeddings"}
+        | _SEEN
+        | {"use_relative_position_bias": True},
+    ),
     "ijepa": ("IJepaForImageClassification", "IJepaConfig", _SIZES | _SEEN),
 }
 PREPARED = {
@@ -89,13 +105,13 @@ PREPARED = {
     "resample": 2, "do_rescale": True, "rescale_factor": 1 / 255, "do_normalize": True,
     "image_mean": [0.5, 0.4, 0.3], "image_std": [0.5, 0.25, 0.2],
 }  # fmt: skip
-FAMILIES = ENCODERS | DECODERS | TRANSLATORS | PATTERNS_ONLY
+FAMILIES = ENCODERS | SHARED_LAYERS | DECODERS | TRANSLATORS | PATTERNS_ONLY
 
 
 def save(family: str, folder: Path, **changes: Any) -> Path:
     """Saves a model of a family with its tokenizer into a folder; `changes` go into its config."""
-    name, config_name, sizes = FAMILIES[family]
-    tokenizer = tokenizer_of("word-piece" if family in ENCODERS | {"albert": 0} else "byte-level")
+    name, config_name, sizes = (FAMILIES | UNREAD)[family]
+    tokenizer = tokenizer_of("word-piece" if family in ENCODERS | SHARED_LAYERS else "byte-level")
     usual = {"vocab_size": len(tokenizer), "pad_token_id": 0, "bos_token_id": 2, "eos_token_id": 3}
     _save_model(name, getattr(hf, config_name)(**(usual | sizes | changes)), folder)
     tokenizer.save_pretrained(folder)

@@ -11,6 +11,7 @@ import torch
 from torch import Tensor
 
 from models import load_model
+from models.engine.size import CELL
 from models.zoo.hub.loading import pattern_fields
 from models.zoo.hub.model import HubModel
 from tests.models.zoo.hub import families
@@ -20,11 +21,12 @@ from tests.models.zoo.hub.families import (
     ENCODERS,
     FAMILIES,
     PATTERNS_ONLY,
+    SHARED_LAYERS,
     TEXT,
     TRANSLATORS,
 )
 
-WHOLE = ENCODERS | DECODERS | TRANSLATORS
+WHOLE = ENCODERS | SHARED_LAYERS | DECODERS | TRANSLATORS
 Opened = Callable[..., HubModel]
 
 
@@ -123,6 +125,29 @@ def test_the_stream_is_transformers_hidden_states(opened: Opened, family: str) -
         torch.testing.assert_close(trace[f"{stack}.norm"], states[-1][0], atol=1e-5, rtol=1e-5)
 
 
+def test_a_layer_whose_weights_are_shared_is_recorded_each_time_that_it_is_called(opened: Opened) -> None:
+    model = opened("albert")
+    trace = model.trace(TEXT)
+    assert model.attention("encoder.self").n_layers == 3 and model.layout is not None
+    assert len({id(layer.module) for layer in model.layout.layers}) == 1
+    assert [a for a in trace if a.endswith("pattern")] == [f"encoder.{n}.self.pattern" for n in range(3)]
+    last = trace["encoder.2.resid_pre"]
+    assert torch.equal(trace["encoder.1.resid_post"], last) and not torch.equal(
+        trace["encoder.0.resid_post"], last
+    )
+
+
+def test_a_layer_that_is_called_again_costs_again(opened: Opened) -> None:
+    model = opened("albert")
+    assert model.layout is not None
+    count = lambda module: sum(p.numel() for p in module.parameters())  # noqa: E731
+    weights = count(model.net) + 2 * count(model.layout.layers[0].module)
+    cells = 3 * 4 * 10 * 10 * (4 * 8 + CELL)
+    assert model.operations([10]) == 2 * weights * 10 + cells
+    alone = opened("gpt-neo")  # of which patterns alone are known, not the width of a head
+    assert alone.operations([10]) == 2 * count(alone.net) * 10 + 2 * 4 * 10 * 10 * (4 * 8 + CELL)
+
+
 @pytest.mark.parametrize("family", WHOLE)
 def test_an_edit_that_changes_nothing_changes_no_bit(opened: Opened, family: str) -> None:
     model = opened(family)
@@ -133,7 +158,7 @@ def test_an_edit_that_changes_nothing_changes_no_bit(opened: Opened, family: str
         assert torch.equal(plain[address], same[address]), address
 
 
-@pytest.mark.parametrize("family", WHOLE)
+@pytest.mark.parametrize("family", sorted(set(WHOLE) - set(SHARED_LAYERS)))
 def test_zeroing_a_head_s_z_is_removing_its_part_of_the_output_projection(
     opened: Opened, family: str
 ) -> None:

@@ -118,6 +118,14 @@ def test_a_damaged_folder_is_refused_in_a_sentence(
     assert said in refusal(f"hf:{saved}")
 
 
+def test_a_model_of_sounds_is_refused_with_what_it_reads(tmp_path: Path) -> None:
+    said = refusal(f"hf:{families.save('whisper', tmp_path / 'small-whisper')}")
+    assert said == (
+        "small-whisper reads input_features, but only texts (input_ids) and pictures (pixel_values) can be "
+        "given to a model here; open one that reads these"
+    )
+
+
 def test_a_program_in_the_folder_is_never_run(saved: Path, tmp_path: Path) -> None:
     marker = tmp_path / "was-run"
     (saved / "theirs.py").write_text(f"open({str(marker)!r}, 'w').write('x')\n")

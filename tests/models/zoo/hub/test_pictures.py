@@ -29,6 +29,7 @@ SPECIAL = {
     "deit": ["[CLS]", "[DIST]"],
     "dinov2": ["[CLS]"],
     "dinov2-registers": ["[CLS]"] + 4 * ["[REG]"],
+    "beit": ["[CLS]"],
     "ijepa": [],
 }
 
@@ -81,6 +82,20 @@ def test_patterns_z_and_logits_are_those_of_eager_attention(opened: Opened, fami
         torch.testing.assert_close(trace[f"encoder.{layer}.resid_pre"], stream, atol=1e-5, rtol=1e-5)
     torch.testing.assert_close(trace["logits"], made.logits, atol=1e-5, rtol=1e-5)
     assert model.outputs == tuple(f"LABEL_{at}" for at in range(5))
+
+
+def test_what_positions_add_through_the_mask_is_recorded_as_a_bias(opened: Opened) -> None:
+    model = opened("beit")
+    trace, about = model.trace("2"), model.attention("encoder.self")
+    assert about.has_bias
+    for layer in range(2):
+        q, k, bias, scores = (trace[f"encoder.{layer}.self.{name}"] for name in ("q", "k", "bias", "scores"))
+        made = about.scales[layer] * q @ k.mT
+        assert bias.shape == (4, 17, 17) and (scores - made).abs().max() > 0.1
+        torch.testing.assert_close(made + bias, scores, atol=1e-5, rtol=1e-5)
+    at = "encoder.1.self.bias"
+    without = model.trace("2", edit=lambda address, value: 0 * value if address == at else value)
+    torch.testing.assert_close(without["encoder.1.self.scores"], made, atol=1e-5, rtol=1e-5)
 
 
 @pytest.mark.parametrize("family", PICTURES)
