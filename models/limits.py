@@ -50,6 +50,7 @@ class Limits:
     cache_pictures_mb: int
     cache_models_mb: int
     hub_mb: int
+    confirm_mb: int
     cache_results_mb: int
     prepared_tasks: int
     server_mb: int

@@ -14,7 +14,6 @@ from pages.shared import on_offer, visitors
 from pages.shared.state import refuse
 from pages.shared.wording import plain
 
-LARGE_BYTES = 500 * MB
 SECONDS = 1.0
 WANTED, FOUND, SURE, BEGUN = "download.wanted", "download.found", "download.sure", "download.begun"
 
@@ -63,8 +62,8 @@ def field(open_model: Callable[[str], None]) -> None:
     found: Coming | None = st.session_state.get(FOUND)
     if found is None:
         st.button(
-            plain(f"Look up {wanted.removeprefix(PREFIX)} on the hub"), key="download.look",
-            help="Asks huggingface.co how large it is and under which licence; nothing is downloaded yet",
+            plain(f"Look up {wanted.removeprefix(PREFIX)} on Hugging Face"), key="download.look",
+            help="Asks how large it is and under which licence; nothing is downloaded yet",
             on_click=_look_up, args=(wanted, open_model),
         )  # fmt: skip
         return
@@ -95,13 +94,18 @@ def _sentence(error: FileError) -> str:
     return said[:1].upper() + said[1:]
 
 
+def is_large(found: Coming) -> bool:
+    """Whether a person has to confirm that it comes."""
+    return found.n_bytes > in_force().confirm_mb * MB
+
+
 def _offer(found: Coming) -> None:
     """Says what would come, and the button that brings it; a large one has to be confirmed."""
     numbers = found.numbers or "number format not stated"
     licence = found.licence or "not stated"
     size = f"{readable(found.n_bytes)} in {len(found.files)} file{'s' * (len(found.files) != 1)}"
     st.markdown(plain(f"{found.repository}: {size}, {numbers}; licence: {licence}."))
-    large = found.n_bytes > LARGE_BYTES
+    large = is_large(found)
     if large:
         st.checkbox(f"Yes, download {readable(found.n_bytes)}", key=SURE)
     sure = not large or st.session_state.get(SURE) is True
@@ -113,7 +117,7 @@ def _offer(found: Coming) -> None:
 
 def _start(found: Coming) -> None:
     refused = why_not(found.name)
-    if not refused and found.n_bytes > LARGE_BYTES and st.session_state.get(SURE) is not True:
+    if not refused and is_large(found) and st.session_state.get(SURE) is not True:
         refused = f"{readable(found.n_bytes)} were not confirmed; tick the box first"
     try:
         if refused:

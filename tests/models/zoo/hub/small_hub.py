@@ -18,13 +18,17 @@ PIECE = 1 << 16
 
 @dataclass
 class SmallHub:
-    """root: its models, root/owner/name. gated: names. pause: seconds before each piece of a file."""
+    """root: its models, root/owner/name. gated: names. pause: seconds before each piece of a file.
+
+    is_closed: it hangs up, as what stands between a machine and a network may do.
+    """
 
     root: Path
     url: str = ""
     gated: set[str] = field(default_factory=set)
     pause: float = 0.0
     asked: list[str] = field(default_factory=list)
+    is_closed: bool = False
 
     def files(self, name: str) -> dict[str, bytes]:
         folder = self.root / name
@@ -69,6 +73,9 @@ class Handler(BaseHTTPRequestHandler):
         self.answer(body=True)
 
     def answer(self, *, body: bool) -> None:
+        if self.hub.is_closed:
+            self.close_connection = True
+            return
         path = unquote(urlsplit(self.path).path).strip("/")
         self.hub.asked.append(f"{self.command} {path}")
         if path.startswith("api/models/"):
