@@ -11,6 +11,7 @@ from torch import Tensor
 from models.byte_units import MB
 from models.config import ModelConfig
 from models.data.tasks import Named, Reading
+from models.data.tasks.alphabet import Alphabet, Repeated, repeated
 from models.engine.long_text import LongHeads, Told
 from models.engine.long_trace import LongTrace
 from models.engine.positions import POSITIONS, has_bias, turns
@@ -132,6 +133,22 @@ class Model(ABC):
     def pooled(self) -> str | None:
         """How all positions become one answer, as a sentence begins; None where each has its own."""
         return _POOLED.get(self.config.pooling)
+
+    def made_of(self) -> Alphabet | None:
+        """The tokens that its texts are made of; None where it reads no texts."""
+        return None
+
+    def repeated(self, seed: int = 0) -> Repeated:
+        """Random tokens, read twice in a row, to be traced (Olsson et al. 2022); the same for a seed.
+
+        Raises ValueError for a model that reads no texts, or only very short ones.
+        """
+        alphabet = self.made_of()
+        if alphabet is None:
+            raise ValueError(
+                f"{self.name!r} reads no texts, so it cannot be given random tokens; choose a model that does"
+            )
+        return repeated(alphabet, self.max_len, seed)
 
     def stretched(self, n_tokens: int) -> "Model":
         """This model as it reads texts of so many tokens, with the same weights.

@@ -7,6 +7,7 @@ import torch
 from torch import Tensor
 
 from models.data.tasks import Named, Reading, Task
+from models.data.tasks.alphabet import Alphabet
 from models.data.tasks.translation import Translation
 from models.engine.decoding import greedy, sample
 from models.engine.trace import Trace
@@ -48,6 +49,9 @@ class TrainedModel(EngineModel, Generic[Learnt]):
 
     def antecedents(self, trace: Trace) -> list[Named] | None:
         return self.task.antecedents(self.model, trace)
+
+    def made_of(self) -> Alphabet | None:
+        return self.task.made_of()
 
     def pictures(self, reading: Reading, trace: Trace) -> dict[str, Tensor]:
         if reading.picture is None:

@@ -9,6 +9,7 @@ from torch import Tensor
 
 from models.config import ModelConfig
 from models.data.tasks import Reading
+from models.data.tasks.alphabet import Alphabet
 from models.data.tasks.batch import check_room
 from models.engine import masks
 from models.engine.transformer import Transformer
@@ -68,6 +69,11 @@ class UntrainedModel(EngineModel):
         ids = torch.tensor([[ids_of[word] for word in words] + [0] * n_padding])
         allowed = self._allowed(mask, mask_arg, ids.shape[1])
         return Reading((ids,), {"encoder": words + [PAD] * n_padding}, text, allowed=allowed)
+
+    def made_of(self) -> Alphabet:
+        n_words = self.config.vocab_size - 1
+        names = (PAD, *(f"word {at}" for at in range(1, n_words + 1)))
+        return Alphabet(names, range(1, n_words + 1), {"encoder": ()})
 
     def stretched(self, n_tokens: int) -> UntrainedModel:
         """The model of the same seed that reads so many words; its vectors for words are others."""

@@ -10,7 +10,7 @@ from streamlit.delta_generator import DeltaGenerator
 
 from models.data.tasks import Advice
 from models.zoo.offers import Offer
-from pages.explore import asked, computing, controls, further, mapped, payload, state
+from pages.explore import asked, computing, controls, further, mapped, payload, repeated, state
 from pages.explore.payload import Body, Opened
 from pages.explore.state import FURTHER, Inputs, View
 from pages.shared import cache, glossary, memory
@@ -107,6 +107,7 @@ def _asked(inputs: Inputs, slot: DeltaGenerator | None) -> dict[str, Any]:
     return {
         "map": asked.answer("mapped", inputs, slot, mapped.made),
         "further": asked.answer("further", inputs, slot, further.made),
+        "repeated": repeated.answer(inputs, slot),
     }
 
 
@@ -163,7 +164,8 @@ def own_header(inputs: Inputs, body: Body) -> dict[str, Any]:
     example, offer = _example(inputs), controls.offer(inputs.model)
     story_view = offer.story
     session = [
-        st.session_state.get(name) for name in ("opened", "reset_count", "view_link", "mapped", "further")
+        st.session_state.get(name)
+        for name in ("opened", "reset_count", "view_link", "mapped", "further", "repeated")
     ]
     turned = [str(inputs.settings[s.name]) for s in offer.settings if s.turns]
     return {

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from pages.explore.subject import Stack, Subject
-from viz_core.measures import MEASURES, head_scores, name_head
+from viz_core.measures import MEASURES, Measure, head_scores, name_head
 
 OFF = 1e-2
 """From 1, the sum of a row that a softmax has not made."""
@@ -63,7 +63,7 @@ def shares(pattern: np.ndarray) -> np.ndarray:
 
 
 def declared(stacks: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
-    """The measures that any of these stacks has, with their definitions."""
+    """The measures that any of these stacks has, or may have, with their definitions."""
     return [
         {
             "name": measure.name,
@@ -72,7 +72,13 @@ def declared(stacks: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
             "formula": measure.formula,
             "source": measure.source,
             "smallestFirst": measure.smallest_first,
+            "random": measure.needs == "repeat",
         }
         for measure in MEASURES
-        if any(measure.name in stack["stats"] for stack in stacks)
+        if any(measure.name in stack["stats"] or asked_later(measure, stack["id"]) for stack in stacks)
     ]
+
+
+def asked_later(measure: Measure, stack: str) -> bool:
+    """Whether the model is run for this measure when a person chooses it."""
+    return measure.needs == "repeat" and stack.endswith(".self")

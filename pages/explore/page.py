@@ -3,7 +3,7 @@
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
-from pages.explore import advised, asked, controls, current, try_it
+from pages.explore import advised, asked, controls, current, repeated, try_it
 from pages.explore.stage.component import stage
 from pages.shared import draw_order, glossary
 from pages.shared.browser.acts import Act
@@ -24,6 +24,8 @@ def on_act(act: Act) -> None:
         st.session_state.opened = current.opened_from(act)
     elif act["type"] == "map":
         asked.note("mapped", act["stack"])
+    elif act["type"] == "repeated":
+        repeated.note()
     elif act["type"] == "further":
         asked.note("further", *current.wanted_from(act))
     else:

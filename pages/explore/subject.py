@@ -214,21 +214,25 @@ def _check_price(model: Model, reading: Reading, smaller: str) -> None:
 
     One thread computes for all visitors; a person who is alone waits for nobody else's figure.
     """
-    limits, lengths = in_force(), tuple(map(len, reading.tokens.values()))
-    price = model.operations(lengths)
-    affordable = BILLION * (limits.explore_billions if visitors.is_class() else limits.alone_billions)
-    if price <= affordable:
+    lengths = tuple(map(len, reading.tokens.values()))
+    price, most = model.operations(lengths), affordable()
+    if price <= most:
         return
     longest = max(lengths)
     fits = range(1, longest + 1)
-    few = bisect_right(fits, affordable, key=lambda n: model.operations([min(n, each) for each in lengths]))
+    few = bisect_right(fits, most, key=lambda n: model.operations([min(n, each) for each in lengths]))
     can_shorten = few and reading.picture is None
     shorter = f"at most {few:,} tokens instead of {longest:,}, " if can_shorten else ""
-    asked, most = price / BILLION, affordable / BILLION
     raise ValueError(
-        f"This takes {asked:,.0f} billion operations; at most {most:,.0f} billion are computed for a figure; "
-        f"take {shorter}{smaller}."
+        f"This takes {price / BILLION:,.0f} billion operations; at most {most / BILLION:,.0f} billion are "
+        f"computed for a figure; take {shorter}{smaller}."
     )
+
+
+def affordable() -> int:
+    """The most operations of a figure."""
+    limits = in_force()
+    return BILLION * (limits.explore_billions if visitors.is_class() else limits.alone_billions)
 
 
 def shown(token: str) -> str:

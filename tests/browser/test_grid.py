@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from playwright.sync_api import expect
 
+from models.zoo.untrained import UntrainedModel
 from tests.browser.explore_page import TEXT, ExplorePage, agrees, untrained
 from viz_core import theme
 from viz_core.measures import MEASURES, head_scores, map_of_heads
@@ -70,7 +71,7 @@ def test_sorting_orders_the_heads_by_the_value_written_under_them(explore: Explo
     explore.untrained(**SIZES)
     sort, told = explore.stage.locator("select[aria-label='sort by']"), explore.stage.locator(".measure")
     offered = sort.locator("option").evaluate_all("(all) => all.map((each) => each.value)")
-    assert offered == ["layer", *measured()]
+    assert offered == ["layer", *measured(), *random_tokens()]
     for name, values in measured().items():
         (measure,) = (each for each in MEASURES if each.name == name)
         sort.select_option(name)
@@ -84,6 +85,39 @@ def test_sorting_orders_the_heads_by_the_value_written_under_them(explore: Explo
         for said in (measure.definition, measure.formula):
             expect(told).to_contain_text(said)
             assert said in str(sort.get_attribute("title"))
+
+
+def random_tokens() -> dict[str, list[float]]:
+    """What is measured when it is chosen: all heads of each text of random words, [layer * head]."""
+    model = UntrainedModel.of(n_layers=2, n_heads=4, d_model=64, positions="sinusoidal", seed=5)
+    texts = [model.repeated(seed) for seed in range(4)]
+    patterns = [
+        np.stack([model.trace(text.reading)[f"encoder.{layer}.self.pattern"].numpy() for layer in range(2)])
+        for text in texts
+    ]
+    scores = [head_scores(pattern, repeat=(0, 25)) for pattern in patterns]
+    names = [measure.name for measure in MEASURES if measure.needs == "repeat"]
+    return {name: np.mean([each[name] for each in scores], axis=0).ravel().tolist() for name in names}
+
+
+def test_a_measure_on_random_tokens_is_computed_when_it_is_chosen(explore: ExplorePage) -> None:
+    explore.untrained(**SIZES)
+    told = explore.stage.locator(".measure")
+    explore.stage.locator("select[aria-label='sort by']").select_option("random_duplicate")
+    expect(told).to_contain_text("Means over 4 texts of 25 random tokens that the model read twice in a row.")
+    values = random_tokens()["random_duplicate"]
+    best_first = sorted(range(8), key=lambda at: -round(values[at], 4))
+    assert [4 * layer + head for layer, head, *_ in places(explore)] == best_first
+    written = explore.written(".grid-board canvas")[1::2]
+    assert all(
+        agrees(said.split()[-1], round(values[at], 4)) for said, at in zip(written, best_first, strict=True)
+    )
+    with explore.quiet():
+        explore.stage.locator("select[aria-label='sort by']").select_option("random_previous")
+    explore.trained("digits-classifier", view="map", sort="random_induction")
+    expect(explore.stage.locator(".map-view .measure")).to_contain_text(
+        "'digits-classifier' reads no texts, so it cannot be given random tokens; choose a model that does."
+    )
 
 
 def test_a_filter_dims_the_heads_that_do_not_pass_and_counts_those_that_do(explore: ExplorePage) -> None:
@@ -155,7 +189,7 @@ def test_shares_on_other_tokens_are_not_offered_for_one_token(explore: ExplorePa
     explore.untrained(text="alone")
     options = explore.stage.locator("select[aria-label='sort by'] option")
     offered = options.evaluate_all("(all) => all.map((each) => each.value)")
-    assert offered == ["layer", "entropy", "confidence", "mean_distance"]
+    assert offered == ["layer", "entropy", "confidence", "mean_distance", *random_tokens()]
 
 
 def test_show_all_heads_leads_to_the_grid(explore: ExplorePage) -> None:

@@ -6,10 +6,10 @@ from typing import Any, Literal, SupportsFloat
 
 import numpy as np
 
-from viz_core.measures import rows, texts
+from viz_core.measures import repeats, rows, texts
 from viz_core.measures.given import Given, Pairs, Patterns, PerHead, given, refuse_cross
 
-Need = Literal["tokens", "pairs"]
+Need = Literal["tokens", "pairs", "repeat"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -160,6 +160,33 @@ MEASURES: tuple[Measure, ...] = (
         needs="pairs",
         source="Clark et al. 2019, section 4.2",
     ),
+    Measure(
+        name="random_induction",
+        title="induction, random tokens",
+        definition="The weight on what followed a token's first occurrence, where random tokens come again.",
+        formula="mean over q in the second half of a(q, q−n+1), n random tokens read twice",
+        compute=repeats.on_token_after,
+        needs="repeat",
+        source="Olsson et al. 2022 (prefix matching)",
+    ),
+    Measure(
+        name="random_duplicate",
+        title="duplicate, random tokens",
+        definition="The weight on a token's first occurrence, where random tokens come again.",
+        formula="mean over q in the second half of a(q, q−n), n random tokens read twice",
+        compute=repeats.on_first_occurrence,
+        needs="repeat",
+        source="Wang et al. 2022 (Interpretability in the Wild), section 3",
+    ),
+    Measure(
+        name="random_previous",
+        title="previous, random tokens",
+        definition="The weight on the token right before the query, where random tokens come again.",
+        formula="mean over q in the second half of a(q, q−1), n random tokens read twice",
+        compute=repeats.on_previous,
+        needs="repeat",
+        source="Wang et al. 2022 (Interpretability in the Wild), section 3",
+    ),
 )
 
 # Key in `head_scores` -> what such a head is called.
@@ -173,6 +200,7 @@ def head_scores(
     tokens: Sequence[object] | None = None,
     counts: Mapping[Any, int | float] | None = None,
     pairs: Pairs | None = None,
+    repeat: tuple[int, int] | None = None,
 ) -> dict[str, PerHead]:
     """All measures that are defined for what is given, by their names in `MEASURES`, a float64 per head.
 
@@ -180,10 +208,11 @@ def head_scores(
     and offsets for cross-attention, shares for a text of one token, duplicates where no token occurs twice.
     `cross` says whether keys are another text than queries; by default they are if their numbers differ.
     tokens: one per key. counts: how often each token occurs in some corpus. pairs: (query, key) positions.
-    Raises ValueError for values outside 0..1, for NaN, for rows that sum to neither 1 nor 0, and for tokens
-    and pairs that do not fit.
+    repeat: (start, n), where the n tokens from start on are random and come again at once.
+    Raises ValueError for values outside 0..1, for NaN, for rows that sum to neither 1 nor 0, and for tokens,
+    pairs and repetitions that do not fit.
     """
-    found = given(pattern, cross, tokens, counts, pairs)
+    found = given(pattern, cross, tokens, counts, pairs, repeat)
     scores = {measure.name: measure.compute(found) for measure in MEASURES}
     return {name: values for name, values in scores.items() if values is not None}
 

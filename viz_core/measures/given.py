@@ -25,6 +25,7 @@ class Given:
     tokens: Sequence[object] | None = None  # one per key
     counts: Mapping[Any, int | float] | None = None
     pairs: Pairs | None = None
+    repeat: tuple[int, int] | None = None  # (start, n): n tokens stand twice in a row, from start on
 
     @property
     def n_keys(self) -> int:
@@ -48,8 +49,9 @@ def given(
     tokens: Sequence[object] | None = None,
     counts: Mapping[Any, int | float] | None = None,
     pairs: Pairs | None = None,
+    repeat: tuple[int, int] | None = None,
 ) -> Given:
-    """Checks everything. Raises ValueError for weights, rows, tokens or pairs that cannot be."""
+    """Checks everything. Raises ValueError for weights, rows, tokens, pairs or repetitions that cannot be."""
     weights, attending = checked(pattern)
     n_queries, n_keys = weights.shape[-2:]
     if tokens is not None and len(tokens) != n_keys:
@@ -60,7 +62,20 @@ def given(
                 f"the pair ({query}, {key}) lies outside {n_queries} queries x {n_keys} keys; "
                 "count both from 0, the query first"
             )
-    return Given(weights, attending, is_cross(pattern, cross), tokens, counts, pairs)
+    of_two = is_cross(pattern, cross)
+    if repeat is not None:
+        _check_repeat(*repeat, n_keys, of_two)
+    return Given(weights, attending, of_two, tokens, counts, pairs, repeat)
+
+
+def _check_repeat(start: int, n: int, n_keys: int, cross: bool) -> None:
+    if cross:
+        raise ValueError("tokens repeat within one text, but this is cross-attention; leave repeat out")
+    if start < 0 or n < 1 or start + 2 * n > n_keys:
+        raise ValueError(
+            f"{n} tokens twice from position {start} on do not fit {n_keys} positions; count from 0, and "
+            "give at least one token"
+        )
 
 
 def checked(pattern: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -11,6 +11,7 @@ from typing import Any, ClassVar
 import torch
 from torch import Tensor
 
+from models.data.tasks.alphabet import Alphabet
 from models.data.tasks.batch import IGNORED, Batch, Reading, Sample
 from models.data.tasks.task import Task
 from models.engine.decoding import greedy
@@ -112,6 +113,9 @@ class Algorithmic(Task):
 
     def outputs(self) -> tuple[str, ...]:
         return (BLANK, EQUALS, *self.alphabet)
+
+    def made_of(self) -> Alphabet:
+        return Alphabet(self.outputs(), range(2, len(self.outputs())), {"decoder": ()})
 
     def samples(self, model: Transformer, seed: int) -> list[Sample]:
         """The first held-out questions, answered greedily."""

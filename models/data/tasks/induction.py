@@ -10,6 +10,7 @@ import torch
 from torch import Tensor
 
 from models.data.tasks.algorithmic import SIZES, is_held_out, padded, random_of
+from models.data.tasks.alphabet import Alphabet
 from models.data.tasks.batch import IGNORED, Batch, Reading, Sample
 from models.data.tasks.options import option
 from models.data.tasks.task import Tally, Task, share
@@ -55,6 +56,9 @@ class Induction(Task):
 
     def outputs(self) -> tuple[str, ...]:
         return ("·", *_LETTERS[: self.letters])
+
+    def made_of(self) -> Alphabet:
+        return Alphabet(self.outputs(), range(1, self.letters + 1), {"decoder": ()})
 
     def batch(self, generator: torch.Generator, size: int, *, held_out: bool = False) -> Batch:
         rng = random_of(generator)

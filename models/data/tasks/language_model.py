@@ -12,6 +12,7 @@ from torch import Tensor
 from torch.nn.functional import cross_entropy
 
 from models.data.learnt_tokenizer import MAX_VOCABULARY, LearntTokenizer, lines_of
+from models.data.tasks.alphabet import Alphabet
 from models.data.tasks.batch import Batch, Reading, Sample, check_room
 from models.data.tasks.options import option
 from models.data.tasks.task import Tally, Task, generator_of, share
@@ -90,6 +91,10 @@ class TextModel(Task):
 
     def outputs(self) -> tuple[str, ...]:
         return self.tokenizer.labels
+
+    def made_of(self) -> Alphabet:
+        names = self.tokenizer.labels
+        return Alphabet(names, range(self.tokenizer.n_specials, len(names)), {"decoder": ()})
 
     def written(self, ids: Sequence[int]) -> str:
         return self.tokenizer.decode(ids)

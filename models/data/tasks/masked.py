@@ -14,6 +14,7 @@ from torch.nn.functional import cross_entropy
 from models.data.learnt_tokenizer import MAX_VOCABULARY, LearntTokenizer
 from models.data.masked_sentences import passages_of
 from models.data.tasks.algorithmic import padded, random_of
+from models.data.tasks.alphabet import Alphabet
 from models.data.tasks.batch import IGNORED, Batch, Reading, Sample, check_room
 from models.data.tasks.options import option
 from models.data.tasks.task import Tally, Task, generator_of, share
@@ -137,6 +138,11 @@ class Masked(Task):
 
     def outputs(self) -> tuple[str, ...]:
         return self.tokenizer.labels
+
+    def made_of(self) -> Alphabet:
+        names = self.outputs()
+        own = range(len(SPECIALS), len(names))
+        return Alphabet(names, own, {"encoder": (CLS,)}, {"encoder": (SEP,)})
 
     def written(self, ids: Sequence[int]) -> str:
         return self.tokenizer.decode(ids)

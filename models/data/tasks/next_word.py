@@ -12,6 +12,7 @@ from torch import Tensor
 from torch.nn.functional import cross_entropy
 
 from models.data.grammar_text import english_text, kept_vocabulary
+from models.data.tasks.alphabet import Alphabet
 from models.data.tasks.batch import Batch, Reading
 from models.data.tasks.options import option
 from models.data.tasks.task import Tally, Task, generator_of
@@ -108,6 +109,10 @@ class NextWord(Task):
 
     def outputs(self) -> tuple[str, ...]:
         return tuple(self.tokenizer.vocabulary)
+
+    def made_of(self) -> Alphabet:
+        names = self.outputs()
+        return Alphabet(names, range(len(SPECIALS), len(names)), {"decoder": (EOS,)}, length=self.length)
 
     def written(self, ids: Sequence[int]) -> str:
         """The first sentence that was written, as it joins a text."""

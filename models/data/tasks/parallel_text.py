@@ -13,10 +13,11 @@ from models.data.grammar import sample_pairs
 from models.data.learnt_tokenizer import MAX_VOCABULARY, LearntTokenizer
 from models.data.parallel import NOTHING_NAMED, Row, Table, read_parallel
 from models.data.tasks.algorithmic import random_of
+from models.data.tasks.alphabet import Alphabet
 from models.data.tasks.batch import Batch, Reading, Sample, check_room
 from models.data.tasks.options import option
 from models.data.tasks.pairs import Pairs, make_batch
-from models.data.word_tokenizer import EOS, SPECIALS
+from models.data.word_tokenizer import BOS, EOS, SPECIALS
 from models.engine.transformer import Transformer
 
 _SAMPLES = 4
@@ -57,6 +58,10 @@ class ParallelText(Pairs):
 
     def outputs(self) -> tuple[str, ...]:
         return self._pieces.labels
+
+    def made_of(self) -> Alphabet:
+        names, before = self.outputs(), {"encoder": (), "decoder": (BOS,)}
+        return Alphabet(names, range(len(SPECIALS), len(names)), before, {"encoder": (EOS,)})
 
     def written(self, ids: Sequence[int]) -> str:
         return self._pieces.decode(ids)

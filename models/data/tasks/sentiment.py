@@ -10,6 +10,7 @@ import torch
 from models.data.learnt_tokenizer import LearntTokenizer
 from models.data.sentiment import Table, read_table, sample_review, vocabulary
 from models.data.tasks.algorithmic import padded, random_of
+from models.data.tasks.alphabet import Alphabet
 from models.data.tasks.batch import Batch, Reading, Sample
 from models.data.tasks.labelled import classes_of, draw
 from models.data.tasks.options import option
@@ -128,6 +129,10 @@ class Sentiment(Task):
 
     def outputs(self) -> tuple[str, ...]:
         return self.classes
+
+    def made_of(self) -> Alphabet:
+        names, before = self.tokenizer.labels, (_CLS,) * (self.pool == "cls")
+        return Alphabet(names, range(len(_SPECIALS), len(names)), {"encoder": before})
 
     def learnt(self) -> dict[str, Any]:
         return {

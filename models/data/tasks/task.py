@@ -13,6 +13,7 @@ from torch import Tensor
 from torch.nn.functional import cross_entropy
 
 from models.config import Kind
+from models.data.tasks.alphabet import Alphabet
 from models.data.tasks.batch import IGNORED, Batch, Named, Reading, Sample
 from models.data.tasks.options import check
 from models.engine.trace import Trace
@@ -114,6 +115,10 @@ class Task(ABC):
     def read_by(self, model: Transformer, text: str) -> Reading:
         """`text` as this model reads it, with its answer. A subclass may take settings as keywords."""
         return self.answered(model, self.read(text))
+
+    def made_of(self) -> Alphabet | None:
+        """The tokens that its texts are made of; None where it reads no texts."""
+        return None
 
     def antecedents(self, model: Transformer, trace: Trace) -> list[Named] | None:
         """What the model takes each pronoun for; None where no model of the task was ever asked."""

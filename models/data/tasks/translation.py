@@ -16,6 +16,7 @@ from models.data.grammar_text import Vocabulary, kept_vocabulary
 from models.data.parallel import NOTHING_NAMED, first_token, grammar_batches, grammar_row
 from models.data.pronouns import PRONOUNS
 from models.data.tasks.algorithmic import random_of
+from models.data.tasks.alphabet import Alphabet
 from models.data.tasks.batch import Batch, Named, Reading, Sample, check_room
 from models.data.tasks.languages import advice, direction_of, words_of
 from models.data.tasks.options import option
@@ -220,6 +221,10 @@ class Translation(Pairs):
 
     def outputs(self) -> tuple[str, ...]:
         return tuple(self.words.vocabulary)
+
+    def made_of(self) -> Alphabet:
+        names, before = self.outputs(), {"encoder": (TO_FRENCH,), "decoder": (BOS,)}
+        return Alphabet(names, range(len(SPECIALS), len(names)), before, {"encoder": (EOS,)})
 
     def written(self, ids: Sequence[int]) -> str:
         return self.words.decode(ids)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import cached_property
 from typing import Any, ClassVar
 
@@ -10,13 +11,14 @@ from torch import Tensor, nn
 from transformers import AutoTokenizer
 
 from models.data.tasks import Reading
+from models.data.tasks.alphabet import Alphabet, Repeated
 from models.data.tasks.batch import check_room
 from models.engine.long_text import LongHeads, Told
 from models.engine.long_trace import LongTrace
 from models.files import FileError
 from models.zoo.hub.attention import reading_long
 from models.zoo.hub.folder import Folder
-from models.zoo.hub.tokens import readable_all
+from models.zoo.hub.tokens import alphabet_of, readable_all
 from models.zoo.hub.traced import TracedModel
 from models.zoo.model import Wanted
 
@@ -138,6 +140,23 @@ class HubModel(TracedModel):
 
     def _written(self, ids: list[int]) -> list[str]:
         return readable_all(self.tokenizer, ids)
+
+    def made_of(self) -> Alphabet:
+        return self._alphabet
+
+    @cached_property
+    def _alphabet(self) -> Alphabet:
+        writes = self.kind == "encoder-decoder"
+        side = "encoder" if writes else self.kind.removesuffix("-only")
+        alphabet = alphabet_of(self.tokenizer, side, self.net.get_input_embeddings().num_embeddings)
+        if not writes:
+            return alphabet
+        return alphabet._replace(before={**alphabet.before, "decoder": (self._first,)})
+
+    def repeated(self, seed: int = 0) -> Repeated:
+        found = super().repeated(seed)
+        inputs = tuple(ids.to(self.net.device) for ids in found.reading.inputs)
+        return found._replace(reading=replace(found.reading, inputs=inputs))
 
     @torch.no_grad()
     def long(

@@ -5,6 +5,8 @@ from __future__ import annotations
 from functools import cache
 from typing import Any
 
+from models.data.tasks.alphabet import Alphabet
+
 METASPACE = "▁"
 """SentencePiece writes a blank in front of a token as this."""
 
@@ -51,3 +53,19 @@ def readable_all(tokenizer: Any, ids: list[int]) -> list[str]:
         token if number in special else readable(token, byte_level=byte_level)
         for number, token in zip(ids, (str(token) for token in tokens), strict=True)
     ]
+
+
+def alphabet_of(tokenizer: Any, side: str, n_ids: int) -> Alphabet:
+    """What texts of one side are made of: the tokens below `n_ids` that are neither special nor added later,
+    and the special ones that the tokenizer puts around a text.
+    """
+    n_known = min(n_ids, len(tokenizer))
+    left_out = {*tokenizer.all_special_ids, *tokenizer.added_tokens_decoder}
+    own = [at for at in range(n_known) if at not in left_out]
+    bare, whole = (
+        list(tokenizer("a", add_special_tokens=special, verbose=False)["input_ids"])
+        for special in (False, True)
+    )
+    n_before = next((at for at in range(len(whole)) if whole[at : at + len(bare)] == bare), 0)
+    names = readable_all(tokenizer, list(range(len(tokenizer))))
+    return Alphabet(names, own, {side: whole[:n_before]}, {side: whole[n_before + len(bare) :]})

@@ -15,6 +15,7 @@ ACTS: Kinds = {
     "text": {"text": str},
     "open": PLACE,
     "map": {"stack": str},
+    "repeated": {},
     "further": PLACE | {"show": str},
     "takeaway": WHOLE,
     "contrast": WHOLE | {"model": str},

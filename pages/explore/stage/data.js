@@ -1,6 +1,7 @@
 /* What Explore's server sends of a trace (pages/explore/payload.py), and the numbers of one head in it. */
 
 import { readMessage } from "../../shared/browser/message.js";
+import { take } from "./random_tokens.js";
 
 /** @typedef {import("../../shared/browser/message.js").Framed} Framed */
 /**
@@ -35,6 +36,7 @@ export class TraceData {
     /** @type {import("./types").Header} */
     this.header = readMessage(bytes);
     this.stacks = this.header.stacks;
+    take(this.stacks, this.header.repeated);
     /** @type {Map<string, Exact | null>} */
     this.cache = new Map();
   }

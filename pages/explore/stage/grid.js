@@ -3,6 +3,7 @@
 import { el, fitCanvas, textWidth } from "../../shared/browser/dom.js";
 import { colourLevels, imageOf, imageOfBytes } from "../../shared/browser/images.js";
 import { number } from "../../shared/browser/numbers.js";
+import { awaited, saidOf } from "./random_tokens.js";
 import { measureOf, placesOf } from "./sorting.js";
 
 /** @typedef {import("./types").Stack} Stack */
@@ -74,7 +75,9 @@ export class GridView {
 
   /** What the numbers below the heads are, and how many heads pass. @param {Place[]} places */
   tell(places) {
-    const { measure } = this;
+    const { view, stack, data } = this.stage;
+    const { measures, repeated } = data.header;
+    const measure = this.measure ?? awaited(measures, stack, view);
     if (!measure) {
       this.told.replaceChildren(
         "Choose a measure to sort the heads by it; without one, each has its layer's row.",
@@ -83,13 +86,14 @@ export class GridView {
     }
     const { title, definition, formula, source } = measure;
     const count = places.filter((place) => place.passes).length;
-    const passing = this.stage.view.keep === "all" ? "" : `${count} of ${places.length} heads pass. `;
+    const passing = view.keep === "all" || !this.measure ? "" : `${count} of ${places.length} heads pass. `;
     this.told.replaceChildren(
       el("strong", { class: "passing", text: passing }),
       el("strong", { text: title }),
       `: ${definition} `,
       el("span", { class: "signs", text: formula }),
       el("span", { class: "muted", text: ` · ${source}` }),
+      ` ${saidOf(measure, repeated)}`,
     );
   }
 

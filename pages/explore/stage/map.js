@@ -5,6 +5,7 @@ import { el, fitCanvas } from "../../shared/browser/dom.js";
 import { imageOf } from "../../shared/browser/images.js";
 import { number } from "../../shared/browser/numbers.js";
 import { colouring, placed } from "./map_points.js";
+import { awaited, saidOf } from "./random_tokens.js";
 import { measureOf, placesOf } from "./sorting.js";
 
 const MARGIN = 30; // pixels around the outermost heads, where their names are
@@ -58,12 +59,17 @@ export class MapView {
     const { width, height } = LEGEND;
     const table = imageOf(256 - first, 1, (at) => at + first, theme.sequential);
     fitCanvas(this.colours, width, height).drawImage(table, 0, 0, width, height);
+    const { data, stack, view } = this.stage;
+    const { measures, repeated } = data.header;
     const { measure } = this;
+    const chosen = measure ?? awaited(measures, stack, view);
     const ends = measure ? [number(low), number(high)] : [`layer ${low}`, `layer ${high}`];
     this.ends.replaceChildren(...ends.map((text) => el("span", { text })));
     this.meaning.replaceChildren(
-      el("strong", { text: measure ? measure.title : "layer" }),
-      measure ? `: ${measure.definition}` : ": each head has the colour of its layer.",
+      el("strong", { text: chosen ? chosen.title : "layer" }),
+      chosen
+        ? `: ${chosen.definition} ${saidOf(chosen, repeated)}`
+        : ": each head has the colour of its layer.",
     );
   }
 

@@ -3,6 +3,7 @@
 import { Choice } from "../../shared/browser/choice.js";
 import { el } from "../../shared/browser/dom.js";
 import { listOf } from "./list.js";
+import { awaited, isOffered } from "./random_tokens.js";
 import { firstLimit, measureOf } from "./sorting.js";
 
 const KEEPS = [
@@ -17,6 +18,8 @@ const ORDERS = [
 ];
 
 export class MeasureBar {
+  asked = ""; // of which model numbers were asked for
+
   /** @param {import("./types").Stage} stage */
   constructor(stage) {
     this.stage = stage;
@@ -50,17 +53,29 @@ export class MeasureBar {
     else this.draw(); // what was there before
   }
 
+  /* The numbers of a measure on random tokens, once for a model. */
+  ask() {
+    const { stack, view, data, act } = this.stage;
+    const { measures, link, repeated } = data.header;
+    const need = JSON.stringify({ ...link, text: "" });
+    const shown = view.view === "grid" || view.view === "map";
+    if (!shown || repeated?.problem || this.asked === need || !awaited(measures, stack, view)) return;
+    this.asked = need;
+    act({ type: "repeated" });
+  }
+
   draw() {
+    this.ask();
     const { view, data, stack } = this.stage;
     const { measures } = data.header;
     const measure = measureOf(measures, stack, view);
-    const known = measures.filter(({ name }) => stack.stats[name]);
+    const known = measures.filter((each) => isOffered(each, stack));
     this.sort.update(
       [
         { value: "layer", text: "layer", title: "As the model has them" },
         ...known.map((m) => ({ value: m.name, text: m.title, title: `${m.definition} ${m.formula}` })),
       ],
-      measure ? view.sort : "layer",
+      (measure ?? awaited(measures, stack, view))?.name ?? "layer",
     );
     this.order.update(ORDERS, [view.order]);
     this.keep.update(KEEPS, view.keep);

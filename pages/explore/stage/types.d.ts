@@ -40,6 +40,7 @@ export interface Measure {
   formula: string;
   source: string;
   smallestFirst: boolean;
+  random: boolean;
 }
 
 /* Where the heads of a stack lie [layer * heads + head], or why they were not compared. */
@@ -90,6 +91,7 @@ export interface Header {
   measures: Measure[];
   map?: HeadMap;
   further?: Further;
+  repeated?: { stats?: Record<string, Record<string, number[]>>; said?: string; problem?: string };
   tokens: Record<Side, { text: string; mark?: string }[]>;
   steps: Step[];
   stepSide: Side;

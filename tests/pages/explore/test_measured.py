@@ -7,6 +7,7 @@ import pytest
 
 from pages.explore.measured import Measured, declared
 from pages.explore.payload import Opened, build
+from pages.explore.repeated import NAMES
 from pages.explore.state import Inputs
 from pages.explore.subject import Subject, subject_of
 from viz_core.measures import MEASURES, head_scores
@@ -66,9 +67,12 @@ def test_without_pronouns_or_a_model_that_names_nouns_there_are_no_pairs() -> No
 def test_the_browser_gets_the_definitions_of_what_some_stack_has() -> None:
     header = sent(subject_of(Inputs(model="untrained", text="a b a")))
     had = header["stacks"][0]["stats"].keys()
-    assert [measure["name"] for measure in header["measures"]] == [m.name for m in MEASURES if m.name in had]
+    offered = [m.name for m in MEASURES if m.name in had or m.needs == "repeat"]
+    assert [measure["name"] for measure in header["measures"]] == offered
+    assert {measure["name"] for measure in header["measures"] if measure["random"]} == set(NAMES)
+    assert not set(NAMES) & had
     entropy = header["measures"][0]
     assert (entropy["title"], entropy["smallestFirst"]) == ("entropy", True)
     assert entropy["definition"] == MEASURES[0].definition
     assert entropy["formula"] == "mean over q of −Σₖ a(q,k) ln a(q,k)"
-    assert declared([{"stats": {}}]) == []
+    assert declared([{"id": "decoder.cross", "stats": {}}]) == []

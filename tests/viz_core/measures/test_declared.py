@@ -143,9 +143,9 @@ def test_bad_input_is_named(call, message):
 
 
 def test_every_measure_is_declared_with_its_definition():
-    """All of them at once, of a text that repeats a token, has punctuation and pairs of its own."""
-    tokens = ["the", "cat", ",", "the", "cat"]
-    scores = head_scores(random_pattern(8, 2, 5, 5), tokens=tokens, pairs=[(3, 0)])
+    """All of them at once, of a text that is repeated, has punctuation and pairs of its own."""
+    tokens = ["the", ",", "the", ",", "cat"]
+    scores = head_scores(random_pattern(8, 2, 5, 5), tokens=tokens, pairs=[(3, 0)], repeat=(0, 2))
     assert list(scores) == [measure.name for measure in MEASURES]
     for measure in MEASURES:
         assert measure.definition.endswith(".") and len(measure.definition.split()) > 6
@@ -159,7 +159,10 @@ def test_a_measure_is_there_for_what_it_says_it_needs():
         alone = {m.name for m in MEASURES if m.needs is None and (m.cross or not cross)}
         assert head_scores(random_pattern(9, *shape)).keys() == alone
         given = {m.name for m in MEASURES if m.cross or not cross}
-        everything = head_scores(random_pattern(9, *shape), tokens=list("a.aab"), pairs=[(1, 2)])
+        repeat = None if cross else (0, 2)
+        everything = head_scores(
+            random_pattern(9, *shape), tokens=list("a.a.b"), pairs=[(1, 2)], repeat=repeat
+        )
         assert everything.keys() == given
 
 
