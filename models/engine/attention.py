@@ -13,6 +13,7 @@ from models.engine.blocks import Blocks
 from models.engine.cache import KeyValueCache
 from models.engine.long_text import LongHeads
 from models.engine.long_trace import LongTrace
+from models.engine.masks import Allowed
 from models.engine.positions import LayerPositions
 from models.engine.trace import Scope, record
 
@@ -37,7 +38,7 @@ class MultiHeadAttention(nn.Module):
         self,
         query_input: Float[Tensor, "batch query d_model"],
         key_value_input: Float[Tensor, "batch key d_model"],
-        mask: Bool[Tensor, "#batch #head #query _"] | Blocks | None = None,
+        mask: Bool[Tensor, "#batch #head #query _"] | Blocks | Allowed | None = None,
         *,
         causal: bool = False,
         positions: LayerPositions | None = None,
@@ -46,10 +47,11 @@ class MultiHeadAttention(nn.Module):
     ) -> Float[Tensor, "batch query d_model"]:
         """Attends from `query_input` to `key_value_input`; the same tensor twice is self-attention.
 
-        `mask` is boolean, True = may attend, broadcastable to [batch, head, query, key]; `causal` forbids
-        later keys on top of it, which `Blocks` do anyway. A query that may attend to nothing gets z = 0.
-        `positions` are those of self-attention; a longer `key_value_input` then begins so much earlier. With
-        a `cache`, the keys include those computed before. Raises ValueError when the mask does not fit.
+        `mask` is boolean, True = may attend, broadcastable to [batch, head, query, key]; of long texts it may
+        come in parts, `Allowed`. `causal` forbids later keys on top of it, which `Blocks` do anyway. A query
+        that may attend to nothing gets z = 0. `positions` are those of self-attention; a longer
+        `key_value_input` then begins so much earlier. With a `cache`, the keys include those computed before.
+        Raises ValueError when the mask does not fit.
         """
         q = self._split(self.q_proj(query_input))  # [batch, head, query, d_head]
         before = key_value_input.shape[1] - q.shape[2] if positions is not None else 0
@@ -65,6 +67,7 @@ class MultiHeadAttention(nn.Module):
         if trace is not None and isinstance(trace.trace, LongTrace):
             z = trace.trace.attend(trace.prefix, self._long(q, k, mask, causal, positions), v[0])[None]
             return self.out_proj(z.transpose(1, 2).flatten(2))
+        assert mask is None or isinstance(mask, Tensor)
         bias = None if positions is None else positions.bias(q, k, self.scale)
         if bias is not None:
             bias = record(trace, "bias", bias)  # [batch or 1, head, query, key]
@@ -109,25 +112,17 @@ class MultiHeadAttention(nn.Module):
         )
 
     def _long(
-        self, q: Tensor, k: Tensor, mask: Tensor | None, causal: bool, positions: LayerPositions | None
+        self,
+        q: Tensor,
+        k: Tensor,
+        mask: Tensor | Allowed | None,
+        causal: bool,
+        positions: LayerPositions | None,
     ) -> LongHeads:
         """What the patterns of a long text, one that is alone in its batch, are computed from."""
-        bias = None
-        if positions is not None and positions.adds_to_scores:
-            if not causal:
-                raise ValueError(
-                    "an encoder whose positions add to the scores does not read long texts; "
-                    "take a decoder, or other positions"
-                )
-
-            def bias(rows: slice) -> Tensor:
-                found = positions.bias(q[:, :, rows], k[:, :, : rows.stop], self.scale)
-                assert found is not None
-                return found[0]
-
-        return LongHeads(
-            q[0], k[0], self.scale, causal, mask=None if mask is None else mask[0], bias=bias
-        )  # fmt: skip
+        added = None if positions is None else positions.added(q[0], k[0], self.scale, causal=causal)
+        allowed = masks.of_tensor(mask[0]) if isinstance(mask, Tensor) else mask
+        return LongHeads(q[0], k[0], self.scale, causal, allowed=allowed, added=added)
 
     def _traced(
         self,

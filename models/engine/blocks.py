@@ -13,7 +13,7 @@ from jaxtyping import Bool, Float
 from torch import Tensor
 from torch.nn import functional as F
 
-from models.engine.masks import named
+from models.engine.masks import in_parts
 
 GROUP = 128
 """Queries of a group: enough for PyTorch's kernel to be at its best, and few against the texts it is for."""
@@ -64,11 +64,11 @@ class Blocks(NamedTuple):
 @lru_cache(maxsize=4)
 def blocks(name: str, argument: str, n: int) -> Blocks:
     """The mask `masks.named(name, argument, n)`, causal as well, by groups. Raises ValueError as it does."""
-    allowed = named(name, argument, n)[0, 0]
+    allowed = in_parts(name, argument, n)
     groups, n_pairs, by_distance = [], 0, True
     for first in range(0, n, GROUP):
         rows = slice(first, min(first + GROUP, n))
-        part = allowed[rows, : rows.stop].tril(first)
+        part = allowed(rows, slice(0, rows.stop))[0].tril(first)
         seen = part.any(dim=0).nonzero().flatten()
         side_by_side = len(seen) > 0 and int(seen[-1] - seen[0]) + 1 == len(seen)
         keys = slice(int(seen[0]), int(seen[-1]) + 1) if side_by_side else seen

@@ -13,6 +13,7 @@ from models.config import ModelConfig
 from models.engine.attention import MultiHeadAttention
 from models.engine.blocks import Blocks
 from models.engine.cache import DecoderCache, KeyValueCache
+from models.engine.masks import Allowed
 from models.engine.positions import POSITIONS, LayerPositions
 from models.engine.segments import SegmentMemory
 from models.engine.trace import Scope, record, within
@@ -23,7 +24,7 @@ ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {
     "gelu-tanh": lambda x: F.gelu(x, approximate="tanh"),
 }
 Stream = Float[Tensor, "batch position d_model"]
-Mask = Bool[Tensor, "#batch _ #position _"]
+Mask = Bool[Tensor, "#batch _ #position _"] | Allowed
 
 
 class FeedForward(nn.Module):

@@ -11,45 +11,27 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from typing import Literal, NamedTuple
+from typing import NamedTuple
 
 import torch
 from jaxtyping import Bool, Float
 from torch import Tensor
 from torch.nn import functional as F
 
+from models.engine.long_bias import Added
+from models.engine.long_cells import Measure, Pair, Picture, along, pooled
+from models.engine.masks import Allowed
+
 CELLS = 1 << 22
 """Cells of a pattern that are in memory at once: 16 MB."""
 SIZE = 512
 PAIRS = 40
-Measure = Literal["largest", "mean"]
 Told = Callable[[float], None]
 """Hears which share of the work is done; it may raise, which ends the work."""
 
 
 def _quiet(share: float) -> None:
     """Hears nothing."""
-
-
-class Pair(NamedTuple):
-    """A query and a key, by their positions, and the weight between them."""
-
-    query: int
-    key: int
-    weight: float
-
-
-class Picture(NamedTuple):
-    """A part of a pattern in cells of `tall` queries and `wide` keys, from query `q0` and key `k0` on.
-
-    cells: [row, column]; the last row and column may hold fewer.
-    """
-
-    cells: Float[Tensor, "row column"]
-    q0: int
-    k0: int
-    tall: int
-    wide: int
 
 
 class Rows(NamedTuple):
@@ -66,9 +48,9 @@ class Rows(NamedTuple):
 class LongHeads:
     """All heads of one attention over a long text, as far as its patterns need it.
 
-    q: [head, query, d_head]; k: [key head, key, d_head]. cap: scores are cap * tanh(scaled / cap). mask:
-    [head or 1, query or 1, key], True where a query may attend. bias: what positions add to the scores
-    of some queries, [head, query, key up to the last of them]; only where no query sees a later key.
+    q: [head, query, d_head]; k: [key head, key, d_head]. cap: scores are cap * tanh(scaled / cap). allowed:
+    who may attend to whom, beside `causal`. added: what positions add to the scores. sinks: a score for each
+    head that belongs to no key, but takes its part of every row's softmax.
     """
 
     q: Float[Tensor, "head query d_head"]
@@ -76,8 +58,9 @@ class LongHeads:
     scale: float
     causal: bool
     cap: float | None = None
-    mask: Bool[Tensor, "_ _ key"] | None = None
-    bias: Callable[[slice], Tensor] | None = None
+    allowed: Allowed | None = None
+    added: Added | None = None
+    sinks: Float[Tensor, " head"] | None = None
     _softmax: dict[int, Rows] = field(default_factory=dict)
 
     @property
@@ -91,7 +74,8 @@ class LongHeads:
     @property
     def n_bytes(self) -> int:
         """What is kept."""
-        return sum(t.numel() * t.element_size() for t in (self.q, self.k))
+        own = sum(t.numel() * t.element_size() for t in (self.q, self.k))
+        return own + (0 if self.added is None else self.added.n_bytes)
 
     def scores(self, head: int, rows: slice, keys: slice) -> Float[Tensor, "row key"]:
         """The scores of some queries and keys; -inf where masked."""
@@ -99,18 +83,26 @@ class LongHeads:
         scores = (self.q[head, rows] * self.scale) @ k.T
         if self.cap is not None:
             scores = self.cap * torch.tanh(scores / self.cap)
-        if self.bias is not None:
-            bias = self.bias(rows)[head]
-            scores[:, : max(0, bias.shape[1] - keys.start)] += bias[:, keys]
-        if self.mask is not None:
-            mask = self.mask[min(head, len(self.mask) - 1)]
-            scores.masked_fill_(~(mask if len(mask) == 1 else mask[rows])[:, keys], -torch.inf)
+        if self.added is not None:
+            self.added.add(scores, head, rows, keys)
+        if self.allowed is not None:
+            scores.masked_fill_(~_of_head(self.allowed(rows, keys), head), -torch.inf)
         if self.causal and keys.stop > rows.start + 1:
             # Only keys from the first of these queries on can be later than one of them.
             first = max(keys.start, rows.start)
             later = torch.arange(first, keys.stop) > torch.arange(rows.start, rows.stop)[:, None]
             scores[:, first - keys.start :].masked_fill_(later, -torch.inf)
         return scores
+
+    def _exponentials(self, head: int, scores: Tensor) -> Rows:
+        """Puts exp(score - the row's largest) in the place of scores; where all are masked, 0."""
+        peak = scores.amax(-1).clamp(min=torch.finfo(scores.dtype).min)
+        if self.sinks is not None:
+            peak = peak.clamp(min=float(self.sinks[head]))
+        total = scores.sub_(peak[:, None]).exp_().sum(-1)
+        if self.sinks is not None:
+            total += (self.sinks[head] - peak).exp()
+        return Rows(peak, total.clamp(min=torch.finfo(scores.dtype).tiny))
 
     def weights(self, head: int, rows: slice, keys: slice) -> Float[Tensor, "row key"]:
         """The exact weights of some queries and keys; 0 in a row with all masked."""
@@ -122,7 +114,7 @@ class LongHeads:
         if head in self._softmax:
             return self._softmax[head].of(rows)
         blocks = (self.scores(head, part, self._seen(part)) for part in self._blocks(rows, 1))
-        return _joined([_exponentials(scores) for scores in blocks])
+        return _joined([self._exponentials(head, scores) for scores in blocks])
 
     def _seen(self, rows: slice) -> slice:
         """The keys that some of these queries may attend to."""
@@ -154,10 +146,10 @@ class LongHeads:
         for rows in self._blocks(slice(0, self.n_queries), tall):
             keys = self._seen(rows)
             weights = self.scores(head, rows, keys)
-            known.append(_exponentials(weights))
+            known.append(self._exponentials(head, weights))
             weights[:, :without] = 0
-            cells = _along(weights, wide, measure) / known[-1].total[:, None]  # fewer to divide than before
-            cells = _along(cells.T, tall, measure).T
+            cells = along(weights, wide, measure) / known[-1].total[:, None]  # fewer to divide than before
+            cells = along(cells.T, tall, measure).T
             rows_of_cells.append(F.pad(cells, (0, n_columns - cells.shape[1])))
             told(rows.stop / self.n_queries)
         self._softmax[head] = _joined(known)
@@ -180,7 +172,7 @@ class LongHeads:
         for block in self._blocks(rows, tall):
             weights = self.weights(head, block, keys)
             weights[:, : max(0, without - keys.start)] = 0
-            found.append(_pooled(weights, tall, wide, measure))
+            found.append(pooled(weights, tall, wide, measure))
         return Picture(torch.cat(found), rows.start, keys.start, tall, wide)
 
     @torch.no_grad()
@@ -194,75 +186,101 @@ class LongHeads:
         return self.weights(head, slice(0, self.n_queries), slice(key, key + 1))[:, 0]
 
     @torch.no_grad()
+    def lone(self, head: int) -> Bool[Tensor, " query"]:
+        """The queries that may attend to one key alone: whatever the text, its weight is 1."""
+        if self.sinks is not None:
+            return torch.zeros(self.n_queries, dtype=torch.bool)
+        _, total = self._of_rows(head, slice(0, self.n_queries))
+        found = total == 1  # of one key, or of one beside which all others are next to nothing
+        if self.allowed is None:
+            found[1 if self.causal else 0 :] &= self.n_keys == 1
+            return found
+        for query in found.nonzero().flatten().tolist():
+            row = slice(query, query + 1)
+            found[query] = int(_of_head(self.allowed(row, self._seen(row)), head).sum()) == 1
+        return found
+
+    @torch.no_grad()
     def brightest(self, head: int, whole: Picture, count: int = PAIRS, *, without: int = 0) -> list[Pair]:
         """The pairs with the largest weights, from the brightest cells of `whole`, a picture of the largest.
 
         They are exact: a pair outside of the `count` brightest cells is below the largest of each of these.
+        Queries that are `lone` say nothing, and are left out.
         """
-        flat = whole.cells.flatten()
-        cells = flat.topk(min(count, len(flat))).indices.tolist()
+        lone = self.lone(head)
+        cells = self._without_lone(head, whole, lone, without)
         found: list[Pair] = []
-        for cell in cells:
-            row, column = divmod(cell, whole.cells.shape[1])
+        for cell in cells.flatten().topk(min(count, cells.numel())).indices.tolist():
+            row, column = divmod(cell, cells.shape[1])
             q0, k0 = row * whole.tall, column * whole.wide
             rows = slice(q0, min(self.n_queries, q0 + whole.tall))
             keys = slice(k0, min(self.n_keys, k0 + whole.wide))
-            weights = self.weights(head, rows, keys)
-            weights[:, : max(0, without - k0)] = 0
+            weights = self._shown(head, rows, keys, without, lone)
             top = weights.flatten().topk(min(count, weights.numel()))
             for weight, at in zip(top.values.tolist(), top.indices.tolist(), strict=True):
                 query, key = divmod(at, weights.shape[1])
                 found.append(Pair(q0 + query, k0 + key, weight))
-        return sorted(found, key=lambda pair: -pair.weight)[:count]
+        return sorted((pair for pair in found if pair.weight > 0), key=lambda pair: -pair.weight)[:count]
+
+    def _without_lone(self, head: int, whole: Picture, lone: Tensor, without: int) -> Tensor:
+        """The cells of a picture of the largest as they are without some queries."""
+        cells = whole.cells.clone()
+        for row in (lone.nonzero().flatten() // whole.tall).unique().tolist():
+            rows = slice(row * whole.tall, min(self.n_queries, (row + 1) * whole.tall))
+            weights = self._shown(head, rows, slice(0, self.n_keys), without, lone)
+            cells[row] = pooled(weights, whole.tall, whole.wide, "largest")[0]
+        return cells
+
+    def _shown(self, head: int, rows: slice, keys: slice, without: int, lone: Tensor) -> Tensor:
+        """Weights, 0 for the first keys and for lone queries."""
+        weights = self.weights(head, rows, keys)
+        weights[:, : max(0, without - keys.start)] = 0
+        weights[lone[rows]] = 0
+        return weights
 
     def attend(self, v: Float[Tensor, "key_head key d_value"], told: Told) -> Tensor:
         """z [head, query, d_value]: by PyTorch's own kernel where it knows this attention, else in blocks."""
-        if self.cap is None and self.bias is None:
-            mask = None if self.mask is None else self.mask[None]
-            causal = self.causal and mask is None
-            if self.causal and mask is not None:
-                mask = mask & torch.ones(self.n_queries, self.n_keys, dtype=torch.bool).tril()
-            z = F.scaled_dot_product_attention(
-                self.q[None], self.k[None], v[None], attn_mask=mask, is_causal=causal, scale=self.scale,
-                enable_gqa=len(self.k) < len(self.q),
-            )  # fmt: skip
-            return z[0].nan_to_num(0.0) if mask is not None else z[0]
+        if self.cap is not None or self.added is not None or self.sinks is not None:
+            return self._attend_in_blocks(v, told)
+        if self.allowed is None:
+            return self._kernel(v, slice(0, self.n_queries), slice(0, self.n_keys), None)
+        parts = []
+        for rows in self._blocks(slice(0, self.n_queries), 1):
+            keys = self._seen(rows)
+            open_ = self.allowed(rows, keys)
+            if self.causal:
+                later = torch.arange(keys.stop) > torch.arange(rows.start, rows.stop)[:, None]
+                open_ = open_ & ~later
+            parts.append(self._kernel(v, rows, keys, open_).nan_to_num_(0.0))
+            told(rows.stop / self.n_queries)
+        return torch.cat(parts, dim=1)
+
+    def _kernel(self, v: Tensor, rows: slice, keys: slice, open_: Tensor | None) -> Tensor:
+        z: Tensor = F.scaled_dot_product_attention(
+            self.q[None, :, rows], self.k[None, :, keys], v[None, :, keys],
+            attn_mask=None if open_ is None else open_[None], is_causal=self.causal and open_ is None,
+            scale=self.scale, enable_gqa=len(self.k) < len(self.q),
+        )  # fmt: skip
+        return z[0]
+
+    def _attend_in_blocks(self, v: Tensor, told: Told) -> Tensor:
         shared = len(self.q) // len(self.k)
         heads = []
         for head in range(len(self.q)):
             parts = []
             for rows in self._blocks(slice(0, self.n_queries), 1):
                 keys = self._seen(rows)
-                parts.append(
-                    self.scores(head, rows, keys).softmax(-1).nan_to_num_(0.0) @ v[head // shared, keys]
-                )
+                weights = self.scores(head, rows, keys)
+                total = self._exponentials(head, weights).total
+                parts.append(weights @ v[head // shared, keys] / total[:, None])
                 told((head + rows.stop / self.n_queries) / len(self.q))
             heads.append(torch.cat(parts))
         return torch.stack(heads)
 
 
-def _exponentials(scores: Tensor) -> Rows:
-    """Puts exp(score - the row's largest) in the place of scores; where all are masked, 0."""
-    peak = scores.amax(-1).clamp(min=torch.finfo(scores.dtype).min)
-    total = scores.sub_(peak[:, None]).exp_().sum(-1)
-    return Rows(peak, total.clamp(min=torch.finfo(scores.dtype).tiny))
+def _of_head(allowed: Tensor, head: int) -> Tensor:
+    return allowed[min(head, len(allowed) - 1)]
 
 
 def _joined(parts: list[Rows]) -> Rows:
     return Rows(*(torch.cat(each) for each in zip(*parts, strict=True)))
-
-
-def _pooled(weights: Tensor, tall: int, wide: int, measure: Measure) -> Tensor:
-    """The largest or the mean weight of cells of `tall` rows and `wide` columns; the last may be smaller."""
-    return _along(_along(weights, wide, measure).T, tall, measure).T
-
-
-def _along(values: Tensor, step: int, measure: Measure) -> Tensor:
-    """The largest or the mean of each `step` columns."""
-    if step == 1:
-        return values
-    whole = values.shape[1] // step * step
-    parts = [values[:, :whole].unflatten(1, (-1, step))] if whole else []
-    if whole < values.shape[1]:
-        parts.append(values[:, None, whole:])
-    return torch.cat([part.amax(2) if measure == "largest" else part.mean(2) for part in parts], dim=1)

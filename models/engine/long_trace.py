@@ -6,6 +6,8 @@ from collections.abc import Callable
 
 from torch import Tensor
 
+from models.config import ModelConfig
+from models.engine import masks
 from models.engine.long_text import LongHeads
 from models.engine.trace import Trace
 
@@ -38,3 +40,9 @@ class LongTrace(Trace):
         self.n_attended += 1
         self._told(self.n_attended)
         return z
+
+
+def mask_in_parts(config: ModelConfig, n: int, *given: Tensor | None) -> masks.Allowed | None:
+    """A model's own mask over n tokens and those that were given, [1, _, query or 1, key], in parts."""
+    own = None if config.mask == "none" else masks.in_parts(config.mask, config.mask_argument, n)
+    return masks.both(own, *(masks.of_tensor(mask[0]) for mask in given if mask is not None))

@@ -8,10 +8,12 @@ from jaxtyping import Float, Int
 from torch import Tensor, nn
 
 from models.config import POSITION_SCHEMES, ModelConfig
+from models.engine.long_bias import Added, Computed
 
 Heads = Float[Tensor, "batch head position d_head"]
 Queries = Float[Tensor, "batch head query d_head"]
 Keys = Float[Tensor, "batch head key d_head"]
+OneText = Float[Tensor, "head position d_head"]
 Bias = Float[Tensor, "#batch head query key"]
 
 
@@ -50,6 +52,23 @@ class PositionScheme(nn.Module):
         """What is added to the dot products times `scale`; the last query stands at the last key."""
         return None
 
+    def added(self, q: OneText, k: OneText, *, layer: int, scale: float, causal: bool) -> Added | None:
+        """`bias` over a long text, a part at a time. Raises ValueError for a scheme that cannot."""
+        if type(self).bias is PositionScheme.bias:
+            return None
+        if not causal:
+            raise ValueError(
+                f"positions of {type(self).__name__} add to the scores of an encoder what long texts cannot "
+                "take in parts; take a decoder, or other positions"
+            )
+
+        def of(rows: slice) -> Tensor:
+            found = self.bias(q[None, :, rows], k[None, :, : rows.stop], layer=layer, scale=scale)
+            assert found is not None
+            return found[0]
+
+        return Computed(of)
+
 
 class LayerPositions(NamedTuple):
     """A scheme as the self-attention of one layer uses it, on tokens from position `start` on."""
@@ -62,14 +81,13 @@ class LayerPositions(NamedTuple):
         """See `PositionScheme.rotate`; the first of x stands so many positions before `start`."""
         return self.scheme.rotate(x, self.start - before)
 
-    @property
-    def adds_to_scores(self) -> bool:
-        """Whether its `bias` is anything."""
-        return type(self.scheme).bias is not PositionScheme.bias
-
     def bias(self, q: Queries, k: Keys, scale: float) -> Bias | None:
         """See `PositionScheme.bias`."""
         return self.scheme.bias(q, k, layer=self.layer, scale=scale)
+
+    def added(self, q: OneText, k: OneText, scale: float, *, causal: bool) -> Added | None:
+        """See `PositionScheme.added`."""
+        return self.scheme.added(q, k, layer=self.layer, scale=scale, causal=causal)
 
 
 POSITIONS: dict[str, type[PositionScheme]] = {}

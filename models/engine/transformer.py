@@ -13,6 +13,7 @@ from models.engine.blocks import Blocks, paying
 from models.engine.cache import DecoderCache
 from models.engine.embedding import of_ids, of_vectors
 from models.engine.layers import OutputTransform, Stack, Stream
+from models.engine.long_trace import LongTrace, mask_in_parts
 from models.engine.position_scheme import has_bias
 from models.engine.segments import SegmentMemory
 from models.engine.trace import Trace, check_one_prompt, within
@@ -128,8 +129,8 @@ class Transformer(nn.Module):
         if self.encoder is None:
             raise ValueError(f"kind={self.config.kind!r} has no encoder; call the model itself, or decode")
         x = self._embed(tokens, self.embedding, 0, trace)
-        mask = self._self_mask(mask, tokens.shape[1], tokens)
-        return self.encoder(x, mask, trace=within(trace, "encoder"), types=types)
+        own = self._self_mask(mask, tokens.shape[1], tokens, trace)
+        return self.encoder(x, own, trace=within(trace, "encoder"), types=types)
 
     def decode(
         self,
@@ -155,7 +156,7 @@ class Transformer(nn.Module):
         read = target if cache is None else cache.read(target)
         alone = mask is None and trace is None and cache is None
         in_blocks = self._blocks(read) if alone else None
-        own = in_blocks or self._self_mask(mask, target.shape[1], read)
+        own = in_blocks or self._self_mask(mask, target.shape[1], read, trace)
         if source is not None and source.dtype != torch.bool:
             source = self._padding(source)
         scope = within(trace, "decoder")
@@ -206,11 +207,15 @@ class Transformer(nn.Module):
         real = (tokens != self.config.pad_id).to(x.dtype)[:, None]  # [batch, 1, position]
         return (real @ x) / real.sum(dim=-1, keepdim=True).clamp(min=1)
 
-    def _self_mask(self, mask: Tensor | None, n_query: int, read: Tokens | Vectors) -> Tensor | None:
+    def _self_mask(
+        self, mask: Tensor | None, n_query: int, read: Tokens | Vectors, trace: Trace | None
+    ) -> Tensor | masks.Allowed | None:
         """The caller's mask, the model's own and that of padding, over all tokens read."""
         n_key = read.shape[1]
         if mask is not None:
             masks.check(mask, (read.shape[0], self.config.n_heads, n_query, n_key))
+        if isinstance(trace, LongTrace):
+            return mask_in_parts(self.config, n_key, mask, self._padding(read))
         if self.config.mask != "none":
             own = _named(self.config.mask, self.config.mask_argument, n_key, read.device)
             mask = masks.combine(mask, own[:, :, -n_query:])

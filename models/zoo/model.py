@@ -167,7 +167,7 @@ class Model(ABC):
         wanted: whether those of an address are kept. told: hears which share is done, and may raise to end
         it. Raises ValueError for a model that does not read long texts.
         """
-        raise ValueError(f"{self.name!r} does not read long texts; choose a model of one stack")
+        raise ValueError(f"{self.name!r} does not read long texts; choose a model of texts")
 
     def names(self, reading: Reading) -> tuple[str, ...]:
         """What each column of the logits stands for when this is read."""
@@ -223,16 +223,18 @@ class EngineModel(Model):
     def long(
         self, reading: Reading, *, wanted: Wanted = lambda address: True, told: Told = lambda share: None
     ) -> dict[str, LongHeads]:
-        if len(reading.inputs) != 1 or self.config.input_channels is not None:
+        if self.config.input_channels is not None:
             return super().long(reading)
-        n_layers = self.config.n_layers
-        trace = LongTrace(wanted, lambda n: told(n / n_layers))
-        (ids,) = reading.inputs
-        if self.config.kind == "encoder-only":
-            self.model.encode(ids, mask=reading.allowed, trace=trace)
-        else:  # the logits of so many tokens would be larger than all the rest
-            none = torch.zeros(ids.shape, dtype=torch.bool)
-            self.model.decode(ids, mask=reading.allowed, trace=trace, asked=none)
+        n_attentions = self.config.n_layers * len(self.stacks(tuple(reading.tokens)))
+        trace = LongTrace(wanted, lambda n: told(n / n_attentions))
+        read, memory, allowed = reading.inputs[-1], None, reading.allowed
+        if self.model.encoder is not None:
+            memory = self.model.encode(reading.inputs[0], mask=allowed, trace=trace)
+            allowed = None
+        if self.model.decoder is not None:  # the logits of so many tokens would be larger than all the rest
+            source = None if memory is None else reading.inputs[0]
+            none = torch.zeros(read.shape, dtype=torch.bool)
+            self.model.decode(read, memory, source, mask=allowed, trace=trace, asked=none)
         return trace.heads
 
     def _stretched_net(self, n_tokens: int) -> Transformer:

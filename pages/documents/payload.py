@@ -11,7 +11,7 @@ from pages.shared.board.pack import pack
 from viz_core.labels import visible
 
 if TYPE_CHECKING:
-    from models.engine.long_text import Picture
+    from models.engine.long_cells import Picture
 
 AROUND = 4
 """Tokens that are shown on each side of one that is spoken of."""
@@ -34,6 +34,7 @@ def whole(seen: Seen, **own: Any) -> bytes:
         }
         for pair in seen.pairs
     ]
+    own |= {"lone": seen.n_lone}
     return pack(tokens=tokens, whole=_cells(seen.picture), pairs=pairs).message(**own)
 
 

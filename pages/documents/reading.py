@@ -20,7 +20,8 @@ from models.limits import in_force
 from pages.shared import cache, memory
 
 if TYPE_CHECKING:
-    from models.engine.long_text import LongHeads, Measure, Pair, Picture
+    from models.engine.long_cells import Measure, Pair, Picture
+    from models.engine.long_text import LongHeads
 
 MOST_TOKENS = in_force().document_tokens
 KEPT_BYTES = in_force().document_mb * MB
@@ -75,7 +76,10 @@ class Document:
 
 @dataclass(frozen=True)
 class Seen:
-    """The picture of a head over a whole document, and its brightest pairs. The document itself may go."""
+    """The picture of a head over a whole document, and its brightest pairs. The document itself may go.
+
+    n_lone: queries that see one key alone, and are among no brightest pairs.
+    """
 
     asked: Asked
     tokens: list[str]
@@ -85,6 +89,7 @@ class Seen:
     head: int
     picture: Picture
     pairs: list[Pair]
+    n_lone: int
 
     @property
     def heads(self) -> LongHeads:
@@ -205,7 +210,8 @@ def _seen(work: Work) -> Seen:
         largest = heads.whole(head, without=asked.without, told=tell)
     pairs = heads.brightest(head, largest, without=asked.without)
     return Seen(
-        asked, document.tokens, document.side, document.n_layers, document.n_heads, head, picture, pairs
+        asked, document.tokens, document.side, document.n_layers, document.n_heads, head, picture, pairs,
+        int(heads.lone(head).sum()),
     )  # fmt: skip
 
 

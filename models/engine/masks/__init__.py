@@ -9,21 +9,26 @@ from models.engine.masks.kinds.painted import painted
 from models.engine.masks.kinds.prefix import prefix
 from models.engine.masks.kinds.strided import strided
 from models.engine.masks.kinds.window import sliding_window
-from models.engine.masks.named import check_fits, kind_of, named, usual
+from models.engine.masks.named import kind_of, named, usual
+from models.engine.masks.parts import Allowed, both, check_fits, in_parts, of_tensor
 from models.engine.masks.reach import layers_needed, reach
 
 __all__ = [
+    "Allowed",
     "Mask",
+    "both",
     "causal",
     "check",
     "check_fits",
     "combine",
     "edges",
     "fixed",
+    "in_parts",
     "kind_of",
     "layers_needed",
     "memory",
     "named",
+    "of_tensor",
     "packed",
     "padding",
     "painted",

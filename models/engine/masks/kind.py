@@ -4,16 +4,24 @@ import re
 from collections.abc import Callable
 from typing import NamedTuple
 
+from jaxtyping import Bool, Int
+from torch import Tensor
+
 from models.engine.masks.core import Mask
 from models.mask_names import MASKS
 
+Part = Callable[[Int[Tensor, "query 1"], Int[Tensor, " key"], int, str], Bool[Tensor, "query key"]]
+"""Which of some queries may attend to which of some keys, by their positions, among n tokens."""
+
 
 class Kind(NamedTuple):
-    """make: the mask of n tokens and an argument. usual: the argument that an empty one stands for among n
-    tokens, where that is not the example. least: how many tokens an argument needs, where not just one.
+    """make: the mask of n tokens and an argument. part: some queries and keys of it, where it has a rule that
+    needs no others; without one, long texts hold the whole. usual: the argument that an empty one stands for
+    among n tokens, where that is not the example. least: how many tokens an argument needs, where not one.
     """
 
     make: Callable[[int, str], Mask]
+    part: Part | None = None
     usual: Callable[[int], str] | None = None
     least: Callable[[str], int] | None = None
 
@@ -26,11 +34,12 @@ def register(
     name: str,
     make: Callable[[int, str], Mask],
     *,
+    part: Part | None = None,
     usual: Callable[[int], str] | None = None,
     least: Callable[[str], int] | None = None,
 ) -> None:
     """Enters a kind of mask under the name of its file, whose ABOUT says what pages show of it."""
-    KINDS[name] = Kind(make, usual, least)
+    KINDS[name] = Kind(make, part, usual, least)
 
 
 def numbers(name: str, argument: str, count: int | None = None) -> list[int]:

@@ -7,7 +7,9 @@ from jaxtyping import Float
 from torch import Tensor
 
 from models.config import ModelConfig
-from models.engine.position_scheme import Bias, Keys, PositionScheme, Queries, register
+from models.engine.long_bias import ByDistance
+from models.engine.long_bias import distances as key_minus_query
+from models.engine.position_scheme import Bias, Keys, OneText, PositionScheme, Queries, register
 
 
 def alibi_slopes(n_heads: int) -> Float[Tensor, " head"]:
@@ -46,3 +48,7 @@ class Alibi(PositionScheme):
     def bias(self, q: Queries, k: Keys, *, layer: int, scale: float) -> Bias:
         """The same in every layer and for every content, [1, head, query, key]."""
         return alibi_bias(self.n_heads, q.shape[2], k.shape[2], dtype=q.dtype)[None].to(q.device)
+
+    def added(self, q: OneText, k: OneText, *, layer: int, scale: float, causal: bool) -> ByDistance:
+        away = key_minus_query(q.shape[1], k.shape[1]).abs()
+        return ByDistance(-alibi_slopes(self.n_heads).to(q)[:, None] * away, q.shape[1])

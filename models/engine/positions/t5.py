@@ -7,9 +7,12 @@ from jaxtyping import Int
 from torch import Tensor, nn
 
 from models.config import ModelConfig
+from models.engine.long_bias import ByDistance
+from models.engine.long_bias import distances as key_minus_query
 from models.engine.position_scheme import (
     Bias,
     Keys,
+    OneText,
     PositionScheme,
     Queries,
     by_query_and_key,
@@ -58,3 +61,7 @@ class RelativeBias(PositionScheme):
         buckets = relative_buckets(distances(n_query, n_key, device=q.device), self.bidirectional)
         per_distance = self.table(buckets).T[:, None].expand(-1, n_query, -1)  # [head, query, distance]
         return by_query_and_key(per_distance, n_key)[None]
+
+    def added(self, q: OneText, k: OneText, *, layer: int, scale: float, causal: bool) -> ByDistance:
+        buckets = relative_buckets(-key_minus_query(q.shape[1], k.shape[1]), self.bidirectional)
+        return ByDistance(self.table(buckets).T.detach().contiguous(), q.shape[1])

@@ -4,9 +4,12 @@ import torch
 from torch import nn
 
 from models.config import ModelConfig
+from models.engine.long_bias import AskedDistance
+from models.engine.long_bias import distances as key_minus_query
 from models.engine.position_scheme import (
     Bias,
     Keys,
+    OneText,
     PositionScheme,
     Queries,
     by_query_and_key,
@@ -54,3 +57,10 @@ class TransformerXL(PositionScheme):
         of_distance = by_query_and_key((q + self.v) @ r.mT, n_key)
         of_key = self.u @ k.mT  # [batch, head, 1, key]
         return scale * (of_distance + of_key)
+
+    def added(self, q: OneText, k: OneText, *, layer: int, scale: float, causal: bool) -> AskedDistance:
+        n_heads, n_query, n_key = q.shape[0], q.shape[1], k.shape[1]
+        away = -key_minus_query(n_query, 1 if causal else n_key)  # of a causal stack, no later keys
+        answers = self.r_proj[layer](waves(away, self.d_model).to(q)).unflatten(-1, (n_heads, -1))
+        of_key = scale * (self.u @ k.mT)[:, 0]
+        return AskedDistance(scale * (q + self.v), answers.transpose(0, 1).contiguous(), of_key)

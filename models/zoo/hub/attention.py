@@ -17,10 +17,9 @@ import torch
 from torch import Tensor, nn
 from torch.overrides import TorchFunctionMode
 from transformers import AttentionInterface, AttentionMaskInterface
-from transformers.masking_utils import eager_mask, sdpa_mask
+from transformers.masking_utils import eager_mask
 
-from models.engine.long_text import LongHeads
-from models.engine.long_trace import LongTrace
+from models.zoo.hub.long_reading import READING, keep, mask_of
 
 NAME = "attention-lab"
 EAGER = "eager_attention_forward"
@@ -58,7 +57,6 @@ class Listener(Protocol):
     def heard(self, name: str, value: Tensor) -> Tensor: ...
 
 
-_LONG: ContextVar[tuple[str, LongTrace] | None] = ContextVar("long", default=None)
 _LISTENER: ContextVar[Listener | None] = ContextVar("listener", default=None)
 
 
@@ -75,16 +73,6 @@ def listening(listener: Listener) -> Iterator[None]:
 def heard_by(listener: Listener) -> bool:
     """Whether what this thread computes now is heard by this listener."""
     return _LISTENER.get() is listener
-
-
-@contextmanager
-def reading_long(side: str, trace: LongTrace) -> Iterator[None]:
-    """Within it, the attentions of a stack of one side are kept in `trace`."""
-    token = _LONG.set((side, trace))
-    try:
-        yield
-    finally:
-        _LONG.reset(token)
 
 
 def eager_of(module: nn.Module) -> Eager | None:
@@ -110,9 +98,16 @@ def attend(
             f"{type(module).__name__} has no {EAGER} beside it, so its attention cannot be recorded; "
             "open another model"
         )
-    long = _LONG.get()
+    long = READING.get()
     if long is not None:
-        return _long(*long, _call(module, query, key, given), query, key, value, mask), None
+        own = _call(module, query, key, given)
+        causal = given.get("is_causal")
+        z = keep(
+            long, module, (query, key, value), mask, scale=own.scale, cap=own.cap,
+            causal=bool(getattr(module, "is_causal", True)) if causal is None else causal,
+            bias=given["position_bias"] if own.has_bias else None,
+        )  # fmt: skip
+        return z, None
     listener = _LISTENER.get()
     if listener is None:
         return eager(module, query, key, value, mask, **given)
@@ -212,26 +207,9 @@ class _Softmax(TorchFunctionMode):
         return torch.cat([after, whole[..., self.n_keys :]], dim=-1)
 
 
-def _long(
-    side: str, trace: LongTrace, call: Call, query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None
-) -> Tensor:
-    """z [1, query, head, d_head] of a long text, of which `trace` keeps q and k."""
-    if call.has_bias or call.has_sinks:
-        raise ValueError(
-            f"{type(call.module).__name__} adds to its scores what only a whole matrix can hold, so it reads "
-            "no long texts; open another model"
-        )
-    causal = mask is None and call.n_queries > 1 and bool(getattr(call.module, "is_causal", True))
-    heads = LongHeads(
-        query[0].float(), key[0].float(), call.scale, causal, call.cap, None if mask is None else mask[0]
-    )
-    z = trace.attend(f"{side}.{trace.n_attended}.self", heads, value[0].float())
-    return z[None].transpose(1, 2).to(query.dtype)
-
-
 def _mask(*given: Any, **named: Any) -> Tensor | None:
-    """The mask that transformers makes: of a long text none at all where a causal kernel knows it."""
-    return (eager_mask if _LONG.get() is None else sdpa_mask)(*given, **named)
+    """The mask that transformers makes; of a long text, by its rule."""
+    return (eager_mask if READING.get() is None else mask_of)(*given, **named)
 
 
 AttentionInterface.register(NAME, attend)

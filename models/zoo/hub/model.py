@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import ExitStack
 from dataclasses import replace
 from functools import cached_property
 from typing import Any, ClassVar
@@ -16,8 +17,8 @@ from models.data.tasks.batch import check_room
 from models.engine.long_text import LongHeads, Told
 from models.engine.long_trace import LongTrace
 from models.files import FileError
-from models.zoo.hub.attention import reading_long
 from models.zoo.hub.folder import Folder
+from models.zoo.hub.long_reading import reading_long
 from models.zoo.hub.tokens import alphabet_of, readable_all
 from models.zoo.hub.traced import TracedModel
 from models.zoo.model import Wanted
@@ -26,6 +27,8 @@ MASK = "[MASK]"
 """What a person writes for a hidden word, whatever the model's own token for it is."""
 MOST_WRITTEN = 64
 """Tokens that an encoder-decoder writes after a text."""
+LONG_SOURCE = 1_024
+"""Tokens from which an encoder reads in blocks for the answer, too: its patterns would be large."""
 
 
 class HubModel(TracedModel):
@@ -126,10 +129,15 @@ class HubModel(TracedModel):
     def _answer(self, source: Tensor) -> list[int]:
         """What the model answers, greedy, without the token that ends it."""
         most = min(MOST_WRITTEN, self.max_len - 2)
-        mask = torch.ones_like(source)
-        made = self.net.generate(
-            source, attention_mask=mask, max_new_tokens=most, do_sample=False, num_beams=1
-        )[0].tolist()  # fmt: skip
+        with ExitStack() as opened:
+            how: dict[str, Any] = {"attention_mask": torch.ones_like(source)}
+            if source.shape[1] > LONG_SOURCE and self.layout is not None:
+                how = {}
+                unkept = LongTrace(lambda address: False)
+                opened.enter_context(reading_long(self.net, self._addresses, unkept))
+            made = self.net.generate(
+                source, max_new_tokens=most, do_sample=False, num_beams=1, **how
+            )[0].tolist()  # fmt: skip
         return made[:-1] if len(made) > 2 and made[-1] == self.net.generation_config.eos_token_id else made
 
     @property
@@ -162,14 +170,25 @@ class HubModel(TracedModel):
     def long(
         self, reading: Reading, *, wanted: Wanted = lambda address: True, told: Told = lambda share: None
     ) -> dict[str, LongHeads]:
-        if self.layout is None or self.kind == "encoder-decoder":
-            return super().long(reading)
-        side = self.kind.removesuffix("-only")
-        n_layers = self.attention(f"{side}.self").n_layers
-        trace = LongTrace(wanted, lambda n: told(n / n_layers))
-        with reading_long(side, trace):
-            self.net.base_model(*reading.inputs, use_cache=False)
+        if self.layout is None:
+            raise ValueError(f"{self.note} So it reads no long texts; open another model.")
+        n_attentions = sum(each.n_layers for each in self.attentions.values())
+        trace = LongTrace(wanted, lambda n: told(n / n_attentions))
+        given = dict(zip(self.given, reading.inputs, strict=False)) | self.usual
+        with reading_long(self.net, self._addresses, trace):
+            self.net.base_model(**given)
         return trace.heads
+
+    @cached_property
+    def _addresses(self) -> dict[int, str]:
+        """The address of each attention, by its module's id."""
+        assert self.layout is not None
+        return {
+            id(call.module): f"{stack}.{at}.{kind}"
+            for stack in self.layout.stacks
+            for at, layer in enumerate(self.layout.of(stack))
+            for kind, call in layer.calls.items()
+        }
 
     @torch.no_grad()
     def generate(

@@ -8,7 +8,7 @@ import { announce, mounting, putUp, storyLine } from "../../shared/browser/shell
 import { themeOf } from "../../shared/browser/theme.js";
 import { largestOf, layoutOf, traceOf } from "./figure.js";
 import { Lists } from "./lists.js";
-import { cellAt, isWhole, moved, within, zoomed } from "./view.js";
+import { cellAt, isWhole, leftOut, moved, within, zoomed } from "./view.js";
 
 /** @typedef {import("../../shared/browser/shell.js").Send} Send */
 /** @typedef {import("./view.js").Seen} Seen */
@@ -25,6 +25,7 @@ export class PatternMap {
   /** @type {string[]} */ tokens;
   /** @type {{query: number, key: number}[]} */ pairs;
   /** @type {string | undefined} */ token;
+  left = "";
   /** @type {Send} */ send;
   /** @type {import("../../shared/browser/theme.js").Theme} */ theme;
   waiting = 0;
@@ -71,6 +72,7 @@ export class PatternMap {
     const header = readMessage(bytes);
     if (header.whole) {
       Object.assign(this, { whole: header.whole, tokens: header.tokens, pairs: header.pairs, tile: null });
+      this.left = leftOut(header.lone, header.tokens.length);
       this.token = header.token;
     } else if (this.token !== header.token) return send({ type: "again" });
     const n = this.tokens.length;
@@ -155,7 +157,7 @@ export class PatternMap {
     await Plotly.react(this.plot, traces, layoutOf(given), config);
     this.listen();
     this.say();
-    this.lists.draw(this.header.looked, this.pairs, this.tokens);
+    this.lists.draw(this.header.looked, this.pairs, this.tokens, this.left);
     announce(this.root, {
       what: "map",
       generation: this.header.generation,

@@ -68,3 +68,15 @@ export function cellAt({ q0, k0, tall, wide, rows, columns }, query, key) {
   const [row, column] = [Math.floor((query - q0) / tall), Math.floor((key - k0) / wide)];
   return row >= 0 && column >= 0 && row < rows && column < columns ? { row, column } : null;
 }
+
+/**
+ * What is said of the queries that are among no brightest pairs, since each sees one key alone.
+ * @param {number} lone how many
+ * @param {number} n of how many queries
+ */
+export function leftOut(lone, n) {
+  if (!lone) return "";
+  if (lone === 1) return "One query sees one key alone and is left out: that weight is 1 whatever the text.";
+  const who = lone === n ? "All" : lone.toLocaleString("en");
+  return `${who} queries see one key alone and are left out: that weight is 1 whatever the text.`;
+}

@@ -8,10 +8,10 @@ from torch import Tensor
 
 from models import ModelConfig, Trace, Transformer
 from models.config import POSITION_SCHEMES
-from models.engine import long_text
-from models.engine.long_text import LongHeads, Picture
+from models.engine import long_text, masks
+from models.engine.long_cells import Picture
+from models.engine.long_text import LongHeads
 from models.engine.long_trace import LongTrace
-from models.engine.positions import has_bias
 
 N = 300
 
@@ -45,8 +45,9 @@ def pattern_of(of: LongHeads, head: int) -> Tensor:
         scores = of.cap * torch.tanh(scores / of.cap)
     if of.causal:
         scores = scores.masked_fill(torch.ones_like(scores).triu(1).bool(), -torch.inf)
-    if of.mask is not None:
-        scores = scores.masked_fill(~of.mask[min(head, len(of.mask) - 1)], -torch.inf)
+    if of.allowed is not None:
+        allowed = of.allowed(slice(0, of.n_queries), slice(0, of.n_keys))
+        scores = scores.masked_fill(~allowed[min(head, len(allowed) - 1)], -torch.inf)
     return scores.softmax(-1).nan_to_num(0.0)
 
 
@@ -78,7 +79,7 @@ def test_without_the_first_keys_the_others_stay_as_they_are(without: int) -> Non
     found = of.whole(1, size=20, without=without)
     torch.testing.assert_close(found.cells.double(), pooled(pattern, 15, 15, "largest"), atol=1e-6, rtol=0)
     pairs = of.brightest(1, found, 10, without=without)
-    top = pattern.flatten().topk(10).values
+    top = pattern[1:].flatten().topk(10).values  # query 0 has one key, and nothing to say
     torch.testing.assert_close(torch.tensor([p.weight for p in pairs]).double(), top, atol=1e-6, rtol=0)
     assert all(pair.key >= without for pair in pairs)
     part = of.window(1, slice(3, 90), slice(2, 50), without=without)
@@ -110,14 +111,65 @@ def test_rows_columns_and_the_brightest_pairs() -> None:
     assert {(p.query, p.key) for p in pairs} == {divmod(at, N + 20) for at in top.indices.tolist()}
 
 
+@pytest.mark.parametrize(
+    ("mask", "argument", "expected"),
+    [
+        ("causal", "", [0]),
+        ("causal+packed", "40.7.1.60", [0, 40, 47, 48, 108]),
+        ("causal+window", "1", list(range(N))),
+        ("padding", str(N - 1), list(range(N))),
+        ("none", "", []),
+    ],
+)
+def test_a_query_with_one_key_alone_is_among_no_brightest_pairs(
+    mask: str, argument: str, expected: list[int]
+) -> None:
+    of = heads(N, N, causal=False)
+    of.k[:, :, 0] *= 40  # so sharp that many rows come to 1 in float32 although they see many keys
+    of = LongHeads(of.q, of.k, of.scale, False, allowed=masks.in_parts(mask, argument, N))
+    assert of.lone(1).nonzero().flatten().tolist() == expected
+    pairs = of.brightest(1, of.whole(1, size=20), 10)
+    pattern = pattern_of(of, 1)
+    pattern[expected] = 0
+    top = pattern.flatten().topk(10).values
+    found = torch.tensor([pair.weight for pair in pairs]).double()
+    torch.testing.assert_close(found, top[top > 0], atol=1e-6, rtol=0)
+
+
+def test_without_a_mask_only_a_first_query_sees_one_key() -> None:
+    assert heads(N, N, causal=True).lone(0).nonzero().flatten().tolist() == [0]
+    assert not heads(N, N, causal=False).lone(0).any()
+    assert heads(N, 1, causal=False).lone(0).all()
+
+
+def test_sinks_take_their_part_of_every_row() -> None:
+    of = heads(N, N, causal=True)
+    of = LongHeads(of.q, of.k, of.scale, True, sinks=torch.tensor([0.3, 9.0, -4.0, 1.5]))
+    v = torch.randn(2, N, 8, generator=torch.Generator().manual_seed(3))
+    z = of.attend(v, lambda share: None)
+    for head in range(4):
+        scores = of.scale * of.q[head].double() @ of.k[head // 2].double().T
+        scores = scores.masked_fill(torch.ones_like(scores).triu(1).bool(), -torch.inf)
+        sink = of.sinks[head].double().expand(N, 1)
+        pattern = torch.cat([scores, sink], dim=1).softmax(-1)[:, :-1]
+        assert pattern.sum(-1).max() < 1
+        torch.testing.assert_close(of.whole(head).cells.double(), pattern, atol=1e-6, rtol=0)
+        torch.testing.assert_close(of.row(head, 7).double(), pattern[7], atol=1e-6, rtol=0)
+        torch.testing.assert_close(z[head].double(), pattern @ v[head // 2].double(), atol=1e-5, rtol=1e-5)
+    assert not of.lone(0).any()  # what the first query gives to its only key says something
+    top = pattern.flatten().topk(5).values
+    pairs = of.brightest(3, of.whole(3, size=30), 5)
+    torch.testing.assert_close(torch.tensor([p.weight for p in pairs]).double(), top, atol=1e-6, rtol=0)
+
+
 def test_caps_and_masks() -> None:
     of = heads(N, N, causal=True)
     mask = torch.ones(1, N, N, dtype=torch.bool).triu(-9)
     mask[0, 50] = False
     for changed in (
         LongHeads(of.q, of.k, of.scale, True, cap=0.5),
-        LongHeads(of.q, of.k, of.scale, True, mask=mask),
-        LongHeads(of.q, of.k, of.scale, False, mask=mask[:, :1]),
+        LongHeads(of.q, of.k, of.scale, True, allowed=masks.of_tensor(mask)),
+        LongHeads(of.q, of.k, of.scale, False, allowed=masks.of_tensor(mask[:, :1])),
     ):
         expected = pattern_of(changed, 0)
         torch.testing.assert_close(changed.whole(0).cells.double(), expected, atol=1e-6, rtol=0)
@@ -141,10 +193,6 @@ def test_a_long_pass_is_the_traced_pass(positions: str, kind: str) -> None:
     side = kind.removesuffix("-only")
     with torch.no_grad():
         logits = model(ids, trace=whole)
-        if kind == "encoder-only" and has_bias(positions):
-            with pytest.raises(ValueError, match="does not read long texts; take a decoder"):
-                model(ids, trace=long)
-            return
         torch.testing.assert_close(model(ids, trace=long), logits, atol=1e-4, rtol=1e-4)
     assert list(long) == []
     assert list(long.heads) == [f"{side}.0.self", f"{side}.1.self"]

@@ -9,6 +9,7 @@ import pytest
 import torch
 
 from models import load_model
+from models.zoo.hub import model as hub_model
 from models.zoo.model import Model
 from models.zoo.untrained import UntrainedModel
 from tests.models.zoo.hub import families
@@ -48,12 +49,34 @@ def test_a_trained_model_reads_beyond_its_training_where_its_positions_go_on(nam
 def test_learnt_positions_end_where_training_ended() -> None:
     with pytest.raises(ValueError, match="a vector for each of its 64 positions"):
         load_model("shakespeare").stretched(100)
-    with pytest.raises(ValueError, match="choose a model of one stack"):
-        load_model("translator").long(load_model("translator").read("the animal sleeps"))
+
+
+def test_a_translator_has_its_three_attentions() -> None:
+    model = load_model("translator")
+    assert_same(model, "the animal did not cross the street because it was too tired")
+    reading = model.read("the animal did not cross the street")
+    long = model.long(reading)
+    n_source, n_target = (len(tokens) for tokens in reading.tokens.values())
+    assert long["decoder.1.cross"].whole(0).cells.shape == (n_target, n_source)
+    assert long["encoder.0.self"].whole(0).cells.shape == (n_source, n_source)
 
 
 @pytest.mark.parametrize(
-    "family", ["bert", "modernbert", "gpt2", "llama", "mistral", "gemma2", "gemma3", "phi"]
+    "family",
+    [
+        "bert",
+        "modernbert",
+        "gpt2",
+        "llama",
+        "mistral",
+        "gemma2",
+        "gemma3",
+        "phi",
+        "gpt-oss",
+        "t5",
+        "bart",
+        "marian",
+    ],
 )
 def test_models_of_transformers(family: str, tmp_path: Path) -> None:
     folder = families.save(family, tmp_path)
@@ -63,13 +86,45 @@ def test_models_of_transformers(family: str, tmp_path: Path) -> None:
     assert torch.equal(model.trace(WORDS)["logits"], before)
 
 
-def test_what_no_block_can_hold_is_refused(tmp_path: Path) -> None:
-    sinks = load_model(f"hf:{families.save('gpt-oss', tmp_path / 'sinks')}")
-    with pytest.raises(ValueError, match="reads no long texts; open another model"):
-        sinks.long(sinks.read(WORDS))
-    two = load_model(f"hf:{families.save('bart', tmp_path / 'two')}")
-    with pytest.raises(ValueError, match="choose a model of one stack"):
-        two.long(two.read(WORDS))
+def test_sinks_leave_rows_that_sum_to_less_than_1(tmp_path: Path) -> None:
+    model = load_model(f"hf:{families.save('gpt-oss', tmp_path)}")
+    for heads in model.long(model.read(WORDS)).values():
+        for head in range(4):
+            sums = heads.whole(head).cells.sum(dim=1)
+            assert sums.max() < 1
+            sink = heads.sinks[head] - heads.scores(head, slice(0, 1), slice(0, 1))[0, 0]
+            torch.testing.assert_close(sums[0], 1 / (1 + sink.exp()), atol=1e-6, rtol=0)
+
+
+@pytest.mark.parametrize("family", ["t5", "bart", "marian"])
+def test_a_long_source_is_answered_as_a_short_one(
+    family: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    model = load_model(f"hf:{families.save(family, tmp_path)}")
+    short = model.read(WORDS)
+    monkeypatch.setattr(hub_model, "LONG_SOURCE", 3)
+    assert model.read(WORDS).tokens == short.tokens
+
+
+def test_masks_of_a_long_text_are_rules_and_biases_one_number_a_distance(tmp_path: Path) -> None:
+    model = load_model(f"hf:{families.save('mistral', tmp_path / 'mistral')}")
+    (heads, _) = model.long(model.read(WORDS)).values()
+    assert heads.allowed(slice(30_000, 30_001), slice(29_996, 30_002)).tolist() == [
+        [[False, False, True, True, True, False]]
+    ]
+    model = load_model(f"hf:{families.save('t5', tmp_path / 't5')}")
+    reading = model.read(WORDS)
+    n_source, n_target = (len(tokens) for tokens in reading.tokens.values())
+    long = model.long(reading)
+    assert long["encoder.1.self"].added.values.shape == (4, 2 * n_source - 1)
+    assert long["decoder.1.self"].added.values.shape == (4, 2 * n_target - 1)
+    assert long["decoder.1.cross"].added is None
+
+
+def test_a_model_whose_patterns_alone_are_known_reads_no_long_texts(tmp_path: Path) -> None:
+    model = load_model(f"hf:{families.save('gpt-neo', tmp_path)}")
+    with pytest.raises(ValueError, match="So it reads no long texts; open another model"):
+        model.long(model.read(WORDS))
 
 
 def test_a_long_pass_beside_a_traced_one_disturbs_neither(tmp_path: Path) -> None:

@@ -49,7 +49,9 @@ def test_what_is_seen_is_the_head_of_the_whole_trace() -> None:
     expected = padded.reshape(len(padded) // 2, 2, -1, 2).max(axis=(1, 3))
     np.testing.assert_allclose(picture.cells.numpy(), expected, atol=1e-5)
     best = found.pairs[0]
-    assert pattern[best.query, best.key] == pytest.approx(pattern.max(), abs=1e-5)
+    assert pattern[best.query, best.key] == pytest.approx(pattern[1:].max(), abs=1e-5)
+    assert found.n_lone == 1
+    assert all(pair.query > 0 for pair in found.pairs)
 
 
 def test_another_head_needs_no_other_pass_and_the_same_wish_no_work() -> None:
@@ -167,6 +169,7 @@ def test_the_message_holds_the_words_around_each_pair() -> None:
     assert at == header["tokens"][pair["query"]]
     assert before.split(" ")[-1] == (header["tokens"][pair["query"] - 1] if pair["query"] else "")
     assert header["token"] == "x"
+    assert header["lone"] == 1
 
 
 def test_the_sample_is_read_by_the_default_model() -> None:

@@ -9,4 +9,4 @@ ABOUT = MaskName(
     title="causal",
 )
 
-register("causal", lambda n, argument: causal(n, n))
+register("causal", lambda n, argument: causal(n, n), part=lambda query, key, n, argument: key <= query)

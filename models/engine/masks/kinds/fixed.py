@@ -1,8 +1,9 @@
 """Fixed sparse attention: a block, and the last tokens of all blocks before it."""
 
 import torch
+from torch import Tensor
 
-from models.engine.masks.core import Square, at_least, causal, of_head
+from models.engine.masks.core import Square, at_least, of_head
 from models.engine.masks.kind import numbers, register
 from models.mask_names import MaskName
 
@@ -21,14 +22,22 @@ def fixed(n: int, stride: int, summary: int = 1, *, head: int | None = None) -> 
     Child et al. 2019, 4.3, fixed attention (l = stride, c = summary); nobody sees later tokens. `head` as in
     `strided`. Raises ValueError unless 1 <= summary <= stride, and for another head.
     """
+    position = torch.arange(n)
+    return of_head(*_sets(position[:, None], position, stride, summary), head)[None, None]
+
+
+def _sets(query: Tensor, key: Tensor, stride: int, summary: int) -> tuple[Tensor, Tensor]:
     at_least("stride", stride, 1)
     if not 1 <= summary <= stride:
         raise ValueError(f"summary={summary} is outside 1 <= summary <= stride={stride}; try 1")
-    position = torch.arange(n)
-    block = position // stride
-    own_block = block[:, None] == block
-    last_of_block = position % stride >= stride - summary
-    return of_head(causal(n, n) & own_block, causal(n, n) & last_of_block, head)
+    own_block, earlier = query // stride == key // stride, key <= query
+    last_of_block = key % stride >= stride - summary
+    return earlier & own_block, earlier & last_of_block
 
 
-register("fixed", lambda n, a: fixed(n, *numbers("fixed", a, 2)))
+def _part(query: Tensor, key: Tensor, n: int, argument: str) -> Tensor:
+    own_block, last_of_block = _sets(query, key, *numbers("fixed", argument, 2))
+    return own_block | last_of_block
+
+
+register("fixed", lambda n, a: fixed(n, *numbers("fixed", a, 2)), part=_part)

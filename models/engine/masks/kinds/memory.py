@@ -1,8 +1,9 @@
 """Transformer-XL's mask: a segment, and a memory of what came before it."""
 
 import torch
+from torch import Tensor
 
-from models.engine.masks.core import Square, at_least, causal
+from models.engine.masks.core import Square, at_least
 from models.engine.masks.kind import numbers, register
 from models.mask_names import MaskName
 
@@ -23,11 +24,18 @@ def memory(n: int, segment: int, memory: int) -> Square:
     whole text gives at once; memory 0 is the model that reads each segment alone. Raises ValueError for a
     segment below 1 and a negative memory.
     """
+    position = torch.arange(n)
+    return _seen(position[:, None], position, segment, memory)[None, None]
+
+
+def _seen(query: Tensor, key: Tensor, segment: int, memory: int) -> Tensor:
     at_least("segment", segment, 1)
     at_least("memory", memory, 0)
-    position = torch.arange(n)
-    first = position // segment * segment - memory
-    return causal(n, n) & (position >= first[:, None])
+    return (key <= query) & (key >= query // segment * segment - memory)
 
 
-register("memory", lambda n, a: memory(n, *numbers("memory", a, 2)))
+register(
+    "memory",
+    lambda n, a: memory(n, *numbers("memory", a, 2)),
+    part=lambda query, key, n, a: _seen(query, key, *numbers("memory", a, 2)),
+)

@@ -30,4 +30,9 @@ def _document_of(n: int, lengths: list[int]) -> Int[Tensor, "n"]:
     return torch.bucketize(torch.arange(n), torch.tensor(lengths).cumsum(0), right=True)
 
 
-register("packed", lambda n, a: packed(_document_of(n, numbers("packed", a))))
+def _part(query: Tensor, key: Tensor, n: int, argument: str) -> Tensor:
+    document = _document_of(n, numbers("packed", argument))
+    return document[query] == document[key]
+
+
+register("packed", lambda n, a: packed(_document_of(n, numbers("packed", a))), part=_part)

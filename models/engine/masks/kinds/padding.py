@@ -1,6 +1,7 @@
 """Padding: nobody sees the tokens that fill up a batch."""
 
 import torch
+from torch import Tensor
 
 from models.engine.masks.core import Mask, padding
 from models.engine.masks.kind import numbers, register
@@ -21,4 +22,9 @@ def _make(n: int, argument: str) -> Mask:
     return padding((torch.arange(n) < n - n_padding).long()[None], 0)
 
 
-register("padding", _make)
+def _part(query: Tensor, key: Tensor, n: int, argument: str) -> Tensor:
+    (n_padding,) = numbers("padding", argument, 1)
+    return (key < n - n_padding).expand(len(query), -1)
+
+
+register("padding", _make, part=_part)

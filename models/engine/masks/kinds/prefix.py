@@ -1,8 +1,9 @@
 """The prefix mask: the first tokens see each other, later ones what came before."""
 
 import torch
+from torch import Tensor
 
-from models.engine.masks.core import Square, at_least, causal
+from models.engine.masks.core import Square, at_least
 from models.engine.masks.kind import numbers, register
 from models.mask_names import MaskName
 
@@ -20,8 +21,17 @@ def prefix(n: int, length: int) -> Square:
 
     The prefix language model's mask (Raffel et al. 2020, 3.2.1). Raises ValueError for a negative length.
     """
+    position = torch.arange(n)
+    return _seen(position[:, None], position, length)[None, None]
+
+
+def _seen(query: Tensor, key: Tensor, length: int) -> Tensor:
     at_least("length", length, 0)
-    return causal(n, n) | (torch.arange(n) < length)
+    return (key <= query) | (key < length)
 
 
-register("prefix", lambda n, a: prefix(n, *numbers("prefix", a, 1)))
+register(
+    "prefix",
+    lambda n, a: prefix(n, *numbers("prefix", a, 1)),
+    part=lambda query, key, n, a: _seen(query, key, *numbers("prefix", a, 1)),
+)

@@ -1,8 +1,9 @@
 """Strided sparse attention: the tokens just before, and one in every stride before them."""
 
 import torch
+from torch import Tensor
 
-from models.engine.masks.core import Square, at_least, causal, of_head
+from models.engine.masks.core import Square, at_least, of_head
 from models.engine.masks.kind import numbers, register
 from models.mask_names import MaskName
 
@@ -22,11 +23,19 @@ def strided(n: int, stride: int, *, head: int | None = None) -> Square:
     first, 1 the second; None is both at once, the paper's merged head. Raises ValueError for a stride below 1
     and for another head.
     """
-    at_least("stride", stride, 1)
     position = torch.arange(n)
-    near = position >= position[:, None] - stride
-    far = position[:, None] % stride == position % stride
-    return of_head(causal(n, n) & near, causal(n, n) & far, head)
+    return of_head(*_sets(position[:, None], position, stride), head)[None, None]
 
 
-register("strided", lambda n, a: strided(n, *numbers("strided", a, 1)))
+def _sets(query: Tensor, key: Tensor, stride: int) -> tuple[Tensor, Tensor]:
+    at_least("stride", stride, 1)
+    near, far, earlier = key >= query - stride, query % stride == key % stride, key <= query
+    return earlier & near, earlier & far
+
+
+def _part(query: Tensor, key: Tensor, n: int, argument: str) -> Tensor:
+    near, far = _sets(query, key, *numbers("strided", argument, 1))
+    return near | far
+
+
+register("strided", lambda n, a: strided(n, *numbers("strided", a, 1)), part=_part)

@@ -1,6 +1,7 @@
 """A sliding window: a token sees its neighbours."""
 
 import torch
+from torch import Tensor
 
 from models.engine.masks.core import Square, at_least, causal
 from models.engine.masks.kind import numbers, register
@@ -28,4 +29,10 @@ def sliding_window(n: int, width: int, *, two_sided: bool = False) -> Square:
     return near & near.mT if two_sided else near & causal(n, n)
 
 
-register("window", lambda n, a: sliding_window(n, *numbers("window", a, 1), two_sided=True))
+def _part(query: Tensor, key: Tensor, n: int, argument: str) -> Tensor:
+    (width,) = numbers("window", argument, 1)
+    at_least("width", width, 1)
+    return (query - key).abs() < width
+
+
+register("window", lambda n, a: sliding_window(n, *numbers("window", a, 1), two_sided=True), part=_part)

@@ -1,0 +1,130 @@
+"""Long texts through a model of transformers: masks and biases by their rules, never as whole matrices.
+
+What transformers would make of n x n numbers beside its attention is replaced while a long text is read: its
+mask by the function that it is made from, T5's biases by one number for each distance.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from functools import partial
+from inspect import signature
+from typing import Any, NamedTuple
+
+import torch
+from torch import Tensor, nn
+from transformers.masking_utils import sdpa_mask
+
+from models.engine.long_bias import Added, ByDistance, Whole
+from models.engine.long_text import LongHeads
+from models.engine.long_trace import LongTrace
+from models.engine.masks import Allowed, of_tensor
+
+_RULE = "_rule_of_attention_lab"
+
+
+class Long(NamedTuple):
+    """A long text that is read. names: the address of each attention by its module's id."""
+
+    names: dict[int, str]
+    trace: LongTrace
+
+
+READING: ContextVar[Long | None] = ContextVar("reading", default=None)
+
+
+@contextmanager
+def reading_long(net: nn.Module, names: dict[int, str], trace: LongTrace) -> Iterator[None]:
+    """Within it, this thread lets a model read a long text, whose attentions are kept in `trace`."""
+    module: Any
+    for module in net.modules():
+        if hasattr(module, "compute_bias") and "compute_bias" not in vars(module):
+            module.compute_bias = partial(_compute_bias, module.compute_bias)
+    token = READING.set(Long(names, trace))
+    try:
+        yield
+    finally:
+        READING.reset(token)
+
+
+def keep(
+    long: Long,
+    module: nn.Module,
+    qkv: tuple[Tensor, Tensor, Tensor],
+    mask: Tensor | None,
+    *,
+    scale: float,
+    cap: float | None,
+    causal: bool,
+    bias: Tensor | None,
+) -> Tensor:
+    """z [1, query, head, d_head] of an attention of a long text, which `long` keeps."""
+    q, k, v = (each[0].float() for each in qkv)
+    sinks = getattr(module, "sinks", None)
+    heads = LongHeads(
+        q, k, scale, causal and mask is None and q.shape[1] > 1, cap,
+        None if mask is None else _allowed(module, mask),
+        None if bias is None else _added(bias, q.shape[1], k.shape[1]),
+        None if sinks is None else sinks.detach().float(),
+    )  # fmt: skip
+    z = long.trace.attend(long.names[id(module)], heads, v)
+    return z[None].transpose(1, 2).to(qkv[0].dtype)
+
+
+def mask_of(*given: Any, **named: Any) -> Tensor | None:
+    """The mask that transformers makes, with its rule in the place of its numbers; None for no mask, or where
+    a kernel knows it.
+    """
+    known = signature(sdpa_mask).bind(*given, **named)
+    known.apply_defaults()
+    wanted = known.arguments | known.arguments.pop("kwargs", {})
+    if wanted["use_vmap"] or wanted["attention_mask"] is not None:
+        return sdpa_mask(**wanted)
+    rule = wanted["mask_function"]
+    empty = sdpa_mask(**wanted | {"mask_function": lambda *at: torch.zeros(1, 1, 1, 1, dtype=torch.bool)})
+    if empty is not None:
+        setattr(empty, _RULE, partial(_part, rule, wanted["q_offset"], wanted["kv_offset"]))
+    return empty
+
+
+def _part(rule: Callable[..., Tensor], q_offset: int, kv_offset: int, rows: slice, keys: slice) -> Tensor:
+    one = torch.zeros(1, 1, 1, 1, dtype=torch.long)
+    query = torch.arange(rows.start, rows.stop)[None, None, :, None] + q_offset
+    key = torch.arange(keys.start, keys.stop)[None, None, None, :] + kv_offset
+    return rule(one, one, query, key).expand(1, -1, query.shape[2], key.shape[3])[0]
+
+
+def _allowed(module: nn.Module, mask: Tensor) -> Allowed:
+    rule: Allowed | None = getattr(mask, _RULE, None)
+    if rule is not None:
+        return rule
+    if mask.untyped_storage().nbytes() == 1:  # a part of what `mask_of` gave
+        raise ValueError(
+            f"{type(module).__name__} changes its mask in a way that long texts cannot follow; "
+            "open another model"
+        )
+    return of_tensor(mask[0] if mask.dtype == torch.bool else mask[0] == 0)
+
+
+def _compute_bias(
+    whole: Callable[..., Tensor],
+    query_length: int,
+    key_length: int,
+    device: Any = None,
+    past_seen_tokens: int = 0,
+) -> Tensor:
+    """T5's biases: of a long text a last query's, whose keys stand at all distances that there are."""
+    if READING.get() is None:
+        return whole(query_length, key_length, device=device, past_seen_tokens=past_seen_tokens)
+    n_distances = query_length + key_length - 1
+    return whole(1, n_distances, device=device, past_seen_tokens=past_seen_tokens + query_length - 1)
+
+
+def _added(bias: Tensor, n_query: int, n_key: int) -> Added:
+    """What `_compute_bias` gave, [1, head, 1, distance], or a whole [1, head, query, key]."""
+    values = bias[0].float()
+    if values.shape[1:] == (1, n_query + n_key - 1):
+        return ByDistance(values[:, 0].contiguous(), n_query)
+    return Whole(values)
