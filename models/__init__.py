@@ -9,6 +9,7 @@ if TYPE_CHECKING:
     from models.engine.capture import capture
     from models.engine.trace import Trace
     from models.engine.transformer import Transformer
+    from models.interventions import Edit, compare
     from models.zoo import list_models, load_model
     from models.zoo.hub.into_engine import into_engine
     from models.zoo.own.model import read_attention
@@ -21,11 +22,13 @@ os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
 os.environ.setdefault("KMP_BLOCKTIME", "0")
 
 __all__ = [
+    "Edit",
     "ModelConfig",
     "Trace",
     "Transformer",
     "UntrainedModel",
     "capture",
+    "compare",
     "into_engine",
     "list_models",
     "load_model",
@@ -33,11 +36,13 @@ __all__ = [
 ]
 
 _HOME = {
+    "Edit": "models.interventions",
     "ModelConfig": "models.config",
     "Trace": "models.engine.trace",
     "Transformer": "models.engine.transformer",
     "UntrainedModel": "models.zoo.untrained",
     "capture": "models.engine.capture",
+    "compare": "models.interventions",
     "into_engine": "models.zoo.hub.into_engine",
     "list_models": "models.zoo",
     "load_model": "models.zoo",

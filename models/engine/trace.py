@@ -112,6 +112,11 @@ class Trace:
         self._edit = edit
         self._values: dict[str, Any] = {}
 
+    @property
+    def edits(self) -> bool:
+        """Whether it changes the pass."""
+        return self._edit is not None
+
     @staticmethod
     def glossary() -> tuple[Entry, ...]:
         """All (address, shape in words, meaning): what can be watched, and edited."""

@@ -1,7 +1,7 @@
 """The interface of every model, however it was made: it reads a text, is traced, and says what it can do."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,13 +16,15 @@ from models.engine.long_text import LongHeads, Told
 from models.engine.long_trace import LongTrace
 from models.engine.positions import POSITIONS, has_bias, turns
 from models.engine.size import trace_operations
-from models.engine.trace import Trace
+from models.engine.trace import Trace, addresses
 from models.engine.transformer import Transformer
+from models.interventions.applied import applied
+from models.interventions.edit import Edit, read_edits
+from models.interventions.subject import Editing
 
 Reduce = Callable[[str, Tensor], Any | None]
-Edit = Callable[[str, Tensor], Tensor]
 Wanted = Callable[[str], bool]
-
+Edits = str | Edit | Sequence[str | Edit]
 
 _POOLED = {"mean": "The mean of all positions is read as", "first": "The first position is read as"}
 
@@ -76,14 +78,43 @@ class Model(ABC):
         Raises ValueError, with a sentence, for what it cannot read.
         """
 
-    @abstractmethod
+    @torch.no_grad()
     def trace(
-        self, what: str | Reading, *, reduce: Reduce | None = None, edit: Edit | None = None, **settings: Any
+        self,
+        what: str | Reading = "",
+        *,
+        reduce: Reduce | None = None,
+        edit: Editing | None = None,
+        edits: Edits = (),
+        **settings: Any,
     ) -> Trace:
         """All that the model computes on a text or a reading; `reduce` and `edit` as in `Trace`.
 
-        Raises ValueError as `read` does.
+        edits: what is changed in the pass, each an `Edit` or its line, as "encoder.0.self heads 2: zero";
+        `models.interventions` has the grammar. Other texts that they name are read with the same settings.
+        Raises ValueError as `read` does, and for an edit that does not fit the model or the text.
         """
+        reading = self.read(what, **settings) if isinstance(what, str) else what
+        asked = read_edits(edits)
+        changed = applied(self, reading, asked, settings) if asked else None
+        trace = Trace(reduce, edit=_one_after_the_other(changed, edit))
+        trace.tokens = dict(reading.tokens)
+        self.compute(reading, trace)
+        if changed is not None:
+            changed.check_done()
+        return trace
+
+    @abstractmethod
+    def compute(self, reading: Reading, trace: Trace) -> None:
+        """One pass over a reading, all of it recorded in `trace`, which may edit it."""
+
+    def addresses(self) -> Collection[str]:
+        """What a trace of it holds and may edit, by address."""
+        return addresses(self.config)
+
+    def references(self) -> Sequence[Reading]:
+        """A few texts as the model was trained on them, to take means over; none where none are known."""
+        return ()
 
     @abstractmethod
     def code(self, text: str, **settings: Any) -> str:
@@ -209,15 +240,8 @@ class EngineModel(Model):
         weight = self.model.get_parameter(f"{side}.layers.{layer}.{kind}_attention.out_proj.weight")
         return weight.detach().T.reshape(self.config.n_heads, self.config.head_size, -1)
 
-    @torch.no_grad()
-    def trace(
-        self, what: str | Reading, *, reduce: Reduce | None = None, edit: Edit | None = None, **settings: Any
-    ) -> Trace:
-        reading = self.read(what, **settings) if isinstance(what, str) else what
-        trace = Trace(reduce, edit=edit)
-        trace.tokens = dict(reading.tokens)
+    def compute(self, reading: Reading, trace: Trace) -> None:
         self.model(*reading.inputs, mask=reading.allowed, trace=trace)
-        return trace
 
     @torch.no_grad()
     def long(
@@ -254,3 +278,10 @@ def call(name: str, *arguments: Any, **settings: Any) -> str:
     """A call as a line of Python."""
     words = [*map(repr, arguments), *(f"{key}={value!r}" for key, value in settings.items())]
     return f"{name}({', '.join(words)})"
+
+
+def _one_after_the_other(first: Editing | None, then: Editing | None) -> Editing | None:
+    """Both edits of one pass."""
+    if first is None or then is None:
+        return first or then
+    return lambda address, value: then(address, first(address, value))

@@ -6,7 +6,7 @@ from typing import Any, Generic, TypeVar
 import torch
 from torch import Tensor
 
-from models.data.tasks import Named, Reading, Task
+from models.data.tasks import Named, Reading, Task, generator_of
 from models.data.tasks.alphabet import Alphabet
 from models.data.tasks.translation import Translation
 from models.engine.decoding import greedy, sample
@@ -19,6 +19,8 @@ from models.zoo.run_folders import CHECKPOINT, TASK, read_description
 
 _RUNS = "from models.zoo.run_folders import runs_root\n"
 Learnt = TypeVar("Learnt", bound=Task)
+REFERENCES = 16
+"""Held-out examples to take means over."""
 
 
 _ABILITIES = {"decoder-only": "continue", "encoder-decoder": "translate", "encoder-only": "classify"}
@@ -42,6 +44,18 @@ class TrainedModel(EngineModel, Generic[Learnt]):
     @torch.no_grad()
     def read(self, text: str, **settings: Any) -> Reading:
         return self.task.read_by(self.model, text, **settings)
+
+    def references(self) -> list[Reading]:
+        """A few held-out examples of its task, the same ones every time."""
+        batch = self.task.batch(generator_of(0, 0), REFERENCES, held_out=True)
+        rows = [tuple(self._unpadded(each[row]) for each in batch.inputs) for row in range(len(batch))]
+        return [Reading(inputs, {}) for inputs in rows]
+
+    def _unpadded(self, row: Tensor) -> Tensor:
+        """One row of a batch alone, [1, position, ...], without the padding at its end."""
+        if row.ndim == 1 and self.config.pad_id is not None:
+            row = row[: int((row != self.config.pad_id).nonzero().max()) + 1]
+        return row[None]
 
     def code(self, text: str, **settings: Any) -> str:
         load = f"from models import load_model\n{self.imports}lm = load_model({self.source})"

@@ -39,11 +39,7 @@ def load() -> Model:
                 raise ValueError("only small letters can be read; type some")
             return Reading((torch.tensor([[LETTERS.index(x) for x in text]]),), {"encoder": list(text)}, text)
 
-        @torch.no_grad()
-        def trace(self, what: str | Reading, *, reduce=None, edit=None, **settings: object) -> Trace:
-            reading = self.read(what) if isinstance(what, str) else what
-            trace = Trace(reduce, edit=edit)
-            trace.tokens = dict(reading.tokens)
+        def compute(self, reading: Reading, trace: Trace) -> None:
             x = self.embedding(*reading.inputs)
             for at, layer in enumerate(self.encoder.layers):
                 attention = layer.self_attn
@@ -56,7 +52,6 @@ def load() -> Model:
                     trace.record(f"encoder.{at}.self.{name}", value)
                 x = layer(x)
             trace.record("logits", x @ self.embedding.weight.T)
-            return trace
 
         def code(self, text: str, **settings: object) -> str:
             return f"from models.zoo.others.wrapped import load\ntrace = load().trace({text!r})"

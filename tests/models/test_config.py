@@ -205,6 +205,6 @@ def test_the_public_names():
 
     assert set(models.__all__) <= set(dir(models))
     with pytest.raises(
-        AttributeError, match="module 'models' has no attribute 'Tracer'; it has ModelConfig,"
+        AttributeError, match="module 'models' has no attribute 'Tracer'; it has Edit, ModelConfig,"
     ):
         models.Tracer  # noqa: B018

@@ -15,6 +15,19 @@ from models.zoo.hub.attention import Call, heard_by, hidden, listening
 from models.zoo.hub.layout import Layout
 
 
+def heard_of(layout: Layout) -> list[str]:
+    """The addresses that a recorder hears of in every pass through such layers."""
+    found = []
+    for stack in layout.stacks:
+        for at, layer in enumerate(layout.of(stack)):
+            parts = [f"{kind}.{name}" for kind in layer.calls for name in ("q", "k", "v", "pattern", "z")]
+            parts += [f"{kind}.out" for kind in layer.out]
+            parts += [] if layer.ff is None else ["ff.post", "ff.out"]
+            found += [f"{stack}.{at}.{part}" for part in ("resid_pre", *parts, "resid_post")]
+        found.append(f"{stack}.norm")
+    return found
+
+
 class Recorder:
     """Hears of everything in one pass, and gives it to a trace; the next pass needs another recorder.
 

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from functools import cached_property
 from typing import Any, ClassVar
 
-import torch
 from torch import Tensor
 from transformers.pytorch_utils import Conv1D
 
@@ -15,8 +14,8 @@ from models.engine.size import CELL
 from models.engine.trace import Trace
 from models.zoo.hub.folder import Folder
 from models.zoo.hub.loading import load, pattern_fields
-from models.zoo.hub.recorder import Recorder
-from models.zoo.model import Attention, Edit, Model, Reduce, call
+from models.zoo.hub.recorder import Recorder, heard_of
+from models.zoo.model import Attention, Model, call
 
 
 class TracedModel(Model):
@@ -74,24 +73,22 @@ class TracedModel(Model):
         rows: Tensor = weight.detach().float().cpu().reshape(own.n_heads, own.d_head, -1)
         return rows
 
-    @torch.no_grad()
-    def trace(
-        self, what: str | Reading, *, reduce: Reduce | None = None, edit: Edit | None = None, **settings: Any
-    ) -> Trace:
-        reading = self.read(what, **settings) if isinstance(what, str) else what
-        trace = Trace(reduce, edit=edit)
-        trace.tokens = dict(reading.tokens)
+    def compute(self, reading: Reading, trace: Trace) -> None:
         given = dict(zip(self.given, reading.inputs, strict=False)) | self.usual
         if self.layout is None:
-            return self._patterns(trace, given, edit)
+            self._patterns(trace, given)
+            return
         with Recorder(trace, self.layout).hearing():
             made = self.net(**given)
         self._conclude(trace, made)
-        return trace
 
-    def _patterns(self, trace: Trace, given: dict[str, Any], edit: Edit | None) -> Trace:
+    def addresses(self) -> Collection[str]:
+        """What is heard of a pass and may be edited."""
+        return () if self.layout is None else heard_of(self.layout)
+
+    def _patterns(self, trace: Trace, given: dict[str, Any]) -> None:
         """What an architecture gives of itself whose attention cannot be recorded: its patterns."""
-        if edit is not None:
+        if trace.edits:
             raise ValueError(f"{self.note} So nothing can be edited; open another model.")
         made = self.net(**given, output_attentions=True)
         for stack, field in pattern_fields(self.kind).items():
@@ -99,7 +96,6 @@ class TracedModel(Model):
             for layer, pattern in enumerate(getattr(made, field)):
                 trace.record(f"{side}.{layer}.{kind}.pattern", pattern.float().cpu())
         self._conclude(trace, made)
-        return trace
 
     def _conclude(self, trace: Trace, made: Any) -> None:
         logits = getattr(made, "logits", None)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +11,7 @@ from torch import Tensor
 
 from models.data.tasks import Reading
 from models.engine.trace import Trace
-from models.zoo.model import Attention, Edit, Model, Reduce
+from models.zoo.model import Attention, Model
 from models.zoo.own.arrays import OwnAttention, read_file
 from models.zoo.own.kept import Kept, read_layer
 
@@ -54,22 +54,16 @@ class OwnModel(Model):
     def read(self, text: str = "", **settings: Any) -> Reading:
         return Reading((), dict(self._tokens), "")
 
-    def trace(
-        self,
-        what: str | Reading = "",
-        *,
-        reduce: Reduce | None = None,
-        edit: Edit | None = None,
-        **settings: Any,
-    ) -> Trace:
-        if edit is not None:
+    def compute(self, reading: Reading, trace: Trace) -> None:
+        if trace.edits:
             raise ValueError("an edit changes what a model computes, and here is none; leave it out")
-        trace = Trace(reduce)
-        trace.tokens = dict(self._tokens)
         side, kind = self._stack.split(".")
         for at in range(self._attention.n_layers):
             trace.record(f"{side}.{at}.{kind}.pattern", self._layer(at)[None])
-        return trace
+
+    def addresses(self) -> Collection[str]:
+        """None that could be edited."""
+        return ()
 
     def code(self, text: str, **settings: Any) -> str:
         return f"from models import read_attention\ntrace = read_attention({self.name!r}).trace()"

@@ -1,0 +1,162 @@
+"""Edits made ready for one pass: checked against the model and what it reads, with other texts' values."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from models.data.tasks import Reading
+from models.interventions.change import Seen
+from models.interventions.edit import Edit
+from models.interventions.subject import Subject
+
+Values = dict[str, Tensor]
+
+
+class Applied:
+    """The `edit` of a trace that does what some edits say, in their order, in one pass.
+
+    others: for each edit, the values that it takes from other texts, by address. Where the pass has more
+    positions than these, as while a model writes, the later ones stay as they are.
+    """
+
+    def __init__(self, edits: Sequence[Edit], others: Sequence[Sequence[Values]]) -> None:
+        self._others = dict(zip(map(id, edits), others, strict=True))
+        self._by_address: dict[str, list[Edit]] = {}
+        for edit in edits:
+            self._by_address.setdefault(edit.place.needed[-1], []).append(edit)
+        self._watched = {a.replace(".pattern", ".scores"): a for a in self._by_address if ".pattern" in a}
+        self._entered = {e.place.needed[0] for e in edits if e.place.kind == "layer"}
+        self._kept: Values = {}
+        self._missing = set(self._by_address)
+
+    def __call__(self, address: str, value: Tensor) -> Tensor:
+        if address in self._watched:
+            self._kept[address] = value != -torch.inf
+        for edit in self._by_address.get(address, ()):
+            value = self._edited(edit, address, value)
+        if address in self._entered:
+            self._kept[address] = value
+        self._missing.discard(address)
+        return value
+
+    def check_done(self) -> None:
+        """Raises ValueError where the pass never came to an edit's place."""
+        for address in sorted(self._missing):
+            place = self._by_address[address][0].place
+            raise ValueError(
+                f"{place}: the model did not compute this, so nothing was edited; choose another"
+            )
+
+    def _edited(self, edit: Edit, address: str, value: Tensor) -> Tensor:
+        place = edit.place
+        seen = Seen(
+            place=place.short,
+            others=[values[address] for values in self._others[id(edit)]],
+            open=self._kept.get(address.replace(".pattern", ".scores")),
+            entering=self._kept.get(place.needed[0]),
+            rows=place.at,
+        )
+        made = edit.change.apply(value, seen)
+        mine = torch.ones(value.shape[:-1], dtype=torch.bool, device=value.device)
+        if place.heads is not None:
+            mine &= _among(place.heads, len(mine))[:, None]
+        if place.at is not None:
+            mine &= _among(place.at, mine.shape[-1])
+        made = torch.where(mine[..., None].to(value.device), made, value)
+        return value if torch.equal(made, value) else made
+
+
+def applied(
+    model: Subject, reading: Reading, edits: Iterable[Edit], settings: dict[str, Any] | None = None
+) -> Applied:
+    """The edits for a pass over a reading; `settings` are those that other texts are read with.
+
+    Raises ValueError where an edit does not fit the model or the reading, before anything is computed.
+    """
+    edits = list(edits)
+    for edit in edits:
+        check(model, reading, edit)
+    return Applied(edits, [_others(model, reading, edit, settings or {}) for edit in edits])
+
+
+def check(model: Subject, reading: Reading, edit: Edit) -> None:
+    """Raises ValueError where an edit names what this model, or what it reads, has not."""
+    place = edit.place
+    place.check_address(model.addresses(), model.name)
+    if place.kind in ("heads", "pattern"):
+        side, _, kind, _ = place.address.split(".")
+        about = model.attention(f"{side}.{kind}")
+        place.check_heads(about.n_heads, about.n_key_heads)
+    place.check_positions(len(reading.tokens[place.positions_of]))
+    n_keys = len(reading.tokens[place.keys_side])
+    for key in edit.change.keys:
+        if key >= n_keys:
+            raise ValueError(
+                f"{place}: key {key} is beyond the {n_keys} tokens of the {place.keys_side}; "
+                f"give 0 to {n_keys - 1}"
+            )
+
+
+def _others(model: Subject, reading: Reading, edit: Edit, settings: dict[str, Any]) -> list[Values]:
+    """The values of an edit's place in the texts that it asks for, in their order."""
+    found = []
+    for text in edit.change.texts:
+        other = model.read(text, **settings)
+        if edit.change.aligned:
+            other = _before_the_same_answer(other, reading)
+            _check_aligned(edit, reading, other)
+        found.append(other)
+    if edit.change.of_reference:
+        found += model.references()
+        if not found:
+            raise ValueError(
+                f"{edit.place}: {model.name!r} brings no reference texts; write some, such as mean of "
+                '"a text" "another"'
+            )
+    wanted = edit.place.needed
+    traces = [model.trace(other, reduce=lambda a, x: x if a in wanted else None) for other in found]
+    return [{address: trace[address] for address in wanted} for trace in traces]
+
+
+def _before_the_same_answer(other: Reading, reading: Reading) -> Reading:
+    """Another text before the answer that is read here, so that the decoder's positions are the same."""
+    if len(reading.inputs) < 2:
+        return other
+    return replace(
+        other,
+        inputs=(other.inputs[0], *reading.inputs[1:]),
+        tokens={**other.tokens, "decoder": reading.tokens["decoder"]},
+    )
+
+
+def _check_aligned(edit: Edit, reading: Reading, other: Reading) -> None:
+    """Raises ValueError where the positions of another text cannot be put one to one."""
+    place, here, there = edit.place, reading.tokens, other.tokens
+    sides = {place.positions_of}
+    for position in place.at or ():
+        if position >= len(there[place.positions_of]):
+            raise ValueError(
+                f"{place}: the other text has {len(there[place.positions_of])} tokens, so none at position "
+                f"{position}; give a longer one, or another position"
+            )
+    if place.at is not None:
+        sides = set()
+    if place.kind == "pattern":
+        sides.add(place.keys_side)
+    for side in sorted(sides):
+        if len(here[side]) != len(there[side]):
+            raise ValueError(
+                f"{place}: the other text has {len(there[side])} tokens and this one {len(here[side])}, and "
+                "positions are put one to one; give a text of as many tokens, or name positions with at"
+            )
+
+
+def _among(numbers: tuple[int, ...], n: int) -> Tensor:
+    found = torch.zeros(n, dtype=torch.bool)
+    found[[number for number in numbers if number < n]] = True
+    return found

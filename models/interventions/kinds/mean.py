@@ -1,0 +1,63 @@
+"""The mean over positions, of this text or of others (Wang et al. 2022 ablate heads so)."""
+
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from models.interventions.change import REFERENCE, Change, Seen, register
+from models.interventions.texts import check_texts, read_texts, write_texts
+from models.names import shortened
+
+
+@register
+@dataclass(frozen=True)
+class Mean(Change):
+    """One mean in the place of every position's value: over this text, or over all positions of `of`.
+
+    of: texts; reference: the model's own ones as well.
+    """
+
+    of: tuple[str, ...] = ()
+    reference: bool = False
+
+    word = "mean"
+    places = ("heads", "stream")
+    example = "mean"
+    meaning = "the mean over the positions of this text, of reference texts, or of texts in quotes"
+
+    def __post_init__(self) -> None:
+        if self.of:
+            check_texts(self.of, 'mean of "a text" "another"')
+
+    @classmethod
+    def read(cls, words: str) -> "Mean":
+        if not words:
+            return cls()
+        of, _, which = words.partition(" ")
+        if of != "of" or not which.strip():
+            raise ValueError(
+                f"mean {shortened(words)!r} says not of what; write mean, mean of reference, or "
+                'mean of "a text"'
+            )
+        if which.strip() == REFERENCE:
+            return cls(reference=True)
+        return cls(read_texts(which, 'mean of "a text" "another"'))
+
+    @property
+    def words(self) -> str:
+        if self.reference:
+            return f"of {REFERENCE}"
+        return f"of {write_texts(self.of)}" if self.of else ""
+
+    @property
+    def texts(self) -> tuple[str, ...]:
+        return self.of
+
+    @property
+    def of_reference(self) -> bool:
+        return self.reference
+
+    def apply(self, value: Tensor, seen: Seen) -> Tensor:
+        over = torch.cat(seen.others, dim=-2) if seen.others else value
+        return over.mean(dim=-2, keepdim=True).expand_as(value).contiguous()

@@ -1,0 +1,27 @@
+"""A layer that is passed over."""
+
+from dataclasses import dataclass
+
+from torch import Tensor
+
+from models.interventions.change import Change, Seen, nothing_more, register
+
+
+@register
+@dataclass(frozen=True)
+class Off(Change):
+    """The stream leaves the layer as it entered."""
+
+    word = "off"
+    places = ("layer",)
+    example = "off"
+    meaning = "the stream leaves the layer as it entered: attention and feed-forward add nothing"
+
+    @classmethod
+    def read(cls, words: str) -> "Off":
+        nothing_more(cls.word, words)
+        return cls()
+
+    def apply(self, value: Tensor, seen: Seen) -> Tensor:
+        assert seen.entering is not None
+        return seen.entering

@@ -1,0 +1,93 @@
+"""Whole rows of a pattern at once: where each query looks."""
+
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from models.interventions.change import Change, Seen, nothing_more, register
+from models.interventions.numbers import read_numbers, write_numbers
+from models.interventions.open_keys import only_where_open, open_keys
+
+
+@register
+@dataclass(frozen=True)
+class Uniform(Change):
+    """Every key that a query may look at gets the same weight."""
+
+    word = "uniform"
+    places = ("pattern",)
+    example = "uniform"
+    meaning = "each query looks at all keys alike that it may look at"
+
+    @classmethod
+    def read(cls, words: str) -> "Uniform":
+        nothing_more(cls.word, words)
+        return cls()
+
+    def apply(self, value: Tensor, seen: Seen) -> Tensor:
+        allowed = open_keys(value, seen)
+        return allowed.to(value.dtype) / allowed.sum(-1, keepdim=True).clamp(min=1)
+
+
+@register
+@dataclass(frozen=True)
+class Identity(Change):
+    """Every query looks at itself alone."""
+
+    word = "identity"
+    places = ("pattern",)
+    example = "identity"
+    meaning = "each query looks at its own position alone"
+
+    @classmethod
+    def read(cls, words: str) -> "Identity":
+        nothing_more(cls.word, words)
+        return cls()
+
+    def apply(self, value: Tensor, seen: Seen) -> Tensor:
+        if ".cross" in seen.place:
+            raise ValueError(
+                f"{seen.place}: identity needs keys that are the queries themselves, and here they are "
+                "another stack's; use only"
+            )
+        itself = torch.eye(value.shape[-1], dtype=value.dtype).expand_as(value)
+        return only_where_open(itself, value, seen, itself > 0)
+
+
+@register
+@dataclass(frozen=True)
+class Only(Change):
+    """Every query looks at the same keys alone, at each alike."""
+
+    at: tuple[int, ...]
+
+    word = "only"
+    places = ("pattern",)
+    example = "only 4"
+    meaning = "each query looks at these keys alone, at each alike"
+
+    def __post_init__(self) -> None:
+        if not self.at:
+            raise ValueError("only names no key; write such as only 4")
+
+    @classmethod
+    def read(cls, words: str) -> "Only":
+        found = read_numbers(words, "only")
+        if found is None:
+            raise ValueError("only all keys is uniform; write uniform")
+        return cls(found)
+
+    @property
+    def words(self) -> str:
+        return write_numbers(self.at)
+
+    @property
+    def keys(self) -> tuple[int, ...]:
+        return self.at
+
+    def apply(self, value: Tensor, seen: Seen) -> Tensor:
+        at = [key for key in self.at if key < value.shape[-1]]
+        made = torch.zeros_like(value)
+        made[..., at] = 1 / len(self.at)
+        return only_where_open(made, value, seen, made > 0)

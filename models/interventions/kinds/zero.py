@@ -1,0 +1,26 @@
+"""Nothing in the place of what was computed."""
+
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from models.interventions.change import Change, Seen, nothing_more, register
+
+
+@register
+@dataclass(frozen=True)
+class Zero(Change):
+    """All zeros."""
+
+    word = "zero"
+    example = "zero"
+    meaning = "zeros; of z, what is left when the head's rows of the output projection are removed"
+
+    @classmethod
+    def read(cls, words: str) -> "Zero":
+        nothing_more(cls.word, words)
+        return cls()
+
+    def apply(self, value: Tensor, seen: Seen) -> Tensor:
+        return torch.zeros_like(value)

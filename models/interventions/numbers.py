@@ -1,0 +1,29 @@
+"""Lists of whole numbers as a line of text has them: 2,5-7."""
+
+import re
+from itertools import groupby
+
+MOST = 99_999
+
+
+def read_numbers(text: str, what: str) -> tuple[int, ...] | None:
+    """The numbers of "2,5-7", in order, each once; None for "all". Raises ValueError for other words."""
+    if text.strip() == "all":
+        return None
+    found: set[int] = set()
+    for part in text.split(","):
+        match = re.fullmatch(r"\s*([0-9]{1,5})(?:\s*-\s*([0-9]{1,5}))?\s*", part)
+        if match is None or int(match[1]) > int(match[2] or match[1]):
+            raise ValueError(f"{what} {text.strip()[:40]!r} is no list of whole numbers; write such as 2,5-7")
+        found.update(range(int(match[1]), int(match[2] or match[1]) + 1))
+    return tuple(sorted(found))
+
+
+def write_numbers(numbers: tuple[int, ...]) -> str:
+    """The shortest such list of increasing numbers."""
+    runs = [[n for _, n in run] for _, run in groupby(enumerate(numbers), lambda pair: pair[1] - pair[0])]
+    return ",".join(_written(run) for run in runs)
+
+
+def _written(run: list[int]) -> str:
+    return f"{run[0]}-{run[-1]}" if len(run) > 2 else ",".join(map(str, run))

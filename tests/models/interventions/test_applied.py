@@ -1,0 +1,233 @@
+"""Edits in a pass: each against hooks on the model's own modules, or against the arithmetic by hand."""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+import torch
+from torch import Tensor
+
+from models import Trace
+from models.config import POSITION_SCHEMES
+from tests.models.interventions.conftest import LETTERS, Letters
+from tests.models.interventions.plain import kept, on_input, on_output, z_of
+
+Make = Callable[..., Letters]
+KINDS = ["encoder-only", "decoder-only", "encoder-decoder"]
+TEXT, OTHER = "abcabd", "fbgabc"
+EXACT = {"rtol": 1e-10, "atol": 1e-12}
+every_model = [
+    pytest.mark.parametrize("kind", KINDS),
+    pytest.mark.parametrize("norm", ["pre", "post", "none"]),
+    pytest.mark.parametrize("positions", POSITION_SCHEMES),
+]
+
+
+def of_every_model(test: Callable) -> Callable:
+    for mark in every_model:
+        test = mark(test)
+    return test
+
+
+def attention(lm: Letters, stack: str, layer: int) -> Any:
+    side, kind = stack.split(".")
+    return lm.model.get_submodule(f"{side}.layers.{layer}.{kind}_attention")
+
+
+def ids(text: str) -> Tensor:
+    return torch.tensor([[LETTERS.index(letter) for letter in text]])
+
+
+def inputs(lm: Letters, text: str) -> tuple[Tensor, ...]:
+    return lm.read(text).inputs
+
+
+@of_every_model
+def test_zero_of_a_head_is_its_rows_of_the_output_projection_removed(
+    letters: Make, kind: str, norm: str, positions: str
+) -> None:
+    lm = letters(kind, norm=norm, positions=positions)
+    for stack in lm.stacks(lm.config.stacks):
+        side, name = stack.split(".")
+        edited = lm.trace(TEXT, edits=[f"{side}.1.{name} heads 1: zero"])
+        weight = attention(lm, stack, 1).out_proj.weight  # [d_model, head * d_head]
+        with torch.no_grad():
+            before = weight.clone()
+            weight[:, 4:] = 0
+            removed = lm.trace(TEXT)
+            weight.copy_(before)
+        torch.testing.assert_close(edited["logits"], removed["logits"], **EXACT)
+        assert not torch.equal(edited["logits"], lm.trace(TEXT)["logits"])
+
+
+@of_every_model
+def test_a_patch_from_the_text_itself_and_a_factor_of_one_change_no_bit(
+    letters: Make, kind: str, norm: str, positions: str
+) -> None:
+    lm = letters(kind, norm=norm, positions=positions)
+    plain, side = lm.trace(TEXT), lm.config.stacks[-1]
+    for part in ("self.q", "self.k", "self.v", "self.pattern", "self", "self.out", "ff", "resid_post"):
+        for change in (f'from "{TEXT}"', "scale 1"):
+            same = lm.trace(TEXT, edits=[f"{side}.0.{part}: {change}"])
+            assert list(same) == list(plain)
+            assert all(torch.equal(same[address], plain[address]) for address in plain), (part, change)
+    assert lm.trace(TEXT, edits=[])["logits"].equal(plain["logits"])
+
+
+def constant(value: Tensor) -> Callable[[Tensor], Tensor]:
+    return lambda z: value.expand_as(z)
+
+
+def mean_over(z: Tensor) -> Tensor:
+    return z.mean(dim=1, keepdim=True).expand_as(z)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize(
+    ("change", "by_hand"),
+    [
+        ("zero", torch.zeros_like),
+        ("mean", mean_over),
+        ("scale -2.5", lambda z: -2.5 * z),
+        (f'from "{OTHER}"', None),
+        (f'mean of "{OTHER}" "jj"', None),
+    ],
+)
+def test_heads_are_edited_as_plain_hooks_do_it(
+    letters: Make, kind: str, change: str, by_hand: Callable[[Tensor], Tensor] | None
+) -> None:
+    lm = letters(kind)
+    for stack in lm.stacks(lm.config.stacks):
+        side, name = stack.split(".")
+        out = attention(lm, stack, 0).out_proj
+        other = kept(lm.model, out, *inputs(lm, OTHER))[..., :4]
+        short = kept(lm.model, out, *inputs(lm, "jj"))[..., :4]
+        means = {
+            f'from "{OTHER}"': other,
+            f'mean of "{OTHER}" "jj"': torch.cat([other, short], dim=1).mean(dim=1, keepdim=True),
+        }
+        instead = by_hand or constant(means[change])
+        with on_input(out, z_of(0, 4, instead)), torch.no_grad():
+            expected = lm.model(*inputs(lm, TEXT))[0]
+        edited = lm.trace(TEXT, edits=[f"{side}.0.{name} heads 0: {change}"])
+        torch.testing.assert_close(edited["logits"], expected, **EXACT)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_sublayers_positions_and_layers_are_edited_as_plain_hooks_do_it(letters: Make, kind: str) -> None:
+    lm = letters(kind)
+    side = lm.config.stacks[-1]
+    layer: Any = lm.model.get_submodule(f"{side}.layers.1")
+    cases: list[tuple[str, Any, Callable[[Tensor], Tensor]]] = [
+        (f"{side}.1.ff: zero", layer.feed_forward, torch.zeros_like),
+        (f"{side}.1.self.out: zero", layer.self_attention, torch.zeros_like),
+        (f"{side}.1.ff at 1-2: scale 3", layer.feed_forward, scaled_at_1_and_2),
+    ]
+    for line, module, change in cases:
+        with on_output(module, change), torch.no_grad():
+            expected = lm.model(*inputs(lm, TEXT))[0]
+        torch.testing.assert_close(lm.trace(TEXT, edits=[line])["logits"], expected, **EXACT)
+    entered: list[Tensor] = []
+    watch = on_input(layer, lambda x: (entered.append(x), x)[1])
+    with watch, on_output(layer, lambda _: entered[0]), torch.no_grad():
+        expected = lm.model(*inputs(lm, TEXT))[0]
+    edited = lm.trace(TEXT, edits=[f"{side}.1: off"])
+    torch.testing.assert_close(edited["logits"], expected, **EXACT)
+    assert edited[f"{side}.1.resid_post"].equal(edited[f"{side}.1.resid_pre"])
+
+
+def scaled_at_1_and_2(x: Tensor) -> Tensor:
+    made = x.clone()
+    made[:, 1:3] *= 3
+    return made
+
+
+def test_a_patch_at_positions_takes_these_alone_and_of_a_text_of_any_length_that_has_them(
+    letters: Make,
+) -> None:
+    lm = letters("encoder-only")
+    other, plain = lm.trace("fbgab"), lm.trace(TEXT)
+    edited = lm.trace(TEXT, edits=['encoder.0.self.k heads 1 at 2-3: from "fbgab"'])
+    expected = plain["encoder.0.self.k"].clone()
+    expected[1, 2:4] = other["encoder.0.self.k"][1, 2:4]
+    assert edited["encoder.0.self.k"].equal(expected)
+    stream = lm.trace(TEXT, edits=['encoder.1.resid_pre at 4: from "fbgab"'])
+    assert stream["encoder.1.resid_pre"][4].equal(other["encoder.1.resid_pre"][4])
+    assert stream["encoder.1.resid_pre"][3].equal(plain["encoder.1.resid_pre"][3])
+
+
+def test_an_encoder_decoder_s_other_text_is_read_before_the_same_answer(letters: Make) -> None:
+    lm = letters("encoder-decoder")
+    other = Trace()
+    with torch.no_grad():
+        lm.model(ids(OTHER), ids("hij"), trace=other)
+    edited = lm.trace(TEXT, edits=[f'decoder.1.resid_post: from "{OTHER}"'], target="hij")
+    assert edited["logits"].equal(other["logits"])
+
+
+PATTERNS: dict[str, tuple[str, dict[int, list[float]]]] = {
+    "at 3: only 1": ("decoder", {3: [0, 1, 0, 0, 0, 0]}),
+    "at 3: only 1,2": ("decoder", {3: [0, 0.5, 0.5, 0, 0, 0]}),
+    "at 2: uniform": ("decoder", {2: [1 / 3, 1 / 3, 1 / 3, 0, 0, 0]}),
+    "at 2: identity": ("decoder", {2: [0, 0, 1, 0, 0, 0]}),
+    "at 5: uniform": ("encoder", {5: [1 / 6] * 6}),
+    "at 1: set 0=0.25 1=0.5": ("decoder", {1: [0.25, 0.5, 0, 0, 0, 0]}),
+    "at 0: set 0=0.25 renormalised": ("decoder", {0: [0.25, 0, 0, 0, 0, 0]}),
+}
+
+
+@pytest.mark.parametrize(("line", "expected"), PATTERNS.items())
+def test_rows_of_a_pattern_are_set_by_hand(
+    letters: Make, line: str, expected: tuple[str, dict[int, list[float]]]
+) -> None:
+    side, rows = expected
+    lm = letters(f"{side}-only")
+    plain = lm.trace(TEXT)[f"{side}.1.self.pattern"]
+    edited = lm.trace(TEXT, edits=[f"{side}.1.self.pattern heads 1 {line}"])
+    wanted = plain.clone()
+    for row, weights in rows.items():
+        wanted[1, row] = torch.tensor(weights, dtype=torch.float64)
+    torch.testing.assert_close(edited[f"{side}.1.self.pattern"], wanted, **EXACT)
+    z = wanted @ edited[f"{side}.1.self.v"]
+    torch.testing.assert_close(edited[f"{side}.1.self.z"], z, **EXACT)
+
+
+@pytest.mark.parametrize("renormalised", [True, False])
+def test_the_rest_of_a_row_shares_what_is_left_as_before_or_stays(letters: Make, renormalised: bool) -> None:
+    lm = letters("encoder-only")
+    row = lm.trace(TEXT)["encoder.0.self.pattern"][0, 4].tolist()
+    words = "renormalised" if renormalised else ""
+    edited = lm.trace(TEXT, edits=[f"encoder.0.self.pattern heads 0 at 4: set 2=0.7 {words}"])
+    rest = sum(weight for key, weight in enumerate(row) if key != 2)
+    factor = 0.3 / rest if renormalised else 1
+    expected = [0.7 if key == 2 else weight * factor for key, weight in enumerate(row)]
+    assert edited["encoder.0.self.pattern"][0, 4].tolist() == pytest.approx(expected, abs=1e-12)
+    if renormalised:
+        assert sum(expected) == pytest.approx(1)
+
+
+def test_what_is_left_beside_nothing_is_shared_alike(letters: Make) -> None:
+    lm = letters("encoder-only")
+    edits = ["encoder.0.self.pattern at 4: only 2", "encoder.0.self.pattern at 4: set 2=0.5 renormalised"]
+    row = lm.trace(TEXT, edits=edits)["encoder.0.self.pattern"][1, 4]
+    assert row.tolist() == pytest.approx([0.1, 0.1, 0.5, 0.1, 0.1, 0.1])
+
+
+def test_rows_that_may_not_look_there_stay_where_all_are_meant(letters: Make) -> None:
+    lm = letters("decoder-only")
+    plain = lm.trace(TEXT)["decoder.0.self.pattern"]
+    edited = lm.trace(TEXT, edits=["decoder.0.self.pattern: only 3"])["decoder.0.self.pattern"]
+    assert edited[:, :3].equal(plain[:, :3])
+    assert (edited[:, 3:, 3] == 1).all() and (edited[:, 3:].sum(-1) == 1).all()
+
+
+def test_edits_follow_each_other_and_an_edit_of_one_s_own(letters: Make) -> None:
+    lm = letters("encoder-only")
+    z = lm.trace(TEXT)["encoder.0.self.z"]
+    edited = lm.trace(
+        TEXT,
+        edits="encoder.0.self heads 1: scale 2\nencoder.0.self: scale 3",
+        edit=lambda address, value: value + 1 if address == "encoder.0.self.z" else value,
+    )
+    factor = torch.tensor([3.0, 6.0]).double()[:, None, None]
+    torch.testing.assert_close(edited["encoder.0.self.z"], z * factor + 1, **EXACT)

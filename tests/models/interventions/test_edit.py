@@ -1,0 +1,171 @@
+"""Lines of edits: read, written, refused."""
+
+import re
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from models import Edit
+from models.interventions.change import KINDS, read_change
+from models.interventions.edit import read_edits
+from models.interventions.kinds.mean import Mean
+from models.interventions.kinds.painted import Set
+from models.interventions.kinds.rows import Identity, Only, Uniform
+from models.interventions.kinds.scale import Scale
+from models.interventions.kinds.source import From
+from models.interventions.kinds.zero import Zero
+from models.interventions.place import PARTS, Place
+
+LINES = {
+    "encoder.0.self heads 2,5: zero": "encoder.0.self heads 2,5: zero",
+    "encoder.0.self.z heads 5,2,2 : zero ": "encoder.0.self heads 2,5: zero",
+    "decoder.1.cross heads all: scale -1": "decoder.1.cross: scale -1.0",
+    "encoder.00.self heads 0,1,2,3: mean": "encoder.0.self heads 0-3: mean",
+    "encoder.0.self heads 1: mean of reference": "encoder.0.self heads 1: mean of reference",
+    'encoder.0.ff.out: mean of "one: two"  "at"': 'encoder.0.ff: mean of "one: two" "at"',
+    "encoder.1: off": "encoder.1: off",
+    "encoder.1 at 3: off": "encoder.1 at 3: off",
+    'encoder.1.self.q heads 3 at 4 - 6, 9: from "é \\" x"': (
+        'encoder.1.self.q heads 3 at 4-6,9: from "é \\" x"'
+    ),
+    "decoder.1.self.pattern heads 3 at 10: set 4=0.8 1=.1 renormalised": (
+        "decoder.1.self.pattern heads 3 at 10: set 1=0.1 4=0.8 renormalised"
+    ),
+    "encoder.1.self.pattern at 1: only 4,3": "encoder.1.self.pattern at 1: only 3,4",
+    "encoder.embed at 0: zero": "encoder.embed at 0: zero",
+}
+
+
+@pytest.mark.parametrize(("line", "written"), LINES.items())
+def test_a_line_is_read_and_written_in_one_way(line: str, written: str) -> None:
+    edit = Edit.read(line)
+    assert str(edit) == written.replace("scale -1.0", "scale -1")
+    assert Edit.read(str(edit)) == edit
+
+
+NUMBERS = st.none() | st.sets(st.integers(0, 99_999), min_size=1, max_size=6).map(tuple)
+TEXTS = st.text(min_size=1).filter(lambda text: text.strip())
+KEYS = st.integers(0, 999)
+CELLS = st.dictionaries(KEYS, st.floats(0, 1), min_size=1).map(lambda cells: tuple(cells.items()))
+OF_VALUES = st.one_of(
+    st.tuples(st.just(Zero)),
+    st.tuples(st.just(Scale), st.floats(-1e6, 1e6)),
+    st.tuples(st.just(Mean), st.lists(TEXTS, max_size=3).map(tuple)),
+    st.tuples(st.just(Mean), st.just(()), st.just(True)),
+    st.tuples(st.just(From), TEXTS),
+)
+OF_PATTERNS = st.one_of(
+    st.tuples(st.just(Uniform)),
+    st.tuples(st.just(Identity)),
+    st.tuples(st.just(Only), st.sets(KEYS, min_size=1, max_size=4).map(lambda keys: tuple(sorted(keys)))),
+    st.tuples(st.just(Set), CELLS),
+    st.tuples(st.just(Set), st.tuples(st.tuples(KEYS, st.floats(0, 1))), st.just(True)),
+)
+STACKS = st.sampled_from(["encoder", "decoder"])
+
+
+@given(STACKS, st.integers(0, 99), st.sampled_from(PARTS), NUMBERS, NUMBERS, OF_VALUES, OF_PATTERNS)
+@settings(deadline=None, derandomize=True, max_examples=200)
+def test_every_edit_is_its_line(
+    stack: str, layer: int, part: str, heads: Any, at: Any, of_values: Any, of_patterns: Any
+) -> None:
+    kind, *fields = of_patterns if part.endswith("pattern") else of_values
+    no_heads = part.startswith(("ff", "resid")) or part.endswith("out")
+    edit = Edit(Place(f"{stack}.{layer}.{part}", None if no_heads else heads, at), kind(*fields))
+    line = str(edit)
+    assert Edit.read(line) == edit
+    assert str(Edit.read(line)) == line and "\n" not in line
+
+
+@given(
+    st.text(max_size=60)
+    | st.sampled_from(list(LINES)).flatmap(lambda line: st.text(max_size=5).map(line.__add__))
+)
+@settings(deadline=None, derandomize=True, max_examples=300)
+def test_any_text_is_an_edit_or_one_sentence(text: str) -> None:
+    try:
+        Edit.read(text)
+    except ValueError as error:
+        assert "; " in str(error) and "\n" not in str(error) and len(str(error)) < 400
+
+
+REFUSED = {
+    "": "'' is no edit; write place: change, such as encoder.0.self heads 2,5: zero",
+    "encoder": "'encoder' is no edit; write place: change, such as encoder.0.self heads 2,5: zero",
+    "head 3: zero": "'head 3' names no place; write such as encoder.0.self heads 2,5 at 4-6",
+    "middle.0.self: zero": (
+        "'middle.0.self' is no address; write stack, layer and part, such as encoder.0.self or decoder.1.ff"
+    ),
+    "encoder.0.scores: zero": re.compile("'scores' of a layer cannot be edited; "),
+    "encoder.0.self.scores: zero": re.compile("'self.scores' of a layer cannot be edited; "),
+    "encoder.0.self heads x: zero": "heads 'x' is no list of whole numbers; write such as 2,5-7",
+    "encoder.0.self heads 5-2: zero": "heads '5-2' is no list of whole numbers; write such as 2,5-7",
+    "encoder.0.self at -1: zero": "at '-1' is no list of whole numbers; write such as 2,5-7",
+    "encoder.0.ff heads 1: zero": "encoder.0.ff has no heads of its own; leave heads out",
+    "encoder.0: zero": "'zero' does not fit encoder.0; a layer can only be off",
+    "encoder.0.self: off": "'off' does not fit encoder.0.self; off fits a whole layer, such as encoder.1",
+    "encoder.0.self: uniform": (
+        "'uniform' does not fit encoder.0.self; uniform fits a pattern, such as encoder.1.self.pattern"
+    ),
+    "encoder.0.self.pattern: mean": (
+        "'mean' does not fit encoder.0.self.pattern; a pattern takes zero, scale, from, uniform, identity, "
+        "only or set"
+    ),
+    "encoder.0.self: zeros": "'zeros' is no change; did you mean zero?",
+    "encoder.0.self: zero it": "'zero' is followed by 'it'; leave that out",
+    "encoder.0.self: scale much": "scale 'much' is no number; give such as -1 or 0.5",
+    "encoder.0.self: scale nan": "scale nan is no number from -1,000,000 to 1,000,000; give such as -1",
+    "encoder.0.self: from": 'from is followed by 0 texts; give one, such as from "another text"',
+    'encoder.0.self: from " "': 'a text to take values from is empty; write such as from "another text"',
+    "encoder.0.self: from text": "'text' is no text in double quotes; write such as from \"another text\"",
+    "encoder.0.self: mean of": (
+        "mean 'of' says not of what; write mean, mean of reference, or mean of \"a text\""
+    ),
+    "encoder.0.self.pattern: set": "set names no key; write such as set 4=0.8 renormalised",
+    "encoder.0.self.pattern: set 1=0.5 1=0.2": "set names a key twice; write such as set 4=0.8 renormalised",
+    "encoder.0.self.pattern: set 4=much": (
+        "'4=much' is no key with its weight; write such as set 4=0.8 renormalised"
+    ),
+    "encoder.0.self.pattern: set 4=nan": (
+        "the weight nan of key 4 is not from 0 to 1; give such as set 4=0.8 renormalised"
+    ),
+    "encoder.0.self.pattern: set 4=0.8 5=0.5 renormalised": (
+        "the weights sum to 1.3, and a row that is renormalised to 1; give at most 1, or leave renormalised "
+        "out"
+    ),
+    "encoder.0.self.pattern: only all": "only all keys is uniform; write uniform",
+}
+
+
+@pytest.mark.parametrize(("line", "sentence"), REFUSED.items())
+def test_what_is_no_edit_is_refused_in_a_sentence(line: str, sentence: str | re.Pattern[str]) -> None:
+    with pytest.raises(ValueError) as error:
+        Edit.read(line)
+    if isinstance(sentence, str):
+        assert str(error.value) == sentence
+    else:
+        assert sentence.match(str(error.value))
+
+
+def test_every_kind_has_an_example_that_is_itself() -> None:
+    read_change("zero")
+    for word, kind in KINDS.items():
+        assert str(read_change(kind.example)) == kind.example
+        assert kind.word == word and kind.meaning and kind.places
+
+
+def test_edits_are_lines_or_edits_or_one_text() -> None:
+    one, other = "encoder.0.self heads 1: zero", "encoder.1: off"
+    assert [str(edit) for edit in read_edits(f"{one}\n\n{other}\n")] == [one, other]
+    assert read_edits([one, Edit.read(other)]) == read_edits(f"{one}\n{other}")
+    assert read_edits(Edit.read(one)) == read_edits(one)
+    with pytest.raises(ValueError, match="201 edits are too many for one pass; give at most 200"):
+        read_edits([one] * 201)
+
+
+@pytest.mark.parametrize("heads", [(-1,), (True,), ()])
+def test_numbers_of_a_place_are_whole(heads: tuple) -> None:
+    with pytest.raises(ValueError, match="; "):
+        Place("encoder.0.self", heads)

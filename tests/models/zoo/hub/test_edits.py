@@ -1,0 +1,103 @@
+"""Edits by their lines in models of transformers: every family, grouped queries, sinks, pictures."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+import torch
+
+from models import compare, load_model
+from tests.models.zoo.hub import families
+from tests.models.zoo.hub.families import PATTERNS_ONLY, TEXT
+from tests.models.zoo.hub.test_families import WHOLE, Opened, opened, settings_of
+
+__all__ = ["opened"]
+OTHER = "the street was not wide"
+
+
+@pytest.mark.parametrize("family", WHOLE)
+def test_zero_of_a_head_takes_its_part_of_the_output_projection(opened: Opened, family: str) -> None:
+    model = opened(family)
+    reading = model.read(TEXT, **settings_of(model))
+    plain = model.trace(reading)
+    for stack in model.attentions:
+        side, kind = stack.split(".")
+        edited = model.trace(reading, edits=[f"{side}.1.{kind} heads 1: zero"])
+        w_o = model.projection(stack, 1)
+        assert w_o is not None
+        at = f"{side}.1.{kind}"
+        part = plain[f"{at}.z"][1] @ w_o[1]
+        torch.testing.assert_close(plain[f"{at}.out"] - edited[f"{at}.out"], part, atol=1e-5, rtol=1e-4)
+        found = compare(plain, edited, model.names(reading))
+        assert found.kl.max() > 0 and (found.patterns[stack].largest[:2] == 0).all()
+
+
+@pytest.mark.parametrize("family", WHOLE)
+def test_a_patch_from_the_text_itself_changes_no_bit_and_a_layer_that_is_off_adds_nothing(
+    opened: Opened, family: str
+) -> None:
+    model = opened(family)
+    given = settings_of(model)
+    plain, side = model.trace(TEXT, **given), list(model.attentions)[-1].split(".")[0]
+    parts = ("self.q", "self.k", "self.v", "self.pattern", "self", "resid_pre", "resid_post")
+    edits = [f'{side}.{layer}.{part}: from "{TEXT}"' for part in parts for layer in (0, 1)]
+    same = model.trace(TEXT, edits=edits, **given)
+    assert all(torch.equal(same[address], plain[address]) for address in plain)
+    off = model.trace(TEXT, edits=[f"{side}.0: off"], **given)
+    assert off[f"{side}.1.resid_pre"].equal(plain[f"{side}.0.resid_pre"])
+
+
+@pytest.mark.parametrize("family", WHOLE)
+def test_every_address_that_a_model_names_is_in_its_trace(opened: Opened, family: str) -> None:
+    model = opened(family)
+    assert set(model.addresses()) <= set(model.trace(TEXT, **settings_of(model)))
+
+
+def test_k_and_v_count_the_key_heads_that_query_heads_share(opened: Opened) -> None:
+    model = opened("llama")
+    plain = model.trace(TEXT)
+    edited = model.trace(TEXT, edits=["decoder.0.self.v heads 1: zero"])
+    assert (edited["decoder.0.self.z"][2:] == 0).all()
+    assert edited["decoder.0.self.z"][:2].equal(plain["decoder.0.self.z"][:2])
+    with pytest.raises(ValueError) as error:
+        model.trace(TEXT, edits=["decoder.0.self.k heads 3: zero"])
+    assert str(error.value) == (
+        "decoder.0.self.k heads 3: head 3 is not there, since 4 query heads share 2 key heads, and k and v "
+        "have these; give 0 to 1"
+    )
+
+
+def test_a_row_beside_a_sink_keeps_its_sum(opened: Opened) -> None:
+    model = opened("gpt-oss")
+    row = model.trace(TEXT)["decoder.1.self.pattern"][2, 2]
+    edited = model.trace(TEXT, edits=["decoder.1.self.pattern heads 2 at 2: set 1=0.01 renormalised"])
+    made = edited["decoder.1.self.pattern"][2, 2]
+    assert made[1].item() == pytest.approx(0.01) and made.sum().item() == pytest.approx(row.sum().item())
+    assert row.sum() < 1
+
+
+def test_a_mask_of_a_window_hides_keys_from_rows_by_hand(opened: Opened) -> None:
+    with pytest.raises(ValueError, match="position 6 may not look at position 0, which its mask hides"):
+        opened("mistral").trace(TEXT, edits=["decoder.0.self.pattern at 6: only 0"])
+    uniform = opened("mistral").trace(TEXT, edits=["decoder.0.self.pattern: uniform"])
+    assert uniform["decoder.0.self.pattern"][0, 6].tolist()[3:8] == pytest.approx([0, 1 / 3, 1 / 3, 1 / 3, 0])
+
+
+@pytest.mark.parametrize("family", PATTERNS_ONLY)
+def test_a_model_of_patterns_alone_takes_no_edit(opened: Opened, family: str) -> None:
+    side = "decoder"
+    with pytest.raises(ValueError) as error:
+        opened(family).trace(TEXT, edits=[f"{side}.0.self: zero"])
+    assert (
+        str(error.value)
+        == f"{side}.0.self: nothing in {opened(family).name!r} can be edited; open another model"
+    )
+
+
+def test_heads_that_read_pictures_are_edited(tmp_path: Path) -> None:
+    model = load_model(f"hf:{families.save_picture_model('vit', tmp_path)}")
+    plain, other = model.trace("1"), model.trace("2")
+    patched = model.trace("1", edits=['encoder.1.resid_pre: from "2"'])
+    torch.testing.assert_close(patched["logits"], other["logits"])
+    assert compare(plain, patched, model.outputs).kl.shape == (1,)
