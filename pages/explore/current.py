@@ -11,6 +11,7 @@ from streamlit.delta_generator import DeltaGenerator
 from models.data.tasks import Advice
 from models.zoo.offers import Offer
 from pages.explore import asked, computing, controls, further, mapped, payload, repeated, state
+from pages.explore.hiding import SHOWN
 from pages.explore.payload import Body, Opened
 from pages.explore.state import FURTHER, Inputs, View
 from pages.shared import cache, glossary, memory
@@ -24,6 +25,8 @@ CAPTIONS = {
     "map": "Every head a point: heads with like patterns lie together. Press one to open it.",
     "output": "The last linear layer and the softmax: how probable each output is.",
 }
+PLACE = ("stack", "layer", "head", "q0", "k0")
+"""A head and the window of it that is shown."""
 TERMS = (
     "token head query key value weight pattern score dot product softmax logit entropy channel encoder "
     "decoder self-attention cross-attention d_model d_head"
@@ -33,14 +36,15 @@ TERMS = (
 
 def opened_from(act: dict[str, Any]) -> Opened:
     """The head that the stage asked to open; the first one unless it named a known stack and integers."""
-    values, problems = read_link(View, {name: str(act[name]) for name in asdict(Opened())})
+    values, problems = read_link(View, {name: str(act[name]) for name in asdict(Opened()) if name in act})
     return Opened() if problems else Opened(**values)
 
 
 def wanted_from(act: dict[str, Any]) -> tuple[Any, ...]:
     """What the stage asked for, of which head and window."""
     show = act["show"] if act["show"] in FURTHER else FURTHER[0]
-    return (show, *asdict(opened_from(act)).values())
+    place = asdict(opened_from(act))
+    return (show, *(place[name] for name in PLACE))
 
 
 def body_of(inputs: Inputs, opened: Opened, slot: DeltaGenerator | None = None) -> Body:
@@ -142,6 +146,8 @@ def _check_link(body: Body) -> bool:
         asked = linked.get(name, 0)
         if (max(asked) if isinstance(asked, tuple) else asked) >= count:
             rules[name] = f"below {count}"
+    if linked.get("special", SHOWN) != SHOWN and not body.can_hide:
+        rules["special"] = "meant for a text without special tokens"
     for name, rule in rules.items():
         value = linked.pop(name)
         shown = ".".join(map(str, value)) if isinstance(value, tuple) else value

@@ -13,6 +13,7 @@ import numpy as np
 
 from models.data.tasks import Advice
 from pages.explore import measured
+from pages.explore.hiding import SHOWN, hiding_of, special_positions
 from pages.explore.measured import Measured
 from pages.explore.sight import STACK, Sight
 from pages.explore.state import Inputs
@@ -29,6 +30,8 @@ TOP_TOKENS = 10
 MAX_STEPS = {"encoder": 128, "decoder": 512}
 STEP_ROWS = 64  # rows whose probabilities are held at once
 ARRAYS = ("q", "k", "v", "z", "bias", "scores", "pattern")
+ROWS = ("hidden", "left")
+"""The weight of each row on special tokens, and on all others, where there are any."""
 MATRICES = ("bias", "scores", "pattern")
 KEPT = ("encoder.norm", "decoder.norm", "logits")
 ATTENTION = re.compile(r"(encoder|decoder)\.(\d+)\.(self|cross)\.(q|k|v|z|bias|scores|pattern)")
@@ -39,13 +42,14 @@ HEAD = Matrix(  # one head; the browser puts its numbers and its tokens in
 
 @dataclass(frozen=True)
 class Opened:
-    """The head that is open, and where its window begins."""
+    """The head that is open, where its window begins, and whether special tokens are shown."""
 
     stack: str = "encoder.self"
     layer: int = 0
     head: int = 0
     q0: int = 0
     k0: int = 0
+    special: str = SHOWN
 
 
 @dataclass(frozen=True)
@@ -94,6 +98,9 @@ class Collector:
         stacks = subject.stacks
         self._plan = plan(stacks, opened)
         self._stacks = {stack.id: stack for stack in stacks}
+        self._special = opened.special
+        self._hiding = {stack.id: hiding_of(subject, stack) for stack in stacks}
+        self.hidden: dict[str, list[float]] = {stack.id: [] for stack in stacks}  # [layer * head]
         n_heads = sum(stack.n_layers * stack.n_heads for stack in stacks)
         self.thumb_size = int(np.clip((THUMB_BYTES / n_heads) ** 0.5, MIN_THUMB, MAX_THUMB))
         self.thumbs: dict[str, list[np.ndarray]] = {stack.id: [] for stack in stacks}
@@ -108,18 +115,29 @@ class Collector:
         side, layer, kind, name = found.groups()
         stack, array = f"{side}.{kind}", tensor.numpy()
         if name == "pattern":
-            self.thumbs[stack].append(thumbnails(array, self.thumb_size))
-            self.measured.take(stack, array)
+            self._take(stack, int(layer), array)
         self._keep(stack, int(layer), name, array)
         return None
+
+    def _take(self, stack: str, layer: int, pattern: np.ndarray) -> None:
+        """What is kept of all heads; only measures are of the whole pattern, special tokens included."""
+        hiding, chosen = self._hiding[stack], self._plan[stack]
+        shown, heads = hiding.shown(pattern, self._special), chosen.heads.get(layer, [])
+        self.thumbs[stack].append(thumbnails(shown, self.thumb_size))
+        self.measured.take(stack, pattern)
+        if heads and len(heads) < len(pattern) and self.thumb_size < max(pattern.shape[1:]):
+            self.coarse[stack, layer] = thumbnails(shown[:, chosen.queries, chosen.keys], WINDOW)
+        if hiding.any:
+            self.hidden[stack] += hiding.mean_hidden(pattern).round(4).tolist()
+            rows = {"hidden": hiding.on_hidden(pattern), "left": hiding.left(pattern)}
+            for name, sums in rows.items() if heads else ():
+                self.exact.setdefault((stack, layer), {})[name] = sums[heads, chosen.queries].astype("<f4")
 
     def _keep(self, stack: str, layer: int, name: str, array: np.ndarray) -> None:
         chosen = self._plan[stack]
         heads = chosen.heads.get(layer)
         if not heads:
             return
-        if name == "pattern" and len(heads) < len(array) and self.thumb_size < max(array.shape[1:]):
-            self.coarse[stack, layer] = thumbnails(array[:, chosen.queries, chosen.keys], WINDOW)
         rows = chosen.keys if name in "kv" else chosen.queries
         from_heads = [head // self._stacks[stack].sharing for head in heads] if name in "kv" else heads
         part = array[from_heads, rows, chosen.keys] if name in MATRICES else array[from_heads, rows]
@@ -139,7 +157,7 @@ class Collector:
             "querySide": stack.query_side, "keySide": stack.key_side,
             "nQuery": stack.n_query, "nKey": stack.n_key,
             "thumbQuery": thumbs.shape[1], "thumbKey": thumbs.shape[2], "thumbs": thumbs,
-            **self.measured.of(stack),
+            "hidden": self.hidden[stack.id], **self.measured.of(stack),
         }  # fmt: skip
 
     def open_heads(self) -> list[dict[str, Any]]:
@@ -147,7 +165,7 @@ class Collector:
         return [
             {
                 "stack": stack, "layer": layer, "heads": self._plan[stack].heads[layer],
-                "arrays": {name: arrays[name] for name in ARRAYS if name in arrays},
+                "arrays": {name: arrays[name] for name in (*ARRAYS, *ROWS) if name in arrays},
                 "q0": self._plan[stack].queries.start, "k0": self._plan[stack].keys.start,
                 "nq": arrays["pattern"].shape[1], "nk": arrays["pattern"].shape[2],
                 "coarse": self.coarse.get((stack, layer)),
@@ -170,6 +188,7 @@ class Body:
     abilities: tuple[str, ...] = ()
     note: str = ""
     special: tuple[str, ...] = ()
+    can_hide: bool = False
 
 
 def made(inputs: Inputs, opened: Opened) -> Body:
@@ -185,9 +204,10 @@ def build(subject: Subject, opened: Opened) -> Body:
     side = "decoder" if steps and "decoder" in subject.tokens else "encoder"
     collector.measured.agree(antecedents or ())
     stacks = collector.stacks()
+    special = special_positions(subject)
     header = {
-        "tokens": subject.tokens, "measures": measured.declared(stacks),
-        "stacks": stacks, "exact": collector.open_heads(),
+        "tokens": subject.tokens, "special": special, "specialTokens": opened.special,
+        "measures": measured.declared(stacks), "stacks": stacks, "exact": collector.open_heads(),
         "steps": steps, "stepSide": side,
         "antecedents": antecedents, "chart": HEAD, **subject.extras, **subject.concluded(trace),
         **({"sight": sight.made()} if sight else {}),
@@ -203,6 +223,7 @@ def build(subject: Subject, opened: Opened) -> Body:
         subject.model.abilities,
         subject.note,
         _special(subject),
+        any(special.values()),
     )
 
 
