@@ -70,6 +70,23 @@ class Hiding:
         return shown
 
 
+def hiding_code(hiding: Hiding, how: str) -> list[str]:
+    """The lines of Python that leave special tokens out of `pattern` [query, key], a tensor."""
+    if how == SHOWN or not hiding.any:
+        return []
+    lines = [
+        f"queries = [at for at in range(len(pattern)) if at not in {hiding.queries}]  # no special tokens",
+        f"keys = [at for at in range(pattern.shape[1]) if at not in {hiding.keys}]",
+        "pattern = pattern[queries][:, keys]",
+    ]
+    if how == RENORMALISED:
+        lines += [
+            "left = pattern.sum(-1, keepdim=True)",
+            "pattern = pattern / left.where(left > 0, 1)  # a row of which nothing is left stays 0",
+        ]
+    return lines
+
+
 def hiding_of(subject: Subject, stack: Stack) -> Hiding:
     """Which queries and keys of a stack are special tokens."""
     special = special_positions(subject)

@@ -13,13 +13,12 @@ import pandas as pd
 import plotly.graph_objects as go
 
 from pages.explore import further, mapped, taken_picture
-from pages.explore.state import FURTHER, Inputs, View, view_of
-from pages.explore.subject import Subject, subject_of
+from pages.explore.hiding import hiding_code
+from pages.explore.part import Part
+from pages.explore.state import FURTHER, Inputs
 from pages.shared import cache, takeaway
 from viz_core import attention_heatmap, attention_lines, computation_figure, head_grid, head_map, top_tokens
 from viz_core.maps import query_key_plane
-
-FIGURE_WINDOW = 128
 
 
 @dataclass(frozen=True)
@@ -49,34 +48,8 @@ def archive(inputs: Inputs, act: dict[str, Any]) -> bytes:
     return Shown(inputs, act).npz()
 
 
-class Shown:
+class Shown(Part):
     """What the stage shows, computed again from the same inputs."""
-
-    def __init__(self, inputs: Inputs, act: dict[str, Any]) -> None:
-        self.view = View(**view_of(act))
-        self.subject: Subject = cache.on_worker(lambda: subject_of(inputs))
-        self.stack = next((s for s in self.subject.stacks if s.id == self.view.stack), self.subject.stacks[0])
-        self.layer = min(self.view.layer, self.stack.n_layers - 1)
-        self.head = min(self.view.head, self.stack.n_heads - 1)
-        side, kind = self.stack.id.split(".")
-        self.address = f"{side}.{self.layer}.{kind}"
-        self.title = f"{self.stack.title}, layer {self.layer}, head {self.head}"
-        self.key_head = self.head // self.stack.sharing  # of k and v, which several query heads may share
-        self.file_name = f"{self.address.replace('.', '-')}-head-{self.head}"
-
-    def names(self, side: str) -> list[str]:
-        return [token.get("raw", token["text"]) for token in self.subject.tokens[side]]
-
-    def arrays(
-        self, wanted: Callable[[str], bool], part: Callable[[Any], Any] = lambda tensor: tensor
-    ) -> dict[str, np.ndarray]:
-        """The trace's arrays, or a part of each, under the addresses that are wanted."""
-        trace = cache.on_worker(lambda: self.subject.run(lambda a, t: part(t) if wanted(a) else None))
-        return {address: trace[address].numpy() for address in trace}
-
-    def of_head(self) -> dict[str, np.ndarray]:
-        found = self.arrays(lambda address: address.startswith(self.address + "."))
-        return {name.rsplit(".", 1)[1]: array for name, array in found.items()}
 
     def figure(self, *, dark: bool) -> go.Figure:
         """The Plotly figure of the view that is on the stage."""
@@ -93,36 +66,17 @@ class Shown:
             view = "head"
         return make.get(view, self._heatmap)(dark)
 
-    def _window(self, *, until_step: bool = False) -> tuple[slice, slice]:
-        """The queries and keys of the figure; a decoder's rows after the step have not happened yet."""
-
-        def part(start: int, length: int) -> slice:
-            start = max(0, min(start, length - FIGURE_WINDOW))
-            return slice(start, min(length, start + FIGURE_WINDOW))
-
-        queries, keys = part(self.view.q0, self.stack.n_query), part(self.view.k0, self.stack.n_key)
-        if until_step and self.subject.names and self.stack.query_side == "decoder":
-            queries = slice(queries.start, max(queries.start + 1, min(queries.stop, self._step() + 1)))
-        return queries, keys
-
-    def _step(self) -> int:
-        tokens = self.subject.tokens
-        last = len(tokens["decoder" if "decoder" in tokens else "encoder"]) - 1
-        return last if self.view.step is None else min(self.view.step, last)
-
-    def _sides(self, queries: slice, keys: slice) -> tuple[list[str], list[str]]:
-        return self.names(self.stack.query_side)[queries], self.names(self.stack.key_side)[keys]
-
     def _grid(self, dark: bool) -> go.Figure:
         side, kind = self.stack.id.split(".")
-        queries, keys = self._window()
+        queries, keys = self.kept(*self.window())
         found = self.arrays(
             lambda a: a.startswith(side) and a.endswith(f".{kind}.pattern"),
-            lambda pattern: pattern[:, queries, keys].clone(),  # so that the whole can be let go
+            # A copy of a part, so that the whole can be let go.
+            lambda p: p.new_tensor(self.hiding.shown(p.numpy(), self.how)[:, queries][..., keys]),
         )
         pattern = np.stack(list(found.values()))  # [layer, head, query, key]
-        names = self._sides(queries, keys)
-        return head_grid(pattern, names[0], names[1], dark=dark, title=self.stack.title)
+        names = self.sides(queries, keys)
+        return head_grid(pattern, names[0], names[1], dark=dark, title=self.stack.title + self.said)
 
     def _map(self, dark: bool) -> go.Figure:
         _, plane = mapped.plane_of(self.subject, self.stack)
@@ -140,16 +94,18 @@ class Shown:
         return taken_picture.figure(self.subject, self.view, self.layer, self.head, self.arrays, dark=dark)
 
     def _heatmap(self, dark: bool) -> go.Figure:
-        queries, keys = self._window(until_step=True)
+        queries, keys = self.kept(*self.window(until_step=True))
         if self.view.show == "plane":
-            found = further.plane(self.subject, self.stack, self.layer, self.head, queries, keys)
+            found = further.plane(
+                self.subject, self.stack, self.layer, self.head, *self.window(until_step=True)
+            )
             return query_key_plane(
-                found.queries, found.keys, *self._sides(queries, keys), shares=found.shares, dark=dark,
+                found.queries, found.keys, *self.sides(queries, keys), shares=found.shares, dark=dark,
                 title=self.title,
             )  # fmt: skip
         arrays = self.of_head()
         matrices: dict[str, Callable[[], np.ndarray]] = {
-            "pattern": lambda: arrays["pattern"][self.head],
+            "pattern": lambda: self.hiding.shown(arrays["pattern"], self.how)[self.head],
             "scores": lambda: arrays["scores"][self.head],
             "dots": lambda: arrays["q"][self.head] @ arrays["k"][self.key_head].T,
             **{
@@ -161,24 +117,24 @@ class Shown:
         quantity = {"dots": "dot products", **further.NAMES}.get(show, show)
         # Signed quantities have one scale, centred on 0.
         scale = "0..1" if self.view.range == "full" or quantity != "pattern" else self.view.range
-        names = self._sides(queries, keys)
+        names = self.sides(queries, keys)
         return attention_heatmap(
-            matrices[show]()[queries, keys], names[0], names[1],
+            matrices[show]()[np.ix_(queries, keys)], names[0], names[1],
             quantity=cast(Any, quantity), scale=cast(Any, scale), dark=dark, title=self.title,
         )  # fmt: skip
 
     def _lines(self, dark: bool) -> go.Figure:
-        queries, keys = self._window(until_step=True)
-        names = self._sides(queries, keys)
+        queries, keys = self.kept(*self.window(until_step=True))
+        names = self.sides(queries, keys)
         heads = [head for head in self.view.heads if head < self.stack.n_heads] or [self.head]
-        pattern, title = self._kept_lines(self.of_head()["pattern"])
+        pattern, title = self._kept_lines(self.hiding.shown(self.of_head()["pattern"], self.how))
         return attention_lines(
-            pattern[:, queries, keys], names[0], names[1], heads=heads, dark=dark, title=title
+            pattern[:, queries][..., keys], names[0], names[1], heads=heads, dark=dark, title=title
         )
 
     def _kept_lines(self, pattern: np.ndarray) -> tuple[np.ndarray, str]:
         """The lines of the token that a click has kept, all if there is none; and the title that says so."""
-        title, role = f"{self.stack.title}, layer {self.layer}", self.view.pinned
+        title, role = f"{self.stack.title}, layer {self.layer}{self.said}", self.view.pinned
         if role == "none":
             return pattern, title
         side = self.stack.query_side if role == "query" else self.stack.key_side
@@ -207,7 +163,7 @@ class Shown:
 
         trace = cache.on_worker(lambda: self.subject.run(lambda a, t: t if a == "logits" else None))
         steps = steps_of(self.subject, trace)
-        at = min(self._step(), len(steps) - 1)  # of a long text only the first steps are listed
+        at = min(self.step(), len(steps) - 1)  # of a long text only the first steps are listed
         step = steps[at]
         tokens, probabilities = zip(*step["top"], strict=True)
         chosen = tokens.index(step["chosen"]) if step["chosen"] in tokens else None
@@ -270,4 +226,5 @@ class Shown:
 
     @property
     def code(self) -> str:
-        return f'{self.subject.code}\npattern = trace["{self.address}.pattern"][{self.head}]  # [query, key]'
+        lines = [self.subject.code, f'pattern = trace["{self.address}.pattern"][{self.head}]  # [query, key]']
+        return "\n".join([*lines, *hiding_code(self.hiding, self.how)])

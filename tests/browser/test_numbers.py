@@ -142,3 +142,42 @@ def test_a_masked_cell_shows_the_mask_and_a_weight_of_nothing(explore: ExplorePa
 def test_the_scale_shown_is_the_one_that_was_used(explore: ExplorePage) -> None:
     explore.untrained(attention_scale="0.1", **OPEN)
     assert_shows_cell(explore, arrays(untrained(seed=5, attention_scale=0.1)), QUERY, KEY, scale=0.1)
+
+
+def test_special_tokens_are_left_out_and_what_lies_on_them_is_said(
+    explore: ExplorePage,
+) -> None:
+    text = "[CLS] the cat sat on the mat [SEP]"
+    explore.untrained(text=text, seed=5, layer=1, head=2, query=0, key=7, view="head")
+    pattern = arrays(untrained(text, seed=5))["pattern"]
+    hidden, left = pattern[:, [0, 7]].sum(-1), pattern[:, 1:7].sum(-1)
+    with explore.redrawn():  # the thumbnails are made anew
+        explore.choose("special tokens", "renormalised")
+    assert [name for name in explore.names_beside("x") if name] == text.split()[1:7]
+    explore.hover_cell(3, 5)
+    terms = explore.terms()
+    divided, by, shown = terms["weight"].replace(" = ", " / ").split(" / ")
+    assert agrees(divided, pattern[3, 5]) and agrees(by, left[3]) and agrees(shown, pattern[3, 5] / left[3])
+    assert agrees(terms["on hidden"].removesuffix(" of the row"), hidden[3])
+    explore.hover_cell(3, 7)
+    assert explore.terms() == {"": "Special tokens are hidden."}
+    with explore.quiet():
+        explore.choose("view", "numbers")
+    rows = section(explore, 3).locator("tbody tr")
+    names = rows.locator("th").all_inner_texts()
+    assert names[-1] == "2 special, hidden" and sorted(names[:-1]) == sorted(text.split()[1:7])
+    query = int(explore.stage.locator("select[data-role=query]").input_value())
+    assert section(explore, 3).locator("thead th").nth(4).inner_text().startswith("weight / ")
+    for row in rows.all()[:-1]:
+        key = int(row.get_attribute("data-key") or -1)
+        assert agrees(row.locator(".weight").inner_text(), pattern[query, key])
+        assert agrees(row.locator(".divided").inner_text(), pattern[query, key] / left[query])
+    assert agrees(rows.last.locator(".weight").inner_text(), hidden[query])
+    explore.choose("view", "lines")
+    expect(explore.stage.locator(".tokens.keys button.gone")).to_have_count(2)
+    expect(explore.stage.locator(".tokens.keys button").first).to_be_hidden()
+    with explore.redrawn():
+        explore.choose("special tokens", "hidden")
+    explore.choose("view", "grid")
+    expect(explore.stage.locator(".measure").first).to_contain_text("Special tokens are hidden: ")
+    assert "special=hidden" in explore.page.url

@@ -3,6 +3,7 @@
 import { Choice } from "../../shared/browser/choice.js";
 import { el, shorten } from "../../shared/browser/dom.js";
 import { FURTHER, isSigned } from "./further.js";
+import { canHide, SPECIALS } from "./hiding.js";
 import { listOf } from "./list.js";
 import { MeasureBar } from "./measure_bar.js";
 import { headsAfter } from "./view.js";
@@ -66,6 +67,8 @@ export class Bars {
     );
     this.range = new Choice("scale", (range) => stage.set({ range }));
     this.measure = new MeasureBar(stage);
+    this.special = listOf("special tokens", (/** @type {any} */ special) => stage.set({ special }));
+    this.special.name.textContent = "special";
     this.sight = new Choice("look through", (sight) => stage.set({ sight }));
     this.slider = el("input", {
       type: "range",
@@ -80,7 +83,7 @@ export class Bars {
       this.slider,
       this.stepText,
     ]);
-    const choices = [this.layer, this.head, this.show, this.range, this.sight];
+    const choices = [this.layer, this.head, this.show, this.range, this.sight, this.special];
     const below = choices.map((choice) => choice.root);
     this.root = el("div", { class: "bars" }, [
       el("div", { class: "bar" }, [this.view.root, this.stack.root, this.step]),
@@ -121,6 +124,7 @@ export class Bars {
     this.range.update(shares || view.view === "grid" ? RANGES : SIGNED_RANGES, [view.range]);
     this.measure.draw();
     this.sight.update(SIGHTS, [view.sight]);
+    this.special.update(SPECIALS, view.special);
     this.showWhatMatters();
     this.drawStep();
   }
@@ -134,6 +138,7 @@ export class Bars {
     visible(this.show.root, view.view === "head");
     visible(this.range.root, (view.view === "head" && view.show !== "plane") || view.view === "grid");
     const seen = view.view === "picture" ? view.sight : "head";
+    visible(this.special.root, canHide(view) && Boolean(this.stage.stack.hidden?.length));
     visible(this.sight.root, view.view === "picture");
     visible(this.layer.root, ofOneLayer && seen !== "rolled");
     visible(this.head.root, ofOneLayer && seen === "head");

@@ -2,6 +2,7 @@
 
 import { el, shorten } from "../../shared/browser/dom.js";
 import { number, shortNumber } from "../../shared/browser/numbers.js";
+import { saidOfRow } from "./hiding.js";
 import { columnOf, heaviestKey, keenestQuery } from "./view.js";
 
 /** @typedef {import("./types").Stage} Stage */
@@ -61,12 +62,13 @@ function ofQuery(stage, query) {
   const isSelf = best === query && stack.querySide === stack.keySide;
   const keys = `${row.k0}–${row.k0 + row.weights.length - 1}`;
   const among = row.weights.length < stack.nKey ? `, among keys ${keys}` : "";
+  const hidden = row.hidden === undefined ? "" : saidOfRow(data.how, row.hidden, row.left ?? 0);
   return [
     ...(writes ? ["After "] : []),
     strong(stage, stack.querySide, query, "query"),
     writes ? `, to write “${shorten(writes, 18)}”, it looks at ` : " looks at ",
     isSelf ? "itself" : strong(stage, stack.keySide, best, "key"),
-    `: ${number(row.weights[best - row.k0])} ${where(stage, row.heads)}${among}.`,
+    `: ${number(row.weights[best - row.k0])} ${where(stage, row.heads)}${among}${hidden}.`,
   ];
 }
 
@@ -92,11 +94,12 @@ const strong = ({ data }, side, at, role) =>
   el("strong", { class: role, text: `“${shorten(data.tokens(side)[at].text, 18)}”` });
 
 /** @param {Stage} stage @param {number[]} heads */
-const where = ({ view }, heads) => {
+const where = ({ view, data }, heads) => {
+  const left = data.how === "renormalised" ? "what is left of " : "";
   if (!heads.length) return "of its attention, rolled out through all layers";
   return heads.length > 1
     ? `on average over ${heads.length} heads of layer ${view.layer}`
-    : `of its attention in layer ${view.layer}, head ${heads[0]}`;
+    : `of ${left}its attention in layer ${view.layer}, head ${heads[0]}`;
 };
 
 /**

@@ -1,6 +1,7 @@
 /* What Explore's server sends of a trace (pages/explore/payload.py), and the numbers of one head in it. */
 
 import { readMessage } from "../../shared/browser/message.js";
+import { withoutSpecial } from "./hiding.js";
 import { take } from "./random_tokens.js";
 
 /** @typedef {import("../../shared/browser/message.js").Framed} Framed */
@@ -25,10 +26,13 @@ import { take } from "./random_tokens.js";
  * @property {Framed} thumbs
  * @property {Record<string, number[]>} stats a number per head [layer * heads + head] of each measure
  * @property {string[]} labels
+ * @property {number[]} [hidden] the mean weight on special tokens of each head's rows; [] without any
  */
 /** @typedef {{q0: number, k0: number, nq: number, nk: number}} Area */
-/** @typedef {Record<"q" | "k" | "v" | "z" | "scores" | "pattern", Float32Array>} Arrays */
-/** @typedef {Area & Arrays & {d: number, bias?: Float32Array, dots?: Float64Array}} Exact */
+/** @typedef {Record<"q" | "k" | "v" | "z" | "scores" | "pattern" | "softmax", Float32Array>} Arrays */
+/** @typedef {Record<"hidden" | "left" | "bias", Float32Array>} Some */
+/** @typedef {{dots: Float64Array, blank: Uint8Array}} Made */
+/** @typedef {Area & Arrays & {d: number} & Partial<Some & Made>} Exact */
 
 export class TraceData {
   /** @param {Uint8Array} bytes */
@@ -39,6 +43,23 @@ export class TraceData {
     take(this.stacks, this.header.repeated);
     /** @type {Map<string, Exact | null>} */
     this.cache = new Map();
+    this.how = "shown"; // what is shown of special tokens
+  }
+
+  /** Shows special tokens from now on, or leaves them out. @param {string} how */
+  hide(how) {
+    if (how !== this.how) this.cache.clear();
+    this.how = how;
+  }
+
+  /** The positions that are left out. @param {"encoder" | "decoder"} side @returns {Set<number>} */
+  gone(side) {
+    return new Set(this.how === "shown" ? [] : this.header.special?.[side]);
+  }
+
+  /** Whether thumbnails and other bytes are of what is shown. */
+  get fits() {
+    return (this.header.specialTokens ?? "shown") === this.how;
   }
 
   /** @param {string} id */
@@ -48,7 +69,11 @@ export class TraceData {
 
   /** @param {"encoder" | "decoder"} side @returns {{text: string, mark?: string}[]} */
   tokens(side) {
-    return this.header.tokens[side];
+    const gone = this.gone(side);
+    const tokens = this.header.tokens[side];
+    return gone.size
+      ? tokens.map((token, at) => (gone.has(at) ? { text: "", mark: "gone" } : token))
+      : tokens;
   }
 
   /** @param {Stack} stack @param {number} layer @param {number} head */
@@ -63,7 +88,8 @@ export class TraceData {
 
   /**
    * The trace's own float32 numbers of one head, or null where the server has not sent them. `bias` is there
-   * only when positions add something to the scores.
+   * only when positions add something to the scores. `softmax` is what the softmax gave, `pattern` what is
+   * shown of it.
    * @param {string} stackId
    * @param {number} layer
    * @param {number} head
@@ -84,7 +110,9 @@ export class TraceData {
     const place = block.heads.indexOf(head);
     const named = Object.entries(block.arrays).map(([name, array]) => [name, array.entry(place)]);
     const { q0, k0, nq, nk } = block;
-    return { q0, k0, nq, nk, d: this.stack(stackId).dHead, ...Object.fromEntries(named) };
+    const { dHead: d, querySide, keySide } = this.stack(stackId);
+    const gone = { queries: this.gone(querySide), keys: this.gone(keySide) };
+    return withoutSpecial({ q0, k0, nq, nk, d, ...Object.fromEntries(named) }, this.how, gone);
   }
 
   /**
@@ -108,6 +136,7 @@ export class TraceData {
   cells(stack, layer, head) {
     const exact = this.exact(stack.id, layer, head);
     if (exact) return { ...exact, values: exact.pattern, unit: 1, exact: true };
+    if (!this.fits) return null;
     const rounded = { unit: 1 / 255, exact: false };
     const whole = { q0: 0, k0: 0, nq: stack.nQuery, nk: stack.nKey };
     if (this.thumbIsWhole(stack)) return { ...whole, ...rounded, values: this.thumb(stack, layer, head) };
@@ -138,16 +167,23 @@ export function matrixOf(exact, show) {
 }
 
 /**
- * The keys that a row looks at most, heaviest first; the key j is always among them.
+ * The numbers of a head without those of hidden tokens.
+ * @param {Exact} exact @param {Float32Array | Float64Array} values
+ */
+export const shownOf = ({ blank }, values) =>
+  blank ? Float64Array.from(values, (value, at) => (blank[at] ? Number.NaN : value)) : values;
+
+/**
+ * The keys that a row looks at most, heaviest first; the key j is always among them, hidden ones never.
  * @param {Exact} exact
  * @param {number} i
  * @param {number} j
  * @param {number} count
  */
-export function topKeys({ pattern, nk }, i, j, count) {
-  const row = pattern.subarray(i * nk, (i + 1) * nk);
-  const order = Array.from(row, (_, at) => at).sort((a, b) => row[b] - row[a]);
-  const top = order.slice(0, count);
+export function topKeys({ softmax, blank, nk }, i, j, count) {
+  const row = softmax.subarray(i * nk, (i + 1) * nk);
+  const order = Array.from(row, (_, at) => at).filter((at) => !blank?.[i * nk + at]);
+  const top = order.sort((a, b) => row[b] - row[a]).slice(0, count);
   if (!top.includes(j)) top[top.length - 1] = j;
   return top;
 }
@@ -158,10 +194,10 @@ export function topKeys({ pattern, nk }, i, j, count) {
  * @param {number} i
  * @param {number[]} keys
  */
-export function partsOf({ z: all, v, pattern, nk, d }, i, keys) {
+export function partsOf({ z: all, v, softmax, nk, d }, i, keys) {
   const z = all.subarray(i * d, (i + 1) * d);
   const weighted = keys.map((at) =>
-    Float64Array.from(v.subarray(at * d, (at + 1) * d), (value) => value * pattern[i * nk + at]),
+    Float64Array.from(v.subarray(at * d, (at + 1) * d), (value) => value * softmax[i * nk + at]),
   );
   const others = Float64Array.from(z, (total, channel) =>
     weighted.reduce((rest, row) => rest - row[channel], total),

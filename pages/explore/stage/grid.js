@@ -3,6 +3,7 @@
 import { el, fitCanvas, textWidth } from "../../shared/browser/dom.js";
 import { colourLevels, imageOf, imageOfBytes } from "../../shared/browser/images.js";
 import { number } from "../../shared/browser/numbers.js";
+import { saidOfHeads } from "./hiding.js";
 import { awaited, saidOf } from "./random_tokens.js";
 import { measureOf, placesOf } from "./sorting.js";
 
@@ -78,9 +79,10 @@ export class GridView {
     const { view, stack, data } = this.stage;
     const { measures, repeated } = data.header;
     const measure = this.measure ?? awaited(measures, stack, view);
+    const hidden = saidOfHeads(data.how, stack, data.fits);
     if (!measure) {
       this.told.replaceChildren(
-        "Choose a measure to sort the heads by it; without one, each has its layer's row.",
+        `Choose a measure to sort the heads by it; without one, each has its layer's row.${hidden}`,
       );
       return;
     }
@@ -94,6 +96,7 @@ export class GridView {
       el("span", { class: "signs", text: formula }),
       el("span", { class: "muted", text: ` · ${source}` }),
       ` ${saidOf(measure, repeated)}`,
+      hidden,
     );
   }
 

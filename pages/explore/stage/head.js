@@ -5,9 +5,10 @@ import { move } from "../../shared/board/plot_move.js";
 import { contextOf, el, shorten } from "../../shared/browser/dom.js";
 import { colourLevels } from "../../shared/browser/images.js";
 import { configOf, loadPlotly, styled } from "../../shared/browser/plotly.js";
-import { matrixOf } from "./data.js";
+import { matrixOf, shownOf } from "./data.js";
 import { FURTHER, fitting, isSigned, numbersOf, wish } from "./further.js";
 import { BELOW, describe, FONT, marks, named } from "./head_figure.js";
+import { beside } from "./hiding.js";
 import { Legend, legendEnds } from "./legend.js";
 import { MiniMap } from "./minimap.js";
 import { Plane } from "./plane.js";
@@ -139,8 +140,10 @@ export class HeadView {
     const { stage, exact } = this;
     const { show } = stage.view;
     this.found = fitting(stage.data.header.further, wish(stage.view));
-    if (exact && show in FURTHER) return numbersOf(this.found, exact);
-    if (exact) return matrixOf(exact, /** @type {"pattern"} */ (show));
+    if (exact) {
+      const known = show in FURTHER ? null : matrixOf(exact, /** @type {"pattern"} */ (show));
+      return shownOf(exact, known ?? numbersOf(this.found, exact));
+    }
     const thumb = stage.data.thumb(stage.stack, stage.view.layer, stage.view.head);
     return Float32Array.from(thumb, (level) => level / 255);
   }
@@ -265,9 +268,12 @@ export class HeadView {
     event.preventDefault();
     const { view, stack } = this.stage;
     const { q0, k0, nq, nk } = this.exact ?? { q0: 0, k0: 0, nq: stack.nQuery, nk: stack.nKey };
+    const query = q0 + within(view.query + move[0] - q0, Math.min(nq, this.stage.lastRow() + 1 - q0));
+    const key = k0 + within(view.key + move[1] - k0, nk);
+    const gone = [this.stage.data.gone(stack.querySide), this.stage.data.gone(stack.keySide)];
     this.stage.set({
-      query: q0 + within(view.query + move[0] - q0, Math.min(nq, this.stage.lastRow() + 1 - q0)),
-      key: k0 + within(view.key + move[1] - k0, nk),
+      query: beside(query, stack.nQuery, gone[0], move[0] || 1),
+      key: beside(key, stack.nKey, gone[1], move[1] || 1),
     });
   }
 

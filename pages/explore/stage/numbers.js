@@ -84,12 +84,14 @@ export class NumbersView {
           stage.data
             .tokens(side)
             .slice(from, from + count)
-            .map((t, at) =>
-              el("option", {
-                value: from + at,
-                text: `${from + at} ${shorten(t.text, 24)}`,
-                selected: from + at === value,
-              }),
+            .map(
+              (t, at) =>
+                t.mark !== "gone" &&
+                el("option", {
+                  value: from + at,
+                  text: `${from + at} ${shorten(t.text, 24)}`,
+                  selected: from + at === value,
+                }),
             ),
         ),
       ]);
@@ -185,11 +187,12 @@ export class NumbersView {
     const { exact, i, j } = cell;
     const { stack, data, theme } = this.stage;
     const top = topKeys(exact, i, j, ROWS_SHOWN);
+    const divided = data.how === "renormalised" && exact.left;
     const largest = Math.max(...exact.scores.subarray(i * exact.nk, (i + 1) * exact.nk));
-    const shown = top.reduce((sum, at) => sum + exact.pattern[i * exact.nk + at], 0);
+    const shown = top.reduce((sum, at) => sum + exact.softmax[i * exact.nk + at], 0);
     const rows = top.map((at) => {
       const score = exact.scores[i * exact.nk + at];
-      const weight = exact.pattern[i * exact.nk + at];
+      const weight = exact.softmax[i * exact.nk + at];
       return el("tr", { class: at === j ? "chosen" : null, "data-key": at + exact.k0 }, [
         el("th", {
           scope: "row",
@@ -199,27 +202,21 @@ export class NumbersView {
         el("td", { text: number(score, 3) }),
         el("td", { text: number(Math.exp(score - largest), 3) }),
         el("td", { class: "weight", text: number(weight, 3) }),
+        divided && el("td", { class: "divided", text: number(exact.pattern[i * exact.nk + at], 3) }),
         el("td", { class: "bar" }, [
-          el("span", { style: `width:${100 * weight}%;background:${theme.accent}` }),
+          el("span", {
+            style: `width:${100 * exact.pattern[i * exact.nk + at]}%;background:${theme.accent}`,
+          }),
         ]),
       ]);
     });
-    const rest = stack.nKey - top.length;
-    if (rest > 0)
-      rows.push(
-        el("tr", {}, [
-          el("th", { scope: "row", class: "muted", text: `${rest} other keys` }),
-          el("td"),
-          el("td"),
-          el("td", { class: "weight", text: number(Math.max(0, this.rowSum(cell) - shown), 3) }),
-          el("td"),
-        ]),
-      );
+    rows.push(...this.unlisted(cell, top.length, shown, Boolean(divided)));
     const head = [
       "key",
       "score",
       `exp(score − ${exact.nk < stack.nKey ? "largest here" : "largest"})`,
       "weight",
+      ...(divided ? [`weight / ${number(divided[i], 3)}`] : []),
       "",
     ].map((text) => el("th", { scope: "col", text }));
     return this.section("3", "softmax over the row", [
@@ -227,9 +224,39 @@ export class NumbersView {
     ]);
   }
 
+  /**
+   * The rows of the keys that have none of their own: those that are hidden, and all others.
+   * @param {Cell} cell @param {number} listed how many have one @param {number} shown their weight
+   * @param {boolean} divided there is a column of renormalised weights
+   */
+  unlisted(cell, listed, shown, divided) {
+    const { exact, i } = cell;
+    const hidden = this.hiddenKeys();
+    const [rest, onHidden] = [this.stage.stack.nKey - listed - hidden, exact.hidden?.[i] ?? 0];
+    const left = Math.max(0, this.rowSum(cell) - shown - (hidden ? onHidden : 0));
+    /** @param {string} name @param {number} weight @param {string} share */
+    const row = (name, weight, share) =>
+      el("tr", {}, [
+        el("th", { scope: "row", class: "muted", text: name }),
+        ...[el("td"), el("td"), el("td", { class: "weight", text: number(weight, 3) })],
+        divided && el("td", { class: "divided", text: share }),
+        el("td"),
+      ]);
+    const by = exact.left?.[i] || 1;
+    return [
+      ...(rest > 0 ? [row(`${rest} other keys`, left, number(left / by, 3))] : []),
+      ...(hidden ? [row(`${hidden} special, hidden`, onHidden, "–")] : []),
+    ];
+  }
+
+  /* How many keys are hidden. */
+  hiddenKeys() {
+    return this.stage.data.gone(this.stage.stack.keySide).size;
+  }
+
   /** 1, or 0 where every key is masked. @param {Cell} cell */
   rowSum({ exact, i }) {
-    const sent = exact.pattern.subarray(i * exact.nk, (i + 1) * exact.nk).reduce((a, b) => a + b, 0);
+    const sent = exact.softmax.subarray(i * exact.nk, (i + 1) * exact.nk).reduce((a, b) => a + b, 0);
     return exact.nk < this.stage.stack.nKey ? 1 : sent;
   }
 
@@ -246,10 +273,11 @@ export class NumbersView {
       return `${number(exact.pattern[i * exact.nk + at], 3)} × v of ${token}`;
     };
     const rest = stack.nKey - top.length;
+    const hidden = this.hiddenKeys() ? `, ${this.hiddenKeys()} of them hidden` : "";
     return this.section("4", "weighted sum of the values: z", [
       el("table", { class: "strips" }, [
         ...top.map((at, row) => this.strip(name(at), "value", weighted[row], reach)),
-        rest > 0 && this.strip(`${rest} other keys`, "muted", others, reach),
+        rest > 0 && this.strip(`${rest} other keys${hidden}`, "muted", others, reach),
         this.strip("z, their sum", "z", z, reach),
       ]),
     ]);

@@ -35,15 +35,32 @@ function rowsOf(head, { query, key }) {
   const [i, j] = [query - exact.q0, key - exact.k0];
   if (i < 0 || j < 0 || i >= exact.nq || j >= exact.nk)
     return [["", "The chosen cell lies outside this window."]];
+  const cell = i * exact.nk + j;
+  if (exact.blank?.[cell]) return [["", "Special tokens are hidden."]];
   /** @param {Side} side @param {number} at */
   const name = (side, at) => data.tokens(side)[at]?.text ?? "";
-  const at = i * exact.nk + j;
   return [
     ["query", `${name(stack.querySide, query)} (${query})`, theme.query],
     ["key", `${name(stack.keySide, key)} (${key})`, theme.key],
-    ...(stack.whole ? computed(exact, at) : []),
-    ["weight", number(exact.pattern[at], 3)],
-    ...further(head, at),
+    ...(stack.whole ? computed(exact, cell) : []),
+    ...weightOf(exact, cell, i),
+    ...further(head, cell),
+  ];
+}
+
+/**
+ * The weight of a cell as it is shown; where its row is renormalised, what it was divided by.
+ * @param {Exact} exact @param {number} at @param {number} i
+ * @returns {Row[]}
+ */
+function weightOf({ pattern, softmax, blank, left, hidden }, at, i) {
+  const shown = number(pattern[at], 3);
+  if (!blank || !left || !hidden) return [["weight", shown]];
+  const same = pattern[at] === softmax[at];
+  const divided = `${number(softmax[at], 3)} / ${number(left[i], 3)} = ${shown}`;
+  return [
+    ["weight", same ? shown : divided],
+    ["on hidden", `${number(hidden[i], 3)} of the row`],
   ];
 }
 

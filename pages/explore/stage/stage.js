@@ -8,12 +8,13 @@ import { fetchPlotlyAhead } from "../../shared/browser/plotly.js";
 import { isForView, Present } from "../../shared/browser/present.js";
 import { announce, mounting, putUp, storyLine } from "../../shared/browser/shell.js";
 import { themeOf } from "../../shared/browser/theme.js";
+import { Asking } from "./asking.js";
 import { Bars } from "./bars.js";
 import { caption, translationOf } from "./caption.js";
 import { TraceData } from "./data.js";
-import { fitting, wish } from "./further.js";
 import { GridView } from "./grid.js";
 import { HeadView } from "./head.js";
+import { hidingOf } from "./hiding.js";
 import { LinesView } from "./lines.js";
 import { linkOf } from "./link.js";
 import { MapView } from "./map.js";
@@ -36,8 +37,6 @@ export class Stage {
   /** @type {Send} */ act;
   /** @type {string} */ viewToken;
   /** @type {string} */ focusToken;
-  /** @type {string | undefined} what the server was asked for last */ asked;
-  /** @type {string | undefined} what it was asked to compute last */ wished;
   glossary = new Glossary({});
 
   /** @param {HTMLElement} host */
@@ -62,6 +61,7 @@ export class Stage {
     this.taughtText = el("span");
     this.contrast = el("button", { type: "button", class: "link", onclick: compare });
     this.taught = el("p", { class: "taught" }, [this.taughtText, this.contrast]);
+    this.asking = new Asking(this);
     this.bars = new Bars(this);
     this.pictures = new Pictures(this);
     this.panel = el("div", { class: "panel" });
@@ -159,8 +159,9 @@ export class Stage {
     const { header } = this.data;
     this.glossary = new Glossary(header.terms);
     if (this.viewToken !== header.viewToken) {
-      this.asked = undefined;
-      this.view = settle({ ...usualView(header, header.linked.stack), ...header.linked }, this.data);
+      this.asking.asked = undefined;
+      this.view = /** @type {View} */ ({ ...usualView(header, header.linked.stack), ...header.linked });
+      this.settle();
       const opens = header.linked.key ?? usualView(header, header.linked.stack).key;
       if (typeof opens !== "number") this.lookAtHeaviest();
     } else {
@@ -170,12 +171,17 @@ export class Stage {
     }
     this.viewToken = header.viewToken;
     this.focusToken = header.focusToken;
-    settle(this.view, this.data);
+    this.settle();
     if (isFirst) this.present.begin();
     const exact = this.exactHead();
     if (exact) Object.assign(this.view, { q0: exact.q0, k0: exact.k0 });
     this.draw();
-    this.ask(); // a longer text comes with the numbers of fewer heads, perhaps not of the open one
+    this.asking.ask(); // a longer text comes with the numbers of fewer heads, perhaps not of the open one
+  }
+
+  settle() {
+    settle(this.view, this.data);
+    this.data.hide(hidingOf(this.view));
   }
 
   /* Another text is looked at where it says, in the stack that it speaks of. */
@@ -183,7 +189,7 @@ export class Stage {
     const { focus, defaults } = this.data.header;
     const follows = this.stack.querySide === "decoder" ? { query: null } : {};
     if (this.view.stack === defaults.stack) Object.assign(this.view, follows, focus);
-    settle(this.view, this.data);
+    this.settle();
     if (this.view.stack !== defaults.stack || focus.key === undefined) this.lookAtHeaviest();
   }
 
@@ -197,10 +203,10 @@ export class Stage {
     // a decoder's stack opens on the row of the current step
     if (change.stack !== undefined && this.stepMatters())
       Object.assign(view, { query: view.step, pinned: "none" });
-    settle(view, this.data);
+    this.settle();
     if (change.key === undefined && view.query !== before) this.lookAtHeaviest();
     this.draw();
-    this.ask();
+    this.asking.ask();
   }
 
   lookAtHeaviest() {
@@ -211,31 +217,6 @@ export class Stage {
   /** The weights of a query in the heads that are shown, or null where not sent. @param {number} query */
   row(query) {
     return rowOf(this.view, this.data, query);
-  }
-
-  /* Large traces come with the numbers of the open head alone: ask for others, and for another window. */
-  ask() {
-    const { stack } = this;
-    const { layer, head, q0, k0 } = this.view;
-    if (this.view.view === "picture" && this.row(this.view.query)) return; // whole rows are here
-    const exact = this.exactHead();
-    const partly = exact && (exact.nq < stack.nQuery || exact.nk < stack.nKey);
-    const outside = partly && (exact.q0 !== q0 || exact.k0 !== k0);
-    const need = `${JSON.stringify(this.data.header.link)} ${[stack.id, layer, head, q0, k0].join("/")}`;
-    if (exact && !outside) return this.wish();
-    if (this.asked === need) return;
-    this.asked = need;
-    this.act({ type: "open", stack: stack.id, layer, head, q0, k0 });
-  }
-
-  /* What is to be computed of the open head when its other numbers are here. */
-  wish() {
-    const { header } = this.data;
-    const wished = wish(this.view);
-    const need = `${JSON.stringify(header.link)} ${JSON.stringify(wished)}`;
-    if (!wished || this.wished === need || fitting(header.further, wished)) return;
-    this.wished = need;
-    this.act(wished);
   }
 
   draw() {

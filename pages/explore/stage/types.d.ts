@@ -21,6 +21,7 @@ export interface View {
   keep: "all" | "least" | "most" | "top";
   limit: number;
   sight: "head" | "mean" | "rolled";
+  special: "shown" | "hidden" | "renormalised";
   step: number;
   query: number;
   key: number;
@@ -93,6 +94,8 @@ export interface Header {
   further?: Further;
   repeated?: { stats?: Record<string, Record<string, number[]>>; said?: string; problem?: string };
   tokens: Record<Side, { text: string; mark?: string }[]>;
+  special?: Partial<Record<Side, number[]>>;
+  specialTokens?: View["special"];
   steps: Step[];
   stepSide: Side;
   stepNote: string;
@@ -113,9 +116,13 @@ export interface Header {
   exact: (Area & { stack: string; layer: number; heads: number[] })[];
 }
 
-/* The weights of a query, the mean over the heads that are shown, from the key k0 on. */
+/* The weights of a query, the mean over the heads that are shown, from the key k0 on; and where special
+   tokens are hidden, how much of the row lies on them, and on
+   all others. */
 export interface Row {
   weights: Float64Array;
   k0: number;
   heads: number[];
+  hidden?: number;
+  left?: number;
 }

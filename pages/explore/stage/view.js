@@ -1,6 +1,7 @@
 /* The state of the view: what is open of a trace. Nothing here touches the page. */
 
 import { isSigned } from "./further.js";
+import { beside, hidingOf } from "./hiding.js";
 
 /** @typedef {import("./types").View} View */
 /** @typedef {import("./types").Loose} Loose */
@@ -50,7 +51,20 @@ export function settle(view, data) {
   view.step = within(view.step ?? Infinity, steps.length);
   view.query = within(view.query ?? (stack.querySide === "decoder" ? view.step : 0), stack.nQuery);
   view.key = within(view.key, stack.nKey);
+  besideSpecial(view, data, stack);
   return /** @type {View} */ (view);
+}
+
+/**
+ * The marked cell lies beside special tokens where these are hidden; a text without any hides none.
+ * @param {Loose} view @param {TraceData} data @param {import("./types").Stack} stack
+ */
+function besideSpecial(view, { header }, { querySide, keySide, nQuery, nKey }) {
+  const { special = {} } = header;
+  if (!Object.values(special).some((each) => each.length)) view.special = "shown";
+  if (hidingOf(/** @type {View} */ (view)) === "shown") return;
+  view.query = beside(view.query ?? 0, nQuery, new Set(special[querySide]));
+  view.key = beside(view.key ?? 0, nKey, new Set(special[keySide]));
 }
 
 /**
@@ -70,7 +84,12 @@ export function rowOf(view, data, query) {
   for (const exact of all)
     for (let j = 0; j < exact.nk; j++)
       weights[j] += exact.pattern[(query - exact.q0) * exact.nk + j] / all.length;
-  return { weights, k0: first.k0, heads };
+  const row = { weights, k0: first.k0, heads };
+  if (!first.blank) return row;
+  /** @param {"hidden" | "left"} name */
+  const mean = (name) =>
+    all.reduce((sum, each) => sum + (each[name]?.[query - first.q0] ?? 0), 0) / all.length;
+  return { ...row, hidden: mean("hidden"), left: mean("left") };
 }
 
 /**

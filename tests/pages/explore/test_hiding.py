@@ -2,6 +2,7 @@
 
 from itertools import pairwise
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -11,6 +12,7 @@ from pages.explore.hiding import Hiding, hiding_of, special_positions
 from pages.explore.payload import Opened, build
 from pages.explore.state import Inputs
 from pages.explore.subject import Subject, subject_of
+from pages.explore.taken import Shown
 from tests.models.zoo.hub import families
 from tests.pages.explore.test_payload import array_of, exact_arrays, unpack
 
@@ -120,3 +122,30 @@ def test_a_link_that_hides_what_a_text_does_not_have_is_said() -> None:
         "The link's special=hidden is not meant for a text without special tokens; its default is shown."
     ]
     assert "special" not in page.session_state.view_link
+
+
+WORDS = Inputs(model="untrained", text="[CLS] the cat sat [SEP]", n_layers=2, n_heads=2, seed=4)
+
+
+@pytest.mark.parametrize("how", ["hidden", "renormalised"])
+@pytest.mark.parametrize("view", ["grid", "head", "lines"])
+def test_the_figure_to_take_away_leaves_them_out_and_says_so(view: str, how: str) -> None:
+    shown = Shown(WORDS, {"view": view, "layer": 1, "head": 1, "heads": [1], "special": how})
+    figure = shown.figure(dark=False)
+    said = ", special tokens hidden" + (", rows renormalised" if how == "renormalised" else "")
+    assert said in figure.layout.title.text
+    pattern = subject_of(WORDS).run(None)["encoder.1.self.pattern"].numpy()
+    kept = expected(pattern, [0, 4], how)[1, 1:4, 1:4]
+    if view == "head":
+        np.testing.assert_allclose(figure.data[0].customdata[..., 0], kept, atol=1e-6)
+    assert "CLS" not in figure.to_json()
+
+
+@pytest.mark.parametrize("how", ["hidden", "renormalised"])
+def test_the_lines_of_python_give_what_is_shown(how: str) -> None:
+    code = Shown(WORDS, {"view": "head", "layer": 1, "head": 1, "special": how}).code
+    names: dict[str, Any] = {}
+    exec(code, names)
+    pattern = subject_of(WORDS).run(None)["encoder.1.self.pattern"].numpy()
+    np.testing.assert_allclose(names["pattern"], expected(pattern, [0, 4], how)[1, 1:4, 1:4], atol=1e-6)
+    assert "queries" not in Shown(WORDS, {"view": "map", "special": how}).code

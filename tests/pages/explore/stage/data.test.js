@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { matrixOf, partsOf, topKeys } from "../../../../pages/explore/stage/data.js";
+import { matrixOf, partsOf, shownOf, topKeys } from "../../../../pages/explore/stage/data.js";
 
 test("dot products are summed from q and k, once; the other matrices are the trace's own", () => {
   const exact = {
@@ -15,12 +15,25 @@ test("dot products are summed from q and k, once; the other matrices are the tra
   assert.equal(matrixOf(exact, "dots"), dots);
 });
 
-const ROWS = { nk: 4, d: 2, pattern: Float32Array.of(1, 0, 0, 0, 0.125, 0.5, 0.25, 0.125) };
+const ROWS = { nk: 4, d: 2, softmax: Float32Array.of(1, 0, 0, 0, 0.125, 0.5, 0.25, 0.125) };
 
 test("the heaviest keys come first, and the chosen one takes the last place if need be", () => {
   assert.deepEqual(topKeys(ROWS, 1, 2, 2), [1, 2]);
   assert.deepEqual(topKeys(ROWS, 1, 3, 2), [1, 3]);
   assert.deepEqual(topKeys(ROWS, 1, 0, 8), [1, 2, 0, 3]);
+});
+
+test("hidden tokens are not among the heaviest keys, and their numbers are not drawn", () => {
+  const blank = Uint8Array.of(1, 1, 1, 1, 0, 1, 0, 0);
+  assert.deepEqual(topKeys({ ...ROWS, blank }, 1, 2, 8), [2, 0, 3]);
+  assert.deepEqual([...shownOf({ blank }, [1, 2, 3, 4, 5, 6, 7, 8])].slice(3), [
+    Number.NaN,
+    5,
+    Number.NaN,
+    7,
+    8,
+  ]);
+  assert.equal(shownOf({}, blank), blank);
 });
 
 test("weighted values and what is left of z add up to it", () => {

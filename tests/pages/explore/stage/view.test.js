@@ -33,12 +33,31 @@ const VIEW = {
   step: 0,
   query: 3,
   key: 4,
+  special: "shown",
 };
 
 test("where the pattern alone is traced, it alone is shown", () => {
   const data = dataOf(0, { ...STACK, whole: false });
   const shown = settle({ ...VIEW, view: "numbers", show: "scores" }, data);
   assert.deepEqual([shown.view, shown.show], ["head", "pattern"]);
+});
+
+test("where special tokens are hidden the marked cell lies beside them, and only there", () => {
+  const data = dataOf(0, { ...STACK, keySide: "encoder" });
+  data.header.special = { encoder: [3, 4] };
+  for (const [view, special, place] of [
+    ["head", "hidden", [2, 5]],
+    ["lines", "renormalised", [2, 5]],
+    ["picture", "hidden", [3, 4]],
+    ["head", "shown", [3, 4]],
+  ]) {
+    data.header.sight = {};
+    const kept = settle({ ...VIEW, view, special }, data);
+    assert.deepEqual([[kept.query, kept.key], kept.special], [place, special]);
+  }
+  data.header.special = { encoder: [] };
+  const none = settle({ ...VIEW, special: "hidden" }, data);
+  assert.deepEqual([none.query, none.special], [3, "shown"]);
 });
 
 test("a state of the view stays within what the trace has", () => {
@@ -93,6 +112,16 @@ test("the row of a query is that of the open head, and the mean where several ar
   const both = rowOf({ ...VIEW, view: "lines", head: 1, heads: [0, 1] }, numbers, 1);
   assert.deepEqual([...both.weights], [0.125, 0.375, 0.5]);
   assert.deepEqual([heaviestKey(one), heaviestKey(both)], [4, 4]);
+});
+
+test("the row of a query says how much of it lies on hidden tokens, on average over heads", () => {
+  const hidden = [Float32Array.of(0.25, 0.5), Float32Array.of(0.75, 1)];
+  const shown = {
+    exact: (...place) => ({ ...numbers.exact(...place), hidden: hidden[place[2]], blank: new Uint8Array(6) }),
+  };
+  assert.equal(rowOf({ ...VIEW, head: 0, heads: [0] }, shown, 2).hidden, 0.5);
+  assert.equal(rowOf({ ...VIEW, view: "lines", heads: [0, 1] }, shown, 1).hidden, 0.5);
+  assert.equal(rowOf({ ...VIEW, head: 0, heads: [0] }, numbers, 1).hidden, undefined);
 });
 
 test("the column of a key is what queries give it, as far as they have happened", () => {

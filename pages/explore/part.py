@@ -1,0 +1,89 @@
+"""The part of a trace that is taken away: of which stack and head, through which window, of which tokens."""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from pages.explore.hiding import HIDDEN, SHOWN, Hiding, hiding_of
+from pages.explore.state import Inputs, View, view_of
+from pages.explore.subject import Subject, subject_of
+from pages.shared import cache
+
+FIGURE_WINDOW = 128
+HIDING = ("grid", "head", "lines")
+"""The views whose figure leaves special tokens out where they are hidden."""
+
+
+class Part:
+    """What the stage shows of a trace."""
+
+    def __init__(self, inputs: Inputs, act: dict[str, Any]) -> None:
+        self.view = View(**view_of(act))
+        self.subject: Subject = cache.on_worker(lambda: subject_of(inputs))
+        self.stack = next((s for s in self.subject.stacks if s.id == self.view.stack), self.subject.stacks[0])
+        self.layer = min(self.view.layer, self.stack.n_layers - 1)
+        self.head = min(self.view.head, self.stack.n_heads - 1)
+        side, kind = self.stack.id.split(".")
+        self.address = f"{side}.{self.layer}.{kind}"
+        self.hiding, self.how = self._hiding()
+        self.title = f"{self.stack.title}, layer {self.layer}, head {self.head}{self.said}"
+        self.key_head = self.head // self.stack.sharing  # of k and v, which several query heads may share
+        self.file_name = f"{self.address.replace('.', '-')}-head-{self.head}"
+
+    def _hiding(self) -> tuple[Hiding, str]:
+        """Which tokens are special, and whether the view that is on the stage hides them."""
+        view, special = self.view, hiding_of(self.subject, self.stack)
+        hides = view.view in HIDING and not (view.view == "head" and view.show == "plane")
+        return special, view.special if hides and special.any else SHOWN
+
+    @property
+    def said(self) -> str:
+        if self.how == SHOWN:
+            return ""
+        return ", special tokens hidden" + ("" if self.how == HIDDEN else ", rows renormalised")
+
+    def names(self, side: str) -> list[str]:
+        return [token.get("raw", token["text"]) for token in self.subject.tokens[side]]
+
+    def arrays(
+        self, wanted: Callable[[str], bool], part: Callable[[Any], Any] = lambda tensor: tensor
+    ) -> dict[str, np.ndarray]:
+        """The trace's arrays, or a part of each, under the addresses that are wanted."""
+        trace = cache.on_worker(lambda: self.subject.run(lambda a, t: part(t) if wanted(a) else None))
+        return {address: trace[address].numpy() for address in trace}
+
+    def of_head(self) -> dict[str, np.ndarray]:
+        found = self.arrays(lambda address: address.startswith(self.address + "."))
+        return {name.rsplit(".", 1)[1]: array for name, array in found.items()}
+
+    def window(self, *, until_step: bool = False) -> tuple[slice, slice]:
+        """The queries and keys of the figure; a decoder's rows after the step have not happened yet."""
+
+        def part(start: int, length: int) -> slice:
+            start = max(0, min(start, length - FIGURE_WINDOW))
+            return slice(start, min(length, start + FIGURE_WINDOW))
+
+        queries, keys = part(self.view.q0, self.stack.n_query), part(self.view.k0, self.stack.n_key)
+        if until_step and self.subject.names and self.stack.query_side == "decoder":
+            queries = slice(queries.start, max(queries.start + 1, min(queries.stop, self.step() + 1)))
+        return queries, keys
+
+    def step(self) -> int:
+        tokens = self.subject.tokens
+        last = len(tokens["decoder" if "decoder" in tokens else "encoder"]) - 1
+        return last if self.view.step is None else min(self.view.step, last)
+
+    def kept(self, queries: slice, keys: slice) -> tuple[list[int], list[int]]:
+        """The positions of a window that are shown."""
+        gone = (self.hiding.queries, self.hiding.keys) if self.how != SHOWN else ((), ())
+        counts = (self.stack.n_query, self.stack.n_key)
+        kept = [
+            [at for at in range(count)[part] if at not in hidden]
+            for count, part, hidden in zip(counts, (queries, keys), gone, strict=True)
+        ]
+        return kept[0], kept[1]
+
+    def sides(self, queries: list[int], keys: list[int]) -> tuple[list[str], list[str]]:
+        names = self.names(self.stack.query_side), self.names(self.stack.key_side)
+        return [names[0][at] for at in queries], [names[1][at] for at in keys]
