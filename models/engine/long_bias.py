@@ -55,26 +55,30 @@ class ByDistance:
 class AskedDistance:
     """Transformer-XL's terms: what each query makes of a distance, and how much a key matters to everybody.
 
-    asks: [head, query, channel], q + v times the scale; answers: [head, distance, channel], where distances
-    are as in `ByDistance`, or only those of earlier keys; of_key: [head, key], u . k times the scale.
+    q: the attention's own; v: [head, 1, channel], what is added to each; answers: [head, distance, channel],
+    where distances are as in `ByDistance`, or only those of earlier keys; of_key: [head, key], u . k times
+    the scale.
     """
 
-    asks: Float[Tensor, "head query channel"]
+    q: Float[Tensor, "head query channel"]
+    v: Float[Tensor, "head 1 channel"]
+    scale: float
     answers: Float[Tensor, "head distance channel"]
     of_key: Float[Tensor, "head key"]
 
     @property
     def n_bytes(self) -> int:
-        return sum(t.numel() * t.element_size() for t in (self.asks, self.answers, self.of_key))
+        return sum(t.numel() * t.element_size() for t in (self.answers, self.of_key))
 
     def add(self, scores: Tensor, head: int, rows: slice, keys: slice) -> None:
-        n_query, n_keys = self.asks.shape[1], keys.stop - keys.start
+        n_query, n_keys = self.q.shape[1], keys.stop - keys.start
         scores += self.of_key[head, keys]
         for start in range(rows.start, rows.stop, ROWS):
             stop = min(start + ROWS, rows.stop)
             n_rows, first = stop - start, keys.start - stop + n_query
             width = n_rows + n_keys - 1
-            found = self.asks[head, start:stop] @ self.answers[head, first : first + width].T
+            asks = self.scale * (self.q[head, start:stop] + self.v[head])
+            found = asks @ self.answers[head, first : first + width].T
             if found.shape[1] < width:  # what is left are later keys, which nobody sees
                 found = F.pad(found, (0, width - found.shape[1]))
             # Each row begins one distance before the row above it.

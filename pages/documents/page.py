@@ -9,8 +9,9 @@ import streamlit as st
 from models.limits import in_force
 from models.zoo.offers import offer_of
 from pages.documents import payload, state
+from pages.documents.document import Asked
 from pages.documents.map.component import pattern_map
-from pages.documents.reading import Asked, GoneError, Seen, Work, ask, forget, on_tiles
+from pages.documents.reading import GoneError, Seen, Work, ask, forget, on_tiles
 from pages.shared import draw_order
 from pages.shared.browser import uploading
 from pages.shared.browser.acts import Act
@@ -44,13 +45,22 @@ def controls(work: Work) -> None:
     names += [shown.kept["model"]] if shown.kept["model"] not in names else []
     shown.draw("model", options=names, format_func=_title)
     seen = work.seen
-    for name, count in (("layer", seen.n_layers if seen else 0), ("head", seen.n_heads if seen else 0)):
+    about = seen and seen.stacks[seen.place.stack]
+    if seen and len(seen.stacks) > 1:
+        shown.draw("stack")
+    for name, count in (("layer", about.n_layers if about else 0), ("head", about.n_heads if about else 0)):
         most: dict[str, Any] = {"max_value": max(1, count - 1)} if shown.kept[name] < count else {}
         shown.draw(name, **most)
     for name in ("measure", "range", "without"):
         shown.draw(name)
-    if seen:
-        st.caption(plain(f"{len(seen.tokens):,} tokens, {seen.n_layers} layers, {seen.n_heads} heads."))
+    if seen and about:
+        tokens = " and ".join(f"{len(each):,} {_of(side, seen)}tokens" for side, each in seen.tokens.items())
+        st.caption(plain(f"{tokens}, {about.n_layers} layers, {about.n_heads} heads."))
+
+
+def _of(side: str, seen: Seen) -> str:
+    """The side that tokens are of, where there are two."""
+    return f"{side} " if len(seen.tokens) > 1 else ""
 
 
 def _title(name: str) -> str:
@@ -150,10 +160,12 @@ def message(seen: Seen) -> bytes:
     """The bytes for the map: everything at first, then what has changed. Raises GoneError."""
     asked, session = seen.asked, st.session_state
     area, looked = session.get("map_window"), session.get("map_look")
+    place = seen.place
+    stack = f"{state.STACKS[place.stack]}, " if len(seen.stacks) > 1 else ""
     own: dict[str, Any] = {
         "token": f"{hash(asked) & 0xFFFFFFFF:x}", "range": state.page().kept["range"],
         "link": state.link(state.page().kept), "area": area,
-        "about": f"{_title(asked.model)}, layer {asked.layer}, head {seen.head}",
+        "about": f"{_title(asked.model)}, {stack}layer {place.layer}, head {place.head}",
         "measure": state.MEASURES[asked.measure], "without": asked.without,
     }  # fmt: skip
     if looked:

@@ -24,18 +24,21 @@ MOST_CELLS = 24_000_000
 
 def whole(seen: Seen, **own: Any) -> bytes:
     """The message with everything: the tokens, the picture of the whole, the brightest pairs."""
-    tokens = [visible(token, max_length=LONGEST) for token in seen.tokens]
+    queries = [visible(token, max_length=LONGEST) for token in seen.queries]
+    keys = [visible(token, max_length=LONGEST) for token in seen.keys]
     pairs = [
         {
             "query": pair.query,
             "key": pair.key,
             "weight": pair.weight,
-            "words": _words(tokens, pair.query, pair.key),
+            "words": [_around(queries, pair.query), _around(keys, pair.key)],
         }
         for pair in seen.pairs
     ]
     own |= {"lone": seen.n_lone}
-    return pack(tokens=tokens, whole=_cells(seen.picture), pairs=pairs).message(**own)
+    if seen.queries is not seen.keys:
+        own["queries"] = queries
+    return pack(tokens=keys, whole=_cells(seen.picture), pairs=pairs).message(**own)
 
 
 def window(seen: Seen, area: dict[str, int]) -> dict[str, Any] | None:
@@ -46,15 +49,15 @@ def window(seen: Seen, area: dict[str, int]) -> dict[str, Any] | None:
     if (rows.stop - rows.start) * (keys.stop - keys.start) > MOST_CELLS:
         return None
     asked = seen.asked
-    found = seen.heads.window(seen.head, rows, keys, measure=asked.measure, without=asked.without)
+    found = seen.heads.window(seen.place.head, rows, keys, measure=asked.measure, without=asked.without)
     return _cells(found)
 
 
 def look(seen: Seen, query: int, key: int) -> dict[str, Any]:
     """Where one query looks most, and which queries look most at one key; with the whole row and column."""
-    n = len(seen.tokens)
-    query, key = min(max(query, 0), n - 1), min(max(key, 0), n - 1)
-    row, column = seen.heads.row(seen.head, query), seen.heads.column(seen.head, key)
+    query, key = min(max(query, 0), len(seen.queries) - 1), min(max(key, 0), len(seen.keys) - 1)
+    head = seen.place.head
+    row, column = seen.heads.row(head, query), seen.heads.column(head, key)
     return {
         "query": query, "key": key, "weight": float(row[key]),
         "row": _top(row.numpy()), "column": _top(column.numpy()),
@@ -63,13 +66,13 @@ def look(seen: Seen, query: int, key: int) -> dict[str, Any]:
 
 def bounded(seen: Seen, area: dict[str, int]) -> tuple[slice, slice]:
     """The window that was asked for, within the document and with at least one cell."""
-    n = len(seen.tokens)
 
-    def part(begin: int, end: int) -> slice:
+    def part(begin: int, end: int, n: int) -> slice:
         start = min(max(0, begin), n - 1)
         return slice(start, min(max(start + 1, end), n))
 
-    return part(area["q0"], area["q1"]), part(area["k0"], area["k1"])
+    rows = part(area["q0"], area["q1"], len(seen.queries))
+    return rows, part(area["k0"], area["k1"], len(seen.keys))
 
 
 def _cells(picture: Picture) -> dict[str, Any]:
@@ -83,11 +86,6 @@ def _top(weights: np.ndarray) -> list[tuple[int, float]]:
     """The heaviest positions with their weights, without those that are next to nothing."""
     order = np.argsort(-weights, kind="stable")[:MOST_NAMED]
     return [(int(at), float(weights[at])) for at in order if weights[at] >= LEAST]
-
-
-def _words(tokens: list[str], query: int, key: int) -> list[list[str]]:
-    """The texts around a query and around a key: before, the token itself, after."""
-    return [_around(tokens, at) for at in (query, key)]
 
 
 def _around(tokens: list[str], at: int) -> list[str]:

@@ -15,13 +15,16 @@ from typing import TYPE_CHECKING, Any
 from cachetools import LRUCache
 
 import models as _before_torch  # noqa: F401  (so that torch's idle threads sleep)
-from models.byte_units import MB, readable
+from models.byte_units import MB
 from models.limits import in_force
+from pages.documents.document import Asked, Document, Place, fits, place_in
 from pages.shared import cache, memory
 
 if TYPE_CHECKING:
-    from models.engine.long_cells import Measure, Pair, Picture
+    from models.data.tasks import Reading
+    from models.engine.long_cells import Pair, Picture
     from models.engine.long_text import LongHeads
+    from models.zoo.model import Attention, Model
 
 MOST_TOKENS = in_force().document_tokens
 KEPT_BYTES = in_force().document_mb * MB
@@ -39,42 +42,6 @@ class GoneError(Exception):
 
 
 @dataclass(frozen=True)
-class Asked:
-    """What a page wants to see: one head of one layer over one document."""
-
-    model: str
-    text: str
-    layer: int = 0
-    head: int = 0
-    measure: Measure = "largest"
-    without: int = 0
-    settings: tuple[tuple[str, Any], ...] = ()
-
-    @property
-    def document(self) -> tuple[Any, ...]:
-        """What the pass over the text depends on."""
-        return self.model, self.text, self.settings
-
-
-@dataclass(frozen=True)
-class Document:
-    """A text that was read. heads: q and k of the layers that there was room for, by their addresses."""
-
-    tokens: list[str]
-    side: str
-    n_layers: int
-    n_heads: int
-    heads: dict[str, LongHeads]
-
-    def of(self, layer: int) -> LongHeads | None:
-        return self.heads.get(f"{self.side}.{layer}.self")
-
-    @property
-    def n_bytes(self) -> int:
-        return sum(heads.n_bytes for heads in self.heads.values()) + 60 * len(self.tokens)
-
-
-@dataclass(frozen=True)
 class Seen:
     """The picture of a head over a whole document, and its brightest pairs. The document itself may go.
 
@@ -82,21 +49,28 @@ class Seen:
     """
 
     asked: Asked
-    tokens: list[str]
-    side: str
-    n_layers: int
-    n_heads: int
-    head: int
+    tokens: dict[str, list[str]]
+    stretched: bool
+    stacks: dict[str, Attention]
+    place: Place
     picture: Picture
     pairs: list[Pair]
     n_lone: int
+
+    @property
+    def queries(self) -> list[str]:
+        return self.tokens[self.place.sides[0]]
+
+    @property
+    def keys(self) -> list[str]:
+        return self.tokens[self.place.sides[1]]
 
     @property
     def heads(self) -> LongHeads:
         """The layer's queries and keys. Raises GoneError where other documents have taken their place."""
         with _lock:
             document = _documents.get(self.asked.document)
-        found = None if document is None else document.of(min(self.asked.layer, self.n_layers - 1))
+        found = None if document is None else document.heads.get(self.place.address)
         if found is None:
             raise GoneError
         return found
@@ -200,18 +174,17 @@ def _do(work: Work) -> None:
 def _seen(work: Work) -> Seen:
     asked = work.asked
     document = _read(work)
-    heads = document.of(min(asked.layer, document.n_layers - 1))
-    assert heads is not None
-    head = min(asked.head, document.n_heads - 1)
+    place = document.place(asked)
+    heads, head = document.heads[place.address], place.head
     tell = work.told("computes the picture of the head", FIRST, 1 - FIRST)
     picture = heads.whole(head, measure=asked.measure, without=asked.without, told=tell)
     largest = picture
     if asked.measure != "largest":
         largest = heads.whole(head, without=asked.without, told=tell)
     pairs = heads.brightest(head, largest, without=asked.without)
+    n_lone = int(heads.lone(head).sum())
     return Seen(
-        asked, document.tokens, document.side, document.n_layers, document.n_heads, head, picture, pairs,
-        int(heads.lone(head).sum()),
+        asked, document.tokens, document.stretched, document.stacks, place, picture, pairs, n_lone
     )  # fmt: skip
 
 
@@ -220,36 +193,32 @@ def _read(work: Work) -> Document:
     asked = work.asked
     with _lock:
         known = _documents.get(asked.document)
-    if known is not None and known.of(min(asked.layer, known.n_layers - 1)) is not None:
+    if known is not None and known.place(asked).address in known.heads:
         return known
     work.doing = "opens the model and cuts the text into tokens"
-    model = cache.model(asked.model, dict(asked.settings)).stretched(MOST_TOKENS)
-    reading = model.read(asked.text)
-    if len(reading.tokens) != 1:
-        raise ValueError(
-            f"{asked.model!r} reads a text and writes another; choose a model that reads one text alone."
-        )
-    ((side, tokens),) = reading.tokens.items()
-    if len(tokens) > MOST_TOKENS:
-        raise ValueError(
-            f"The document has {len(tokens):,} tokens; at most {MOST_TOKENS:,} are read; shorten it."
-        )
-    about = model.attention(f"{side}.self")
-    width = (about.n_heads + about.n_key_heads) * about.d_head
-    layer_bytes = 4 * len(tokens) * width
-    if layer_bytes > KEPT_BYTES // 2:
-        raise ValueError(
-            f"One layer's queries and keys take {readable(layer_bytes)}; at most {readable(KEPT_BYTES // 2)} "
-            "are kept; take a shorter document or a smaller model."
-        )
-    every = layer_bytes * about.n_layers <= KEPT_BYTES // 2
-    layer = min(asked.layer, about.n_layers - 1)
+    model, reading, stretched = _cut(asked)
+    most = max(map(len, reading.tokens.values()))
+    if most > MOST_TOKENS:
+        raise ValueError(f"The document has {most:,} tokens; at most {MOST_TOKENS:,} are read; shorten it.")
+    stacks = {stack: model.attention(stack) for stack in model.stacks(tuple(reading.tokens))}
+    place = place_in(stacks, asked)
+    every = fits(stacks, reading.tokens, place, KEPT_BYTES // 2)
     heads = model.long(
         reading,
-        wanted=lambda address: every or address == f"{side}.{layer}.self",
-        told=work.told(f"reads {len(tokens):,} tokens", 0.0, FIRST),
+        wanted=lambda address: every or address == place.address,
+        told=work.told(f"reads {most:,} tokens", 0.0, FIRST),
     )
-    document = Document(tokens, side, about.n_layers, about.n_heads, heads)
+    document = Document(reading.tokens, stretched, stacks, heads)
     with _lock:
         _documents[asked.document] = document
     return document
+
+
+def _cut(asked: Asked) -> tuple[Model, Reading, bool]:
+    """The model, the text as it reads it, and whether it had to be stretched for that."""
+    model = cache.model(asked.model, dict(asked.settings))
+    try:
+        return model, model.read(asked.text), False
+    except ValueError:
+        longer = model.stretched(MOST_TOKENS)
+        return longer, longer.read(asked.text), True

@@ -9,7 +9,7 @@ from typing import Any
 from models.data.grammar import sample_pairs
 from models.limits import in_force
 from models.zoo.offers import HUB, RUN, offer_of, offers
-from pages.documents.reading import Asked
+from pages.documents.document import Asked
 from pages.shared import on_offer, widget
 from pages.shared.link import Rule, characters, checked, one_of, param, params_of, whole
 from pages.shared.state import State
@@ -19,6 +19,7 @@ IN_LINKS = in_force().field_characters
 """Characters of a text that a link carries; a longer one stays with its visitor."""
 DEFAULT = "sparse"
 MEASURES = {"largest": "largest weight", "mean": "mean weight"}
+STACKS = {"encoder.self": "encoder", "decoder.self": "decoder", "decoder.cross": "cross"}
 RANGES = {"linear": "linear", "log": "log"}
 
 
@@ -33,18 +34,18 @@ def _read_name(raw: str) -> str:
 
 
 def readers() -> list[str]:
-    """The models to choose from: those of one stack that read text."""
+    """The models to choose from: those that read text."""
     names = [*on_offer.models(), *on_offer.of_transformers()]
-    return [name for name in names if _reads_one_text(name)]
+    return [name for name in names if _reads_text(name)]
 
 
-def _reads_one_text(name: str) -> bool:
+def _reads_text(name: str) -> bool:
     offer = offer_of(name)
-    return offer is not None and offer.reads != "picture" and offer.sizes.get("kind") != "encoder-decoder"
+    return offer is not None and offer.reads != "picture"
 
 
 def _is_reader(value: Any) -> bool:
-    return isinstance(value, str) and on_offer.may_open(value) and _reads_one_text(value)
+    return isinstance(value, str) and on_offer.may_open(value) and _reads_text(value)
 
 
 @dataclass(frozen=True)
@@ -52,13 +53,14 @@ class Inputs:
     model: str = param(
         DEFAULT,
         Rule(
-            "the name of a model of one stack, run:<its id> or hf:<a model of transformers here>",
+            "the name of a model that reads text, run:<its id> or hf:<a model of transformers here>",
             _read_name,
             _is_reader,
         ),
-        widget.select("Model", "Those that read one text. Learnt positions end where training ended."),
+        widget.select("Model", "Those that read text. Learnt positions end where training ended."),
     )
     text: str = param("", characters(MOST_CHARACTERS), widget.area("Document", height=100))
+    stack: str = param("encoder.self", one_of(STACKS), widget.segmented("Attention", None))
     layer: int = param(0, whole(0, 127), widget.count("Layer"))
     head: int = param(0, whole(0, 127), widget.count("Head"))
     measure: str = param("largest", one_of(MEASURES), widget.segmented("A cell shows its", None))
@@ -81,8 +83,8 @@ def asked(kept: dict[str, Any]) -> Asked:
     offer = offer_of(kept["model"])
     settings = tuple((s.name, s.default) for s in offer.settings if s.builds) if offer else ()
     return Asked(
-        kept["model"], kept["text"] or sample(), kept["layer"], kept["head"], kept["measure"],
-        kept["without"], settings,
+        kept["model"], kept["text"] or sample(), kept["stack"], kept["layer"], kept["head"],
+        kept["measure"], kept["without"], settings,
     )  # fmt: skip
 
 

@@ -22,23 +22,22 @@ def dialog(area: dict[str, int], work: Work) -> None:
     asked = seen.asked
     rows, keys = payload.bounded(seen, area)
     found = on_tiles(
-        lambda: seen.heads.window(seen.head, rows, keys, measure=asked.measure, without=asked.without)
+        lambda: seen.heads.window(seen.place.head, rows, keys, measure=asked.measure, without=asked.without)
     )
     offer = offer_of(asked.model)
-    title = f"{offer.title if offer else asked.model}, layer {asked.layer}, head {seen.head}"
+    title = f"{offer.title if offer else asked.model}, layer {seen.place.layer}, head {seen.place.head}"
     figure = pattern_window(
         found.cells.numpy(), (found.q0, found.k0), (found.tall, found.wide),
         measure=asked.measure, dark=st.context.theme.type == "dark", title=title,
     )  # fmt: skip
-    names = seen.tokens
     table = pd.DataFrame(
         [
-            (p.query, *takeaway.cells([names[p.query]]), p.key, *takeaway.cells([names[p.key]]), p.weight)
+            (p.query, *_cell(seen.queries, p.query), p.key, *_cell(seen.keys, p.key), p.weight)
             for p in seen.pairs
         ],
         columns=["query_position", "query", "key_position", "key", "weight"],
     )
-    name = f"layer-{asked.layer}-head-{seen.head}"
+    name = f"layer-{seen.place.layer}-head-{seen.place.head}"
     files = [
         Download("Figure, offline HTML", lambda: to_html(figure), f"{name}.html", "text/html"),
         Download("Brightest pairs, CSV", lambda: table.to_csv(index=False), f"{name}.csv", "text/csv"),
@@ -46,16 +45,21 @@ def dialog(area: dict[str, int], work: Work) -> None:
     takeaway.show(figure, files, title=title, file_name=name, code=_code(seen, rows, keys))
 
 
+def _cell(tokens: list[str], at: int) -> list[str]:
+    return takeaway.cells([tokens[at]])
+
+
 def _code(seen: Seen, rows: slice, keys: slice) -> str:
     """The lines of Python that give the same window."""
     asked = seen.asked
     model = cache.model(asked.model, dict(asked.settings))
     opened = model.code("").rsplit("\n", 1)[0].replace("lm = ", "model = ")
+    longer = f"model = model.stretched({max(map(len, seen.tokens.values()))})\n" if seen.stretched else ""
     return (
-        f"{opened}\nmodel = model.stretched({len(asked.text)})\n"
+        f"{opened}\n{longer}"
         "reading = model.read(text)  # the document\n"
-        f'heads = model.long(reading)["{seen.side}.{asked.layer}.self"]\n'
-        f"heads.whole({seen.head})  # the whole, and what each row's softmax needs\n"
-        f"picture = heads.window({seen.head}, {rows}, {keys}, "
+        f'heads = model.long(reading)["{seen.place.address}"]\n'
+        f"heads.whole({seen.place.head})  # the whole, and what each row's softmax needs\n"
+        f"picture = heads.window({seen.place.head}, {rows}, {keys}, "
         f"measure={asked.measure!r}, without={asked.without})"
     )

@@ -77,8 +77,11 @@ def test_another_head_is_another_picture_and_the_link_says_which(shown: Locator,
 def test_a_text_that_the_model_cannot_read_is_refused_in_a_sentence(shown: Locator, page: Page) -> None:
     page.goto("/documents?model=shakespeare")
     expect(page.locator(".st-key-problems")).to_contain_text("a vector for each of its 64 positions")
-    page.goto("/documents?model=translator")
-    expect(page.locator(".st-key-problems")).to_contain_text("is not the name of a model of one stack")
+    page.goto("/documents?model=digits-classifier")
+    expect(page.locator(".st-key-problems")).to_contain_text("is not the name of a model that reads text")
+    page.goto("/documents?model=translator&stack=decoder.cross&text=the animal sleeps in the street")
+    expect(shown.locator(".notice")).to_contain_text("cross, layer 0, head 0")
+    expect(shown.locator(".notice")).to_contain_text("queries")
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])

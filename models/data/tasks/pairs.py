@@ -44,6 +44,12 @@ class Pairs(Task):
     def dictates(self) -> dict[str, Any]:
         return {"vocab_size": len(self.outputs()), "max_len": self.length, "pad_id": PAD}
 
+    def stretched(self, length: int) -> Task:
+        raise ValueError(
+            f"{self.title!r} reads texts of at most {self.length:,} tokens, as it was trained on; give a "
+            "shorter one, or choose a language model"
+        )
+
     def losses(self, model: Transformer, batch: Batch, *, label_smoothing: float = 0.0) -> dict[str, Tensor]:
         """ "loss": the mean cross-entropy of the target's tokens, in nats."""
         source, target = batch.inputs

@@ -63,4 +63,4 @@ class TransformerXL(PositionScheme):
         away = -key_minus_query(n_query, 1 if causal else n_key)  # of a causal stack, no later keys
         answers = self.r_proj[layer](waves(away, self.d_model).to(q)).unflatten(-1, (n_heads, -1))
         of_key = scale * (self.u @ k.mT)[:, 0]
-        return AskedDistance(scale * (q + self.v), answers.transpose(0, 1).contiguous(), of_key)
+        return AskedDistance(q, self.v, scale, answers.transpose(0, 1).contiguous(), of_key)

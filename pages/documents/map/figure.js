@@ -10,7 +10,7 @@ import { level, places } from "./view.js";
  * @property {number} largest of all weights of the whole
  * @property {boolean} log
  * @property {import("../../shared/browser/theme.js").Theme} theme
- * @property {string[]} tokens
+ * @property {{queries: string[], keys: string[]}} tokens
  * @property {import("./view.js").Seen} seen
  * @property {{query: number, key: number} | undefined} looked
  * @property {number} width
@@ -45,11 +45,11 @@ export function traceOf({ cells, q0, k0, tall, wide }, { largest, log, theme }) 
 
 /** @param {Given} given */
 export function layoutOf({ theme, tokens, seen: { rows, keys }, looked, width, height }) {
-  /** @type {(title: string, color: string, span: import("./view.js").Span) => object} */
-  const axis = (title, color, span) => {
+  /** @type {(title: string, color: string, span: import("./view.js").Span, names: string[]) => object} */
+  const axis = (title, color, span, names) => {
     const near = span.to - span.from <= NEAR;
     const tickvals = places(span, near ? NEAR : TICKS);
-    const ticktext = tickvals.map((at) => (near ? shorten(tokens[at]) : at.toLocaleString("en")));
+    const ticktext = tickvals.map((at) => (near ? shorten(names[at]) : at.toLocaleString("en")));
     const frame = { showgrid: false, zeroline: false, showline: true, mirror: true, linecolor: theme.grid };
     return { title: { text: title, font: { color } }, tickfont: { color }, tickvals, ticktext, ...frame };
   };
@@ -64,8 +64,8 @@ export function layoutOf({ theme, tokens, seen: { rows, keys }, looked, width, h
     dragmode: "pan",
     shapes: looked ? [outline(looked, theme.accent)] : [],
     modebar: { orientation: "v", ...buttonsOf(theme) },
-    xaxis: { ...axis("key", theme.key, keys), range: [keys.from - 0.5, keys.to - 0.5] },
-    yaxis: { ...axis("query", theme.query, rows), range: [rows.to - 0.5, rows.from - 0.5] },
+    xaxis: { ...axis("key", theme.key, keys, tokens.keys), range: [keys.from - 0.5, keys.to - 0.5] },
+    yaxis: { ...axis("query", theme.query, rows, tokens.queries), range: [rows.to - 0.5, rows.from - 0.5] },
   };
 }
 

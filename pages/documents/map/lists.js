@@ -4,6 +4,7 @@ import { el } from "../../shared/browser/dom.js";
 import { anyNumber } from "../../shared/browser/numbers.js";
 
 /** @typedef {{query: number, key: number, weight: number, words: string[][]}} Pair */
+/** @typedef {{queries: string[], keys: string[]}} Tokens */
 /** @typedef {[number, number][]} Weights positions with their weights */
 /** @typedef {{query: number, key: number, weight: number, row: Weights, column: Weights}} Looked */
 
@@ -16,7 +17,7 @@ export class Lists {
     this.root = el("div", { class: "lists", tabindex: "0", role: "region", "aria-label": "Pairs" });
   }
 
-  /** @param {Looked | undefined} looked @param {any[]} pairs @param {string[]} tokens @param {string} left */
+  /** @param {Looked | undefined} looked @param {any[]} pairs @param {Tokens} tokens @param {string} left */
   draw(looked, pairs, tokens, left) {
     if (looked && `${looked.query} ${looked.key}` !== this.looking) this.root.scrollTop = 0;
     this.looking = looked && `${looked.query} ${looked.key}`;
@@ -50,10 +51,16 @@ export class Lists {
     ]);
   }
 
-  /** @param {Looked} looked @param {string[]} tokens */
-  looked({ query, key, row, column }, tokens) {
-    const name = (/** @type {number} */ at) => `${at.toLocaleString("en")} “${tokens[at]}”`;
-    const list = (/** @type {[number, number][]} */ found, /** @type {(at: number) => void} */ open) =>
+  /** @param {Looked} looked @param {Tokens} tokens */
+  looked({ query, key, row, column }, { queries, keys }) {
+    const named = (/** @type {string[]} */ tokens) => (/** @type {number} */ at) =>
+      `${at.toLocaleString("en")} “${tokens[at]}”`;
+    const [asker, asked] = [named(queries), named(keys)];
+    const list = (
+      /** @type {[number, number][]} */ found,
+      /** @type {(at: number) => string} */ name,
+      /** @type {(at: number) => void} */ open,
+    ) =>
       el(
         "ol",
         {},
@@ -67,12 +74,12 @@ export class Lists {
         ),
       );
     return [
-      el("h2", {}, [document.createTextNode("Query "), el("strong", { class: "query", text: name(query) })]),
+      el("h2", {}, [document.createTextNode("Query "), el("strong", { class: "query", text: asker(query) })]),
       el("p", { class: "muted", text: "looks most at" }),
-      list(row, (at) => this.visit(query, at)),
-      el("h2", {}, [document.createTextNode("Key "), el("strong", { class: "key", text: name(key) })]),
+      list(row, asked, (at) => this.visit(query, at)),
+      el("h2", {}, [document.createTextNode("Key "), el("strong", { class: "key", text: asked(key) })]),
       el("p", { class: "muted", text: "is looked at most by" }),
-      list(column, (at) => this.visit(at, key)),
+      list(column, asker, (at) => this.visit(at, key)),
     ];
   }
 }

@@ -22,7 +22,8 @@ export class PatternMap {
   /** @type {Seen | undefined} */ seen;
   /** @type {Sent | null} */ tile = null;
   /** @type {Sent} */ whole;
-  /** @type {string[]} */ tokens;
+  /** @type {string[]} */ queries;
+  /** @type {string[]} */ keys;
   /** @type {{query: number, key: number}[]} */ pairs;
   /** @type {string | undefined} */ token;
   left = "";
@@ -71,17 +72,24 @@ export class PatternMap {
     this.send = send;
     const header = readMessage(bytes);
     if (header.whole) {
-      Object.assign(this, { whole: header.whole, tokens: header.tokens, pairs: header.pairs, tile: null });
-      this.left = leftOut(header.lone, header.tokens.length);
+      Object.assign(this, { whole: header.whole, keys: header.tokens, pairs: header.pairs, tile: null });
+      this.queries = header.queries ?? header.tokens;
+      this.left = leftOut(header.lone, this.queries.length);
       this.token = header.token;
     } else if (this.token !== header.token) return send({ type: "again" });
-    const n = this.tokens.length;
-    if (!this.seen || this.header?.n !== n) this.seen = everything(n);
-    this.header = { ...header, n };
+    const sizes = this.sizes();
+    const same =
+      this.header && this.header.sizes.rows === sizes.rows && this.header.sizes.keys === sizes.keys;
+    if (!this.seen || !same) this.seen = everything(sizes);
+    this.header = { ...header, sizes };
     if (header.tile !== undefined) this.tile = header.tile;
-    if (header.whole && !isWhole(this.seen, n)) this.askSoon();
+    if (header.whole && !isWhole(this.seen, sizes)) this.askSoon();
     writeAddress(new URLSearchParams(header.link));
     this.draw();
+  }
+
+  sizes() {
+    return { rows: this.queries.length, keys: this.keys.length };
   }
 
   area() {
@@ -90,7 +98,7 @@ export class PatternMap {
   }
 
   showAll() {
-    this.show(everything(this.header.n));
+    this.show(everything(this.sizes()));
   }
 
   /** @param {number} times */
@@ -108,8 +116,8 @@ export class PatternMap {
 
   /** @param {Seen} asked */
   show({ rows, keys }) {
-    const { n } = this.header;
-    this.seen = { rows: within(rows, n), keys: within(keys, n) };
+    const sizes = this.sizes();
+    this.seen = { rows: within(rows, sizes.rows), keys: within(keys, sizes.keys) };
     this.draw();
     this.askSoon();
   }
@@ -145,7 +153,8 @@ export class PatternMap {
     if (turn !== this.drawing) return;
     this.theme = themeOf(this.root);
     const { range, looked } = this.header;
-    const { theme, tokens, plot } = this;
+    const { theme, plot } = this;
+    const tokens = { queries: this.queries, keys: this.keys };
     const largest = largestOf(this.whole.cells.values);
     const seen = /** @type {Seen} */ (this.seen);
     const size = { width: plot.clientWidth, height: plot.clientHeight };
@@ -157,7 +166,7 @@ export class PatternMap {
     await Plotly.react(this.plot, traces, layoutOf(given), config);
     this.listen();
     this.say();
-    this.lists.draw(this.header.looked, this.pairs, this.tokens, this.left);
+    this.lists.draw(this.header.looked, this.pairs, tokens, this.left);
     announce(this.root, {
       what: "map",
       generation: this.header.generation,
@@ -202,16 +211,16 @@ export class PatternMap {
     if (!found) return;
     const { sent, row, column, weight } = found;
     const { tall, wide, q0, k0 } = sent;
-    const named = (/** @type {number} */ at, /** @type {number} */ size) => {
-      const last = Math.min(at + size, this.header.n) - 1;
-      const words = this.tokens.slice(at, Math.min(last + 1, at + MOST_WORDS)).join(" ");
+    const named = (/** @type {number} */ at, /** @type {number} */ size, /** @type {string[]} */ tokens) => {
+      const last = Math.min(at + size, tokens.length) - 1;
+      const words = tokens.slice(at, Math.min(last + 1, at + MOST_WORDS)).join(" ");
       const span = last > at ? `–${last.toLocaleString("en")}` : "";
       return `${at.toLocaleString("en")}${span} “${words}${last - at >= MOST_WORDS ? " …" : ""}”`;
     };
     const what = tall * wide > 1 ? `${this.header.measure} of ${tall} × ${wide} pairs` : "weight";
-    this.over.textContent =
-      `query ${named(q0 + row * tall, tall)} → key ${named(k0 + column * wide, wide)}: ` +
-      `${anyNumber(weight)} (${what})`;
+    const asks = named(q0 + row * tall, tall, this.queries);
+    const asked = named(k0 + column * wide, wide, this.keys);
+    this.over.textContent = `query ${asks} → key ${asked}: ${anyNumber(weight)} (${what})`;
   }
 
   /** @param {number} x @param {number} y */
@@ -223,10 +232,14 @@ export class PatternMap {
   }
 
   say() {
-    const { n, about, without } = this.header;
+    const { about, without } = this.header;
+    const { rows, keys } = this.sizes();
     const [best] = this.pairs;
-    const top = best && `brightest: “${this.tokens[best.query]}” → “${this.tokens[best.key]}”`;
-    const all = `${n.toLocaleString("en")} tokens, ${(n * n).toLocaleString("en")} pairs`;
+    const top = best && `brightest: “${this.queries[best.query]}” → “${this.keys[best.key]}”`;
+    const named = (/** @type {number} */ count) => count.toLocaleString("en");
+    const alike = this.queries === this.keys;
+    const read = alike ? `${named(keys)} tokens` : `${named(rows)} queries, ${named(keys)} keys`;
+    const all = `${read}, ${named(rows * keys)} pairs`;
     this.story.notice.textContent = `${about}: ${all}${top ? `; ${top}` : ""}.`;
     this.over.textContent =
       "Wheel or + and − zoom, drag or arrow keys move, a press shows a row and a column." +
@@ -234,7 +247,7 @@ export class PatternMap {
   }
 }
 
-/** @param {number} n @returns {Seen} */
-const everything = (n) => ({ rows: { from: 0, to: n }, keys: { from: 0, to: n } });
+/** @param {import("./view.js").Sizes} sizes @returns {Seen} */
+const everything = (sizes) => ({ rows: { from: 0, to: sizes.rows }, keys: { from: 0, to: sizes.keys } });
 
 export const mount = mounting(PatternMap);

@@ -2,6 +2,7 @@
 
 /** @typedef {{from: number, to: number}} Span positions, the last one not among them */
 /** @typedef {{rows: Span, keys: Span}} Seen */
+/** @typedef {{rows: number, keys: number}} Sizes how many queries and keys there are */
 
 const FLOOR = 1e-6; // the smallest weight on a logarithmic scale
 
@@ -29,8 +30,9 @@ export function moved({ from, to }, share) {
   return { from: from + by, to: to + by };
 }
 
-/** Whether this is everything. @param {Seen} seen @param {number} n */
-export const isWhole = ({ rows, keys }, n) => rows.to - rows.from === n && keys.to - keys.from === n;
+/** Whether this is everything. @param {Seen} seen @param {Sizes} sizes */
+export const isWhole = ({ rows, keys }, sizes) =>
+  rows.to - rows.from === sizes.rows && keys.to - keys.from === sizes.keys;
 
 /**
  * A colour's place from 0 to 1: of a weight beside the largest one, or of its logarithm.

@@ -9,6 +9,7 @@ import pytest
 
 from models import load_model
 from pages.documents import payload, reading, state
+from pages.documents.document import Place
 from pages.documents.reading import Asked, GoneError, Seen, Work, ask, forget
 
 TEXT = "the animal did not cross the street because it was too tired. " * 12
@@ -95,7 +96,7 @@ def test_stopped_work_says_so() -> None:
     ("asked", "said"),
     [
         (Asked("shakespeare", TEXT), "a vector for each of its 64 positions"),
-        (Asked("translator", "the animal sleeps"), "choose a language model"),
+        (Asked("translator", "the animal sleeps. " * 60), "or choose a language model"),
         (Asked("absent", TEXT), "There is no absent"),
     ],
 )
@@ -173,14 +174,56 @@ def test_the_message_holds_the_words_around_each_pair() -> None:
 
 
 def test_the_sample_is_read_by_the_default_model() -> None:
-    first = {"model": state.DEFAULT, "text": "", "layer": 0, "head": 0}
+    first = {"model": state.DEFAULT, "text": "", "stack": "encoder.self", "layer": 0, "head": 0}
     wish = state.asked(first | {"measure": "largest", "without": 0})
     assert 4_000 < len(wish.text) < 8_000
     assert wish.model in state.readers()
-    assert "translator" not in state.readers()
+    assert {"translator", "sparse"} <= set(state.readers())
+    assert "digits-classifier" not in state.readers()
 
 
 def test_a_document_of_one_word_repeated_is_read_as_any_other() -> None:
     found = seen(Asked("untrained", "again " * 700, settings=(("n_layers", 1),)))
     assert found.picture.cells.min() >= 0
     assert found.pairs[0].weight < 1
+
+
+SENTENCE = "the animal did not cross the street because it was too tired"
+
+
+@pytest.mark.parametrize("stack", ["encoder.self", "decoder.self", "decoder.cross"])
+def test_a_translator_shows_its_three_attentions(stack: str) -> None:
+    found = seen(Asked("translator", SENTENCE, stack=stack, layer=1, head=2))
+    trace = load_model("translator").trace(SENTENCE)
+    side, kind = stack.split(".")
+    pattern = trace[f"{side}.1.{kind}.pattern"][2].numpy()
+    np.testing.assert_allclose(found.picture.cells.numpy(), pattern, atol=1e-5)
+    assert (len(found.queries), len(found.keys)) == pattern.shape
+    rows, keys = payload.bounded(found, {"q0": 0, "q1": 999, "k0": 0, "k1": 999})
+    assert (rows.stop, keys.stop) == pattern.shape
+    looked = payload.look(found, 999, 999)
+    assert looked["weight"] == pytest.approx(pattern[-1, -1], abs=1e-5)
+    best = found.pairs[0]
+    lone = 1 if stack == "decoder.self" else 0
+    assert (found.n_lone, best.weight) == (lone, pytest.approx(pattern[lone:].max(), abs=1e-5))
+    message = payload.whole(found)
+    header = json.loads(message[4 : 4 + int.from_bytes(message[:4], "little")])
+    assert len(header["tokens"]) == pattern.shape[1]
+    assert len(header.get("queries", header["tokens"])) == pattern.shape[0]
+    assert ("queries" in header) == (stack == "decoder.cross")
+    assert header["pairs"][0]["words"][0][1] == header.get("queries", header["tokens"])[best.query]
+    assert header["pairs"][0]["words"][1][1] == header["tokens"][best.key]
+
+
+def test_a_short_text_is_read_by_the_model_as_it_is() -> None:
+    found = seen(Asked("shakespeare", "to be or not to be"))
+    assert (found.stretched, len(found.keys), found.place.stack) == (False, 18, "decoder.self")
+    assert seen(
+        Asked("sparse", TEXT * 8),
+    ).stretched
+
+
+def test_a_place_that_a_model_has_not_is_its_nearest() -> None:
+    found = seen(Asked("sparse", TEXT, stack="decoder.cross", layer=99, head=99))
+    about = found.stacks["decoder.self"]
+    assert found.place == Place("decoder.self", about.n_layers - 1, about.n_heads - 1)

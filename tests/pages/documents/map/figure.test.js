@@ -31,7 +31,13 @@ test("cells stand at the middle of the positions that they hold", () => {
 
 test("axes name positions from afar and tokens from near; queries run downwards", () => {
   const tokens = Array.from({ length: 1000 }, (_, at) => `token-number-${at}`);
-  const given = { theme: THEME, tokens, looked: undefined, width: 10, height: 10 };
+  const given = {
+    theme: THEME,
+    tokens: { queries: tokens, keys: tokens },
+    looked: undefined,
+    width: 10,
+    height: 10,
+  };
   const far = layoutOf({ ...given, seen: { rows: { from: 0, to: 1000 }, keys: { from: 0, to: 1000 } } });
   assert.equal(far.xaxis.ticktext[1], "100");
   assert.deepEqual(far.yaxis.range, [999.5, -0.5]);

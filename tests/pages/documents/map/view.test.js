@@ -27,8 +27,9 @@ test("zooming keeps the middle, moving the length", () => {
 
 test("the whole is known as such", () => {
   const all = { from: 0, to: 50 };
-  assert.equal(isWhole({ rows: all, keys: all }, 50), true);
-  assert.equal(isWhole({ rows: all, keys: { from: 1, to: 50 } }, 50), false);
+  assert.equal(isWhole({ rows: all, keys: all }, { rows: 50, keys: 50 }), true);
+  assert.equal(isWhole({ rows: all, keys: { from: 1, to: 50 } }, { rows: 50, keys: 50 }), false);
+  assert.equal(isWhole({ rows: all, keys: { from: 0, to: 9 } }, { rows: 50, keys: 9 }), true);
 });
 
 test("colours are weights beside the largest, or their logarithms down to a millionth", () => {
