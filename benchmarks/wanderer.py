@@ -13,7 +13,7 @@ from websockets.asyncio.client import ClientConnection
 
 PAGES = (
     "", "attention", "softmax", "heads", "masks", "positions", "block", "translation", "objective", "design",
-    "train", "runs", "documents",
+    "train", "runs", "documents", "findings",
 )  # fmt: skip
 TEXTS = (
     "the animal did not cross the street because it was too tired", "", " ", "it", "a " * 60, "le chat noir",

@@ -41,7 +41,12 @@ def test_the_navigation_leads_to_these_pages(explore: ExplorePage) -> None:
     """Two names and two groups; a newcomer sees where to begin."""
     page = explore.open().page
     paths = "(links) => links.map((link) => link.pathname)"
-    assert page.get_by_test_id("stTopNavLink").evaluate_all(paths) == ["/", "/start", "/documents"]
+    assert page.get_by_test_id("stTopNavLink").evaluate_all(paths) == [
+        "/",
+        "/start",
+        "/documents",
+        "/findings",
+    ]
     for group, names in {"The lab": [*LAB_PAGES], "Your models": ["train", "runs"]}.items():
         page.get_by_role("button", name=group).click()
         links = page.get_by_test_id("stTopNavPopover").locator("a").evaluate_all(paths)

@@ -1,0 +1,122 @@
+"""Addition modulo a prime, whose rule a model may find long after it knows its examples by heart."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import torch
+from jaxtyping import Int
+from torch import Tensor
+
+from models.data.tasks.batch import IGNORED, Batch, Reading, Sample
+from models.data.tasks.options import option
+from models.data.tasks.task import Task
+from models.engine.transformer import Transformer
+
+EQUALS = "="
+_SPLIT_SEED = 0  # the same pairs are held out in every run
+_SAMPLES = 4
+
+
+@dataclass(frozen=True, kw_only=True)
+class ModularAddition(Task):
+    """After `45 90 =` the model says 22, which is 45 + 90 modulo 113 (Power et al. 2022; Nanda et al. 2023).
+
+    Every pair of numbers is either of training or held out. A batch of training that has as many examples as
+    there are pairs of training is all of them, so that with the task's own settings each step reads all.
+    """
+
+    name = "modular-addition"
+    title = "Add modulo a prime"
+    see = (
+        "The position of “=” looks at both numbers alike. The loss on training falls soon, that on held-out "
+        "pairs long after: then the model has found the rule (grokking)."
+    )
+    kind = "decoder-only"
+    abilities = ("answer",)
+    sizes = {
+        "n_layers": 1,
+        "n_heads": 4,
+        "d_model": 128,
+        "d_ff": 512,
+        "positions": "learned",
+        "norm": "none",
+        "tied_embeddings": False,
+    }
+    training = {
+        "steps": 3000,
+        "batch_size": 3830,
+        "learning_rate": 1e-3,
+        "weight_decay": 1.0,
+        "schedule": "constant",
+        "warmup_steps": 10,
+        "clip": 0.0,
+        "held_out": 1024,
+    }
+    modulus: int = option(113, "the numbers are those below it", low=5, high=211)
+    percent: int = option(30, "pairs of numbers, of a hundred, that training sees", low=5, high=90)
+
+    def dictates(self) -> dict[str, Any]:
+        return {"vocab_size": self.modulus + 1, "max_len": 3, "pad_id": None}
+
+    def outputs(self) -> tuple[str, ...]:
+        return (*map(str, range(self.modulus)), EQUALS)
+
+    def batch(self, generator: torch.Generator, size: int, *, held_out: bool = False) -> Batch:
+        pairs = self._split[1 if held_out else 0]
+        if size != len(pairs):
+            pairs = pairs[torch.randint(len(pairs), (size,), generator=generator)]
+        inputs = torch.cat([pairs, torch.full((len(pairs), 1), self.modulus)], dim=1)
+        targets = torch.full_like(inputs, IGNORED)
+        targets[:, -1] = pairs.sum(dim=1) % self.modulus
+        return Batch((inputs,), targets)
+
+    def probe(self) -> Reading:
+        return self.read(self._samples[0])
+
+    def read(self, text: str) -> Reading:
+        """Two numbers, with the "=" or without. Raises ValueError for anything else."""
+        words = text.replace(EQUALS, f" {EQUALS} ").replace("+", " ").split()
+        numbers = words[:-1] if words[-1:] == [EQUALS] else words
+        if len(numbers) != 2 or not all(_below(word, self.modulus) for word in numbers):
+            raise ValueError(
+                f"{text.strip()[:40]!r} is not two numbers below {self.modulus}; try {self._samples[0]!r}"
+            )
+        ids = [*map(int, numbers), self.modulus]
+        labels = [self.outputs()[id_] for id_ in ids]
+        return Reading((torch.tensor([ids]),), {"decoder": labels}, " ".join(labels))
+
+    def answered(self, model: Transformer, reading: Reading) -> Reading:
+        """The two numbers with what the model says after the "="."""
+        with torch.no_grad():
+            said = self.outputs()[int(model(*reading.inputs)[0, -1].argmax())]
+        return replace(reading, answer=said, following=said)
+
+    def samples(self, model: Transformer, seed: int) -> list[Sample]:
+        """Held-out pairs, what the model says, and what is right."""
+        found = []
+        for text in self._samples:
+            a, b, _ = text.split()
+            reading = self.read(text)
+            inputs = reading.inputs[0].to(model.embedding.weight.device)
+            said = self.outputs()[int(model(inputs)[0, -1].argmax())]
+            found.append(Sample(text, said, str((int(a) + int(b)) % self.modulus)))
+        return found
+
+    @cached_property
+    def _split(self) -> tuple[Int[Tensor, "trained number"], Int[Tensor, "held_out number"]]:
+        """The pairs of training, and those that are held out."""
+        numbers = torch.arange(self.modulus)
+        pairs = torch.cartesian_prod(numbers, numbers)
+        order = torch.randperm(len(pairs), generator=torch.Generator().manual_seed(_SPLIT_SEED))
+        n_training = max(1, len(pairs) * self.percent // 100)
+        return pairs[order[:n_training]], pairs[order[n_training:]]
+
+    @cached_property
+    def _samples(self) -> Sequence[str]:
+        return [f"{a} {b} {EQUALS}" for a, b in self._split[1][:_SAMPLES].tolist()]
+
+
+def _below(word: str, modulus: int) -> bool:
+    return word.isascii() and word.isdecimal() and len(word) <= len(str(modulus)) and int(word) < modulus

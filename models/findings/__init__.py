@@ -1,0 +1,22 @@
+"""Published results, measured here: a file each, found by being there. See `declared.Finding`.
+
+from models import load_model
+from models.findings import findings
+findings()["positional"].measured(load_model("translator")).said
+"""
+
+from functools import cache
+from importlib import import_module
+from pkgutil import iter_modules
+
+from models.findings.declared import Chart, Finding, Number, Outcome, Parameter, Tell
+
+__all__ = ["Chart", "Finding", "Number", "Outcome", "Parameter", "Tell", "findings"]
+
+
+@cache
+def findings() -> dict[str, Finding]:
+    """Every finding by name: each file of this folder that has a FINDING, by its title."""
+    modules = [import_module(f"{__name__}.{found.name}") for found in iter_modules(__path__)]
+    found = [module.FINDING for module in modules if hasattr(module, "FINDING")]
+    return {each.name: each for each in sorted(found, key=lambda each: each.title)}

@@ -1,0 +1,50 @@
+"""What a token really does for a single answer: how much less probable it is without the token."""
+
+from collections.abc import Callable
+from typing import Any
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from models.data.tasks import Reading
+from models.zoo.model import Model
+
+BLANKS = {"zero": "zeros", "mean": "the mean of the text"}
+"""What takes the place of a token's embedding."""
+
+
+def classifies(model: Model) -> None:
+    """Raises ValueError for a model that does not give one answer to a text."""
+    if "classify" not in model.abilities or model.pooled is None or model.config.kind != "encoder-only":
+        raise ValueError(
+            f"{model.name!r} gives no single answer to a text; choose a model that classifies, "
+            "such as sentiment"
+        )
+
+
+def probabilities(model: Model, reading: Reading, edit: Any = None) -> Float[Tensor, " answer"]:
+    """Of each answer."""
+    trace = model.trace(reading, reduce=lambda at, x: x if at == "logits" else None, edit=edit)
+    return trace["logits"][0].double().softmax(dim=-1)
+
+
+def without(token: int, blank: str) -> Callable[[str, Tensor], Tensor]:
+    """An edit that takes one token's embedding away."""
+
+    def edit(address: str, values: Tensor) -> Tensor:
+        if address != "encoder.embed":
+            return values
+        changed = values.clone()
+        changed[token] = values.mean(dim=0) if blank == "mean" else 0
+        return changed
+
+    return edit
+
+
+def effects(model: Model, reading: Reading, tokens: list[int], blank: str) -> Float[Tensor, " token"]:
+    """By how much the probability of the model's own answer changes without each token, up or down."""
+    whole = probabilities(model, reading)
+    answer = int(whole.argmax())
+    changed = [probabilities(model, reading, without(token, blank))[answer] for token in tokens]
+    return (whole[answer] - torch.stack(changed)).abs()

@@ -1,0 +1,140 @@
+"""Is attention explanation? Weights against effects, and other weights with the same answer."""
+
+from collections.abc import Callable
+from typing import Any
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from models.data.tasks import Reading
+from models.findings.blanking import BLANKS, classifies, effects, probabilities
+from models.findings.declared import Chart, Finding, Number, Outcome, Parameter, Tell
+from models.findings.ranks import kendall
+from models.findings.texts import is_word, readings, reviews
+from models.zoo.model import Model
+
+MOST_APART = 0.693
+"""ln 2: the largest Jensen-Shannon divergence there is."""
+
+
+def asked_row(model: Model, reading: Reading) -> tuple[str, Float[Tensor, "head key"]]:
+    """The address of the last layer's pattern, and its row that gives the answer."""
+    address = f"encoder.{model.attention('encoder.self').n_layers - 1}.self.pattern"
+    pattern = model.trace(reading, reduce=lambda at, x: x if at == address else None)[address]
+    return address, pattern[:, 0] if model.config.pooling == "first" else pattern.mean(dim=1)
+
+
+def permuting(address: str, order: Tensor) -> Callable[[str, Tensor], Tensor]:
+    """An edit that gives every head's weights of the last layer to other keys."""
+    return lambda at, pattern: pattern[..., order] if at == address else pattern
+
+
+def divergence(p: Float[Tensor, "*row key"], q: Float[Tensor, "*row key"]) -> Float[Tensor, "*row"]:
+    """Jensen-Shannon divergence in nats, 0 to ln 2."""
+    mean = (p + q) / 2
+    terms = (torch.xlogy(each, each) - torch.xlogy(each, mean) for each in (p, q))
+    return sum(term.sum(dim=-1) for term in terms) / 2  # type: ignore[return-value]
+
+
+def permuted(model: Model, reading: Reading, orders: list[Tensor], most: float) -> tuple[list[float], float]:
+    """How far each order of the weights moves the answer (total variation); and how far apart from the true
+    weights, in the mean of the heads, are the farthest of those that move it by `most` or less.
+    """
+    whole = probabilities(model, reading)
+    address, row = asked_row(model, reading)
+    moved, farthest = [], 0.0
+    for order in orders:
+        change = float((probabilities(model, reading, permuting(address, order)) - whole).abs().sum() / 2)
+        moved.append(change)
+        if change <= most:
+            farthest = max(farthest, float(divergence(row, row[:, order]).mean()))
+    return moved, farthest
+
+
+def measure(model: Model, tell: Tell, *, texts: int, permutations: int, most: float, blank: str) -> Outcome:
+    """Kendall's tau of weights and effects, and what other orders of the same weights do, by text."""
+    classifies(model)
+    generator = torch.Generator().manual_seed(0)
+    agree: list[float] = []
+    medians: list[float] = []
+    apart: list[float] = []
+    for reading in readings(model, reviews(), texts, tell):
+        tokens = reading.tokens["encoder"]
+        words = [at for at, token in enumerate(tokens) if is_word(token)]
+        _, row = asked_row(model, reading)
+        agree.append(kendall(row.mean(dim=0)[words], effects(model, reading, words, blank)))
+        orders = [torch.randperm(len(tokens), generator=generator) for _ in range(permutations)]
+        moved, farthest = permuted(model, reading, orders, most)
+        medians.append(float(torch.tensor(moved).median()))
+        apart.append(farthest)
+    return _outcome(torch.tensor(agree), torch.tensor(medians), torch.tensor(apart), permutations, most)
+
+
+def _outcome(agree: Tensor, medians: Tensor, apart: Tensor, permutations: int, most: float) -> Outcome:
+    tau, same = float(agree.nanmean()), float((apart > 0).float().mean())
+    distance = float(apart[apart > 0].mean()) if same else 0.0
+    numbers: list[Any] = [
+        Number(label="Kendall's τ of weights and effects", value=tau, published="below 0.5 for most data"),
+        Number(label="spread of τ over texts", value=float(agree[~agree.isnan()].std())),
+        Number(label="median change of the answer, weights permuted", value=float(medians.median())),
+        Number(label=f"texts with other weights that move the answer by ≤ {most:g}", value=same),
+        Number(
+            label="how far these are from the true weights (JS)",
+            value=distance,
+            published=f"near {MOST_APART}, the most there is, for many texts",
+        ),
+    ]
+    bins = torch.linspace(-1, 1, 11)
+    counts = torch.histogram(agree[~agree.isnan()].float(), bins).hist
+    return Outcome(
+        numbers=tuple(numbers),
+        holds=tau < 0.5 and same >= 0.5,
+        said=(
+            f"Weights and effects agree with τ = {tau:.2f}. Of {permutations} random orders of the weights, "
+            f"one that leaves the answer within {most:g} is found for {same:.0%} of the {len(agree)} "
+            f"reviews; the median permutation moves the answer by {float(medians.median()):.2f}."
+        ),
+        charts=(
+            Chart(
+                title="reviews by the agreement of weights and effects", x_label="Kendall's τ",
+                y_label="reviews", x=[f"{low:+.1f}" for low in bins[:-1].tolist()],
+                series={"reviews": counts.tolist()},
+            ),
+            Chart(
+                title="how far permuted weights move the answer", x_label="reviews, in order",
+                y_label="total variation, median", x=[float(at) for at in range(1, len(medians) + 1)],
+                series={"change": medians.sort().values.tolist()},
+            ),
+        ),
+    )  # fmt: skip
+
+
+FINDING = Finding(
+    name="explanation",
+    title="Is attention explanation?",
+    claim=(
+        "It is not, say Jain and Wallace: weights agree little with what happens when a word is left out "
+        "(Kendall's τ below 0.5 for most data), and for many texts very different weights give the same "
+        "answer."
+    ),
+    paper="Jain & Wallace 2019, Attention is not Explanation, sections 4.1 and 4.2",
+    rule="τ is below 0.5, and half of the texts or more have other weights with the same answer",
+    caveat=(
+        "Wiegreffe & Pinter 2019, Attention is not not Explanation: other weights with the same answer prove "
+        "little. They were made for one text with the rest of the model as it was, no training would "
+        "find them, and that one explanation exists does not exclude another. Here a model of two layers has "
+        "mixed the words before the last layer weighs them; the paper's have one layer over an LSTM."
+    ),
+    model="sentiment",
+    needs="an encoder that gives one answer to a text",
+    fits=lambda sizes: sizes.get("kind") == "encoder-only" and sizes.get("input_channels") is None,
+    measure=measure,
+    parameters=(
+        Parameter(name="texts", label="Reviews", default=30, low=5, high=100),
+        Parameter(name="permutations", label="Permutations of each", default=20, low=1, high=100),
+        Parameter(name="most", label="Same answer: moved by at most", default=0.01, low=0.001, high=0.5),
+        Parameter(name="blank", label="A blank is", default="zero", choices=BLANKS),
+    ),
+    code=(effects, permuted, divergence, kendall),
+)

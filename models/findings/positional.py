@@ -1,0 +1,152 @@
+"""Positional and confident heads (Voita et al. 2019)."""
+
+from collections import Counter
+from dataclasses import dataclass, field
+
+from torch import Tensor
+
+from models.findings.declared import Chart, Finding, Number, Outcome, Parameter, Tell
+from models.findings.texts import is_word, readings, reads_english, sentences
+from models.zoo.model import Model
+
+
+@dataclass
+class Seen:
+    """Of one head: how often its maximum stood at each offset from the query, and the maxima themselves."""
+
+    offsets: Counter[int] = field(default_factory=Counter)
+    maxima: list[float] = field(default_factory=list)
+
+    @property
+    def usual(self) -> tuple[int, float]:
+        """The offset where its maximum stands most often, and in which share of all queries."""
+        offset, count = self.offsets.most_common(1)[0]
+        return offset, count / len(self.maxima)
+
+    @property
+    def confidence(self) -> float:
+        return sum(self.maxima) / len(self.maxima)
+
+
+def look(pattern: Tensor, words: list[int], heads: list[Seen], *, causal: bool) -> None:
+    """Adds a pattern [head, query, key] to what was seen of its heads; only words ask and are looked at.
+
+    In a causal stack, the first word is left out: it has no choice.
+    """
+    if len(words) < 2:
+        return
+    asking = words[1:] if causal else words
+    maxima, places = pattern[:, asking][:, :, words].max(dim=-1)  # [head, query]
+    for head, seen in enumerate(heads):
+        keys = [words[at] for at in places[head].tolist()]
+        seen.offsets.update(key - query for query, key in zip(asking, keys, strict=True))
+        seen.maxima += maxima[head].tolist()
+
+
+def measure(model: Model, tell: Tell, *, texts: int, at_one_offset: float, confident: float) -> Outcome:
+    """Every head of self-attention, by layer, over held-out sentences."""
+    found: dict[str, list[Seen]] = {}
+    for reading in readings(model, sentences(), texts, tell):
+        trace = model.trace(reading, reduce=lambda at, x: x if at.endswith(".self.pattern") else None)
+        for address in trace:
+            side, layer, *_ = address.split(".")
+            heads = found.setdefault(f"{side} {layer}", [Seen() for _ in trace[address]])
+            words = [at for at, token in enumerate(reading.tokens[side]) if is_word(token)]
+            look(trace[address], words, heads, causal=side == "decoder")
+    every = _by_name(found)
+    if not every:
+        raise ValueError(f"{model.name!r} shows no self-attention of two words or more; choose another model")
+    return _outcome(every, at_one_offset, confident)
+
+
+def _outcome(every: dict[str, Seen], at_one_offset: float, confident: float) -> Outcome:
+    positional = {name: seen.usual for name, seen in every.items() if seen.usual[1] >= at_one_offset}
+    sure = [name for name, seen in every.items() if seen.confidence > confident]
+    best = max(every, key=lambda name: every[name].usual[1])
+    offset, share = every[best].usual
+    return Outcome(
+        numbers=(
+            Number(
+                label="largest share of queries at one offset",
+                value=share,
+                published=f"≥ {at_one_offset:.2f} makes it positional",
+            ),
+            Number(
+                label="positional heads", value=len(positional), digits=0, published="some, in each model"
+            ),
+            Number(label="confident heads", value=len(sure), digits=0),
+            Number(
+                label="positional heads that are confident",
+                value=len([name for name in sure if name in positional]),
+                digits=0,
+                published="“to a large extent”",
+            ),
+            Number(label="heads", value=len(every), digits=0),
+        ),
+        holds=bool(positional),
+        said=(
+            f"Head {best} has its maximum at offset {_signed(offset)} for {share:.0%} of the words; "
+            f"{len(positional)} of {len(every)} heads reach {at_one_offset:.0%}, "
+            f"and {len(sure)} put more than {confident:g} on one word on average."
+        ),
+        charts=(
+            Chart(
+                title="maximum at one offset, share of words",
+                x_label="layer.head (offset)",
+                y_label="share",
+                x=[f"{name} ({_signed(seen.usual[0])})" for name, seen in every.items()],
+                series={"share": [seen.usual[1] for seen in every.values()]},
+                line=(at_one_offset, "positional"),
+            ),
+            Chart(
+                title="confidence: mean of the maximum",
+                x_label="layer.head",
+                y_label="weight",
+                x=list(every),
+                series={"confidence": [seen.confidence for seen in every.values()]},
+                line=(confident, "confident"),
+            ),
+        ),
+    )
+
+
+def _by_name(found: dict[str, list[Seen]]) -> dict[str, Seen]:
+    """The heads that saw anything, as layer.head, after the stack's name where there are two."""
+    stacks = {where.split()[0] for where in found}
+    named = {
+        f"{where if len(stacks) > 1 else where.split()[1]}.{head}": seen
+        for where, heads in found.items()
+        for head, seen in enumerate(heads)
+    }
+    return {name: seen for name, seen in named.items() if seen.maxima}
+
+
+def _signed(offset: int) -> str:
+    return f"{offset:+d}".replace("-", "−")
+
+
+FINDING = Finding(
+    name="positional",
+    title="Positional heads",
+    claim=(
+        "Some heads look at a fixed offset: their largest weight is at the same distance for at least 90% of "
+        "the words, usually on the word before or after. These are to a large extent the confident heads, "
+        "whose largest weight is high on average (above 0.8)."
+    ),
+    paper="Voita et al. 2019, Analyzing Multi-Head Self-Attention, sections 4 and 5.1",
+    rule="at least one head has its maximum at one offset for 90% of the words",
+    caveat=(
+        "The sentences are those of our grammar, which a small model may know by heart; marks such as <eos> "
+        "neither ask nor are looked at. The first word of a causal stack, which has no choice, is left out."
+    ),
+    model="shakespeare",
+    needs="a model that reads English sentences",
+    fits=reads_english,
+    measure=measure,
+    parameters=(
+        Parameter(name="texts", label="Sentences", default=60, low=5, high=300),
+        Parameter(name="at_one_offset", label="Positional from", default=0.9, low=0.5, high=1.0),
+        Parameter(name="confident", label="Confident above", default=0.8, low=0.1, high=1.0),
+    ),
+    code=(look, measure),
+)

@@ -1,0 +1,152 @@
+"""Attention sinks: weight on the first tokens, and a window without and with them (Xiao et al. 2023)."""
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import torch
+from jaxtyping import Bool, Float
+from torch import Tensor
+from torch.nn.functional import cross_entropy
+
+from models.data.tasks import Reading
+from models.findings.declared import Chart, Finding, Number, Outcome, Parameter, Tell
+from models.findings.texts import longest
+from models.zoo.model import Model
+
+_TIMES = 3
+"""How many times the equal share the first tokens must have, beside `sink`, for the claim to hold."""
+
+
+def on_first(pattern: Float[Tensor, "head query key"], first: int) -> Float[Tensor, " head"]:
+    """Mean weight on the first tokens, over the queries that see twice as many or more."""
+    return pattern[:, 2 * first - 1 :, :first].sum(dim=-1).mean(dim=-1)
+
+
+def by_layer(model: Model, reading: Reading, first: int) -> Float[Tensor, "layer head"]:
+    """`on_first` of every head."""
+    trace = model.trace(
+        reading, reduce=lambda at, x: on_first(x, first) if at.endswith(".self.pattern") else None
+    )
+    return torch.stack([trace[address] for address in trace])
+
+
+def equal_share(n: int, first: int) -> float:
+    """What `on_first` is of n tokens where every query looks at all that it sees alike."""
+    queries = range(2 * first - 1, n)
+    return sum(first / (query + 1) for query in queries) / len(queries)
+
+
+def window(n: int, width: int, kept: int) -> Bool[Tensor, "query key"]:
+    """A causal window of `width` keys: the `kept` first ones and the nearest for the rest."""
+    query, key = torch.arange(n)[:, None], torch.arange(n)
+    return (key <= query) & ((query - key < width - kept) | (key < kept))
+
+
+def hiding(open_: Bool[Tensor, "query key"]) -> Callable[[str, Tensor], Tensor]:
+    """An edit that hides all other pairs in every layer, before the softmax."""
+
+    def edit(address: str, values: Tensor) -> Tensor:
+        if address.endswith(".self.scores"):
+            return values.masked_fill(~open_.to(values.device), -torch.inf)
+        return values
+
+    return edit
+
+
+def perplexity(model: Model, reading: Reading, since: int, edit: Any = None) -> float:
+    """exp of the mean loss of the tokens after position `since`, each given those before it."""
+    logits = model.trace(reading, reduce=lambda at, x: x if at == "logits" else None, edit=edit)["logits"]
+    ids = reading.inputs[0][0].to(logits.device)
+    return math.exp(float(cross_entropy(logits[since:-1].float(), ids[since + 1 :])))
+
+
+def measure(
+    model: Model, tell: Tell, *, tokens: int, texts: int, first: int, sink: float, width: int
+) -> Outcome:
+    """Weight on the first tokens of held-out text by layer; and what a text costs through a window."""
+    if width <= first:
+        raise ValueError(f"a window of {width} keys has no room beside the {first} first; widen it")
+    heads: list[Tensor] = []  # [layer, head], a text each
+    costs: list[list[float]] = []  # of all, of the window, of the window with the first: a text each
+    for at in range(texts):
+        reading = longest(model, tokens, seed=at + 1)
+        n = len(reading.tokens.get("decoder", ()))
+        least = max(2 * first, width + 1)
+        if list(reading.tokens) != ["decoder"] or n <= least:
+            raise ValueError(
+                f"{model.name!r} reads {n} tokens from left to right here, but this takes more than {least}; "
+                "choose a decoder-only model, more tokens, or a narrower window"
+            )
+        heads.append(by_layer(model, reading, first))
+        edits = [None, hiding(window(n, width, 0)), hiding(window(n, width, first))]
+        costs.append([perplexity(model, reading, width, edit) for edit in edits])
+        tell((at + 1) / texts)
+    return _outcome(torch.stack(heads).mean(dim=0), costs, n, first, sink, width)
+
+
+def _outcome(heads: Tensor, costs: list[list[float]], n: int, first: int, sink: float, width: int) -> Outcome:
+    layers, equal = heads.mean(dim=1).tolist(), equal_share(n, first)
+    whole, narrow, kept = torch.tensor(costs).log().mean(dim=0).exp().tolist()
+    most = max(range(len(layers)), key=lambda layer: layers[layer])
+    return Outcome(
+        numbers=(
+            Number(label=f"largest weight on the first {first}, mean of a layer", value=layers[most]),
+            Number(label="the same, if all keys were alike", value=equal),
+            Number(label=f"share of heads above {sink:g}", value=float((heads > sink).float().mean())),
+            Number(label="perplexity, all keys", value=whole),
+            Number(label=f"perplexity, window of {width}", value=narrow, published="5158.07 (Llama 2 13B)"),
+            Number(label=f"perplexity, first {first} kept", value=kept, published="5.40 (Llama 2 13B)"),
+        ),
+        holds=layers[most] >= max(sink, _TIMES * equal) and kept < narrow,
+        said=(
+            f"At most, in layer {most}, the first {first} get {layers[most]:.2f}, where equal weights would "
+            f"give {equal:.2f}. A window of {width} has perplexity {narrow:.2f} without and {kept:.2f} with "
+            f"them; all keys have {whole:.2f}."
+        ),
+        charts=(
+            Chart(
+                title=f"weight on the first {first}", x_label="layer", y_label="weight",
+                x=[str(layer) for layer in range(len(layers))], series={"weight": layers},
+                line=(equal, "all keys alike"),
+            ),
+            Chart(
+                title="perplexity", x_label="keys", y_label="perplexity",
+                x=["all", f"window of {width}", f"first {first} + {width - first}"],
+                series={"perplexity": [whole, narrow, kept]},
+            ),
+        ),
+    )  # fmt: skip
+
+
+FINDING = Finding(
+    name="sinks",
+    title="Attention sinks",
+    claim=(
+        "Beyond the lowest layers, language models put much of their attention on the first tokens, whatever "
+        "these say. A window that forgets them ruins the model; one that keeps the first four beside "
+        "the nearest restores it."
+    ),
+    paper="Xiao et al. 2023, Efficient Streaming Language Models with Attention Sinks, sections 3.1 and 4",
+    rule=(
+        "in some layer, the first tokens have a mean weight of 0.3 or more and three times what equal "
+        "weights give, and the window is better with them"
+    ),
+    caveat=(
+        "Large models trained long show it; small ones need not. The 0.3 is the threshold of Gu et al. 2024. "
+        "The window is laid over the scores; positions stay those of the whole text, while the paper counts "
+        "them anew within the window."
+    ),
+    model="shakespeare",
+    needs="a decoder-only model that reads English sentences, and whose scores are recorded",
+    fits=lambda sizes: sizes.get("kind") == "decoder-only",
+    measure=measure,
+    parameters=(
+        Parameter(name="tokens", label="Tokens of a text, at most", default=64, low=16, high=256),
+        Parameter(name="texts", label="Texts", default=20, low=1, high=100),
+        Parameter(name="first", label="First tokens", default=4, low=1, high=8),
+        Parameter(name="sink", label="A sink has, at least", default=0.3, low=0.05, high=0.95),
+        Parameter(name="width", label="Keys of the window", default=16, low=4, high=128),
+    ),
+    code=(on_first, window, hiding, perplexity),
+)

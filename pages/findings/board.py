@@ -1,0 +1,51 @@
+"""An outcome as a board: its numbers beside the paper's, its charts, and whether the claim holds."""
+
+import numpy as np
+
+from models.findings import Chart, Number, Outcome
+from viz_core.boards import Bars, Board, Colour, Curves, Line, Panel, Table
+from viz_core.numbers import written
+
+COLOURS: tuple[Colour, ...] = ("accent", 1, 2, 3, 4, 5)
+
+
+def board_of(outcome: Outcome) -> Board:
+    """The board of a finding."""
+    verdict = "It holds here." if outcome.holds else "It does not hold here."
+    return Board(
+        rows=[[_numbers(outcome.numbers)], [_chart(chart) for chart in outcome.charts]],
+        notice=f"**{verdict}** {outcome.said}",
+    )
+
+
+def _numbers(numbers: tuple[Number, ...]) -> Table:
+    rows = [(each.label, _said(each), each.published) for each in numbers]
+    return Table(columns=("", "measured here", "in the paper"), rows=rows)
+
+
+def _said(number: Number) -> str:
+    return f"{number.value:,.0f}" if number.digits == 0 else written(number.value, number.digits)
+
+
+def _chart(chart: Chart) -> Panel:
+    """Bars over names, curves over numbers; a level to compare with is said in the title of bars."""
+    named = all(isinstance(each, str) for each in chart.x)
+    if named:
+        ((_, values),) = chart.series.items()
+        level = "" if chart.line is None else f" ({chart.line[1]}: {chart.line[0]:.2f})"
+        return Bars(
+            values=np.array(values, dtype=np.float32),
+            labels=[str(each) for each in chart.x],
+            title=chart.title + level,
+            x_label=chart.x_label,
+            y_label=chart.y_label,
+        )
+    x = np.array(chart.x, dtype=np.float64)
+    lines = [
+        Line(y=np.array(values, dtype=np.float64), name=name, colour=COLOURS[at % len(COLOURS)])
+        for at, (name, values) in enumerate(chart.series.items())
+    ]
+    if chart.line is not None:
+        height, name = chart.line
+        lines.append(Line(y=np.full(len(x), height), name=name, colour="muted", dashed=True))
+    return Curves(x=x, lines=lines, title=chart.title, x_label=chart.x_label, y_label=chart.y_label)

@@ -1,0 +1,123 @@
+"""Findings: published results, each measured on a model that is here, beside the paper's number."""
+
+from __future__ import annotations
+
+import inspect
+
+import streamlit as st
+
+from models.findings import Finding
+from pages.findings import state, working
+from pages.findings.board import board_of
+from pages.findings.working import Asked, Work
+from pages.shared import draw_order, on_offer
+from pages.shared.board.component import board
+from pages.shared.browser.acts import Act
+from pages.shared.problems import say
+from pages.shared.state import problems, refuse
+from pages.shared.training.message import message
+from viz_core.boards import Board
+
+LOOKS = 0.4
+"""Seconds between two looks at how far the work is."""
+KEY = "findings.board"
+
+
+@st.fragment
+def gallery() -> None:
+    shown = state.page()
+    shown.take()
+    finding = state.shown(shown.kept)
+    asked = state.asked(finding, shown.kept)
+    heading(finding)
+    try:
+        work = working.ask(asked, _me())
+    except ValueError as error:
+        say([str(error), *problems()])
+        return
+    main, side = st.columns([3.3, 1], gap="medium")
+    parts = [(side, lambda: controls(finding)), (main, lambda: measured(finding, work))]
+    draw_order.draw(parts, again=work.done.is_set())
+
+
+def heading(finding: Finding) -> None:
+    """The page's name, the choice of a finding, and the claim as the paper has it."""
+    with st.container(horizontal=True, vertical_alignment="center", key="findings_heading"):
+        st.html("<h1>Findings</h1>", width="content")
+        state.page().draw("finding", width=320)
+    st.markdown(f"**The claim.** {finding.claim} *{finding.paper}.*")
+
+
+def controls(finding: Finding) -> None:
+    """What it is measured on, and what may be changed."""
+    shown = state.page()
+    model, *others = state.fields(finding)
+    with st.container(key="findings_side"):
+        names = state.models_for(finding)
+        chosen = shown.kept[model]
+        names += [] if chosen in names else [chosen]
+        shown.draw(model, options=names, format_func=on_offer.title)
+        for name in others:
+            shown.draw(name)
+        st.button("Reset", on_click=shown.reset, args=([model, *others],), width="stretch")
+        st.caption(f"**It holds here if** {finding.rule}.")
+        st.caption(f"**What this cannot say.** {finding.caveat}")
+
+
+def measured(finding: Finding, work: Work) -> None:
+    """The outcome, or how far it is; while another is measured, or where it cannot be, the last one stays."""
+    kept: dict[str, tuple[Asked, Board]] = st.session_state.setdefault("findings.last", {})
+    done = work.done.wait(0.15)
+    refused = problems()
+    if not done:
+        progress(work)
+        refuse(*refused)  # to be said again, once this is drawn anew
+    say([work.problem if done else None, *refused])
+    if done and work.problem == "It was stopped.":
+        st.button("Measure it again", on_click=working.forget, args=(_me(),))
+    if work.outcome is not None:
+        kept[finding.name] = (work.asked, board_of(work.outcome))
+    if finding.name not in kept:
+        return
+    asked, drawn = kept[finding.name]
+    link = state.page().link(("finding", *state.fields(finding)))
+    board.show(message(drawn, part=finding.name, link=link), key=KEY, on_act=on_act)
+    if "takeaway" in st.session_state:
+        _take_away(finding, asked, drawn)
+
+
+def on_act(act: Act) -> None:
+    st.session_state.takeaway = act
+
+
+def _take_away(finding: Finding, asked: Asked, drawn: Board) -> None:
+    from pages.shared.board import takeaway  # Plotly's figures are needed only now
+
+    frame = st.session_state.pop("takeaway").get("frame", 0)
+    given = "".join(f", {name}={value!r}" for name, value in asked.parameters)
+    code = (
+        "from models import load_model\nfrom models.findings import findings\n\n"
+        f"finding = findings()[{finding.name!r}]\n"
+        f"outcome = finding.measured(load_model({asked.model!r}){given})\nprint(outcome.said)\n\n"
+    )
+    code += "\n\n".join(inspect.getsource(function) for function in finding.code)
+    takeaway.dialog(f"Findings: {finding.title}", f"finding-{finding.name}", drawn, frame, code)
+
+
+@st.fragment(run_every=LOOKS)
+def progress(work: Work) -> None:
+    """How far the work is, with a way to stop it; the page is drawn anew once it is done."""
+    if work.done.is_set():
+        st.rerun()
+    st.progress(min(1.0, work.share), text="Measures …")
+    st.button("Stop", on_click=work.stopped.set)
+
+
+def _me() -> str:
+    """This open page: two of one visitor do not stop each other."""
+    return str(st.session_state.session)
+
+
+state.page().enter()
+board.load()
+gallery()

@@ -1,0 +1,93 @@
+"""What a link to a finding holds: which one, on which model, and what the visitor changed in it."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Any
+
+from models.findings import Finding, Parameter, findings
+from models.zoo.offers import offer_of
+from pages.findings.working import Asked
+from pages.shared import on_offer, widget
+from pages.shared.link import Param, Rule, number, one_of, text, whole
+from pages.shared.state import State
+
+PAGE = "findings"
+FIRST = "rollout"
+
+
+def page() -> State:
+    return State(PAGE, _params())
+
+
+@cache
+def _params() -> dict[str, Param]:
+    """The finding that is shown, and of each its model and parameters, whose names begin with its own."""
+    names = {name: finding.title for name, finding in findings().items()}
+    params = {"finding": Param(FIRST, one_of(names), widget.select("Finding", label_visibility="collapsed"))}
+    for finding in findings().values():
+        params[_field(finding, "model")] = _model(finding)
+        params |= {_field(finding, each.name): _param(each) for each in finding.parameters}
+    return params
+
+
+def _field(finding: Finding, name: str) -> str:
+    return f"{finding.name}_{name}"
+
+
+def _model(finding: Finding) -> Param:
+    def may_be(name: Any) -> bool:
+        return isinstance(name, str) and on_offer.may_open(name) and fits(finding, name)
+
+    def read(raw: str) -> str:
+        if not may_be(raw):
+            raise ValueError(raw)
+        return raw
+
+    said = text(f"the name of {finding.needs} that is on offer here", read)
+    rule = Rule(said.said, read, lambda value: value == finding.model or may_be(value))
+    return Param(finding.model, rule, widget.select("Model", f"It needs {finding.needs}."))
+
+
+def _param(parameter: Parameter) -> Param:
+    """The input of a parameter: a choice, a whole number or a number, as its default is one."""
+    if parameter.choices:
+        rule = one_of(parameter.choices)
+        return Param(parameter.default, rule, widget.segmented(parameter.label, parameter.help))
+    assert parameter.low is not None and parameter.high is not None
+    if isinstance(parameter.default, int):
+        rule = whole(int(parameter.low), int(parameter.high))
+        return Param(parameter.default, rule, widget.count(parameter.label, parameter.help))
+    rule = number(parameter.low, parameter.high)
+    shown = widget.count(parameter.label, parameter.help, step=0.01, format="%g")
+    return Param(parameter.default, rule, shown)
+
+
+def fits(finding: Finding, name: str) -> bool:
+    """Whether a model may be one that a finding can be measured on."""
+    offer = offer_of(name)
+    return offer is not None and offer.reads not in ("picture", "any picture") and finding.fits(offer.sizes)
+
+
+def models_for(finding: Finding) -> list[str]:
+    """The models to choose from, the finding's own first."""
+    names = [*on_offer.models(), *on_offer.of_transformers()]
+    return [finding.model, *(name for name in names if name != finding.model and fits(finding, name))]
+
+
+def shown(kept: dict[str, Any]) -> Finding:
+    """The finding that is shown."""
+    return findings()[kept["finding"]]
+
+
+def fields(finding: Finding) -> list[str]:
+    """The inputs of a finding, its model first."""
+    return [_field(finding, name) for name in ("model", *(each.name for each in finding.parameters))]
+
+
+def asked(finding: Finding, kept: dict[str, Any]) -> Asked:
+    """What is to be measured."""
+    model = kept[_field(finding, "model")]
+    offer = offer_of(model)
+    values = tuple((each.name, kept[_field(finding, each.name)]) for each in finding.parameters)
+    return Asked(finding.name, model, offer.stamp if offer else 0, values)

@@ -1,0 +1,32 @@
+"""Findings: a claim beside its measurement, changed by a link and by hand, and refused in a sentence."""
+
+from playwright.sync_api import Page, expect
+
+from models import load_model
+from models.findings import findings
+
+SECONDS = 90_000
+
+
+def test_a_finding_is_measured_and_changed(page: Page) -> None:
+    page.set_default_timeout(SECONDS)
+    expect.set_options(timeout=SECONDS)
+    page.goto("/findings?finding=positional&positional_texts=5&positional_at_one_offset=nan")
+    shown = page.locator(".board[data-generation]")
+    shown.wait_for()
+    expect(page.locator(".st-key-problems")).to_contain_text(
+        "The link's positional_at_one_offset='nan' is not a number from 0.5 to 1; its default is shown."
+    )
+    expect(page.get_by_text("Voita et al. 2019")).to_be_visible()
+    outcome = findings()["positional"].measured(load_model("shakespeare"), texts=5)
+    expect(shown.locator(".notice")).to_have_text(f"It holds here. {outcome.said}")
+    row = shown.get_by_role("row").filter(has_text="confident heads").first
+    expect(row).to_contain_text(f"{outcome.numbers[2].value}")
+    page.get_by_role("combobox", name="Model").click()
+    page.get_by_role("option", name="translator", exact=True).click()
+    changed = findings()["positional"].measured(load_model("translator"), texts=5)
+    expect(shown.locator(".notice")).to_have_text(f"It does not hold here. {changed.said}")
+    page.goto("/findings?finding=sinks&sinks_width=4&sinks_texts=1")
+    expect(page.locator(".st-key-problems")).to_have_text(
+        "a window of 4 keys has no room beside the 4 first; widen it"
+    )

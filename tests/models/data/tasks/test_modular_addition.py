@@ -1,0 +1,63 @@
+"""Addition modulo a prime: every pair on one side, and the right answer."""
+
+import pytest
+import torch
+
+from models.data.tasks import IGNORED, Task, make_task
+from models.engine.transformer import Transformer
+from models.training.config import run_config
+
+
+def small() -> Task:
+    return make_task("modular-addition", {"modulus": 7, "percent": 40})
+
+
+def pairs(held_out: bool) -> list[tuple[int, int]]:
+    n = 49 - 19 if held_out else 19  # 40% of 49 pairs, rounded down
+    (inputs,) = small().batch(torch.Generator().manual_seed(0), n, held_out=held_out).inputs
+    assert (inputs[:, 2] == 7).all()
+    return [(a, b) for a, b, _ in inputs.tolist()]
+
+
+def test_training_and_held_out_pairs_are_all_pairs_once() -> None:
+    every = [(a, b) for a in range(7) for b in range(7)]
+    assert sorted(pairs(False) + pairs(True)) == every
+
+
+def test_other_batches_are_drawn_from_their_side() -> None:
+    task, generator = small(), torch.Generator().manual_seed(3)
+    (inputs,) = task.batch(generator, 200, held_out=True).inputs
+    assert {(a, b) for a, b, _ in inputs.tolist()} <= set(pairs(True))
+    assert len(inputs) == 200
+
+
+def test_the_sum_is_asked_after_the_equals_sign_alone() -> None:
+    batch = small().batch(torch.Generator().manual_seed(0), 19)
+    for (a, b, _), targets in zip(batch.inputs[0].tolist(), batch.targets.tolist(), strict=True):
+        assert targets == [IGNORED, IGNORED, (a + b) % 7]
+
+
+@pytest.mark.parametrize("text", ["3 5", "3 5 =", "3+5=", " 3  5="])
+def test_two_numbers_are_read(text: str) -> None:
+    reading = small().read(text)
+    assert reading.inputs[0].tolist() == [[3, 5, 7]]
+    assert reading.tokens == {"decoder": ["3", "5", "="]}
+
+
+@pytest.mark.parametrize(
+    "text", ["", "3", "3 7 =", "3 5 1", "-1 3", "a b =", "=", "1e1 2", "9999999999999 1"]
+)
+def test_anything_else_is_refused_with_an_example(text: str) -> None:
+    with pytest.raises(ValueError, match=r"is not two numbers below 7; try '\d \d ='"):
+        small().read(text)
+
+
+def test_a_model_answers_with_its_best_number() -> None:
+    task = small()
+    model = Transformer(run_config(task).model, seed=0).eval()
+    reading = task.answered(model, task.read("3 5"))
+    best = int(model(torch.tensor([[3, 5, 7]]))[0, 2].argmax())
+    assert reading.answer == task.outputs()[best]
+    assert [each.wanted for each in task.samples(model, 0)] == [
+        str(sum(map(int, each.given.split()[:2])) % 7) for each in task.samples(model, 0)
+    ]

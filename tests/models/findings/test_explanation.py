@@ -1,0 +1,58 @@
+"""Attention as explanation: permuted weights and their distance, by hand."""
+
+import math
+
+import pytest
+import torch
+
+from models import load_model
+from models.findings import findings
+from models.findings.blanking import probabilities
+from models.findings.explanation import MOST_APART, asked_row, divergence, permuted, permuting
+
+FINDING = findings()["explanation"]
+TEXT = "the plot was dull , but the acting was superb ."
+
+
+def test_the_divergence_is_zero_to_ln_2() -> None:
+    p, q = torch.tensor([0.5, 0.5, 0.0]), torch.tensor([0.0, 0.25, 0.75])
+    by_hand = 0.0
+    for a, b in zip(p.tolist(), q.tolist(), strict=True):
+        mean = (a + b) / 2
+        by_hand += sum(each * math.log(each / mean) for each in (a, b) if each) / 2
+    assert float(divergence(p, q)) == pytest.approx(by_hand)
+    assert float(divergence(p, p)) == 0
+    assert float(divergence(torch.tensor([1.0, 0]), torch.tensor([0, 1.0]))) == pytest.approx(
+        MOST_APART, abs=1e-3
+    )
+
+
+def test_the_given_order_moves_nothing_and_is_not_apart() -> None:
+    model = load_model("sentiment")
+    reading = model.read(TEXT)
+    same = torch.arange(len(reading.tokens["encoder"]))
+    assert permuted(model, reading, [same], 0.01) == ([0.0], 0.0)
+
+
+def test_permuted_weights_are_those_of_other_keys() -> None:
+    model = load_model("sentiment")
+    reading = model.read(TEXT)
+    order = torch.arange(len(reading.tokens["encoder"])).flip(0)
+    address, row = asked_row(model, reading)
+    trace = model.trace(reading, edit=permuting(address, order))
+    assert address == "encoder.1.self.pattern"
+    assert torch.equal(trace[address][:, 0], row.flip(-1))
+    change = float((trace["logits"][0].double().softmax(-1) - probabilities(model, reading)).abs().sum()) / 2
+    (moved,), apart = permuted(model, reading, [order], 1.0)
+    assert moved == pytest.approx(change)
+    assert apart == pytest.approx(float(divergence(row, row.flip(-1)).mean()))
+    assert permuted(model, reading, [order], change / 2)[1] == 0
+
+
+def test_the_sentiment_model_does_as_jain_and_wallace_say() -> None:
+    found = FINDING.measured(load_model("sentiment"), texts=6, permutations=10)
+    numbers = [each.value for each in found.numbers]
+    assert found.holds
+    assert numbers[0] < 0.5 <= numbers[3]
+    assert 0 < numbers[4] < MOST_APART
+    assert sum(found.charts[0].series["reviews"]) == 6

@@ -1,0 +1,67 @@
+"""Positional heads, counted again by hand."""
+
+from collections import Counter
+from itertools import islice
+
+import pytest
+import torch
+
+from models import load_model
+from models.findings import findings
+from models.findings.positional import Seen, look
+from models.findings.texts import sentences
+
+FINDING = findings()["positional"]
+
+
+def test_shakespeare_has_heads_that_look_at_a_fixed_distance() -> None:
+    model, texts = load_model("shakespeare"), 6
+    found = FINDING.measured(model, texts=texts)
+    shares, confidences = {}, {}
+    traces = []
+    for text in islice(sentences(), 100):
+        if len(text) <= 64 and len(traces) < texts:
+            traces.append(model.trace(text))
+    for layer in range(4):
+        for head in range(4):
+            offsets, maxima = [], []
+            for trace in traces:
+                pattern = trace[f"decoder.{layer}.self.pattern"][head]
+                for query in range(1, len(pattern)):
+                    key = int(pattern[query].argmax())
+                    offsets.append(key - query)
+                    maxima.append(float(pattern[query, key]))
+            offset, count = Counter(offsets).most_common(1)[0]
+            shares[f"{layer}.{head} ({offset:+d})".replace("-", "−")] = count / len(offsets)
+            confidences[f"{layer}.{head}"] = sum(maxima) / len(maxima)
+    share, confidence = found.charts
+    assert dict(zip(share.x, share.series["share"], strict=True)) == pytest.approx(shares)
+    assert dict(zip(confidence.x, confidence.series["confidence"], strict=True)) == pytest.approx(confidences)
+    numbers = {each.label: each.value for each in found.numbers}
+    assert numbers["positional heads"] == sum(share >= 0.9 for share in shares.values()) > 0
+    assert numbers["confident heads"] == sum(each > 0.8 for each in confidences.values())
+    assert found.holds
+    assert "Head 0.3 has its maximum at offset −1" in found.said
+
+
+def test_the_translator_has_no_such_head() -> None:
+    found = FINDING.measured(load_model("translator"), texts=5)
+    assert not found.holds
+    assert "0 of 16 heads reach 90%" in found.said
+    lower = FINDING.measured(load_model("translator"), texts=5, at_one_offset=0.5)
+    numbers = {each.label: each.value for each in lower.numbers}
+    assert numbers["positional heads"] == sum(each >= 0.5 for each in lower.charts[0].series["share"]) > 0
+
+
+def test_heads_of_two_stacks_are_told_apart() -> None:
+    found = FINDING.measured(load_model("translator"), texts=2)
+    assert [name for name in found.charts[1].x if name.endswith("0.3")] == ["encoder 0.3", "decoder 0.3"]
+
+
+def test_marks_neither_ask_nor_are_looked_at() -> None:
+    pattern = torch.tensor([[[0.9, 0.05, 0.05], [0.8, 0.15, 0.05], [0.7, 0.1, 0.2]]])
+    heads = [Seen()]
+    look(pattern, [1, 2], heads, causal=False)
+    assert heads[0].offsets == Counter({0: 2})
+    assert heads[0].maxima == pytest.approx([0.15, 0.2])
+    assert heads[0].usual == (0, 1.0)

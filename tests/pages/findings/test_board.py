@@ -1,0 +1,47 @@
+"""An outcome on the board: every number as it was measured, beside the paper's."""
+
+import numpy as np
+
+from models.findings import Chart, Number, Outcome
+from pages.findings.board import board_of
+from viz_core.boards import Bars, Curves, Table
+
+OUTCOME = Outcome(
+    numbers=(
+        Number(label="share", value=0.3456, published="0.71"),
+        Number(label="heads", value=1234, digits=0),
+    ),
+    holds=False,
+    said="It is less.",
+    charts=(
+        Chart(
+            title="by head", x_label="head", y_label="share", x=["0.0", "0.1"], series={"share": [0.25, 0.5]},
+            line=(0.9, "asked"),
+        ),
+        Chart(
+            title="by step", x_label="step", y_label="loss", x=[1.0, 2.0], series={"a": [3, 4], "b": [5, 6]},
+            line=(4.5, "chance"),
+        ),
+    ),
+)  # fmt: skip
+
+
+def test_it_says_whether_the_claim_holds() -> None:
+    assert board_of(OUTCOME).notice == "**It does not hold here.** It is less."
+
+
+def test_numbers_stand_beside_those_of_the_paper() -> None:
+    ((table,), _) = board_of(OUTCOME).rows
+    assert isinstance(table, Table)
+    assert table.rows == [("share", "0.35", "0.71"), ("heads", "1,234", "")]
+
+
+def test_names_are_bars_and_numbers_are_curves() -> None:
+    bars, curves = board_of(OUTCOME).rows[1]
+    assert isinstance(bars, Bars) and isinstance(curves, Curves)
+    assert bars.values.tolist() == [0.25, 0.5]
+    assert (list(bars.labels), bars.title) == (["0.0", "0.1"], "by head (asked: 0.90)")
+    assert [(line.name, line.y.tolist()) for line in curves.lines] == [
+        ("a", [3, 4]), ("b", [5, 6]), ("chance", [4.5, 4.5]),
+    ]  # fmt: skip
+    assert np.array_equal(curves.x, [1, 2])

@@ -1,0 +1,49 @@
+"""What a link to a finding may hold."""
+
+import pytest
+
+from models.findings import findings
+from pages.findings import state
+from pages.shared.link import read_link
+
+PARAMS = state.page().params
+
+
+def test_a_link_names_the_finding_its_model_and_its_parameters() -> None:
+    link = {"finding": "sinks", "sinks_model": "long-memory", "sinks_width": "24", "sinks_sink": "0.5"}
+    values, problems = read_link(PARAMS, link)
+    assert not problems
+    assert values == {
+        "finding": "sinks", "sinks_model": "long-memory", "sinks_width": 24, "sinks_sink": 0.5,
+    }  # fmt: skip
+    kept = {name: each.default for name, each in PARAMS.items()} | values
+    asked = state.asked(findings()["sinks"], kept)
+    assert (asked.finding, asked.model) == ("sinks", "long-memory")
+    assert dict(asked.parameters) == {"tokens": 64, "texts": 20, "first": 4, "sink": 0.5, "width": 24}
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "rule"),
+    [
+        ("finding", "magic", "is not one of "),
+        ("sinks_model", "sentiment", "is not the name of a decoder-only model that reads English sentences"),
+        ("rollout_model", "nobody", "is not the name of an encoder that gives one answer to a text"),
+        ("rollout_texts", "1000000", "is not a whole number from 5 to 200"),
+        ("rollout_texts", "NaN", "is not a whole number from 5 to 200"),
+        ("positional_confident", "nan", "is not a number from 0.1 to 1"),
+        ("rollout_blank", "noise", "is not one of zero, mean"),
+    ],
+)  # fmt: skip
+def test_what_does_not_fit_is_refused_in_a_sentence(name: str, value: str, rule: str) -> None:
+    values, problems = read_link(PARAMS, {name: value})
+    assert not values
+    (said,) = problems
+    assert said.startswith(f"The link's {name}='{value}' {rule}")
+    assert said.endswith("; its default is shown.")
+
+
+def test_only_models_that_may_fit_are_offered() -> None:
+    assert state.models_for(findings()["rollout"])[0] == "sentiment"
+    assert "shakespeare" not in state.models_for(findings()["rollout"])
+    assert {"shakespeare", "long-memory"} <= set(state.models_for(findings()["sinks"]))
+    assert not {"digits-classifier", "sentiment"} & set(state.models_for(findings()["sinks"]))
