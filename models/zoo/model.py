@@ -10,7 +10,7 @@ from torch import Tensor
 
 from models.byte_units import MB
 from models.config import ModelConfig
-from models.data.tasks import Named, Reading
+from models.data.tasks import Aligned, Named, Reading
 from models.data.tasks.alphabet import Alphabet, Repeated, repeated
 from models.engine.long_text import LongHeads, Told
 from models.engine.long_trace import LongTrace
@@ -203,6 +203,12 @@ class Model(ABC):
     def names(self, reading: Reading) -> tuple[str, ...]:
         """What each column of the logits stands for when this is read."""
         return self.outputs
+
+    def alignments(self, reading: Reading) -> list[Aligned] | None:
+        """For each word that it writes, at the position that writes it, the words read that it says again;
+        None where that is not known.
+        """
+        return None
 
     def antecedents(self, trace: Trace) -> list[Named] | None:
         """The noun that the model takes each pronoun for; None where its task does not ask for it."""

@@ -6,7 +6,7 @@ from typing import Any, Generic, TypeVar
 import torch
 from torch import Tensor
 
-from models.data.tasks import Named, Reading, Task, generator_of
+from models.data.tasks import Aligned, Named, Reading, Task, generator_of
 from models.data.tasks.alphabet import Alphabet
 from models.data.tasks.translation import Translation
 from models.engine.decoding import greedy, sample
@@ -60,6 +60,9 @@ class TrainedModel(EngineModel, Generic[Learnt]):
     def code(self, text: str, **settings: Any) -> str:
         load = f"from models import load_model\n{self.imports}lm = load_model({self.source})"
         return f"{load}\ntrace = {call('lm.trace', text, **settings)}"
+
+    def alignments(self, reading: Reading) -> list[Aligned] | None:
+        return self.task.alignments(reading)
 
     def antecedents(self, trace: Trace) -> list[Named] | None:
         return self.task.antecedents(self.model, trace)

@@ -13,6 +13,13 @@ OFF = 1e-2
 ASKED = "encoder.self"
 """The stack in which a pronoun may look at the noun that it stands for."""
 
+NAMED = "Here, pairs are each pronoun with the noun that the model takes it for."
+CROSS = "decoder.cross"
+ALIGNED = (
+    "Here, pairs are each word of the translation, at the position that writes it, with the words that it "
+    "translates by the grammar; articles count, and <eos> has none."
+)
+
 
 class Measured:
     """Takes each layer's pattern, and keeps no more of it than the rows of pronouns."""
@@ -22,18 +29,27 @@ class Measured:
         self._scores: dict[str, list[dict[str, np.ndarray]]] = {stack.id: [] for stack in subject.stacks}
         self._pronouns = subject.pronouns
         self._rows: list[np.ndarray] = []  # of each layer, [head, pronoun, key]
+        self._aligned = subject.model.alignments(subject.reading) or []
+        self._pairs: dict[str, str] = {CROSS: ALIGNED} if self._aligned else {}  # by stack, what pairs are
 
     def take(self, stack: str, pattern: np.ndarray) -> None:
         """The next layer's pattern [head, query, key]."""
         cross, pattern = stack.endswith(".cross"), shares(pattern)
-        self._scores[stack].append(head_scores(pattern, cross=cross, tokens=self._keys[stack]))
+        pairs = {"pairs": self._aligned_pairs(), "sure": self._aligned_pairs(sure=True)}
+        own: dict[str, Any] = pairs if stack == CROSS else {}
+        self._scores[stack].append(head_scores(pattern, cross=cross, tokens=self._keys[stack], **own))
         if stack == ASKED and self._pronouns:
             self._rows.append(pattern[:, self._pronouns])
+
+    def _aligned_pairs(self, sure: bool = False) -> list[tuple[int, int]]:
+        """Positions in cross-attention of words that belong together."""
+        return [(query, key) for query, key, is_sure in self._aligned if is_sure or not sure]
 
     def agree(self, antecedents: Iterable[dict[str, Any]]) -> None:
         """Adds the measures of pairs: of each pronoun with the noun that the model takes it for."""
         found = {each["position"]: each["antecedent"] for each in antecedents}
         pairs = [(at, found[p]) for at, p in enumerate(self._pronouns) if found.get(p) is not None]
+        self._pairs |= {ASKED: NAMED} if pairs else {}
         for scores, rows in zip(self._scores.get(ASKED, ()), self._rows, strict=False):
             of_pairs = head_scores(rows, cross=True, pairs=pairs) if pairs else {}
             scores |= {m.name: of_pairs[m.name] for m in MEASURES if m.needs == "pairs" and pairs}
@@ -52,6 +68,7 @@ class Measured:
                 for name in layers[0]
             },
             "labels": [name_head(scores) for scores in every],
+            "pairs": self._pairs.get(stack.id, ""),
         }
 
 
@@ -73,6 +90,7 @@ def declared(stacks: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
             "source": measure.source,
             "smallestFirst": measure.smallest_first,
             "random": measure.needs == "repeat",
+            "paired": measure.needs in ("pairs", "sure"),
         }
         for measure in MEASURES
         if any(measure.name in stack["stats"] or asked_later(measure, stack["id"]) for stack in stacks)

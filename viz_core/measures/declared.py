@@ -9,7 +9,7 @@ import numpy as np
 from viz_core.measures import repeats, rows, texts
 from viz_core.measures.given import Given, Pairs, Patterns, PerHead, given, refuse_cross
 
-Need = Literal["tokens", "pairs", "repeat"]
+Need = Literal["tokens", "pairs", "sure", "repeat"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -161,6 +161,18 @@ MEASURES: tuple[Measure, ...] = (
         source="Clark et al. 2019, section 4.2",
     ),
     Measure(
+        name="alignment_error",
+        title="alignment error",
+        definition="How far largest weights are from gold alignments: 0 if each is sure and none is missed.",
+        formula="1 − (|A ∩ S| + |A ∩ P|) / (|A| + |S|): A the largest a(q,k) of each q with a pair, "
+        "S sure pairs, P all",
+        compute=texts.alignment_error,
+        smallest_first=True,
+        cross=True,
+        needs="sure",
+        source="Och & Ney 2003, section 4.1",
+    ),
+    Measure(
         name="random_induction",
         title="induction, random tokens",
         definition="The weight on what followed a token's first occurrence, where random tokens come again.",
@@ -200,6 +212,7 @@ def head_scores(
     tokens: Sequence[object] | None = None,
     counts: Mapping[Any, int | float] | None = None,
     pairs: Pairs | None = None,
+    sure: Pairs | None = None,
     repeat: tuple[int, int] | None = None,
 ) -> dict[str, PerHead]:
     """All measures that are defined for what is given, by their names in `MEASURES`, a float64 per head.
@@ -208,11 +221,12 @@ def head_scores(
     and offsets for cross-attention, shares for a text of one token, duplicates where no token occurs twice.
     `cross` says whether keys are another text than queries; by default they are if their numbers differ.
     tokens: one per key. counts: how often each token occurs in some corpus. pairs: (query, key) positions.
+    sure: those pairs that are certain, where others are only possible.
     repeat: (start, n), where the n tokens from start on are random and come again at once.
     Raises ValueError for values outside 0..1, for NaN, for rows that sum to neither 1 nor 0, and for tokens,
     pairs and repetitions that do not fit.
     """
-    found = given(pattern, cross, tokens, counts, pairs, repeat)
+    found = given(pattern, cross, tokens, counts, pairs, sure, repeat)
     scores = {measure.name: measure.compute(found) for measure in MEASURES}
     return {name: values for name, values in scores.items() if values is not None}
 

@@ -25,6 +25,7 @@ class Given:
     tokens: Sequence[object] | None = None  # one per key
     counts: Mapping[Any, int | float] | None = None
     pairs: Pairs | None = None
+    sure: Pairs | None = None  # those of the pairs that are sure
     repeat: tuple[int, int] | None = None  # (start, n): n tokens stand twice in a row, from start on
 
     @property
@@ -49,6 +50,7 @@ def given(
     tokens: Sequence[object] | None = None,
     counts: Mapping[Any, int | float] | None = None,
     pairs: Pairs | None = None,
+    sure: Pairs | None = None,
     repeat: tuple[int, int] | None = None,
 ) -> Given:
     """Checks everything. Raises ValueError for weights, rows, tokens, pairs or repetitions that cannot be."""
@@ -56,16 +58,18 @@ def given(
     n_queries, n_keys = weights.shape[-2:]
     if tokens is not None and len(tokens) != n_keys:
         raise ValueError(f"{len(tokens)} tokens for {n_keys} positions; pass one token per position")
-    for query, key in pairs or ():
+    for query, key in (*(pairs or ()), *(sure or ())):
         if not (0 <= query < n_queries and 0 <= key < n_keys):
             raise ValueError(
                 f"the pair ({query}, {key}) lies outside {n_queries} queries x {n_keys} keys; "
                 "count both from 0, the query first"
             )
+    if sure and not set(sure) <= set(pairs or ()):
+        raise ValueError("sure has a pair that pairs lacks; every sure pair is a possible one, so give both")
     of_two = is_cross(pattern, cross)
     if repeat is not None:
         _check_repeat(*repeat, n_keys, of_two)
-    return Given(weights, attending, of_two, tokens, counts, pairs, repeat)
+    return Given(weights, attending, of_two, tokens, counts, pairs, sure, repeat)
 
 
 def _check_repeat(start: int, n: int, n_keys: int, cross: bool) -> None:

@@ -5,7 +5,7 @@ from collections import Counter
 
 import numpy as np
 
-from viz_core.measures.given import Given
+from viz_core.measures.given import Given, Pairs
 
 # What tokenizers write for a space before a word; no character of the text.
 SPACES = "Ġ▁"
@@ -52,16 +52,26 @@ def on_rarest(of: Given) -> np.ndarray | None:
 def agreement(of: Given) -> np.ndarray | None:
     if not of.pairs:
         return None
-    given = _paired(of)
+    given = _cells(of, of.pairs)
     return of.mean(_weight_on(of, given), _rows_with(given))
 
 
 def hits(of: Given) -> np.ndarray | None:
     if not of.pairs:
         return None
-    given = _paired(of)
+    given = _cells(of, of.pairs)
     largest = of.weights.argmax(-1)  # [..., query]
     return of.mean(given[np.arange(len(given)), largest], _rows_with(given))
+
+
+def alignment_error(of: Given) -> np.ndarray | None:
+    if not of.pairs or not of.sure:
+        return None
+    possible, sure = _cells(of, of.pairs), _cells(of, of.sure)
+    counted = _rows_with(possible) & of.attending  # [..., query]
+    at, largest = np.arange(len(possible)), of.weights.argmax(-1)  # [query] and [..., query]
+    found = sum(((cells[at, largest] & counted).sum(-1) for cells in (possible, sure)), 0)
+    return np.asarray(1 - found / np.maximum(counted.sum(-1) + sure.sum(), 1))
 
 
 def is_punctuation(token: str) -> bool:
@@ -80,9 +90,10 @@ def _rows_with(cells: np.ndarray) -> np.ndarray:
     return np.asarray(cells.any(axis=-1))
 
 
-def _paired(of: Given) -> np.ndarray:
-    found = np.zeros(of.weights.shape[-2:], dtype=bool)  # [query, key]
-    found[tuple(np.array(of.pairs).T)] = True
+def _cells(of: Given, pairs: Pairs) -> np.ndarray:
+    """[query, key]: whether they are one of the pairs."""
+    found = np.zeros(of.weights.shape[-2:], dtype=bool)
+    found[tuple(np.array(pairs).T)] = True
     return found
 
 

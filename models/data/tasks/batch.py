@@ -97,6 +97,14 @@ def check_room(n: int, most: int, unit: str = "tokens") -> None:
         )
 
 
+class Aligned(NamedTuple):
+    """A query and a key whose words belong together, surely or only possibly (Och & Ney 2003)."""
+
+    query: int
+    key: int
+    sure: bool
+
+
 class Named(NamedTuple):
     """What a model says a pronoun means; positions count the encoder's tokens, special ones included.
 

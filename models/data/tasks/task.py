@@ -14,7 +14,7 @@ from torch.nn.functional import cross_entropy
 
 from models.config import Kind
 from models.data.tasks.alphabet import Alphabet
-from models.data.tasks.batch import IGNORED, Batch, Named, Reading, Sample
+from models.data.tasks.batch import IGNORED, Aligned, Batch, Named, Reading, Sample
 from models.data.tasks.options import check
 from models.engine.trace import Trace
 from models.engine.transformer import Transformer
@@ -118,6 +118,12 @@ class Task(ABC):
 
     def made_of(self) -> Alphabet | None:
         """The tokens that its texts are made of; None where it reads no texts."""
+        return None
+
+    def alignments(self, reading: Reading) -> list[Aligned] | None:
+        """For each word that is written, at the position that writes it, the words read that it says again;
+        None where that is not known.
+        """
         return None
 
     def antecedents(self, model: Transformer, trace: Trace) -> list[Named] | None:

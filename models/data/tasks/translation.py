@@ -11,13 +11,14 @@ from torch import Tensor
 from torch.nn.functional import cross_entropy
 
 from models.data.grammar import sample_pairs, showcase
+from models.data.grammar.alignments import aligned
 from models.data.grammar.simple import Direction
 from models.data.grammar_text import Vocabulary, kept_vocabulary
 from models.data.parallel import NOTHING_NAMED, first_token, grammar_batches, grammar_row
 from models.data.pronouns import PRONOUNS
 from models.data.tasks.algorithmic import random_of
 from models.data.tasks.alphabet import Alphabet
-from models.data.tasks.batch import Batch, Named, Reading, Sample, check_room
+from models.data.tasks.batch import Aligned, Batch, Named, Reading, Sample, check_room
 from models.data.tasks.languages import advice, direction_of, words_of
 from models.data.tasks.options import option
 from models.data.tasks.pairs import Pairs, make_batch
@@ -218,6 +219,17 @@ class Translation(Pairs):
             word = self.words.vocabulary[best] if found is None else tokens[found]
             named.append(Named(position, word, probabilities[best].item(), found))
         return named
+
+    def alignments(self, reading: Reading) -> list[Aligned] | None:
+        """As the grammar aligns both languages; <eos> and words that it does not know have no counterpart."""
+        read, written = reading.tokens["encoder"], reading.tokens["decoder"][1:]  # without <bos>
+        words = read[1 : read.index(SPECIALS[EOS])]
+        if int(reading.inputs[0][0, 0]) == TO_FRENCH:
+            links = [(french, english, sure) for english, french, sure in aligned(words, written)]
+        else:
+            links = [(english, french, sure) for english, french, sure in aligned(written, words)]
+        # the decoder's position n, after <bos> and n words, writes the word n; the source has <2fr> in front
+        return [Aligned(n, word + 1, sure) for n, word, sure in links] or None
 
     def outputs(self) -> tuple[str, ...]:
         return tuple(self.words.vocabulary)

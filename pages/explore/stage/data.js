@@ -26,6 +26,7 @@ import { take } from "./random_tokens.js";
  * @property {Framed} thumbs
  * @property {Record<string, number[]>} stats a number per head [layer * heads + head] of each measure
  * @property {string[]} labels
+ * @property {string} pairs what pairs of queries and keys are, where some belong together
  * @property {number[]} [hidden] the mean weight on special tokens of each head's rows; [] without any
  */
 /** @typedef {{q0: number, k0: number, nq: number, nk: number}} Area */

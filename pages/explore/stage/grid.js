@@ -95,7 +95,7 @@ export class GridView {
       `: ${definition} `,
       el("span", { class: "signs", text: formula }),
       el("span", { class: "muted", text: ` · ${source}` }),
-      ` ${saidOf(measure, repeated)}`,
+      ` ${saidOf(measure, stack, repeated)}`,
       hidden,
     );
   }

@@ -68,7 +68,7 @@ export class MapView {
     this.meaning.replaceChildren(
       el("strong", { text: chosen ? chosen.title : "layer" }),
       chosen
-        ? `: ${chosen.definition} ${saidOf(chosen, repeated)}`
+        ? `: ${chosen.definition} ${saidOf(chosen, stack, repeated)}`
         : ": each head has the colour of its layer.",
     );
   }

@@ -42,6 +42,7 @@ export interface Measure {
   source: string;
   smallestFirst: boolean;
   random: boolean;
+  paired: boolean;
 }
 
 /* Where the heads of a stack lie [layer * heads + head], or why they were not compared. */

@@ -26,10 +26,15 @@ def test_every_measure_of_every_stack_is_that_of_its_patterns() -> None:
     for stack in header["stacks"]:
         side, kind = stack["id"].split(".")
         tokens = subject.reading.tokens[stack["keySide"]]
+        links = subject.model.alignments(subject.reading) if kind == "cross" else []
+        gold = [(query, key) for query, key, _ in links], [(query, key) for query, key, s in links if s]
         layers = [
-            head_scores(trace[f"{side}.{at}.{kind}.pattern"].numpy(), cross=kind == "cross", tokens=tokens)
+            head_scores(
+                trace[f"{side}.{at}.{kind}.pattern"].numpy(), cross=kind == "cross", tokens=tokens,
+                pairs=gold[0], sure=gold[1],
+            )
             for at in range(stack["layers"])
-        ]
+        ]  # fmt: skip
         of_pairs = {"agreement", "hits"} if stack["id"] == "encoder.self" else set()
         assert stack["stats"].keys() == layers[0].keys() | of_pairs
         for name in layers[0]:
@@ -56,9 +61,35 @@ def test_agreement_is_the_weight_of_each_pronoun_on_the_noun_that_the_model_take
     assert max(shares) > 0.9
 
 
+def test_a_head_of_the_translator_looks_at_the_word_that_it_translates() -> None:
+    """Counted by hand: all words of the translation and its full stop count, <eos> does not."""
+    subject = subject_of(Inputs(text="the dog crossed the street ."))
+    header, trace = sent(subject), subject.run(None)
+    assert subject.reading.answer == "le chien a traversé la rue."
+    read = {"le": {1}, "chien": {2}, "a": {3}, "traversé": {3}, "la": {4}, "rue": {5}, ".": {6}}
+    sure = {at for at, word in enumerate(read) if word != "a"}
+    hits, errors = [], []
+    for layer in range(2):
+        for pattern in trace[f"decoder.{layer}.cross.pattern"]:
+            right = {at for at, keys in enumerate(read.values()) if int(pattern[at].argmax()) in keys}
+            hits.append(len(right) / 7)
+            errors.append(1 - (len(right & sure) + len(right)) / (7 + 6))
+    cross = header["stacks"][2]
+    assert cross["stats"]["hits"] == pytest.approx(hits, abs=1e-4)
+    assert cross["stats"]["alignment_error"] == pytest.approx(errors, abs=1e-4)
+    assert max(hits[4:]) > 0.8 and "articles count, and <eos> has none" in cross["pairs"]
+    assert header["stacks"][1]["pairs"] == "" == header["stacks"][0]["pairs"]
+
+
+def test_of_words_that_nobody_aligns_there_is_no_agreement() -> None:
+    header = sent(subject_of(Inputs(text="zzz", target="xyz")))
+    assert header["stacks"][2]["pairs"] == ""
+    assert not {"agreement", "hits", "alignment_error"} & header["stacks"][2]["stats"].keys()
+
+
 def test_without_pronouns_or_a_model_that_names_nouns_there_are_no_pairs() -> None:
     for inputs in (Inputs(text="the cat sleeps"), Inputs(model="untrained", text=TWO)):
-        for stack in sent(subject_of(inputs))["stacks"]:
+        for stack in sent(subject_of(inputs))["stacks"][:2]:
             assert not {"agreement", "hits"} & stack["stats"].keys()
     measured = Measured(subject_of(Inputs(text="the cat sleeps")))
     measured.agree([])  # nothing is there to be measured

@@ -145,12 +145,14 @@ def test_bad_input_is_named(call, message):
 def test_every_measure_is_declared_with_its_definition():
     """All of them at once, of a text that is repeated, has punctuation and pairs of its own."""
     tokens = ["the", ",", "the", ",", "cat"]
-    scores = head_scores(random_pattern(8, 2, 5, 5), tokens=tokens, pairs=[(3, 0)], repeat=(0, 2))
+    pattern, pairs = random_pattern(8, 2, 5, 5), [(3, 0)]
+    scores = head_scores(pattern, tokens=tokens, pairs=pairs, sure=pairs, repeat=(0, 2))
     assert list(scores) == [measure.name for measure in MEASURES]
     for measure in MEASURES:
         assert measure.definition.endswith(".") and len(measure.definition.split()) > 6
-        assert measure.formula.startswith("mean over q") and measure.source
-    assert [measure.name for measure in MEASURES if measure.smallest_first] == ["entropy"]
+        assert measure.formula.startswith(("mean over q", "1 − (|A ∩ S|")) and measure.source
+    smallest_first = [measure.name for measure in MEASURES if measure.smallest_first]
+    assert smallest_first == ["entropy", "alignment_error"]
 
 
 def test_a_measure_is_there_for_what_it_says_it_needs():
@@ -161,7 +163,7 @@ def test_a_measure_is_there_for_what_it_says_it_needs():
         given = {m.name for m in MEASURES if m.cross or not cross}
         repeat = None if cross else (0, 2)
         everything = head_scores(
-            random_pattern(9, *shape), tokens=list("a.a.b"), pairs=[(1, 2)], repeat=repeat
+            random_pattern(9, *shape), tokens=list("a.a.b"), pairs=[(1, 2)], sure=[(1, 2)], repeat=repeat
         )
         assert everything.keys() == given
 

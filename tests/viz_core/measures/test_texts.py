@@ -126,3 +126,27 @@ def test_tokens_and_pairs_must_fit():
         head_scores(np.eye(3), pairs=[(3, 0)])
     with pytest.raises(ValueError, match=r"pair \(-1, 0\) lies outside"):
         head_scores(np.eye(3), pairs=[(-1, 0)])
+
+
+@given(st.integers(1, 8), st.integers(1, 8), st.booleans(), st.integers(0, 2**32 - 1), st.data())
+def test_the_alignment_error_rate_equals_its_definition(n_query, n_key, masked, seed, data):
+    cells = st.tuples(st.integers(0, n_query - 1), st.integers(0, n_key - 1))
+    sure = data.draw(st.sets(cells, min_size=1, max_size=8))
+    possible = sure | data.draw(st.sets(cells, max_size=8))
+    pattern = random_pattern(seed, 2, 3, n_query, n_key, masked_rows=[0] if masked else [])
+    scores = head_scores(pattern, cross=True, pairs=sorted(possible), sure=sorted(sure))
+    head = pattern[1, 2]
+    asked = {query for query, _ in possible if head[query].sum() > 0}
+    found = {(query, max(range(n_key), key=lambda key: head[query, key])) for query in asked}
+    error = 1 - (len(found & sure) + len(found & possible)) / (len(found) + len(sure))
+    assert scores["alignment_error"][1, 2] == pytest.approx(error, abs=1e-12)
+
+
+def test_a_head_that_finds_all_sure_links_and_no_other_has_no_alignment_error():
+    pattern = np.eye(3)[None]
+    sure = [(0, 0), (1, 1)]
+    assert head_scores(pattern, cross=True, pairs=[*sure, (2, 2)], sure=sure)["alignment_error"] == [0]
+    assert head_scores(pattern, cross=True, pairs=[(0, 1)], sure=[(0, 1)])["alignment_error"] == [1]
+    assert "alignment_error" not in head_scores(pattern, cross=True, pairs=sure)
+    with pytest.raises(ValueError, match="sure has a pair that pairs lacks"):
+        head_scores(pattern, cross=True, pairs=[(0, 0)], sure=[(0, 1)])

@@ -8,6 +8,7 @@ from itertools import islice
 import pytest
 import torch
 
+from models import load_model
 from models.config import ModelConfig
 from models.data.grammar import sample_pairs, showcase
 from models.data.grammar_text import build_vocabulary, kept_vocabulary
@@ -33,6 +34,30 @@ def batch_of(examples):
 
 def batches(size, start=0):
     return map(make_batch, grammar_batches(TOKENIZER, size, seed=0, start=start))
+
+
+@pytest.mark.parametrize(("direction", "first"), [("en-fr", "<2fr>"), ("fr-en", "<2en>")])
+def test_each_word_that_is_written_belongs_to_the_words_that_it_translates(direction, first):
+    task, pair = make_task("translation"), showcase()
+    english, french = " ".join(pair.english), " ".join(pair.french)
+    text, target = (english, french) if direction == "en-fr" else (french, english)
+    model = load_model("translator").model
+    reading = task.read_by(model, text, direction=direction, target=target, padding=2)
+    assert reading.tokens["encoder"][0] == first
+    read, written = reading.tokens["encoder"], [*reading.tokens["decoder"][1:], "<eos>"]
+    found = {(written[query], read[key], sure) for query, key, sure in task.alignments(reading)}
+    both = {("animal", "animal"), ("not", "pas"), ("street", "rue"), ("it", "il"), ("was", "était")}
+    expected = {(*(pair if direction == "fr-en" else pair[::-1]), True) for pair in both}
+    assert expected <= found
+    assert (("a", "did") if direction == "en-fr" else ("did", "a")) + (False,) in found
+    assert not {"<eos>", "<pad>", first} & {word for link in found for word in link[:2]}
+    assert max(query for query, _, _ in task.alignments(reading)) < len(reading.tokens["decoder"])
+
+
+def test_words_of_another_language_belong_nowhere():
+    task, model = make_task("translation"), load_model("translator").model
+    reading = task.read_by(model, "zzz", direction="en-fr", target="xyz")
+    assert task.alignments(reading) is None
 
 
 def test_a_batch_holds_the_words_and_asks_the_pronoun_for_its_noun():

@@ -38,9 +38,11 @@ test("it is awaited when it is chosen, until its numbers are there", () => {
 });
 
 test("it says of which texts it is, why it is not there, or that it will be", () => {
-  assert.equal(saidOf(RANDOM, {}), "The model is reading random tokens…");
-  assert.equal(saidOf(RANDOM, { said: "Means over 4 texts." }), "Means over 4 texts.");
-  assert.equal(saidOf(RANDOM, { problem: "It reads no texts." }), "It reads no texts.");
-  assert.equal(saidOf(ENTROPY, { said: "Means over 4 texts." }), "");
-  assert.equal(saidOf(undefined, {}), "");
+  const own = { ...stacks()[0], pairs: "Pairs are nouns." };
+  assert.equal(saidOf({ ...HITS, paired: true }, own, undefined), "Pairs are nouns.");
+  assert.equal(saidOf(RANDOM, own, {}), "The model is reading random tokens…");
+  assert.equal(saidOf(RANDOM, own, { said: "Means over 4 texts." }), "Means over 4 texts.");
+  assert.equal(saidOf(RANDOM, own, { problem: "It reads no texts." }), "It reads no texts.");
+  assert.equal(saidOf(ENTROPY, own, { said: "Means over 4 texts." }), "");
+  assert.equal(saidOf(undefined, own, {}), "");
 });
