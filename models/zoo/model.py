@@ -151,6 +151,15 @@ class Model(ABC):
         """W_O of an attention, the rows of each head: [head, d_head, d_model]; None where it is not known."""
         return None
 
+    def projection_bias(self, stack: str, layer: int) -> Tensor | None:
+        """b_O, [d_model], which the output projection adds for no head; None where it has none."""
+        return None
+
+    @property
+    def has_tied_embeddings(self) -> bool:
+        """Whether the output layer reads with the matrix of the embeddings."""
+        return self.config.tied_embeddings
+
     @property
     def max_len(self) -> int:
         """The most tokens that it reads."""
@@ -242,9 +251,16 @@ class EngineModel(Model):
         self.n_bytes = sum(p.numel() * p.element_size() for p in model.parameters())
 
     def projection(self, stack: str, layer: int) -> Tensor:
-        side, kind = stack.split(".")
-        weight = self.model.get_parameter(f"{side}.layers.{layer}.{kind}_attention.out_proj.weight")
+        weight: Tensor = self._projection(stack, layer).weight
         return weight.detach().T.reshape(self.config.n_heads, self.config.head_size, -1)
+
+    def projection_bias(self, stack: str, layer: int) -> Tensor | None:
+        bias: Tensor | None = self._projection(stack, layer).bias
+        return None if bias is None else bias.detach()
+
+    def _projection(self, stack: str, layer: int) -> Any:
+        side, kind = stack.split(".")
+        return self.model.get_submodule(f"{side}.layers.{layer}.{kind}_attention.out_proj")
 
     def compute(self, reading: Reading, trace: Trace) -> None:
         self.model(*reading.inputs, mask=reading.allowed, trace=trace)

@@ -11,8 +11,8 @@ from streamlit.delta_generator import DeltaGenerator
 from models.limits import in_force
 from pages.explore.price import operations_of
 from pages.explore.state import Inputs
-from pages.explore.subject import BILLION
 from pages.shared import dear, memory, visitors
+from pages.shared.affordable import BILLION
 
 
 def is_dear(inputs: Inputs, price: int | None = None) -> bool:

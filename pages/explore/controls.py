@@ -8,9 +8,9 @@ from streamlit.delta_generator import DeltaGenerator
 from models.data.tasks import Advice
 from models.zoo.offers import DEFAULT, Offer, offer_of, offers
 from models.zoo.settings import Setting
-from pages.explore import other_models, own_pictures, state
+from pages.explore import own_pictures, own_tensors, state
 from pages.explore.state import Inputs, View
-from pages.shared import on_offer, widget
+from pages.shared import on_offer, other_models, widget
 from pages.shared.link import Param, read_link, whole
 from pages.shared.state import State, arrive, refuse
 from pages.shared.wording import plain
@@ -156,7 +156,7 @@ def model_controls() -> None:
     names = [*on_offer.models(), *on_offer.of_transformers(), *on_offer.own()]
     names += [shown.kept["model"]] if shown.kept["model"] not in names else []
     shown.draw("model", options=names, format_func=lambda name: offer(name).title, then=switch_model)
-    other_models.field(open_model)
+    other_models.field(open_model, own_tensors.field)
     if told.summary:
         st.caption(plain(told.summary))
     if told.sizes:

@@ -17,8 +17,8 @@ from pages.explore import computing
 from pages.explore.measured import shares
 from pages.explore.price import operations_of
 from pages.explore.state import Inputs, settings_of
-from pages.explore.subject import BILLION, affordable
 from pages.shared import cache
+from pages.shared.affordable import BILLION, affordable
 from pages.shared.shown import last
 from viz_core.measures import MEASURES, head_scores
 

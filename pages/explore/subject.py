@@ -4,7 +4,6 @@ Everything here runs on the inference thread, because it imports torch.
 """
 
 import re
-from bisect import bisect_right
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from functools import cached_property
@@ -17,10 +16,9 @@ from models.limits import in_force
 from models.zoo.model import Attention, Model
 from models.zoo.offers import offer_of
 from pages.explore.state import Inputs, settings_of
-from pages.shared import cache, visitors
+from pages.shared import affordable, cache
 from viz_core.labels import visible
 
-BILLION = 10**9
 MAX_LABEL = 40
 MASK = "[MASK]"
 LIGHTER = "a model with larger patches, or of smaller pictures"
@@ -185,7 +183,7 @@ def subject_of(inputs: Inputs) -> Subject:
 
     reading = cast(Reading, cache.cached(cache.results, ("reading", *key), read))
     _check_length(reading)
-    _check_price(model, reading, _remedy(reading, inputs))
+    affordable.check(model, reading, _remedy(reading, inputs))
     return Subject(model, reading, inputs, model.names(reading))
 
 
@@ -207,32 +205,6 @@ def _remedy(reading: Reading, inputs: Inputs) -> str:
     if any(setting.builds for setting in settings_of(inputs.model)):
         return "fewer layers or heads, or a smaller d_model or d_head"
     return "or a smaller model"
-
-
-def _check_price(model: Model, reading: Reading, smaller: str) -> None:
-    """Raises ValueError for a trace that is too expensive, with the number of tokens that would not be.
-
-    One thread computes for all visitors; a person who is alone waits for nobody else's figure.
-    """
-    lengths = tuple(map(len, reading.tokens.values()))
-    price, most = model.operations(lengths), affordable()
-    if price <= most:
-        return
-    longest = max(lengths)
-    fits = range(1, longest + 1)
-    few = bisect_right(fits, most, key=lambda n: model.operations([min(n, each) for each in lengths]))
-    can_shorten = few and reading.picture is None
-    shorter = f"at most {few:,} tokens instead of {longest:,}, " if can_shorten else ""
-    raise ValueError(
-        f"This takes {price / BILLION:,.0f} billion operations; at most {most / BILLION:,.0f} billion are "
-        f"computed for a figure; take {shorter}{smaller}."
-    )
-
-
-def affordable() -> int:
-    """The most operations of a figure."""
-    limits = in_force()
-    return BILLION * (limits.explore_billions if visitors.is_class() else limits.alone_billions)
 
 
 def shown(token: str) -> str:

@@ -4,13 +4,14 @@ nostalgebraist 2020, interpreting GPT: the logit lens. The model's own last norm
 and output layer read the residual stream after every layer, as they read it after the last one.
 """
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from models.zoo.trained import TrainedModel
+from models.data.tasks import Reading
+from models.zoo.model import Model
 
 Logits = Float[Tensor, "level position word"]
 
@@ -21,24 +22,40 @@ class Read(NamedTuple):
     tokens: list[str]
     words: tuple[str, ...]
     logits: Logits
+    d_model: int
 
 
-@torch.no_grad()
-def read(model: TrainedModel[Any], text: str) -> Read:
-    """Logits at every level. Raises ValueError for a text that the model's task cannot read."""
-    reading = model.read(text)
-    trace = model.trace(reading)
-    stack, layers = model.config.stacks[0], range(model.config.n_layers)
-    stream = [trace[f"{stack}.0.resid_pre"], *(trace[f"{stack}.{n}.resid_post"] for n in layers)]
-    logits = [model.model.unembed(last_norm(model)(x)) for x in stream]
-    return Read(trace.tokens[stack], model.outputs, torch.stack(logits))
+def read(model: Model, reading: Reading) -> Read:
+    """Logits at every level: the model reads the text again with the stream of that level in place of the
+    last layer's, so that whatever follows its layers is its own.
+
+    Raises ValueError for a model whose positions have no answers of their own.
+    """
+    side = list(reading.tokens)[-1]
+    n_layers = model.attention(f"{side}.self").n_layers
+    addresses = [f"{side}.0.resid_pre", *(f"{side}.{n}.resid_post" for n in range(n_layers))]
+    wanted = {*addresses, "logits"}
+    whole = model.trace(reading, reduce=lambda address, x: x if address in wanted else None)
+    tokens, words = reading.tokens[side], model.names(reading)
+    if not words or len(whole["logits"]) != len(tokens):
+        raise ValueError(
+            f"{model.name!r} has no word to answer with at each of its positions, so there is nothing to "
+            "read there; choose a model that says the next word, or a hidden one"
+        )
+    earlier = [_ended_with(model, reading, addresses[-1], whole[at]) for at in addresses[:-1]]
+    logits = torch.stack([*earlier, whole["logits"]])[..., : len(words)]
+    return Read(tokens, tuple(words), logits, whole[addresses[0]].shape[-1])
 
 
-def last_norm(model: TrainedModel[Any]) -> torch.nn.Module:
-    """The norm between the last layer and the output layer; without pre-norm it does nothing."""
-    stack = model.model.encoder or model.model.decoder
-    assert stack is not None
-    return stack.norm
+def _ended_with(model: Model, reading: Reading, last: str, stream: Tensor) -> Tensor:
+    """The model's logits where `stream` stands at the address that is the last of its layers'."""
+    trace = model.trace(
+        reading,
+        reduce=lambda address, x: x if address == "logits" else None,
+        edit=lambda address, x: stream if address == last else x,
+    )
+    logits: Tensor = trace["logits"]
+    return logits
 
 
 def answers(logits: Logits) -> Int[Tensor, "level position"]:

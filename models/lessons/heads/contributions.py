@@ -5,12 +5,42 @@ adding up: out = sum over heads of z_h W_O[h] + bias (Elhage et al. 2021, A Math
 Transformer Circuits, "Attention heads are independent and additive").
 """
 
+from typing import NamedTuple
+
 import torch
 from jaxtyping import Float
 from torch import Tensor
 
+from models.data.tasks import Reading
+from models.zoo.model import Model
+
 Contributions = Float[Tensor, "head query d_model"]
 PerQuery = Float[Tensor, "head query"]
+
+
+class Output(NamedTuple):
+    """What an attention adds to the stream, and what its heads make it from. bias: b_O, if it has one."""
+
+    tokens: list[str]
+    z: Float[Tensor, "head query d_head"]
+    w_o: Float[Tensor, "head d_head d_model"]
+    bias: Float[Tensor, "d_model"] | None
+    out: Float[Tensor, "query d_model"]
+
+
+def of_model(model: Model, reading: Reading, stack: str, layer: int) -> Output:
+    """The output of an attention of any model. Raises ValueError where its output projection is not known."""
+    side, kind = stack.split(".")
+    at, w_o = f"{side}.{layer}.{kind}", model.projection(stack, layer)
+    if w_o is None:
+        raise ValueError(
+            f"the output projection of {model.name!r} was not found, so what each head adds is not known; "
+            "choose another model"
+        )
+    wanted = (f"{at}.z", f"{at}.out")
+    trace = model.trace(reading, reduce=lambda address, value: value if address in wanted else None)
+    z, out = (trace[address] for address in wanted)
+    return Output(reading.tokens[side], z, w_o, model.projection_bias(stack, layer), out)
 
 
 def contributions(

@@ -64,14 +64,26 @@ class TracedModel(Model):
 
     def projection(self, stack: str, layer: int) -> Tensor | None:
         """W_O of an attention, the rows of each head; None where its output projection was not found."""
-        side, kind = stack.split(".")
-        module: Any = None if self.layout is None else self.layout.of(side)[layer].out.get(kind)
+        module = self._projection(stack, layer)
         if module is None:
             return None
         own = self.attention(stack)
         weight = module.weight if isinstance(module, Conv1D) else module.weight.T  # [channel of z, d_model]
         rows: Tensor = weight.detach().float().cpu().reshape(own.n_heads, own.d_head, -1)
         return rows
+
+    def projection_bias(self, stack: str, layer: int) -> Tensor | None:
+        bias: Tensor | None = getattr(self._projection(stack, layer), "bias", None)
+        return None if bias is None else bias.detach().float().cpu()
+
+    def _projection(self, stack: str, layer: int) -> Any:
+        """The module of an attention's output projection; None where it was not found."""
+        side, kind = stack.split(".")
+        return None if self.layout is None else self.layout.of(side)[layer].out.get(kind)
+
+    @property
+    def has_tied_embeddings(self) -> bool:
+        return bool(getattr(self.net.config, "tie_word_embeddings", False))
 
     def compute(self, reading: Reading, trace: Trace) -> None:
         given = dict(zip(self.given, reading.inputs, strict=False)) | self.usual

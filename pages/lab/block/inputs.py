@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 
+from pages.lab.any_model import OPTION, Other
 from pages.shared import widget
 from pages.shared.link import characters, number, one_of, param, whole
 
@@ -16,14 +17,14 @@ STATISTICS = {"batch": "of this batch (training)", "running": "running (evaluati
 N_BATCHES = 60
 MOST_SENTENCES, MOST_TOKENS = 3, 4
 MOST_SHIFT = 4.0
-READERS = {"shakespeare": "Shakespeare, 4 layers", "masked": "hidden words, 2 layers"}
+READERS = {"shakespeare": "Shakespeare, 4 layers", "masked": "hidden words, 2 layers"} | OPTION
 PROMPT = "What light through yond"
 HIDDEN = "the animal did not cross the [MASK] because it was too tired"
 MAX_POSITIONS = 24
 
 
 @dataclass(frozen=True)
-class Inputs:
+class Inputs(Other):
     """All parts' inputs. `ff` is the feed-forward's width over d_model, 0 for none; `at` a position."""
 
     text: str = param(SENTENCE, characters(400), widget.line("Sentence"))

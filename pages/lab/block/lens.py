@@ -1,14 +1,15 @@
 """Part 4: a trained model's residual stream, read by its output layer after every layer."""
 
 from itertools import pairwise
-from typing import Any
 
 import numpy as np
 from torch import Tensor
 
 from models.lessons.block import lens
 from models.lessons.block.lens import Read
-from models.zoo.trained import TrainedModel
+from models.zoo.model import Model
+from pages.lab import any_model
+from pages.lab.any_model import ANOTHER
 from pages.lab.block.inputs import HIDDEN, MAX_POSITIONS, PROMPT, Inputs
 from pages.lab.controls import When
 from pages.lab.lesson import Lesson, Part, Question, Shape, Try
@@ -22,6 +23,13 @@ SEE = (
     "its probability. **Drag the slider to a position** for the numbers below."
 )
 ANSWERS = {"shakespeare": "next letter", "masked": "word"}
+TEXTS = (
+    When("reader", "shakespeare", ("prompt",)), When("reader", "masked", ("hidden",)),
+    When("reader", ANOTHER, (any_model.MODEL,)),
+)  # fmt: skip
+MOST_LEVELS = 32
+"""The passes that the price of another model is reckoned with."""
+MOST_NUMBERS = 40_000_000
 TRIES = (
     Try("the middle of a word", {"reader": "shakespeare", "prompt": PROMPT, "at": 8}),
     Try("after a blank", {"reader": "shakespeare", "prompt": PROMPT, "at": 10}),
@@ -32,12 +40,12 @@ TRIES = (
 def lesson(inputs: Inputs) -> Lesson:
     model, read = _read(inputs)
     levels, n, n_words = read.logits.shape
-    d_model = model.config.d_model
+    d_model = read.d_model
     return Lesson(
-        see=SEE.format(answer=ANSWERS[inputs.reader]),
+        see=SEE.format(answer=ANSWERS.get(inputs.reader, "word")),
         board=Board(
             rows=[[_answers(read)], *_bars(read)],
-            notice=_notices(read, model.config.tied_embeddings),
+            notice=_notices(read, model.has_tied_embeddings),
             scrub=Scrub(
                 field="at", label="position", values=np.arange(n), speed=2,
                 words=[f"“{name}”" for name in tick_labels(read.tokens, escaped=False)],
@@ -55,26 +63,42 @@ def lesson(inputs: Inputs) -> Lesson:
             Shape(r"\mathrm{KL}", "level, position", (levels, n)),
         ),
         code=(
-            lens.read, lens.last_norm, lens.answers, lens.probability_of, lens.rank_of, lens.entropy,
+            lens.read, lens.answers, lens.probability_of, lens.rank_of, lens.entropy,
             lens.divergence,
         ),
     )  # fmt: skip
 
 
-def _read(inputs: Inputs) -> tuple[TrainedModel[Any], Read]:
+def _read(inputs: Inputs) -> tuple[Model, Read]:
     """The text under the lens; ValueError with a sentence for one that the model or the page cannot take."""
+    if inputs.reader == ANOTHER:
+        read = any_model.read(inputs, most=MAX_POSITIONS, passes=MOST_LEVELS)
+        _check_size(read)
+        return read.model, lens.read(read.model, read.reading)
     model = cache.trained(inputs.reader)
     text = inputs.prompt if inputs.reader == "shakespeare" else inputs.hidden
     if not text.strip():
         raise ValueError("The text is empty; type at least one word.")
-    read = lens.read(model, text)
-    if len(read.tokens) > MAX_POSITIONS:
-        over = len(read.tokens) - MAX_POSITIONS
+    reading = model.read(text)
+    n = len(reading.tokens[model.config.stacks[0]])
+    if n > MAX_POSITIONS:
         raise ValueError(
-            f"The text has {len(read.tokens)} positions; this page draws at most {MAX_POSITIONS}; "
-            f"shorten it by {over}."
+            f"The text has {n} positions; this page draws at most {MAX_POSITIONS}; "
+            f"shorten it by {n - MAX_POSITIONS}."
         )
-    return model, read
+    return model, lens.read(model, reading)
+
+
+def _check_size(read: any_model.Read) -> None:
+    """Raises ValueError where the probabilities of all words, at all levels and positions, are too many."""
+    n_tokens, n_words = len(list(read.reading.tokens.values())[-1]), len(read.model.names(read.reading))
+    each = (read.attention.n_layers + 1) * max(1, n_words)
+    if n_tokens * each > MOST_NUMBERS:
+        raise ValueError(
+            f"{read.attention.n_layers + 1} levels of {n_tokens} positions and {n_words:,} words are "
+            f"{n_tokens * each:,} probabilities; at most {MOST_NUMBERS:,} are computed: shorten the text to "
+            f"{MOST_NUMBERS // each} tokens, or choose a smaller model."
+        )
 
 
 def _levels(read: Read) -> list[str]:
@@ -178,6 +202,6 @@ def questions() -> tuple[Question, ...]:
 
 
 PART = Part(
-    "lens", "Logit lens", ("reader", When("reader", "shakespeare", ("prompt",), ("hidden",))),
+    "lens", "Logit lens", ("reader", *TEXTS),
     lesson, TRIES, questions, scrub="at",
 )  # fmt: skip

@@ -1,10 +1,13 @@
 """The layer's output is a sum over heads: what each head writes, and its share."""
 
 import numpy as np
+import torch
 from torch import Tensor
 
 from models.lessons.heads import contributions, cut
-from models.lessons.heads.reading import Reading
+from models.lessons.heads.contributions import Output
+from pages.lab import any_model
+from pages.lab.any_model import ANOTHER
 from pages.lab.heads import layer_choice
 from pages.lab.heads.inputs import Inputs
 from pages.lab.heads.layer_choice import reading_of
@@ -19,6 +22,7 @@ SEE = (
     r"vector $c_i=z_i\,W_{O,i}$. The tables give each head's share at every token, of the vectors' lengths "
     "and of their sum; the picture shows the vectors at one token. **Drag the slider to another token.**"
 )
+MOST_CHANNELS, MOST_TOKENS = 128, 32
 TRIES = (
     Try("a trained layer", {"model": "layer1", "query": 9}),
     Try("eight heads", {"model": "random", "n_heads": 8, "d_head": 0}),
@@ -27,7 +31,7 @@ TRIES = (
 
 
 def lesson(inputs: Inputs) -> Lesson:
-    read = reading_of(inputs)
+    read = _output(inputs)
     written = _written(read)
     h, n, d_model = written.shape
     return Lesson(
@@ -42,10 +46,10 @@ def lesson(inputs: Inputs) -> Lesson:
             r"\text{share of the lengths: }\frac{\lVert c_i\rVert}{\sum_j\lVert c_j\rVert},\quad"
             r"\text{of the sum: }\frac{c_i\cdot s}{s\cdot s}\end{gathered}"
         ),
-        sizes=rf"n={n},\; h={h},\; d_{{model}}={d_model},\; d_{{head}}={read.config.head_size}",
+        sizes=rf"n={n},\; h={h},\; d_{{model}}={d_model},\; d_{{head}}={read.z.shape[-1]}",
         shapes=(
-            Shape("z", "head, query, d_head", (h, n, read.config.head_size)),
-            Shape("W_{O,i}", "head, d_head, d_model", (h, read.config.head_size, d_model)),
+            Shape("z", "head, query, d_head", (h, n, read.z.shape[-1])),
+            Shape("W_{O,i}", "head, d_head, d_model", (h, read.z.shape[-1], d_model)),
             Shape("c", "head, query, d_model", (h, n, d_model)),
             Shape(r"\text{shares}", "head, query", (h, n)),
             Shape(r"\mathrm{out}", "query, d_model", (n, d_model)),
@@ -57,11 +61,20 @@ def lesson(inputs: Inputs) -> Lesson:
     )  # fmt: skip
 
 
-def _written(read: Reading) -> Tensor:
-    return contributions.contributions(read.z, cut.blocks(read.attention).w_o)
+def _output(inputs: Inputs) -> Output:
+    if inputs.model == ANOTHER:
+        read = any_model.read(inputs, most=MOST_TOKENS)
+        return contributions.of_model(read.model, read.reading, read.stack, inputs.other_layer)
+    own = reading_of(inputs)
+    attention = own.attention
+    return Output(own.tokens, own.z, cut.blocks(attention).w_o, attention.out_proj.bias, own.out)
 
 
-def _shares(read: Reading, written: Tensor) -> list[Panel]:
+def _written(read: Output) -> Tensor:
+    return contributions.contributions(read.z, read.w_o)
+
+
+def _shares(read: Output, written: Tensor) -> list[Panel]:
     """Two tables [query, head]; the token that the frame chooses is marked."""
     h, n, _ = written.shape
     chosen = np.repeat(np.eye(n, dtype=bool)[:, :, None], h, axis=2)  # [frame, query, head]
@@ -79,29 +92,31 @@ def _shares(read: Reading, written: Tensor) -> list[Panel]:
     ]  # fmt: skip
 
 
-def _vectors(read: Reading, written: Tensor) -> list[Panel]:
+def _vectors(read: Output, written: Tensor) -> list[Panel]:
     """At the chosen token: each head's vector, and how they add up to the output."""
     h, n, d_model = written.shape
     total = contributions.add_up(written, None)
-    bias = read.attention.out_proj.bias.detach().expand(n, d_model)
-    below = (part[:, None].numpy() for part in (total, bias, read.out))  # each [query, 1, d_model]
+    bias = torch.zeros(d_model) if read.bias is None else read.bias.detach()
+    below = (part[:, None] for part in (total, bias.expand(n, d_model), read.out))  # each [query, 1, d_model]
+    drawn = torch.cat([written.transpose(0, 1), *below], dim=1)[:, :, :MOST_CHANNELS]
+    left_out = f", its first {MOST_CHANNELS} of {d_model:,} channels" if d_model > MOST_CHANNELS else ""
     return [
         Matrix(
-            title="c at this token: what each head writes, their sum, and the output",
-            values=np.concatenate([written.transpose(0, 1).numpy(), *below], axis=1), picture=True,
+            title=f"c at this token: what each head writes, their sum, and the output{left_out}",
+            values=drawn.numpy(), picture=True,
             rows=(*_names(h), "sum", "+ bias", "= out"), row_heads=(*range(h), -1, -1, -1), row_axis="head",
             column_axis="channel",
         )
     ]  # fmt: skip
 
 
-def _facts(read: Reading, written: Tensor) -> Facts:
-    gap = contributions.gap(contributions.add_up(written, read.attention.out_proj.bias), read.out)
+def _facts(read: Output, written: Tensor) -> Facts:
+    gap = contributions.gap(contributions.add_up(written, read.bias), read.out)
     agreement = contributions.agreement(written).numpy()
     return Facts(
         facts=(
             Fact(label="length of the sum / sum of the lengths", values=agreement),
-            Fact(label="sum + bias against the engine's out: largest difference", values=short(gap)),
+            Fact(label="sum + bias against the layer's own out: largest difference", values=short(gap)),
         )
     )
 
@@ -110,7 +125,7 @@ def _names(n_heads: int) -> list[str]:
     return [f"head {head}" for head in range(n_heads)]
 
 
-def _notices(read: Reading, written: Tensor) -> list[str]:
+def _notices(read: Output, written: Tensor) -> list[str]:
     lengths, shares = contributions.length_share(written), contributions.signed_share(written)
     loudest = lengths.argmax(dim=0).tolist()
     return [
@@ -121,10 +136,10 @@ def _notices(read: Reading, written: Tensor) -> list[str]:
 
 
 def questions() -> tuple[Question, ...]:
-    read = reading_of(Inputs(model="layer1"))
+    read = _output(Inputs(model="layer1"))
     written, it = _written(read), read.tokens.index("it")
     names, shares = _names(len(written)), contributions.signed_share(written)[:, it].tolist()
-    backwards = contributions.add_up(written.flip(0), read.attention.out_proj.bias)
+    backwards = contributions.add_up(written.flip(0), read.bias)
     gap = contributions.gap(backwards, read.out)
     agreement = contributions.agreement(written)[it].item()
     return (
@@ -153,6 +168,6 @@ def questions() -> tuple[Question, ...]:
 
 
 PART = Part(
-    "contributions", "What each adds", layer_choice.CONTROLS,
+    "contributions", "What each adds", layer_choice.ANY,
     lesson, TRIES, questions, scrub="query",
 )  # fmt: skip

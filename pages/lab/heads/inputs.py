@@ -2,12 +2,15 @@
 
 from dataclasses import dataclass
 
+from pages.lab.any_model import OPTION, Other
 from pages.shared import widget
 from pages.shared.link import characters, one_of, param, whole
 
 SENTENCE = "the animal did not cross the street because it was too tired"
 MAX_WORDS = 20
-MODELS = {"random": "random weights", "layer0": "translator, layer 0", "layer1": "translator, layer 1"}
+MODELS = {
+    "random": "random weights", "layer0": "translator, layer 0", "layer1": "translator, layer 1"
+} | OPTION  # fmt: skip
 N_HEADS = (1, 2, 3, 4, 6, 8, 12, 16)
 D_MODELS = (8, 16, 24, 32, 48, 64)
 D_HEADS = (0, 1, 2, 3, 4, 8, 16, 32, 64)  # 0: d_model / n_heads
@@ -18,7 +21,7 @@ HEAD_COUNTS = (1, 2, 4, 8, 16)
 
 
 @dataclass(frozen=True)
-class Inputs:
+class Inputs(Other):
     """All parts' inputs; `width`, `length` and `heads` are those of the costs."""
 
     text: str = param(SENTENCE, characters(400), widget.line("Sentence"))

@@ -6,7 +6,9 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from models.engine.trace import Trace
-from pages.lab.controls import Columns, Own
+from pages.lab import any_model
+from pages.lab.any_model import ANOTHER
+from pages.lab.controls import Columns, Own, When
 from pages.lab.softmax.inputs import PRONOUN
 from pages.shared import cache
 from pages.shared.state import State
@@ -45,7 +47,8 @@ def _word(state: State, place: DeltaGenerator, field: str, words: list[str]) -> 
     state.draw(field, place, options=options, format_func=lambda at: names.get(at, f"{at}: none"))
 
 
-CONTROLS = (
+TRANSLATOR = (
     "text", "stack", Columns((("layer",), ("head",)), (2, 3)), "scope", Own(_words, ("query", "step"))
 )  # fmt: skip
-"""Sentence, head, and the words to look from and to watch."""
+CONTROLS = ("reader", When("reader", ANOTHER, (*any_model.HEAD, "scope"), TRANSLATOR))
+"""Sentence, head, and the words to look from and to watch; of another model the token to look from."""

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 
+from pages.lab.any_model import OPTION, Other
 from pages.shared import widget
 from pages.shared.link import characters, number, one_of, param, whole
 
@@ -12,6 +13,7 @@ STACKS = {
     "decoder.self": "Decoder self-attention",
     "decoder.cross": "Cross-attention",
 }
+READERS = {"translator": "the translator"} | OPTION
 SCOPES = {"layer": "All its layer", "head": "This head"}
 PRONOUN = -1
 """Stands for the position of the sentence's pronoun."""
@@ -21,7 +23,7 @@ TWO_FEMININE = "the table and the street were too wide because they were small"
 
 
 @dataclass(frozen=True)
-class Inputs:
+class Inputs(Other):
     """The controls of the page."""
 
     deviation: float = param(1.0, number(0.01, 100))
@@ -37,4 +39,5 @@ class Inputs:
     scope: str = param("layer", one_of(SCOPES), widget.segmented("Heated"))
     query: int = param(PRONOUN, whole(PRONOUN, MAX_POSITION), widget.select("Looks from"))
     step: int = param(PRONOUN, whole(PRONOUN, MAX_POSITION), widget.select("Next word"))
+    reader: str = param("translator", one_of(READERS), widget.segmented("Model"))
     height: int = param(20, whole(-120, 120))

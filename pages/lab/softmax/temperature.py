@@ -6,14 +6,22 @@ from models.engine.trace import Trace
 from models.lessons.softmax import temperature, weights
 from models.lessons.softmax.temperature import TEMPERATURES, Output, Place, pronoun
 from models.lessons.softmax.weights import Softmax
+from pages.lab.any_model import ANOTHER
 from pages.lab.lesson import Lesson, Part, Question, Shape, Try
-from pages.lab.softmax import head_choice
+from pages.lab.softmax import any_head, head_choice
 from pages.lab.softmax.inputs import PRONOUN, STACKS, TEXT, TWO_FEMININE, Inputs
 from pages.shared import cache
 from pages.shared.wording import distinct
 from viz_core.boards import Bars, Board, Curves, Line, Panel, Scrub
 
-STORY = {"stack": "encoder.self", "layer": 1, "head": 3, "scope": "layer", "text": TEXT}
+STORY = {
+    "reader": "translator",
+    "stack": "encoder.self",
+    "layer": 1,
+    "head": 3,
+    "scope": "layer",
+    "text": TEXT,
+}
 UNSCALED = STORY | {"layer": 0, "text": TWO_FEMININE, "temperature": 0.25}
 TRIES = (
     Try("heat one head to 50", STORY | {"temperature": 50.0, "scope": "head"}),
@@ -24,6 +32,8 @@ N_LINES = 3
 
 
 def lesson(inputs: Inputs) -> Lesson:
+    if inputs.reader == ANOTHER:
+        return any_head.lesson(inputs)
     lm, trace = cache.translator(), head_choice.trace_of(inputs.text)
     heads = (inputs.head,) if inputs.scope == "head" else tuple(range(lm.config.n_heads))
     place = temperature.Place(inputs.stack, inputs.layer, heads)

@@ -10,8 +10,9 @@ from models.zoo.offers import offers
 from pages.explore import current, price
 from pages.explore.payload import Opened
 from pages.explore.state import Inputs
-from pages.explore.subject import BILLION, subject_of
+from pages.explore.subject import subject_of
 from pages.shared import dear, visitors
+from pages.shared.affordable import BILLION
 from tests.models.zoo.hub import families
 
 

@@ -1,6 +1,7 @@
 """The lens at the last level is the model; its numbers are those of scipy and of plain counting."""
 
 import math
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -9,6 +10,7 @@ from torch.nn import functional as F
 
 from models import load_model
 from models.lessons.block import lens
+from tests.models.zoo.hub import families
 
 TEXTS = {
     "shakespeare": "What light through yond",
@@ -18,7 +20,12 @@ TEXTS = {
 
 @pytest.fixture(scope="module", params=list(TEXTS))
 def found(request: pytest.FixtureRequest) -> tuple[str, lens.Read]:
-    return request.param, lens.read(load_model(request.param), TEXTS[request.param])
+    return request.param, under_the_lens(request.param)
+
+
+def under_the_lens(name: str) -> lens.Read:
+    model = load_model(name)
+    return lens.read(model, model.read(TEXTS[name]))
 
 
 def test_the_last_level_is_the_models_own_answer(found: tuple[str, lens.Read]):
@@ -40,6 +47,31 @@ def test_a_level_is_the_answer_of_a_model_cut_off_there(found: tuple[str, lens.R
         with torch.no_grad():
             logits = model.model(*model.read(TEXTS[name]).inputs)[0]
         torch.testing.assert_close(read.logits[-2 - n], logits, rtol=1e-4, atol=1e-4)
+
+
+@torch.no_grad()
+@pytest.mark.parametrize("family", ["gpt2", "llama", "bert"])
+def test_a_model_of_transformers_is_read_by_its_own_norm_and_head(family: str, tmp_path: Path):
+    """Independently: its hidden states through its own modules."""
+    model = load_model(f"hf:{families.save(family, tmp_path)}")
+    reading = model.read(families.TEXT)
+    read = lens.read(model, reading)
+    states = model.net(*reading.inputs, output_hidden_states=True).hidden_states
+    heads = {
+        "gpt2": lambda x: model.net.lm_head(model.net.transformer.ln_f(x)),
+        "llama": lambda x: model.net.lm_head(model.net.model.norm(x)),
+        "bert": lambda x: model.net.cls(x),
+    }
+    for level in range(2):  # transformers' last hidden state is normalised already
+        torch.testing.assert_close(read.logits[level], heads[family](states[level])[0], atol=1e-5, rtol=1e-5)
+    torch.testing.assert_close(read.logits[2], model.net(*reading.inputs).logits[0], atol=1e-5, rtol=1e-5)
+    assert read.d_model == 32 and read.tokens == next(iter(reading.tokens.values()))
+
+
+def test_a_model_without_an_answer_at_each_position_is_refused():
+    model = load_model("digits-classifier")
+    with pytest.raises(ValueError, match="has no word to answer with at each of its positions"):
+        lens.read(model, model.read("1"))
 
 
 def test_measures_against_plain_counting(found: tuple[str, lens.Read]):
@@ -69,7 +101,7 @@ def test_settled_is_the_first_level_from_which_on_nothing_changes():
 
 def test_what_the_page_says_of_these_models():
     """Tied embeddings say the letter itself; each layer of the letter model comes nearer to the end."""
-    read = lens.read(load_model("shakespeare"), TEXTS["shakespeare"])
+    read = under_the_lens("shakespeare")
     said = [read.words[word] for word in lens.answers(read.logits)[0].tolist()]
     assert said == read.tokens
     loss = lens.divergence(read.logits).mean(dim=1)

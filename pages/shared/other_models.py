@@ -1,20 +1,22 @@
-"""Where a person names a model of transformers, or hands in attention of their own."""
+"""Where a person names a model of transformers: one field for every page that takes one."""
 
 from collections.abc import Callable
 
 import streamlit as st
 
 from models.zoo.hub.folder import NAME, PREFIX
-from pages.explore import download, own_tensors
-from pages.shared import visitors
+from pages.shared import download, visitors
 from pages.shared.state import KEPT, refuse
 
 MOST = 300
 KEY = "other_model"
+Open = Callable[[str], None]
 
 
-def field(open_model: Callable[[str], None]) -> None:
-    """Draws it. open_model: shows the model of a name, or says why it cannot."""
+def field(open_model: Open, more: Callable[[Open], None] | None = None) -> None:
+    """Draws it. open_model: shows the model of a name, or says why it cannot. more: draws what else can be
+    opened.
+    """
     with st.popover(
         "Another model…",
         width="stretch",
@@ -34,10 +36,11 @@ def field(open_model: Callable[[str], None]) -> None:
             "program from it is run."
         )
         download.field(open_model)
-        own_tensors.field(open_model)
+        if more is not None:
+            more(open_model)
 
 
-def _asked(open_model: Callable[[str], None]) -> None:
+def _asked(open_model: Open) -> None:
     said = str(st.session_state.get(KEY, "")).strip().removeprefix(PREFIX)[:MOST]
     if not said:
         return

@@ -10,8 +10,7 @@ from streamlit.testing.v1 import AppTest
 from models.runs.owners import Visitor
 from models.zoo.hub import coming, fetching
 from models.zoo.hub.coming import Coming
-from pages.explore import download, other_models
-from pages.shared import visitors
+from pages.shared import download, other_models, visitors
 from tests.limits import SetLimits
 from tests.models.zoo.hub import families, small_hub
 from tests.pages.explore.test_current import opened, said, shown

@@ -1,0 +1,167 @@
+"""Any model that can be opened, as what a part of the lab looks into: chosen, read and bounded in one way."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import streamlit as st
+
+from models.data.tasks import Reading
+from models.zoo.model import Attention, Model
+from models.zoo.offers import offer_of
+from pages.lab.controls import Columns, Own
+from pages.shared import affordable, cache, on_offer, other_models, widget
+from pages.shared.link import Rule, characters, checked, one_of, param, whole
+from pages.shared.state import State, refuse
+
+ANOTHER = "other"
+"""The option, beside the shipped ones, that stands for a model of these fields."""
+OPTION = {ANOTHER: "another model"}
+FIRST = "masked"
+STACKS = {
+    "first": "Self-attention", "decoder.self": "Decoder self-attention", "decoder.cross": "Cross-attention",
+}  # fmt: skip
+MOST = 4_096
+
+
+def _is_open(value: Any) -> bool:
+    return isinstance(value, str) and on_offer.may_open(value)
+
+
+NAME = Rule(
+    "a model that can be opened here, such as shakespeare, run:<its id> or hf:<a model of transformers>",
+    lambda raw: checked(raw, _is_open), _is_open,
+)  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Other:
+    """The inputs of a page whose parts look into any model. other_at: a token, -1 for the one that the model
+    is asked about.
+    """
+
+    other: str = param(FIRST, NAME, widget.select("Name"))
+    other_text: str = param("", characters(2_000), widget.line("What it reads"))
+    other_stack: str = param("first", one_of(STACKS), widget.select("Attention"))
+    other_layer: int = param(0, whole(0, 255), widget.count("Layer"))
+    other_head: int = param(0, whole(0, 255), widget.count("Head"))
+    other_at: int = param(-1, whole(-1, MOST), widget.count("Token", "Its number; -1: the last, or [MASK]"))
+
+    @property
+    def said(self) -> str:
+        """What the model reads: its own first text where none was typed."""
+        offer = offer_of(self.other)
+        return self.other_text or (offer.text if offer else "")
+
+
+@dataclass(frozen=True)
+class Read:
+    """A model that has read a text, and the family of attentions that is looked into."""
+
+    model: Model
+    reading: Reading
+    stack: str
+    attention: Attention
+
+    @property
+    def side(self) -> str:
+        return self.stack.partition(".")[0]
+
+    @property
+    def queries(self) -> list[str]:
+        return self.reading.tokens[self.side]
+
+    @property
+    def keys(self) -> list[str]:
+        return self.reading.tokens["encoder" if self.stack.endswith("cross") else self.side]
+
+    def at(self, layer: int) -> str:
+        """The address of a layer's attention."""
+        side, kind = self.stack.split(".")
+        return f"{side}.{layer}.{kind}"
+
+
+def read(inputs: Other, *, most: int, passes: int = 1) -> Read:
+    """What the inputs name. Raises ValueError, with a sentence, where it cannot be read, has more than `most`
+    tokens or no such layer, costs too much, or where nothing but its patterns is known.
+    """
+    model = cache.model(inputs.other)
+    title = on_offer.title(inputs.other)
+    reading = model.read(inputs.said)
+    longest = max(map(len, reading.tokens.values()))
+    if longest > most:
+        raise ValueError(
+            f"{title} reads this as {longest:,} tokens; {most} have room here; shorten the text."
+        )
+    stacks = model.stacks(tuple(reading.tokens))
+    stack = stacks[0] if inputs.other_stack == "first" else inputs.other_stack
+    if stack not in stacks:
+        raise ValueError(f"{title} has no {stack}; choose one of {', '.join(stacks)}.")
+    attention = model.attention(stack)
+    if not attention.whole:
+        raise ValueError(f"{_note(model, title)} This part looks into these: choose another model.")
+    _check_index("layer", inputs.other_layer, attention.n_layers, title)
+    _check_index("head", inputs.other_head, attention.n_heads, title)
+    affordable.check(model, reading, "or a smaller model", passes=passes, waits=True)
+    return Read(model, reading, stack, attention)
+
+
+def _note(model: Model, title: str) -> str:
+    return model.note or f"Of {title} only attention weights are known, no queries, keys, values or scores."
+
+
+def _check_index(name: str, value: int, count: int, title: str) -> None:
+    if value >= count:
+        raise ValueError(
+            f"{name}={value} is not there: {title} has {name}s 0 to {count - 1}; take one of them."
+        )
+
+
+def position(inputs: Other, read: Read) -> int:
+    """The token that is asked about: the one that the inputs name, a hidden word, or the last.
+
+    Raises ValueError for one that is not there.
+    """
+    tokens = read.queries
+    if inputs.other_at >= len(tokens):
+        raise ValueError(
+            f"token={inputs.other_at} is not there: the text has tokens 0 to {len(tokens) - 1}; take one of "
+            "them."
+        )
+    if inputs.other_at >= 0:
+        return inputs.other_at
+    hidden = (at for at, token in enumerate(tokens) if token in ("[MASK]", "<mask>"))
+    return next(hidden, len(tokens) - 1)
+
+
+def _draw(state: State) -> None:
+    """The list of models, and the field for those that are not in it."""
+    names = [*on_offer.models(), *on_offer.of_transformers()]
+    explored = st.session_state.get("kept", {}).get("explore", {}).get("model")
+    names += [name for name in (explored, state.kept["other"]) if name and name not in names]
+    state.draw(
+        "other", options=list(dict.fromkeys(names)), format_func=on_offer.title, then=lambda: _forget(state)
+    )
+    other_models.field(lambda name: _open(state, name))
+    offer = offer_of(state.kept["other"])
+    state.draw("other_text", placeholder=offer.text if offer else "")
+
+
+def _open(state: State, name: str) -> None:
+    """Takes another model, where this visitor may open it; else says why not."""
+    if not on_offer.may_open(name):
+        refuse(f"{on_offer.why_not(name)}; the model before it stays.")
+        return
+    state.put({"other": name})
+    _forget(state)
+
+
+def _forget(state: State) -> None:
+    """Another model has other texts, layers and heads."""
+    usual = state.defaults()
+    state.put({name: usual[name] for name in usual if name.startswith("other_")})
+
+
+MODEL = Own(_draw, ("other", "other_text"))
+HEAD = (MODEL, "other_stack", Columns((("other_layer",), ("other_head",), ("other_at",))))
+LAYER = (MODEL, Columns((("other_stack",), ("other_layer",)), (3, 2)))
+"""The controls of a part that looks into a model, a head of it, or a layer."""
