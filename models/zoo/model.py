@@ -156,11 +156,6 @@ class Model(ABC):
         return None
 
     @property
-    def has_tied_embeddings(self) -> bool:
-        """Whether the output layer reads with the matrix of the embeddings."""
-        return self.config.tied_embeddings
-
-    @property
     def max_len(self) -> int:
         """The most tokens that it reads."""
         return self.config.max_len

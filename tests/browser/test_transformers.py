@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import expect
+from playwright.sync_api import Page, expect
 
 from models import load_model
+from tests.browser.board import BoardPage
 from tests.browser.explore_page import ExplorePage, agrees
 from tests.models.zoo.hub import families
 from tests.models.zoo.hub.families import ANSWER, TEXT
@@ -49,13 +51,32 @@ def test_a_folder_named_in_the_field_is_shown_with_its_own_numbers(
     assert agrees(terms["dot product"], (q @ k).item())
     assert agrees(terms["score"], trace["decoder.1.self.scores"][3, 9, 4].item())
     assert agrees(terms["weight"], trace["decoder.1.self.pattern"][3, 9, 4].item())
+    assert terms["same k, v"] == "heads 2 to 3"
     explore.choose("view", "numbers")
     expect(explore.stage.locator('[data-step="score"]')).to_contain_text("× 0.3536")
+    expect(explore.stage.locator(".pickers")).to_contain_text(
+        'trace["decoder.1.self.q|scores|pattern|z"][3] · '
+        'trace["decoder.1.self.k|v"][1], shared by heads 2 to 3'
+    )
+    explore.choose("view", "grid")
+    third = explore.stage.get_by_role("button", name="Open layer 1, head 2")
+    expect(third).to_have_attribute("title", re.compile("heads 2 to 3 share their keys and values$"))
     explore.choose("view", "output")
     best = trace["logits"][-1].double().softmax(-1).max(0)
     assert agrees(explore.stage.locator(".next tbody tr .weight").first.inner_text(), best.values.item())
     with explore.redrawn():
         explore.page.get_by_role("button", name="Continue").click()
+
+
+def test_the_lab_s_real_head_takes_it_too(page: Page, folders: Path) -> None:
+    page.set_default_timeout(60_000)
+    name = f"hf:{folders / 'llama'}"
+    lab = BoardPage(page, "softmax")
+    lab.open(part="head", reader="other", other=name, other_text=TEXT, other_layer=1, other_head=3)
+    trace = load_model(name).trace(TEXT)
+    likely = trace["logits"][-1].double().softmax(-1)
+    assert f"{trace['decoder.1.self.pattern'][3, -1].max():.2f}, is on" in lab.notice
+    assert lab.notice.endswith(f"({likely.max():.2f}).")
 
 
 def test_what_cannot_be_opened_is_said_and_the_model_before_it_stays(

@@ -81,10 +81,6 @@ class TracedModel(Model):
         side, kind = stack.split(".")
         return None if self.layout is None else self.layout.of(side)[layer].out.get(kind)
 
-    @property
-    def has_tied_embeddings(self) -> bool:
-        return bool(getattr(self.net.config, "tie_word_embeddings", False))
-
     def compute(self, reading: Reading, trace: Trace) -> None:
         given = dict(zip(self.given, reading.inputs, strict=False)) | self.usual
         if self.layout is None:

@@ -2,6 +2,7 @@
 
 import { Choice } from "../../shared/browser/choice.js";
 import { el, shorten } from "../../shared/browser/dom.js";
+import { partnersOf } from "./data.js";
 import { FURTHER, isSigned } from "./further.js";
 import { canHide, SPECIALS } from "./hiding.js";
 import { listOf } from "./list.js";
@@ -48,10 +49,10 @@ const upTo = (count) => Array.from({ length: count }, (_, at) => ({ value: at, t
  * @param {number} layer
  * @param {number} head
  */
-function titleOf({ labels, heads, sharing }, layer, head) {
-  const first = head - (head % sharing);
-  const shares = sharing > 1 ? `shares its keys and values: heads ${first} to ${first + sharing - 1}` : "";
-  return [labels[layer * heads + head], shares].filter(Boolean).join("; ") || undefined;
+function titleOf(stack, layer, head) {
+  const partners = partnersOf(stack, head);
+  const shares = partners && `shares its keys and values: ${partners}`;
+  return [stack.labels[layer * stack.heads + head], shares].filter(Boolean).join("; ") || undefined;
 }
 
 export class Bars {

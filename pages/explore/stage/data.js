@@ -154,6 +154,16 @@ function dotProduct({ q, k, d }, i, j) {
 }
 
 /**
+ * The heads that share one head of keys and values with this one, in words; "" where each has its own.
+ * @param {import("./types").Stack} stack
+ * @param {number} head
+ */
+export function partnersOf({ sharing }, head) {
+  const first = head - (head % sharing);
+  return sharing > 1 ? `heads ${first} to ${first + sharing - 1}` : "";
+}
+
+/**
  * One matrix of an exact head: its pattern, its scores, or its dot products, summed here from q and k.
  * @param {Exact} exact
  * @param {"pattern" | "scores" | "dots"} show

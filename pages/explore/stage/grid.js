@@ -3,6 +3,7 @@
 import { el, fitCanvas, textWidth } from "../../shared/browser/dom.js";
 import { colourLevels, imageOf, imageOfBytes } from "../../shared/browser/images.js";
 import { number } from "../../shared/browser/numbers.js";
+import { partnersOf } from "./data.js";
 import { saidOfHeads } from "./hiding.js";
 import { awaited, saidOf } from "./random_tokens.js";
 import { measureOf, placesOf } from "./sorting.js";
@@ -160,11 +161,13 @@ export class GridView {
       this.buttons.replaceChildren(
         ...plan.places.map(({ layer, head, at: which, passes }, at) => {
           const label = (stack.labels[which] ? `, ${stack.labels[which]}` : "") + (passes ? "" : ", dimmed");
+          const partners = partnersOf(stack, head);
+          const shares = partners && `; ${partners} share their keys and values`;
           const [left, top] = [at % plan.columns, Math.floor(at / plan.columns)];
           return el("button", {
             type: "button",
-            "aria-label": `Open layer ${layer}, head ${head}${label}`,
-            title: `Layer ${layer}, head ${head}: from each query (row) to each key (column)`,
+            "aria-label": `Open layer ${layer}, head ${head}${label}${shares}`,
+            title: `Layer ${layer}, head ${head}: from each query (row) to each key (column)${shares}`,
             "data-layer": layer,
             "data-head": head,
             style:

@@ -4,7 +4,7 @@
 import { el, shorten } from "../../shared/browser/dom.js";
 import { cssColour, inkOn } from "../../shared/browser/images.js";
 import { number } from "../../shared/browser/numbers.js";
-import { matrixOf, partsOf, topKeys } from "./data.js";
+import { matrixOf, partnersOf, partsOf, topKeys } from "./data.js";
 import { within } from "./view.js";
 
 const ROWS_SHOWN = 8;
@@ -96,14 +96,21 @@ export class NumbersView {
         ),
       ]);
     const [side, kind] = stack.id.split(".");
-    const arrays = `q|k|v|${exact.bias ? "bias|" : ""}scores|pattern|z`;
-    const address = `trace["${side}.${stage.view.layer}.${kind}.${arrays}"][${stage.view.head}]`;
+    const { layer, head } = stage.view;
+    const own = `${exact.bias ? "bias|" : ""}scores|pattern|z`;
+    const partners = partnersOf(stack, head);
+    /** @param {string} arrays @param {number} at */
+    const address = (arrays, at) => `trace["${side}.${layer}.${kind}.${arrays}"][${at}]`;
+    const ofKeys = address("k|v", Math.floor(head / stack.sharing));
+    const addresses = partners
+      ? `${address(`q|${own}`, head)} · ${ofKeys}, shared by ${partners}`
+      : address(`q|k|v|${own}`, head);
     return el("div", { class: "pickers" }, [
       picker("query", stack.querySide, exact.q0, exact.nq, query),
       picker("key", stack.keySide, exact.k0, exact.nk, key),
       el("span", {
         class: "muted",
-        text: `${stage.headName()} · ${exact.d} channels · ${address}`,
+        text: `${stage.headName()} · ${exact.d} channels · ${addresses}`,
       }),
     ]);
   }

@@ -2,7 +2,7 @@
 
 import { el } from "../../shared/browser/dom.js";
 import { number } from "../../shared/browser/numbers.js";
-import { matrixOf } from "./data.js";
+import { matrixOf, partnersOf } from "./data.js";
 import { FURTHER } from "./further.js";
 
 /** @typedef {import("./types").Side} Side */
@@ -42,6 +42,7 @@ function rowsOf(head, { query, key }) {
   return [
     ["query", `${name(stack.querySide, query)} (${query})`, theme.query],
     ["key", `${name(stack.keySide, key)} (${key})`, theme.key],
+    ...shared(partnersOf(stack, stage.view.head)),
     ...(stack.whole ? computed(exact, cell) : []),
     ...weightOf(exact, cell, i),
     ...further(head, cell),
@@ -63,6 +64,9 @@ function weightOf({ pattern, softmax, blank, left, hidden }, at, i) {
     ["on hidden", `${number(hidden[i], 3)} of the row`],
   ];
 }
+
+/** Which heads have the same keys and values. @param {string} partners @returns {Row[]} */
+const shared = (partners) => (partners ? [["same k, v", partners]] : []);
 
 /**
  * What the weight of a cell was computed from.

@@ -7,7 +7,6 @@ from torch import Tensor
 
 from models.lessons.block import lens
 from models.lessons.block.lens import Read
-from models.zoo.model import Model
 from pages.lab import any_model
 from pages.lab.any_model import ANOTHER
 from pages.lab.block.inputs import HIDDEN, MAX_POSITIONS, PROMPT, Inputs
@@ -38,14 +37,14 @@ TRIES = (
 
 
 def lesson(inputs: Inputs) -> Lesson:
-    model, read = _read(inputs)
+    tied, read = _read(inputs)
     levels, n, n_words = read.logits.shape
     d_model = read.d_model
     return Lesson(
         see=SEE.format(answer=ANSWERS.get(inputs.reader, "word")),
         board=Board(
             rows=[[_answers(read)], *_bars(read)],
-            notice=_notices(read, model.has_tied_embeddings),
+            notice=_notices(read, tied),
             scrub=Scrub(
                 field="at", label="position", values=np.arange(n), speed=2,
                 words=[f"“{name}”" for name in tick_labels(read.tokens, escaped=False)],
@@ -69,12 +68,15 @@ def lesson(inputs: Inputs) -> Lesson:
     )  # fmt: skip
 
 
-def _read(inputs: Inputs) -> tuple[Model, Read]:
-    """The text under the lens; ValueError with a sentence for one that the model or the page cannot take."""
+def _read(inputs: Inputs) -> tuple[bool, Read]:
+    """The text under the lens, and whether input and output are known to share one matrix.
+
+    Raises ValueError, with a sentence, for a text that the model or the page cannot take.
+    """
     if inputs.reader == ANOTHER:
         read = any_model.read(inputs, most=MAX_POSITIONS, passes=MOST_LEVELS)
         _check_size(read)
-        return read.model, lens.read(read.model, read.reading)
+        return False, lens.read(read.model, read.reading)
     model = cache.trained(inputs.reader)
     text = inputs.prompt if inputs.reader == "shakespeare" else inputs.hidden
     if not text.strip():
@@ -86,7 +88,7 @@ def _read(inputs: Inputs) -> tuple[Model, Read]:
             f"The text has {n} positions; this page draws at most {MAX_POSITIONS}; "
             f"shorten it by {n - MAX_POSITIONS}."
         )
-    return model, lens.read(model, reading)
+    return model.config.tied_embeddings, lens.read(model, reading)
 
 
 def _check_size(read: any_model.Read) -> None:
