@@ -6,6 +6,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from torch import Tensor
+
 if TYPE_CHECKING:
     from models.zoo.model import Model
 
@@ -50,16 +52,31 @@ class Chart:
     x: Sequence[int | float] | Sequence[str]
     series: dict[str, Sequence[int | float]]
     line: tuple[int | float, str] | None = None
+    log_x: bool = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class Film:
+    """A head's pattern as it forms: patterns [step, query, key] after each of `steps`, over `tokens`."""
+
+    title: str
+    tokens: tuple[str, ...]
+    steps: tuple[int, ...]
+    patterns: Tensor
 
 
 @dataclass(frozen=True, kw_only=True)
 class Outcome:
-    """What a measurement gave: its numbers, whether the claim holds here by the finding's rule, and why."""
+    """What a measurement gave: its numbers, whether the claim holds here by the finding's rule, and why.
+
+    film: where the finding is of a training, a head as it formed; charts over steps then move with it.
+    """
 
     numbers: tuple[Number, ...]
     holds: bool
     said: str
     charts: tuple[Chart, ...]
+    film: Film | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -67,11 +84,12 @@ class Finding:
     """A published result that can be measured on a model.
 
     name: in links. claim: as the paper has it, with its numbers. paper: its authors, year, title and section.
-    rule: when it "holds here". caveat: what this measurement cannot say. model: the shipped one that it
-    is measured on unless another is chosen. needs: what a model must be, as the end of "it needs".
-    fits: whether a model's offer says that it is so, as far as one knows before it is loaded. measure: takes
-    a model, a `Tell` and the parameters; it raises ValueError, with a sentence, for a model that it cannot
-    be measured on. code: the functions that make the numbers, for whoever wants to read them.
+    rule: when it "holds here". caveat: what this measurement cannot say. model: the shipped one that it is
+    measured on unless another is chosen, or "" for one that is about runs that ship. needs: what a model must
+    be, as the end of "it needs". fits: whether a model's offer says that it is so, as far as one knows before
+    it is loaded. measure: takes a model, a `Tell` and the parameters; it raises ValueError, with a sentence,
+    for a model that it cannot be measured on. code: the functions that make the numbers, for whoever wants to
+    read them.
     """
 
     name: str
@@ -87,7 +105,7 @@ class Finding:
     parameters: tuple[Parameter, ...] = ()
     code: tuple[Callable[..., Any], ...] = ()
 
-    def measured(self, model: Model, tell: Tell = lambda share: None, **parameters: Any) -> Outcome:
+    def measured(self, model: Model | None, tell: Tell = lambda share: None, **parameters: Any) -> Outcome:
         """The outcome on a model, with the finding's own parameters where none are given."""
         usual = {each.name: each.default for each in self.parameters}
         unknown = [name for name in parameters if name not in usual]

@@ -218,6 +218,16 @@ RECIPES: dict[str, Recipe] = {
         limits=_NONSENSE,
     ),
     **{
+        f"depth/{n_layers}": Recipe(
+            task="induction",
+            summary=f"Repeated letters, attention alone: {n_layers} layer{'s' * (n_layers > 1)}",
+            sizes={"n_layers": n_layers, "feed_forward": False},
+            training={"steps": 1500, **_ALONE},
+            keeps_run=True,
+        )
+        for n_layers in (1, 2)
+    },
+    **{
         f"positions/{scheme}": Recipe(
             task="next-word",
             summary=f"next-word model of English sentences, one of a suite: positions={scheme!r}",

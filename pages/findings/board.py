@@ -2,20 +2,35 @@
 
 import numpy as np
 
-from models.findings import Chart, Number, Outcome
-from viz_core.boards import Bars, Board, Colour, Curves, Line, Panel, Table
+from models.findings import Chart, Film, Number, Outcome
+from viz_core.boards import Bars, Board, Colour, Curves, Line, Matrix, Panel, Scrub, Table
+from viz_core.labels import tick_labels
 from viz_core.numbers import written
 
 COLOURS: tuple[Colour, ...] = ("accent", 1, 2, 3, 4, 5)
 
 
 def board_of(outcome: Outcome) -> Board:
-    """The board of a finding."""
+    """The board of a finding; where it has a film, one scrubs through its steps, and through the curves."""
     verdict = "It holds here." if outcome.holds else "It does not hold here."
-    return Board(
-        rows=[[_numbers(outcome.numbers)], [_chart(chart) for chart in outcome.charts]],
-        notice=f"**{verdict}** {outcome.said}",
+    notice, film = f"**{verdict}** {outcome.said}", outcome.film
+    charts = [_chart(chart, film) for chart in outcome.charts]
+    if film is None:
+        return Board(rows=[[_numbers(outcome.numbers)], charts], notice=notice)
+    steps = np.array(film.steps, dtype=np.float64)
+    scrub = Scrub(
+        field="step", label="step", values=steps, words=[f"{step:,}" for step in film.steps], speed=6
     )
+    rows = [[_numbers(outcome.numbers), _matrix(film)], charts]
+    return Board(rows=rows, notice=[notice] * len(steps), scrub=scrub)
+
+
+def _matrix(film: Film) -> Panel:
+    names = tick_labels(list(film.tokens), escaped=False)
+    return Matrix(
+        values=film.patterns.numpy().astype(np.float16), title=film.title, rows=names, columns=names,
+        row_axis="query", column_axis="key", scale="weights", picture=True,
+    )  # fmt: skip
 
 
 def _numbers(numbers: tuple[Number, ...]) -> Table:
@@ -27,7 +42,7 @@ def _said(number: Number) -> str:
     return f"{number.value:,.0f}" if number.digits == 0 else written(number.value, number.digits)
 
 
-def _chart(chart: Chart) -> Panel:
+def _chart(chart: Chart, film: Film | None) -> Panel:
     """Bars over names, curves over numbers; a level to compare with is said in the title of bars."""
     named = all(isinstance(each, str) for each in chart.x)
     if named:
@@ -48,4 +63,7 @@ def _chart(chart: Chart) -> Panel:
     if chart.line is not None:
         height, name = chart.line
         lines.append(Line(y=np.full(len(x), height), name=name, colour="muted", dashed=True))
-    return Curves(x=x, lines=lines, title=chart.title, x_label=chart.x_label, y_label=chart.y_label)
+    return Curves(
+        x=x, lines=lines, title=chart.title, x_label=chart.x_label, y_label=chart.y_label,
+        log_x=chart.log_x, at=None if film is None else np.array(film.steps, dtype=np.float64),
+    )  # fmt: skip

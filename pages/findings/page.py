@@ -10,7 +10,7 @@ from models.findings import Finding
 from pages.findings import state, working
 from pages.findings.board import board_of
 from pages.findings.working import Asked, Work
-from pages.shared import draw_order, on_offer
+from pages.shared import draw_order
 from pages.shared.board.component import board
 from pages.shared.browser.acts import Act
 from pages.shared.problems import say
@@ -51,15 +51,11 @@ def heading(finding: Finding) -> None:
 def controls(finding: Finding) -> None:
     """What it is measured on, and what may be changed."""
     shown = state.page()
-    model, *others = state.fields(finding)
+    names = state.fields(finding)
     with st.container(key="findings_side"):
-        names = state.models_for(finding)
-        chosen = shown.kept[model]
-        names += [] if chosen in names else [chosen]
-        shown.draw(model, options=names, format_func=on_offer.title)
-        for name in others:
-            shown.draw(name)
-        st.button("Reset", on_click=shown.reset, args=([model, *others],), width="stretch")
+        for name in names:
+            shown.draw(name, **state.offered(finding, name))
+        st.button("Reset", on_click=shown.reset, args=(names,), width="stretch")
         st.caption(f"**It holds here if** {finding.rule}.")
         st.caption(f"**What this cannot say.** {finding.caveat}")
 
@@ -94,11 +90,12 @@ def _take_away(finding: Finding, asked: Asked, drawn: Board) -> None:
     from pages.shared.board import takeaway  # Plotly's figures are needed only now
 
     frame = st.session_state.pop("takeaway").get("frame", 0)
+    loaded = f"load_model({asked.model!r})" if asked.model else "None"
     given = "".join(f", {name}={value!r}" for name, value in asked.parameters)
     code = (
         "from models import load_model\nfrom models.findings import findings\n\n"
         f"finding = findings()[{finding.name!r}]\n"
-        f"outcome = finding.measured(load_model({asked.model!r}){given})\nprint(outcome.said)\n\n"
+        f"outcome = finding.measured({loaded}{given})\nprint(outcome.said)\n\n"
     )
     code += "\n\n".join(inspect.getsource(function) for function in finding.code)
     takeaway.dialog(f"Findings: {finding.title}", f"finding-{finding.name}", drawn, frame, code)

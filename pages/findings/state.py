@@ -26,7 +26,8 @@ def _params() -> dict[str, Param]:
     names = {name: finding.title for name, finding in findings().items()}
     params = {"finding": Param(FIRST, one_of(names), widget.select("Finding", label_visibility="collapsed"))}
     for finding in findings().values():
-        params[_field(finding, "model")] = _model(finding)
+        if finding.model:
+            params[_field(finding, "model")] = _model(finding)
         params |= {_field(finding, each.name): _param(each) for each in finding.parameters}
     return params
 
@@ -75,19 +76,29 @@ def models_for(finding: Finding) -> list[str]:
     return [finding.model, *(name for name in names if name != finding.model and fits(finding, name))]
 
 
+def offered(finding: Finding, field: str) -> dict[str, Any]:
+    """What the widget of an input is given besides what is declared: of the model, those that there are."""
+    if field != _field(finding, "model"):
+        return {}
+    names, chosen = models_for(finding), page().kept[field]
+    names += [] if chosen in names else [chosen]
+    return {"options": names, "format_func": on_offer.title}
+
+
 def shown(kept: dict[str, Any]) -> Finding:
     """The finding that is shown."""
     return findings()[kept["finding"]]
 
 
 def fields(finding: Finding) -> list[str]:
-    """The inputs of a finding, its model first."""
-    return [_field(finding, name) for name in ("model", *(each.name for each in finding.parameters))]
+    """The inputs of a finding, its model first, where one can be chosen."""
+    names = [each.name for each in finding.parameters]
+    return [_field(finding, name) for name in (["model", *names] if finding.model else names)]
 
 
 def asked(finding: Finding, kept: dict[str, Any]) -> Asked:
     """What is to be measured."""
-    model = kept[_field(finding, "model")]
-    offer = offer_of(model)
+    model = kept[_field(finding, "model")] if finding.model else ""
+    offer = offer_of(model) if model else None
     values = tuple((each.name, kept[_field(finding, each.name)]) for each in finding.parameters)
     return Asked(finding.name, model, offer.stamp if offer else 0, values)

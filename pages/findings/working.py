@@ -20,7 +20,7 @@ class StoppedError(Exception):
 
 @dataclass(frozen=True)
 class Asked:
-    """What a page wants measured. stamp: of the model's weights."""
+    """What a page wants measured. model: "" for a finding about runs. stamp: of the model's weights."""
 
     finding: str
     model: str
@@ -95,7 +95,7 @@ def _do(work: Work) -> None:
     try:
         work.tell(0.0)
         memory.check()
-        model = cache.model(asked.model)
+        model = cache.model(asked.model) if asked.model else None
         work.outcome = findings()[asked.finding].measured(model, work.tell, **dict(asked.parameters))
         cache.results.put(asked, work.outcome, 10_000)
     except StoppedError:

@@ -38,24 +38,25 @@ class ModularAddition(Task):
     sizes = {
         "n_layers": 1,
         "n_heads": 4,
-        "d_model": 128,
-        "d_ff": 512,
+        "d_model": 64,
+        "d_ff": 256,
         "positions": "learned",
         "norm": "none",
         "tied_embeddings": False,
     }
     training = {
         "steps": 3000,
-        "batch_size": 3830,
-        "learning_rate": 1e-3,
+        "batch_size": 6384,  # all of them
+        "learning_rate": 3e-3,
         "weight_decay": 1.0,
         "schedule": "constant",
         "warmup_steps": 10,
         "clip": 0.0,
         "held_out": 1024,
+        "validate_every": 50,
     }
     modulus: int = option(113, "the numbers are those below it", low=5, high=211)
-    percent: int = option(30, "pairs of numbers, of a hundred, that training sees", low=5, high=90)
+    percent: int = option(50, "pairs of numbers, of a hundred, that training sees", low=5, high=90)
 
     def dictates(self) -> dict[str, Any]:
         return {"vocab_size": self.modulus + 1, "max_len": 3, "pad_id": None}

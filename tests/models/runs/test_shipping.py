@@ -129,7 +129,9 @@ def test_every_model_that_ships_has_a_recipe():
     folders = {path.parent.name for path in SHIPPED.glob(f"*/{CARD}")}
     suite = {path.parent.name for path in SHIPPED.glob(f"positions/*/{CARD}")}
     assert suite == set(SCHEMES)
-    assert folders | {f"positions/{scheme}" for scheme in suite} == set(RECIPES)
+    depths = {f"depth/{path.parent.name}" for path in SHIPPED.glob(f"depth/*/{CARD}")}
+    assert len(depths) == 2
+    assert folders | depths | {f"positions/{scheme}" for scheme in suite} == set(RECIPES)
 
 
 def test_all_that_ships_fits_in_sixteen_megabytes():

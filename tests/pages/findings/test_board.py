@@ -1,10 +1,13 @@
 """An outcome on the board: every number as it was measured, beside the paper's."""
 
-import numpy as np
+from dataclasses import replace
 
-from models.findings import Chart, Number, Outcome
+import numpy as np
+import torch
+
+from models.findings import Chart, Film, Number, Outcome
 from pages.findings.board import board_of
-from viz_core.boards import Bars, Curves, Table
+from viz_core.boards import Bars, Curves, Matrix, Table
 
 OUTCOME = Outcome(
     numbers=(
@@ -45,3 +48,15 @@ def test_names_are_bars_and_numbers_are_curves() -> None:
         ("a", [3, 4]), ("b", [5, 6]), ("chance", [4.5, 4.5]),
     ]  # fmt: skip
     assert np.array_equal(curves.x, [1, 2])
+
+
+def test_a_film_is_scrubbed_with_its_curves() -> None:
+    patterns = torch.rand(3, 2, 2, generator=torch.Generator().manual_seed(0))
+    film = Film(title="head 1.0", tokens=("a", "b"), steps=(0, 10, 2000), patterns=patterns)
+    board = board_of(replace(OUTCOME, film=film))
+    (_, matrix), (_, curves) = board.rows
+    assert isinstance(matrix, Matrix) and isinstance(curves, Curves)
+    assert np.allclose(matrix.values, patterns.numpy(), atol=1e-3)
+    assert board.scrub is not None and list(board.scrub.words) == ["0", "10", "2,000"]
+    assert curves.at is not None and curves.at.tolist() == [0, 10, 2000]
+    assert board.notice == ["**It does not hold here.** It is less."] * 3

@@ -47,3 +47,10 @@ def test_only_models_that_may_fit_are_offered() -> None:
     assert "shakespeare" not in state.models_for(findings()["rollout"])
     assert {"shakespeare", "long-memory"} <= set(state.models_for(findings()["sinks"]))
     assert not {"digits-classifier", "sentiment"} & set(state.models_for(findings()["sinks"]))
+
+
+def test_a_finding_about_runs_has_no_model_to_choose() -> None:
+    kept = {name: each.default for name, each in PARAMS.items()}
+    assert "induction_model" not in PARAMS
+    assert state.fields(findings()["induction"]) == ["induction_weight"]
+    assert state.asked(findings()["induction"], kept).model == ""

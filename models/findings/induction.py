@@ -1,0 +1,138 @@
+"""Induction heads: with them, late tokens are easier; one layer cannot form them (Olsson et al. 2022)."""
+
+import math
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from models.data.tasks import IGNORED, Batch, generator_of
+from models.data.tasks.induction import Induction
+from models.findings.declared import Chart, Film, Finding, Number, Outcome, Parameter, Tell
+from models.findings.shipped_runs import patterns, run_of, validated
+from models.runs.folder import RunFolder
+
+ONE, TWO = "depth/1", "depth/2"
+
+
+@dataclass(frozen=True)
+class Depth:
+    """A run of one depth: late less early loss (nats) after each validated step, and its best head.
+
+    steps_seen, looked: the snapshots' steps, and that head's mean weight on what followed its letter before.
+    """
+
+    steps: list[int]
+    gained: list[float]
+    steps_seen: list[int]
+    looked: list[float]
+    address: str
+    head: int
+    film: Tensor  # [snapshot, query, key]
+
+
+def early_loss(batch: Batch, letters: int) -> float:
+    """The least mean loss of the first time of those letters whose second time is asked.
+
+    A letter that comes after i others, all different, is one of those left: ln(letters - i) nats.
+    """
+    asked = (batch.targets != IGNORED).sum(dim=1)  # the half's letters but the first
+    lengths = [int(count) for count in asked]
+    nats = [math.log(letters - at) for length in lengths for at in range(1, length + 1)]
+    return sum(nats) / len(nats)
+
+
+def looks_back(pattern: Tensor) -> Tensor:
+    """Of a text read twice: each head's mean weight, the second time, on the letter after the first."""
+    half = pattern.shape[-1] // 2
+    queries = torch.arange(half, 2 * half)
+    return pattern[:, queries, queries - half + 1].mean(dim=-1)
+
+
+def depth_of(run: RunFolder) -> Depth:
+    """What is to be known of a run."""
+    config = run.config()
+    assert isinstance(config.task, Induction)
+    n = config.training.held_out
+    held_out = config.task.batch(generator_of(1, 0), n, held_out=True)  # as validations draw them
+    early = early_loss(held_out, config.task.letters)
+    steps, scores = validated(run)
+    steps_seen, snapshots = patterns(run)
+    best = {address: looks_back(last) for address, last in snapshots[-1].items()}
+    address = max(best, key=lambda each: float(best[each].max()))
+    head = int(best[address].argmax())
+    film = torch.stack([snapshot[address][head] for snapshot in snapshots])
+    gained = [each["loss"] - early for each in scores]
+    return Depth(steps, gained, steps_seen, looks_back(film).tolist(), address, head, film)
+
+
+def measure(model: None, tell: Tell, *, weight: float) -> Outcome:
+    """Both shipped runs, alike but for their depth."""
+    one = depth_of(run_of(ONE))
+    tell(0.5)
+    two = depth_of(run_of(TWO))
+    tell(1.0)
+    probe = run_of(TWO).probe()
+    formed = next(
+        (step for step, found in zip(two.steps_seen, two.looked, strict=True) if found > weight), None
+    )
+    layer = two.address.split(".")[1]
+    return Outcome(
+        numbers=(
+            Number(label="late less early loss, two layers", value=two.gained[-1],
+                   published="about −0.4 nats"),
+            Number(label="late less early loss, one layer", value=one.gained[-1]),
+            Number(label="best head's weight on what followed, two layers", value=two.looked[-1]),
+            Number(label="best head's weight on what followed, one layer", value=one.looked[-1]),
+        ),
+        holds=two.looked[-1] > weight >= one.looked[-1] and two.gained[-1] < one.gained[-1],
+        said=(
+            f"With two layers, the second time costs {-two.gained[-1]:.2f} nats a letter less than the "
+            f"first; with one layer, {-one.gained[-1]:.2f}. Head {layer}.{two.head} puts "
+            f"{two.looked[-1]:.2f} on what followed its letter before"
+            + (f", over {weight:g} since step {formed}." if formed is not None else ".")
+        ),
+        charts=(
+            Chart(
+                title="late less early loss", x_label="step", y_label="nats", x=two.steps,
+                series={"two layers": two.gained, "one layer": one.gained},
+            ),
+            Chart(
+                title="best head: weight on what followed", x_label="step", y_label="weight",
+                x=two.steps_seen, line=(weight, "asked"),
+                series={"two layers": two.looked, "one layer": one.looked},
+            ),
+        ),
+        film=Film(
+            title=f"two layers, head {layer}.{two.head}", tokens=tuple(probe["tokens"]["decoder"]),
+            steps=tuple(two.steps_seen), patterns=two.film,
+        ),
+    )  # fmt: skip
+
+
+FINDING = Finding(
+    name="induction",
+    title="Induction heads",
+    claim=(
+        "Models of two layers or more form, quite suddenly, heads that look for what followed the same token "
+        "before; as they form, tokens late in a text become easier than early ones, by about 0.4 nats. One "
+        "layer of attention cannot: its heads know no token before another."
+    ),
+    paper="Olsson et al. 2022, In-context Learning and Induction Heads, arguments 1 and 2",
+    rule=(
+        "a head of two layers has over half of its weight on what followed, none of one layer has, and two "
+        "layers gain more"
+    ),
+    caveat=(
+        "These runs read random letters twice, with attention alone and nothing else to learn: what takes "
+        "the paper's models a part of their training on text is all there is here. Early is the first time "
+        "of the letters at the best possible guess, late is their second time; the paper compares the "
+        "500th token of a text with the 50th."
+    ),
+    model="",
+    needs="",
+    fits=lambda sizes: False,
+    measure=measure,
+    parameters=(Parameter(name="weight", label="A head looks back above", default=0.5, low=0.1, high=0.95),),
+    code=(early_loss, looks_back, depth_of),
+)

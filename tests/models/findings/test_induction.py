@@ -1,0 +1,74 @@
+"""Induction heads: the shipped runs' numbers, computed again from their models and files."""
+
+import json
+import math
+
+import pytest
+import torch
+
+from models import load_model
+from models.data.tasks import generator_of
+from models.findings import findings
+from models.findings.induction import ONE, TWO, early_loss, looks_back
+from models.findings.shipped_runs import run_of
+from models.zoo.cards import SHIPPED
+
+OUTCOME = findings()["induction"].measured(None)
+
+
+@pytest.mark.parametrize(("name", "series", "at"), [(TWO, "two layers", 0), (ONE, "one layer", 1)])
+def test_late_less_early_is_that_of_the_shipped_weights(name: str, series: str, at: int) -> None:
+    loaded = load_model(SHIPPED / name)
+    assert (loaded.config.n_layers, loaded.config.feed_forward) == (int(name[-1]), False)
+    batch = loaded.task.batch(generator_of(1, 0), 256, held_out=True)
+    with torch.no_grad():
+        rows = loaded.model(*batch.inputs).double().log_softmax(dim=-1)
+    late, early = [], []
+    for ids, targets, row in zip(batch.inputs[0].tolist(), batch.targets.tolist(), rows, strict=True):
+        half: list[int] = []
+        for position, target in enumerate(targets):
+            if target >= 0:
+                late.append(-float(row[position, target]))
+        for letter in ids:
+            if letter in half:
+                break
+            half.append(letter)
+            early += [math.log(48 - len(half) + 1)] if len(half) > 1 else []
+    gained = sum(late) / len(late) - sum(early) / len(early)
+    assert OUTCOME.charts[0].series[series][-1] == pytest.approx(gained, abs=1e-4)
+    assert OUTCOME.numbers[at].value == OUTCOME.charts[0].series[series][-1]
+    assert early_loss(batch, 48) == pytest.approx(sum(early) / len(early))
+
+
+def test_a_head_that_looks_back_has_its_weight_on_what_followed() -> None:
+    pattern = torch.zeros(2, 4, 4)  # a b a b: the second a looks at the first b, the second b at the second a
+    pattern[0, 2, 1] = pattern[0, 3, 2] = 1
+    pattern[1, 2, 0] = pattern[1, 3, 2] = 0.5
+    assert looks_back(pattern).tolist() == [1, 0.25]
+
+
+def test_the_curve_of_the_best_head_is_that_of_the_snapshots() -> None:
+    run = run_of(TWO)
+    means = []
+    for step in run.snapshots():
+        pattern = run.snapshot(step)["decoder.1.self.pattern"].float()
+        means.append([sum(float(head[16 + at, at + 1]) for at in range(16)) / 16 for head in pattern])
+    best = max(range(4), key=lambda head: means[-1][head])
+    assert OUTCOME.charts[1].series["two layers"] == pytest.approx([row[best] for row in means], abs=1e-5)
+    assert OUTCOME.film is not None and OUTCOME.film.title == f"two layers, head 1.{best}"
+    assert len(OUTCOME.film.tokens) == 32
+
+
+def test_steps_and_losses_are_those_of_the_file() -> None:
+    lines = [json.loads(line) for line in (SHIPPED / TWO / "run" / "metrics.jsonl").read_text().splitlines()]
+    kept = [line for line in lines if "validation" in line]
+    assert OUTCOME.charts[0].x == [line["step"] for line in kept]
+    first, last = OUTCOME.charts[0].series["two layers"][0], OUTCOME.charts[0].series["two layers"][-1]
+    assert first - last == pytest.approx(kept[0]["validation"]["loss"] - kept[-1]["validation"]["loss"])
+
+
+def test_two_layers_can_and_one_cannot() -> None:
+    assert OUTCOME.holds
+    two, one = (OUTCOME.charts[1].series[name][-1] for name in ("two layers", "one layer"))
+    assert two > 0.9 > 0.5 > one
+    assert not findings()["induction"].measured(None, weight=0.1).holds
