@@ -43,7 +43,7 @@ class Chart:
     """Numbers to be drawn: a series of `values` for each name, over `x`.
 
     x: numbers, drawn as curves, or names, drawn as bars; bars are of one series. line: a level to compare
-    with, and its name.
+    with, and its name. digits: of the numbers over bars.
     """
 
     title: str
@@ -53,6 +53,7 @@ class Chart:
     series: dict[str, Sequence[int | float]]
     line: tuple[int | float, str] | None = None
     log_x: bool = False
+    digits: int = 2
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -97,8 +97,9 @@ def _outcome(agree: Tensor, medians: Tensor, apart: Tensor, permutations: int, m
         ),
         charts=(
             Chart(
-                title="reviews by the agreement of weights and effects", x_label="Kendall's τ",
-                y_label="reviews", x=[f"{low:+.1f}" for low in bins[:-1].tolist()],
+                title="reviews by the agreement of weights and effects", x_label="Kendall's τ, from",
+                y_label="reviews", digits=0,
+                x=[f"{low:+z.1f}".replace("-", "−") for low in bins[:-1].tolist()],
                 series={"reviews": counts.tolist()},
             ),
             Chart(

@@ -54,6 +54,7 @@ def _chart(chart: Chart, film: Film | None) -> Panel:
             title=chart.title + level,
             x_label=chart.x_label,
             y_label=chart.y_label,
+            digits=chart.digits,
         )
     x = np.array(chart.x, dtype=np.float64)
     lines = [

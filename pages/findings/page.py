@@ -77,7 +77,8 @@ def measured(finding: Finding, work: Work) -> None:
         return
     asked, drawn = kept[finding.name]
     link = state.page().link(("finding", *state.fields(finding)))
-    board.show(message(drawn, part=finding.name, link=link), key=KEY, on_act=on_act)
+    at = float(drawn.scrub.values[-1]) if drawn.scrub else None
+    board.show(message(drawn, part=finding.name, link=link, at=at), key=KEY, on_act=on_act)
     if "takeaway" in st.session_state:
         _take_away(finding, asked, drawn)
 
