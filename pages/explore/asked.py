@@ -29,14 +29,17 @@ def answer(name: str, inputs: Inputs, slot: DeltaGenerator | None, maker: Maker)
     if asked_of != inputs:
         return {}
 
-    def make() -> tuple[dict[str, Any], int]:
-        found = computing.runner(inputs, is_wanted=computing.still_wanted)(maker, inputs, *what)
-        return found, cache.held_by(str(found)) + 1_000
-
     try:
-        with computing.told(inputs, slot):
+        with computing.told(inputs, slot) as waiting:
+            run = computing.runner(inputs, is_wanted=waiting.look)
+
+            def make() -> tuple[dict[str, Any], int]:
+                found = run(maker, inputs, *what)
+                return found, cache.held_by(str(found)) + 1_000
+
+            key = (name, inputs, *what)
             dear = computing.is_dear(inputs)
-            found = make()[0] if dear else cache.cached(cache.results, (name, inputs, *what), make)
+            found = make()[0] if dear else cache.cached(cache.results, key, make, waiting.look)
     except ValueError as error:
         found = {"problem": str(error)}
     return {"asked": list(what), **found}

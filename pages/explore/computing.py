@@ -1,5 +1,9 @@
-"""Where a figure of Explore is computed: by the server, or, in a class, by the process for what is dear."""
+"""Where a figure of Explore is computed: by the server, or, in a class, by the process for what is dear; and
+what the page says meanwhile.
+"""
 
+import threading
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import partial
@@ -9,10 +13,23 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from models.limits import in_force
+from pages.explore import controls
 from pages.explore.price import operations_of
 from pages.explore.state import Inputs
 from pages.shared import dear, memory, visitors
 from pages.shared.affordable import BILLION
+from pages.shared.shown import last
+from pages.shared.state import refuse
+from pages.shared.widget_internals import is_pressed
+
+SOON, LONG = 0.25, 2.0
+"""After so many seconds the page says what is computed, and offers to stop it."""
+STOP, STOPPED = "computing.stop", "computing.stopped"
+AGAIN = "Compute it after all"
+
+
+class StoppedError(Exception):
+    """Nobody waits for this figure any more."""
 
 
 def is_dear(inputs: Inputs, price: int | None = None) -> bool:
@@ -47,19 +64,102 @@ def still_wanted() -> None:
     st.session_state.get("page")
 
 
+class Waiting:
+    """A page that waits for a figure: it says how far that is, and offers to stop it.
+
+    The page's thread looks, the one that computes tells. slot: an `st.empty`, or None for no words.
+    """
+
+    def __init__(self, inputs: Inputs, slot: DeltaGenerator | None, price: int | None = None) -> None:
+        self._inputs, self._slot, self._is_dear = inputs, slot, is_dear(inputs, price)
+        self._begun = time.monotonic()
+        self._layers = (0, 0)
+        self._stopped = threading.Event()
+        self._place: DeltaGenerator | None = None
+        self._text: DeltaGenerator | None = None
+        self._said = ""
+        self._offers = False
+
+    def told(self, done: int, of: int) -> None:
+        """Hears how many layers are computed. Raises StoppedError once nobody waits."""
+        self._layers = (done, of)
+        if self._stopped.is_set():
+            raise StoppedError
+
+    def look(self) -> None:
+        """To be called again and again; raises where nobody waits any more."""
+        still_wanted()
+        if is_pressed(STOP):
+            st.rerun()
+        seconds = time.monotonic() - self._begun
+        if self._slot is None or seconds < SOON:
+            return
+        if not self._is_dear:
+            self.say(self._progress())
+        # Of what is shown already, another part is computed in as long as the first: nothing to stop for.
+        if seconds > LONG and not self._offers and self._place and last("explore", None) != self._inputs:
+            self._offers = True
+            self._place.button("Stop", key=STOP, on_click=_stop, args=(self._inputs,))
+
+    def _progress(self) -> str:
+        done, of = self._layers
+        if of:
+            return f"Computing the figure: {done} of {of} layers are done."
+        return "Computing the figure: its model is opened and its text read first."
+
+    def say(self, text: str) -> None:
+        """Shows a text in the slot, if it is not there already."""
+        if self._slot is None or text == self._said:
+            return
+        if self._place is None or self._text is None:
+            self._place = self._slot.container(key="computing", horizontal=True, vertical_alignment="center")
+            self._text = self._place.empty()
+        self._text.html(f'<div class="computing" role="status">{text}</div>')
+        self._said = text
+
+    def end(self) -> None:
+        """Takes the words away; who still computes hears that nobody waits."""
+        self._stopped.set()
+        if self._slot is not None and self._said:
+            self._slot.empty()
+
+
 @contextmanager
-def told(inputs: Inputs, slot: DeltaGenerator | None, price: int | None = None) -> Iterator[None]:
-    """Within it, the page says in this slot that a dear figure is computed; slot: an `st.empty`."""
-    if slot is None or not is_dear(inputs, price):
-        yield
-        return
-    asked = operations_of(inputs) if price is None else price
-    slot.html(
-        f'<div class="computing" role="status">This figure takes up to {asked / BILLION:,.3g} billion '
-        "operations: a process of its own "
-        f"computes it, in at most {in_force().dear_seconds} seconds, after what others asked for.</div>"
-    )
+def told(inputs: Inputs, slot: DeltaGenerator | None, price: int | None = None) -> Iterator[Waiting]:
+    """Within it, a page waits for a figure; of a dear one it says at once how it is computed."""
+    waiting = Waiting(inputs, slot, price)
+    if is_dear(inputs, price):
+        asked = operations_of(inputs) if price is None else price
+        waiting.say(
+            f"This figure takes up to {asked / BILLION:,.3g} billion operations: a process of its own "
+            f"computes it, in at most {in_force().dear_seconds} seconds, after what others asked for."
+        )
     try:
-        yield
+        yield waiting
     finally:
-        slot.empty()
+        waiting.end()
+
+
+def hear(asked: Inputs) -> None:
+    """Takes note of what is asked for now: anything new forgets what was stopped."""
+    if STOPPED in st.session_state and st.session_state[STOPPED][1] != asked:
+        del st.session_state[STOPPED]
+
+
+def _stop(asked: Inputs) -> None:
+    """Shows again what was shown before; what was stopped can be asked for once more."""
+    shown = last("explore", Inputs())
+    controls.put_back(shown)
+    st.session_state[STOPPED] = (asked, shown)
+    refuse("The figure was stopped; the one before it stays, with its model and its text.")
+
+
+def offer_again() -> None:
+    """Draws the button for a figure that was stopped."""
+    if STOPPED in st.session_state:
+        st.button(AGAIN, key="computing.again", on_click=_again)
+
+
+def _again() -> None:
+    if STOPPED in st.session_state:
+        controls.put_back(st.session_state.pop(STOPPED)[0])

@@ -88,6 +88,13 @@ def open_model(name: str) -> None:
     switch_model()
 
 
+def put_back(asked: Inputs) -> None:
+    """Asks for these inputs again, and for no head of them."""
+    page(asked.model).put({"model": asked.model, "text": asked.text, **asked.settings})
+    st.session_state.view_link = {}
+    st.session_state.pop("opened", None)
+
+
 def open_contrast(act: dict[str, Any]) -> None:
     """Shows the model that the open one is to be compared with: the same text, the same view of it.
 

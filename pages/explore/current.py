@@ -54,20 +54,20 @@ def body_of(inputs: Inputs, opened: Opened, slot: DeltaGenerator | None = None) 
     slot: where that is said meanwhile.
     """
     key = (inputs, opened, controls.offer(inputs.model).stamp)
-
-    def make() -> tuple[Body, int]:
-        memory.check()
-        body = payload.made(inputs, opened)
-        return body, body.packed.size
-
-    if not computing.is_dear(inputs):
-        return cast(Body, cache.cached(cache.payloads, key, make))
     known = cache.payloads.get(key)
-    if known is None:
-        run = computing.runner(inputs, is_wanted=computing.still_wanted)
-        with computing.told(inputs, slot):
-            known = run(payload.made, inputs, opened)
-        cache.payloads.put(key, known, known.packed.size)
+    if known is not None:
+        return cast(Body, known)
+    with computing.told(inputs, slot) as waiting:
+
+        def make() -> tuple[Body, int]:
+            memory.check()
+            body = payload.made(inputs, opened, waiting.told)
+            return body, body.packed.size
+
+        if not computing.is_dear(inputs):
+            return cast(Body, cache.cached(cache.payloads, key, make, waiting.look))
+        known = computing.runner(inputs, is_wanted=waiting.look)(payload.made, inputs, opened)
+    cache.payloads.put(key, known, known.packed.size)
     return cast(Body, known)
 
 
@@ -91,6 +91,7 @@ def current(slot: DeltaGenerator | None = None) -> Current:
     slot: where it is said that a dear figure is computed.
     """
     asked = controls.inputs()
+    computing.hear(asked)
     usual = (Inputs(asked.model, controls.offer(asked.model).text), Inputs())
     try:
         found = first_possible("explore", asked, usual, partial(_computed, slot))

@@ -3,7 +3,7 @@
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
-from pages.explore import advised, asked, controls, current, repeated, try_it
+from pages.explore import advised, asked, computing, controls, current, repeated, try_it
 from pages.explore.stage.component import stage
 from pages.shared import draw_order, glossary
 from pages.shared.browser.acts import Act
@@ -36,6 +36,7 @@ def figure(beside: DeltaGenerator) -> None:
     # It has its place from the start, so that the stage keeps its own.
     shown = current.current(st.empty())
     say([shown.problem, *problems()])
+    computing.offer_again()
     advised.draw(shown.advice, shown.unknown)
     try_it.tool(shown.abilities, beside)
     if shown.payload:

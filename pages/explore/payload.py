@@ -6,6 +6,7 @@ budget; numbers come as a window of at most 128 x 128 cells. Where the numbers o
 """
 
 import re
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -33,6 +34,7 @@ ARRAYS = ("q", "k", "v", "z", "bias", "scores", "pattern")
 ROWS = ("hidden", "left")
 """The weight of each row on special tokens, and on all others, where there are any."""
 MATRICES = ("bias", "scores", "pattern")
+Told = Callable[[int, int], None]
 KEPT = ("encoder.norm", "decoder.norm", "logits")
 ATTENTION = re.compile(r"(encoder|decoder)\.(\d+)\.(self|cross)\.(q|k|v|z|bias|scores|pattern)")
 HEAD = Matrix(  # one head; the browser puts its numbers and its tokens in
@@ -94,8 +96,10 @@ def _window(stack: Stack, opened: Opened) -> tuple[slice, slice]:
 class Collector:
     """The `reduce` of a trace: it takes from each tensor what the screen shows and lets the rest go."""
 
-    def __init__(self, subject: Subject, opened: Opened) -> None:
+    def __init__(self, subject: Subject, opened: Opened, told: Told = lambda done, of: None) -> None:
         stacks = subject.stacks
+        self._told, self._n_patterns = told, 0
+        self._n_layers = sum(stack.n_layers for stack in stacks)
         self._plan = plan(stacks, opened)
         self._stacks = {stack.id: stack for stack in stacks}
         self._special = opened.special
@@ -109,12 +113,14 @@ class Collector:
         self.coarse: dict[tuple[str, int], np.ndarray] = {}  # every head of the open layer, as bytes
 
     def __call__(self, address: str, tensor: Any) -> Any | None:
+        self._told(self._n_patterns, self._n_layers)
         found = ATTENTION.fullmatch(address)
         if not found:
             return tensor if address in KEPT else None
         side, layer, kind, name = found.groups()
         stack, array = f"{side}.{kind}", tensor.numpy()
         if name == "pattern":
+            self._n_patterns += 1
             self._take(stack, int(layer), array)
         self._keep(stack, int(layer), name, array)
         return None
@@ -191,14 +197,17 @@ class Body:
     can_hide: bool = False
 
 
-def made(inputs: Inputs, opened: Opened) -> Body:
-    """What the stage gets for these inputs. Raises ValueError with a sentence where they are impossible."""
-    return build(subject_of(inputs), opened)
+def made(inputs: Inputs, opened: Opened, told: Told = lambda done, of: None) -> Body:
+    """What the stage gets for these inputs. Raises ValueError with a sentence where they are impossible.
+
+    told: hears of how many layers' attention is computed, and may raise to end it.
+    """
+    return build(subject_of(inputs), opened, told)
 
 
-def build(subject: Subject, opened: Opened) -> Body:
+def build(subject: Subject, opened: Opened, told: Told = lambda done, of: None) -> Body:
     """Runs the subject; returns what it computed, packed."""
-    collector, sight = Collector(subject, opened), _sight(subject, opened)
+    collector, sight = Collector(subject, opened, told), _sight(subject, opened)
     trace = subject.run(sight.beside(collector) if sight else collector)
     antecedents, steps = subject.antecedents(trace), steps_of(subject, trace)
     side = "decoder" if steps and "decoder" in subject.tokens else "encoder"

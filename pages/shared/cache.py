@@ -11,7 +11,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Hashable, Mapping
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor, wait
 from dataclasses import is_dataclass
 from typing import TYPE_CHECKING, Any, cast
 
@@ -33,6 +33,8 @@ PAYLOAD_BYTES = in_force().cache_pictures_mb * MB
 MODEL_BYTES = in_force().cache_models_mb * MB
 HUB_BYTES = in_force().hub_mb * MB or psutil.virtual_memory().total // 2
 RESULT_BYTES = in_force().cache_results_mb * MB
+LOOK_SECONDS = 0.05
+"""How often whoever waits is asked whether they still do."""
 
 
 class ByteCache:
@@ -93,10 +95,13 @@ def _start_worker() -> None:
 _worker = ThreadPoolExecutor(max_workers=1, thread_name_prefix="inference", initializer=_start_worker)
 
 
-def on_worker(function: Callable[[], Any], kind: str = "other") -> Any:
+def on_worker(
+    function: Callable[[], Any], kind: str = "other", waiting: Callable[[], Any] | None = None
+) -> Any:
     """Run `function` on the inference thread and return its result or raise its error.
 
-    kind: the label under which the metrics count its seconds.
+    kind: the label under which the metrics count its seconds. waiting: is called again and again meanwhile;
+    what it raises is passed on, and work that has not begun is then left out.
     """
     if threading.current_thread().name.startswith("inference"):
         return function()
@@ -107,11 +112,26 @@ def on_worker(function: Callable[[], Any], kind: str = "other") -> Any:
             return function()
 
     with metrics.queued():
-        return _worker.submit(work).result()
+        future = _worker.submit(work)
+        try:
+            while waiting and not wait([future], LOOK_SECONDS).done:
+                waiting()
+        except BaseException:  # Streamlit's own exceptions, too, which say that nobody waits any more
+            future.cancel()
+            raise
+        return future.result()
 
 
-def cached(cache: ByteCache, key: Hashable, make: Callable[[], tuple[Any, int]]) -> Any:
-    """The value under `key`; if it is not there, `make` it on the inference thread: (value, bytes)."""
+def cached(
+    cache: ByteCache,
+    key: Hashable,
+    make: Callable[[], tuple[Any, int]],
+    waiting: Callable[[], Any] | None = None,
+) -> Any:
+    """The value under `key`; if it is not there, `make` it on the inference thread: (value, bytes).
+
+    waiting: as `on_worker` calls it.
+    """
     value = cache.get(key)
     if value is not None:
         return value
@@ -124,7 +144,7 @@ def cached(cache: ByteCache, key: Hashable, make: Callable[[], tuple[Any, int]])
         cache.put(key, made, size)
         return made
 
-    return on_worker(fill, cache.name)
+    return on_worker(fill, cache.name, waiting)
 
 
 def model(name: str, settings: Mapping[str, Any] | None = None) -> Model:

@@ -13,6 +13,9 @@ what a component sends, which may be any JSON (`guard_component`).
 
 `hear_widgets_alone`. A message may also name what is no widget, or say of a widget without a guard, such as
 a button, what only another kind of widget has; a page that is drawn then meets an error of Streamlit's.
+
+`is_pressed`. A button of a fragment that is pressed while the fragment is drawn waits until it is; what the
+page then waits for can be ended only by somebody who looks into what waits.
 """
 
 from collections.abc import Callable, Iterable
@@ -25,6 +28,7 @@ from streamlit.components.v2.bidi_component.main import _make_trigger_id
 from streamlit.proto.WidgetStates_pb2 import WidgetState
 from streamlit.runtime import Runtime
 from streamlit.runtime.scriptrunner import get_script_run_ctx
+from streamlit.runtime.scriptrunner_utils.script_requests import ScriptRequestType
 from streamlit.runtime.state.common import WidgetMetadata, is_element_id, user_key_from_element_id
 from streamlit.runtime.state.session_state import Serialized, WStates, _is_internal_key
 
@@ -137,6 +141,18 @@ class _Guarded(WidgetMetadata[Any]):
 def _guarded(metadata: WidgetMetadata[Any], decode: Callable[[Any], Any]) -> WidgetMetadata[Any]:
     same = {spec.name: getattr(metadata, spec.name) for spec in fields(WidgetMetadata)}
     return _Guarded(**{**same, "deserializer": decode}, kind=metadata.value_type)
+
+
+def is_pressed(key: str) -> bool:
+    """Whether the button of this key was pressed since this run began; the next run will hear of it."""
+    context = get_script_run_ctx(suppress_warning=True)
+    requests: Any = context.script_requests if context else None
+    if requests is None:
+        return False
+    with requests._lock:
+        said = requests._rerun_data.widget_states if requests._state is ScriptRequestType.RERUN else None
+    pressed = [each.id for each in said.widgets if each.trigger_value] if said else []
+    return key in map(user_key_from_element_id, pressed)
 
 
 def session_id() -> str:

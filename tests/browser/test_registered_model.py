@@ -55,3 +55,23 @@ def test_a_registered_model_can_be_chosen_and_works_in_every_view(explore: Explo
     explore.stage.get_by_role("button", name="Take away").click()
     code = explore.page.get_by_test_id("stCode")
     expect(code).to_contain_text("trace = load().trace('abcab')")
+
+
+def test_what_takes_long_says_how_far_it_is_and_is_stopped(explore: ExplorePage) -> None:
+    page = explore.page
+    explore.trained("wrapped")
+    text = page.get_by_role("textbox", name="Text")
+    text.fill("zzab")
+    text.press("Enter")
+    said = page.locator(".computing")
+    expect(said).to_have_text("Computing the figure: its model is opened and its text read first.")
+    expect(said).to_have_text("Computing the figure: 1 of 2 layers are done.")
+    page.get_by_role("button", name="Stop", exact=True).click()
+    expect(explore.problem).to_contain_text("The figure was stopped; the one before it stays")
+    expect(said).to_have_count(0)
+    expect(text).to_have_value("abcab")
+    expect(explore.stage.locator(".grid-buttons button")).to_have_count(4)
+    page.get_by_role("button", name="Compute it after all").click()
+    expect(text).to_have_value("zzab")
+    page.get_by_role("button", name="Stop", exact=True).click()
+    expect(text).to_have_value("abcab")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from typing import TYPE_CHECKING
 
 from models.zoo.offers import Offer, register
@@ -9,6 +10,10 @@ from models.zoo.offers import Offer, register
 if TYPE_CHECKING:
     from models.zoo.model import Model
 
+SLOW = "zz"
+"""A text that begins so is read slowly, as a large model would."""
+SECONDS = 5
+"""For each layer, then."""
 LETTERS = "abcdefghijklmnopqrstuvwxyz "
 
 
@@ -48,6 +53,7 @@ def load() -> Model:
                 scores = q @ k.mT / 2
                 pattern = scores.softmax(-1)
                 made = {"q": q, "k": k, "v": v, "scores": scores, "pattern": pattern, "z": pattern @ v}
+                time.sleep(SECONDS if "".join(reading.tokens["encoder"]).startswith(SLOW) else 0)
                 for name, value in made.items():
                     trace.record(f"encoder.{at}.self.{name}", value)
                 x = layer(x)

@@ -94,12 +94,31 @@ def test_what_is_cheap_or_asked_for_by_one_person_needs_no_process(
     assert process.did == []
 
 
-class Slot:
-    def __init__(self) -> None:
-        self.shows: list[str] = []
+class Inside:
+    """Stands for what a slot holds: a text, and a button beside it."""
+
+    def __init__(self, slot: "Slot") -> None:
+        self.slot = slot
+
+    def empty(self) -> "Inside":
+        return self
 
     def html(self, text: str) -> None:
-        self.shows.append(text)
+        self.slot.shows.append(text)
+
+    def button(self, label: str, **_: object) -> None:
+        self.slot.buttons.append(label)
+
+
+class Slot:
+    """Stands for an `st.empty`."""
+
+    def __init__(self) -> None:
+        self.shows: list[str] = []
+        self.buttons: list[str] = []
+
+    def container(self, **_: object) -> Inside:
+        return Inside(self)
 
     def empty(self) -> None:
         self.shows.append("")
@@ -117,3 +136,64 @@ def test_the_page_says_that_a_dear_figure_is_computed_until_it_is(process: Proce
     assert slot.shows == [said, ""]
     with computing.told(CHEAP, slot):
         assert len(slot.shows) == 2
+
+
+class Clock:
+    now = 100.0
+
+    def monotonic(self) -> float:
+        return self.now
+
+
+def said(text: str) -> str:
+    return f'<div class="computing" role="status">{text}</div>'
+
+
+def test_a_page_that_waits_says_how_far_it_is_and_offers_to_stop(monkeypatch: pytest.MonkeyPatch) -> None:
+    slot, clock = Slot(), Clock()
+    monkeypatch.setattr(computing, "time", clock)
+    monkeypatch.setattr(computing, "last", lambda page, otherwise: DEAR)
+    given: Any = slot
+    with computing.told(CHEAP, given) as waiting:
+        waiting.look()
+        assert slot.shows == []  # a quick figure shows nothing
+        clock.now += 0.3
+        waiting.look()
+        waiting.look()
+        first = said("Computing the figure: its model is opened and its text read first.")
+        assert slot.shows == [first] and slot.buttons == []
+        waiting.told(1, 2)
+        clock.now += 2
+        waiting.look()
+        waiting.look()
+        assert slot.shows == [first, said("Computing the figure: 1 of 2 layers are done.")]
+        assert slot.buttons == ["Stop"]
+    assert slot.shows[-1] == ""
+    with pytest.raises(computing.StoppedError):  # whoever computes on hears that nobody waits
+        waiting.told(2, 2)
+
+
+def test_another_head_of_what_is_shown_cannot_be_stopped(monkeypatch: pytest.MonkeyPatch) -> None:
+    slot, clock = Slot(), Clock()
+    monkeypatch.setattr(computing, "time", clock)
+    monkeypatch.setattr(computing, "last", lambda page, otherwise: CHEAP)
+    given: Any = slot
+    with computing.told(CHEAP, given) as waiting:
+        clock.now += 5
+        waiting.look()
+        assert len(slot.shows) == 1 and slot.buttons == []
+
+
+def test_a_press_of_stop_ends_the_run(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Rerun(BaseException):
+        pass
+
+    def rerun() -> None:
+        raise Rerun
+
+    monkeypatch.setattr(computing, "is_pressed", lambda key: key == "computing.stop")
+    monkeypatch.setattr(computing.st, "rerun", rerun)
+    with pytest.raises(Rerun), computing.told(CHEAP, None) as waiting:
+        waiting.look()
+    with pytest.raises(computing.StoppedError):
+        waiting.told(0, 2)

@@ -154,3 +154,18 @@ def test_a_header_survives_any_text() -> None:
     subject = subject_of(Inputs(model="untrained", text=text))
     header, _ = unpack(build(subject, Opened()).packed.message(g=1))
     assert [token["text"] for token in header["tokens"]["encoder"]] == text.split()
+
+
+def test_whoever_waits_hears_of_every_layer_and_may_end_it() -> None:
+    subject = subject_of(Inputs("untrained", "the cat sat", n_layers=3))
+    heard: list[tuple[int, int]] = []
+    build(subject, Opened(), lambda done, of: heard.append((done, of)))
+    assert heard == sorted(heard)
+    assert set(heard) == {(0, 3), (1, 3), (2, 3), (3, 3)}
+
+    def end(done: int, of: int) -> None:
+        if done == 2:
+            raise InterruptedError
+
+    with pytest.raises(InterruptedError):
+        build(subject, Opened(), end)

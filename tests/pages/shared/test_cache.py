@@ -52,6 +52,37 @@ def test_nested_work_on_the_inference_thread_does_not_wait_for_itself() -> None:
     assert on_worker(lambda: on_worker(lambda: 7)) == 7
 
 
+def test_whoever_waits_is_asked_again_and_again_and_may_leave() -> None:
+    looks, go_on = [], threading.Event()
+
+    def look() -> None:
+        looks.append(1)
+        if len(looks) == 3:
+            go_on.set()
+
+    assert on_worker(lambda: go_on.wait(30), waiting=look) is True
+    assert len(looks) >= 3
+    begun, end = [], threading.Event()
+
+    def leave() -> None:
+        raise KeyError("nobody waits")
+
+    threading.Thread(target=lambda: on_worker(lambda: end.wait(30))).start()
+    with pytest.raises(KeyError, match="nobody waits"):
+        on_worker(lambda: begun.append(1), waiting=leave)
+    end.set()
+    assert on_worker(lambda: 7) == 7 and begun == []  # it was left out
+
+
+def test_what_is_there_already_makes_nobody_wait() -> None:
+    def look() -> None:
+        raise AssertionError
+
+    cache = ByteCache("test", 100)
+    cache.put("a", "A", 1)
+    assert cached(cache, "a", lambda: ("B", 1), look) == "A"
+
+
 def test_what_a_key_holds_counts_too() -> None:
     """Ten different texts of 100 characters, each with a result of 1 byte, do not fit into 500 bytes."""
     cache = ByteCache("test", 500)
