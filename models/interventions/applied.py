@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -54,6 +54,8 @@ class Applied:
 
     def _edited(self, edit: Edit, address: str, value: Tensor) -> Tensor:
         place = edit.place
+        if any(key >= value.shape[-1] for key in edit.change.keys):
+            return value  # the model writes, and this key is not there yet: no row can look at it
         seen = Seen(
             place=place.short,
             others=[values[address] for values in self._others[id(edit)]],
@@ -71,17 +73,42 @@ class Applied:
         return value if torch.equal(made, value) else made
 
 
-def applied(
-    model: Subject, reading: Reading, edits: Iterable[Edit], settings: dict[str, Any] | None = None
-) -> Applied:
-    """The edits for a pass over a reading; `settings` are those that other texts are read with.
+class Prepared:
+    """Edits with the other texts that they take values from, read once, for passes over one text.
 
     Raises ValueError where an edit does not fit the model or the reading, before anything is computed.
     """
-    edits = list(edits)
-    for edit in edits:
-        check(model, reading, edit)
-    return Applied(edits, [_others(model, reading, edit, settings or {}) for edit in edits])
+
+    def __init__(
+        self, model: Subject, reading: Reading, edits: Iterable[Edit], settings: dict[str, Any]
+    ) -> None:
+        self._model = model
+        self._edits = list(edits)
+        for edit in self._edits:
+            check(model, reading, edit)
+        self._texts = [_texts(model, reading, edit, settings) for edit in self._edits]
+        self._known: dict[int, list[Values]] = {}
+
+    def applied(self, reading: Reading) -> Applied:
+        """The edits for one pass over this: the same text, of which more may be written by now."""
+        return Applied(self._edits, [self._values(at, reading) for at in range(len(self._edits))])
+
+    def _values(self, at: int, reading: Reading) -> list[Values]:
+        """What an edit takes from its texts; it stays, unless it comes from before an answer that grows."""
+        if at not in self._known:
+            edit, found = self._edits[at], self._texts[at]
+            grows = edit.change.aligned and edit.place.side == "decoder" and len(reading.inputs) > 1
+            if grows:
+                found = [_before_the_same_answer(other, reading) for other in found]
+            values = [self._held(other, edit.place.needed) for other in found]
+            if grows:
+                return values
+            self._known[at] = values
+        return self._known[at]
+
+    def _held(self, other: Reading, wanted: Collection[str]) -> Values:
+        trace = self._model.trace(other, reduce=lambda a, x: x if a in wanted else None)
+        return {address: trace[address] for address in wanted}
 
 
 def check(model: Subject, reading: Reading, edit: Edit) -> None:
@@ -102,8 +129,8 @@ def check(model: Subject, reading: Reading, edit: Edit) -> None:
             )
 
 
-def _others(model: Subject, reading: Reading, edit: Edit, settings: dict[str, Any]) -> list[Values]:
-    """The values of an edit's place in the texts that it asks for, in their order."""
+def _texts(model: Subject, reading: Reading, edit: Edit, settings: dict[str, Any]) -> list[Reading]:
+    """The texts whose values an edit asks for, in their order. Raises ValueError where they do not fit."""
     found = []
     for text in edit.change.texts:
         other = model.read(text, **settings)
@@ -118,9 +145,7 @@ def _others(model: Subject, reading: Reading, edit: Edit, settings: dict[str, An
                 f"{edit.place}: {model.name!r} brings no reference texts; write some, such as mean of "
                 '"a text" "another"'
             )
-    wanted = edit.place.needed
-    traces = [model.trace(other, reduce=lambda a, x: x if a in wanted else None) for other in found]
-    return [{address: trace[address] for address in wanted} for trace in traces]
+    return found
 
 
 def _before_the_same_answer(other: Reading, reading: Reading) -> Reading:

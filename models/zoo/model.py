@@ -10,17 +10,16 @@ from torch import Tensor
 
 from models.byte_units import MB
 from models.config import ModelConfig
-from models.data.tasks import Aligned, Named, Reading
+from models.data.tasks import Aligned, Named, Reading, Writing
 from models.data.tasks.alphabet import Alphabet, Repeated, repeated
 from models.engine.long_text import LongHeads, Told
-from models.engine.long_trace import LongTrace
-from models.engine.positions import POSITIONS, has_bias, turns
+from models.engine.positions import has_bias, turns
 from models.engine.size import trace_operations
 from models.engine.trace import Trace, addresses
-from models.engine.transformer import Transformer
-from models.interventions.applied import applied
+from models.interventions.applied import Prepared
 from models.interventions.edit import Edit, read_edits
 from models.interventions.subject import Editing
+from models.interventions.written import written
 
 Reduce = Callable[[str, Tensor], Any | None]
 Wanted = Callable[[str], bool]
@@ -96,13 +95,36 @@ class Model(ABC):
         """
         reading = self.read(what, **settings) if isinstance(what, str) else what
         asked = read_edits(edits)
-        changed = applied(self, reading, asked, settings) if asked else None
+        changed = Prepared(self, reading, asked, settings).applied(reading) if asked else None
         trace = Trace(reduce, edit=_one_after_the_other(changed, edit))
         trace.tokens = dict(reading.tokens)
         self.compute(reading, trace)
         if changed is not None:
             changed.check_done()
         return trace
+
+    @torch.no_grad()
+    def answer(
+        self, what: str | Reading, *, edits: Edits = (), told: Told = lambda share: None, **settings: Any
+    ) -> Reading:
+        """What it writes, greedy, while the edits are in force, as a reading: `answer` is the text.
+
+        Every token is written by a pass of its own. Positions that an edit names are edited as soon as they
+        are there. told: hears which share of the most that it may write is written, and may raise to end it.
+        Raises ValueError as `trace` does, and for a model that writes nothing.
+        """
+        reading = self.read(what, **settings) if isinstance(what, str) else what
+        return written(self, reading, read_edits(edits), settings, told)
+
+    def writing(self, reading: Reading) -> Writing:
+        """How it writes after what it has read. Raises ValueError for a model that writes nothing."""
+        raise ValueError(f"{self.name!r} writes nothing; look at the probabilities of its outputs")
+
+    def following(self, reading: Reading, edit: Editing | None) -> int:
+        """The token that it writes next, after all that its last stack has read."""
+        trace = Trace(lambda address, x: x if address == "logits" else None, edit=edit)
+        self.compute(reading, trace)
+        return int(trace["logits"][-1].argmax())
 
     @abstractmethod
     def compute(self, reading: Reading, trace: Trace) -> None:
@@ -234,61 +256,6 @@ class Model(ABC):
     def step_note(self) -> str:
         """The note beside the probabilities of its outputs."""
         return f"There are {len(self.outputs):,} outputs; the most probable come first."
-
-
-class EngineModel(Model):
-    """A model whose arithmetic is a `Transformer` of the engine."""
-
-    def __init__(self, name: str, model: Transformer) -> None:
-        self.name = name
-        self.model = model.eval()
-        self.config = model.config
-        self.n_bytes = sum(p.numel() * p.element_size() for p in model.parameters())
-
-    def projection(self, stack: str, layer: int) -> Tensor:
-        weight: Tensor = self._projection(stack, layer).weight
-        return weight.detach().T.reshape(self.config.n_heads, self.config.head_size, -1)
-
-    def projection_bias(self, stack: str, layer: int) -> Tensor | None:
-        bias: Tensor | None = self._projection(stack, layer).bias
-        return None if bias is None else bias.detach()
-
-    def _projection(self, stack: str, layer: int) -> Any:
-        side, kind = stack.split(".")
-        return self.model.get_submodule(f"{side}.layers.{layer}.{kind}_attention.out_proj")
-
-    def compute(self, reading: Reading, trace: Trace) -> None:
-        self.model(*reading.inputs, mask=reading.allowed, trace=trace)
-
-    @torch.no_grad()
-    def long(
-        self, reading: Reading, *, wanted: Wanted = lambda address: True, told: Told = lambda share: None
-    ) -> dict[str, LongHeads]:
-        if self.config.input_channels is not None:
-            return super().long(reading)
-        n_attentions = self.config.n_layers * len(self.stacks(tuple(reading.tokens)))
-        trace = LongTrace(wanted, lambda n: told(n / n_attentions))
-        read, memory, allowed = reading.inputs[-1], None, reading.allowed
-        if self.model.encoder is not None:
-            memory = self.model.encode(reading.inputs[0], mask=allowed, trace=trace)
-            allowed = None
-        if self.model.decoder is not None:  # the logits of so many tokens would be larger than all the rest
-            source = None if memory is None else reading.inputs[0]
-            none = torch.zeros(read.shape, dtype=torch.bool)
-            self.model.decode(read, memory, source, mask=allowed, trace=trace, asked=none)
-        return trace.heads
-
-    def _stretched_net(self, n_tokens: int) -> Transformer:
-        """The same weights for texts of so many tokens. Raises ValueError for positions that are counted."""
-        if POSITIONS[self.config.positions].counted:
-            raise ValueError(
-                f"{self.name!r} has learnt a vector for each of its {self.max_len:,} positions, none "
-                "beyond; give a shorter text, or choose a model with other positions"
-            )
-        config = ModelConfig.from_dict(self.config.to_dict() | {"max_len": n_tokens})
-        net = Transformer(config)
-        net.load_state_dict(self.model.state_dict())
-        return net
 
 
 def call(name: str, *arguments: Any, **settings: Any) -> str:

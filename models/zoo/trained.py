@@ -1,24 +1,28 @@
 """A trained model in use: it reads, is traced, answers and continues texts, whatever its task."""
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Generic, TypeVar
 
 import torch
 from torch import Tensor
 
-from models.data.tasks import Aligned, Named, Reading, Task, generator_of
+from models.data.tasks import Aligned, Named, Reading, Task, Writing, generator_of
 from models.data.tasks.alphabet import Alphabet
 from models.data.tasks.translation import Translation
 from models.engine.decoding import greedy, sample
 from models.engine.trace import Trace
 from models.engine.transformer import Transformer
 from models.files import read_json
+from models.zoo.engine_model import EngineModel
 from models.zoo.files import read_config, read_task, read_weights
-from models.zoo.model import EngineModel, Model, call
+from models.zoo.model import Model, call
 from models.zoo.run_folders import CHECKPOINT, TASK, read_description
 
 _RUNS = "from models.zoo.run_folders import runs_root\n"
 Learnt = TypeVar("Learnt", bound=Task)
+CONTINUED = 16
+"""Tokens that a model writes after a text while it is edited: each takes a pass over all before it."""
 REFERENCES = 16
 """Held-out examples to take means over."""
 
@@ -44,6 +48,31 @@ class TrainedModel(EngineModel, Generic[Learnt]):
     @torch.no_grad()
     def read(self, text: str, **settings: Any) -> Reading:
         return self.task.read_by(self.model, text, **settings)
+
+    def writing(self, reading: Reading) -> Writing:
+        own = self.task.writing(reading)
+        if own is not None:
+            return own
+        if self.config.kind != "decoder-only":
+            return super().writing(reading)
+        begun = tuple(reading.inputs[0][0].tolist())
+        room = self.max_len - len(begun)
+        if room < 1:
+            raise ValueError(
+                f"the text has {len(begun)} tokens, as many as this model reads, so none can "
+                "follow; give fewer"
+            )
+        return Writing(begun, min(CONTINUED, room), frozenset(), lambda ids: self._continued(reading, ids))
+
+    def _continued(self, reading: Reading, ids: list[int]) -> Reading:
+        """What was read and what was written after it; special words of the task's are no end of it."""
+        (read,), (labels,) = reading.inputs, reading.tokens.values()
+        return replace(
+            reading,
+            inputs=(torch.cat([read, torch.tensor([ids])], dim=1),),
+            tokens={"decoder": [*labels, *(self.outputs[id_] for id_ in ids)]},
+            answer=self.task.written(ids),
+        )
 
     def references(self) -> list[Reading]:
         """A few held-out examples of its task, the same ones every time."""

@@ -13,7 +13,8 @@ from models.data.tasks.alphabet import Alphabet
 from models.data.tasks.batch import check_room
 from models.engine import masks
 from models.engine.transformer import Transformer
-from models.zoo.model import EngineModel, call
+from models.zoo.engine_model import EngineModel
+from models.zoo.model import call
 from models.zoo.settings import MAX_UNTRAINED_WORDS, SCALES
 
 PAD = "<pad>"

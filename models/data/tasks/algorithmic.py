@@ -12,7 +12,7 @@ import torch
 from torch import Tensor
 
 from models.data.tasks.alphabet import Alphabet
-from models.data.tasks.batch import IGNORED, Batch, Reading, Sample
+from models.data.tasks.batch import IGNORED, Batch, Reading, Sample, Writing
 from models.data.tasks.task import Task
 from models.engine.decoding import greedy
 from models.engine.transformer import Transformer
@@ -93,10 +93,20 @@ class Algorithmic(Task):
         labels = [self.outputs()[id_] for id_ in ids]
         return Reading((torch.tensor([ids]),), {"decoder": labels}, question + EQUALS + answer)
 
+    def writing(self, reading: Reading) -> Writing:
+        """All characters after the "=", whatever stands there."""
+        question, _, _ = reading.text.partition(EQUALS)
+        n = len(self.answer(question))
+        begun = tuple(self._ids(question + EQUALS))
+        return Writing(begun, n, frozenset(), lambda ids: self._with_answer(question, self.written(ids)))
+
     def answered(self, model: Transformer, reading: Reading) -> Reading:
         """The question with as many characters after it as the right answer has."""
         question, _, begun = reading.text.partition(EQUALS)
-        answer = begun + self._written(model, question, begun)
+        return self._with_answer(question, begun + self._written(model, question, begun))
+
+    def _with_answer(self, question: str, answer: str) -> Reading:
+        """A question and its answer, whose last character is not read again."""
         read = self.read(question + EQUALS + answer[: len(self.answer(question)) - 1])
         return replace(read, answer=answer, following=answer[-1])
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -87,6 +88,19 @@ class Reading:
     forced: bool = False
     advice: Advice | None = None
     allowed: Tensor | None = None
+
+
+class Writing(NamedTuple):
+    """How a model writes after what it has read, a token at a time.
+
+    begun: the tokens before the first that it writes. most: how many it writes. ends: what ends it.
+    finished: what was read, with the tokens that were written.
+    """
+
+    begun: tuple[int, ...]
+    most: int
+    ends: frozenset[int]
+    finished: Callable[[list[int]], Reading]
 
 
 def check_room(n: int, most: int, unit: str = "tokens") -> None:

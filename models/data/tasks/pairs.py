@@ -10,7 +10,7 @@ from torch.nn.functional import cross_entropy
 
 from models.data.parallel import NOTHING_NAMED, Row
 from models.data.tasks.algorithmic import padded
-from models.data.tasks.batch import IGNORED, Batch, Reading
+from models.data.tasks.batch import IGNORED, Batch, Reading, Writing
 from models.data.tasks.options import option
 from models.data.tasks.task import Tally, Task, share
 from models.data.word_tokenizer import BOS, EOS, PAD, SPECIALS
@@ -70,6 +70,16 @@ class Pairs(Task):
         """The model's own greedy translation."""
         return self._with_target(reading, self._decode(model, reading.inputs[0], 1)[0])
 
+    def writing(self, reading: Reading) -> Writing:
+        n_read = int((reading.inputs[0] != PAD).sum())
+        return Writing(
+            (BOS,), self._room(n_read), frozenset({EOS}), lambda ids: self._with_target(reading, ids)
+        )  # fmt: skip
+
+    def _room(self, n_read: int) -> int:
+        """How many tokens a translation of so many may have."""
+        return min(2 * n_read + _SLACK, self.length - 2)
+
     def _loss(
         self,
         model: Transformer,
@@ -90,7 +100,7 @@ class Pairs(Task):
         """
         device = model.embedding.weight.device
         source, prefix = source.to(device), torch.tensor([[BOS]], device=device)
-        room = min(2 * source.shape[1] + _SLACK, self.length - 2)
+        room = self._room(source.shape[1])
         if width == 1:
             rows = greedy(model, prefix, source=source, eos_id=EOS, max_new_tokens=room)
             return rows[0, 1:].tolist(), None
@@ -107,6 +117,7 @@ class Pairs(Task):
             tokens={**reading.tokens, "decoder": self._labels([BOS, *ids])},
             answer=self.spoken(ids, int(source[0, 0])),
             following=SPECIALS[EOS] if EOS in written else None,
+            forced=False,
         )
 
     def spoken(self, ids: Sequence[int], first: int) -> str:

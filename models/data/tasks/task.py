@@ -14,7 +14,7 @@ from torch.nn.functional import cross_entropy
 
 from models.config import Kind
 from models.data.tasks.alphabet import Alphabet
-from models.data.tasks.batch import IGNORED, Aligned, Batch, Named, Reading, Sample
+from models.data.tasks.batch import IGNORED, Aligned, Batch, Named, Reading, Sample, Writing
 from models.data.tasks.options import check
 from models.engine.trace import Trace
 from models.engine.transformer import Transformer
@@ -111,6 +111,10 @@ class Task(ABC):
         give their own. The last token of an answer is not read again.
         """
         return reading
+
+    def writing(self, reading: Reading) -> Writing | None:
+        """How an answer is written after what was read; None where the task has none of its own."""
+        return None
 
     def read_by(self, model: Transformer, text: str) -> Reading:
         """`text` as this model reads it, with its answer. A subclass may take settings as keywords."""

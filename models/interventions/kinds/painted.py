@@ -68,9 +68,8 @@ class Set(Change):
         mine = torch.zeros(value.shape[-1], dtype=torch.bool)
         made = value.clone()
         for key, weight in self.weights:
-            if key < len(mine):
-                mine[key] = True
-                made[..., key] = weight
+            mine[key] = True
+            made[..., key] = weight
         if self.renormalised:
             made = self._renormalised(made, value, mine, open_keys(value, seen))
         return only_where_open(made, value, seen, mine.expand_as(value))

@@ -87,7 +87,6 @@ class Only(Change):
         return self.at
 
     def apply(self, value: Tensor, seen: Seen) -> Tensor:
-        at = [key for key in self.at if key < value.shape[-1]]
         made = torch.zeros_like(value)
-        made[..., at] = 1 / len(self.at)
+        made[..., list(self.at)] = 1 / len(self.at)
         return only_where_open(made, value, seen, made > 0)

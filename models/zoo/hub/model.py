@@ -11,20 +11,25 @@ import torch
 from torch import Tensor, nn
 from transformers import AutoTokenizer
 
-from models.data.tasks import Reading
+from models.data.tasks import Reading, Writing
 from models.data.tasks.alphabet import Alphabet, Repeated
 from models.data.tasks.batch import check_room
 from models.engine.long_text import LongHeads, Told
 from models.engine.long_trace import LongTrace
+from models.engine.trace import Trace
 from models.files import FileError
+from models.interventions.subject import Editing
 from models.zoo.hub.folder import Folder
 from models.zoo.hub.long_reading import reading_long
+from models.zoo.hub.recorder import Recorder
 from models.zoo.hub.tokens import alphabet_of, readable_all
 from models.zoo.hub.traced import TracedModel
 from models.zoo.model import Wanted
 
 MASK = "[MASK]"
 """What a person writes for a hidden word, whatever the model's own token for it is."""
+MOST_CONTINUED = 16
+"""Tokens that a decoder writes after a text while it is edited: each takes a pass over all before it."""
 MOST_WRITTEN = 64
 """Tokens that an encoder-decoder writes after a text."""
 LONG_SOURCE = 1_024
@@ -139,6 +144,50 @@ class HubModel(TracedModel):
                 source, max_new_tokens=most, do_sample=False, num_beams=1, **how
             )[0].tolist()  # fmt: skip
         return made[:-1] if len(made) > 2 and made[-1] == self.net.generation_config.eos_token_id else made
+
+    def writing(self, reading: Reading) -> Writing:
+        if not self.layout or not {"answer", "continue"} & set(self.abilities):
+            return super().writing(reading)
+        end = self.net.generation_config.eos_token_id
+        ends = frozenset(end if isinstance(end, list) else [] if end is None else [end])
+        if self.kind == "encoder-decoder":
+            most = min(MOST_WRITTEN, self.max_len - 2)
+            return Writing((self._first,), most, ends, lambda ids: self._answered(reading, ids, ends))
+        begun = tuple(reading.inputs[0][0].tolist())
+        most = min(MOST_CONTINUED, self.max_len - len(begun))
+        if most < 1:
+            raise ValueError(f"{self.name!r} reads no more than these {len(begun)} tokens; give fewer")
+        return Writing(begun, most, ends, lambda ids: self._continued(reading, ids))
+
+    def following(self, reading: Reading, edit: Editing | None) -> int:
+        """As `generate` chooses it, which knows tokens that must not, or must, be written."""
+        assert self.layout is not None
+        trace = Trace(lambda address, value: None, edit=edit)
+        given = dict(zip(self.given, reading.inputs, strict=False))
+        with Recorder(trace, self.layout).hearing():
+            made = self.net.generate(
+                **given, attention_mask=torch.ones_like(reading.inputs[0]), max_new_tokens=1, use_cache=False,
+                do_sample=False, num_beams=1, forced_eos_token_id=None,
+            )  # fmt: skip
+        return int(made[0, -1])
+
+    def _answered(self, reading: Reading, ids: list[int], ends: frozenset[int]) -> Reading:
+        """What was read, with these tokens in the decoder but for the one that ends them."""
+        written = [self._first, *(ids[:-1] if len(ids) > 1 and ids[-1] in ends else ids)]
+        return replace(
+            reading,
+            inputs=(reading.inputs[0], torch.tensor([written], device=self.net.device)),
+            tokens=reading.tokens | {"decoder": self._written(written)},
+            answer=self.tokenizer.decode(written, skip_special_tokens=True),
+            forced=False,
+        )
+
+    def _continued(self, reading: Reading, ids: list[int]) -> Reading:
+        """What was read, and these tokens after it."""
+        read = torch.cat([reading.inputs[0], torch.tensor([ids], device=self.net.device)], dim=1)
+        labels = {"decoder": readable_all(self.tokenizer, read[0].tolist())}
+        answer = self.tokenizer.decode(ids, skip_special_tokens=True)
+        return replace(reading, inputs=(read,), tokens=labels, answer=answer)
 
     @property
     def _first(self) -> int:

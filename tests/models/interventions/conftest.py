@@ -8,7 +8,7 @@ import torch
 
 from models import ModelConfig, Transformer
 from models.data.tasks import Reading
-from models.zoo.model import EngineModel
+from models.zoo.engine_model import EngineModel
 
 LETTERS = "_abcdefghij"
 SIZES: dict[str, Any] = {

@@ -66,11 +66,11 @@ def test_a_patch_from_the_text_itself_and_a_factor_of_one_change_no_bit(
 ) -> None:
     lm = letters(kind, norm=norm, positions=positions)
     plain, side = lm.trace(TEXT), lm.config.stacks[-1]
-    for part in ("self.q", "self.k", "self.v", "self.pattern", "self", "self.out", "ff", "resid_post"):
-        for change in (f'from "{TEXT}"', "scale 1"):
-            same = lm.trace(TEXT, edits=[f"{side}.0.{part}: {change}"])
-            assert list(same) == list(plain)
-            assert all(torch.equal(same[address], plain[address]) for address in plain), (part, change)
+    parts = ("self.q", "self.k", "self.v", "self.pattern", "self", "self.out", "ff", "resid_post")
+    edits = [f"{side}.0.{part}: {change}" for part in parts for change in (f'from "{TEXT}"', "scale 1")]
+    same = lm.trace(TEXT, edits=edits)
+    assert list(same) == list(plain)
+    assert all(torch.equal(same[address], plain[address]) for address in plain)
     assert lm.trace(TEXT, edits=[])["logits"].equal(plain["logits"])
 
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from models.zoo.model import EngineModel
+from models.zoo.engine_model import EngineModel
 from pages.explore import computing, takeaway, taken
 from pages.explore.state import Inputs
 from pages.explore.taken import Shown, Taken

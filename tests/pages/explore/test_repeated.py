@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from models import load_model
-from models.zoo.model import EngineModel
+from models.zoo.engine_model import EngineModel
 from pages.explore import repeated
 from pages.explore.repeated import NAMES, TEXTS, answer, made, note
 from pages.explore.state import Inputs

@@ -9,7 +9,7 @@ import torch
 
 from models import compare, load_model
 from tests.models.zoo.hub import families
-from tests.models.zoo.hub.families import PATTERNS_ONLY, TEXT
+from tests.models.zoo.hub.families import PATTERNS_ONLY, TEXT, TRANSLATORS
 from tests.models.zoo.hub.test_families import WHOLE, Opened, opened, settings_of
 
 __all__ = ["opened"]
@@ -101,3 +101,39 @@ def test_heads_that_read_pictures_are_edited(tmp_path: Path) -> None:
     patched = model.trace("1", edits=['encoder.1.resid_pre: from "2"'])
     torch.testing.assert_close(patched["logits"], other["logits"])
     assert compare(plain, patched, model.outputs).kl.shape == (1,)
+
+
+@pytest.mark.parametrize("family", TRANSLATORS)
+def test_an_encoder_decoder_answers_as_it_does_by_itself_and_otherwise_under_edits(
+    opened: Opened, family: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("models.zoo.hub.model.MOST_WRITTEN", 8)
+    model = opened(family)
+    reading = model.read(TEXT)
+    same = model.answer(reading)
+    assert (same.answer, same.tokens) == (reading.answer, reading.tokens)
+    assert same.inputs[1].equal(reading.inputs[1])
+    lines = ["encoder.1.self: zero", "decoder.0.cross heads 1: scale -30", "decoder.1: off"]
+    edited = model.answer(TEXT, edits=lines)
+    step = model.trace(edited, edits=lines)["logits"].argmax(-1)  # the likeliest after those before
+    written = edited.inputs[1][0].tolist()
+    allowed = [at for at in range(1, len(written)) if written[at] != model.net.config.pad_token_id]
+    assert [int(step[at - 1]) for at in allowed] == [written[at] for at in allowed]
+
+
+@pytest.mark.parametrize("family", ["gpt2", "llama", "gemma2"])
+def test_a_decoder_goes_on_as_by_itself_and_otherwise_under_edits(opened: Opened, family: str) -> None:
+    model = opened(family)
+    plain = model.answer(TEXT)
+    assert plain.answer == model.generate(TEXT, max_new_tokens=16, temperature=0.0)
+    line = "decoder.1.self: scale -20"
+    edited = model.answer(TEXT, edits=[line])
+    n = len(model.read(TEXT).tokens["decoder"])
+    likeliest = model.trace(edited, edits=[line])["logits"].argmax(-1).tolist()
+    assert edited.inputs[0][0, n:].tolist() == likeliest[n - 1 : -1]
+    assert edited.answer != plain.answer
+
+
+def test_a_model_that_fills_gaps_writes_nothing(opened: Opened) -> None:
+    with pytest.raises(ValueError, match="writes nothing; look at the probabilities of its outputs"):
+        opened("bert").answer(TEXT)

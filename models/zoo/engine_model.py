@@ -1,0 +1,70 @@
+"""A model of ours: its arithmetic is a `Transformer` of the engine."""
+
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from models.config import ModelConfig
+from models.data.tasks import Reading
+from models.engine.long_text import LongHeads, Told
+from models.engine.long_trace import LongTrace
+from models.engine.positions import POSITIONS
+from models.engine.trace import Trace
+from models.engine.transformer import Transformer
+from models.zoo.model import Model, Wanted
+
+
+class EngineModel(Model):
+    """A model whose arithmetic is a `Transformer` of the engine."""
+
+    def __init__(self, name: str, model: Transformer) -> None:
+        self.name = name
+        self.model = model.eval()
+        self.config = model.config
+        self.n_bytes = sum(p.numel() * p.element_size() for p in model.parameters())
+
+    def projection(self, stack: str, layer: int) -> Tensor:
+        weight: Tensor = self._projection(stack, layer).weight
+        return weight.detach().T.reshape(self.config.n_heads, self.config.head_size, -1)
+
+    def projection_bias(self, stack: str, layer: int) -> Tensor | None:
+        bias: Tensor | None = self._projection(stack, layer).bias
+        return None if bias is None else bias.detach()
+
+    def _projection(self, stack: str, layer: int) -> Any:
+        side, kind = stack.split(".")
+        return self.model.get_submodule(f"{side}.layers.{layer}.{kind}_attention.out_proj")
+
+    def compute(self, reading: Reading, trace: Trace) -> None:
+        self.model(*reading.inputs, mask=reading.allowed, trace=trace)
+
+    @torch.no_grad()
+    def long(
+        self, reading: Reading, *, wanted: Wanted = lambda address: True, told: Told = lambda share: None
+    ) -> dict[str, LongHeads]:
+        if self.config.input_channels is not None:
+            return super().long(reading)
+        n_attentions = self.config.n_layers * len(self.stacks(tuple(reading.tokens)))
+        trace = LongTrace(wanted, lambda n: told(n / n_attentions))
+        read, memory, allowed = reading.inputs[-1], None, reading.allowed
+        if self.model.encoder is not None:
+            memory = self.model.encode(reading.inputs[0], mask=allowed, trace=trace)
+            allowed = None
+        if self.model.decoder is not None:  # the logits of so many tokens would be larger than all the rest
+            source = None if memory is None else reading.inputs[0]
+            none = torch.zeros(read.shape, dtype=torch.bool)
+            self.model.decode(read, memory, source, mask=allowed, trace=trace, asked=none)
+        return trace.heads
+
+    def _stretched_net(self, n_tokens: int) -> Transformer:
+        """The same weights for texts of so many tokens. Raises ValueError for positions that are counted."""
+        if POSITIONS[self.config.positions].counted:
+            raise ValueError(
+                f"{self.name!r} has learnt a vector for each of its {self.max_len:,} positions, none "
+                "beyond; give a shorter text, or choose a model with other positions"
+            )
+        config = ModelConfig.from_dict(self.config.to_dict() | {"max_len": n_tokens})
+        net = Transformer(config)
+        net.load_state_dict(self.model.state_dict())
+        return net
