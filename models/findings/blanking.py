@@ -16,11 +16,21 @@ BLANKS = {"zero": "zeros", "mean": "the mean of the text"}
 
 def classifies(model: Model) -> None:
     """Raises ValueError for a model that does not give one answer to a text."""
-    if "classify" not in model.abilities or model.pooled is None or model.config.kind != "encoder-only":
+    if "classify" not in model.abilities or model.places() is not None:
         raise ValueError(
             f"{model.name!r} gives no single answer to a text; choose a model that classifies, "
             "such as sentiment"
         )
+
+
+def asked_of(model: Model, pattern: Float[Tensor, "*heads query key"]) -> Float[Tensor, "*heads key"]:
+    """The row of a pattern that the answer is read at: the first, or the mean of all where those are read.
+
+    Classifiers of transformers, which have no config of ours, read the first token.
+    """
+    config = getattr(model, "config", None)
+    read_at_first = config is None or config.pooling == "first"
+    return pattern[..., 0, :] if read_at_first else pattern.mean(dim=-2)
 
 
 def probabilities(model: Model, reading: Reading, edit: Any = None) -> Float[Tensor, " answer"]:

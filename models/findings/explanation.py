@@ -8,7 +8,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from models.data.tasks import Reading
-from models.findings.blanking import BLANKS, classifies, effects, probabilities
+from models.findings.blanking import BLANKS, asked_of, classifies, effects, probabilities
 from models.findings.declared import Chart, Finding, Number, Outcome, Parameter, Tell
 from models.findings.ranks import kendall
 from models.findings.texts import is_word, readings, reviews
@@ -22,7 +22,7 @@ def asked_row(model: Model, reading: Reading) -> tuple[str, Float[Tensor, "head 
     """The address of the last layer's pattern, and its row that gives the answer."""
     address = f"encoder.{model.attention('encoder.self').n_layers - 1}.self.pattern"
     pattern = model.trace(reading, reduce=lambda at, x: x if at == address else None)[address]
-    return address, pattern[:, 0] if model.config.pooling == "first" else pattern.mean(dim=1)
+    return address, asked_of(model, pattern)
 
 
 def permuting(address: str, order: Tensor) -> Callable[[str, Tensor], Tensor]:

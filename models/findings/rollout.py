@@ -5,7 +5,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from models.engine.trace import Trace
-from models.findings.blanking import BLANKS, classifies, effects
+from models.findings.blanking import BLANKS, asked_of, classifies, effects
 from models.findings.declared import Chart, Finding, Number, Outcome, Parameter, Tell
 from models.findings.ranks import spearman
 from models.findings.texts import is_word, readings, reviews
@@ -43,24 +43,23 @@ def normed(model: Model, trace: Trace, layer: int) -> Float[Tensor, "query key"]
     return torch.einsum("hqk,hkc->qkc", trace[f"encoder.{layer}.self.pattern"], moved).norm(dim=-1)
 
 
-def rated(model: Model, trace: Trace, pooled_first: bool) -> list[Float[Tensor, " key"]]:
+def rated(model: Model, trace: Trace) -> list[Float[Tensor, " key"]]:
     """Every key by raw weights, by rollout and by norms, as the position sees it that gives the answer."""
     n_layers = model.attention("encoder.self").n_layers
     patterns = torch.stack([trace[f"encoder.{layer}.self.pattern"] for layer in range(n_layers)])
     ways = (raw(patterns), rolled(patterns), normed(model, trace, n_layers - 1))
-    return [way[0] if pooled_first else way.mean(dim=0) for way in ways]
+    return [asked_of(model, way) for way in ways]
 
 
 def measure(model: Model, tell: Tell, *, texts: int, blank: str) -> Outcome:
     """Spearman's correlation of each way to rate the words with what blanking them out does, by text."""
     classifies(model)
-    first = model.config.pooling == "first"
     found: list[list[float]] = []
     for reading in readings(model, reviews(), texts, tell):
         words = [at for at, token in enumerate(reading.tokens["encoder"]) if is_word(token)]
         done = effects(model, reading, words, blank)
         trace = model.trace(reading, reduce=kept)
-        found.append([spearman(way[words], done) for way in rated(model, trace, first)])
+        found.append([spearman(way[words], done) for way in rated(model, trace)])
     means = torch.tensor(found).nanmean(dim=0).tolist()
     spread = torch.tensor(found).std(dim=0).tolist()
     weights, roll, norms = means

@@ -66,7 +66,7 @@ def test_rollout_agrees_better_with_the_true_effect() -> None:
 def test_each_way_rates_every_key_from_the_first_position() -> None:
     model = load_model("sentiment")
     trace = model.trace(TEXT)
-    weights, roll, norms = rated(model, trace, True)
+    weights, roll, norms = rated(model, trace)
     assert torch.equal(weights, trace["encoder.1.self.pattern"].mean(dim=0)[0])
     assert float(roll.sum()) == pytest.approx(1, abs=1e-5)
     assert torch.equal(norms, normed(model, trace, 1)[0])
