@@ -11,7 +11,7 @@ import plotly.graph_objects as go
 from jaxtyping import Float
 
 from viz_core import _axes, theme
-from viz_core._checks import check_axes, check_labels, check_weights
+from viz_core._checks import check_axes, check_finite, check_labels, check_weights
 from viz_core.labels import escape, invisible_number
 from viz_core.pooling import bin_edges, max_pool
 
@@ -55,14 +55,16 @@ def head_grid(
     *,
     labels: Sequence[str] | None = None,
     columns: int | None = None,
+    change: bool = False,
     dark: bool = False,
     title: str | None = None,
 ) -> go.Figure:
     """A thumbnail of every head, queries as rows and keys as columns, on one scale from 0 to 1.
 
+    change: the numbers are changes of weights, on one scale around 0.
     pattern: [head, query, key], laid out in rows of `columns`, or [layer, head, query, key], one row a layer.
     labels: the text over each head, head by head (layer by layer); by default its number.
-    More than 64 tokens are pooled into 64 cells a side that each show their largest weight.
+    More than 64 tokens are pooled into 64 cells a side that each show their largest weight, or change.
     Raises ValueError for shapes, tokens and numbers that do not fit.
     """
     check_axes("pattern", pattern, "head query key", "layer head query key")
@@ -71,8 +73,7 @@ def head_grid(
     keys = check_labels("key", tokens if key_tokens is None else key_tokens, n_key)
     with_layers = pattern.ndim == 4
     columns = _columns(pattern, columns)
-    pooled = max_pool(pattern.reshape(-1, n_query, n_key), CELLS)  # [tile, query cell, key cell]
-    check_weights("pattern", pooled)
+    pooled = _pooled(pattern.reshape(-1, n_query, n_key), change)  # [tile, query cell, key cell]
     names = _names(pattern, labels)
     sheet = _sheet(names, columns, *pooled.shape[-2:])
     rows = _binned(queries, pooled.shape[-2])
@@ -81,26 +82,42 @@ def head_grid(
     prefixes = [f"layer {layer}<br>query " if with_layers else "query " for layer in range(sheet.rows)]
     y = _tile_labels(rows, sheet.gap_y, prefixes)
     x = _tile_labels(across, sheet.gap_x, ["key "] * sheet.columns)[sheet.gap_x :]
-    fig = go.Figure(_thumbnails(x, y, z, heads, with_layers=with_layers, dark=dark))
+    reach = (float(np.abs(pooled).max()) or 1.0) if change else None
+    fig = go.Figure(_thumbnails(x, y, z, heads, reach, with_layers=with_layers, dark=dark))
     return theme.apply(fig, dark).update_layout(_layout(sheet, x, y, rows, across, names, dark, title))
 
 
+def _pooled(pattern: np.ndarray, change: bool) -> np.ndarray:
+    """At most so many cells a side, each with the largest weight, or the change that is furthest from 0."""
+    pooled = max_pool(pattern, CELLS)
+    if not change:
+        check_weights("pattern", pooled)
+        return pooled
+    least = -max_pool(-pattern, CELLS)
+    check_finite("pattern", pooled)
+    return np.where(-least > pooled, least, pooled)
+
+
 def _thumbnails(
-    x: list[str], y: list[str], z: np.ndarray, heads: np.ndarray, *, with_layers: bool, dark: bool
-) -> go.Heatmap:
-    """The one trace. with_layers: the rows' names begin with the layer, and the hover text names it."""
+    x: list[str], y: list[str], z: np.ndarray, heads: np.ndarray, reach: float | None, *,
+    with_layers: bool, dark: bool,
+) -> go.Heatmap:  # fmt: skip
+    """The one trace. with_layers: the rows' names begin with the layer, and the hover text names it.
+
+    reach: the largest change, where the numbers are changes.
+    """
     return go.Heatmap(
         x=x,
         y=y,
         z=z,
         customdata=heads,
-        zmin=0,
-        zmax=1,
+        zmin=0 if reach is None else -reach,
+        zmax=1 if reach is None else reach,
         hoverongaps=False,
-        colorscale=theme.colour_scale("sequential", dark),
-        colorbar={"title": {"text": "attention weight"}, **_BAR},
+        colorscale=theme.colour_scale("sequential" if reach is None else "diverging", dark),
+        colorbar={"title": {"text": "attention weight" if reach is None else "change"}, **_BAR},
         hovertemplate=f"head %{{customdata}}{', ' if with_layers else '<br>'}%{{y}}<br>%{{x}}"
-        "<br>weight <b>%{z:.4~g}</b><extra></extra>",
+        f"<br>{'weight' if reach is None else 'change'} <b>%{{z:.4~g}}</b><extra></extra>",
     )
 
 

@@ -10,7 +10,7 @@ from jaxtyping import Float
 from viz_core import _axes, theme
 from viz_core._checks import check_axes, check_finite, check_labels, check_weights
 
-Quantity = Literal["pattern", "scores", "dot products", "share", "flow", "length"]
+Quantity = Literal["pattern", "scores", "dot products", "share", "flow", "length", "change"]
 Scale = Literal["0..1", "row", "log"]
 Matrix = Float[np.ndarray, "query key"]
 
@@ -22,8 +22,9 @@ _WORDS = {
     "share": "share",
     "flow": "flow",
     "length": "length",
+    "change": "change",
 }
-_SIGNED = ("scores", "dot products")
+_SIGNED = ("scores", "dot products", "change")
 _BARS = {
     "pattern": "attention weight",
     "share": "share of the input token",
@@ -46,7 +47,8 @@ def attention_heatmap(
     """One head: queries are rows, keys are columns.
 
     matrix: weights in 0..1 for `quantity="pattern"`, also for "share" (`rollout`) and "flow"
-    (`attention_flow`); lengths from 0 for "length" (`value_weighted`); else any numbers, -inf where masked.
+    (`attention_flow`); lengths from 0 for "length" (`value_weighted`); else any numbers, -inf where masked:
+    scores, dot products, the "change" of weights.
     tokens, key_tokens: a string per query and per key; without key_tokens, both are one text.
     scale, for patterns: fixed to "0..1", each "row" by its largest weight, or "log" from 0.0001 to 1.
     hover: more matrices whose numbers the pointer shows, by name; -inf in one of them marks a masked cell.
@@ -69,9 +71,7 @@ def attention_heatmap(
             customdata=np.stack(list(numbers.values()), axis=-1).astype(np.float32),
             hovertemplate=_hover(numbers),
             hoverongaps=False,
-            colorscale=theme.colour_scale(
-                "diverging" if quantity in ("scores", "dot products") else "sequential", dark
-            ),
+            colorscale=theme.colour_scale("diverging" if quantity in _SIGNED else "sequential", dark),
             **look,
         )
     )

@@ -74,7 +74,8 @@ def switch_model() -> None:
     texts = session.setdefault("texts", {})
     texts[offer(before.model).memory] = before.text
     had = {name: now.kept[name] for name, spec in now.params.items() if spec.rule.fits(now.kept[name])}
-    now.put({**now.defaults(), **had, "text": texts.get(offer().memory, offer().text)})
+    # edits speak of the heads of the model that they were made for
+    now.put({**now.defaults(), **had, "text": texts.get(offer().memory, offer().text), "edits": ""})
     session.view_link = {}
     session.pop("opened", None)
 

@@ -23,6 +23,8 @@ from pages.shared.wording import plain
 CAPTIONS = {
     "grid": "Every head: rows are queries, columns are keys. Click one to open it.",
     "map": "Every head a point: heads with like patterns lie together. Press one to open it.",
+    "difference": "Every head: what the edits added to each weight (red), and what they took (blue).",
+    "effect": "What the edits did to what the model computes after them.",
     "output": "The last linear layer and the softmax: how probable each output is.",
 }
 PLACE = ("stack", "layer", "head", "q0", "k0")
@@ -183,6 +185,7 @@ def own_header(inputs: Inputs, body: Body) -> dict[str, Any]:
         "focus": _focus(body, story_view, example),
         "focusToken": " ".join([*turned, inputs.text]),
         "link": state.write_link(inputs),
+        "edits": inputs.edits.splitlines(),
         "swap": {"label": label, "text": text},
         "caption": CAPTIONS,
         "taught": _taught(offer, body.note),

@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 
+from pages.explore.state import MOVED
 from pages.explore.subject import Stack, Subject
 from viz_core.measures import MEASURES, Measure, head_scores, name_head
 
@@ -13,6 +14,15 @@ OFF = 1e-2
 ASKED = "encoder.self"
 """The stack in which a pronoun may look at the noun that it stands for."""
 
+MOVEMENT = Measure(
+    name=MOVED,
+    title="moved by the edits",
+    definition="How far the edits moved a query's weights: 0 not at all, 1 all of its weight to other keys.",
+    formula="mean over q of ½ Σₖ |a′(q,k) − a(q,k)|",
+    compute=lambda given: None,
+    cross=True,
+    source="total variation distance",
+)
 NAMED = "Here, pairs are each pronoun with the noun that the model takes it for."
 CROSS = "decoder.cross"
 ALIGNED = (
@@ -92,7 +102,7 @@ def declared(stacks: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
             "random": measure.needs == "repeat",
             "paired": measure.needs in ("pairs", "sure"),
         }
-        for measure in MEASURES
+        for measure in (*MEASURES, MOVEMENT)
         if any(measure.name in stack["stats"] or asked_later(measure, stack["id"]) for stack in stacks)
     ]
 

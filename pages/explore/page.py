@@ -18,6 +18,8 @@ def on_act(act: Act) -> None:
     """A wish from the stage: another sentence or model, numbers of another head, something to take away."""
     if act["type"] == "text":
         controls.say(act["text"])
+    elif act["type"] == "edits":
+        controls.page().edit("edits", act["text"])
     elif act["type"] == "contrast":
         controls.open_contrast(act)
     elif act["type"] == "open":

@@ -20,7 +20,10 @@ class Part:
 
     def __init__(self, inputs: Inputs, act: dict[str, Any]) -> None:
         self.view = View(**view_of(act))
-        self.subject: Subject = cache.on_worker(lambda: subject_of(inputs))
+        edited: Subject = cache.on_worker(lambda: subject_of(inputs))
+        self.subject = edited.unedited if self.view.when == "before" else edited
+        compares = self.view.when == "difference" and edited.inputs.edits
+        self.compared = edited.unedited if compares else None
         self.stack = next((s for s in self.subject.stacks if s.id == self.view.stack), self.subject.stacks[0])
         self.layer = min(self.view.layer, self.stack.n_layers - 1)
         self.head = min(self.view.head, self.stack.n_heads - 1)
@@ -39,22 +42,32 @@ class Part:
 
     @property
     def said(self) -> str:
+        """Which pass it is of, where there are two, and what is left out."""
+        edited = ", after the edits" if self.subject.inputs.edits else ""
+        time = edited + " less before" if self.compared else edited
         if self.how == SHOWN:
-            return ""
-        return ", special tokens hidden" + ("" if self.how == HIDDEN else ", rows renormalised")
+            return time
+        return f"{time}, special tokens hidden" + ("" if self.how == HIDDEN else ", rows renormalised")
 
     def names(self, side: str) -> list[str]:
         return [token.get("raw", token["text"]) for token in self.subject.tokens[side]]
 
     def arrays(
-        self, wanted: Callable[[str], bool], part: Callable[[Any], Any] = lambda tensor: tensor
+        self,
+        wanted: Callable[[str], bool],
+        part: Callable[[Any], Any] = lambda tensor: tensor,
+        of: Subject | None = None,
     ) -> dict[str, np.ndarray]:
-        """The trace's arrays, or a part of each, under the addresses that are wanted."""
-        trace = cache.on_worker(lambda: self.subject.run(lambda a, t: part(t) if wanted(a) else None))
+        """The trace's arrays, or a part of each, under the addresses that are wanted.
+
+        of: another subject than the one that is seen.
+        """
+        subject = of or self.subject
+        trace = cache.on_worker(lambda: subject.run(lambda a, t: part(t) if wanted(a) else None))
         return {address: trace[address].numpy() for address in trace}
 
-    def of_head(self) -> dict[str, np.ndarray]:
-        found = self.arrays(lambda address: address.startswith(self.address + "."))
+    def of_head(self, of: Subject | None = None) -> dict[str, np.ndarray]:
+        found = self.arrays(lambda address: address.startswith(self.address + "."), of=of)
         return {name.rsplit(".", 1)[1]: array for name, array in found.items()}
 
     def window(self, *, until_step: bool = False) -> tuple[slice, slice]:

@@ -14,6 +14,7 @@ import numpy as np
 
 from models.data.tasks import Advice
 from pages.explore import measured
+from pages.explore.changed import Changed
 from pages.explore.hiding import SHOWN, hiding_of, special_positions
 from pages.explore.measured import Measured
 from pages.explore.sight import STACK, Sight
@@ -101,6 +102,7 @@ class Collector:
         self._told, self._n_patterns = told, 0
         self._n_layers = sum(stack.n_layers for stack in stacks)
         self._plan = plan(stacks, opened)
+        self._edited = bool(subject.inputs.edits)
         self._stacks = {stack.id: stack for stack in stacks}
         self._special = opened.special
         self._hiding = {stack.id: hiding_of(subject, stack) for stack in stacks}
@@ -127,6 +129,8 @@ class Collector:
 
     def _take(self, stack: str, layer: int, pattern: np.ndarray) -> None:
         """What is kept of all heads; only measures are of the whole pattern, special tokens included."""
+        if self._edited:  # by hand a weight may become anything; its colour is that of the nearest end
+            pattern = np.clip(pattern, 0, 1)
         hiding, chosen = self._hiding[stack], self._plan[stack]
         shown, heads = hiding.shown(pattern, self._special), chosen.heads.get(layer, [])
         self.thumbs[stack].append(thumbnails(shown, self.thumb_size))
@@ -207,19 +211,22 @@ def made(inputs: Inputs, opened: Opened, told: Told = lambda done, of: None) -> 
 
 def build(subject: Subject, opened: Opened, told: Told = lambda done, of: None) -> Body:
     """Runs the subject; returns what it computed, packed."""
+    changed = Changed(subject, Collector(subject.unedited, opened)) if subject.inputs.edits else None
     collector, sight = Collector(subject, opened, told), _sight(subject, opened)
-    trace = subject.run(sight.beside(collector) if sight else collector)
+    heard = sight.beside(collector) if sight else collector
+    trace = subject.run(changed.beside(heard) if changed else heard)
     antecedents, steps = subject.antecedents(trace), steps_of(subject, trace)
     side = "decoder" if steps and "decoder" in subject.tokens else "encoder"
     collector.measured.agree(antecedents or ())
     stacks = collector.stacks()
     special = special_positions(subject)
+    beside = changed.made(trace, stacks, steps_of) if changed else {}
     header = {
         "tokens": subject.tokens, "special": special, "specialTokens": opened.special,
         "measures": measured.declared(stacks), "stacks": stacks, "exact": collector.open_heads(),
         "steps": steps, "stepSide": side,
         "antecedents": antecedents, "chart": HEAD, **subject.extras, **subject.concluded(trace),
-        **({"sight": sight.made()} if sight else {}),
+        **({"sight": sight.made()} if sight else {}), **beside,
     }  # fmt: skip
     return Body(
         pack(**header),

@@ -25,7 +25,9 @@ from viz_core.measures import MEASURES
 
 SHOWCASE = offers()[DEFAULT].text
 MAX_INDEX = 4_096
-VIEWS = ("grid", "map", "head", "lines", "numbers", "picture", "output")
+MAX_EDITS = 4_000
+"""Characters of all edits together."""
+VIEWS = ("grid", "map", "head", "lines", "numbers", "picture", "output", "effect")
 STACKS = ("encoder.self", "decoder.self", "decoder.cross")
 FURTHER = ("length", "rollout", "flow", "plane")
 """Quantities that are computed when the stage asks for them."""
@@ -34,7 +36,10 @@ RANGES = ("full", "row", "log")
 SIGHTS = ("head", "mean", "rolled")
 SPECIALS = ("shown", "hidden", "renormalised")
 """Special tokens, such as [CLS]; hidden, what is left of each row may be made to sum to 1."""
-SORTS = ("layer", *(measure.name for measure in MEASURES))
+MOVED = "moved"
+"""How far the edits moved a head's pattern: a measure that there is only beside a pass without them."""
+SORTS = ("layer", *(measure.name for measure in MEASURES), MOVED)
+TIMES = ("after", "before", "difference")
 ORDERS = ("value", "layer")
 KEEPS = ("all", "least", "most", "top")
 MOST_KEPT = 1_000_000
@@ -75,7 +80,10 @@ CHOOSE = widget.select(
     "Model",
     "All but the untrained one, which reads any words, were trained for this app, by you, or elsewhere.",
 )
-COMMON = {"model": Param(DEFAULT, MODEL, CHOOSE), "text": Param(SHOWCASE, characters(MAX_CHARACTERS))}
+COMMON = {
+    "model": Param(DEFAULT, MODEL, CHOOSE), "text": Param(SHOWCASE, characters(MAX_CHARACTERS)),
+    "edits": Param("", characters(MAX_EDITS)),
+}  # fmt: skip
 DRAWN = {
     "slider": widget.slider, "steps": widget.steps, "segments": widget.segmented, "list": widget.select,
     "text": widget.line,
@@ -84,17 +92,26 @@ DRAWN = {
 
 @dataclass(frozen=True, init=False)
 class Inputs:
-    """The server's inputs: the model, its text, and those of its settings that differ from the defaults."""
+    """The server's inputs: the model, its text, those of its settings that differ from the defaults, and what
+    is edited in its pass, a line each.
+    """
 
     model: str
     text: str
     given: tuple[tuple[str, Any], ...]
+    edits: str
 
-    def __init__(self, model: str = DEFAULT, text: str = SHOWCASE, **settings: Any) -> None:
+    def __init__(self, model: str = DEFAULT, text: str = SHOWCASE, edits: str = "", **settings: Any) -> None:
         """Settings that the model does not have are ignored."""
         found = ((s.name, settings.get(s.name, s.default)) for s in settings_of(model))
         usual = {s.name: s.default for s in settings_of(model)}
-        vars(self).update(model=model, text=text, given=tuple(s for s in found if s[1] != usual[s[0]]))
+        given = tuple(s for s in found if s[1] != usual[s[0]])
+        vars(self).update(model=model, text=text, given=given, edits=edits)
+
+    @property
+    def unedited(self) -> "Inputs":
+        """The same without edits."""
+        return Inputs(self.model, self.text, **self.settings)
 
     @property
     def settings(self) -> dict[str, Any]:
@@ -117,6 +134,7 @@ class View:
 
     sort: the measure by which heads are labelled, in the `order` of their values or of their layers, and
     told apart: `keep` says which pass, those of at least or at most `limit`, or so many from the top.
+    when: what is seen of a pass that was edited.
     """
 
     view: str = param("lines", one_of(VIEWS))
@@ -132,6 +150,7 @@ class View:
     limit: float = param(0.5, number(0, MOST_KEPT))
     sight: str = param("head", one_of(SIGHTS))
     special: str = param("shown", one_of(SPECIALS))
+    when: str = param("after", one_of(TIMES))
     step: int | None = param(None, INDEX)
     query: int | None = param(None, INDEX)
     key: int | None = param(None, INDEX)
@@ -183,4 +202,6 @@ def write_link(inputs: Inputs) -> dict[str, str]:
     reads = offer is None or offer.reads != "nothing"
     if reads and (own_text or inputs.text != SHOWCASE):
         common["text"] = inputs.text
+    if inputs.edits:
+        common["edits"] = inputs.edits
     return common | {name: str(value) for name, value in inputs.given}

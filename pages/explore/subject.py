@@ -5,7 +5,7 @@ Everything here runs on the inference thread, because it imports torch.
 
 import re
 from collections.abc import Callable
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from functools import cached_property
 from typing import Any, cast
 
@@ -87,8 +87,16 @@ class Subject:
         }
 
     def run(self, reduce: Callable[[str, Any], Any] | None) -> Any:
-        """The trace."""
-        return self.model.trace(self.reading, reduce=reduce)
+        """The trace, with its edits. Raises ValueError for edits that do not fit."""
+        if not self.inputs.edits:
+            return self.model.trace(self.reading, reduce=reduce)
+        edits, settings = self.inputs.edits, self.inputs.reading  # which other texts are read with, too
+        return self.model.trace(self.reading, reduce=reduce, edits=edits, **settings)
+
+    @property
+    def unedited(self) -> "Subject":
+        """The same without edits."""
+        return replace(self, inputs=self.inputs.unedited)
 
     @property
     def note(self) -> str:
@@ -104,7 +112,8 @@ class Subject:
     @property
     def code(self) -> str:
         """The lines that give the same trace in a notebook."""
-        return self.model.code(self.inputs.text, **self.inputs.reading)
+        edits = self.inputs.edits.splitlines()
+        return self.model.code(self.inputs.text, **({"edits": edits} if edits else {}), **self.inputs.reading)
 
     def following(self, at: int, likeliest: str) -> str | None:
         """The token after a decoder's token. After the last one, an answer goes on with the likeliest token,
@@ -119,7 +128,10 @@ class Subject:
     def extras(self) -> dict[str, Any]:
         """The entries of the header that the stage gets unchanged."""
         reading, pooled = self.reading, self.model.pooled
+        computed = self.model.addresses()
         return {
+            "editable": bool(computed),
+            "feeds": any(address.endswith(".ff.out") for address in computed),
             "stepNote": self.model.step_note,
             **({"see": self.model.see} if self.model.see else {}),
             **({"pooled": pooled} if pooled else {}),
@@ -175,7 +187,7 @@ class Subject:
 def subject_of(inputs: Inputs) -> Subject:
     """The subject of `inputs`. Raises ValueError with a sentence where they are impossible."""
     model, offer = cache.model(inputs.model, inputs.settings), offer_of(inputs.model)
-    key = (inputs, None if offer is None else offer.stamp)
+    key = (inputs.unedited, None if offer is None else offer.stamp)
 
     def read() -> tuple[Reading, int]:
         found = model.read(inputs.text, **inputs.reading)

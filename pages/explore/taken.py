@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Callable
 from dataclasses import dataclass
-from functools import partial
 from typing import Any, cast
 
 import numpy as np
-import pandas as pd
 import plotly.graph_objects as go
 
 from pages.explore import further, mapped, taken_picture
 from pages.explore.hiding import hiding_code
 from pages.explore.part import Part
 from pages.explore.state import FURTHER, Inputs
-from pages.shared import cache, takeaway
+from pages.explore.subject import Subject
+from pages.explore.taken_table import csv_of
+from pages.shared import cache
 from viz_core import attention_heatmap, attention_lines, computation_figure, head_grid, head_map, top_tokens
 from viz_core.maps import query_key_plane
 
@@ -40,7 +39,7 @@ def taken(inputs: Inputs, act: dict[str, Any], dark: bool) -> Taken:
 
 def table(inputs: Inputs, act: dict[str, Any]) -> str:
     """The open head as a table."""
-    return Shown(inputs, act).csv()
+    return csv_of(Shown(inputs, act))
 
 
 def archive(inputs: Inputs, act: dict[str, Any]) -> bytes:
@@ -61,6 +60,7 @@ class Shown(Part):
             "numbers": self._numbers,
             "picture": self._picture,
             "output": self._output,
+            "effect": self._effect,
         }
         if view == "numbers" and not self.stack.attention.whole:
             view = "head"
@@ -69,14 +69,22 @@ class Shown(Part):
     def _grid(self, dark: bool) -> go.Figure:
         side, kind = self.stack.id.split(".")
         queries, keys = self.kept(*self.window())
-        found = self.arrays(
-            lambda a: a.startswith(side) and a.endswith(f".{kind}.pattern"),
-            # A copy of a part, so that the whole can be let go.
-            lambda p: p.new_tensor(self.hiding.shown(p.numpy(), self.how)[:, queries][..., keys]),
-        )
-        pattern = np.stack(list(found.values()))  # [layer, head, query, key]
+
+        def patterns(of: Subject | None = None) -> np.ndarray:
+            found = self.arrays(
+                lambda a: a.startswith(side) and a.endswith(f".{kind}.pattern"),
+                # A copy of a part, so that the whole can be let go.
+                lambda p: p.new_tensor(self.hiding.shown(p.numpy(), self.how)[:, queries][..., keys]),
+                of,
+            )
+            return np.stack(list(found.values()))  # [layer, head, query, key]
+
+        pattern = patterns() - patterns(self.compared) if self.compared else patterns()
         names = self.sides(queries, keys)
-        return head_grid(pattern, names[0], names[1], dark=dark, title=self.stack.title + self.said)
+        return head_grid(
+            pattern, names[0], names[1], change=self.compared is not None, dark=dark,
+            title=self.stack.title + self.said,
+        )  # fmt: skip
 
     def _map(self, dark: bool) -> go.Figure:
         _, plane = mapped.plane_of(self.subject, self.stack)
@@ -103,24 +111,51 @@ class Shown(Part):
                 found.queries, found.keys, *self.sides(queries, keys), shares=found.shares, dark=dark,
                 title=self.title,
             )  # fmt: skip
-        arrays = self.of_head()
-        matrices: dict[str, Callable[[], np.ndarray]] = {
-            "pattern": lambda: self.hiding.shown(arrays["pattern"], self.how)[self.head],
-            "scores": lambda: arrays["scores"][self.head],
-            "dots": lambda: arrays["q"][self.head] @ arrays["k"][self.key_head].T,
-            **{
-                name: partial(further.matrix, self.subject, self.stack, self.layer, self.head, name)
-                for name in FURTHER
-            },
-        }
         show = self.view.show if self.stack.attention.whole or self.view.show in FURTHER else "pattern"
+        matrix = self._matrix(show)
+        if self.compared:
+            with np.errstate(invalid="ignore"):  # where both are masked
+                change = matrix - self._matrix(show, self.compared)
+            return attention_heatmap(
+                np.where(np.isnan(change), -np.inf, change)[np.ix_(queries, keys)],
+                *self.sides(queries, keys),
+                quantity="change", dark=dark, title=self.title,
+            )  # fmt: skip
         quantity = {"dots": "dot products", **further.NAMES}.get(show, show)
         # Signed quantities have one scale, centred on 0.
         scale = "0..1" if self.view.range == "full" or quantity != "pattern" else self.view.range
         names = self.sides(queries, keys)
         return attention_heatmap(
-            matrices[show]()[np.ix_(queries, keys)], names[0], names[1],
+            matrix[np.ix_(queries, keys)], names[0], names[1],
             quantity=cast(Any, quantity), scale=cast(Any, scale), dark=dark, title=self.title,
+        )  # fmt: skip
+
+    def _matrix(self, show: str, of: Subject | None = None) -> np.ndarray:
+        """A quantity of the open head, [query, key]."""
+        if show in FURTHER:
+            return further.matrix(of or self.subject, self.stack, self.layer, self.head, show)
+        arrays = self.of_head(of)
+        if show == "dots":
+            return arrays["q"][self.head] @ arrays["k"][self.key_head].T
+        shown = self.hiding.shown(arrays[show], self.how) if show == "pattern" else arrays[show]
+        return shown[self.head]
+
+    def _effect(self, dark: bool) -> go.Figure:
+        """The likeliest outputs at the step, with the edits and without them."""
+        from pages.explore.changed import outputs_of
+
+        edited = self.subject.inputs.edits
+        if not edited or not self.subject.names:
+            return self._grid(dark)
+        only = lambda a, t: t if a == "logits" else None  # noqa: E731
+        before = cache.on_worker(lambda: self.subject.unedited.run(only))
+        after = cache.on_worker(lambda: self.subject.run(only))
+        rows = outputs_of((before["logits"], after["logits"]), self.subject)
+        at = min(self.step(), len(rows) - 1)
+        names, were, are = zip(*rows[at], strict=True)
+        return top_tokens(
+            np.array([were, are]), [names, names], steps=["without the edits", "with the edits"], dark=dark,
+            title=f"Outputs at step {at + 1}",
         )  # fmt: skip
 
     def _lines(self, dark: bool) -> go.Figure:
@@ -175,34 +210,6 @@ class Shown(Part):
             dark=dark,
             title="Next token" if "decoder" in self.subject.tokens else "Output",
         )
-
-    def csv(self) -> str:
-        """One row a cell of the open head: query, key, weight, and what is traced of product, bias, score.
-
-        Words go through `takeaway.cells`, numbers as they are.
-        """
-        arrays = self.of_head()
-        dots = {}
-        if self.stack.attention.whole:
-            q, k = arrays["q"][self.head], arrays["k"][self.key_head]
-            dots["dot_product"] = (q.astype(np.float64) @ k.astype(np.float64).T).ravel()
-        n_query, n_key = self.stack.n_query, self.stack.n_key
-        queries, keys = self.names(self.stack.query_side), self.names(self.stack.key_side)
-        table = pd.DataFrame(
-            {
-                "query_position": np.repeat(np.arange(n_query), n_key),
-                "query": np.repeat(np.array(takeaway.cells(queries), dtype=object), n_key),
-                "key_position": np.tile(np.arange(n_key), n_query),
-                "key": np.tile(np.array(takeaway.cells(keys), dtype=object), n_query),
-                **dots,
-                **{
-                    column: arrays[name][self.head].ravel()
-                    for column, name in {"bias": "bias", "score": "scores", "weight": "pattern"}.items()
-                    if name in arrays
-                },
-            }
-        )
-        return table.to_csv(index=False)
 
     def npz(self) -> bytes:
         """Every address of the trace, and the tokens as `tokens.encoder`, `tokens.decoder`."""

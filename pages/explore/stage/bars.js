@@ -3,6 +3,7 @@
 import { Choice } from "../../shared/browser/choice.js";
 import { el, shorten } from "../../shared/browser/dom.js";
 import { partnersOf } from "./data.js";
+import { EditBar } from "./edit_bar.js";
 import { FURTHER, isSigned } from "./further.js";
 import { canHide, SPECIALS } from "./hiding.js";
 import { listOf } from "./list.js";
@@ -17,6 +18,7 @@ const VIEWS = [
   { value: "numbers", text: "Numbers" },
   { value: "picture", text: "Picture" },
   { value: "output", text: "Output" },
+  { value: "effect", text: "Effect" },
 ];
 const SHOWS = [
   { value: "pattern", text: "weights", title: "After the softmax" },
@@ -71,6 +73,7 @@ export class Bars {
     this.special = listOf("special tokens", (/** @type {any} */ special) => stage.set({ special }));
     this.special.name.textContent = "special";
     this.sight = new Choice("look through", (sight) => stage.set({ sight }));
+    this.edits = new EditBar(stage);
     this.slider = el("input", {
       type: "range",
       min: 0,
@@ -88,7 +91,8 @@ export class Bars {
     const below = choices.map((choice) => choice.root);
     this.root = el("div", { class: "bars" }, [
       el("div", { class: "bar" }, [this.view.root, this.stack.root, this.step]),
-      el("div", { class: "bar" }, [...below, ...this.measure.parts]),
+      el("div", { class: "bar" }, [...below, ...this.measure.parts, this.edits.ready.root]),
+      this.edits.root,
     ]);
   }
 
@@ -104,6 +108,7 @@ export class Bars {
     const nSteps = data.header.steps.length;
     const absent = [...(nSteps ? [] : ["output"]), ...(stack.whole ? [] : ["numbers"])];
     if (!data.header.sight) absent.push("picture");
+    if (!data.header.change) absent.push("effect");
     this.view.update(
       VIEWS.filter((v) => !absent.includes(v.value)),
       [view.view],
@@ -119,11 +124,15 @@ export class Bars {
       title: titleOf(stack, view.layer, chip.value),
     }));
     this.head.update(chips, view.view === "lines" ? view.heads : [view.head]);
-    const shows = [...(stack.whole ? SHOWS : SHOWS.slice(0, 1)), ...FURTHER_SHOWS];
+    const further = view.when === "after" ? FURTHER_SHOWS : []; // computed of the edited pass
+    const shows = [...(stack.whole ? SHOWS : SHOWS.slice(0, 1)), ...further];
     this.show.update(shows, view.show);
-    const shares = !isSigned(view.show) && view.show !== "length";
-    this.range.update(shares || view.view === "grid" ? RANGES : SIGNED_RANGES, [view.range]);
+    const shares = !data.signed && !isSigned(view.show) && view.show !== "length";
+    this.range.update(shares || (view.view === "grid" && !data.signed) ? RANGES : SIGNED_RANGES, [
+      view.range,
+    ]);
     this.measure.draw();
+    this.edits.draw();
     this.sight.update(SIGHTS, [view.sight]);
     this.special.update(SPECIALS, view.special);
     this.showWhatMatters();
@@ -132,10 +141,10 @@ export class Bars {
 
   showWhatMatters() {
     const { view, data } = this.stage;
-    const ofOneLayer = !["grid", "map", "output"].includes(view.view);
+    const ofOneLayer = !["grid", "map", "output", "effect"].includes(view.view);
     /** @param {HTMLElement} part @param {boolean} on */
     const visible = (part, on) => part.classList.toggle("absent", !on);
-    visible(this.stack.root, view.view !== "output");
+    visible(this.stack.root, !["output", "effect"].includes(view.view));
     visible(this.show.root, view.view === "head");
     visible(this.range.root, (view.view === "head" && view.show !== "plane") || view.view === "grid");
     const seen = view.view === "picture" ? view.sight : "head";
@@ -143,7 +152,7 @@ export class Bars {
     visible(this.sight.root, view.view === "picture");
     visible(this.layer.root, ofOneLayer && seen !== "rolled");
     visible(this.head.root, ofOneLayer && seen === "head");
-    const reads = view.view === "output" && data.header.steps.length > 1;
+    const reads = ["output", "effect"].includes(view.view) && data.header.steps.length > 1;
     visible(this.step, reads || (ofOneLayer && this.stage.stepMatters()));
   }
 

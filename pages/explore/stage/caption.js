@@ -21,6 +21,7 @@ export function caption(stage) {
 function said(stage) {
   const { data, view } = stage;
   const told = data.header.captions?.[view.view];
+  if (view.when === "difference" || view.view === "effect") return ofEdits(stage);
   if (told || view.view === "grid") return [told ?? data.header.caption.grid];
   if (view.view === "map") return [data.header.caption.map];
   if (view.view === "output") return ofOutput(stage);
@@ -29,6 +30,21 @@ function said(stage) {
   if (key !== undefined) return ofKey(stage, key);
   const named = `Layer ${view.layer}, ${view.heads.length > 1 ? "heads" : "head"} ${view.heads.join(", ")}`;
   return [`${named}: hover a token to see where it looks.`];
+}
+
+/** How far the edits moved what is open. @param {Stage} stage */
+function ofEdits({ data, view, stack }) {
+  const { change, caption } = data.header;
+  if (view.view === "effect" && change?.kl.length) {
+    const most = change.kl.reduce((top, value, at) => (value > change.kl[top] ? at : top), 0);
+    const at = data.header.pooled ? "" : `, most at “${data.header.tokens[data.header.stepSide][most].text}”`;
+    return [`The edits moved the outputs by a KL divergence of ${number(change.kl[most])} nats${at}.`];
+  }
+  if (view.view === "effect") return [caption.effect];
+  if (view.view === "grid") return [caption.difference];
+  const moved = stack.stats.moved[view.layer * stack.heads + view.head];
+  const named = `layer ${view.layer}, head ${view.head}`;
+  return [`The edits moved ${number(moved)} of the attention of ${named}, on average over its queries.`];
 }
 
 /** What is likeliest at the step that is open. @param {Stage} stage */

@@ -1,6 +1,5 @@
 /* What Explore's server sends of a trace (pages/explore/payload.py), and the numbers of one head in it. */
 
-import { readMessage } from "../../shared/browser/message.js";
 import { withoutSpecial } from "./hiding.js";
 import { take } from "./random_tokens.js";
 
@@ -36,10 +35,11 @@ import { take } from "./random_tokens.js";
 /** @typedef {Area & Arrays & {d: number} & Partial<Some & Made>} Exact */
 
 export class TraceData {
-  /** @param {Uint8Array} bytes */
-  constructor(bytes) {
-    /** @type {import("./types").Header} */
-    this.header = readMessage(bytes);
+  signed = false; // whether weights lie on both sides of 0
+
+  /** @param {import("./types").Header} header */
+  constructor(header) {
+    this.header = header;
     this.stacks = this.header.stacks;
     take(this.stacks, this.header.repeated);
     /** @type {Map<string, Exact | null>} */
@@ -77,9 +77,10 @@ export class TraceData {
       : tokens;
   }
 
-  /** @param {Stack} stack @param {number} layer @param {number} head */
+  /** @param {Stack} stack @param {number} layer @param {number} head @returns {ArrayLike<number>} */
   thumb(stack, layer, head) {
-    return /** @type {Uint8Array} */ (stack.thumbs.entry(layer * stack.heads + head));
+    const own = this.stack(stack.id); // of this pass
+    return own.thumbs.entry(layer * own.heads + head);
   }
 
   /** Thumbnails of short texts hold every cell, rounded to 1/255. @param {Stack} stack */

@@ -7,6 +7,7 @@ import { partnersOf } from "./data.js";
 import { saidOfHeads } from "./hiding.js";
 import { awaited, saidOf } from "./random_tokens.js";
 import { measureOf, placesOf } from "./sorting.js";
+import { Switches } from "./switches.js";
 
 /** @typedef {import("./types").Stack} Stack */
 /** @typedef {import("./sorting.js").Place} Place */
@@ -16,12 +17,15 @@ import { measureOf, placesOf } from "./sorting.js";
 const DIMMED = 0.18; // what is left of a head that does not pass
 
 export class GridView {
+  extent = 1; // of the strongest colour, where the colours are of changes
+
   /** @param {import("./types").Stage} stage */
   constructor(stage) {
     this.stage = stage;
     this.canvas = el("canvas", { "aria-hidden": "true" });
     this.buttons = el("div", { class: "grid-buttons" });
-    this.board = el("div", { class: "grid-board" }, [this.canvas, this.buttons]);
+    this.switches = new Switches(stage);
+    this.board = el("div", { class: "grid-board" }, [this.canvas, this.buttons, this.switches.root]);
     this.told = el("p", { class: "measure", "aria-live": "polite" });
     this.scroll = el(
       "div",
@@ -59,6 +63,7 @@ export class GridView {
     this.measure = measureOf(data.header.measures, stack, view);
     const places = placesOf(stack, view, this.measure);
     const sorted = this.measure !== undefined && view.order === "value";
+    this.extent = data.signed ? this.largest(stack, places) : 1;
     this.tell(places);
     const plan = this.layout(
       stack,
@@ -75,6 +80,20 @@ export class GridView {
     this.place(stack, plan);
   }
 
+  /**
+   * The largest change of all heads, so that they can be compared.
+   * @param {Stack} stack
+   * @param {Place[]} places
+   */
+  largest(stack, places) {
+    let most = 1e-12;
+    for (const { layer, head } of places) {
+      const thumb = this.stage.data.thumb(stack, layer, head);
+      for (let at = 0; at < thumb.length; at++) most = Math.max(most, Math.abs(thumb[at]));
+    }
+    return most;
+  }
+
   /** What the numbers below the heads are, and how many heads pass. @param {Place[]} places */
   tell(places) {
     const { view, stack, data } = this.stage;
@@ -83,7 +102,9 @@ export class GridView {
     const hidden = saidOfHeads(data.how, stack, data.fits);
     if (!measure) {
       this.told.replaceChildren(
-        `Choose a measure to sort the heads by it; without one, each has its layer's row.${hidden}`,
+        this.stage.data.signed
+          ? `The strongest colours stand for the largest change, ${number(this.extent / 255)}.${hidden}`
+          : `Choose a measure to sort the heads by it; without one, each has its layer's row.${hidden}`,
       );
       return;
     }
@@ -108,7 +129,7 @@ export class GridView {
     const y = Math.floor(at / plan.columns) * (plan.cell + plan.label);
     const side = plan.cell - 12;
     const thumb = data.thumb(stack, layer, head);
-    const image = this.image(stack, thumb, theme.sequential);
+    const image = this.image(stack, thumb, data.signed ? theme.diverging : theme.sequential);
     context.globalAlpha = passes ? 1 : DIMMED;
     context.drawImage(image, x + 6, y + 6, side, side);
     const open = layer === this.stage.view.layer && head === this.stage.view.head;
@@ -124,9 +145,17 @@ export class GridView {
     context.fillText(this.caption(stack, which, side), x + 6, y + plan.cell + 22, side + 6);
   }
 
-  /** @param {Stack} stack @param {Uint8Array} thumb @param {import("./types").Theme["sequential"]} table */
+  /**
+   * @param {Stack} stack
+   * @param {ArrayLike<number>} thumb
+   * @param {import("./types").Theme["sequential"]} table
+   */
   image({ thumbKey, thumbQuery }, thumb, table) {
     const { range } = this.stage.view;
+    if (this.stage.data.signed) {
+      const { level } = colourLevels(thumb, thumbKey, range, true, this.extent);
+      return imageOf(thumbKey, thumbQuery, level, table);
+    }
     if (range === "full") return imageOfBytes(thumbKey, thumbQuery, thumb, table);
     const { level } = colourLevels(
       Float32Array.from(thumb, (v) => v / 255),
@@ -140,6 +169,7 @@ export class GridView {
   /** @param {Stack} stack @param {number} at @param {number} side */
   caption(stack, at, side) {
     if (this.measure) return this.valueOf(stack, this.measure, at, side);
+    if (this.stage.data.signed) return `moved ${number(stack.stats.moved[at])}`;
     const label = stack.labels[at] || `entropy ${number(stack.stats.entropy[at])}`;
     return side < 76 ? label.replace("-token", "").replace("entropy", "H") : label;
   }
@@ -183,5 +213,6 @@ export class GridView {
       const open = place.layer === layer && place.head === head;
       this.buttons.children[at].setAttribute("aria-pressed", String(open));
     });
+    this.switches.draw(plan);
   }
 }

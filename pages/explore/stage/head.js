@@ -5,9 +5,10 @@ import { move } from "../../shared/board/plot_move.js";
 import { contextOf, el, shorten } from "../../shared/browser/dom.js";
 import { colourLevels } from "../../shared/browser/images.js";
 import { configOf, loadPlotly, styled } from "../../shared/browser/plotly.js";
+import { CellWeight } from "./cell_weight.js";
 import { matrixOf, shownOf } from "./data.js";
 import { FURTHER, fitting, isSigned, numbersOf, wish } from "./further.js";
-import { BELOW, describe, FONT, marks, named } from "./head_figure.js";
+import { BELOW, describe, FONT, labelOf, longest, marks, named } from "./head_figure.js";
 import { beside } from "./hiding.js";
 import { Legend, legendEnds } from "./legend.js";
 import { MiniMap } from "./minimap.js";
@@ -49,10 +50,13 @@ export class HeadView {
     this.readout = el("div", { class: "readout", "aria-live": "polite" });
     this.legend = new Legend();
     this.map = new MiniMap(stage);
+    this.weight = new CellWeight(stage);
+    this.weight.listen(this.board, () => this.over && { place: this.over, weight: this.weightAt(this.over) });
     this.plane = new Plane(stage, () => this.draw());
     this.told = el("p", { class: "muted", "aria-live": "polite" });
     this.side = el("div", { class: "side" }, [
       this.readout,
+      this.weight.root,
       ...this.legend.parts,
       this.plane.choice.root,
       this.told,
@@ -171,7 +175,8 @@ export class HeadView {
   }
 
   signed() {
-    return this.exact !== null && isSigned(this.stage.view.show);
+    const { data, view } = this.stage;
+    return data.signed || (this.exact !== null && isSigned(view.show));
   }
 
   table() {
@@ -217,11 +222,7 @@ export class HeadView {
 
   label() {
     const { stage, area } = this;
-    const { show: chosen } = stage.view;
-    const told = { pattern: "attention weights", scores: "scores", dots: "dot products" };
-    const show = chosen in told ? told[/** @type {"dots"} */ (chosen)] : FURTHER[chosen].text;
-    const words = `${show} of ${stage.headName()}: ${area.nq} queries by ${area.nk} keys`;
-    this.figure.setAttribute("aria-label", words);
+    this.figure.setAttribute("aria-label", labelOf(stage.view, stage.headName(), area));
     this.figure.setAttribute("aria-busy", "false");
   }
 
@@ -264,7 +265,7 @@ export class HeadView {
   /** @param {KeyboardEvent} event */
   walk(event) {
     const move = MOVES[event.key];
-    if (!move) return;
+    if (!move) return this.weight.key(event);
     event.preventDefault();
     const { view, stack } = this.stage;
     const { q0, k0, nq, nk } = this.exact ?? { q0: 0, k0: 0, nq: stack.nQuery, nk: stack.nKey };
@@ -284,16 +285,16 @@ export class HeadView {
     this.read(at);
   }
 
+  /** The weight of a cell of the window; 0 outside. @param {Place} at */
+  weightAt({ query, key }) {
+    const { q0, k0, nk } = this.area;
+    return this.exact?.pattern[(query - q0) * nk + key - k0] ?? 0;
+  }
+
   /** @param {Place} at */
   read(at) {
     this.readout.replaceChildren(...readRows(this, at));
+    this.weight.draw(at, this.weightAt(at));
     this.stage.glossary.explainIn(this.readout);
   }
-}
-
-/** The largest number that is one, or 1. @param {ArrayLike<number>} values */
-function longest(values) {
-  let most = 0;
-  for (let at = 0; at < values.length; at++) if (values[at] > most) most = values[at];
-  return most || 1;
 }

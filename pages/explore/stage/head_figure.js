@@ -3,6 +3,7 @@
 import { filled } from "../../shared/board/filled.js";
 import { asTyped } from "../../shared/browser/dom.js";
 import { buttonsOf } from "../../shared/browser/plotly.js";
+import { FURTHER } from "./further.js";
 
 /** @typedef {import("./types").Area} Area */
 /** @typedef {import("./types").Theme} Theme */
@@ -111,4 +112,25 @@ export function marks({ query, key }, area, theme) {
     { type: "rect", ...x, ...above, fillcolor: theme.key, line },
     { type: "rect", ...before, ...y, fillcolor: theme.query, line },
   ];
+}
+
+const SHOWS = { pattern: "attention weights", scores: "scores", dots: "dot products" };
+
+/**
+ * What a reader of the screen hears of the figure.
+ * @param {import("./types").View} view
+ * @param {string} head its name
+ * @param {Area} area
+ */
+export function labelOf({ show, when }, head, { nq, nk }) {
+  const shown = show in SHOWS ? SHOWS[/** @type {"dots"} */ (show)] : FURTHER[show].text;
+  const change = when === "difference" ? "change by the edits of the " : "";
+  return `${change}${shown} of ${head}: ${nq} queries by ${nk} keys`;
+}
+
+/** The largest number that is one, or 1. @param {ArrayLike<number>} values */
+export function longest(values) {
+  let most = 0;
+  for (let at = 0; at < values.length; at++) if (values[at] > most) most = values[at];
+  return most || 1;
 }

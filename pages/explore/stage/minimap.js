@@ -31,14 +31,14 @@ export class MiniMap {
 
   /** @param {import("./types").Exact | null} exact the numbers that were sent */
   draw(exact) {
-    const { stack, theme, data, view } = this.stage;
+    const { stack, theme, passes, view } = this.stage;
     const windowed = exact && (exact.nq < stack.nQuery || exact.nk < stack.nKey);
     this.canvas.hidden = this.note.hidden = !windowed;
     if (!windowed) return;
     const { q0, k0, nq, nk } = exact;
     this.size = { nq, nk };
     const context = fitCanvas(this.canvas, SIDE, SIDE);
-    const thumb = data.thumb(stack, view.layer, view.head);
+    const thumb = passes.after.thumb(stack, view.layer, view.head);
     const image = imageOfBytes(stack.thumbKey, stack.thumbQuery, thumb, theme.sequential);
     context.imageSmoothingEnabled = false;
     context.drawImage(image, 0, 0, SIDE, SIDE);

@@ -42,10 +42,25 @@ function rowsOf(head, { query, key }) {
   return [
     ["query", `${name(stack.querySide, query)} (${query})`, theme.query],
     ["key", `${name(stack.keySide, key)} (${key})`, theme.key],
-    ...shared(partnersOf(stack, stage.view.head)),
-    ...(stack.whole ? computed(exact, cell) : []),
-    ...weightOf(exact, cell, i),
-    ...further(head, cell),
+    ...(data.signed ? changed(head, cell) : weighed(head, exact, cell, i)),
+  ];
+}
+
+/**
+ * The weight of a cell, with what it was computed from.
+ * @param {HeadView} head
+ * @param {Exact} exact
+ * @param {number} at
+ * @param {number} i its row
+ * @returns {Row[]}
+ */
+function weighed(head, exact, at, i) {
+  const { stack, view } = head.stage;
+  return [
+    ...shared(partnersOf(stack, view.head)),
+    ...(stack.whole ? computed(exact, at) : []),
+    ...weightOf(exact, at, i),
+    ...further(head, at),
   ];
 }
 
@@ -67,6 +82,24 @@ function weightOf({ pattern, softmax, blank, left, hidden }, at, i) {
 
 /** Which heads have the same keys and values. @param {string} partners @returns {Row[]} */
 const shared = (partners) => (partners ? [["same k, v", partners]] : []);
+
+/**
+ * The weight of a cell before and after the edits, and its change.
+ * @param {HeadView} head
+ * @param {number} at
+ * @returns {Row[]}
+ */
+function changed({ stage, exact }, at) {
+  const { after, before } = stage.passes;
+  const { stack, layer, head } = stage.view;
+  const weight = (/** @type {import("./data.js").TraceData | undefined} */ pass) =>
+    number(pass?.exact(stack, layer, head)?.pattern[at] ?? Number.NaN, 3);
+  return [
+    ["before", weight(before)],
+    ["after", weight(after)],
+    ["change", number(exact?.pattern[at] ?? Number.NaN, 3)],
+  ];
+}
 
 /**
  * What the weight of a cell was computed from.

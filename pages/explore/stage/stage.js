@@ -1,9 +1,10 @@
-/* The stage: one component that holds the trace, the state of the view and the seven views of it. A change of
+/* The stage: one component that holds the trace, the state of the view and the views of it. A change of
    view never asks the server, unless it needs numbers of a head that were too many to send. */
 
 import { el, writeAddress } from "../../shared/browser/dom.js";
 import { Drawers } from "../../shared/browser/drawers.js";
 import { Glossary } from "../../shared/browser/glossary.js";
+import { readMessage } from "../../shared/browser/message.js";
 import { fetchPlotlyAhead } from "../../shared/browser/plotly.js";
 import { isForView, Present } from "../../shared/browser/present.js";
 import { announce, mounting, putUp, storyLine } from "../../shared/browser/shell.js";
@@ -11,7 +12,7 @@ import { themeOf } from "../../shared/browser/theme.js";
 import { Asking } from "./asking.js";
 import { Bars } from "./bars.js";
 import { caption, translationOf } from "./caption.js";
-import { TraceData } from "./data.js";
+import { EffectView } from "./effect.js";
 import { GridView } from "./grid.js";
 import { HeadView } from "./head.js";
 import { hidingOf } from "./hiding.js";
@@ -20,6 +21,7 @@ import { linkOf } from "./link.js";
 import { MapView } from "./map.js";
 import { NumbersView } from "./numbers.js";
 import { OutputView } from "./output.js";
+import { passesOf } from "./passes.js";
 import { PictureView } from "./picture_view.js";
 import { Pictures } from "./pictures.js";
 import { heaviestKey, rowOf, settle, usualView } from "./view.js";
@@ -31,7 +33,7 @@ const LONG_SENTENCE = 90; // characters; a longer sentence on what to see may ta
 
 export class Stage {
   // all of these come with the first message
-  /** @type {TraceData} */ data;
+  /** @type {import("./passes.js").Passes} */ passes;
   /** @type {View} */ view;
   /** @type {import("./types").Theme} */ theme;
   /** @type {Send} */ act;
@@ -49,6 +51,7 @@ export class Stage {
       numbers: new NumbersView(this),
       picture: new PictureView(this),
       output: new OutputView(this),
+      effect: new EffectView(this),
     };
     const swapText = () => this.act({ type: "text", text: this.data.header.swap.text });
     const showAll = () => this.set({ view: "grid" });
@@ -95,7 +98,7 @@ export class Stage {
   }
 
   redraw() {
-    if (this.data) this.draw();
+    if (this.passes) this.draw();
   }
 
   /** @param {KeyboardEvent} event */
@@ -126,6 +129,11 @@ export class Stage {
     this.set({ layer: Math.floor(at / stack.heads), head, heads: [head] });
   }
 
+  /* The pass that is seen: with the edits, without them, or how they differ. */
+  get data() {
+    return this.passes[this.view?.when] ?? this.passes.after;
+  }
+
   get stack() {
     return this.data.stack(this.view.stack);
   }
@@ -151,10 +159,10 @@ export class Stage {
 
   /** @param {Uint8Array} bytes @param {Send} send */
   receive(bytes, send) {
-    const atEnd = this.data && this.view.step === this.data.header.steps.length - 1;
+    const atEnd = this.passes && this.view.step === this.data.header.steps.length - 1;
     this.act = send;
-    const isFirst = !this.data;
-    this.data = new TraceData(bytes);
+    const isFirst = !this.passes;
+    this.passes = passesOf(readMessage(bytes));
     this.theme = themeOf(this.root);
     const { header } = this.data;
     this.glossary = new Glossary(header.terms);

@@ -9,7 +9,7 @@ export type Side = "encoder" | "decoder";
 
 /* The state of the view, as a link names it. */
 export interface View {
-  view: "grid" | "map" | "head" | "lines" | "numbers" | "picture" | "output";
+  view: "grid" | "map" | "head" | "lines" | "numbers" | "picture" | "output" | "effect";
   stack: string;
   layer: number;
   head: number;
@@ -22,6 +22,7 @@ export interface View {
   limit: number;
   sight: "head" | "mean" | "rolled";
   special: "shown" | "hidden" | "renormalised";
+  when: "after" | "before" | "difference";
   step: number;
   query: number;
   key: number;
@@ -81,6 +82,14 @@ export interface Sight {
   rolled: Framed;
 }
 
+/* What edits did: KL(before || after) of the outputs, in nats, and the likeliest of them, a position each; and
+   how far the residual stream moved, [place, position], relative to what it was. */
+export interface Change {
+  kl: number[];
+  outputs: [name: string, before: number, after: number][][];
+  stream: Partial<Record<Side, Framed>>;
+}
+
 export interface Header {
   generation: number;
   viewToken: string;
@@ -106,6 +115,11 @@ export interface Header {
   translation?: { text: string; strong?: boolean }[];
   typed?: boolean;
   see?: string;
+  edits: string[];
+  editable: boolean;
+  feeds: boolean;
+  before?: Pick<Header, "stacks" | "exact" | "steps">;
+  change?: Change;
   taught: { text: string; label: string; model: string };
   terms: Record<string, string>;
   pooled?: string;

@@ -1,7 +1,8 @@
 /* The state of the view: what is open of a trace. Nothing here touches the page. */
 
-import { isSigned } from "./further.js";
+import { FURTHER, isSigned } from "./further.js";
 import { beside, hidingOf } from "./hiding.js";
+import { timesOf } from "./passes.js";
 
 /** @typedef {import("./types").View} View */
 /** @typedef {import("./types").Loose} Loose */
@@ -39,6 +40,9 @@ export function settle(view, data) {
   const { steps } = data.header;
   if (view.view === "output" && !steps.length) view.view = "grid";
   if (view.view === "picture" && !data.header.sight) view.view = "grid";
+  if (view.view === "effect" && !data.header.change) view.view = "grid";
+  if (!timesOf(view.view, data.header).includes(view.when)) view.when = "after";
+  if (view.when !== "after" && view.show in FURTHER) view.show = "pattern"; // computed of the edited pass
   if (!stack.whole) {
     if (isSigned(view.show)) view.show = "pattern";
     if (view.view === "numbers") view.view = "head";

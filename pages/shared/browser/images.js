@@ -55,9 +55,10 @@ export function levelsBetween(values, low, high) {
  * @param {number} columns
  * @param {string} range "full", "row" or "log"
  * @param {boolean} signed
+ * @param {number | undefined} common the number of the strongest colour of signed values, else their largest
  * @returns {{level: Level, extent: number}}
  */
-export function colourLevels(values, columns, range, signed) {
+export function colourLevels(values, columns, range, signed, common = undefined) {
   /** @param {number} value */
   const size = (value) => (Number.isFinite(value) ? Math.abs(value) : 0);
   /** @param {number} from @param {number} to */
@@ -66,7 +67,7 @@ export function colourLevels(values, columns, range, signed) {
     for (let at = from; at < to; at++) most = Math.max(most, size(values[at]));
     return most;
   };
-  const extent = signed ? largest(0, values.length) : 1;
+  const extent = signed ? (common ?? largest(0, values.length)) : 1;
   /** @type {number[]} */
   const rows = [];
   if (range === "row")
@@ -88,7 +89,7 @@ export function colourLevels(values, columns, range, signed) {
  * The same for bytes that are levels already: one look-up a cell, for the many thumbnails of a grid.
  * @param {number} width
  * @param {number} height
- * @param {Uint8Array} bytes
+ * @param {ArrayLike<number>} bytes
  * @param {Table} table
  */
 export function imageOfBytes(width, height, bytes, table) {

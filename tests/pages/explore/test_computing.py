@@ -12,6 +12,7 @@ from models.zoo.engine_model import EngineModel
 from pages.explore import computing, takeaway, taken
 from pages.explore.state import Inputs
 from pages.explore.taken import Shown, Taken
+from pages.explore.taken_table import csv_of
 from pages.shared import dear, visitors
 from tests.limits import SetLimits
 from viz_core import to_html
@@ -72,7 +73,7 @@ def test_all_that_is_taken_away_of_a_dear_figure_comes_from_the_process(
     assert process.did == ["taken", "table", "archive"]
     process.works = True
     same = Shown(DEAR, ACT)
-    assert table == same.csv()
+    assert table == csv_of(same)
     drawn, expected = offered["figure"], same.figure(dark=False)
     sent = drawn.data[0].z  # as bytes in text, as Plotly sends them
     cells = np.frombuffer(base64.b64decode(sent["bdata"]), sent["dtype"])

@@ -9,6 +9,7 @@ import pytest
 from models.config import POSITION_SCHEMES
 from pages.explore.state import Inputs
 from pages.explore.taken import Shown
+from pages.explore.taken_table import csv_of
 
 BIASED = ("alibi", "t5", "transformer-xl")
 
@@ -21,7 +22,7 @@ def shown(positions: str, **view: object) -> Shown:
 @pytest.mark.parametrize("positions", POSITION_SCHEMES)
 def test_each_row_of_the_table_adds_up_to_its_score(positions: str) -> None:
     found = shown(positions)
-    table = pd.read_csv(io.StringIO(found.csv()))
+    table = pd.read_csv(io.StringIO(csv_of(found)))
     trace = found.subject.run(None)
     assert ("bias" in table) == (positions in BIASED)
     total = 0.25 * table["dot_product"] + table.get("bias", 0)

@@ -14,6 +14,7 @@ from pages.explore.payload import Opened, build
 from pages.explore.state import MODEL, Inputs
 from pages.explore.subject import subject_of
 from pages.explore.taken import Shown
+from pages.explore.taken_table import csv_of
 from pages.shared import cache, on_offer, visitors
 from tests.limits import SetLimits
 from tests.models.zoo.hub import families
@@ -76,7 +77,7 @@ def test_what_is_taken_away_is_what_the_trace_has(folders: Path, family: str) ->
     weight = trace[f"{side}.1.self.pattern"][3, 5, 2].item()
     text = figure.to_json()
     assert ("tanh" in text) == (family == "gemma2")
-    rows = shown.csv().splitlines()
+    rows = csv_of(shown).splitlines()
     n = trace[f"{side}.1.self.pattern"].shape[-1]
     assert float(rows[1 + 5 * n + 2].split(",")[-1]) == pytest.approx(weight, rel=1e-5)
     assert "hf:" in shown.code
@@ -90,7 +91,7 @@ def test_patterns_alone_are_shown_and_taken_away_without_inventing_the_rest(fold
     assert set(exact_arrays(header["exact"][0], blocks)) == {"pattern"}
     shown = Shown(inputs, {"view": "numbers", "stack": "decoder.self", "show": "scores"})
     assert shown.figure(dark=False).data[0].type == "heatmap"
-    assert shown.csv().splitlines()[0] == "query_position,query,key_position,key,weight"
+    assert csv_of(shown).splitlines()[0] == "query_position,query,key_position,key,weight"
 
 
 def test_a_model_is_loaded_once_for_all_and_makes_room_for_another(

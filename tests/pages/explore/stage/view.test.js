@@ -34,6 +34,7 @@ const VIEW = {
   query: 3,
   key: 4,
   special: "shown",
+  when: "after",
 };
 
 test("where the pattern alone is traced, it alone is shown", () => {
@@ -58,6 +59,22 @@ test("where special tokens are hidden the marked cell lies beside them, and only
   data.header.special = { encoder: [] };
   const none = settle({ ...VIEW, special: "hidden" }, data);
   assert.deepEqual([none.query, none.special], [3, "shown"]);
+});
+
+test("a view shows of an edited pass what it can", () => {
+  const edited = dataOf(2, STACK);
+  Object.assign(edited.header, { before: {}, change: {} });
+  /** @param {object} changes */
+  const shown = (changes, data = edited) => settle({ ...VIEW, show: "pattern", ...changes }, data);
+  assert.equal(shown({ when: "difference" }).when, "difference");
+  assert.equal(shown({ view: "lines", when: "difference" }).when, "after");
+  assert.equal(shown({ view: "lines", when: "before" }).when, "before");
+  assert.equal(shown({ view: "map", when: "before" }).when, "after");
+  assert.equal(shown({ show: "rollout", when: "before" }).show, "pattern");
+  assert.equal(shown({ show: "rollout" }).show, "rollout");
+  assert.equal(shown({ view: "effect" }).view, "effect");
+  const plain = shown({ view: "effect", when: "before" }, dataOf(2, STACK));
+  assert.deepEqual([plain.view, plain.when], ["grid", "after"]);
 });
 
 test("a state of the view stays within what the trace has", () => {

@@ -1,0 +1,100 @@
+"""What edits did, as the browser gets it: the same pass without them, and what differs."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import Any, Protocol
+
+import numpy as np
+import torch
+
+from models.byte_units import MB
+from models.engine.trace import Trace
+from models.interventions import compare
+from pages.explore.state import MOVED
+from pages.explore.subject import Subject, shown
+
+ROOM_BYTES = 512 * MB
+"""What the patterns of both passes may take while they are compared."""
+TOP = 6
+MOST_ROWS = 512
+ROWS = 64  # whose probabilities are held at once
+_COMPARED = re.compile(r"logits|\w+\.\d+\.(resid_pre|resid_post|(self|cross)\.pattern)")
+
+
+class Collects(Protocol):
+    """What takes from a pass what the screen shows."""
+
+    def __call__(self, address: str, tensor: Any) -> Any | None: ...
+    def stacks(self) -> list[dict[str, Any]]: ...
+    def open_heads(self) -> list[dict[str, Any]]: ...
+
+
+class Changed:
+    """The pass of a subject without its edits; then what the pass with them has against it.
+
+    Raises ValueError where the text is too long for two passes to be compared.
+    """
+
+    def __init__(self, subject: Subject, collector: Collects) -> None:
+        cells = sum(s.n_layers * s.n_heads * s.n_query * s.n_key for s in subject.stacks)
+        if 2 * 4 * cells > ROOM_BYTES:
+            raise ValueError(
+                f"the patterns with and without edits would take {2 * 4 * cells // MB:,} MB together, and "
+                f"{ROOM_BYTES // MB:,} MB are compared at most; take a shorter text"
+            )
+        self._subject, self._collector = subject.unedited, collector
+        self._before = self._subject.run(self.beside(collector))
+
+    def beside(self, reduce: Callable[[str, Any], Any]) -> Callable[[str, Any], Any]:
+        """The same `reduce` of a trace, which keeps what is compared as well."""
+
+        def both(address: str, tensor: Any) -> Any:
+            found = reduce(address, tensor)
+            return tensor.clone() if _COMPARED.fullmatch(address) else found
+
+        return both
+
+    def made(
+        self, after: Trace, stacks: list[dict[str, Any]], steps_of: Callable[..., Any]
+    ) -> dict[str, Any]:
+        """The header's entries; each stack gets the measure of how far its heads moved."""
+        found = compare(self._before, after, self._subject.names)
+        for stack in stacks:
+            moved = found.patterns[stack["id"]].variation.flatten()
+            stack["stats"][MOVED] = [round(value, 4) for value in moved.tolist()]
+        before = self._collector.stacks()
+        return {
+            "before": {
+                "stacks": before,
+                "exact": self._collector.open_heads(),
+                "steps": steps_of(self._subject, self._before),
+            },
+            "change": {
+                "kl": [float(f"{value:.6g}") for value in found.kl.tolist()],
+                "outputs": outputs_of((self._before["logits"], after["logits"]), self._subject),
+                "stream": {side: np.float32(moved.numpy()) for side, moved in found.stream.items()},
+            },
+        }
+
+
+def outputs_of(logits: tuple[torch.Tensor, torch.Tensor], subject: Subject) -> list[list[list[Any]]]:
+    """Of two passes' logits, the likeliest outputs at each position: [name, before, after]."""
+    count = len(subject.names)
+    if not count:
+        return []
+    rows = []
+    for before, after in zip(*(each[:MOST_ROWS, :count].split(ROWS) for each in logits), strict=True):
+        p, q = before.double().softmax(-1), after.double().softmax(-1)
+        top = torch.cat([p.topk(min(TOP, count)).indices, q.topk(min(TOP, count)).indices], dim=-1)
+        for row, one, other in zip(top.tolist(), p, q, strict=True):
+            chosen = sorted(dict.fromkeys(row), key=lambda at: -max(float(one[at]), float(other[at])))
+            rows.append(
+                [[shown(subject.names[at]), _short(one[at]), _short(other[at])] for at in chosen[: TOP + 2]]
+            )
+    return rows
+
+
+def _short(probability: torch.Tensor) -> float:
+    return float(f"{float(probability):.6g}")

@@ -1,0 +1,101 @@
+/* Edits as lines of text, "place: change" (models/interventions has the grammar): which ones a person can
+   make with a press, and how they join those that are there. Nothing here touches the page. */
+
+/** @typedef {import("./types").View} View */
+/** @typedef {{value: string, text: string, title: string, line: string}} Ready */
+
+const SET = /^set (.*?)( renormalised)?$/;
+
+/** The place of an attention's values of one head. @param {string} stack @param {number} layer */
+export const attentionOf = (stack, layer) => stack.replace(".", `.${layer}.`);
+
+/** What stands before the change. @param {string} line */
+const placeOf = (line) => line.slice(0, line.indexOf(":"));
+
+/**
+ * The edits that one press makes of what is open, in the order of a list.
+ * @param {Pick<View, "view" | "stack" | "layer" | "head" | "query" | "key">} view
+ * @param {{feeds: boolean, whole: boolean}} model has a feed-forward; its values are traced, too
+ * @returns {Ready[]}
+ */
+export function readyEdits({ view, stack, layer, head, query, key }, { feeds }) {
+  const attention = attentionOf(stack, layer);
+  const side = `${stack.split(".")[0]}.${layer}`;
+  const one = `${attention} heads ${head}`;
+  const pattern = `${attention}.pattern heads ${head}`;
+  const here = `layer ${layer}, head ${head}`;
+  /** @param {string} value @param {string} text @param {string} title @param {string} line */
+  const ready = (value, text, title, line) => ({ value, text, title, line });
+  const ofHead = [
+    ready("zero", "switch this head off", `z of ${here} is 0: it gives nothing`, `${one}: zero`),
+    ready("mean", "its mean over the text", "Every position gets the mean of z", `${one}: mean`),
+    ready("flip", "flip its sign", "z times −1", `${one}: scale -1`),
+    ready("uniform", "look everywhere alike", "Equal weights for all keys", `${pattern}: uniform`),
+    ...(stack.endsWith("self")
+      ? [ready("identity", "look at itself only", "Every query at itself", `${pattern}: identity`)]
+      : []),
+  ];
+  const row = [
+    ready("only", "this query: only the marked key", "Weight 1", `${pattern} at ${query}: only ${key}`),
+    ready("row", "this query: all keys alike", "Equal weights", `${pattern} at ${query}: uniform`),
+  ];
+  const wider = [
+    ready("layer", "all heads of this layer off", "Their z is 0", `${attention}: zero`),
+    ...(feeds ? [ready("ff", "feed-forward of this layer off", "It adds 0", `${side}.ff: zero`)] : []),
+    ready("whole", "the whole layer off", "The stream leaves as it entered", `${side}: off`),
+  ];
+  return [...ofHead, ...(["head", "lines", "numbers"].includes(view) ? row : []), ...wider];
+}
+
+/**
+ * The lines with one more: it takes the place of one at the same place; the same line again goes.
+ * @param {string[]} lines
+ * @param {string} line
+ */
+export function toggled(lines, line) {
+  if (lines.includes(line)) return lines.filter((each) => each !== line);
+  return [...lines.filter((each) => placeOf(each) !== placeOf(line)), line];
+}
+
+/**
+ * The lines with one cell of a pattern set by hand, beside those of its row that are set already.
+ * @param {string[]} lines
+ * @param {Pick<View, "stack" | "layer" | "head" | "query" | "key">} at
+ * @param {number} weight
+ * @param {boolean} renormalised
+ */
+export function withCell(lines, { stack, layer, head, query, key }, weight, renormalised) {
+  const place = `${attentionOf(stack, layer)}.pattern heads ${head} at ${query}`;
+  const before = lines.find((line) => placeOf(line) === place);
+  const cells = before === undefined ? [] : cellsOf(before);
+  const others = cells.filter(([other]) => other !== key);
+  const all = /** @type {[number, number][]} */ ([...others, [key, weight]]).sort((a, b) => a[0] - b[0]);
+  const said = all.map(([at, value]) => `${at}=${Number(value.toFixed(3))}`).join(" ");
+  const line = `${place}: set ${said}${renormalised ? " renormalised" : ""}`;
+  return [...lines.filter((each) => placeOf(each) !== place), line];
+}
+
+/** The cells that a line sets. @param {string} line @returns {[number, number][]} */
+function cellsOf(line) {
+  const found = SET.exec(line.slice(line.indexOf(":") + 1).trim());
+  return found ? found[1].split(" ").map((cell) => /** @type {any} */ (cell.split("=").map(Number))) : [];
+}
+
+/**
+ * Whether an edit acts on an attention itself.
+ * @param {string[]} lines
+ * @param {string} stack
+ * @param {number} layer
+ */
+export const touches = (lines, stack, layer) =>
+  lines.some((line) => placeOf(line).startsWith(attentionOf(stack, layer)));
+
+/**
+ * Whether a head is switched off.
+ * @param {string[]} lines
+ * @param {string} stack
+ * @param {number} layer
+ * @param {number} head
+ */
+export const isOff = (lines, stack, layer, head) =>
+  lines.includes(`${attentionOf(stack, layer)} heads ${head}: zero`);

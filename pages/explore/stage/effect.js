@@ -1,0 +1,157 @@
+/* View 7: what the edits did: to the outputs, to what each position would say, and to the residual stream. */
+
+import { el, shorten } from "../../shared/browser/dom.js";
+import { cssColour, inkOn } from "../../shared/browser/images.js";
+import { number, shortNumber } from "../../shared/browser/numbers.js";
+import { upTo } from "./view.js";
+
+/** @typedef {import("./types").Header} Header */
+/** @typedef {import("./types").Change} Change */
+
+const MOST_POSITIONS = 128;
+const TITLES = { encoder: "encoder", decoder: "decoder" };
+
+export class EffectView {
+  /** @param {import("./types").Stage} stage */
+  constructor(stage) {
+    this.stage = stage;
+    this.root = el("div", {
+      class: "view effect-view",
+      tabindex: "0",
+      role: "region",
+      "aria-label": "Effect of the edits",
+    });
+  }
+
+  draw() {
+    const { header } = this.stage.data;
+    const { change } = header;
+    if (!change) return;
+    this.root.replaceChildren(
+      el("div", { class: "effect-columns" }, [this.outputs(header, change), this.positions(header, change)]),
+      ...this.streams(header, change),
+    );
+  }
+
+  /**
+   * Where an answer is read of all positions there is one row, else one a token.
+   * @param {Header} header
+   * @param {number} at
+   */
+  nameAt({ pooled, tokens, stepSide }, at) {
+    return pooled ? "the text" : (tokens[stepSide][at]?.text ?? "");
+  }
+
+  /**
+   * The likeliest outputs at the step that is open, with and without the edits.
+   * @param {Header} header
+   * @param {Change} change
+   */
+  outputs(header, { outputs, kl }) {
+    const at = Math.min(this.stage.view.step, outputs.length - 1);
+    if (at < 0) return el("section");
+    const { theme } = this.stage;
+    /** @param {number} value @param {string} colour */
+    const bar = (value, colour) => el("span", { style: `width:${100 * value}%;background:${colour}` });
+    const rows = outputs[at].map(([name, before, after]) =>
+      el("tr", {}, [
+        el("th", { scope: "row", text: shorten(name, 20), title: name }),
+        el("td", { class: "bar two" }, [bar(before, theme.muted), bar(after, theme.accent)]),
+        el("td", { class: "weight", text: number(before, 3) }),
+        el("td", { class: "weight", text: number(after, 3) }),
+      ]),
+    );
+    const title = header.pooled ?? `At “${shorten(this.nameAt(header, at), 18)}”`;
+    const heads = ["", "", "before", "after"].map((text) => el("th", { scope: "col", text }));
+    return el("section", { class: "next" }, [
+      el("h3", { text: title }),
+      el("table", { class: "rows" }, [el("thead", {}, [el("tr", {}, heads)]), el("tbody", {}, rows)]),
+      el("p", { class: "muted", text: `KL(before ‖ after) is ${number(kl[at], 3)} nats here.` }),
+    ]);
+  }
+
+  /**
+   * The divergence at each position, and what the likeliest output became.
+   * @param {Header} header
+   * @param {Change} change
+   */
+  positions(header, { kl, outputs }) {
+    if (header.pooled || kl.length < 2) return el("section");
+    const most = Math.max(...kl, 1e-9);
+    const { theme, view } = this.stage;
+    const rows = kl.slice(0, MOST_POSITIONS).map((value, at) => {
+      const [before, after] = [1, 2].map((which) => best(outputs[at], which));
+      const became = before === after ? before : `${before} → ${after}`;
+      const name = shorten(this.nameAt(header, at), 16);
+      return el("tr", { class: before === after ? null : "chosen" }, [
+        el("th", { scope: "row" }, [
+          el("button", {
+            type: "button",
+            class: "link",
+            text: name,
+            "aria-pressed": String(at === view.step),
+            onclick: () => this.stage.set({ step: at }),
+          }),
+        ]),
+        el("td", { class: "bar" }, [
+          el("span", { style: `width:${(100 * value) / most}%;background:${theme.accent}` }),
+        ]),
+        el("td", { class: "weight", text: number(value, 2) }),
+        el("td", { class: "became", text: shorten(became, 36), title: became }),
+      ]);
+    });
+    return el("section", { class: "positions" }, [
+      el("h3", { text: "KL(before ‖ after) in nats at each position, and the likeliest output" }),
+      el("div", { class: "positions-scroll" }, [el("table", { class: "rows" }, [el("tbody", {}, rows)])]),
+    ]);
+  }
+
+  /**
+   * How far the residual stream moved, a table for each stack.
+   * @param {Header} header
+   * @param {Change} change
+   */
+  streams(header, { stream }) {
+    return /** @type {("encoder" | "decoder")[]} */ (Object.keys(stream)).map((side) => {
+      const moved = stream[side];
+      if (!moved) return el("section");
+      const [places, count] = [moved.size(0), Math.min(moved.size(1), MOST_POSITIONS)];
+      const values = /** @type {ArrayLike<number>} */ (moved.values);
+      let most = 1e-9;
+      for (let at = 0; at < values.length; at++) most = Math.max(most, values[at]);
+      const { theme } = this.stage;
+      /** @param {number} value */
+      const colours = (value) => {
+        const level = Math.round((255 * value) / most);
+        return `background:${cssColour(theme.sequential, level)};color:${inkOn(theme.sequential, level)}`;
+      };
+      const rows = upTo(places).map((place) =>
+        el("tr", {}, [
+          el("th", { scope: "row", text: place ? `after layer ${place - 1}` : "entering" }),
+          ...upTo(count).map((at) => {
+            const value = values[place * moved.size(1) + at];
+            return el("td", { class: "channel", style: colours(value), text: shortNumber(value) });
+          }),
+        ]),
+      );
+      const names = header.tokens[side].slice(0, count).map(({ text }) => shorten(text, 8));
+      const heads = ["", ...names].map((text) => el("th", { scope: "col", text }));
+      return el("section", {}, [
+        el("h3", {
+          text: `How far the ${TITLES[side]}'s residual stream moved: ‖after − before‖ / ‖before‖`,
+        }),
+        el("table", { class: "stream" }, [el("thead", {}, [el("tr", {}, heads)]), el("tbody", {}, rows)]),
+      ]);
+    });
+  }
+}
+
+/**
+ * The likeliest output before (1) or after (2).
+ * @param {[string, number, number][]} outputs
+ * @param {number} which
+ */
+function best(outputs, which) {
+  const of = (/** @type {any} */ row) => row[which];
+  return outputs.reduce((top, row) => (of(row) > of(top) ? row : top))[0];
+}

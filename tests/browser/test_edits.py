@@ -1,0 +1,90 @@
+"""Edits by hand: a head switched off, a cell set, a line written; the pass before, after, and the effect."""
+
+import pytest
+from playwright.sync_api import expect
+
+from models import load_model
+from tests.browser.explore_page import ExplorePage, agrees, read_number
+
+TEXT = "the animal did not cross the street because it was too tired"
+HEAD = {"view": "head", "stack": "encoder.self", "layer": 1, "head": 3, "query": 9, "key": 2}
+SET = "encoder.1.self.pattern heads 3 at 9: set 2=0.25 renormalised"
+
+
+def shown_weight(explore: ExplorePage) -> float:
+    return read_number(explore.terms()["weight"])
+
+
+def test_a_head_is_switched_off_in_the_grid_and_on_again(explore: ExplorePage) -> None:
+    explore.open(view="grid")
+    switch = explore.stage.get_by_role("button", name="Layer 0, head 2, is on")
+    with explore.redrawn():
+        switch.click()
+    off = "encoder.0.self heads 2: zero"
+    expect(explore.stage.locator(".edit-lines button")).to_have_text(f"{off} ×")
+    assert "edits=" in explore.page.url
+    moved = load_model("translator")
+    reading = moved.read(TEXT)
+    before, after = moved.trace(reading), moved.trace(reading, edits=[off])
+    with explore.quiet():
+        explore.choose("see", "difference")
+        explore.choose("view", "effect")
+    p, q = (trace["logits"].double().softmax(-1) for trace in (before, after))
+    kl = (p * (p / q).log()).sum(-1)
+    cells = explore.stage.locator(".positions tbody tr").first.locator("td.weight")
+    assert agrees(cells.inner_text(), float(kl[0]))
+    explore.choose("view", "grid")
+    with explore.redrawn():
+        explore.stage.get_by_role("button", name="Layer 0, head 2, is off").click()
+    expect(explore.stage.locator(".edit-bar")).to_be_hidden()
+    assert "edits=" not in explore.page.url
+
+
+def test_a_cell_is_set_by_its_slider_and_the_row_renormalised(explore: ExplorePage) -> None:
+    explore.open(**HEAD)
+    slider = explore.stage.get_by_label("Set the weight of the marked cell")
+    with explore.redrawn():
+        slider.evaluate(
+            "(slider) => { slider.value = '0.25'; slider.dispatchEvent(new Event('input'));"
+            " slider.dispatchEvent(new Event('change')); }"
+        )
+    expect(explore.stage.locator(".edit-lines button")).to_have_text(f"{SET} ×")
+    model = load_model("translator")
+    reading = model.read(TEXT)
+    before = model.trace(reading)["encoder.1.self.pattern"][3, 9]
+    after = model.trace(reading, edits=[SET])["encoder.1.self.pattern"][3, 9]
+    assert float(after[2]) == pytest.approx(0.25) and float(after.sum()) == pytest.approx(1)
+    assert shown_weight(explore) == 0.25
+    with explore.quiet():
+        explore.choose("see", "before")
+    assert agrees(explore.terms()["weight"], float(before[2]))
+    explore.choose("see", "difference")
+    terms = explore.terms()
+    assert agrees(terms["change"], float(after[2] - before[2]))
+    assert agrees(terms["before"], float(before[2])) and agrees(terms["after"], 0.25)
+
+
+def test_a_link_brings_its_edits_and_what_does_not_fit_is_refused(explore: ExplorePage) -> None:
+    explore.open(**HEAD, edits=SET)
+    assert shown_weight(explore) == 0.25
+    explore.choose("edit", "write")
+    field = explore.stage.locator(".edit-bar input")
+    field.fill("encoder.0.self heads 9: zero")
+    field.press("Enter")
+    expect(explore.problem).to_contain_text("head 9 is not there; give 0 to 3")
+    assert shown_weight(explore) == 0.25  # what was there stays
+    expect(explore.stage.locator(".edit-lines button")).to_have_count(1)
+    with explore.redrawn():
+        explore.stage.get_by_role("button", name="undo all").click()
+    expect(explore.problem).to_have_count(0)
+    assert shown_weight(explore) > 0.9
+    explore.trained("shakespeare", edits=SET)
+    expect(explore.problem).to_contain_text("encoder")
+
+
+def test_all_of_it_is_taken_away(explore: ExplorePage) -> None:
+    explore.open(**HEAD, edits=SET, when="difference")
+    explore.stage.get_by_role("button", name="take away").click()
+    dialog = explore.page.get_by_role("dialog")
+    expect(dialog).to_contain_text("after the edits less before")
+    expect(dialog.locator("code").first).to_contain_text(SET)
