@@ -4,7 +4,8 @@
 
 Each length has a process of its own, whose peak memory is then known. The model is ours: a decoder of 4
 layers with 4 heads of 64 channels, rotary positions. Up to `WHOLE` tokens the traced pass, which holds every
-pattern, is timed beside it in the same process.
+pattern, is timed beside it in the same process. Tiles of heads whose positions add to the scores take turns
+with those of a plain head.
 """
 
 import argparse
@@ -14,12 +15,15 @@ import statistics
 import subprocess
 import sys
 import time
+from typing import Any
 
 import torch
 
 from models import ModelConfig, Trace, Transformer
 from models.byte_units import MB
+from models.engine.long_text import LongHeads
 from models.engine.long_trace import LongTrace
+from models.engine.positions import POSITIONS
 from pages.documents.payload import MOST_CELLS
 
 LENGTHS = (512, 2_048, 8_192, 32_768)
@@ -27,6 +31,8 @@ WHOLE = 2_048
 N_TILES = 40
 N_LAYERS, N_HEADS, D_HEAD = 4, 4, 64
 LIMIT_MS = 150
+BIASED = ("alibi", "t5", "transformer-xl")
+LIMIT_BIASED = 2
 
 
 def main() -> None:
@@ -43,21 +49,23 @@ def main() -> None:
     print(f"\n{N_LAYERS} layers x {N_HEADS} heads x {D_HEAD} channels, {options.threads} threads\n")
     print(
         "| tokens | the pass, s | traced, whole patterns, s | a head's picture, s | "
-        f"tile p95, ms (≤ {LIMIT_MS}) | q and k kept, MB | patterns would take, MB | peak memory, MB |"
+        f"tile p95, ms (≤ {LIMIT_MS}) | tile with {', '.join(BIASED)}, times as long (≤ {LIMIT_BIASED}) | "
+        "q and k kept, MB | patterns would take, MB | peak memory, MB |"
     )
-    print("| ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: |")
+    print("| ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: |")
     for length in options.lengths:
         command = [sys.executable, "-m", "benchmarks.long_context", "--one", str(length)]
         command += ["--threads", str(options.threads)]
         found = json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
         whole = "" if found["traced"] is None else f"{found['traced']:.2f}"
+        biased = ", ".join(f"{times:.2f}" for times in found["biased"])
         print(
             f"| {length:,} | {found['pass']:.2f} | {whole} | {found['picture']:.2f} | {found['tile']:.0f} | "
-            f"{found['kept']:,.0f} | {found['patterns']:,.0f} | {found['peak']:,.0f} |"
+            f"{biased} | {found['kept']:,.0f} | {found['patterns']:,.0f} | {found['peak']:,.0f} |"
         )
 
 
-def measured(length: int, threads: int) -> dict[str, float | None]:
+def measured(length: int, threads: int) -> dict[str, Any]:
     """Seconds, milliseconds of tiles, and megabytes, for one length."""
     torch.set_num_threads(threads)
     model = Transformer(
@@ -77,13 +85,31 @@ def measured(length: int, threads: int) -> dict[str, float | None]:
         picture = timed(lambda: heads.whole(0))
         tiles = [timed(lambda part=part: heads.window(0, *part)) for part in windows(length)]
         peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024 / MB
+        biased = [times_as_long(heads, name, length) for name in BIASED]
         traced = timed(lambda: model.decode(ids, trace=Trace())) if length <= WHOLE else None
     return {
         "pass": seconds, "picture": picture, "traced": traced, "peak": peak,
-        "tile": 1e3 * statistics.quantiles(tiles, n=20)[-1],
+        "tile": 1e3 * statistics.quantiles(tiles, n=20)[-1], "biased": biased,
         "kept": sum(each.n_bytes for each in trace.heads.values()) / MB,
         "patterns": 4 * N_LAYERS * N_HEADS * length**2 / MB,
     }  # fmt: skip
+
+
+def times_as_long(plain: LongHeads, positions: str, length: int) -> float:
+    """How much longer tiles take where positions add to the scores, the two in turns."""
+    config = ModelConfig(
+        kind="decoder-only", n_layers=1, n_heads=N_HEADS, d_model=N_HEADS * D_HEAD, d_head=D_HEAD,
+        vocab_size=1_000, max_len=length, positions=positions, pad_id=None,
+    )  # fmt: skip
+    scheme = POSITIONS[positions](config, causal=True)
+    added = scheme.added(plain.q, plain.k, layer=0, scale=plain.scale, causal=True)
+    biased = LongHeads(plain.q, plain.k, plain.scale, True, added=added)
+    biased.whole(0)
+    pairs = [
+        [timed(lambda of=of, part=part: of.window(0, *part)) for of in (plain, biased)]
+        for part in windows(length)
+    ]
+    return statistics.median(slow for _, slow in pairs) / statistics.median(quick for quick, _ in pairs)
 
 
 def windows(length: int) -> list[tuple[slice, slice]]:

@@ -27,6 +27,8 @@ CASES = {
     "dense, causal": ("none", "", False),
     "fixed 128.8, all pairs": ("fixed", "128.8", False),
     "fixed 128.8, blocks": ("fixed", "128.8", True),
+    "strided 128, all pairs": ("strided", "128", False),
+    "strided 128, blocks": ("strided", "128", True),
     "window 128, all pairs": ("causal+window", "128", False),
     "window 128, blocks": ("causal+window", "128", True),
 }

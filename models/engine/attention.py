@@ -9,7 +9,7 @@ from torch.nn import functional as F
 
 from models.config import ModelConfig
 from models.engine import masks
-from models.engine.blocks import Blocks
+from models.engine.blocks import Sparse
 from models.engine.cache import KeyValueCache
 from models.engine.long_text import LongHeads
 from models.engine.long_trace import LongTrace
@@ -38,7 +38,7 @@ class MultiHeadAttention(nn.Module):
         self,
         query_input: Float[Tensor, "batch query d_model"],
         key_value_input: Float[Tensor, "batch key d_model"],
-        mask: Bool[Tensor, "#batch #head #query _"] | Blocks | Allowed | None = None,
+        mask: Bool[Tensor, "#batch #head #query _"] | Sparse | Allowed | None = None,
         *,
         causal: bool = False,
         positions: LayerPositions | None = None,
@@ -48,7 +48,7 @@ class MultiHeadAttention(nn.Module):
         """Attends from `query_input` to `key_value_input`; the same tensor twice is self-attention.
 
         `mask` is boolean, True = may attend, broadcastable to [batch, head, query, key]; of long texts it may
-        come in parts, `Allowed`. `causal` forbids later keys on top of it, which `Blocks` do anyway. A query
+        come in parts, `Allowed`. `causal` forbids later keys on top of it, as `Sparse` does anyway. A query
         that may attend to nothing gets z = 0. `positions` are those of self-attention; a longer
         `key_value_input` then begins so much earlier. With a `cache`, the keys include those computed before.
         Raises ValueError when the mask does not fit.
@@ -59,7 +59,7 @@ class MultiHeadAttention(nn.Module):
         if positions is not None:
             q = positions.rotate(q)
         q, k, v = record(trace, "q", q), record(trace, "k", k), record(trace, "v", v)
-        if isinstance(mask, Blocks):
+        if isinstance(mask, Sparse):
             bias_of = None if positions is None else partial(positions.bias, scale=self.scale)
             dropout = self.dropout if self.training else 0.0
             z = mask.attend(q, k, v, scale=self.scale, dropout=dropout, bias=bias_of)

@@ -1,5 +1,7 @@
 """Sparse attention that computes the open pairs alone, but for the edges (Child et al. 2019, 5.5).
 
+Strided masks go by `strides`, all others as follows.
+
 Queries go together in groups of neighbours. A group meets the keys that any of its queries sees and no
 others: the work falls with the pairs that a mask hides, where a mask over all pairs computes hidden ones too.
 """
@@ -13,7 +15,8 @@ from jaxtyping import Bool, Float
 from torch import Tensor
 from torch.nn import functional as F
 
-from models.engine.masks import in_parts
+from models.engine.masks import argument_of, in_parts, kind_of
+from models.engine.strides import Strides
 
 GROUP = 128
 """Queries of a group: enough for PyTorch's kernel to be at its best, and few against the texts it is for."""
@@ -61,6 +64,10 @@ class Blocks(NamedTuple):
         return torch.cat(parts, dim=2)
 
 
+Sparse = Blocks | Strides
+"""Sparse attention that saves arithmetic."""
+
+
 @lru_cache(maxsize=4)
 def blocks(name: str, argument: str, n: int) -> Blocks:
     """The mask `masks.named(name, argument, n)`, causal as well, by groups. Raises ValueError as it does."""
@@ -78,12 +85,16 @@ def blocks(name: str, argument: str, n: int) -> Blocks:
     return Blocks(tuple(groups), n_pairs / n**2, by_distance)
 
 
-def paying(name: str, argument: str, n: int, *, by_distance: bool, device: torch.device) -> Blocks | None:
+def paying(name: str, argument: str, n: int, *, by_distance: bool, device: torch.device) -> Sparse | None:
     """The mask by groups where that is faster than one call over all pairs, as measured on CPUs, else None.
 
     by_distance: whether positions add to the scores, which groups with gaps cannot have.
     """
     if n < LEAST or name == "none" or device.type != "cpu" or torch.compiler.is_compiling():
         return None
-    found = blocks(name, argument, n)
+    found: Sparse
+    if kind_of(name) == "strided":
+        found = Strides(n, int(argument_of(name, argument, n)), GROUP)
+    else:
+        found = blocks(name, argument, n)
     return found if found.share <= MOST and (found.by_distance or not by_distance) else None

@@ -11,7 +11,7 @@ from torch.utils.checkpoint import checkpoint
 
 from models.config import ModelConfig
 from models.engine.attention import MultiHeadAttention
-from models.engine.blocks import Blocks
+from models.engine.blocks import Sparse
 from models.engine.cache import DecoderCache, KeyValueCache
 from models.engine.masks import Allowed
 from models.engine.positions import POSITIONS, LayerPositions
@@ -66,7 +66,7 @@ class Layer(nn.Module):
     def forward(
         self,
         x: Stream,
-        mask: Mask | Blocks | None = None,
+        mask: Mask | Sparse | None = None,
         memory: Float[Tensor, "batch source d_model"] | None = None,
         memory_mask: Mask | None = None,
         *,
@@ -155,7 +155,7 @@ class Stack(nn.Module):
     def forward(
         self,
         embeddings: Stream,
-        mask: Mask | Blocks | None = None,
+        mask: Mask | Sparse | None = None,
         memory: Float[Tensor, "batch source d_model"] | None = None,
         memory_mask: Mask | None = None,
         *,

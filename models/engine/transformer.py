@@ -9,7 +9,7 @@ from torch.nn import functional as F
 
 from models.config import ModelConfig
 from models.engine import masks
-from models.engine.blocks import Blocks, paying
+from models.engine.blocks import Sparse, paying
 from models.engine.cache import DecoderCache
 from models.engine.embedding import of_ids, of_vectors
 from models.engine.layers import OutputTransform, Stack, Stream
@@ -221,7 +221,7 @@ class Transformer(nn.Module):
             mask = masks.combine(mask, own[:, :, -n_query:])
         return masks.combine(mask, self._padding(read))
 
-    def _blocks(self, read: Tokens | Vectors) -> Blocks | None:
+    def _blocks(self, read: Tokens | Vectors) -> Sparse | None:
         """The model's own mask by groups of queries, where that is faster and nothing is padding."""
         by_distance = has_bias(self.config.positions)
         mask, argument, n = self.config.mask, self.config.mask_argument, read.shape[1]

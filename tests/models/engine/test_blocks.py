@@ -13,6 +13,9 @@ CASES = [
     ("causal+window", "9", "alibi"),
     ("memory", "16.16", "transformer-xl"),
     ("memory", "24.7", "t5"),
+    ("strided", "8", "rotary"),
+    ("strided", "11", "none"),
+    ("causal+strided", "7", "sinusoidal"),
 ]
 
 
@@ -41,13 +44,18 @@ def tokens(n: int, n_rows: int = 2) -> torch.Tensor:
 def calls(monkeypatch: pytest.MonkeyPatch) -> list[float]:
     """The share of each attention that goes by blocks from now on."""
     shares = []
-    attend = blocks.Blocks.attend
 
-    def counted(self, *args, **options):
-        shares.append(self.share)
-        return attend(self, *args, **options)
+    def counting(kind):
+        attend = kind.attend
 
-    monkeypatch.setattr(blocks.Blocks, "attend", counted)
+        def counted(self, *args, **options):
+            shares.append(self.share)
+            return attend(self, *args, **options)
+
+        monkeypatch.setattr(kind, "attend", counted)
+
+    counting(blocks.Blocks)
+    counting(blocks.Strides)
     return shares
 
 
@@ -82,7 +90,8 @@ def test_only_what_pays_and_fits_goes_by_blocks(small, monkeypatch):
     shares = calls(monkeypatch)
     with torch.no_grad():
         decoder("fixed", "16.2")(tokens(63))  # too short
-        decoder("strided", "8")(tokens(93))  # groups of neighbours see nearly all keys
+        decoder("strided", "2")(tokens(93))  # every second token is half of all
+        decoder("strided", "8", "alibi")(tokens(93))  # a bias by distance
         decoder("fixed", "16.2", "alibi")(tokens(93))  # a bias by distance, and keys far apart
         decoder("none", "")(tokens(93))
         decoder("fixed", "16.2", pad_id=0)(tokens(93).index_fill(1, torch.tensor([92]), 0))  # padding
@@ -99,3 +108,36 @@ def test_only_what_pays_and_fits_goes_by_blocks(small, monkeypatch):
 def test_a_window_computes_as_much_as_its_width_asks_for():
     share = blocks.blocks("causal+window", "128", 2_048).share
     assert share == pytest.approx((128 * 128 + 15 * 128 * 255) / 2_048**2)
+
+
+@pytest.mark.parametrize(
+    ("n", "stride", "group"), [(93, 8, 8), (64, 5, 16), (30, 40, 7), (17, 1, 4), (9, 3, 9)]
+)
+def test_strides_are_the_softmax_under_the_mask(n, stride, group):
+    generator = torch.Generator().manual_seed(3)
+    q, k, v = (torch.randn(2, 3, n, 4, generator=generator, dtype=torch.float64) for _ in range(3))
+    q.requires_grad_(), k.requires_grad_(), v.requires_grad_()
+    scores = (0.7 * q @ k.mT).masked_fill(~masks.strided(n, stride), -torch.inf)
+    expected = scores.softmax(-1) @ v
+    found = blocks.Strides(n, stride, group).attend(q, k, v, scale=0.7)
+    torch.testing.assert_close(found, expected, atol=1e-12, rtol=0)
+    asked = torch.randn(found.shape, generator=generator, dtype=torch.float64)
+    for ours, plain in zip(
+        torch.autograd.grad((found * asked).sum(), (q, k, v)),
+        torch.autograd.grad((expected * asked).sum(), (q, k, v)), strict=True,
+    ):  # fmt: skip
+        torch.testing.assert_close(ours, plain, atol=1e-12, rtol=0)
+
+
+def test_strides_drop_weights_and_keep_their_mean():
+    q = torch.zeros(1, 1, 64, 4)
+    v = torch.ones(1, 1, 64, 4)
+    with torch.random.fork_rng():
+        torch.manual_seed(0)
+        z = [blocks.Strides(64, 8, 8).attend(q, q, v, scale=1.0, dropout=0.5) for _ in range(200)]
+    assert z[0].std() > 0.05
+    assert torch.stack(z).mean().item() == pytest.approx(1, abs=0.01)
+
+
+def test_a_stride_computes_its_neighbours_and_its_class():
+    assert blocks.Strides(8_192, 128, 128).share == (128 + 128 + 64) / 8_192
