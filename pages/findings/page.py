@@ -28,14 +28,16 @@ def gallery() -> None:
     shown = state.page()
     shown.take()
     finding = state.shown(shown.kept)
-    asked = state.asked(finding, shown.kept)
     heading(finding)
-    try:
-        work = working.ask(asked, _me())
-    except ValueError as error:
-        say([str(error), *problems()])
-        return
     main, side = st.columns([3.3, 1], gap="medium")
+    try:
+        work = working.ask(state.asked(finding, shown.kept), _me())
+    except ValueError as error:
+        with side:
+            controls(finding)
+        with main:
+            say([str(error), *problems()])
+        return
     parts = [(side, lambda: controls(finding)), (main, lambda: measured(finding, work))]
     draw_order.draw(parts, again=work.done.is_set())
 

@@ -6,7 +6,7 @@ from functools import cache
 from typing import Any
 
 from models.findings import Finding, Parameter, findings
-from models.zoo.offers import offer_of
+from models.zoo.offers import HUB, offer_of
 from pages.findings.working import Asked
 from pages.shared import on_offer, widget
 from pages.shared.link import Param, Rule, number, one_of, text, whole
@@ -97,8 +97,12 @@ def fields(finding: Finding) -> list[str]:
 
 
 def asked(finding: Finding, kept: dict[str, Any]) -> Asked:
-    """What is to be measured."""
+    """What is to be measured. Raises ValueError where the limits or this machine lack the model."""
     model = kept[_field(finding, "model")] if finding.model else ""
+    if model and not on_offer.may_open(model):
+        lacking = f"{model!r} is not among the models on offer here"
+        why = on_offer.why_not(model) if HUB.fullmatch(model) else lacking
+        raise ValueError(f"{why}. This finding needs {finding.needs}: choose one.")
     offer = offer_of(model) if model else None
     values = tuple((each.name, kept[_field(finding, each.name)]) for each in finding.parameters)
     return Asked(finding.name, model, offer.stamp if offer else 0, values)

@@ -4,6 +4,7 @@ import pytest
 
 from models.findings import findings
 from pages.findings import state
+from pages.shared import on_offer
 from pages.shared.link import read_link
 
 PARAMS = state.page().params
@@ -54,3 +55,20 @@ def test_a_finding_about_runs_has_no_model_to_choose() -> None:
     assert "induction_model" not in PARAMS
     assert state.fields(findings()["induction"]) == ["induction_weight"]
     assert state.asked(findings()["induction"], kept).model == ""
+
+
+def test_a_model_that_is_not_here_is_said_with_what_is_needed() -> None:
+    kept = {name: each.default for name, each in PARAMS.items()}
+    with pytest.raises(
+        ValueError, match=r"'gpt2' is not on this machine; .*\. This finding needs a language model"
+    ):
+        state.asked(findings()["indirect-object"], kept)
+
+
+def test_the_limits_hold_for_the_usual_model_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(on_offer, "may_open", lambda name: name == "translator")
+    kept = {name: each.default for name, each in PARAMS.items()}
+    with pytest.raises(
+        ValueError, match=r"'sentiment' is not among the models on offer here\. This finding needs"
+    ):
+        state.asked(findings()["rollout"], kept)

@@ -1,0 +1,141 @@
+"""Indirect objects: "Mary and John went, John gave a drink to" goes on with Mary (Wang et al. 2022)."""
+
+from dataclasses import dataclass
+from itertools import permutations
+
+import torch
+from torch import Tensor
+
+from models.data.tasks import Reading
+from models.findings.declared import Chart, Finding, Number, Outcome, Parameter, Tell
+from models.zoo.model import Model
+
+NAMES = ("Mary", "John", "Tom", "James", "Anna", "Paul", "Sarah", "Mark")
+TEMPLATES = (
+    "When {io} and {s} went to the store, {s} gave a drink to",
+    "Then, {io} and {s} had a long day at work, and {s} gave a book to",
+    "After {io} and {s} went to the park, {s} handed a ball to",
+    "While {s} and {io} were at the house, {s} gave a letter to",
+)
+_SHOWN = 12
+
+
+@dataclass(frozen=True)
+class Prompt:
+    """A text that is to go on with the indirect object: both names as tokens, and where that one stands."""
+
+    reading: Reading
+    object: int
+    subject: int
+    place: int
+
+
+def prompts(model: Model, count: int) -> list[Prompt]:
+    """The first `count` prompts whose names are one token each, and different ones.
+
+    Raises ValueError for a model of which this is never so.
+    """
+    found: list[Prompt] = []
+    for at, (first, second) in enumerate(permutations(NAMES, 2)):
+        text = TEMPLATES[at % len(TEMPLATES)].format(io=first, s=second)
+        prompt = _prompt(model, text, first, second)
+        found += [prompt] if prompt is not None else []
+        if len(found) == count:
+            break
+    if not found:
+        raise ValueError(
+            f"{model.name!r} has no common first names as single tokens, or does not go on with a text; "
+            "choose GPT-2 small or another language model of English"
+        )
+    return found
+
+
+def _prompt(model: Model, text: str, first: str, second: str) -> Prompt | None:
+    try:
+        reading, *named = (model.read(text + more) for more in ("", f" {first}", f" {second}"))
+    except ValueError:  # it does not read English
+        return None
+    if list(reading.tokens) != ["decoder"] or "continue" not in model.abilities:
+        return None
+    ids = reading.inputs[0][0]
+    rows = [each.inputs[0][0] for each in named]
+    if any(len(row) != len(ids) + 1 or not torch.equal(row[:-1], ids) for row in rows):
+        return None
+    io, s = (int(row[-1]) for row in rows)
+    places = (ids == io).nonzero().flatten().tolist()
+    return Prompt(reading, io, s, places[0]) if len(places) == 1 and io != s else None
+
+
+def kept(address: str, values: Tensor) -> Tensor | None:
+    """The last row of the logits and of every pattern: what the next token is written from."""
+    if address == "logits":
+        return values[-1].double()
+    return values[:, -1] if address.endswith(".self.pattern") else None
+
+
+def measure(model: Model, tell: Tell, *, texts: int) -> Outcome:
+    """Logits of both names after each prompt, and how much each head looks at the indirect object."""
+    differences: list[float] = []
+    chances: list[float] = []
+    looked: list[Tensor] = []  # [layer, head], a prompt each
+    given = prompts(model, texts)
+    for at, prompt in enumerate(given):
+        trace = model.trace(prompt.reading, reduce=kept)
+        logits = trace["logits"]
+        differences.append(float(logits[prompt.object] - logits[prompt.subject]))
+        chances.append(float(logits.softmax(dim=-1)[prompt.object]))
+        looked.append(torch.stack([trace[a][:, prompt.place] for a in trace if a.endswith(".pattern")]))
+        tell((at + 1) / len(given))
+    return _outcome(torch.tensor(differences), chances, torch.stack(looked).mean(dim=0))
+
+
+def _outcome(differences: Tensor, chances: list[float], looked: Tensor) -> Outcome:
+    mean, first = float(differences.mean()), float((differences > 0).double().mean())
+    n_heads = looked.shape[1]
+    top = looked.flatten().topk(min(_SHOWN, looked.numel()))
+    names = [f"{at // n_heads}.{at % n_heads}" for at in top.indices.tolist()]
+    return Outcome(
+        numbers=(
+            Number(label="logit difference, mean", value=mean, published="3.56"),
+            Number(label="texts where the indirect object comes before the subject", value=first,
+                   published="0.993"),
+            Number(label="probability of the indirect object", value=sum(chances) / len(chances),
+                   published="0.49"),
+            Number(label="largest weight on the indirect object, mean of a head", value=float(top.values[0]),
+                   published="0.59, name movers 9.9, 9.6, 10.0"),
+        ),
+        holds=mean > 0 and first >= 0.9,
+        said=(
+            f"Over {len(differences)} texts, the indirect object's logit is {mean:.2f} above the subject's "
+            f"and higher in {first:.0%}. Head {names[0]} looks at it most: {float(top.values[0]):.2f}."
+        ),
+        charts=(
+            Chart(
+                title="weight on the indirect object, from the last word", x_label="layer.head",
+                y_label="weight", x=names, series={"weight": top.values.tolist()},
+            ),
+        ),
+    )  # fmt: skip
+
+
+FINDING = Finding(
+    name="indirect-object",
+    title="Indirect objects",
+    claim=(
+        "After “When Mary and John went to the store, John gave a drink to”, GPT-2 small goes on with Mary: "
+        "over many such texts the logit of the indirect object is 3.56 above that of the subject. Name mover "
+        "heads, 9.9, 9.6 and 10.0, look at the indirect object and copy it."
+    ),
+    paper="Wang et al. 2022, Interpretability in the Wild, sections 2 and 3.1",
+    rule="the indirect object is above the subject on average, and in 90% of the texts",
+    caveat=(
+        "These are few names and four sentences of ours, not the paper's. That a head looks at a name does "
+        "not show that it copies it: the paper shows it by the head's own output, and by patching paths."
+    ),
+    model="hf:gpt2",
+    needs="a language model of English, best GPT-2 small, with first names as single tokens",
+    fits=lambda sizes: sizes.get("kind") == "decoder-only",
+    measure=measure,
+    parameters=(Parameter(name="texts", label="Texts", default=24, low=2, high=56),),
+    code=(prompts, kept, measure),
+)
