@@ -21,6 +21,9 @@ CONFIG = "config.json"
 PROCESSOR = "preprocessor_config.json"
 """It says how pictures are resized and normalised."""
 MOST_LISTED = 100
+MOST_LAYERS = 1_000
+MOST_A_BYTE = 8
+"""Weights of one matrix that a byte may hold: no number format has fewer bits."""
 TOKENIZERS = ("tokenizer.json", "vocab.txt", "vocab.json", "tokenizer.model", "spiece.model", "source.spm")
 PICKLES = ("*.bin", "*.pt", "*.pth", "*.ckpt", "*.pkl")
 _SIZES = {
@@ -191,7 +194,7 @@ def open_folder(name: str) -> Folder:
         raise FileError(
             f"{folder.title} needs a program of its own, and none is ever run; choose another model"
         )
-    _ = folder.weights  # raises where there are none to read
+    _check_sizes(folder)
     if folder.reads_pictures and not folder.has(PROCESSOR):
         raise FileError(
             f"{folder.title} has no {PROCESSOR} beside its weights, which says how pictures are prepared; "
@@ -203,3 +206,26 @@ def open_folder(name: str) -> Folder:
             "save its tokenizer into the same folder"
         )
     return folder
+
+
+def _check_sizes(folder: Folder) -> None:
+    """Raises FileError for a config of far more layers or weights than its files can hold, since a model of
+    that size is made before its weights are read.
+    """
+    sizes, n_bytes = folder.sizes, folder.n_bytes  # which raises where there are no weights to read
+    if not n_bytes:
+        raise FileError(
+            f"{folder.title} has empty files of weights; its download was cut short: get it again"
+        )
+    n_layers, width = sizes.get("n_layers", 0), sizes.get("d_model", 0)
+    if n_layers > MOST_LAYERS:
+        raise FileError(
+            f"{folder.title} states {n_layers:,} layers in its {CONFIG}; at most {MOST_LAYERS:,} are opened: "
+            "the file is damaged, get it again"
+        )
+    most = max((width * sizes.get(name, 0) for name in ("d_model", "d_ff")), default=0)
+    if most > MOST_A_BYTE * n_bytes:
+        raise FileError(
+            f"{folder.title} states a matrix of {most:,} weights in its {CONFIG}, but its files have "
+            f"{n_bytes:,} bytes in all: one of them is damaged, get it again"
+        )

@@ -25,6 +25,8 @@ WORKING = 1.3
 """Loading takes so many times the bytes of the weights for a moment."""
 N_SOURCE, N_TARGET = 7, 5
 """The tokens of the pass that finds the layers; they differ, so that reading another stack shows."""
+MISMATCHED = "ignore_mismatched_sizes"
+"""What transformers' error speaks of where the shapes of weights differ from the config's."""
 TOLERANCE = 1e-5
 """How much recorded answers may differ from the untouched model's, of their largest size."""
 
@@ -121,12 +123,13 @@ def _class_of(folder: Folder) -> Any:
 
 def _sentence(error: Exception) -> str:
     """The first line of an error, as the end of a sentence."""
-    return f"{_first_line(error)}; its files are damaged or belong to another model: get them again"
+    said = "its config states other sizes than its weights have" if MISMATCHED in str(error) else ""
+    return f"{said or _first_line(error)}; its files are damaged or belong to another model: get them again"
 
 
 def _first_line(error: Exception) -> str:
     lines = str(error).strip().splitlines() or [type(error).__name__]
-    return lines[0][:200].rstrip(". ")
+    return lines[0][:200].rstrip(". :")
 
 
 def stacks_of(model: PreTrainedModel, kind: str) -> dict[str, nn.Module]:

@@ -79,6 +79,10 @@ def _pickled(folder: Path) -> None:
     (folder / "model.safetensors").rename(folder / "pytorch_model.bin")
 
 
+def _emptied(folder: Path) -> None:
+    (folder / "model.safetensors").write_bytes(b"")
+
+
 def _cut(folder: Path) -> None:
     whole = (folder / "model.safetensors").read_bytes()
     (folder / "model.safetensors").write_bytes(whole[:2000])
@@ -106,6 +110,11 @@ def _garbled(name: str) -> Callable[[Path], None]:
         (_garbled("config.json"), "is no JSON"),
         (_without("tokenizer.json"), "has no tokenizer beside its weights"),
         (_garbled("tokenizer.json"), "the tokenizer of small-gpt2 could not be read"),
+        (_emptied, "has empty files of weights"),
+        (_said(n_layer=10**7), "states 10,000,000 layers in its config.json; at most 1,000 are opened"),
+        (_said(n_embd=10**5), "states a matrix of 10,000,000,000 weights in its config.json, but its files"),
+        (_said(n_embd=64), "its config states other sizes than its weights have; its files are damaged"),
+        (_said(vocab_size=10**8), "its config states other sizes than its weights have; its files are damag"),
         (_said(architectures=["TheirOwnModel"]), "no program from a model's folder is ever run"),
         (_said(architectures=["T5ForConditionalGeneration"]), "random ones would take their place"),
     ],
