@@ -1,6 +1,7 @@
 """The grammar's sentences as a vocabulary, as held-out tests, and as one endless text for language models."""
 
 import json
+from collections import Counter
 from collections.abc import Iterator
 from functools import lru_cache
 from itertools import islice
@@ -16,6 +17,15 @@ SEPARATOR = SPECIALS[EOS]
 _VOCABULARY_SEED = 0
 _VOCABULARY_SENTENCES = 100_000
 _KEPT = Path(__file__).parent / "grammar" / "words.json"
+_COUNTED = _KEPT.with_name("counts.json")
+COUNTED_SENTENCES = 10_000
+
+
+class Counts(NamedTuple):
+    """How often each word occurs."""
+
+    english: dict[str, int]
+    french: dict[str, int]
 
 
 class Vocabulary(NamedTuple):
@@ -41,6 +51,23 @@ def kept_vocabulary() -> Vocabulary:
     """What `build_vocabulary` finds, kept in a file, because finding it takes many seconds."""
     words = json.loads(_KEPT.read_text(encoding="utf-8"))
     return Vocabulary([*SPECIALS, *sorted({*words["en"], *words["fr"]})], words["en"], words["fr"])
+
+
+def count_words(sentences: int = COUNTED_SENTENCES) -> Counts:
+    """Counts in the first training sentences, most frequent words first."""
+    english: Counter[str] = Counter()
+    french: Counter[str] = Counter()
+    for pair in islice(sample_pairs(_VOCABULARY_SEED, "training"), sentences):
+        english.update(pair.english)
+        french.update(pair.french)
+    return Counts(dict(english.most_common()), dict(french.most_common()))
+
+
+@lru_cache(maxsize=1)
+def kept_counts() -> Counts:
+    """What `count_words` finds, kept in a file, because a page must not wait for it."""
+    counts = json.loads(_COUNTED.read_text(encoding="utf-8"))
+    return Counts(counts["en"], counts["fr"])
 
 
 def held_out(count: int, seed: int = 1) -> list[tuple[Pair, Direction]]:

@@ -1,6 +1,6 @@
 """The interface of every model, however it was made: it reads a text, is traced, and says what it can do."""
 
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -10,8 +10,7 @@ from torch import Tensor
 
 from models.byte_units import MB
 from models.config import ModelConfig
-from models.data.tasks import Aligned, Named, Reading, Writing
-from models.data.tasks.alphabet import Alphabet, Repeated, repeated
+from models.data.tasks import Named, Reading, Writing
 from models.engine.long_text import LongHeads, Told
 from models.engine.positions import has_bias, turns
 from models.engine.size import trace_operations
@@ -20,6 +19,7 @@ from models.interventions.applied import Prepared
 from models.interventions.edit import Edit, read_edits
 from models.interventions.subject import Editing
 from models.interventions.written import written
+from models.zoo.texts import Texts
 
 Reduce = Callable[[str, Tensor], Any | None]
 Wanted = Callable[[str], bool]
@@ -50,7 +50,7 @@ class Attention:
     sinks: bool = False
 
 
-class Model(ABC):
+class Model(Texts):
     """A model that pages and notebooks can ask. A subclass has these attributes; it reads, and is traced.
 
     config: its kind and sizes, from which `attention`, `max_len`, `operations` and `pooled` follow; a model
@@ -191,22 +191,6 @@ class Model(ABC):
         """How all positions become one answer, as a sentence begins; None where each has its own."""
         return _POOLED.get(self.config.pooling)
 
-    def made_of(self) -> Alphabet | None:
-        """The tokens that its texts are made of; None where it reads no texts."""
-        return None
-
-    def repeated(self, seed: int = 0) -> Repeated:
-        """Random tokens, read twice in a row, to be traced (Olsson et al. 2022); the same for a seed.
-
-        Raises ValueError for a model that reads no texts, or only very short ones.
-        """
-        alphabet = self.made_of()
-        if alphabet is None:
-            raise ValueError(
-                f"{self.name!r} reads no texts, so it cannot be given random tokens; choose a model that does"
-            )
-        return repeated(alphabet, self.max_len, seed)
-
     def stretched(self, n_tokens: int) -> "Model":
         """This model as it reads texts of so many tokens, with the same weights.
 
@@ -229,12 +213,6 @@ class Model(ABC):
     def names(self, reading: Reading) -> tuple[str, ...]:
         """What each column of the logits stands for when this is read."""
         return self.outputs
-
-    def alignments(self, reading: Reading) -> list[Aligned] | None:
-        """For each word that it writes, at the position that writes it, the words read that it says again;
-        None where that is not known.
-        """
-        return None
 
     def antecedents(self, trace: Trace) -> list[Named] | None:
         """The noun that the model takes each pronoun for; None where its task does not ask for it."""

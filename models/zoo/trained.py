@@ -7,7 +7,7 @@ from typing import Any, Generic, TypeVar
 import torch
 from torch import Tensor
 
-from models.data.tasks import Aligned, Named, Reading, Task, Writing, generator_of
+from models.data.tasks import Aligned, Named, Rarity, Reading, Task, Writing, generator_of
 from models.data.tasks.alphabet import Alphabet
 from models.data.tasks.translation import Translation
 from models.engine.decoding import greedy, sample
@@ -89,6 +89,9 @@ class TrainedModel(EngineModel, Generic[Learnt]):
     def code(self, text: str, **settings: Any) -> str:
         load = f"from models import load_model\n{self.imports}lm = load_model({self.source})"
         return f"{load}\ntrace = {call('lm.trace', text, **settings)}"
+
+    def rarity(self, reading: Reading) -> Rarity | None:
+        return self.task.rarity()
 
     def alignments(self, reading: Reading) -> list[Aligned] | None:
         return self.task.alignments(reading)

@@ -1,6 +1,6 @@
 """What the measures say of the heads of each stack, as the browser gets it."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -24,6 +24,7 @@ MOVEMENT = Measure(
     source="total variation distance",
 )
 NAMED = "Here, pairs are each pronoun with the noun that the model takes it for."
+IN_THE_TEXT = "Here, rarity is by counts in this text alone."
 CROSS = "decoder.cross"
 ALIGNED = (
     "Here, pairs are each word of the translation, at the position that writes it, with the words that it "
@@ -39,6 +40,7 @@ class Measured:
         self._scores: dict[str, list[dict[str, np.ndarray]]] = {stack.id: [] for stack in subject.stacks}
         self._pronouns = subject.pronouns
         self._rows: list[np.ndarray] = []  # of each layer, [head, pronoun, key]
+        self._rarity = subject.model.rarity(subject.reading)
         self._aligned = subject.model.alignments(subject.reading) or []
         self._pairs: dict[str, str] = {CROSS: ALIGNED} if self._aligned else {}  # by stack, what pairs are
 
@@ -47,7 +49,9 @@ class Measured:
         cross, pattern = stack.endswith(".cross"), shares(pattern)
         pairs = {"pairs": self._aligned_pairs(), "sure": self._aligned_pairs(sure=True)}
         own: dict[str, Any] = pairs if stack == CROSS else {}
-        self._scores[stack].append(head_scores(pattern, cross=cross, tokens=self._keys[stack], **own))
+        counts = None if self._rarity is None else self._rarity.counts
+        scores = head_scores(pattern, cross=cross, tokens=self._keys[stack], counts=counts, **own)
+        self._scores[stack].append(scores)
         if stack == ASKED and self._pronouns:
             self._rows.append(pattern[:, self._pronouns])
 
@@ -63,6 +67,11 @@ class Measured:
         for scores, rows in zip(self._scores.get(ASKED, ()), self._rows, strict=False):
             of_pairs = head_scores(rows, cross=True, pairs=pairs) if pairs else {}
             scores |= {m.name: of_pairs[m.name] for m in MEASURES if m.needs == "pairs" and pairs}
+
+    @property
+    def said(self) -> dict[str, str]:
+        """What is said beside the definition of a measure, by its name."""
+        return {"rare": IN_THE_TEXT if self._rarity is None else self._rarity.said}
 
     def of(self, stack: Stack) -> dict[str, Any]:
         """A number per head [layer * head] for each measure, and what each head is called."""
@@ -89,8 +98,10 @@ def shares(pattern: np.ndarray) -> np.ndarray:
     return np.where(off, pattern / np.where(off, sums, 1), pattern) if off.any() else pattern
 
 
-def declared(stacks: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
-    """The measures that any of these stacks has, or may have, with their definitions."""
+def declared(stacks: Sequence[dict[str, Any]], said: Mapping[str, str]) -> list[dict[str, Any]]:
+    """The measures that any of these stacks has, or may have, with their definitions; said: what is said
+    beside some of these.
+    """
     return [
         {
             "name": measure.name,
@@ -100,6 +111,7 @@ def declared(stacks: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
             "source": measure.source,
             "smallestFirst": measure.smallest_first,
             "random": measure.needs == "repeat",
+            "said": said.get(measure.name, ""),
             "paired": measure.needs in ("pairs", "sure"),
         }
         for measure in (*MEASURES, MOVEMENT)

@@ -223,7 +223,8 @@ def build(subject: Subject, opened: Opened, told: Told = lambda done, of: None) 
     beside = changed.made(trace, stacks, steps_of) if changed else {}
     header = {
         "tokens": subject.tokens, "special": special, "specialTokens": opened.special,
-        "measures": measured.declared(stacks), "stacks": stacks, "exact": collector.open_heads(),
+        "measures": measured.declared(stacks, collector.measured.said), "stacks": stacks,
+        "exact": collector.open_heads(),
         "steps": steps, "stepSide": side,
         "antecedents": antecedents, "chart": HEAD, **subject.extras, **subject.concluded(trace),
         **({"sight": sight.made()} if sight else {}), **beside,

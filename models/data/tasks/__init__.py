@@ -3,7 +3,7 @@
 from importlib import import_module
 from pkgutil import iter_modules
 
-from models.data.tasks.batch import IGNORED, Advice, Aligned, Batch, Named, Reading, Sample, Writing
+from models.data.tasks.batch import IGNORED, Advice, Aligned, Batch, Named, Rarity, Reading, Sample, Writing
 from models.data.tasks.options import option
 from models.data.tasks.task import TASKS, Tally, Task, generator_of, make_task, quotients
 
@@ -14,6 +14,7 @@ __all__ = [
     "Aligned",
     "Batch",
     "Named",
+    "Rarity",
     "Reading",
     "Sample",
     "Tally",

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import math
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -117,6 +118,19 @@ class Aligned(NamedTuple):
     query: int
     key: int
     sure: bool
+
+
+class Rarity(NamedTuple):
+    """How often each token occurs, by its label; one that is missing never does. said: counted where."""
+
+    counts: Mapping[str, int | float]
+    said: str
+
+    @classmethod
+    def counted(cls, counts: Mapping[str, int | float], special: Iterable[str], where: str) -> Rarity:
+        """By counts in training data; special tokens are never rare."""
+        said = f"Here, rarity is by counts in {where}; special tokens do not count."
+        return cls({**counts, **dict.fromkeys(special, math.inf)}, said)
 
 
 class Named(NamedTuple):

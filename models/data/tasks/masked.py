@@ -2,6 +2,7 @@
 
 import random
 import re
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -11,11 +12,12 @@ import torch
 from torch import Tensor
 from torch.nn.functional import cross_entropy
 
+from models.data.grammar_text import COUNTED_SENTENCES, kept_counts
 from models.data.learnt_tokenizer import MAX_VOCABULARY, LearntTokenizer
 from models.data.masked_sentences import passages_of
 from models.data.tasks.algorithmic import padded, random_of
 from models.data.tasks.alphabet import Alphabet
-from models.data.tasks.batch import IGNORED, Batch, Reading, Sample, check_room
+from models.data.tasks.batch import IGNORED, Batch, Rarity, Reading, Sample, check_room
 from models.data.tasks.options import option
 from models.data.tasks.task import Tally, Task, generator_of, share
 from models.data.text_sources import GRAMMAR, TEXT_ENDINGS, TEXT_SOURCES
@@ -143,6 +145,20 @@ class Masked(Task):
         names = self.outputs()
         own = range(len(SPECIALS), len(names))
         return Alphabet(names, own, {"encoder": (CLS,)}, {"encoder": (SEP,)})
+
+    def rarity(self) -> Rarity | None:
+        if self.source != GRAMMAR or self.file:
+            return None
+        return self._rarity
+
+    @cached_property
+    def _rarity(self) -> Rarity:
+        """Of word pieces: each word has its own."""
+        counts: Counter[str] = Counter()
+        for word, count in kept_counts().english.items():
+            for id_ in self.tokenizer.encode(word):
+                counts[self.tokenizer.labels[id_]] += count
+        return Rarity.counted(counts, SPECIALS, f"{COUNTED_SENTENCES:,} of its training sentences")
 
     def written(self, ids: Sequence[int]) -> str:
         return self.tokenizer.decode(ids)

@@ -9,6 +9,7 @@ import torch
 from jaxtyping import Int
 from torch import Tensor
 
+from models.data.tasks.alphabet import Alphabet
 from models.data.tasks.batch import IGNORED, Batch, Reading, Sample
 from models.data.tasks.options import option
 from models.data.tasks.task import Task
@@ -63,6 +64,9 @@ class ModularAddition(Task):
 
     def outputs(self) -> tuple[str, ...]:
         return (*map(str, range(self.modulus)), EQUALS)
+
+    def made_of(self) -> Alphabet:
+        return Alphabet(self.outputs(), range(self.modulus), {"decoder": ()})
 
     def batch(self, generator: torch.Generator, size: int, *, held_out: bool = False) -> Batch:
         pairs = self._split[1 if held_out else 0]

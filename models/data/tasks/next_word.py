@@ -11,9 +11,9 @@ from jaxtyping import Float, Int
 from torch import Tensor
 from torch.nn.functional import cross_entropy
 
-from models.data.grammar_text import english_text, kept_vocabulary
+from models.data.grammar_text import COUNTED_SENTENCES, english_text, kept_counts, kept_vocabulary
 from models.data.tasks.alphabet import Alphabet
-from models.data.tasks.batch import Batch, Reading
+from models.data.tasks.batch import Batch, Rarity, Reading
 from models.data.tasks.options import option
 from models.data.tasks.task import Tally, Task, generator_of
 from models.data.word_tokenizer import EOS, SPECIALS, WordTokenizer
@@ -113,6 +113,10 @@ class NextWord(Task):
     def made_of(self) -> Alphabet:
         names = self.outputs()
         return Alphabet(names, range(len(SPECIALS), len(names)), {"decoder": (EOS,)}, length=self.length)
+
+    def rarity(self) -> Rarity:
+        where = f"{COUNTED_SENTENCES:,} of its training sentences"
+        return Rarity.counted(kept_counts().english, SPECIALS, where)
 
     def written(self, ids: Sequence[int]) -> str:
         """The first sentence that was written, as it joins a text."""

@@ -1,5 +1,7 @@
 """Say whether a review praises or blames: on a corpus made here, or on any table of texts and labels."""
 
+import random
+from collections import Counter
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -11,7 +13,7 @@ from models.data.learnt_tokenizer import LearntTokenizer
 from models.data.sentiment import Table, read_table, sample_review, vocabulary
 from models.data.tasks.algorithmic import padded, random_of
 from models.data.tasks.alphabet import Alphabet
-from models.data.tasks.batch import Batch, Reading, Sample
+from models.data.tasks.batch import Batch, Rarity, Reading, Sample
 from models.data.tasks.labelled import classes_of, draw
 from models.data.tasks.options import option
 from models.data.tasks.task import Tally, Task, generator_of, share
@@ -20,6 +22,7 @@ from models.engine.transformer import Transformer
 
 _SPECIALS = ("[PAD]", "[UNK]", "[CLS]")
 _PAD, _UNKNOWN, _CLS = range(3)
+_COUNTED = 2_000
 _CLASSES = ("negative", "positive")
 _PROBE = "the plot was dull , but the acting was anything but boring ."
 _MOST_PROBED, _WATCHED_CHARACTERS = 64, 1_000  # positions; more than they need
@@ -133,6 +136,18 @@ class Sentiment(Task):
     def made_of(self) -> Alphabet:
         names, before = self.tokenizer.labels, (_CLS,) * (self.pool == "cls")
         return Alphabet(names, range(len(_SPECIALS), len(names)), {"encoder": before})
+
+    def rarity(self) -> Rarity | None:
+        return None if self.table is not None else self._rarity
+
+    @cached_property
+    def _rarity(self) -> Rarity:
+        rng = random.Random(0)
+        counts: Counter[str] = Counter()
+        for _ in range(_COUNTED):
+            ids = self.tokenizer.encode(sample_review(rng, held_out=False).text)
+            counts.update(self.tokenizer.labels[id_] for id_ in ids)
+        return Rarity.counted(counts, _SPECIALS, f"{_COUNTED:,} reviews like those of its training")
 
     def learnt(self) -> dict[str, Any]:
         return {

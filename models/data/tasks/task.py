@@ -14,7 +14,7 @@ from torch.nn.functional import cross_entropy
 
 from models.config import Kind
 from models.data.tasks.alphabet import Alphabet
-from models.data.tasks.batch import IGNORED, Aligned, Batch, Named, Reading, Sample, Writing
+from models.data.tasks.batch import IGNORED, Aligned, Batch, Named, Rarity, Reading, Sample, Writing
 from models.data.tasks.options import check
 from models.engine.trace import Trace
 from models.engine.transformer import Transformer
@@ -122,6 +122,10 @@ class Task(ABC):
 
     def made_of(self) -> Alphabet | None:
         """The tokens that its texts are made of; None where it reads no texts."""
+        return None
+
+    def rarity(self) -> Rarity | None:
+        """How often each token occurs in what is trained on; None where nobody counted."""
         return None
 
     def alignments(self, reading: Reading) -> list[Aligned] | None:

@@ -1,5 +1,6 @@
 """Translation of the shipped grammar, whose models are also asked what each pronoun means."""
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -13,12 +14,12 @@ from torch.nn.functional import cross_entropy
 from models.data.grammar import sample_pairs, showcase
 from models.data.grammar.alignments import aligned
 from models.data.grammar.simple import Direction
-from models.data.grammar_text import Vocabulary, kept_vocabulary
+from models.data.grammar_text import COUNTED_SENTENCES, Vocabulary, kept_counts, kept_vocabulary
 from models.data.parallel import NOTHING_NAMED, first_token, grammar_batches, grammar_row
 from models.data.pronouns import PRONOUNS
 from models.data.tasks.algorithmic import random_of
 from models.data.tasks.alphabet import Alphabet
-from models.data.tasks.batch import Aligned, Batch, Named, Reading, Sample, check_room
+from models.data.tasks.batch import Aligned, Batch, Named, Rarity, Reading, Sample, check_room
 from models.data.tasks.languages import advice, direction_of, words_of
 from models.data.tasks.options import option
 from models.data.tasks.pairs import Pairs, make_batch
@@ -237,6 +238,11 @@ class Translation(Pairs):
     def made_of(self) -> Alphabet:
         names, before = self.outputs(), {"encoder": (TO_FRENCH,), "decoder": (BOS,)}
         return Alphabet(names, range(len(SPECIALS), len(names)), before, {"encoder": (EOS,)})
+
+    def rarity(self) -> Rarity:
+        counts = kept_counts()
+        both = Counter(counts.english) + Counter(counts.french)
+        return Rarity.counted(both, SPECIALS, f"{COUNTED_SENTENCES:,} pairs of its training sentences")
 
     def written(self, ids: Sequence[int]) -> str:
         return self.words.decode(ids)

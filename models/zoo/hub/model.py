@@ -11,7 +11,7 @@ import torch
 from torch import Tensor, nn
 from transformers import AutoTokenizer
 
-from models.data.tasks import Reading, Writing
+from models.data.tasks import Rarity, Reading, Writing
 from models.data.tasks.alphabet import Alphabet, Repeated
 from models.data.tasks.batch import check_room
 from models.engine.long_text import LongHeads, Told
@@ -22,7 +22,7 @@ from models.interventions.subject import Editing
 from models.zoo.hub.folder import Folder
 from models.zoo.hub.long_reading import reading_long
 from models.zoo.hub.recorder import Recorder
-from models.zoo.hub.tokens import alphabet_of, readable_all
+from models.zoo.hub.tokens import alphabet_of, rarity_of, readable_all
 from models.zoo.hub.traced import TracedModel
 from models.zoo.model import Wanted
 
@@ -200,6 +200,9 @@ class HubModel(TracedModel):
 
     def made_of(self) -> Alphabet:
         return self._alphabet
+
+    def rarity(self, reading: Reading) -> Rarity:
+        return rarity_of(self.tokenizer, [id_ for ids in reading.inputs for id_ in ids[0].tolist()])
 
     @cached_property
     def _alphabet(self) -> Alphabet:

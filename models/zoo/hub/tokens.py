@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import math
 from functools import cache
 from typing import Any
 
+from models.data.tasks import Rarity
 from models.data.tasks.alphabet import Alphabet
 
 METASPACE = "▁"
@@ -69,3 +71,17 @@ def alphabet_of(tokenizer: Any, side: str, n_ids: int) -> Alphabet:
     n_before = next((at for at in range(len(whole)) if whole[at : at + len(bare)] == bare), 0)
     names = readable_all(tokenizer, list(range(len(tokenizer))))
     return Alphabet(names, own, {side: whole[:n_before]}, {side: whole[n_before + len(bare) :]})
+
+
+def rarity_of(tokenizer: Any, ids: list[int]) -> Rarity:
+    """Of these tokens by their places in the vocabulary, which tokenizers fill with frequent tokens first."""
+    left_out = {*tokenizer.all_special_ids, *tokenizer.added_tokens_decoder}
+    tokens = readable_all(tokenizer, ids)
+    counts = {
+        token: math.inf if id_ in left_out else -float(id_) for token, id_ in zip(tokens, ids, strict=True)
+    }
+    return Rarity(
+        counts,
+        "Here, rarity is by the place in the tokenizer's vocabulary, a stand-in for counts: frequent tokens "
+        "mostly come first; special tokens do not count.",
+    )

@@ -33,14 +33,14 @@ export function take(stacks, sent) {
 }
 
 /**
- * What is said beside a definition: which pairs are meant; or of random tokens, of which texts a measure is,
- * why there is none, or that it is on its way.
+ * What is said beside a definition: what was counted, or which pairs are meant; or of random tokens, of which
+ * texts a measure is, why there is none, or that it is on its way.
  * @param {Measure | undefined} measure
  * @param {Stack} stack
  * @param {Header["repeated"]} sent
  */
 export function saidOf(measure, stack, sent) {
-  if (measure?.paired) return stack.pairs;
+  if (measure?.said || measure?.paired) return measure.said || stack.pairs;
   if (!measure?.random) return "";
   return sent?.said ?? sent?.problem ?? "The model is reading random tokens…";
 }

@@ -42,6 +42,7 @@ export interface Measure {
   formula: string;
   source: string;
   smallestFirst: boolean;
+  said: string;
   random: boolean;
   paired: boolean;
 }

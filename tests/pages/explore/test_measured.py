@@ -5,6 +5,7 @@ import json
 import numpy as np
 import pytest
 
+from models.data.grammar_text import kept_counts
 from pages.explore.measured import Measured, declared
 from pages.explore.payload import Opened, build
 from pages.explore.repeated import NAMES
@@ -31,7 +32,7 @@ def test_every_measure_of_every_stack_is_that_of_its_patterns() -> None:
         layers = [
             head_scores(
                 trace[f"{side}.{at}.{kind}.pattern"].numpy(), cross=kind == "cross", tokens=tokens,
-                pairs=gold[0], sure=gold[1],
+                pairs=gold[0], sure=gold[1], counts=subject.model.rarity(subject.reading).counts,
             )
             for at in range(stack["layers"])
         ]  # fmt: skip
@@ -87,6 +88,33 @@ def test_of_words_that_nobody_aligns_there_is_no_agreement() -> None:
     assert not {"agreement", "hits", "alignment_error"} & header["stacks"][2]["stats"].keys()
 
 
+def test_the_rarest_word_is_the_one_that_training_had_least() -> None:
+    subject = subject_of(Inputs(text="the animal did not cross the street because it was too tired"))
+    header, trace = sent(subject), subject.run(None)
+    tokens, (english, french) = subject.reading.tokens["encoder"], kept_counts()  # animal is French, too
+    rarest = min(range(1, len(tokens) - 1), key=lambda at: english[tokens[at]] + french.get(tokens[at], 0))
+    assert tokens[rarest] not in ("the", "because")
+    shares = [
+        float(pattern[:, rarest].mean())
+        for layer in range(2)
+        for pattern in trace[f"encoder.{layer}.self.pattern"]
+    ]
+    assert header["stacks"][0]["stats"]["rare"] == pytest.approx(shares, abs=1e-4)
+    (rare,) = (measure for measure in header["measures"] if measure["name"] == "rare")
+    assert rare["said"].startswith("Here, rarity is by counts in 10,000 pairs of its training sentences;")
+    strange = sent(subject_of(Inputs(text="the zebra crossed the street")))  # training never had it
+    zebra = subject_of(Inputs(text="the zebra crossed the street")).run(None)
+    shares = [float(p[:, 2].mean()) for at in range(2) for p in zebra[f"encoder.{at}.self.pattern"]]
+    assert strange["stacks"][0]["stats"]["rare"] == pytest.approx(shares, abs=1e-4)
+
+
+def test_without_counts_the_text_is_counted_and_that_is_said() -> None:
+    header = sent(subject_of(Inputs(model="untrained", text="a b a")))
+    (rare,) = (measure for measure in header["measures"] if measure["name"] == "rare")
+    assert rare["said"] == "Here, rarity is by counts in this text alone."
+    assert header["measures"][0]["said"] == ""
+
+
 def test_without_pronouns_or_a_model_that_names_nouns_there_are_no_pairs() -> None:
     for inputs in (Inputs(text="the cat sleeps"), Inputs(model="untrained", text=TWO)):
         for stack in sent(subject_of(inputs))["stacks"][:2]:
@@ -106,4 +134,4 @@ def test_the_browser_gets_the_definitions_of_what_some_stack_has() -> None:
     assert (entropy["title"], entropy["smallestFirst"]) == ("entropy", True)
     assert entropy["definition"] == MEASURES[0].definition
     assert entropy["formula"] == "mean over q of −Σₖ a(q,k) ln a(q,k)"
-    assert declared([{"id": "decoder.cross", "stats": {}}]) == []
+    assert declared([{"id": "decoder.cross", "stats": {}}], {}) == []

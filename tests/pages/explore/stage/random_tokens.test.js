@@ -40,6 +40,7 @@ test("it is awaited when it is chosen, until its numbers are there", () => {
 test("it says of which texts it is, why it is not there, or that it will be", () => {
   const own = { ...stacks()[0], pairs: "Pairs are nouns." };
   assert.equal(saidOf({ ...HITS, paired: true }, own, undefined), "Pairs are nouns.");
+  assert.equal(saidOf({ ...ENTROPY, said: "By counts." }, own, undefined), "By counts.");
   assert.equal(saidOf(RANDOM, own, {}), "The model is reading random tokens…");
   assert.equal(saidOf(RANDOM, own, { said: "Means over 4 texts." }), "Means over 4 texts.");
   assert.equal(saidOf(RANDOM, own, { problem: "It reads no texts." }), "It reads no texts.");
