@@ -58,6 +58,7 @@ bench: install-bench chromium  ## print every figure that the README quotes
 bench-load: install-dev  ## 200 visitors on one and on two servers behind a proxy
 	@$(VENV_PYTHON) -m benchmarks.class_load
 	@$(VENV_PYTHON) -m benchmarks.dear_links
+	@$(VENV_PYTHON) -m benchmarks.long_beside
 
 fuzz: install-dev  ## 100,000 odd links, values, files and runs; FUZZ=3000 of each kind
 	@FUZZ="$(FUZZ)" $(VENV_PYTHON) -m pytest tests/fuzz -n 2

@@ -60,13 +60,14 @@ class Report:
 
 @dataclass
 class Visitor:
-    """One connection, and the slider that its page showed last."""
+    """One connection, and the slider that its page showed last; the page by the name in its address."""
 
     socket: ClientConnection
     query: str
     label: str | None
     slider: Slider | None = None
     fragment: str = ""
+    page: str = ""
 
     async def load(self) -> int:
         return await self.rerun(BackMsg())
@@ -83,6 +84,7 @@ class Visitor:
     async def rerun(self, message: BackMsg) -> int:
         """Send `message`, wait until the script run it causes has ended, return the bytes received."""
         message.rerun_script.query_string = self.query
+        message.rerun_script.page_name = self.page
         await self.socket.send(message.SerializeToString())
         received = 0
         while True:
