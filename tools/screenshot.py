@@ -1,16 +1,20 @@
-"""Takes the README's pictures: `make screenshot` starts the app, opens two pages and photographs them."""
+"""Takes the README's pictures: `make screenshot` starts the app, opens its pages and photographs them."""
 
 import sys
 import tempfile
 from pathlib import Path
+from urllib.parse import urlencode
 
 from playwright.sync_api import sync_playwright
 
-from tools import chromium
+from tools import as_gpt2, chromium
 from tools.background import ROOT, serving_the_app
 
 PICTURE = ROOT / "tools" / "screenshot.png"
 DOCUMENT = ROOT / "tools" / "long-text.png"
+GPT2 = ROOT / "tools" / "gpt2.png"
+TEXT = "First Citizen: Before we proceed any"
+GRID = {"view": "grid", "sort": "previous"}
 
 
 def main() -> None:
@@ -36,8 +40,14 @@ def main() -> None:
         page.locator(".heatmaplayer image").wait_for()
         page.wait_for_timeout(1_000)  # until the code of Streamlit's own widgets has come
         page.screenshot(path=DOCUMENT)
+        gpt2 = Path(folder) / "shakespeare-as-gpt2"
+        as_gpt2.write(gpt2)
+        page.goto(f"{server.url}/?{urlencode({'model': f'hf:{gpt2}', 'text': TEXT} | GRID)}")
+        page.locator(".stage[data-generation]").wait_for(timeout=60_000)
+        page.wait_for_timeout(1_000)
+        page.screenshot(path=GPT2)
         browser.close()
-    for picture in (PICTURE, DOCUMENT):
+    for picture in (PICTURE, DOCUMENT, GPT2):
         print(f"wrote {picture.relative_to(ROOT)}")
 
 
