@@ -17,10 +17,11 @@ from pages.shared.wording import plain
 
 KEY = "own_tensors"
 FORMAT = (
-    "“attention”: [layer, head, query, key], [head, query, key] or one matrix [query, key], or "
-    "“attention_0”, “attention_1”, … a layer each; “tokens”: a list of texts, or “query_tokens” and "
-    "“key_tokens”. In .safetensors the tokens are JSON in the metadata."
+    "Weights as “attention”, shaped [layer, head, query, key], [head, query, key] or [query, key], or layer "
+    "by layer as “attention_0”, “attention_1” and so on. The words as “tokens”, a list, or as “query_tokens” "
+    "and “key_tokens”; in .safetensors as JSON in the metadata."
 )
+EXAMPLE = "From Python: `numpy.savez('mine.npz', attention=weights, tokens=['the', 'cat'])`"
 
 
 def field(open_model: Callable[[str], None]) -> None:
@@ -29,9 +30,10 @@ def field(open_model: Callable[[str], None]) -> None:
         return
     uploading.expect()
     st.file_uploader(
-        "Or attention of your own, as arrays",
+        "Or attention weights of your own, from any program",
         type=list(FORMATS),
         key=KEY,
+        help=EXAMPLE,
         on_change=lambda: _handed_in(open_model),
         max_upload_size=uploads.MAX_BYTES // MB,
     )

@@ -31,9 +31,9 @@ def field(open_model: Open, more: Callable[[Open], None] | None = None) -> None:
             on_change=lambda: _asked(open_model),
         )
         st.caption(
-            "A model of transformers that is on this machine, by its name in the local cache or by its "
-            "folder: config.json, tokenizer.json and .safetensors weights. Nothing else is read, and no "
-            "program from it is run."
+            "Any model of Hugging Face's transformers: BERT, GPT-2, T5, Llama, ViT and others. One that is "
+            "not on this machine is offered for download. Only its config, its tokenizer and its "
+            ".safetensors weights are read; no program from it is run."
         )
         download.field(open_model)
         if more is not None:

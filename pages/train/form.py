@@ -31,6 +31,8 @@ def draw(info: TaskInfo) -> None:
         st.markdown("**Model**")
         _pairs(given, settings.size_names(info))
         _head_size(given.kept["d_model"], given.kept["n_heads"])
+        for name, why in info.fixes.items():
+            st.caption(f"{label_of(name)}: {why}; the task says so")
     with training, st.container(border=True):
         st.markdown("**Training**")
         _pairs(given, SHOWN)

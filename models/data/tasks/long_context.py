@@ -21,8 +21,8 @@ _SUMMARY = 8  # of a block of fixed attention, one token in so many is seen by a
 
 @dataclass(frozen=True, kw_only=True)
 class LongContext(TextModel):
-    """A language model on pieces of `length` tokens, in which a token sees as many others on average as when
-    every `window` tokens are read alone (that is "dense").
+    """A language model on long pieces of text, in which a token sees as many others on average as when every
+    `window` tokens are read alone (that is "dense").
 
     "transformer-xl" sees its segment and one as long before it, by relative positions (Dai et al. 2019, 3.2).
     Its memory is "recurrent" as in the paper, segment after segment, and no gradient flows into what is kept
@@ -39,15 +39,20 @@ class LongContext(TextModel):
     )
     sizes = {"n_layers": 2, "n_heads": 4, "d_model": 64, "activation": "gelu"}
     training = {"steps": 250, "batch_size": 8, "learning_rate": 4e-3}
+    fixes = {"positions": "transformer-xl's for transformer-xl, otherwise rotary"}
     length: int = option(256, "tokens of a piece of text", low=32, high=1024)
     attention: str = option(_XL, "whom a token sees", choices=("dense", "transformer-xl", "fixed", "strided"))
     memory: str = option(
         "mask",
-        "transformer-xl's, with gradients into it (mask) or, as in the paper, without (recurrent)",
+        "how transformer-xl is trained to remember: a piece at once under a mask, with gradients into the "
+        "memory, or recurrent, as in the paper: segment after segment, without them",
         choices=("mask", "recurrent"),
     )
     evaluation_memory: int = option(
-        0, "tokens of memory when transformer-xl is scored; 0: as in training", low=0, high=1024
+        0,
+        "tokens before a segment that transformer-xl still sees when it is scored; 0: as in training",
+        low=0,
+        high=1024,
     )
     window: int = option(
         64, "tokens that dense attention reads at once; sets the cost of all", low=8, high=512

@@ -10,6 +10,8 @@ LABELS = {
     "warmup_steps": "Warm-up steps",
     "batch_size": "Batch",
     "clip": "Clip gradients at",
+    "memory": "Memory of transformer-xl",
+    "evaluation_memory": "Its memory when scored (0: as trained)",
 }
 HELP = {
     "n_layers": "Layers of each stack",

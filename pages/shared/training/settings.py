@@ -38,7 +38,8 @@ Values = dict[str, Any]
 
 def size_names(info: TaskInfo) -> list[str]:
     """The sizes that a person may choose for a task; the context only where the task leaves it open."""
-    return [name for name in SIZES if name != "max_len" or "max_len" in info.sizes]
+    open_ones = [name for name in SIZES if name != "max_len" or "max_len" in info.sizes]
+    return [name for name in open_ones if name not in info.fixes]
 
 
 def training_names() -> list[str]:

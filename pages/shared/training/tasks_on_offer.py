@@ -47,6 +47,7 @@ class TaskInfo:
     options: tuple[Option, ...]
     sizes: dict[str, Any]
     training: dict[str, Any]
+    fixes: dict[str, str]
 
     @property
     def label(self) -> str:
@@ -71,8 +72,8 @@ def _described(name: str, kind: type[Task]) -> TaskInfo:
     options = tuple(_option(spec) for spec in fields(kind))
     about = inspect.cleandoc(kind.__doc__ or "").split("\n\n")[0].replace("\n", " ")
     group = next((group for group, names in GROUPS.items() if name.startswith(names)), OTHERS)
-    sizes, training = dict(kind.sizes), dict(kind.training)
-    return TaskInfo(name, kind.title, group, about, kind.see, kind.kind, options, sizes, training)
+    sizes, training, fixes = dict(kind.sizes), dict(kind.training), dict(kind.fixes)
+    return TaskInfo(name, kind.title, group, about, kind.see, kind.kind, options, sizes, training, fixes)
 
 
 def _option(spec: Field[Any]) -> Option:

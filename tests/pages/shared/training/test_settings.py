@@ -34,6 +34,15 @@ def test_the_defaults_are_the_task_s_own_run(induction: tasks_on_offer.TaskInfo)
     assert settings.to_link(induction, settings.defaults(induction)) == {"task": "induction"}
 
 
+def test_what_the_task_fixes_is_no_field_and_follows_from_its_options() -> None:
+    info = tasks_on_offer.tasks()["long-context"]
+    assert "positions" not in settings.size_names(info) and "n_layers" in settings.size_names(info)
+    for attention, positions in (("transformer-xl", "transformer-xl"), ("fixed", "rotary")):
+        values = settings.defaults(info) | {"attention": attention}
+        assert settings.run_config(info, values).model.positions == positions
+    assert info.fixes["positions"] == "transformer-xl's for transformer-xl, otherwise rotary"
+
+
 def test_a_link_brings_back_the_settings_that_wrote_it(induction: tasks_on_offer.TaskInfo) -> None:
     values = settings.defaults(induction) | {
         "length": 12, "n_heads": 8, "learning_rate": 0.0005, "compile": True, "schedule": "warm-up",
