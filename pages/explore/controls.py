@@ -71,6 +71,9 @@ def switch_model() -> None:
     Models that share a memory read the same text; every other one has its own.
     """
     session, now, before = st.session_state, page(), st.session_state.explored
+    if not other_models.can_open(now.kept["model"]):
+        now.put({"model": before.model})
+        return
     texts = session.setdefault("texts", {})
     texts[offer(before.model).memory] = before.text
     had = {name: now.kept[name] for name, spec in now.params.items() if spec.rule.fits(now.kept[name])}
@@ -82,11 +85,9 @@ def switch_model() -> None:
 
 def open_model(name: str) -> None:
     """Shows another model with its first text, where this visitor may open it; else says why not."""
-    if not on_offer.may_open(name):
-        refuse(f"{on_offer.why_not(name)}; the model before it stays.")
-        return
-    page().put({"model": name})
-    switch_model()
+    if other_models.can_open(name):
+        page().put({"model": name})
+        switch_model()
 
 
 def put_back(asked: Inputs) -> None:

@@ -11,7 +11,7 @@ from models.zoo.offers import offer_of
 from pages.lab.controls import Columns, Own
 from pages.shared import affordable, cache, on_offer, other_models, widget
 from pages.shared.link import Rule, characters, checked, one_of, param, whole
-from pages.shared.state import State, refuse
+from pages.shared.state import State
 
 ANOTHER = "other"
 """The option, beside the shipped ones, that stands for a model of these fields."""
@@ -148,11 +148,9 @@ def _draw(state: State) -> None:
 
 def _open(state: State, name: str) -> None:
     """Takes another model, where this visitor may open it; else says why not."""
-    if not on_offer.may_open(name):
-        refuse(f"{on_offer.why_not(name)}; the model before it stays.")
-        return
-    state.put({"other": name})
-    _forget(state)
+    if other_models.can_open(name):
+        state.put({"other": name})
+        _forget(state)
 
 
 def _forget(state: State) -> None:

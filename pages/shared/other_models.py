@@ -5,7 +5,7 @@ from collections.abc import Callable
 import streamlit as st
 
 from models.zoo.hub.folder import NAME, PREFIX
-from pages.shared import download, visitors
+from pages.shared import cache, download, on_offer, visitors
 from pages.shared.state import KEPT, refuse
 
 MOST = 300
@@ -38,6 +38,21 @@ def field(open_model: Open, more: Callable[[Open], None] | None = None) -> None:
         download.field(open_model)
         if more is not None:
             more(open_model)
+
+
+def can_open(name: str) -> bool:
+    """Whether this visitor may open a model and it can be loaded; where not, the page says why, and that the
+    model before it stays.
+    """
+    try:
+        if on_offer.may_open(name):
+            cache.model(name)
+            return True
+        why = on_offer.why_not(name)
+    except ValueError as error:
+        why = str(error)
+    refuse(f"{why.removesuffix('.')}; the model before it stays.")
+    return False
 
 
 def _asked(open_model: Open) -> None:
