@@ -99,7 +99,7 @@ class Prepared:
             edit, found = self._edits[at], self._texts[at]
             grows = edit.change.aligned and edit.place.side == "decoder" and len(reading.inputs) > 1
             if grows:
-                found = [_before_the_same_answer(other, reading) for other in found]
+                found = [before_the_same_answer(other, reading) for other in found]
             values = [self._held(other, edit.place.needed) for other in found]
             if grows:
                 return values
@@ -135,7 +135,7 @@ def _texts(model: Subject, reading: Reading, edit: Edit, settings: dict[str, Any
     for text in edit.change.texts:
         other = model.read(text, **settings)
         if edit.change.aligned:
-            other = _before_the_same_answer(other, reading)
+            other = before_the_same_answer(other, reading)
             _check_aligned(edit, reading, other)
         found.append(other)
     if edit.change.of_reference:
@@ -148,7 +148,7 @@ def _texts(model: Subject, reading: Reading, edit: Edit, settings: dict[str, Any
     return found
 
 
-def _before_the_same_answer(other: Reading, reading: Reading) -> Reading:
+def before_the_same_answer(other: Reading, reading: Reading) -> Reading:
     """Another text before the answer that is read here, so that the decoder's positions are the same."""
     if len(reading.inputs) < 2:
         return other

@@ -3,7 +3,7 @@
 from typing import Any
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from models.config import ModelConfig
 from models.data.tasks import Reading
@@ -35,6 +35,30 @@ class EngineModel(Model):
     def _projection(self, stack: str, layer: int) -> Any:
         side, kind = stack.split(".")
         return self.model.get_submodule(f"{side}.layers.{layer}.{kind}_attention.out_proj")
+
+    def projections(self) -> dict[str, nn.Module]:
+        return {
+            f"{address}.{kind}": getattr(layer, f"{kind}_attention").out_proj
+            for address, layer in self.layers().items()
+            for kind in ("self", "cross")
+            if getattr(layer, f"{kind}_attention") is not None
+        }
+
+    def layers(self) -> dict[str, nn.Module]:
+        return {
+            f"{side}.{at}": layer
+            for side in self.config.stacks
+            for at, layer in enumerate(self.model.get_submodule(f"{side}.layers").children())
+        }
+
+    def logits(self, reading: Reading, n_rows: int, at: int | None) -> Tensor:
+        inputs = [read.expand(n_rows, *read.shape[1:]) for read in reading.inputs]
+        asked = None
+        if at is not None and self.config.pooling == "none":
+            asked = torch.zeros(inputs[-1].shape[:2], dtype=torch.bool)
+            asked[:, at] = True
+        logits = self.model(*inputs, mask=reading.allowed, asked=asked)
+        return logits.view(n_rows, -1, logits.shape[-1])
 
     def compute(self, reading: Reading, trace: Trace) -> None:
         self.model(*reading.inputs, mask=reading.allowed, trace=trace)

@@ -1,12 +1,12 @@
 """The interface of every model, however it was made: it reads a text, is traced, and says what it can do."""
 
 from abc import abstractmethod
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from models.byte_units import MB
 from models.config import ModelConfig
@@ -168,6 +168,29 @@ class Model(Texts):
             has_bias=own and has_bias(config.positions),
             turned=own and turns(config.positions),
         )
+
+    def projections(self) -> Mapping[str, nn.Module]:
+        """The modules that read all heads' z side by side, in the order of computation, by address such as
+        "encoder.0.self". Raises ValueError where they are not known.
+        """
+        raise ValueError(self._unknown_parts)
+
+    def layers(self) -> Mapping[str, nn.Module]:
+        """The modules of its layers, in the order of computation, by address such as "encoder.0".
+
+        Raises ValueError as `projections` does.
+        """
+        raise ValueError(self._unknown_parts)
+
+    def logits(self, reading: Reading, n_rows: int, at: int | None) -> Tensor:
+        """The logits [row, position, output] of a batch of one reading so many times; `at` one position, or
+        at all. Nothing is recorded. Raises ValueError as `projections` does.
+        """
+        raise ValueError(self._unknown_parts)
+
+    @property
+    def _unknown_parts(self) -> str:
+        return f"the parts of {self.name!r} are not known, so a sweep cannot change them; open another model"
 
     def projection(self, stack: str, layer: int) -> Tensor | None:
         """W_O of an attention, the rows of each head: [head, d_head, d_model]; None where it is not known."""

@@ -6,13 +6,14 @@ from collections.abc import Collection, Sequence
 from functools import cached_property
 from typing import Any, ClassVar
 
-from torch import Tensor
+from torch import Tensor, nn
 from transformers.pytorch_utils import Conv1D
 
 from models.data.tasks import Reading
 from models.engine.size import CELL
 from models.engine.trace import Trace
 from models.zoo.hub.folder import Folder
+from models.zoo.hub.layout import Layer
 from models.zoo.hub.loading import load, pattern_fields
 from models.zoo.hub.recorder import Recorder, heard_of
 from models.zoo.model import Attention, Model, call
@@ -80,6 +81,35 @@ class TracedModel(Model):
         """The module of an attention's output projection; None where it was not found."""
         side, kind = stack.split(".")
         return None if self.layout is None else self.layout.of(side)[layer].out.get(kind)
+
+    def projections(self) -> dict[str, nn.Module]:
+        found = {
+            f"{stack}.{at}.{kind}": layer.out.get(kind)
+            for stack, at, layer in self._numbered()
+            for kind in layer.calls
+        }
+        if not found or None in found.values():
+            return dict(super().projections())
+        return {address: module for address, module in found.items() if module is not None}
+
+    def layers(self) -> dict[str, nn.Module]:
+        found = {f"{stack}.{at}": layer.module for stack, at, layer in self._numbered()}
+        return found or dict(super().layers())
+
+    def _numbered(self) -> list[tuple[str, int, Layer]]:
+        layout = self.layout
+        if layout is None:
+            return []
+        return [(stack, at, layer) for stack in layout.stacks for at, layer in enumerate(layout.of(stack))]
+
+    def logits(self, reading: Reading, n_rows: int, at: int | None) -> Tensor:
+        inputs = (read.expand(n_rows, *read.shape[1:]) for read in reading.inputs)
+        made = self.net(**dict(zip(self.given, inputs, strict=False)), **self.usual)
+        logits = getattr(made, "logits", None)
+        if logits is None:
+            return super().logits(reading, n_rows, at)
+        rows = (logits if logits.ndim == 3 else logits[:, None]).float().cpu()
+        return rows if at is None else rows[:, [at]]
 
     def compute(self, reading: Reading, trace: Trace) -> None:
         given = dict(zip(self.given, reading.inputs, strict=False)) | self.usual

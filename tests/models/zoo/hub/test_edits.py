@@ -8,12 +8,13 @@ import pytest
 import torch
 
 from models import compare, load_model
+from models.interventions.sweep import sweep_heads, sweep_positions
 from tests.models.zoo.hub import families
 from tests.models.zoo.hub.families import PATTERNS_ONLY, TEXT, TRANSLATORS
 from tests.models.zoo.hub.test_families import WHOLE, Opened, opened, settings_of
 
 __all__ = ["opened"]
-OTHER = "the street was not wide"
+SWAPPED = "the street did not cross the animal because it was too tired"  # as many tokens
 
 
 @pytest.mark.parametrize("family", WHOLE)
@@ -137,3 +138,30 @@ def test_a_decoder_goes_on_as_by_itself_and_otherwise_under_edits(opened: Opened
 def test_a_model_that_fills_gaps_writes_nothing(opened: Opened) -> None:
     with pytest.raises(ValueError, match="writes nothing; look at the probabilities of its outputs"):
         opened("bert").answer(TEXT)
+
+
+@pytest.mark.parametrize("family", WHOLE)
+def test_a_sweep_does_in_a_batch_what_each_edit_does_alone(opened: Opened, family: str) -> None:
+    model = opened(family)
+    reading = model.read(TEXT, **settings_of(model))
+    found = sweep_heads(model, reading, "logits 3-5 at 2", change="mean")
+    plain = model.trace(reading)["logits"][2]
+    assert found.before == pytest.approx(float(plain[3] - plain[5]), abs=1e-4)
+    assert set(found.effects) == set(model.attentions)
+    for stack, effects in found.effects.items():
+        side, kind = stack.split(".")
+        layer = len(effects) - 1
+        after = model.trace(reading, edits=[f"{side}.{layer}.{kind} heads 1: mean"])["logits"][2]
+        assert float(effects[layer, 1]) == pytest.approx(float(after[3] - after[5]) - found.before, abs=1e-4)
+    patched = sweep_positions(model, reading, "logits 3-5 at 2", SWAPPED)
+    side = list(patched.effects)[-1]
+    line = f'{side}.1.resid_pre at 2: from "{SWAPPED}"'
+    after = model.trace(reading, edits=[line])["logits"][2]
+    expected = float(after[3] - after[5]) - patched.before
+    assert float(patched.effects[side][1, 2]) == pytest.approx(expected, abs=1e-4)
+
+
+def test_a_model_of_patterns_alone_is_not_swept(opened: Opened) -> None:
+    model = opened(next(iter(PATTERNS_ONLY)))
+    with pytest.raises(ValueError, match="are not known, so a sweep cannot change them; open another model"):
+        sweep_heads(model, model.read(TEXT), "kl at 0")

@@ -1,0 +1,167 @@
+"""Sweeps: every head switched off alone, every position of every layer patched, and what each does.
+
+All of it is batched: a batch holds the text once for each edit, and each row is edited where it enters an
+output projection (heads) or a layer (the stream). So one pass of so many rows does what so many passes would.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol, runtime_checkable
+
+import torch
+from torch import Tensor, nn
+
+from models.data.tasks import Reading
+from models.interventions.applied import before_the_same_answer
+from models.interventions.rows import Change, Job, changing
+from models.interventions.subject import Heads, Subject
+from models.interventions.target import Target
+
+MOST_TOKENS = 1_024
+"""Tokens of a batch, all rows together; enough for all cores, and few enough to be stopped."""
+CHANGES = ("zero", "mean")
+Told = Callable[[float], object]
+
+
+@runtime_checkable
+class Sweepable(Subject, Protocol):
+    """A model whose modules are known, and which reads a batch of one text."""
+
+    def attention(self, stack: str) -> Heads: ...
+    def projections(self) -> Mapping[str, nn.Module]: ...
+    def layers(self) -> Mapping[str, nn.Module]: ...
+    def logits(self, reading: Reading, n_rows: int, at: int | None) -> Tensor: ...
+
+
+@dataclass(frozen=True)
+class Sweep:
+    """What each edit alone does to the target: its number after less the number before.
+
+    effects: of heads by stack, such as "encoder.self", [layer, head]; of patches by "encoder" and "decoder",
+    [layer, position], where the stream enters the layer.
+    """
+
+    target: Target
+    before: float
+    effects: dict[str, Tensor]
+
+
+@torch.no_grad()
+def sweep_heads(
+    model: Sweepable,
+    reading: Reading,
+    target: Target | str,
+    *,
+    change: str = "zero",
+    told: Told = lambda share: None,
+) -> Sweep:
+    """Every head's z at zero, or at its mean over the positions, alone. told: hears which share is done, and
+    may raise to end it. Raises ValueError for a target that is not there, or a model whose parts are hidden.
+    """
+    if change not in CHANGES:
+        raise ValueError(f"change={change!r} is unknown; choose one of {', '.join(CHANGES)}")
+    modules = model.projections()
+    jobs, sizes = [], {}
+    for address in modules:
+        side, layer, kind = address.split(".")
+        n_heads = model.attention(f"{side}.{kind}").n_heads
+        sizes[f"{side}.{kind}"] = (int(layer) + 1, n_heads)
+        jobs += [Job(address, _switched(head, n_heads, change)) for head in range(n_heads)]
+    target, before, found = _values(model, reading, target, modules, jobs, told)
+    effects = {stack: torch.zeros(size, dtype=torch.float64) for stack, size in sizes.items()}
+    at = 0
+    for address in modules:
+        side, layer, kind = address.split(".")
+        row = effects[f"{side}.{kind}"][int(layer)]
+        row += torch.tensor(found[at : at + len(row)], dtype=torch.float64) - before
+        at += len(row)
+    return Sweep(target, before, effects)
+
+
+@torch.no_grad()
+def sweep_positions(
+    model: Sweepable,
+    reading: Reading,
+    target: Target | str,
+    text: str,
+    *,
+    told: Told = lambda share: None,
+    **settings: Any,
+) -> Sweep:
+    """The stream that enters each layer at each position, alone, as it is in another text (causal tracing,
+    Meng et al. 2022). Raises ValueError as `sweep_heads` does, and for a text of another length.
+    """
+    other = before_the_same_answer(model.read(text, **settings), reading)
+    modules, sides = model.layers(), {address.split(".")[0] for address in model.layers()}
+    for side in sorted(sides):
+        here, there = len(reading.tokens[side]), len(other.tokens[side])
+        if here != there:
+            raise ValueError(
+                f"the other text has {there} tokens and this one {here}, and positions are put one to one; "
+                "give a text of as many tokens"
+            )
+    wanted = [f"{address}.resid_pre" for address in modules]
+    source = model.trace(other, reduce=lambda a, x: x if a in wanted else None)
+    jobs = [
+        Job(address, _patched(position, source[f"{address}.resid_pre"][position]))
+        for address in modules
+        for position in range(len(reading.tokens[address.split(".")[0]]))
+    ]
+    target, before, found = _values(model, reading, target, modules, jobs, told)
+    effects: dict[str, list[Tensor]] = {}
+    at = 0
+    for address in modules:
+        side = address.split(".")[0]
+        n = len(reading.tokens[side])
+        effects.setdefault(side, []).append(torch.tensor(found[at : at + n], dtype=torch.float64) - before)
+        at += n
+    return Sweep(target, before, {side: torch.stack(rows) for side, rows in effects.items()})
+
+
+def _values(
+    model: Sweepable,
+    reading: Reading,
+    target: Target | str,
+    modules: Mapping[str, nn.Module],
+    jobs: Sequence[Job],
+    told: Told,
+) -> tuple[Target, float, list[float]]:
+    """The target, its number without any edit, and with each."""
+    target = Target.read(target) if isinstance(target, str) else target
+    whole = model.logits(reading, 1, None)[0]
+    target.check(reading, *whole.shape)
+    plain = whole if target.position is None else whole[[target.position]]
+    before = float(target.values(plain[None], plain, reading)[0])
+    longest = max(len(tokens) for tokens in reading.tokens.values())
+    n_rows = max(1, MOST_TOKENS // longest)
+    found: list[float] = []
+    for first in range(0, len(jobs), n_rows):
+        told(first / len(jobs))
+        part = jobs[first : first + n_rows]
+        with changing(modules, part):
+            logits = model.logits(reading, len(part), target.position)
+        found += target.values(logits, plain, reading).tolist()
+    return target, before, found
+
+
+def _switched(head: int, n_heads: int, change: str) -> Change:
+    """A row of all heads' z side by side, without one."""
+
+    def changed(z: Tensor) -> Tensor:
+        made, size = z.clone(), z.shape[-1] // n_heads
+        mine = slice(head * size, (head + 1) * size)
+        made[:, mine] = z[:, mine].mean(dim=0) if change == "mean" else 0
+        return made
+
+    return changed
+
+
+def _patched(position: int, value: Tensor) -> Change:
+    def changed(stream: Tensor) -> Tensor:
+        made = stream.clone()
+        made[position] = value.to(stream)
+        return made
+
+    return changed

@@ -1,0 +1,180 @@
+"""Sweeps: batches of edits beside the same edits one at a time, as traces have them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from threading import Thread
+from typing import Any
+
+import pytest
+import torch
+from torch.nn.functional import cross_entropy
+
+from models import load_model
+from models.interventions import sweep
+from models.interventions.sweep import sweep_heads, sweep_positions
+from models.interventions.target import Target
+from tests.models.interventions.conftest import Letters
+
+Make = Callable[..., Letters]
+TEXT, OTHER = "abcabd", "fbgabc"
+KINDS = ["encoder-only", "decoder-only", "encoder-decoder"]
+
+
+def number(trace: Any, target: str, plain: Any, written: torch.Tensor) -> float:
+    """The same targets from whole logits, once more."""
+    logits = trace["logits"].double()
+    if target == "loss":
+        return float(cross_entropy(logits[:-1], written[1:]))
+    row, before = logits[2].softmax(-1), plain["logits"][2].double().softmax(-1)
+    if target.startswith("kl"):
+        return float((before * (before / row).log()).sum())
+    return float(logits[2, 3] - logits[2, 5]) if target.startswith("logits") else float(row[3])
+
+
+TARGETS = ["probability of 3 at 2", "logits 3-5 at 2", "kl at 2", "loss"]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("change", ["zero", "mean"])
+@pytest.mark.parametrize("target", TARGETS)
+def test_every_head_alone_does_in_a_batch_what_it_does_in_a_pass_of_its_own(
+    letters: Make, kind: str, change: str, target: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if kind == "encoder-only" and target == "loss":
+        return
+    monkeypatch.setattr(sweep, "MOST_TOKENS", 18)  # three rows a batch
+    lm = letters(kind)
+    reading = lm.read(TEXT)
+    plain, written = lm.trace(reading), reading.inputs[-1][0]
+    shares: list[float] = []
+    found = sweep_heads(lm, reading, target, change=change, told=shares.append)
+    assert shares[0] == 0 and shares == sorted(set(shares)) and len(shares) > 1
+    assert found.before == pytest.approx(number(plain, target, plain, written), abs=1e-12)
+    assert set(found.effects) == set(lm.stacks(tuple(reading.tokens)))
+    for stack, effects in found.effects.items():
+        side, name = stack.split(".")
+        for layer in range(2):
+            for head in range(2):
+                edited = lm.trace(reading, edits=[f"{side}.{layer}.{name} heads {head}: {change}"])
+                expected = number(edited, target, plain, written) - number(plain, target, plain, written)
+                assert float(effects[layer, head]) == pytest.approx(expected, abs=1e-10)
+                assert abs(expected) > 1e-9
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_every_position_of_every_layer_is_patched_alone(letters: Make, kind: str) -> None:
+    lm = letters(kind)
+    reading = lm.read(TEXT)
+    plain, target, written = lm.trace(reading), TARGETS[1], reading.inputs[-1][0]
+    found = sweep_positions(lm, reading, target, OTHER)
+    for side, effects in found.effects.items():
+        assert effects.shape == (2, len(reading.tokens[side]))
+        for layer in range(2):
+            for at in range(effects.shape[1]):
+                edited = lm.trace(reading, edits=[f'{side}.{layer}.resid_pre at {at}: from "{OTHER}"'])
+                expected = number(edited, target, plain, written) - number(plain, target, plain, written)
+                assert float(effects[layer, at]) == pytest.approx(expected, abs=1e-10)
+    assert max(float(effects.abs().max()) for effects in found.effects.values()) > 1e-3
+
+
+def test_a_classifier_s_one_answer_is_swept() -> None:
+    lm = load_model("sentiment")
+    reading = lm.read("the plot was dull , but the acting was anything but boring .")
+    found = sweep_heads(lm, reading, "probability of 1 at 0")
+    plain = lm.trace(reading)["logits"][0].softmax(-1)[1]
+    edited = lm.trace(reading, edits=["encoder.1.self heads 2: zero"])["logits"][0].softmax(-1)[1]
+    assert float(found.effects["encoder.self"][1, 2]) == pytest.approx(float(edited - plain), abs=1e-5)
+
+
+def test_another_thread_s_pass_is_left_alone(letters: Make, monkeypatch: pytest.MonkeyPatch) -> None:
+    lm = letters("decoder-only")
+    reading = lm.read(TEXT)
+    plain, alone, seen = lm.trace(reading)["logits"], sweep_heads(lm, reading, "kl at 2"), []
+    logits = lm.logits
+
+    def beside_another(*given: Any) -> Any:
+        other = Thread(target=lambda: seen.append(logits(reading, 1, None)[0]))
+        other.start()
+        other.join()
+        return logits(*given)
+
+    monkeypatch.setattr(lm, "logits", beside_another)
+    found = sweep_heads(lm, reading, "kl at 2")
+    assert found.effects["decoder.self"].equal(alone.effects["decoder.self"])
+    assert len(seen) > 1
+    for each in seen:
+        torch.testing.assert_close(each, plain, atol=1e-12, rtol=1e-10)
+
+
+class StoppedError(Exception):
+    pass
+
+
+def test_who_is_told_may_stop_it_and_the_model_is_as_before(letters: Make) -> None:
+    lm = letters("encoder-only")
+    reading = lm.read(TEXT)
+    plain = lm.trace(reading)["logits"]
+
+    def stop(share: float) -> None:
+        raise StoppedError
+
+    with pytest.raises(StoppedError):
+        sweep_heads(lm, reading, "kl at 0", told=stop)
+    assert lm.trace(reading)["logits"].equal(plain)
+    assert not any(module._forward_pre_hooks for module in lm.model.modules())
+
+
+@pytest.mark.parametrize("line", TARGETS)
+def test_a_target_is_its_line(line: str) -> None:
+    assert str(Target.read(line)) == line and Target.read(f"  {line.replace(' ', '  ')} ") == Target.read(
+        line
+    )
+
+
+NO_TARGETS = [
+    "",
+    "probability",
+    "probability of 3",
+    "logits 3 at 1",
+    "kl",
+    "kl 3 at 1",
+    "loss at 3",
+    "accuracy",
+]
+
+
+@pytest.mark.parametrize("line", NO_TARGETS)
+def test_what_is_no_target_is_refused(line: str) -> None:
+    with pytest.raises(ValueError) as error:
+        Target.read(line)
+    assert str(error.value) == (
+        f"{line!r} is nothing to look at; write probability of 7 at 3, logits 7-5 at 3, kl at 3, or loss"
+    )
+
+
+REFUSED = {
+    "probability of 11 at 0": "probability of 11 at 0: output 11 is not there; give 0 to 10",
+    "kl at 6": "kl at 6: position 6 has no output; give 0 to 5",
+    "loss": "loss is of what a decoder writes after its first token; choose another",
+}
+
+
+@pytest.mark.parametrize(("target", "sentence"), REFUSED.items())
+def test_a_target_that_is_not_there_is_refused(letters: Make, target: str, sentence: str) -> None:
+    lm = letters("encoder-only")
+    with pytest.raises(ValueError) as error:
+        sweep_heads(lm, lm.read(TEXT), target)
+    assert str(error.value) == sentence
+
+
+def test_texts_that_do_not_fit_and_unknown_changes_are_refused(letters: Make) -> None:
+    lm = letters("encoder-only")
+    with pytest.raises(ValueError) as error:
+        sweep_positions(lm, lm.read(TEXT), "kl at 0", "abc")
+    assert str(error.value) == (
+        "the other text has 3 tokens and this one 6, and positions are put one to one; give a text of as "
+        "many tokens"
+    )
+    with pytest.raises(ValueError, match="change='half' is unknown; choose one of zero, mean"):
+        sweep_heads(lm, lm.read(TEXT), "kl at 0", change="half")
