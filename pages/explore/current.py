@@ -10,7 +10,18 @@ from streamlit.delta_generator import DeltaGenerator
 
 from models.data.tasks import Advice
 from models.zoo.offers import Offer
-from pages.explore import asked, computing, controls, further, mapped, payload, repeated, state
+from pages.explore import (
+    asked,
+    computing,
+    controls,
+    further,
+    mapped,
+    payload,
+    positions,
+    repeated,
+    state,
+    summed,
+)
 from pages.explore.hiding import SHOWN
 from pages.explore.payload import Body, Opened
 from pages.explore.state import FURTHER, Inputs, View
@@ -25,6 +36,7 @@ CAPTIONS = {
     "map": "Every head a point: heads with like patterns lie together. Press one to open it.",
     "difference": "Every head: what the edits added to each weight (red), and what they took (blue).",
     "effect": "What the edits did to what the model computes after them.",
+    "sums": "How much the chosen queries look at the chosen keys, head by head and in all.",
     "output": "The last linear layer and the softmax: how probable each output is.",
 }
 PLACE = ("stack", "layer", "head", "q0", "k0")
@@ -115,6 +127,7 @@ def _asked(inputs: Inputs, slot: DeltaGenerator | None) -> dict[str, Any]:
         "map": asked.answer("mapped", inputs, slot, mapped.made),
         "further": asked.answer("further", inputs, slot, further.made),
         "repeated": repeated.answer(inputs, slot),
+        "sums": asked.answer("sums", inputs, slot, summed.made),
     }
 
 
@@ -141,12 +154,14 @@ def _check_link(body: Body) -> bool:
     linked, stacks, n_steps = st.session_state.view_link, body.stacks, max(1, body.n_steps)
     stack = next((s for s in stacks if s.id == linked.get("stack")), stacks[0])
     counts = {"layer": stack.n_layers, "head": stack.n_heads, "heads": stack.n_heads, "step": n_steps}
-    counts |= {"query": stack.n_query, "key": stack.n_key}
+    counts |= {"query": stack.n_query, "key": stack.n_key, "queries": stack.n_query, "keys": stack.n_key}
     rules = {}
     if stack.id != linked.get("stack", stack.id):
         rules["stack"] = f"one of {', '.join(s.id for s in stacks)}"
     for name, count in counts.items():
         asked = linked.get(name, 0)
+        if isinstance(asked, str):
+            asked = positions.largest(asked)
         if (max(asked) if isinstance(asked, tuple) else asked) >= count:
             rules[name] = f"below {count}"
     if linked.get("special", SHOWN) != SHOWN and not body.can_hide:
@@ -174,7 +189,7 @@ def own_header(inputs: Inputs, body: Body) -> dict[str, Any]:
     story_view = offer.story
     session = [
         st.session_state.get(name)
-        for name in ("opened", "reset_count", "view_link", "mapped", "further", "repeated")
+        for name in ("opened", "reset_count", "view_link", "mapped", "further", "repeated", "sums")
     ]
     turned = [str(inputs.settings[s.name]) for s in offer.settings if s.turns]
     return {

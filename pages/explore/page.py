@@ -28,6 +28,8 @@ def on_act(act: Act) -> None:
         asked.note("mapped", act["stack"])
     elif act["type"] == "repeated":
         repeated.note()
+    elif act["type"] == "sums":
+        asked.note("sums", act["stack"], act["queries"], act["keys"])
     elif act["type"] == "further":
         asked.note("further", *current.wanted_from(act))
     else:

@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 
+from pages.explore import summed
 from pages.explore.hiding import HIDDEN, SHOWN, Hiding, hiding_of
 from pages.explore.state import Inputs, View, view_of
 from pages.explore.subject import Subject, subject_of
@@ -27,18 +28,27 @@ class Part:
         self.stack = next((s for s in self.subject.stacks if s.id == self.view.stack), self.subject.stacks[0])
         self.layer = min(self.view.layer, self.stack.n_layers - 1)
         self.head = min(self.view.head, self.stack.n_heads - 1)
+        self.among = self._among(act.get("among", []))
         side, kind = self.stack.id.split(".")
         self.address = f"{side}.{self.layer}.{kind}"
         self.hiding, self.how = self._hiding()
         self.title = f"{self.stack.title}, layer {self.layer}, head {self.head}{self.said}"
         self.key_head = self.head // self.stack.sharing  # of k and v, which several query heads may share
         self.file_name = f"{self.address.replace('.', '-')}-head-{self.head}"
+        if self.view.view == "sums":
+            self.title, self.file_name = f"{self.stack.title}: weight on chosen tokens", f"{side}-{kind}-sums"
 
     def _hiding(self) -> tuple[Hiding, str]:
         """Which tokens are special, and whether the view that is on the stage hides them."""
         view, special = self.view, hiding_of(self.subject, self.stack)
         hides = view.view in HIDING and not (view.view == "head" and view.show == "plane")
         return special, view.special if hides and special.any else SHOWN
+
+    def _among(self, given: list[Any]) -> list[tuple[int, int]]:
+        """The layer and head of each that sums are over, as the stage has them; all where it says none."""
+        count = self.stack.n_layers * self.stack.n_heads
+        known = sorted({at for at in given if isinstance(at, int) and 0 <= at < count})
+        return [divmod(at, self.stack.n_heads) for at in known or range(count)]
 
     @property
     def said(self) -> str:
@@ -48,6 +58,21 @@ class Part:
         if self.how == SHOWN:
             return time
         return f"{time}, special tokens hidden" + ("" if self.how == HIDDEN else ", rows renormalised")
+
+    @property
+    def place(self) -> tuple[int, int]:
+        """The layer and the head that are open."""
+        return self.layer, self.head
+
+    def chosen(self) -> tuple[list[int], list[int]]:
+        """The queries and the keys of sums: all queries and the marked key where they are left open."""
+        keys = self.view.keys or str(min(self.view.key or 0, self.stack.n_key - 1))
+        return summed.chosen(self.stack, self.view.queries, keys)
+
+    def sums(self) -> dict[tuple[int, int], float]:
+        """The number of each head that is among those that sums are over."""
+        found = summed.values_of(self.subject, self.stack, *self.chosen())
+        return {place: float(found[place]) for place in self.among}
 
     def names(self, side: str) -> list[str]:
         return [token.get("raw", token["text"]) for token in self.subject.tokens[side]]

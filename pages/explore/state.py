@@ -6,7 +6,7 @@ from typing import Any
 
 from models.zoo.offers import DEFAULT, HUB, OWN, RUN, offer_of, offers
 from models.zoo.settings import MAX_CHARACTERS, Setting
-from pages.explore import own_pictures
+from pages.explore import own_pictures, positions
 from pages.shared import on_offer, widget
 from pages.shared.link import (
     Param,
@@ -27,7 +27,7 @@ SHOWCASE = offers()[DEFAULT].text
 MAX_INDEX = 4_096
 MAX_EDITS = 4_000
 """Characters of all edits together."""
-VIEWS = ("grid", "map", "head", "lines", "numbers", "picture", "output", "effect")
+VIEWS = ("grid", "map", "head", "lines", "numbers", "picture", "sums", "output", "effect")
 STACKS = ("encoder.self", "decoder.self", "decoder.cross")
 FURTHER = ("length", "rollout", "flow", "plane")
 """Quantities that are computed when the stage asks for them."""
@@ -43,6 +43,8 @@ TIMES = ("after", "before", "difference")
 ORDERS = ("value", "layer")
 KEEPS = ("all", "least", "most", "top")
 MOST_KEPT = 1_000_000
+OVERS = ("all", "layer", "heads", "passing")
+"""Over which heads a mean is taken: all, those of the layer, the chosen ones, those that pass the filter."""
 PINS = ("none", "query", "key")
 
 
@@ -72,6 +74,7 @@ MODEL = Rule(
     _read_name, _is_open,
 )  # fmt: skip
 INDEX = whole(0, MAX_INDEX)
+POSITIONS = positions.rule(MAX_INDEX)
 SORT = replace(one_of(SORTS), read=_read_sort)
 HEADS = Rule("head numbers separated by dots, such as 0.2.3", _read_heads, _are_heads)
 
@@ -135,6 +138,7 @@ class View:
     sort: the measure by which heads are labelled, in the `order` of their values or of their layers, and
     told apart: `keep` says which pass, those of at least or at most `limit`, or so many from the top.
     when: what is seen of a pass that was edited.
+    queries, keys: those of sums; left open, all queries and the marked key.
     """
 
     view: str = param("lines", one_of(VIEWS))
@@ -155,6 +159,9 @@ class View:
     query: int | None = param(None, INDEX)
     key: int | None = param(None, INDEX)
     pinned: str = param("none", one_of(PINS))
+    queries: str = param("", POSITIONS)
+    keys: str = param("", POSITIONS)
+    over: str = param("all", one_of(OVERS))
     q0: int = param(0, INDEX)
     k0: int = param(0, INDEX)
 

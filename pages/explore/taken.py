@@ -9,7 +9,7 @@ from typing import Any, cast
 import numpy as np
 import plotly.graph_objects as go
 
-from pages.explore import further, mapped, taken_picture
+from pages.explore import further, mapped, summed, taken_picture
 from pages.explore.hiding import hiding_code
 from pages.explore.part import Part
 from pages.explore.state import FURTHER, Inputs
@@ -17,7 +17,10 @@ from pages.explore.subject import Subject
 from pages.explore.taken_table import csv_of
 from pages.shared import cache
 from viz_core import attention_heatmap, attention_lines, computation_figure, head_grid, head_map, top_tokens
+from viz_core.boards import Bars, Board, board_figure
 from viz_core.maps import query_key_plane
+
+MOST_BARS = 64
 
 
 @dataclass(frozen=True)
@@ -61,6 +64,7 @@ class Shown(Part):
             "picture": self._picture,
             "output": self._output,
             "effect": self._effect,
+            "sums": self._sums,
         }
         if view == "numbers" and not self.stack.attention.whole:
             view = "head"
@@ -193,6 +197,18 @@ class Shown(Part):
             key_tokens=self.names(self.stack.key_side), dark=dark, title=self.title,
         )  # fmt: skip
 
+    def _sums(self, dark: bool) -> go.Figure:
+        values, (queries, keys) = self.sums(), self.chosen()
+        most = sorted(values, key=lambda head: -values[head])[:MOST_BARS]
+        said = summed.definition(len(queries), len(keys), len(values))
+        bars = Bars(
+            values=np.array([values[head] for head in most]), labels=[f"L{at} H{head}" for at, head in most],
+            y_label="weight", digits=3,
+            lit=most.index(self.place) if self.place in most else None,
+        )  # fmt: skip
+        notice = f"{sum(values.values()) / len(values):.4g} is {said}."
+        return board_figure(Board(rows=[[bars]], notice=notice), dark=dark, title=f"{self.title}, {notice}")
+
     def _output(self, dark: bool) -> go.Figure:
         from pages.explore.payload import steps_of
 
@@ -233,5 +249,8 @@ class Shown(Part):
 
     @property
     def code(self) -> str:
+        if self.view.view == "sums":
+            found = summed.code(self.stack, *self.chosen(), self.among)
+            return "\n".join([self.subject.code, *found])
         lines = [self.subject.code, f'pattern = trace["{self.address}.pattern"][{self.head}]  # [query, key]']
         return "\n".join([*lines, *hiding_code(self.hiding, self.how)])

@@ -8,6 +8,7 @@ import { FURTHER, isSigned } from "./further.js";
 import { canHide, SPECIALS } from "./hiding.js";
 import { listOf } from "./list.js";
 import { MeasureBar } from "./measure_bar.js";
+import { OVERS } from "./sums.js";
 import { headsAfter } from "./view.js";
 
 const VIEWS = [
@@ -17,6 +18,7 @@ const VIEWS = [
   { value: "lines", text: "Lines" },
   { value: "numbers", text: "Numbers" },
   { value: "picture", text: "Picture" },
+  { value: "sums", text: "Sums" },
   { value: "output", text: "Output" },
   { value: "effect", text: "Effect" },
 ];
@@ -57,6 +59,9 @@ function titleOf(stack, layer, head) {
   return [stack.labels[layer * stack.heads + head], shares].filter(Boolean).join("; ") || undefined;
 }
 
+/** Several heads may be chosen. @param {import("./types").View} view */
+const choosesHeads = ({ view, over }) => view === "lines" || (view === "sums" && over === "heads");
+
 export class Bars {
   /** @param {import("./types").Stage} stage */
   constructor(stage) {
@@ -72,6 +77,7 @@ export class Bars {
     this.measure = new MeasureBar(stage);
     this.special = listOf("special tokens", (/** @type {any} */ special) => stage.set({ special }));
     this.special.name.textContent = "special";
+    this.over = new Choice("heads", (over) => stage.set({ over }));
     this.sight = new Choice("look through", (sight) => stage.set({ sight }));
     this.edits = new EditBar(stage);
     this.slider = el("input", {
@@ -87,7 +93,7 @@ export class Bars {
       this.slider,
       this.stepText,
     ]);
-    const choices = [this.layer, this.head, this.show, this.range, this.sight, this.special];
+    const choices = [this.over, this.layer, this.head, this.show, this.range, this.sight, this.special];
     const below = choices.map((choice) => choice.root);
     this.root = el("div", { class: "bars" }, [
       el("div", { class: "bar" }, [this.view.root, this.stack.root, this.step]),
@@ -99,7 +105,7 @@ export class Bars {
   /** @param {number} head @param {MouseEvent} event */
   chooseHead(head, event) {
     const { view } = this.stage;
-    if (view.view !== "lines") return this.stage.set({ head, heads: [head] });
+    if (!choosesHeads(view)) return this.stage.set({ head, heads: [head] });
     this.stage.set(headsAfter(view.heads, head, event.altKey || event.metaKey || event.ctrlKey));
   }
 
@@ -123,7 +129,7 @@ export class Bars {
       colour: theme.heads[chip.value % theme.heads.length],
       title: titleOf(stack, view.layer, chip.value),
     }));
-    this.head.update(chips, view.view === "lines" ? view.heads : [view.head]);
+    this.head.update(chips, choosesHeads(view) ? view.heads : [view.head]);
     const further = view.when === "after" ? FURTHER_SHOWS : []; // computed of the edited pass
     const shows = [...(stack.whole ? SHOWS : SHOWS.slice(0, 1)), ...further];
     this.show.update(shows, view.show);
@@ -134,6 +140,7 @@ export class Bars {
     this.measure.draw();
     this.edits.draw();
     this.sight.update(SIGHTS, [view.sight]);
+    this.over.update(OVERS, [view.over]);
     this.special.update(SPECIALS, view.special);
     this.showWhatMatters();
     this.drawStep();
@@ -141,7 +148,7 @@ export class Bars {
 
   showWhatMatters() {
     const { view, data } = this.stage;
-    const ofOneLayer = !["grid", "map", "output", "effect"].includes(view.view);
+    const ofOneLayer = !["grid", "map", "sums", "output", "effect"].includes(view.view);
     /** @param {HTMLElement} part @param {boolean} on */
     const visible = (part, on) => part.classList.toggle("absent", !on);
     visible(this.stack.root, !["output", "effect"].includes(view.view));
@@ -150,8 +157,10 @@ export class Bars {
     const seen = view.view === "picture" ? view.sight : "head";
     visible(this.special.root, canHide(view) && Boolean(this.stage.stack.hidden?.length));
     visible(this.sight.root, view.view === "picture");
-    visible(this.layer.root, ofOneLayer && seen !== "rolled");
-    visible(this.head.root, ofOneLayer && seen === "head");
+    const sums = view.view === "sums";
+    visible(this.over.root, sums);
+    visible(this.layer.root, sums ? ["layer", "heads"].includes(view.over) : ofOneLayer && seen !== "rolled");
+    visible(this.head.root, sums ? view.over === "heads" : ofOneLayer && seen === "head");
     const reads = ["output", "effect"].includes(view.view) && data.header.steps.length > 1;
     visible(this.step, reads || (ofOneLayer && this.stage.stepMatters()));
   }

@@ -9,7 +9,21 @@ HERE = Path(__file__).parent
 PLACE: dict[str, Kind] = {"stack": str, "layer": int, "head": int, "q0": int, "k0": int}
 VIEW: dict[str, Kind] = PLACE | {
     name: str
-    for name in ("view", "show", "range", "sort", "order", "keep", "sight", "special", "when", "pinned")
+    for name in (
+        "view",
+        "show",
+        "range",
+        "sort",
+        "order",
+        "keep",
+        "sight",
+        "special",
+        "when",
+        "pinned",
+        "queries",
+        "keys",
+        "over",
+    )
 }
 WHOLE: dict[str, Kind] = VIEW | {"heads": list, "step": int, "query": int, "key": int, "limit": (int, float)}
 ACTS: Kinds = {
@@ -19,7 +33,8 @@ ACTS: Kinds = {
     "map": {"stack": str},
     "repeated": {},
     "further": PLACE | {"show": str},
-    "takeaway": WHOLE,
+    "sums": {"stack": str, "queries": str, "keys": str},
+    "takeaway": WHOLE | {"among": list},
     "contrast": WHOLE | {"model": str},
 }
 stage = Component("attention_lab_stage", HERE / "stage.js", HERE / "stage.css", acts=ACTS)

@@ -1,8 +1,8 @@
 /** @typedef {import("./types").View} View */
 
 const NAMES =
-  "view stack layer head heads show range sort order keep limit sight special when step query key pinned " +
-  "q0 k0";
+  "view stack layer head heads show range sort order keep limit sight special when step query key " +
+  "pinned queries keys over q0 k0";
 const URL_FIELDS = /** @type {(keyof View)[]} */ (NAMES.split(" "));
 
 /**

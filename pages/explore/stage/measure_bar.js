@@ -58,7 +58,7 @@ export class MeasureBar {
     const { stack, view, data, act } = this.stage;
     const { measures, link, repeated } = data.header;
     const need = JSON.stringify({ ...link, text: "" });
-    const shown = view.view === "grid" || view.view === "map";
+    const shown = ["grid", "map", "sums"].includes(view.view);
     if (!shown || repeated?.problem || this.asked === need || !awaited(measures, stack, view)) return;
     this.asked = need;
     act({ type: "repeated" });
@@ -81,10 +81,11 @@ export class MeasureBar {
     this.keep.update(KEEPS, view.keep);
     this.limit.value = String(view.limit);
     this.limit.step = view.keep === "top" ? "1" : "0.01";
-    const [grid, map] = [view.view === "grid", view.view === "map"];
-    this.sort.name.textContent = map ? "colour by" : "sort by";
+    const grid = view.view === "grid" || (view.view === "sums" && view.over === "passing");
+    const map = view.view === "map";
+    this.sort.name.textContent = map ? "colour by" : view.view === "sums" ? "measure" : "sort by";
     this.sort.root.classList.toggle("absent", !grid && !map);
-    this.order.root.classList.toggle("absent", !grid || !measure);
+    this.order.root.classList.toggle("absent", view.view !== "grid" || !measure);
     this.keep.root.classList.toggle("absent", !(grid || map) || !measure);
     this.limit.classList.toggle("absent", view.keep === "all");
   }

@@ -24,6 +24,7 @@ import { OutputView } from "./output.js";
 import { passesOf } from "./passes.js";
 import { PictureView } from "./picture_view.js";
 import { Pictures } from "./pictures.js";
+import { SumsView } from "./sums.js";
 import { heaviestKey, rowOf, settle, usualView } from "./view.js";
 
 /** @typedef {import("./types").View} View */
@@ -50,12 +51,13 @@ export class Stage {
       lines: new LinesView(this),
       numbers: new NumbersView(this),
       picture: new PictureView(this),
+      sums: new SumsView(this),
       output: new OutputView(this),
       effect: new EffectView(this),
     };
     const swapText = () => this.act({ type: "text", text: this.data.header.swap.text });
     const showAll = () => this.set({ view: "grid" });
-    const takeAway = () => this.act({ type: "takeaway", ...this.view });
+    const takeAway = () => this.act({ type: "takeaway", ...this.view, among: this.views.sums.among() });
     this.swap = el("button", { type: "button", class: "primary", onclick: swapText });
     const all = el("button", { type: "button", text: "show all heads", onclick: showAll });
     this.story = storyLine("Figures", takeAway, () => {}, [this.swap, all]);

@@ -9,7 +9,7 @@ export type Side = "encoder" | "decoder";
 
 /* The state of the view, as a link names it. */
 export interface View {
-  view: "grid" | "map" | "head" | "lines" | "numbers" | "picture" | "output" | "effect";
+  view: "grid" | "map" | "head" | "lines" | "numbers" | "picture" | "sums" | "output" | "effect";
   stack: string;
   layer: number;
   head: number;
@@ -27,6 +27,9 @@ export interface View {
   query: number;
   key: number;
   pinned: "none" | "query" | "key";
+  queries: string;
+  keys: string;
+  over: "all" | "layer" | "heads" | "passing";
   q0: number;
   k0: number;
 }
@@ -67,6 +70,13 @@ export interface Further {
   problem?: string;
 }
 
+/* A number per head [layer * heads + head] of the chosen tokens, or why there is none. */
+export interface Sums {
+  asked?: [stack: string, queries: string, keys: string];
+  values?: number[];
+  problem?: string;
+}
+
 export interface Step {
   top: [string, number][];
   chosen: string | null;
@@ -103,6 +113,7 @@ export interface Header {
   measures: Measure[];
   map?: HeadMap;
   further?: Further;
+  sums?: Sums;
   repeated?: { stats?: Record<string, Record<string, number[]>>; said?: string; problem?: string };
   tokens: Record<Side, { text: string; mark?: string }[]>;
   special?: Partial<Record<Side, number[]>>;

@@ -1,0 +1,193 @@
+/* How much the chosen queries give to the chosen keys: a bar for each head, and one number for all of them.
+   The server sums, from the full patterns, whenever other tokens are chosen. */
+
+import { Choice } from "../../shared/browser/choice.js";
+import { el, shorten } from "../../shared/browser/dom.js";
+import { number } from "../../shared/browser/numbers.js";
+import { afterPress, byValue, chosenOf, definitionOf, headsOver, meanOf, writtenAs } from "./chosen.js";
+import { measureOf } from "./sorting.js";
+import { upTo } from "./view.js";
+
+/** @typedef {"query" | "key"} Role */
+
+export const OVERS = [
+  { value: "all", text: "all" },
+  { value: "layer", text: "one layer" },
+  { value: "heads", text: "chosen" },
+  { value: "passing", text: "filtered", title: "Those that pass the filter" },
+];
+const NOTE =
+  "Press tokens to choose them, with Shift to choose all up to one. Weights are the softmax's, special " +
+  "tokens included; a query that attends to nothing is left out.";
+
+export class SumsView {
+  asked = ""; // of which text and tokens the sums were asked for
+  /** @type {{role: Role, at: number} | null} the token that was pressed last */ pressed = null;
+
+  /** @param {import("./types").Stage} stage */
+  constructor(stage) {
+    this.stage = stage;
+    this.queries = new Tokens(
+      "query",
+      (press) => this.press("query", press),
+      (set) => this.all("query", set),
+    );
+    this.keys = new Tokens(
+      "key",
+      (press) => this.press("key", press),
+      (set) => this.all("key", set),
+    );
+    this.total = el("p", { class: "sum-total", "aria-live": "polite" });
+    this.bars = el("tbody");
+    const table = el("table", { class: "rows sum-rows", "aria-label": "Heads by their number" }, [this.bars]);
+    const note = el("p", { class: "muted", text: NOTE });
+    const left = el("div", { class: "sum-tokens" }, [this.queries.root, this.keys.root, note]);
+    this.root = el("div", { class: "view sums-view" }, [
+      left,
+      el("div", { class: "sum-heads" }, [
+        this.total,
+        el("div", { class: "sum-scroll", tabindex: "0" }, [table]),
+      ]),
+    ]);
+  }
+
+  get chosen() {
+    return chosenOf(this.stage.view, this.stage.stack);
+  }
+
+  get heads() {
+    const { stack, view, data } = this.stage;
+    return headsOver(stack, view, measureOf(data.header.measures, stack, view));
+  }
+
+  /** Of the take-away: the heads by their number in the stack. */
+  among() {
+    return this.heads.map(({ at }) => at);
+  }
+
+  get wished() {
+    const { queries, keys } = this.chosen;
+    return [this.stage.stack.id, writtenAs(queries), writtenAs(keys)];
+  }
+
+  /* What the server sent of what is chosen; null where it is of something else. */
+  get found() {
+    const { sums } = this.stage.data.header;
+    return String(sums?.asked) === String(this.wished) ? sums : null;
+  }
+
+  /* Asks for the sums of what is chosen, once. */
+  ask() {
+    const { data, act } = this.stage;
+    const [stack, queries, keys] = this.wished;
+    const need = `${JSON.stringify(data.header.link)} ${this.wished}`;
+    if (this.found || this.asked === need) return;
+    this.asked = need;
+    act({ type: "sums", stack, queries, keys });
+  }
+
+  /** @param {Role} role @param {{at: number, through: boolean}} press */
+  press(role, { at, through }) {
+    const name = role === "query" ? "queries" : "keys";
+    const from = through && this.pressed?.role === role ? this.pressed.at : null;
+    this.pressed = { role, at };
+    this.stage.set({ [name]: writtenAs(afterPress(this.chosen[name], at, from)) });
+  }
+
+  /** @param {Role} role @param {"all" | "special"} which */
+  all(role, which) {
+    const { stack, data } = this.stage;
+    const [side, count] = role === "query" ? [stack.querySide, stack.nQuery] : [stack.keySide, stack.nKey];
+    const places = which === "all" ? upTo(count) : (data.header.special?.[side] ?? []);
+    this.stage.set({ [role === "query" ? "queries" : "keys"]: writtenAs(places) });
+  }
+
+  draw() {
+    const { stack, data } = this.stage;
+    const { queries, keys } = this.chosen;
+    const special = data.header.special ?? {};
+    this.queries.draw(data.tokens(stack.querySide), queries, Boolean(special[stack.querySide]?.length));
+    this.keys.draw(data.tokens(stack.keySide), keys, Boolean(special[stack.keySide]?.length));
+    this.drawHeads();
+    this.ask();
+  }
+
+  drawHeads() {
+    const { heads, found } = this;
+    if (!heads.length) return this.say("No head passes the filter; choose another limit.");
+    if (!found?.values) return this.say(found?.problem ?? "Summing…");
+    const { values } = found;
+    this.total.replaceChildren(
+      el("strong", { text: number(meanOf(values, heads), 4) }),
+      ` ${definitionOf(this.chosen, heads.length)}`,
+    );
+    this.bars.replaceChildren(...byValue(values, heads).map((place) => this.row(place, values[place.at])));
+  }
+
+  /** @param {string} text */
+  say(text) {
+    this.total.replaceChildren(text);
+    this.bars.replaceChildren();
+  }
+
+  /** @param {import("./sorting.js").Place} place @param {number} value */
+  row({ layer, head, at }, value) {
+    const { stage } = this;
+    const { view, theme, stack } = stage;
+    const open = layer === view.layer && head === view.head;
+    const button = el("button", {
+      type: "button",
+      text: `L${layer} H${head}`,
+      title: [`Open layer ${layer}, head ${head}`, stack.labels[at]].filter(Boolean).join(": "),
+      onclick: () => stage.set({ layer, head, heads: [head], view: "head" }),
+    });
+    return el("tr", { class: open ? "chosen" : null, "data-layer": layer, "data-head": head }, [
+      el("th", { scope: "row" }, [button]),
+      el("td", { class: "bar" }, [
+        el("span", { style: `width:${100 * Math.min(1, value)}%;background:${theme.accent}` }),
+      ]),
+      el("td", { class: "weight", text: number(value, 4) }),
+    ]);
+  }
+}
+
+/* The tokens of one side, of which some are chosen. */
+class Tokens {
+  /**
+   * @param {Role} role
+   * @param {(press: {at: number, through: boolean}) => void} onPress
+   * @param {(which: "all" | "special") => void} onAll
+   */
+  constructor(role, onPress, onAll) {
+    const plural = role === "query" ? "queries" : "keys";
+    this.tokens = new Choice(
+      plural,
+      (at, event) => onPress({ at, through: event.shiftKey }),
+      `picked ${role}`,
+    );
+    /** @param {"all" | "special"} which */
+    const button = (which) =>
+      el("button", { type: "button", class: "link", text: which, onclick: () => onAll(which) });
+    this.special = button("special");
+    this.count = el("span", { class: "muted" });
+    const head = el("div", { class: `sum-head ${role}` }, [
+      el("strong", { text: plural }),
+      this.count,
+      button("all"),
+      this.special,
+    ]);
+    this.root = el("div", { class: "sum-side" }, [head, this.tokens.root]);
+  }
+
+  /** @param {{text: string}[]} tokens @param {number[]} chosen @param {boolean} special */
+  draw(tokens, chosen, special) {
+    const options = tokens.map(({ text }, at) => ({
+      value: at,
+      text: shorten(text, 18),
+      title: `${text} (${at})`,
+    }));
+    this.tokens.update(options, chosen);
+    this.count.textContent = `${chosen.length} of ${tokens.length}`;
+    this.special.classList.toggle("absent", !special);
+  }
+}
