@@ -3,7 +3,7 @@
 import re
 
 import numpy as np
-from playwright.sync_api import Locator
+from playwright.sync_api import Locator, expect
 
 from tests.browser.explore_page import TEXT, ExplorePage, agrees, untrained
 from viz_core import theme
@@ -128,3 +128,54 @@ def test_a_layer_shows_its_own_lines(explore: ExplorePage) -> None:
     explore.choose("layer", 0)
     expected = untrained(seed=5)["encoder.0.self.pattern"][2, 3].numpy()
     assert ends_of_lines(explore) == ({3}, drawn(expected))
+
+
+def sums(explore: ExplorePage) -> dict[tuple[int, int], str]:
+    """What is written beside each head's bar, from the top."""
+    rows = explore.stage.locator(".sum-rows tr").all()
+    return {
+        (int(row.get_attribute("data-layer") or -1), int(row.get_attribute("data-head") or -1)): row.locator(
+            ".weight"
+        ).inner_text()
+        for row in rows
+    }
+
+
+def test_sums_over_chosen_tokens_are_those_of_the_trace(explore: ExplorePage) -> None:
+    explore.untrained(seed=5, view="sums", queries="1-3", keys="4")
+    trace = untrained(seed=5)
+
+    def expected(keys: list[int]) -> dict[tuple[int, int], float]:
+        rows = {layer: trace[f"encoder.{layer}.self.pattern"][:, 1:4].double() for layer in range(2)}
+        found = {layer: each[:, :, keys].sum(-1).mean(-1).tolist() for layer, each in rows.items()}
+        return {(layer, head): value for layer, each in found.items() for head, value in enumerate(each)}
+
+    def assert_shown(keys: list[int], heads: list[tuple[int, int]]) -> None:
+        found, all_heads = sums(explore), expected(keys)
+        assert list(found) == sorted(heads, key=lambda head: -all_heads[head])
+        assert all(agrees(shown, all_heads[head]) for head, shown in found.items())
+        mean = sum(all_heads[head] for head in heads) / len(heads)
+        total = explore.stage.locator(".sum-total")
+        assert agrees(total.locator("strong").inner_text(), mean)
+        expect(total).to_contain_text(f"on average over 3 queries and {len(heads)} heads.")
+
+    assert_shown([4], list(expected([4])))
+    with explore.redrawn():
+        explore.choose("keys", 6)
+    assert_shown([4, 6], list(expected([4])))
+    assert "keys=4.6" in explore.page.url
+    with explore.redrawn():
+        explore.choice("keys").locator('button[data-value="8"]').click(modifiers=["Shift"])
+    assert "keys=4.6-8" in explore.page.url
+    with explore.quiet():
+        explore.choose("heads", "layer")
+        explore.choose("layer", 1)
+    assert_shown([4, 6, 7, 8], [(1, head) for head in range(4)])
+    with explore.quiet():
+        explore.choose("heads", "heads")
+        explore.choose("head", 2)
+    assert "over=heads" in explore.page.url
+    heads = [int(head) for head in explore.chosen("head")]
+    assert_shown([4, 6, 7, 8], [(1, head) for head in heads])
+    explore.stage.locator(".sum-rows th button").first.click()
+    assert explore.chosen("view") == ["head"]

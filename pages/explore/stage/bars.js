@@ -17,8 +17,8 @@ const VIEWS = [
   { value: "head", text: "Head" },
   { value: "lines", text: "Lines" },
   { value: "numbers", text: "Numbers" },
-  { value: "picture", text: "Picture" },
   { value: "sums", text: "Sums" },
+  { value: "picture", text: "Picture" },
   { value: "output", text: "Output" },
   { value: "effect", text: "Effect" },
 ];

@@ -38,7 +38,7 @@ test("hidden queries have no row; where nothing is hidden the numbers are the tr
 });
 
 test("only views of weights can hide, not the plane of queries and keys", () => {
-  const able = ["grid", "map", "head", "lines", "numbers", "picture", "output"].filter((view) =>
+  const able = ["grid", "map", "head", "lines", "numbers", "sums", "picture", "output"].filter((view) =>
     canHide({ view, show: "pattern" }),
   );
   assert.deepEqual(able, ["grid", "head", "lines", "numbers"]);
