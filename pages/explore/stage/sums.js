@@ -18,7 +18,7 @@ export const OVERS = [
 ];
 const NOTE =
   "Press tokens to choose them, with Shift to choose all up to one. Weights are the softmax's, special " +
-  "tokens included; a query that attends to nothing is left out.";
+  "tokens included, of the edited pass where there are edits; a query that attends to nothing is left out.";
 
 export class SumsView {
   asked = ""; // of which text and tokens the sums were asked for
