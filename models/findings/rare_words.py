@@ -1,0 +1,129 @@
+"""Rare-word heads: those that look at the least frequent word of a sentence (Voita et al. 2019)."""
+
+from collections import Counter
+from dataclasses import dataclass
+
+from torch import Tensor
+
+from models.data.tasks import Reading
+from models.findings.declared import Chart, Finding, Number, Outcome, Parameter, Tell
+from models.findings.texts import is_word, readings, reads_english, sentences
+from models.zoo.model import Model
+
+
+@dataclass
+class Hits:
+    """Of one head: words that asked, and those whose largest weight was on the rarest word they see."""
+
+    asked: int = 0
+    rarest: int = 0
+
+    @property
+    def share(self) -> float:
+        return self.rarest / self.asked if self.asked else 0.0
+
+
+def look(pattern: Tensor, words: list[int], counts: list[int], heads: list[Hits], *, causal: bool) -> float:
+    """Adds a pattern [head, query, key] to its heads' hits; the sum over queries of what chance would hit.
+
+    counts: how frequent each of the words is. Of equally rare words, any is a hit; a query that sees words
+    of one frequency alone has no rarest and is left out.
+    """
+    chance = 0.0
+    for at, query in enumerate(words):
+        seen = words[: at + 1] if causal else words
+        least = min(counts[: len(seen)])
+        rare = [key for key, count in zip(seen, counts, strict=False) if count == least]
+        if len(rare) == len(seen):
+            continue
+        chance += len(rare) / len(seen)
+        for head, hits in enumerate(heads):
+            largest = seen[int(pattern[head, query, seen].argmax())]
+            hits.asked, hits.rarest = hits.asked + 1, hits.rarest + (largest in rare)
+    return chance
+
+
+def measure(model: Model, tell: Tell, *, texts: int, share: float) -> Outcome:
+    """Every head of the stack that reads the text, over held-out sentences; words are counted in these."""
+    read = list(readings(model, sentences(), texts, lambda done: tell(done / 2)))
+    side = next(iter(read[0].tokens))
+    frequencies = Counter(word for reading in read for word in _words(reading, side)[1])
+    found: dict[str, list[Hits]] = {}
+    chance, n_layers = 0.0, 0
+    for done, reading in enumerate(read):
+        places, words = _words(reading, side)
+        counts = [frequencies[word] for word in words]
+        trace = model.trace(reading, reduce=lambda at, x: x if _is_own(at, side) else None)
+        n_layers = len(trace.keys())
+        for layer, address in enumerate(trace):
+            heads = found.setdefault(str(layer), [Hits() for _ in trace[address]])
+            chance += look(trace[address], places, counts, heads, causal=side == "decoder")
+        tell(0.5 + (done + 1) / len(read) / 2)
+    every = {f"{layer}.{head}": hits for layer, heads in found.items() for head, hits in enumerate(heads)}
+    asked = next(iter(every.values())).asked
+    if not asked:
+        raise ValueError(f"{model.name!r} reads no sentence with a rarest word; choose more sentences")
+    return _outcome(every, chance / n_layers / asked, share)
+
+
+def _is_own(address: str, side: str) -> bool:
+    return address.startswith(f"{side}.") and address.endswith(".self.pattern")
+
+
+def _words(reading: Reading, side: str) -> tuple[list[int], list[str]]:
+    """Where the words of a reading stand, and the words."""
+    found = [(at, token) for at, token in enumerate(reading.tokens[side]) if is_word(token)]
+    return [at for at, _ in found], [token for _, token in found]
+
+
+def _outcome(every: dict[str, Hits], chance: float, share: float) -> Outcome:
+    best = max(every, key=lambda name: every[name].share)
+    top = every[best].share
+    first = max(hits.share for name, hits in every.items() if name.startswith("0."))
+    return Outcome(
+        numbers=(
+            Number(label="largest share on the rarest word", value=top, published="0.66"),
+            Number(label="the same, heads of the first layer", value=first, published="0.66"),
+            Number(label="by chance", value=chance),
+        ),
+        holds=first >= max(share, 2 * chance),
+        said=(
+            f"Head {best} has its largest weight on the rarest word for {top:.0%} of the words; chance would "
+            f"give {chance:.0%}. In the first layer, the most is {first:.0%}."
+        ),
+        charts=(
+            Chart(
+                title="largest weight on the rarest word, share of words", x_label="layer.head",
+                y_label="share", x=list(every), series={"share": [hits.share for hits in every.values()]},
+                line=(chance, "by chance"),
+            ),
+        ),
+    )  # fmt: skip
+
+
+FINDING = Finding(
+    name="rare-words",
+    title="Rare-word heads",
+    claim=(
+        "One head of the encoder's first layer looks at the least frequent word of the sentence: in 66% of "
+        "cases at the rarest, in the models trained on subtitles."
+    ),
+    paper="Voita et al. 2019, Analyzing Multi-Head Self-Attention, section 5.3",
+    rule=(
+        "a head of the first layer has its largest weight on the rarest word for half of the words or more, "
+        "and twice as often as chance"
+    ),
+    caveat=(
+        "Words are counted in the sentences that are read here, not in all that the model was trained on, "
+        "and equally rare words count alike. A word that sees others of one frequency alone does not ask."
+    ),
+    model="translator",
+    needs="a model that reads English sentences",
+    fits=reads_english,
+    measure=measure,
+    parameters=(
+        Parameter(name="texts", label="Sentences", default=60, low=5, high=200),
+        Parameter(name="share", label="Looks at rare words from", default=0.5, low=0.1, high=1.0),
+    ),
+    code=(look, measure),
+)
