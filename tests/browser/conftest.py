@@ -17,6 +17,7 @@ expect.set_options(timeout=SECONDS)
 # A page of a test lives for seconds, in which optimising its code costs more than it gains. What runs for
 # longer, such as the search for faults of access, is still optimised.
 OPTIMISE_LATER = "--js-flags=--interrupt-budget-for-maglev=600000 --interrupt-budget=2000000"
+ONE_PROCESS = "--process-per-site"  # the tabs of a context share compiled code
 FIRST_VISIT_SECONDS = 120  # a server that has just started imports PyTorch, on a busy machine
 
 
@@ -44,7 +45,7 @@ def chromium_path() -> str:
 
 @pytest.fixture(scope="session")
 def browser(chromium_path: str, playwright: Playwright) -> Iterator[Browser]:
-    running = playwright.chromium.launch(executable_path=chromium_path, args=[OPTIMISE_LATER])
+    running = playwright.chromium.launch(executable_path=chromium_path, args=[OPTIMISE_LATER, ONE_PROCESS])
     yield running
     running.close()
 
@@ -62,8 +63,12 @@ def app_url(server_folder: Path, browser: Browser) -> Iterator[str]:
 
 @pytest.fixture(scope="session")
 def kept_context(browser: Browser, app_url: str) -> Iterator[BrowserContext]:
-    """What visitors before have fetched: who opens a page in it is spared a quarter of the work."""
+    """What visitors before have fetched and compiled: who opens a page in it is spared half of the work.
+
+    Its first page stays, for code is forgotten with the last page that has run it.
+    """
     context = browser.new_context(**usual_options(app_url))
+    context.new_page().goto("/_stcore/health")
     yield context
     context.close()
 
@@ -84,7 +89,7 @@ def new_page(
     contexts: list[BrowserContext] = []
 
     def open_page(**options: object) -> Page:
-        if options or kept_context.pages:  # two visitors at a time have nothing in common
+        if options or kept_context.pages[1:]:  # two visitors at a time have nothing in common
             contexts.append(browser.new_context(**{**usual_options(app_url), **options}))
             page = contexts[-1].new_page()
         else:
@@ -93,7 +98,7 @@ def new_page(
         return page
 
     yield open_page
-    for closed in (*contexts, *kept_context.pages):
+    for closed in (*contexts, *kept_context.pages[1:]):
         closed.close()
 
 
