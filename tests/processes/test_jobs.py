@@ -21,6 +21,7 @@ from models.runs.recording import train_into
 from models.runs.status import read_status
 from models.training.config import RunConfig, run_config
 from tests.limits import SetLimits
+from tests.processes.crowd import crowd
 
 HERE = Path(__file__).parent
 SIZES = {"n_layers": 1, "n_heads": 2, "d_model": 16}
@@ -60,11 +61,6 @@ def until(condition: Callable[[], object], seconds: float) -> float:
         assert (time.monotonic() - start) / crowd() < seconds, f"not within {seconds} seconds"
         time.sleep(0.02)
     return (time.monotonic() - start) / crowd()
-
-
-def crowd() -> float:
-    """How many programs share a core, of late; at least 1."""
-    return max(1.0, os.getloadavg()[0] / (os.cpu_count() or 1))
 
 
 def in_state(run_id: str, *states: str) -> Callable[[], bool]:

@@ -3,10 +3,11 @@
 from pathlib import Path
 
 from benchmarks.soak import Soak, Use, soak
+from tests.processes.crowd import crowd
 
 
 def test_whoever_wanders_over_all_pages_meets_no_fault(tmp_path: Path) -> None:
-    found = soak(visitors=4, seconds=25, seed=1, folder=tmp_path, settle=0)
+    found = soak(visitors=4, seconds=25 * crowd(), seed=1, folder=tmp_path, settle=0)
     assert found.faults == []
     assert found.steps > 20
     assert found.uses[-1].megabytes < 2_000
