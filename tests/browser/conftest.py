@@ -63,7 +63,7 @@ def app_url(server_folder: Path, browser: Browser) -> Iterator[str]:
 
 @pytest.fixture(scope="session")
 def kept_context(browser: Browser, app_url: str) -> Iterator[BrowserContext]:
-    """What visitors before have fetched and compiled: who opens a page in it is spared half of the work.
+    """What visitors before have fetched and compiled: who opens a page in it is spared a third of the work.
 
     Its first page stays, for code is forgotten with the last page that has run it.
     """

@@ -14,8 +14,10 @@ import pytest
 
 from benchmarks import servers
 from benchmarks.visitors import measure
+from models.limits import FILE
 from pages.shared import dear, dear_process
 from pages.shared.dear import Workshop
+from tests.limits import write_limits
 from tools.background import serving_the_app
 
 
@@ -161,7 +163,8 @@ def test_who_leaves_drops_their_work_and_a_newer_wish_replaces_an_older_one(shop
 
 def test_in_a_class_a_dear_link_comes_from_the_process(tmp_path: Path) -> None:
     dear = {"n_layers": 8, "n_heads": 16, "d_model": 512, "d_head": 128, "positions": "transformer-xl"}
-    with serving_the_app(tmp_path / "log.txt", ATTENTION_LAB_CLASS="1") as server:
+    limits = write_limits(tmp_path / "limits.toml", dear_seconds=600)  # on a busy machine it takes longer
+    with serving_the_app(tmp_path / "log.txt", **{FILE: str(limits), "ATTENTION_LAB_CLASS": "1"}) as server:
         report = measure(server.url, users=1, changes=1, query=servers.untrained(300, **dear), slider="Seed")
         assert report.errors == []
         children = psutil.Process(server.process.pid).children(recursive=True)
