@@ -15,17 +15,20 @@ _ROWS: ContextVar[object] = ContextVar("rows", default=None)
 
 
 class Job(NamedTuple):
-    """One row: what of it is changed, where it enters the module of an address."""
+    """One row: what of it is changed, where it enters the module of an address, or leaves it."""
 
     address: str
     change: Change
 
 
 @contextmanager
-def changing(modules: Mapping[str, nn.Module], jobs: Sequence[Job]) -> Iterator[None]:
+def changing(
+    modules: Mapping[str, nn.Module], jobs: Sequence[Job], *, leaving: bool = False
+) -> Iterator[None]:
     """Within it, one pass of this thread over a batch is changed: row i by job i.
 
     modules: by address, in the order of computation; a module that stands at several is called once for each.
+    leaving: where they leave the module, else where they enter it.
     """
     rows: dict[str, list[tuple[int, Change]]] = {}
     for row, job in enumerate(jobs):
@@ -36,9 +39,12 @@ def changing(modules: Mapping[str, nn.Module], jobs: Sequence[Job]) -> Iterator[
     mine = object()
     with ExitStack() as opened:
         for module in {id(module): module for module in modules.values()}.values():
-            addresses = iter(of_module[id(module)])
-            hook = _hook(mine, addresses, rows, len(jobs))
-            opened.callback(module.register_forward_pre_hook(hook, with_kwargs=True).remove)
+            hooks = _Hooks(mine, iter(of_module[id(module)]), rows, len(jobs))
+            if leaving:
+                handle = module.register_forward_hook(hooks.leaving)
+            else:
+                handle = module.register_forward_pre_hook(hooks.entering, with_kwargs=True)
+            opened.callback(handle.remove)
         token = _ROWS.set(mine)
         try:
             yield
@@ -46,20 +52,36 @@ def changing(modules: Mapping[str, nn.Module], jobs: Sequence[Job]) -> Iterator[
             _ROWS.reset(token)
 
 
-def _hook(
-    mine: object, addresses: Iterator[str], rows: dict[str, list[tuple[int, Change]]], n_rows: int
-) -> Callable[..., Any]:
-    def changed(module: nn.Module, given: tuple[Any, ...], named: dict[str, Any]) -> Any:
-        if _ROWS.get() is not mine:  # another thread's pass through the same modules
+class _Hooks(NamedTuple):
+    """The hooks of one module; they leave alone what other threads send through it."""
+
+    mine: object
+    addresses: Iterator[str]
+    rows: dict[str, list[tuple[int, Change]]]
+    n_rows: int
+
+    def entering(self, module: nn.Module, given: tuple[Any, ...], named: dict[str, Any]) -> Any:
+        asked = self._asked()
+        if not asked:
             return None
-        asked = rows.get(next(addresses))
-        if asked is None:
+        if given:
+            return (self._changed(given[0], asked), *given[1:]), named
+        return given, named | {"hidden_states": self._changed(named["hidden_states"], asked)}
+
+    def leaving(self, module: nn.Module, given: Any, made: Any) -> Any:
+        asked = self._asked()
+        if not asked:
             return None
-        name = None if given else "hidden_states"
-        made = (given[0] if name is None else named[name]).clone()
-        each = made.view(n_rows, -1, made.shape[-1])
+        if isinstance(made, Tensor):
+            return self._changed(made, asked)
+        return (self._changed(made[0], asked), *made[1:])
+
+    def _asked(self) -> list[tuple[int, Change]]:
+        return self.rows.get(next(self.addresses), []) if _ROWS.get() is self.mine else []
+
+    def _changed(self, whole: Tensor, asked: list[tuple[int, Change]]) -> Tensor:
+        made = whole.clone()
+        each = made.view(self.n_rows, -1, made.shape[-1])
         for row, change in asked:
             each[row] = change(each[row])
-        return ((made, *given[1:]), named) if name is None else (given, named | {name: made})
-
-    return changed
+        return made

@@ -69,7 +69,7 @@ def sweep_heads(
         n_heads = model.attention(f"{side}.{kind}").n_heads
         sizes[f"{side}.{kind}"] = (int(layer) + 1, n_heads)
         jobs += [Job(address, _switched(head, n_heads, change)) for head in range(n_heads)]
-    target, before, found = _values(model, reading, target, modules, jobs, told)
+    target, before, found = values_of(model, reading, target, modules, jobs, told)
     effects = {stack: torch.zeros(size, dtype=torch.float64) for stack, size in sizes.items()}
     at = 0
     for address in modules:
@@ -109,7 +109,7 @@ def sweep_positions(
         for address in modules
         for position in range(len(reading.tokens[address.split(".")[0]]))
     ]
-    target, before, found = _values(model, reading, target, modules, jobs, told)
+    target, before, found = values_of(model, reading, target, modules, jobs, told)
     effects: dict[str, list[Tensor]] = {}
     at = 0
     for address in modules:
@@ -120,15 +120,17 @@ def sweep_positions(
     return Sweep(target, before, {side: torch.stack(rows) for side, rows in effects.items()})
 
 
-def _values(
+def values_of(
     model: Sweepable,
     reading: Reading,
     target: Target | str,
     modules: Mapping[str, nn.Module],
     jobs: Sequence[Job],
     told: Told,
+    *,
+    leaving: bool = False,
 ) -> tuple[Target, float, list[float]]:
-    """The target, its number without any edit, and with each."""
+    """The target, its number without any edit, and with each; leaving: as in `changing`."""
     target = Target.read(target) if isinstance(target, str) else target
     whole = model.logits(reading, 1, None)[0]
     target.check(reading, *whole.shape)
@@ -140,7 +142,7 @@ def _values(
     for first in range(0, len(jobs), n_rows):
         told(first / len(jobs))
         part = jobs[first : first + n_rows]
-        with changing(modules, part):
+        with changing(modules, part, leaving=leaving):
             logits = model.logits(reading, len(part), target.position)
         found += target.values(logits, plain, reading).tolist()
     return target, before, found

@@ -60,6 +60,22 @@ class EngineModel(Model):
         logits = self.model(*inputs, mask=reading.allowed, asked=asked)
         return logits.view(n_rows, -1, logits.shape[-1])
 
+    def unembedding(self, final: Tensor) -> tuple[Tensor, Tensor]:
+        net = self.model
+        if self.config.pooling != "none" or (net.output is not None and net.transform is not None):
+            raise ValueError(
+                f"the output of {self.name!r} is not read at each position by a matrix alone; choose a model "
+                "that answers at each"
+            )
+        side, d_model = self.config.stacks[-1], len(final)
+        words = net.unembed(torch.eye(d_model, dtype=final.dtype))  # [d_model, output]
+        norm = net.get_submodule(side).norm
+        if not isinstance(norm, nn.LayerNorm):
+            return words, torch.zeros_like(words[0])
+        scaled = words * norm.weight[:, None] / (final.var(correction=0) + norm.eps).sqrt()
+        constant = torch.zeros_like(words[0]) if norm.bias is None else norm.bias @ words
+        return scaled - scaled.mean(dim=0), constant
+
     def compute(self, reading: Reading, trace: Trace) -> None:
         self.model(*reading.inputs, mask=reading.allowed, trace=trace)
 

@@ -188,6 +188,14 @@ class Model(Texts):
         """
         raise ValueError(self._unknown_parts)
 
+    def unembedding(self, final: Tensor) -> tuple[Tensor, Tensor]:
+        """The matrix [d_model, output] and the constant [output] that make logits of the stream that leaves
+        the last layer, with the scale of the last norm frozen at that of `final` [d_model].
+
+        Raises ValueError where the logits are made in another way, or it is not known.
+        """
+        raise ValueError(f"the last norm and output layer of {self.name!r} are not known; choose one of ours")
+
     @property
     def _unknown_parts(self) -> str:
         return f"the parts of {self.name!r} are not known, so a sweep cannot change them; open another model"

@@ -8,6 +8,7 @@ import pytest
 import torch
 
 from models import compare, load_model
+from models.interventions.direct import direct_heads, parts_of_logits
 from models.interventions.sweep import sweep_heads, sweep_positions
 from tests.models.zoo.hub import families
 from tests.models.zoo.hub.families import PATTERNS_ONLY, TEXT, TRANSLATORS
@@ -165,3 +166,27 @@ def test_a_model_of_patterns_alone_is_not_swept(opened: Opened) -> None:
     model = opened(next(iter(PATTERNS_ONLY)))
     with pytest.raises(ValueError, match="are not known, so a sweep cannot change them; open another model"):
         sweep_heads(model, model.read(TEXT), "kl at 0")
+
+
+@pytest.mark.parametrize("family", ["gpt2", "llama", "gpt-neox"])
+def test_the_direct_effect_of_a_head_is_that_of_its_part_of_the_last_stream(
+    opened: Opened, family: str
+) -> None:
+    model = opened(family)
+    reading = model.read(TEXT)
+    found, plain = direct_heads(model, reading, "logits 3-5 at 2"), model.trace(reading)
+    w_o = model.projection("decoder.self", 0)
+    assert w_o is not None
+    part, last = plain["decoder.0.self.z"][3] @ w_o[3], "decoder.1.resid_post"
+    after = model.trace(reading, edit=lambda a, x: x - part if a == last else x)["logits"][2]
+    expected = float(after[3] - after[5]) - found.before
+    assert float(found.effects["decoder.self"][0, 3]) == pytest.approx(expected, abs=1e-4)
+    with pytest.raises(ValueError, match=r"the last norm and output layer of .* are not known"):
+        parts_of_logits(model, reading, 0)
+
+
+@pytest.mark.parametrize("family", ["bert", "gemma2"])
+def test_a_stream_with_norms_between_has_no_direct_effects(opened: Opened, family: str) -> None:
+    model = opened(family)
+    with pytest.raises(ValueError, match="is no plain sum of what its layers add"):
+        direct_heads(model, model.read(TEXT), "kl at 0")

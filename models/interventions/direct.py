@@ -1,0 +1,124 @@
+"""What heads do on their direct way to the output, past all that later layers make of it."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple, Protocol, runtime_checkable
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from models.data.tasks import Reading
+from models.engine.trace import Trace
+from models.interventions.rows import Change, Job
+from models.interventions.sweep import Sweep, Sweepable, Told, values_of
+from models.interventions.target import Target
+
+TOLERANCE = 1e-4
+"""How much of its size the stream may differ from the sum of what was added to it, by rounding."""
+
+
+@runtime_checkable
+class Summed(Sweepable, Protocol):
+    """A model whose stream is a plain sum of what its layers add."""
+
+    def projection(self, stack: str, layer: int) -> Tensor | None: ...
+    def projection_bias(self, stack: str, layer: int) -> Tensor | None: ...
+    def unembedding(self, final: Tensor) -> tuple[Tensor, Tensor]: ...
+
+
+class Parts(NamedTuple):
+    """The logits of a position as a sum: what each part of the stream adds to each output, by name such as
+    "decoder.0.self head 2", "decoder.0.ff", "decoder.0.resid_pre", or "bias".
+    """
+
+    names: list[str]
+    values: Float[Tensor, "part output"]
+
+
+@torch.no_grad()
+def direct_heads(
+    model: Summed, reading: Reading, target: Target | str, *, told: Told = lambda share: None
+) -> Sweep:
+    """What taking each head's z W_O out of the stream that leaves the last layer does to the target: the part
+    of the effect of zeroing it that goes through no later layer. The last norm is computed anew.
+
+    Raises ValueError as `sweep_heads` does, and for a model whose stream is no plain sum.
+    """
+    side = list(reading.tokens)[-1]
+    trace = _summed(model, reading, side)
+    heads = {a: _of_heads(model, trace, a) for a in model.projections() if a.startswith(f"{side}.")}
+    layers = model.layers()
+    last = [address for address in layers if address.startswith(f"{side}.")][-1]
+    jobs = [Job(last, _without(part)) for parts in heads.values() for part in parts]
+    target, before, found = values_of(model, reading, target, layers, jobs, told, leaving=True)
+    effects: dict[str, list[Tensor]] = {}
+    left = iter(found)
+    for address, parts in heads.items():
+        kind = address.split(".")[2]
+        row = torch.tensor([next(left) for _ in parts], dtype=torch.float64) - before
+        effects.setdefault(f"{side}.{kind}", []).append(row)
+    return Sweep(target, before, {stack: torch.stack(rows) for stack, rows in effects.items()})
+
+
+@torch.no_grad()
+def parts_of_logits(model: Summed, reading: Reading, at: int) -> Parts:
+    """The logits at a position as the sum of what the parts of the stream there add, with the scale of the
+    last norm frozen at what it is. Raises ValueError where the stream, or the output, is no plain sum.
+    """
+    side = list(reading.tokens)[-1]
+    n = len(reading.tokens[side])
+    if not 0 <= at < n:
+        raise ValueError(f"position {at} is beyond the {n} tokens of the {side}; give 0 to {n - 1}")
+    trace = _summed(model, reading, side)
+    final = trace[_added(trace, side)[-1]]
+    matrix, constant = model.unembedding(final[at])
+    names, rows = [f"{side}.0.resid_pre"], [trace[f"{side}.0.resid_pre"][at] @ matrix]
+    for address in _added(trace, side)[:-1]:
+        if address.endswith(".ff.out"):
+            names.append(address.removesuffix(".out"))
+            rows.append(trace[address][at] @ matrix)
+            continue
+        attention = address.removesuffix(".out")
+        for head, part in enumerate(_of_heads(model, trace, attention)):
+            names.append(f"{attention} head {head}")
+            rows.append(part[at] @ matrix)
+        _, layer, kind = attention.split(".")
+        bias = model.projection_bias(f"{side}.{kind}", int(layer))
+        constant = constant if bias is None else constant + bias @ matrix
+    return Parts([*names, "bias"], torch.stack([*rows, constant]))
+
+
+def _added(trace: Trace, side: str) -> list[str]:
+    """Where a trace has what is added to the stream of a side, in order; at last, the stream itself."""
+    added = [
+        a for a in trace if a.startswith(f"{side}.") and a.endswith((".self.out", ".cross.out", ".ff.out"))
+    ]
+    return [*added, [a for a in trace if a.startswith(f"{side}.") and a.endswith(".resid_post")][-1]]
+
+
+def _summed(model: Summed, reading: Reading, side: str) -> Trace:
+    """The trace of a stream that is the sum of what was added to it. Raises ValueError for any other."""
+    trace = model.trace(reading)
+    refusal = ValueError(
+        f"the stream of {model.name!r} is no plain sum of what its layers add, since norms stand between; "
+        "choose a model with pre-norm"
+    )
+    if f"{side}.0.resid_pre" not in trace or not any(a.endswith(".resid_post") for a in trace):
+        raise refusal
+    *added, last = _added(trace, side)
+    whole = trace[f"{side}.0.resid_pre"] + sum(trace[address] for address in added)
+    if float((whole - trace[last]).abs().max()) > TOLERANCE * float(trace[last].abs().max()):
+        raise refusal
+    return trace
+
+
+def _of_heads(model: Summed, trace: Trace, address: str) -> Tensor:
+    """What each head adds to the stream, [head, position, d_model]."""
+    side, layer, kind = address.split(".")
+    w_o: Any = model.projection(f"{side}.{kind}", int(layer))
+    return trace[f"{address}.z"] @ w_o
+
+
+def _without(part: Tensor) -> Change:
+    return lambda stream: stream - part.to(stream)
