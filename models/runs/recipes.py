@@ -217,6 +217,20 @@ RECIPES: dict[str, Recipe] = {
         training=_LONG,
         limits=_NONSENSE,
     ),
+    "grokking": Recipe(
+        task="modular-addition",
+        summary="Adds modulo 59: it knew its examples by heart, and found the rule long after",
+        examples=examples_of("""
+            sum | 45 30 = | “=” looks at both numbers; the view Output says 16, which is 75 less 59
+            small | 3 4 = | no remainder: 7
+            order | 30 45 = | the same sum the other way round
+        """),
+        showcase=_first("head", "decoder", 0, 0),
+        options={"modulus": 59},
+        training={"batch_size": 1740, "steps": 2600, **_ALONE},
+        limits="It adds numbers below 59 and knows nothing else.",
+        keeps_run=True,
+    ),
     **{
         f"depth/{n_layers}": Recipe(
             task="induction",

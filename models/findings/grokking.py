@@ -1,0 +1,122 @@
+"""Grokking: held-out accuracy jumps long after the training data are known by heart (Nanda et al. 2023)."""
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from models.data.tasks.modular_addition import ModularAddition
+from models.findings.declared import Chart, Finding, Number, Outcome, Parameter, Tell
+from models.findings.shipped_runs import run_of, validated
+from models.zoo import load_model
+from models.zoo.cards import SHIPPED
+
+NAME = "grokking"
+KNOWN = 0.05
+"""A mean loss, in nats, below which the training pairs count as known by heart."""
+
+
+def powers(embedding: Float[Tensor, "number channel"]) -> Float[Tensor, " frequency"]:
+    """Share of each frequency 1, 2, ... in the embedding of the numbers 0 to p - 1, their mean taken out.
+
+    The discrete Fourier transform over the numbers, squared and summed over channels.
+    """
+    spectrum = torch.fft.rfft(embedding.double(), dim=0).abs().square().sum(dim=1)[1:]
+    return spectrum / spectrum.sum()
+
+
+def strongest(shares: Float[Tensor, " frequency"], count: int) -> float:
+    """What the `count` strongest frequencies hold together."""
+    return float(shares.topk(min(count, len(shares))).values.sum())
+
+
+def measure(model: None, tell: Tell, *, right: float, times: float, waves: int) -> Outcome:
+    """The shipped run: when the training pairs were known, when held-out ones; and what was learnt."""
+    run = run_of(NAME)
+    steps, scores = validated(run)
+    lines = run.metrics()
+    held_out = [score["exact match"] for score in scores]
+    tell(0.5)
+    loaded = load_model(SHIPPED / NAME)
+    task = loaded.task
+    assert isinstance(task, ModularAddition)
+    shares = powers(loaded.model.embedding.weight.detach()[: task.modulus])
+    tell(1.0)
+    known = next((line["step"] for line in lines if line["loss"] < KNOWN), 0)
+    understood = next((step for step, score in zip(steps, held_out, strict=True) if score >= right), 0)
+    held = strongest(shares, waves)
+    ratio = understood / known if known else 0.0
+    by_step = {line["step"]: line["loss"] for line in lines}
+    return Outcome(
+        numbers=(
+            Number(label=f"step when training loss < {KNOWN:g}", value=known, digits=0,
+                   published="about 1,400"),
+            Number(label=f"step when {right:.0%} of held-out are right", value=understood, digits=0,
+                   published="about 10,000 to 14,000"),
+            Number(label="times as many steps", value=ratio, digits=1, published="about 10"),
+            Number(label=f"power of the embedding in {waves} of {len(shares)} frequencies", value=held,
+                   published="5 key frequencies"),
+            Number(label="held-out pairs right at the end", value=held_out[-1]),
+        ),
+        holds=understood > 0 and ratio >= times and held > 0.5,
+        said=(
+            f"The training pairs were known by step {known:,}; {right:.0%} of the held-out ones were right "
+            f"from step {understood:,} on, {ratio:.1f} times as late. {waves} of {len(shares)} frequencies "
+            f"hold {held:.0%} of the embedding."
+        ),
+        charts=_charts(steps, scores, [by_step[step] for step in steps], shares, right),
+    )  # fmt: skip
+
+
+def _charts(
+    steps: list[int], scores: list[dict[str, float]], losses: list[float], shares: Tensor, right: float
+) -> tuple[Chart, ...]:
+    return (
+        Chart(
+            title="held-out pairs right", x_label="step", y_label="share", x=steps,
+            series={"held out": [score["exact match"] for score in scores]}, line=(right, "asked"),
+            log_x=True,
+        ),
+        Chart(
+            title="loss", x_label="step", y_label="nats", x=steps, log_x=True,
+            series={
+                "training": losses,
+                "held out": [score["loss"] for score in scores],
+            },
+        ),
+        Chart(
+            title="Fourier spectrum of the embedding", x_label="frequency", y_label="share",
+            x=[str(at + 1) for at in range(len(shares))], series={"share": shares.tolist()},
+        ),
+    )  # fmt: skip
+
+
+FINDING = Finding(
+    name="grokking",
+    title="Grokking",
+    claim=(
+        "A small transformer that adds modulo 113 knows its training pairs by heart early and gets "
+        "held-out pairs right only long after, when weight decay has left a rule: numbers become waves of "
+        "a few key frequencies, whose phases add up."
+    ),
+    paper="Power et al. 2022, Grokking; Nanda et al. 2023, Progress Measures for Grokking, sections 3 to 5",
+    rule=(
+        "held-out pairs are right five times as many steps after the start as training pairs are known, or "
+        "later, and five frequencies hold more than half of the embedding"
+    ),
+    caveat=(
+        "The paper adds modulo 113, trains on 30% of the pairs, with a width of 128 and a learning rate of "
+        "0.001; this run adds modulo 59, with half of the pairs, a width of 64 and 0.003, to end within ten "
+        "minutes on one core. How late the rule is found depends on all of these: on Train, "
+        "change them."
+    ),
+    model="",
+    needs="",
+    fits=lambda sizes: False,
+    measure=measure,
+    parameters=(
+        Parameter(name="right", label="Held-out pairs right", default=0.95, low=0.5, high=1.0),
+        Parameter(name="times", label="As many steps, at least", default=5.0, low=1.0, high=20.0),
+        Parameter(name="waves", label="Key frequencies", default=5, low=1, high=20),
+    ),
+    code=(powers, strongest, measure),
+)

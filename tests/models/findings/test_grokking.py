@@ -1,0 +1,64 @@
+"""Grokking: the shipped run's steps from its file, its spectrum by sums of waves, its answers one by one."""
+
+import json
+import math
+
+import pytest
+import torch
+
+from models import load_model
+from models.data.tasks import generator_of
+from models.findings import findings
+from models.findings.grokking import powers, strongest
+from models.zoo.cards import SHIPPED
+
+OUTCOME = findings()["grokking"].measured(None)
+NUMBERS = [number.value for number in OUTCOME.numbers]
+LINES = [
+    json.loads(line) for line in (SHIPPED / "grokking" / "run" / "metrics.jsonl").read_text().splitlines()
+]
+
+
+def test_the_powers_are_those_of_sines_and_cosines() -> None:
+    embedding = load_model("grokking").model.embedding.weight.detach()[:59].double().tolist()
+    by_hand = []
+    for frequency in (1, 17, 29):
+        total = 0.0
+        for channel in range(64):
+            for wave in (math.cos, math.sin):
+                turns = [wave(2 * math.pi * frequency * n / 59) for n in range(59)]
+                total += sum(t * row[channel] for t, row in zip(turns, embedding, strict=True)) ** 2
+        by_hand.append(total)
+    found = OUTCOME.charts[2].series["share"]
+    assert len(found) == 29 and sum(found) == pytest.approx(1)
+    ratios = [each / by_hand[0] for each in by_hand]
+    assert [found[at - 1] / found[0] for at in (1, 17, 29)] == pytest.approx(ratios, rel=1e-4)
+
+
+def test_a_wave_has_one_frequency() -> None:
+    wave = torch.cos(2 * math.pi * 3 * torch.arange(13) / 13)[:, None] + 5
+    shares = powers(wave)
+    assert shares.tolist() == pytest.approx([0, 0, 1, 0, 0, 0], abs=1e-6)
+    assert strongest(torch.tensor([0.2, 0.5, 0.3]), 2) == pytest.approx(0.8)
+    assert strongest(torch.tensor([0.2, 0.5, 0.3]), 9) == pytest.approx(1)
+
+
+def test_the_steps_are_those_of_the_run() -> None:
+    known = min(line["step"] for line in LINES if line["loss"] < 0.05)
+    validated = [line for line in LINES if "validation" in line]
+    right = [line["step"] for line in validated if line["validation"]["exact match"] >= 0.95]
+    assert NUMBERS[:2] == [known, right[0]]
+    assert NUMBERS[2] == pytest.approx(right[0] / known)
+    strict = findings()["grokking"].measured(None, times=20.0)
+    assert NUMBERS[3] == pytest.approx(sum(sorted(OUTCOME.charts[2].series["share"])[-5:]))
+    assert OUTCOME.holds and not strict.holds
+
+
+def test_the_shipped_weights_add_modulo_59() -> None:
+    model = load_model("grokking")
+    batch = model.task.batch(generator_of(5, 0), 500, held_out=True)
+    with torch.no_grad():
+        said = model.model(*batch.inputs)[:, -1].argmax(dim=-1)
+    a, b = batch.inputs[0][:, 0], batch.inputs[0][:, 1]
+    assert float((said == (a + b) % 59).double().mean()) == NUMBERS[4] == 1
+    assert model.read("45 30").answer == "16"
