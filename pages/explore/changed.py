@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 import torch
@@ -23,6 +23,7 @@ ROWS = 64  # whose probabilities are held at once
 _COMPARED = re.compile(r"logits|\w+\.\d+\.(resid_pre|resid_post|(self|cross)\.pattern)")
 
 
+@runtime_checkable
 class Collects(Protocol):
     """What takes from a pass what the screen shows."""
 

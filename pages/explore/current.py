@@ -21,6 +21,7 @@ from pages.explore import (
     repeated,
     state,
     summed,
+    written,
 )
 from pages.explore.hiding import SHOWN
 from pages.explore.payload import Body, Opened
@@ -46,6 +47,8 @@ TERMS = (
     "decoder self-attention cross-attention d_model d_head"
 )
 """Those of the glossary that the stage speaks of, in whatever view."""
+WISHES = ("mapped", "further", "repeated", "sums", "written", "smallest")
+"""What the stage may have asked for beside the trace, as the session calls it."""
 
 
 def opened_from(act: dict[str, Any]) -> Opened:
@@ -128,6 +131,8 @@ def _asked(inputs: Inputs, slot: DeltaGenerator | None) -> dict[str, Any]:
         "further": asked.answer("further", inputs, slot, further.made),
         "repeated": repeated.answer(inputs, slot),
         "sums": asked.answer("sums", inputs, slot, summed.made),
+        "written": asked.answer("written", inputs, slot, written.made),
+        "smallest": asked.answer("smallest", inputs, slot, written.smallest),
     }
 
 
@@ -187,10 +192,7 @@ def own_header(inputs: Inputs, body: Body) -> dict[str, Any]:
     label, text = controls.swap_of(inputs)
     example, offer = _example(inputs), controls.offer(inputs.model)
     story_view = offer.story
-    session = [
-        st.session_state.get(name)
-        for name in ("opened", "reset_count", "view_link", "mapped", "further", "repeated", "sums")
-    ]
+    session = [st.session_state.get(name) for name in ("opened", "reset_count", "view_link", *WISHES)]
     turned = [str(inputs.settings[s.name]) for s in offer.settings if s.turns]
     return {
         "generation": generation((inputs, *session)),

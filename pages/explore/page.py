@@ -18,6 +18,10 @@ def on_act(act: Act) -> None:
     """A wish from the stage: another sentence or model, numbers of another head, something to take away."""
     if act["type"] == "text":
         controls.say(act["text"])
+    elif act["type"] == "written":
+        asked.note("written")
+    elif act["type"] == "smallest":
+        asked.note("smallest", act["stack"])
     elif act["type"] == "edits":
         controls.page().edit("edits", act["text"])
     elif act["type"] == "contrast":

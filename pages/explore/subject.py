@@ -20,6 +20,8 @@ from pages.shared import affordable, cache
 from viz_core.labels import visible
 
 MAX_LABEL = 40
+WRITES = {"translate", "answer", "continue"}
+"""Abilities of models that write."""
 MASK = "[MASK]"
 LIGHTER = "a model with larger patches, or of smaller pictures"
 """What helps where a picture costs too much: nobody can give fewer of its patches."""
@@ -132,6 +134,7 @@ class Subject:
         return {
             "editable": bool(computed),
             "feeds": any(address.endswith(".ff.out") for address in computed),
+            "writes": bool(computed) and bool(WRITES & set(self.model.abilities)),
             "stepNote": self.model.step_note,
             **({"see": self.model.see} if self.model.see else {}),
             **({"pooled": pooled} if pooled else {}),

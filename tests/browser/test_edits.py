@@ -88,3 +88,13 @@ def test_all_of_it_is_taken_away(explore: ExplorePage) -> None:
     dialog = explore.page.get_by_role("dialog")
     expect(dialog).to_contain_text("after the edits less before")
     expect(dialog.locator("code").first).to_contain_text(SET)
+
+
+def test_the_first_page_asks_what_the_pronoun_would_be_without_its_heads(explore: ExplorePage) -> None:
+    explore.open()
+    explore.stage.get_by_role("button", name="and without these 4 heads?").click()
+    answers = explore.stage.locator(".answers")
+    expect(answers.locator("tr").nth(1)).to_contain_text("parce qu'elle était trop fatiguée")
+    expect(answers.locator("tr").nth(0)).to_contain_text("parce qu'il était trop fatigué")
+    expect(explore.stage.locator(".edit-lines button")).to_have_text("encoder.1.self heads 0,1,2,3: zero ×")
+    expect(explore.stage.locator(".positions .chosen")).to_contain_text("il → elle")

@@ -2,6 +2,7 @@
 
 import { el, shorten } from "../../shared/browser/dom.js";
 import { number, shortNumber } from "../../shared/browser/numbers.js";
+import { mostMoved } from "./edits.js";
 import { saidOfRow } from "./hiding.js";
 import { columnOf, heaviestKey, keenestQuery } from "./view.js";
 
@@ -36,7 +37,7 @@ function said(stage) {
 function ofEdits({ data, view, stack }) {
   const { change, caption } = data.header;
   if (view.view === "effect" && change?.kl.length) {
-    const most = change.kl.reduce((top, value, at) => (value > change.kl[top] ? at : top), 0);
+    const most = mostMoved(change.kl);
     const at = data.header.pooled ? "" : `, most at “${data.header.tokens[data.header.stepSide][most].text}”`;
     return [`The edits moved the outputs by a KL divergence of ${number(change.kl[most])} nats${at}.`];
   }

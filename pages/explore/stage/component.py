@@ -29,6 +29,8 @@ WHOLE: dict[str, Kind] = VIEW | {"heads": list, "step": int, "query": int, "key"
 ACTS: Kinds = {
     "text": {"text": str},
     "edits": {"text": str},
+    "written": {},
+    "smallest": {"stack": str},
     "open": PLACE | {"special": str},
     "map": {"stack": str},
     "repeated": {},

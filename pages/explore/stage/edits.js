@@ -81,6 +81,26 @@ function cellsOf(line) {
   return found ? found[1].split(" ").map((cell) => /** @type {any} */ (cell.split("=").map(Number))) : [];
 }
 
+/** The position whose outputs moved most. @param {number[]} kl */
+export const mostMoved = (kl) => kl.reduce((top, value, at) => (value > kl[top] ? at : top), 0);
+
+/**
+ * The edit that switches off the heads of the open layer that give half of a query's weight and more to a
+ * key, or null where none does.
+ * @param {Pick<View, "stack" | "layer">} view
+ * @param {import("./data.js").TraceData} data
+ * @param {{query?: number | null, key?: number | null}} focus
+ */
+export function withoutLook({ stack, layer }, data, { query, key }) {
+  if (typeof query !== "number" || typeof key !== "number") return null;
+  const heads = Array.from({ length: data.stack(stack).heads }, (_, head) => head).filter((head) => {
+    const exact = data.exact(stack, layer, head);
+    const at = exact ? (query - exact.q0) * exact.nk + key - exact.k0 : -1;
+    return exact && exact.pattern[at] >= 0.5;
+  });
+  return heads.length ? `${attentionOf(stack, layer)} heads ${heads.join(",")}: zero` : null;
+}
+
 /**
  * Whether an edit acts on an attention itself.
  * @param {string[]} lines

@@ -3,6 +3,7 @@
 import { el, shorten } from "../../shared/browser/dom.js";
 import { cssColour, inkOn } from "../../shared/browser/images.js";
 import { number, shortNumber } from "../../shared/browser/numbers.js";
+import { Answers } from "./answers.js";
 import { upTo } from "./view.js";
 
 /** @typedef {import("./types").Header} Header */
@@ -15,6 +16,7 @@ export class EffectView {
   /** @param {import("./types").Stage} stage */
   constructor(stage) {
     this.stage = stage;
+    this.answers = new Answers(stage);
     this.root = el("div", {
       class: "view effect-view",
       tabindex: "0",
@@ -27,7 +29,9 @@ export class EffectView {
     const { header } = this.stage.data;
     const { change } = header;
     if (!change) return;
+    this.answers.draw();
     this.root.replaceChildren(
+      this.answers.root,
       el("div", { class: "effect-columns" }, [this.outputs(header, change), this.positions(header, change)]),
       ...this.streams(header, change),
     );

@@ -26,6 +26,7 @@ import { PictureView } from "./picture_view.js";
 import { Pictures } from "./pictures.js";
 import { SumsView } from "./sums.js";
 import { heaviestKey, rowOf, settle, usualView } from "./view.js";
+import { WhatIf } from "./what_if.js";
 
 /** @typedef {import("./types").View} View */
 /** @typedef {import("../../shared/browser/shell.js").Send} Send */
@@ -65,7 +66,8 @@ export class Stage {
     const compare = () => this.act({ type: "contrast", ...this.view, model: this.data.header.taught.model });
     this.taughtText = el("span");
     this.contrast = el("button", { type: "button", class: "link", onclick: compare });
-    this.taught = el("p", { class: "taught" }, [this.taughtText, this.contrast]);
+    this.whatIf = new WhatIf(this);
+    this.taught = el("p", { class: "taught" }, [this.taughtText, this.whatIf.root, this.contrast]);
     this.asking = new Asking(this);
     this.bars = new Bars(this);
     this.pictures = new Pictures(this);
@@ -181,6 +183,7 @@ export class Stage {
     }
     this.viewToken = header.viewToken;
     this.focusToken = header.focusToken;
+    this.whatIf.open();
     this.settle();
     if (isFirst) this.present.begin();
     const exact = this.exactHead();
@@ -273,6 +276,7 @@ export class Stage {
     this.contrast.classList.toggle("absent", !label);
     this.taughtText.replaceChildren(...this.glossary.nodes(text));
     this.contrast.textContent = label;
+    this.whatIf.draw();
   }
 
   /** @param {string} what */

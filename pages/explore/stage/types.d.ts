@@ -101,6 +101,26 @@ export interface Change {
   stream: Partial<Record<Side, Framed>>;
 }
 
+/* What is written without the edits and with them. */
+export interface Written {
+  asked?: [];
+  before?: string;
+  after?: string;
+  problem?: string;
+}
+
+/* The smallest set of heads of a stack without which something else is written: the edits that switch them
+   off, none if none was found among so many tried sets; all sets of up to `whole` heads were tried. */
+export interface Smallest {
+  asked?: [stack: string];
+  lines?: string[];
+  answer?: string;
+  tried?: number;
+  whole?: number;
+  heads?: number;
+  problem?: string;
+}
+
 export interface Header {
   generation: number;
   viewToken: string;
@@ -129,6 +149,9 @@ export interface Header {
   see?: string;
   edits: string[];
   editable: boolean;
+  writes: boolean;
+  written?: Written;
+  smallest?: Smallest;
   feeds: boolean;
   before?: Pick<Header, "stacks" | "exact" | "steps">;
   change?: Change;

@@ -8,7 +8,7 @@ import pytest
 import torch
 
 from models import load_model
-from pages.explore import changed, taken
+from pages.explore import changed, taken, written
 from pages.explore.payload import Opened, build
 from pages.explore.state import Inputs, declared, write_link
 from pages.explore.subject import subject_of
@@ -144,3 +144,18 @@ def test_a_weight_beyond_1_has_the_colour_of_the_nearest_end_and_its_own_number(
     usual = load_model("translator").trace(INPUTS.text)["encoder.0.self.pattern"][0].numpy()
     np.testing.assert_allclose(array_of(block["arrays"]["pattern"], blocks)[0], -3 * usual, atol=1e-6)
     assert not array_of(header["stacks"][0]["thumbs"], blocks)[0].any()
+
+
+def test_what_is_written_and_the_heads_that_it_needs_are_computed_when_asked_for(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    inputs = Inputs(edits="encoder.1.self: zero")
+    both = written.made(inputs)
+    assert "parce qu'il était trop fatigué" in both["before"]
+    assert "parce qu'elle était trop fatiguée" in both["after"]
+    monkeypatch.setattr(written, "MOST", 8)
+    few = written.smallest(inputs, "encoder.self")
+    assert few == {"lines": [], "answer": both["before"], "tried": 8, "whole": 1, "heads": 8}
+    monkeypatch.setattr(written, "MOST_OPERATIONS", 1)
+    with pytest.raises(ValueError, match="take a shorter text, or a smaller model"):
+        written.smallest(inputs, "encoder.self")

@@ -1,6 +1,15 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { isOff, readyEdits, toggled, touches, withCell } from "../../../../pages/explore/stage/edits.js";
+import { saidOf } from "../../../../pages/explore/stage/answers.js";
+import {
+  isOff,
+  mostMoved,
+  readyEdits,
+  toggled,
+  touches,
+  withCell,
+  withoutLook,
+} from "../../../../pages/explore/stage/edits.js";
 
 const VIEW = { view: "grid", stack: "encoder.self", layer: 1, head: 3, query: 10, key: 4 };
 const lineOf = (value, view = VIEW, feeds = true) =>
@@ -44,4 +53,27 @@ test("an attention is touched by edits of its own values alone", () => {
   assert.equal(touches(lines, "encoder.self", 1), true);
   assert.equal(touches(lines, "encoder.self", 0), false);
   assert.equal(touches(lines, "decoder.self", 1), false);
+});
+
+test("the heads that look from one token at another are switched off together", () => {
+  const heads = [0.9, 0.2, 0.5].map((weight) => ({ q0: 4, k0: 1, nk: 2, pattern: [0, 0, 0, weight] }));
+  const data = { stack: () => ({ heads: 3 }), exact: (_stack, _layer, head) => heads[head] };
+  const found = withoutLook(VIEW, data, { query: 5, key: 2 });
+  assert.equal(found, "encoder.1.self heads 0,2: zero");
+  assert.equal(withoutLook(VIEW, data, { query: 5, key: 1 }), null);
+  assert.equal(withoutLook(VIEW, data, { query: 5 }), null);
+  assert.equal(mostMoved([0.1, 0.3, 0.3]), 1);
+});
+
+test("what a search for the smallest set has found is said with what was tried", () => {
+  const lines = ["encoder.0.self heads 1,3: zero", "decoder.1.cross heads 0: zero"];
+  assert.equal(
+    saidOf({ lines, answer: "elle", tried: 40, whole: 2, heads: 8 }),
+    "No set of up to 2 is enough. Without heads 1, 3 of self-attention in layer 0 and head 0 of " +
+      "cross-attention in layer 1 it writes “elle”; 40 sets were tried. ",
+  );
+  const none = { lines: [], answer: "il", tried: 255, whole: 8, heads: 8 };
+  assert.match(saidOf(none), /^No set of them, switched off alone, changes the answer; 255 sets/);
+  assert.match(saidOf({ ...none, whole: 1 }), /^No set of up to 1 of its 8 heads/);
+  assert.equal(saidOf({ problem: "Too long." }), "Too long.");
 });
