@@ -28,7 +28,7 @@ def test_a_head_is_switched_off_in_the_grid_and_on_again(explore: ExplorePage) -
     before, after = moved.trace(reading), moved.trace(reading, edits=[off])
     with explore.quiet():
         explore.choose("see", "difference")
-        explore.choose("view", "effect")
+    explore.choose("view", "effect")
     p, q = (trace["logits"].double().softmax(-1) for trace in (before, after))
     kl = (p * (p / q).log()).sum(-1)
     cells = explore.stage.locator(".positions tbody tr").first.locator("td.weight")
