@@ -12,6 +12,7 @@ from torch import Tensor
 from models.data.tasks import Reading
 from models.interventions.change import Seen
 from models.interventions.edit import Edit
+from models.interventions.place import Place
 from models.interventions.subject import Subject
 
 Values = dict[str, Tensor]
@@ -114,12 +115,7 @@ class Prepared:
 def check(model: Subject, reading: Reading, edit: Edit) -> None:
     """Raises ValueError where an edit names what this model, or what it reads, has not."""
     place = edit.place
-    place.check_address(model.addresses(), model.name)
-    if place.kind in ("heads", "pattern"):
-        side, _, kind, _ = place.address.split(".")
-        about = model.attention(f"{side}.{kind}")
-        place.check_heads(about.n_heads, about.n_key_heads)
-    place.check_positions(len(reading.tokens[place.positions_of]))
+    check_place(model, reading, place)
     n_keys = len(reading.tokens[place.keys_side])
     for key in edit.change.keys:
         if key >= n_keys:
@@ -127,6 +123,16 @@ def check(model: Subject, reading: Reading, edit: Edit) -> None:
                 f"{place}: key {key} is beyond the {n_keys} tokens of the {place.keys_side}; "
                 f"give 0 to {n_keys - 1}"
             )
+
+
+def check_place(model: Subject, reading: Reading, place: Place) -> None:
+    """Raises ValueError where this model, or what it reads, has no such place."""
+    place.check_address(model.addresses(), model.name)
+    if place.kind in ("heads", "pattern"):
+        side, _, kind, _ = place.address.split(".")
+        about = model.attention(f"{side}.{kind}")
+        place.check_heads(about.n_heads, about.n_key_heads)
+    place.check_positions(len(reading.tokens[place.positions_of]))
 
 
 def _texts(model: Subject, reading: Reading, edit: Edit, settings: dict[str, Any]) -> list[Reading]:

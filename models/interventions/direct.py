@@ -46,7 +46,7 @@ def direct_heads(
     Raises ValueError as `sweep_heads` does, and for a model whose stream is no plain sum.
     """
     side = list(reading.tokens)[-1]
-    trace = _summed(model, reading, side)
+    trace = summed(model, reading, side)
     heads = {a: _of_heads(model, trace, a) for a in model.projections() if a.startswith(f"{side}.")}
     layers = model.layers()
     last = [address for address in layers if address.startswith(f"{side}.")][-1]
@@ -70,7 +70,7 @@ def parts_of_logits(model: Summed, reading: Reading, at: int) -> Parts:
     n = len(reading.tokens[side])
     if not 0 <= at < n:
         raise ValueError(f"position {at} is beyond the {n} tokens of the {side}; give 0 to {n - 1}")
-    trace = _summed(model, reading, side)
+    trace = summed(model, reading, side)
     final = trace[_added(trace, side)[-1]]
     matrix, constant = model.unembedding(final[at])
     names, rows = [f"{side}.0.resid_pre"], [trace[f"{side}.0.resid_pre"][at] @ matrix]
@@ -97,7 +97,7 @@ def _added(trace: Trace, side: str) -> list[str]:
     return [*added, [a for a in trace if a.startswith(f"{side}.") and a.endswith(".resid_post")][-1]]
 
 
-def _summed(model: Summed, reading: Reading, side: str) -> Trace:
+def summed(model: Summed, reading: Reading, side: str) -> Trace:
     """The trace of a stream that is the sum of what was added to it. Raises ValueError for any other."""
     trace = model.trace(reading)
     refusal = ValueError(
