@@ -1,5 +1,6 @@
 """Findings: a claim beside its measurement, changed by a link and by hand, and refused in a sentence."""
 
+from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Page, expect
 
 from models import load_model
@@ -22,10 +23,17 @@ def test_a_finding_is_measured_and_changed(page: Page) -> None:
     expect(shown.locator(".notice")).to_have_text(f"It holds here. {outcome.said}")
     row = shown.get_by_role("row").filter(has_text="confident heads").first
     expect(row).to_contain_text(f"{outcome.numbers[2].value}")
+    found = Axe().run(page).response["violations"]
+    assert [each["id"] for each in found if each["impact"] in ("serious", "critical")] == []
     page.get_by_role("combobox", name="Model").click()
     page.get_by_role("option", name="translator", exact=True).click()
     changed = findings()["positional"].measured(load_model("translator"), texts=5)
     expect(shown.locator(".notice")).to_have_text(f"It does not hold here. {changed.said}")
+    page.goto("/findings?finding=induction")
+    shown.locator("input[type=range]").wait_for()
+    expect(shown.locator(".notice")).to_have_text(
+        f"It holds here. {findings()['induction'].measured(None).said}"
+    )
     page.goto("/findings?finding=sinks&sinks_width=4&sinks_texts=1")
     expect(page.locator(".st-key-problems")).to_have_text(
         "a window of 4 keys has no room beside the 4 first; widen it"
