@@ -79,7 +79,8 @@ def measured(finding: Finding, work: Work) -> None:
         return
     asked, drawn = kept[finding.name]
     link = state.page().link(("finding", *state.fields(finding)))
-    at = float(drawn.scrub.values[-1]) if drawn.scrub else None
+    step = state.page().kept["step"]
+    at = None if drawn.scrub is None else float(drawn.scrub.values[-1] if step == state.LAST else step)
     board.show(message(drawn, part=finding.name, link=link, at=at), key=KEY, on_act=on_act)
     if "takeaway" in st.session_state:
         _take_away(finding, asked, drawn)

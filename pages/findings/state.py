@@ -14,6 +14,9 @@ from pages.shared.state import State
 
 PAGE = "findings"
 FIRST = "rollout"
+LAST = -1
+"""Stands for the last step of a film."""
+MOST_STEPS = 10_000_000
 
 
 def page() -> State:
@@ -22,9 +25,12 @@ def page() -> State:
 
 @cache
 def _params() -> dict[str, Param]:
-    """The finding that is shown, and of each its model and parameters, whose names begin with its own."""
+    """The finding that is shown, the step of its film, and of each finding its model and parameters, whose
+    names begin with its own.
+    """
     names = {name: finding.title for name, finding in findings().items()}
     params = {"finding": Param(FIRST, one_of(names), widget.select("Finding", label_visibility="collapsed"))}
+    params["step"] = Param(LAST, whole(LAST, MOST_STEPS))
     for finding in findings().values():
         if finding.model:
             params[_field(finding, "model")] = _model(finding)

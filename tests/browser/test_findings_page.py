@@ -29,11 +29,12 @@ def test_a_finding_is_measured_and_changed(page: Page) -> None:
     page.get_by_role("option", name="translator", exact=True).click()
     changed = findings()["positional"].measured(load_model("translator"), texts=5)
     expect(shown.locator(".notice")).to_have_text(f"It does not hold here. {changed.said}")
-    page.goto("/findings?finding=induction")
+    page.goto("/findings?finding=induction&step=173")
     shown.locator("input[type=range]").wait_for()
     expect(shown.locator(".notice")).to_have_text(
         f"It holds here. {findings()['induction'].measured(None).said}"
     )
+    expect(shown.locator(".scrub")).to_contain_text("173")
     page.goto("/findings?finding=sinks&sinks_width=4&sinks_texts=1")
     expect(page.locator(".st-key-problems")).to_have_text(
         "a window of 4 keys has no room beside the 4 first; widen it"
