@@ -80,18 +80,28 @@ class Read:
         return f"{side}.{layer}.{kind}"
 
 
-def read(inputs: Other, *, most: int, passes: int = 1) -> Read:
-    """What the inputs name. Raises ValueError, with a sentence, where it cannot be read, has more than `most`
-    tokens or no such layer, costs too much, or where nothing but its patterns is known.
+def text(inputs: Other, *, most: int, passes: int = 1) -> tuple[Model, Reading]:
+    """What the inputs name, read. Raises ValueError, with a sentence, where it cannot be read, has more than
+    `most` tokens or costs too much.
     """
     model = cache.model(inputs.other)
-    title = on_offer.title(inputs.other)
     reading = model.read(inputs.said)
     longest = max(map(len, reading.tokens.values()))
     if longest > most:
         raise ValueError(
-            f"{title} reads this as {longest:,} tokens; {most} have room here; shorten the text."
+            f"{on_offer.title(inputs.other)} reads this as {longest:,} tokens; {most} have room here; "
+            "shorten the text."
         )
+    affordable.check(model, reading, "or a smaller model", passes=passes, waits=True)
+    return model, reading
+
+
+def read(inputs: Other, *, most: int, passes: int = 1) -> Read:
+    """An attention of what the inputs name. Raises ValueError as `text` does, for a layer that is not there,
+    and where nothing but patterns is known.
+    """
+    model, reading = text(inputs, most=most, passes=passes)
+    title = on_offer.title(inputs.other)
     stacks = model.stacks(tuple(reading.tokens))
     stack = stacks[0] if inputs.other_stack == "first" else inputs.other_stack
     if stack not in stacks:
@@ -101,7 +111,6 @@ def read(inputs: Other, *, most: int, passes: int = 1) -> Read:
         raise ValueError(f"{_note(model, title)} This part looks into these: choose another model.")
     _check_index("layer", inputs.other_layer, attention.n_layers, title)
     _check_index("head", inputs.other_head, attention.n_heads, title)
-    affordable.check(model, reading, "or a smaller model", passes=passes, waits=True)
     return Read(model, reading, stack, attention)
 
 

@@ -2,6 +2,8 @@
 
 from dataclasses import dataclass
 
+from pages.lab.any_model import NAME, OPTION
+from pages.lab.any_model import Other as AnyModel
 from pages.shared import widget
 from pages.shared.link import characters, number, one_of, param, table, whole
 from viz_core.boards import Colour
@@ -12,6 +14,7 @@ SMOOTHINGS = (0, 0.1, 0.2, 0.4)
 WIDTHS = (64, 128, 256, 512, 1_024)
 TOTALS = (10_000, 20_000, 50_000, 100_000)
 NORMS = {"post": "Post-norm", "pre": "Pre-norm"}
+READERS = {"shakespeare": "Shakespeare, by letters"} | OPTION
 DESCENTS = (0.1, 0.3, 1, 3)
 WORDS = ("a", "am", "I", "thanks", "student", "<eos>")
 """The lesson's words, here so that a first visit need not wait for torch."""
@@ -21,9 +24,10 @@ TARGET: Colour = "muted"
 
 
 @dataclass(frozen=True)
-class Inputs:
+class Inputs(AnyModel):
     """The controls of the page."""
 
+    other: str = param("sparse", NAME, widget.select("Name"))
     step: int = param(max(STEPS), whole(0, max(STEPS)))
     steps: int = param(20, one_of(STEPS), widget.steps("Training steps"))
     rate: float = param(0.01, one_of(RATES), widget.steps("Learning rate η", show="{:g}".format))
@@ -35,6 +39,7 @@ class Inputs:
         ((0.01, 0.02, 0.93, 0.01, 0.02, 0.01),), table((1, 1), (6, 6), limit=1e6)
     )
     text: str = param("To be, or not to be, that is the question", characters(500), widget.line("Text"))
+    reader: str = param("shakespeare", one_of(READERS), widget.select("Model"))
     logits: tuple[tuple[float, ...], ...] = param(
         ((0.5, 2.0, 0.0, -0.5, 1.0, 0.0),), table((1, 1), (6, 6), limit=50)
     )

@@ -1,34 +1,37 @@
-"""Perplexity and bits per character, of a real text and a shipped model."""
+"""Perplexity and bits per character, of a real text and any model that continues texts."""
 
 import math
 
 import numpy as np
 
 from models.lessons.objective import bits, entropy
-from pages.lab.controls import Note
+from pages.lab import any_model
+from pages.lab.any_model import ANOTHER
+from pages.lab.controls import Note, When
 from pages.lab.lesson import Lesson, Part, Question, Shape, Try
 from pages.lab.objective.inputs import MODEL, OTHER, TARGET, Inputs
-from pages.shared import cache
+from pages.shared import cache, on_offer
+from pages.shared.wording import plain
 from viz_core.boards import Bars, Board, Curves, Fact, Facts, Line, Panel
 from viz_core.labels import visible
 
 NAME = "shakespeare"
+MOST_TOKENS = 128
 RANDOM = "qzxj vkwq pxgh zvvb jjqx wkzf"
+OWN = {"reader": NAME}
+GIVEN = Note("The first token is given: before it the model has read nothing.")
 TRIES = (
-    Try("a modern text", {"text": "Attention is all you need, said the paper."}),
-    Try("shouted", {"text": "TO BE, OR NOT TO BE, THAT IS THE QUESTION"}),
-    Try("keys at random", {"text": RANDOM}),
+    Try("a modern text", {"text": "Attention is all you need, said the paper.", **OWN}),
+    Try("shouted", {"text": "TO BE, OR NOT TO BE, THAT IS THE QUESTION", **OWN}),
+    Try("keys at random", {"text": RANDOM, **OWN}),
 )
 
 
 def lesson(inputs: Inputs) -> Lesson:
-    lm = cache.trained(NAME)
-    read = bits.surprise(lm, inputs.text)
-    held_out = lm.card["metrics"]["bits per character"]
+    read, held_out = _read(inputs)
+    n, unit = len(read.nats), _unit(read)
     return Lesson(
-        see="The shipped Shakespeare model reads a text letter by letter. Each bar is the cross-entropy at "
-        "one position, **−log₂ of the probability that the model gave the letter that came**: the loss of "
-        "the first part, on real text. **Type a text of your own** (at most 64 letters).",
+        see=_see(inputs, unit),
         board=Board(
             rows=[[_bars(read)], [_mean(read, held_out), _facts(read, held_out)]],
             notice=_notice(read),
@@ -36,49 +39,91 @@ def lesson(inputs: Inputs) -> Lesson:
         formula=r"\begin{gathered}H = -\frac{1}{T}\sum_{t} \ln p(x_t \mid x_{<t}) \qquad "
         r"\mathrm{perplexity} = e^{H} \\ \text{bits per character} = "
         r"\frac{H}{\ln 2}\cdot\frac{\text{tokens}}{\text{characters}}\end{gathered}",
-        sizes=rf"T = {len(read.nats)},\; \ln 2 = {math.log(2):.4f}",
+        sizes=rf"T = {n},\; \text{{characters}} = {read.n_characters},\; \ln 2 = {math.log(2):.4f}",
         shapes=(
-            Shape("x", "sentence, letter", (1, len(read.nats) + 1)),
-            Shape(r"\ln p", "letter, choice", (len(read.nats), read.n_choices)),
-            Shape(r"-\ln p(x_t \mid x_{<t})", "letter", tuple(read.nats.shape)),
+            Shape("x", f"sentence, {unit}", (1, n + 1)),
+            Shape(r"\ln p", f"{unit}, choice", (n, read.n_choices)),
+            Shape(r"-\ln p(x_t \mid x_{<t})", unit, (n,)),
         ),
         code=(bits.surprise, bits.Reader, bits.running_mean, entropy.bits),
     )
 
 
+def _read(inputs: Inputs) -> tuple[bits.Reader, float | None]:
+    """What the model expected of the text, and its bits on held-out text, where the page knows them.
+
+    Raises ValueError, with a sentence, for a text or a model that has none.
+    """
+    if inputs.reader == ANOTHER:
+        bits.check_continues(cache.model(inputs.other))
+        return bits.surprise(*any_model.text(inputs, most=MOST_TOKENS)), None
+    lm = cache.trained(NAME)
+    return bits.surprise(lm, lm.read(inputs.text)), lm.card["metrics"]["bits per character"]
+
+
+def _unit(read: bits.Reader) -> str:
+    return "letter" if read.by_letter else "token"
+
+
+def _see(inputs: Inputs, unit: str) -> str:
+    other = inputs.reader == ANOTHER
+    who = f"**{plain(on_offer.title(inputs.other))}**" if other else "The shipped Shakespeare model"
+    most = MOST_TOKENS if other else 64
+    why = (
+        ""
+        if unit == "letter"
+        else " Its tokens are more than a letter: between models, **compare bits per character or byte**, "
+        "not per token."
+    )
+    return (
+        f"{who} reads a text {unit} by {unit}. Each bar is the cross-entropy at one position, **−log₂ of the "
+        f"probability that the model gave the {unit} that came**: the loss of the first part, on real text. "
+        f"**Type a text of your own** (at most {most} {unit}s).{why}"
+    )
+
+
 def _bars(read: bits.Reader) -> Panel:
-    surprises = entropy.bits(read.nats)
+    surprises, unit = entropy.bits(read.nats), _unit(read)
     return Bars(
-        values=surprises.numpy(), labels=[visible(letter) for letter in read.letters],
-        title="surprise at each letter", x_label="letter that came", y_label="bits", colour=MODEL, digits=1,
+        values=surprises.numpy(), labels=[visible(token, max_length=9) for token in read.tokens],
+        title=f"surprise at each {unit}", x_label=f"{unit} that came", y_label="bits", colour=MODEL, digits=1,
         reach=1.15 * surprises.max().item(),
     )  # fmt: skip
 
 
-def _mean(read: bits.Reader, held_out: float) -> Panel:
-    n = len(read.nats)
+def _mean(read: bits.Reader, held_out: float | None) -> Panel:
+    n, unit = len(read.nats), _unit(read)
+    per = "character" if unit == "letter" else "token"
     guess = math.log2(read.n_choices)
     most = max(1.25 * guess, 1.05 * entropy.bits(read.nats).max().item())
+    lines = [Line(y=entropy.bits(bits.running_mean(read.nats)).numpy(), name="this text", colour=MODEL)]
+    if held_out is not None:
+        lines.append(Line(y=np.full(n, held_out), name="held-out Shakespeare", colour=OTHER, dashed=True))
+    lines.append(
+        Line(y=np.full(n, guess), name=f"a guess among {read.n_choices:,}", colour=TARGET, dashed=True)
+    )
     return Curves(
-        x=np.arange(1, n + 1), title="bits per character so far", x_label="letters predicted",
-        y_label="bits per character", y_range=(0, most),
-        lines=[
-            Line(y=entropy.bits(bits.running_mean(read.nats)).numpy(), name="this text", colour=MODEL),
-            Line(y=np.full(n, held_out), name="held-out Shakespeare", colour=OTHER, dashed=True),
-            Line(y=np.full(n, guess), name=f"a guess among {read.n_choices}", colour=TARGET, dashed=True),
-        ],
+        x=np.arange(1, n + 1), title=f"bits per {per} so far", x_label=f"{unit}s predicted",
+        y_label=f"bits per {per}", y_range=(0, most), lines=lines,
     )  # fmt: skip
 
 
-def _facts(read: bits.Reader, held_out: float) -> Panel:
-    facts = (
-        ("cross-entropy", read.nats.mean().item(), 3, "nats per letter"),
-        ("divided by ln 2", read.bits_per_letter, 3, "bits per letter"),
-        ("perplexity, e^nats = 2^bits", read.perplexity, 2, f"({read.n_choices} letters)"),
-        ("the whole text", read.bits_per_letter * len(read.nats), 1, "bits"),
+def _facts(read: bits.Reader, held_out: float | None) -> Panel:
+    unit = _unit(read)
+    facts = [
+        ("cross-entropy", read.nats.mean().item(), 3, f"nats per {unit}"),
+        ("divided by ln 2", read.bits_per_token, 3, f"bits per {unit}"),
+        ("perplexity, e^nats = 2^bits", read.perplexity, 2, f"({read.n_choices:,} {unit}s)"),
+        ("the whole text", read.bits_in_all, 1, "bits"),
         (f"over {read.n_words} words", read.bits_per_word, 1, "bits per word"),
-        ("held-out Shakespeare", held_out, 3, "bits per letter"),
-    )
+    ]
+    if unit == "token":
+        facts += [
+            (f"over {read.n_characters} characters", read.bits_per_character, 3, "bits per character"),
+            (f"over {read.n_bytes} bytes", read.bits_per_byte, 3, "bits per byte"),
+        ]
+    if held_out is not None:
+        facts.append(("held-out Shakespeare", held_out, 3, "bits per letter"))
     return Facts(
         facts=[
             Fact(label=label, values=np.array(value), digits=digits, unit=unit)
@@ -88,31 +133,33 @@ def _facts(read: bits.Reader, held_out: float) -> Panel:
 
 
 def _notice(read: bits.Reader) -> str:
-    worst = int(read.nats.argmax())
+    worst, unit = int(read.nats.argmax()), _unit(read)
     guess = math.log2(read.n_choices)
     hard = (
-        f"as hard as guessing among **{read.perplexity:,.1f}** equally likely letters, the perplexity"
+        f"as hard as guessing among **{read.perplexity:,.1f}** equally likely {unit}s, the perplexity"
         if read.perplexity <= read.n_choices
-        else f"**worse than guessing** among its {read.n_choices} letters, which costs {guess:.2f} bits each"
+        else f"**worse than guessing** among its {read.n_choices:,} {unit}s, which costs {guess:.2f} bits "
+        "each"
     )
+    spelt = "" if unit == "letter" else f", **{read.bits_per_character:.2f}** per character"
     return (
-        f"**{read.bits_per_letter:.2f}** bits per letter: {hard}. The greatest surprise was "
-        f"“{visible(read.letters[worst])}”, letter {worst + 2}."
+        f"**{read.bits_per_token:.2f}** bits per {unit}{spelt}: {hard}. The greatest surprise was "
+        f"“{visible(read.tokens[worst])}”, {unit} {worst + 2}."
     )
 
 
 def questions() -> tuple[Question, ...]:
     lm = cache.trained(NAME)
-    read = bits.surprise(lm, Inputs().text)
-    begins = np.array([before == " " for before in read.letters[:-1]])
+    read = bits.surprise(lm, lm.read(Inputs().text))
+    begins = np.array([before == " " for before in read.tokens[:-1]])
     costs = read.nats[1:].numpy() / math.log(2)
     first, later = costs[begins].mean(), costs[~begins].mean()
-    random = bits.surprise(lm, RANDOM).bits_per_letter
+    random = bits.surprise(lm, lm.read(RANDOM)).bits_per_token
     guess = math.log2(read.n_choices)
     words = read.bits_per_word  # the same text and surprise, told by letter and by word
     told = (
         (read.perplexity, 2**words),
-        (read.bits_per_letter, words * read.n_words / len(read.letters)),
+        (read.bits_per_token, words * read.n_words / len(read.tokens)),
         (read.nats.mean().item(), words * math.log(2)),
     )
     return (
@@ -121,7 +168,7 @@ def questions() -> tuple[Question, ...]:
             ("Perplexity", "Bits per character", "Nats per token"),
             int(np.argmin([abs(math.log(by_letter / by_word)) for by_letter, by_word in told])),
             f"For one text and one model, perplexity is {read.perplexity:.1f} per letter and "
-            f"{2**words:,.0f} per word. The bits of the whole text, {read.bits_per_letter:.2f} "
+            f"{2**words:,.0f} per word. The bits of the whole text, {read.bits_per_token:.2f} "
             "per character, do not depend on the pieces.",
         ),
         Question(
@@ -144,6 +191,6 @@ def questions() -> tuple[Question, ...]:
 
 PART = Part(
     "letters", "Perplexity and bits",
-    ("text", Note("The first letter is given: before it the model has read nothing.")),
+    ("reader", When("reader", ANOTHER, (any_model.MODEL,), ("text",)), GIVEN),
     lesson, TRIES, questions,
 )  # fmt: skip

@@ -18,18 +18,18 @@ def lm():
 
 
 def test_surprise_is_the_models_loss(lm):
-    read = surprise(lm, TEXT)
+    read = surprise(lm, lm.read(TEXT))
     vocabulary = lm.outputs
     ids = torch.tensor([[vocabulary.index(letter) for letter in TEXT]])
     with torch.no_grad():
         expected = F.cross_entropy(lm.model(ids)[0, :-1], ids[0, 1:], reduction="none")
     torch.testing.assert_close(read.nats, expected.double(), atol=1e-5, rtol=1e-5)
-    assert "".join(read.letters) == TEXT[1:]
+    assert "".join(read.tokens) == TEXT[1:]
     assert read.n_choices == len(vocabulary) == 66
     mean = expected.double().mean().item()
-    assert read.bits_per_letter == pytest.approx(mean / math.log(2), rel=1e-5)
+    assert read.bits_per_token == pytest.approx(mean / math.log(2), rel=1e-5)
     assert read.perplexity == pytest.approx(math.exp(mean), rel=1e-5)
-    assert read.bits_per_word == pytest.approx(read.bits_per_letter * 40 / 10)
+    assert read.bits_per_word == pytest.approx(read.bits_per_token * 40 / 10)
 
 
 def test_the_card_says_bits_and_nats_of_the_same_loss(lm):
@@ -44,12 +44,12 @@ def test_running_mean():
 @pytest.mark.parametrize(
     ("text", "told"),
     [
-        ("ü" * 3, "the model has never seen 'ü'; use plain English letters"),
-        ("a", "the text has no letter after its first; write a few words"),
-        ("   ", "the text has no letter after its first; write a few words"),
+        ("ü" * 3, "the model has never seen 'ü'; leave it out"),
+        ("a", "the text has no letter after its first token; write a few words"),
+        ("   ", "the text has no letter after its first token; write a few words"),
         ("a" * 65, "the text has 65 tokens, but this model reads at most 64; remove 1"),
     ],
 )
 def test_texts_that_have_no_answer_are_refused(lm, text, told):
     with pytest.raises(ValueError, match=told):
-        surprise(lm, text)
+        surprise(lm, lm.read(text))

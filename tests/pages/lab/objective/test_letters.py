@@ -1,0 +1,92 @@
+"""Perplexity and bits on any model that continues texts: transformers' own loss, pieces counted by hand."""
+
+import math
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+import transformers as hf
+
+from models import load_model
+from pages.lab.objective import letters
+from pages.lab.objective.inputs import Inputs
+from tests.models.zoo.hub import families
+from tests.pages.lab.objective.test_lessons import facts, numbers, panel
+from viz_core.boards import Bars, Curves
+
+TEXT = "the animal did not cross the café"
+
+
+@pytest.fixture(scope="module")
+def saved(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    root = tmp_path_factory.mktemp("models")
+    for family in ("llama", "gpt-neo", "bert", "bart"):
+        families.save(family, root / family)
+    return root
+
+
+def asked(name: str, text: str = TEXT) -> Inputs:
+    return Inputs(reader="other", other=name, other_text=text)
+
+
+@pytest.mark.parametrize("family", ["llama", "gpt-neo"])
+def test_bits_of_another_model_are_transformers_loss(saved: Path, family: str):
+    folder = saved / family
+    lesson = letters.lesson(asked(f"hf:{folder}"))
+    tokenizer = hf.AutoTokenizer.from_pretrained(folder)
+    ids = tokenizer(TEXT, return_tensors="pt").input_ids
+    net = hf.AutoModelForCausalLM.from_pretrained(folder)
+    with torch.no_grad():
+        nats = net(ids, labels=ids).loss.item()
+    n, first = ids.shape[1] - 1, tokenizer.decode(ids[0, :1])
+    left = TEXT.removeprefix(first)
+    assert first == "the" and left.startswith(" animal")
+    shown, total = facts(lesson), n * nats / math.log(2)
+    assert shown["cross-entropy"] == pytest.approx(nats, rel=1e-4)
+    assert shown["divided by ln 2"] == pytest.approx(nats / math.log(2), rel=1e-4)
+    assert shown["perplexity, e^nats = 2^bits"] == pytest.approx(math.exp(nats), rel=1e-3)
+    assert shown["the whole text"] == pytest.approx(total, rel=1e-4)
+    assert shown["over 7 words"] == pytest.approx(total / 7, rel=1e-4)
+    assert shown["over 30 characters"] == pytest.approx(total / len(left), rel=1e-4)
+    assert shown["over 31 bytes"] == pytest.approx(total / len(left.encode()), rel=1e-4)
+    bars = panel(lesson, Bars, "surprise at each token")
+    assert len(bars.values) == n and bars.values.mean() == pytest.approx(nats / math.log(2), rel=1e-4)
+    said = numbers(lesson.board.notice)
+    assert said[:2] == pytest.approx([nats / math.log(2), total / len(left)], abs=0.006)
+    assert "compare bits per character or byte" in lesson.see
+    assert panel(lesson, Curves, "bits per token so far").lines[-1].y[0] == pytest.approx(
+        math.log2(net.config.vocab_size)
+    )
+
+
+def test_a_model_of_letters_needs_no_other_count():
+    text = "To be, or not to be"
+    lesson = letters.lesson(asked("sparse", text))
+    lm = load_model("sparse")
+    likely = lm.trace(text)["logits"].log_softmax(-1)
+    nats = [-likely[at, lm.outputs.index(letter)] for at, letter in enumerate(text[1:])]
+    assert facts(lesson)["cross-entropy"] == pytest.approx(float(np.mean(nats)), rel=1e-4)
+    assert not any("characters" in label or "bytes" in label for label in facts(lesson))
+    assert "compare" not in lesson.see
+
+
+def test_what_is_chosen_first_can_be_read():
+    assert "bits per letter" in letters.lesson(Inputs(reader="other")).board.notice
+
+
+@pytest.mark.parametrize(
+    ("family", "text", "refusal"),
+    [
+        ("bert", TEXT, "does not say at each token which one follows, so a text has no bits there; choose a"),
+        ("bart", TEXT, "does not say at each token which one follows, so a text has no bits there; choose a"),
+        ("llama", "the", "the text has no letter after its first token; write a few words"),
+        ("llama", TEXT, r"llama reads this as \d+ tokens; 5 have room here; shorten the text."),
+    ],
+)
+def test_what_has_no_bits_is_one_sentence(
+    saved: Path, family: str, text: str, refusal: str, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(letters, "MOST_TOKENS", 5)
+    with pytest.raises(ValueError, match=refusal):
+        letters.lesson(asked(f"hf:{saved / family}", text))
