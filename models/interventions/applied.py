@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -87,29 +87,33 @@ class Prepared:
         self._edits = list(edits)
         for edit in self._edits:
             check(model, reading, edit)
-        self._texts = [_texts(model, reading, edit, settings) for edit in self._edits]
-        self._known: dict[int, list[Values]] = {}
+        others = _Others(model, reading, settings)
+        self._texts = [others.of(edit) for edit in self._edits]
+        self._wanted: dict[int, set[str]] = {}  # of each other text, by its id: all that any edit takes
+        for edit, texts in zip(self._edits, self._texts, strict=True):
+            for other in texts:
+                self._wanted.setdefault(id(other), set()).update(edit.place.needed)
+        self._known: dict[int, Values] = {}
 
     def applied(self, reading: Reading) -> Applied:
         """The edits for one pass over this: the same text, of which more may be written by now."""
-        return Applied(self._edits, [self._values(at, reading) for at in range(len(self._edits))])
+        of_this: dict[int, Values] = {}  # values from before an answer that grows are of one pass
+        values = [
+            [self._values(edit, other, reading, of_this) for other in texts]
+            for edit, texts in zip(self._edits, self._texts, strict=True)
+        ]
+        return Applied(self._edits, values)
 
-    def _values(self, at: int, reading: Reading) -> list[Values]:
-        """What an edit takes from its texts; it stays, unless it comes from before an answer that grows."""
-        if at not in self._known:
-            edit, found = self._edits[at], self._texts[at]
-            grows = edit.change.aligned and edit.place.side == "decoder" and len(reading.inputs) > 1
-            if grows:
-                found = [before_the_same_answer(other, reading) for other in found]
-            values = [self._held(other, edit.place.needed) for other in found]
-            if grows:
-                return values
-            self._known[at] = values
-        return self._known[at]
-
-    def _held(self, other: Reading, wanted: Collection[str]) -> Values:
-        trace = self._model.trace(other, reduce=lambda a, x: x if a in wanted else None)
-        return {address: trace[address] for address in wanted}
+    def _values(self, edit: Edit, other: Reading, reading: Reading, of_this: dict[int, Values]) -> Values:
+        """What edits take from a text, which is traced once for all of them."""
+        grows = edit.change.aligned and edit.place.side == "decoder" and len(reading.inputs) > 1
+        kept = of_this if grows else self._known
+        if id(other) not in kept:
+            read = before_the_same_answer(other, reading) if grows else other
+            wanted = self._wanted[id(other)]
+            trace = self._model.trace(read, reduce=lambda a, x: x if a in wanted else None)
+            kept[id(other)] = {address: trace[address] for address in wanted if address in trace}
+        return kept[id(other)]
 
 
 def check(model: Subject, reading: Reading, edit: Edit) -> None:
@@ -135,23 +139,39 @@ def check_place(model: Subject, reading: Reading, place: Place) -> None:
     place.check_positions(len(reading.tokens[place.positions_of]))
 
 
-def _texts(model: Subject, reading: Reading, edit: Edit, settings: dict[str, Any]) -> list[Reading]:
-    """The texts whose values an edit asks for, in their order. Raises ValueError where they do not fit."""
-    found = []
-    for text in edit.change.texts:
-        other = model.read(text, **settings)
+class _Others:
+    """The other texts that edits name, each read once."""
+
+    def __init__(self, model: Subject, reading: Reading, settings: dict[str, Any]) -> None:
+        self._model, self._reading, self._settings = model, reading, settings
+        self._read: dict[tuple[str, bool], Reading] = {}
+        self._references: list[Reading] | None = None
+
+    def of(self, edit: Edit) -> list[Reading]:
+        """The texts of an edit, in their order. Raises ValueError where they do not fit."""
+        found = [self._one(text, edit.change.aligned) for text in edit.change.texts]
         if edit.change.aligned:
-            other = before_the_same_answer(other, reading)
-            _check_aligned(edit, reading, other)
-        found.append(other)
-    if edit.change.of_reference:
-        found += model.references()
-        if not found:
+            for other in found:
+                _check_aligned(edit, self._reading, other)
+        if edit.change.of_reference:
+            found += self._of_reference(edit)
+        return found
+
+    def _one(self, text: str, aligned: bool) -> Reading:
+        if (text, aligned) not in self._read:
+            other = self._model.read(text, **self._settings)
+            self._read[text, aligned] = before_the_same_answer(other, self._reading) if aligned else other
+        return self._read[text, aligned]
+
+    def _of_reference(self, edit: Edit) -> list[Reading]:
+        if self._references is None:
+            self._references = list(self._model.references())
+        if not self._references:
             raise ValueError(
-                f"{edit.place}: {model.name!r} brings no reference texts; write some, such as mean of "
+                f"{edit.place}: {self._model.name!r} brings no reference texts; write some, such as mean of "
                 '"a text" "another"'
             )
-    return found
+        return self._references
 
 
 def before_the_same_answer(other: Reading, reading: Reading) -> Reading:

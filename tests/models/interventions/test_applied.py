@@ -231,3 +231,25 @@ def test_edits_follow_each_other_and_an_edit_of_one_s_own(letters: Make) -> None
     )
     factor = torch.tensor([3.0, 6.0]).double()[:, None, None]
     torch.testing.assert_close(edited["encoder.0.self.z"], z * factor + 1, **EXACT)
+
+
+def test_a_text_that_many_edits_name_is_read_and_traced_once(
+    letters: Make, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lm = letters("decoder-only")
+    traced, read = [], []
+    compute, reads = type(lm).compute, type(lm).read
+    monkeypatch.setattr(
+        type(lm), "compute", lambda self, *given: (traced.append(1), compute(self, *given))[1]
+    )
+    monkeypatch.setattr(
+        type(lm), "read", lambda self, text, **said: (read.append(text), reads(self, text, **said))[1]
+    )
+    places = ["decoder.0.self heads 0", "decoder.0.ff", "decoder.1.self.q heads 1", "decoder.1.self.pattern"]
+    lines = [f'{place}: from "{OTHER}"' for place in places]
+    edited = lm.trace(TEXT, edits=lines)
+    assert (read, len(traced)) == ([TEXT, OTHER], 2)
+    other = lm.trace(OTHER)
+    torch.testing.assert_close(edited["decoder.0.ff.out"], other["decoder.0.ff.out"], **EXACT)
+    torch.testing.assert_close(edited["decoder.1.self.q"][1], other["decoder.1.self.q"][1], **EXACT)
+    torch.testing.assert_close(edited["decoder.1.self.pattern"], other["decoder.1.self.pattern"], **EXACT)
