@@ -1,6 +1,7 @@
 """What a trace will cost in floating-point operations, before its model is made or its text is read."""
 
 from dataclasses import fields
+from math import ceil
 from typing import Any
 
 from models.config import ModelConfig
@@ -9,6 +10,8 @@ from models.limits import in_force
 from models.zoo.offers import DEFAULT, offer_of, offers
 from pages.explore.state import Inputs
 
+REFERENCES = 16
+"""Texts that a model brings with it, about."""
 NAMES = [spec.name for spec in fields(ModelConfig)]
 
 
@@ -27,7 +30,34 @@ def operations_of(inputs: Inputs) -> int:
         config = ModelConfig(**{name: given[name] for name in NAMES if name in given})
     except (TypeError, ValueError):
         return 0
-    # A trained model may read letters, and a picture's number says nothing of its size.
-    n_read = len(inputs.text.split()) if not offer.sizes else len(inputs.text) + 2
-    n_tokens = int(given["max_len"]) if "picture" in offer.reads else min(n_read, int(given["max_len"]))
-    return trace_operations(config, [n_tokens] * len(config.stacks))
+
+    def operations(text: str) -> int:
+        # A trained model may read letters, and a picture's number says nothing of its size.
+        n_read = len(text.split()) if not offer.sizes else len(text) + 2
+        n_tokens = int(given["max_len"]) if "picture" in offer.reads else min(n_read, int(given["max_len"]))
+        return trace_operations(config, [n_tokens] * len(config.stacks))
+
+    return sum(count * operations(text) for text, count in texts_of(inputs, offer.text))
+
+
+def texts_of(inputs: Inputs, reference: str = "") -> list[tuple[str, int]]:
+    """The texts that are traced for a figure, and how often: with edits its own twice, and each that they
+    name. reference: what stands for one of the model's own texts.
+    """
+    if not inputs.edits.strip():
+        return [(inputs.text, 1)]
+    from models.interventions.edit import read_edits  # torch is needed only now
+
+    try:
+        changes = [edit.change for edit in read_edits(inputs.edits)]
+    except ValueError:
+        return [(inputs.text, 1)]  # they are refused before the pass
+    named = dict.fromkeys((text, change.aligned) for change in changes for text in change.texts)
+    references = REFERENCES if any(change.of_reference for change in changes) else 0
+    return [(inputs.text, 2), *((text, 1) for text, _ in named), (reference or inputs.text, references)]
+
+
+def passes_of(inputs: Inputs) -> int:
+    """As many traces of the inputs' own text as take about as long as all that a figure needs."""
+    own = max(1, len(inputs.text))
+    return sum(count * max(1, ceil(len(text) / own)) for text, count in texts_of(inputs))

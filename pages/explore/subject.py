@@ -15,6 +15,7 @@ from models.data.word_tokenizer import Unknown
 from models.limits import in_force
 from models.zoo.model import Attention, Model
 from models.zoo.offers import offer_of
+from pages.explore.price import passes_of
 from pages.explore.state import Inputs, settings_of
 from pages.shared import affordable, cache
 from viz_core.labels import visible
@@ -198,7 +199,7 @@ def subject_of(inputs: Inputs) -> Subject:
 
     reading = cast(Reading, cache.cached(cache.results, ("reading", *key), read))
     _check_length(reading)
-    affordable.check(model, reading, _remedy(reading, inputs))
+    affordable.check(model, reading, _remedy(reading, inputs), passes=passes_of(inputs))
     return Subject(model, reading, inputs, model.names(reading))
 
 
@@ -217,9 +218,10 @@ def _remedy(reading: Reading, inputs: Inputs) -> str:
     """What would make a trace cheaper beside fewer tokens; of a picture these are its model's affair."""
     if reading.picture is not None:
         return LIGHTER
+    fewer = "fewer texts in the edits, " if passes_of(inputs) > 2 else ""
     if any(setting.builds for setting in settings_of(inputs.model)):
-        return "fewer layers or heads, or a smaller d_model or d_head"
-    return "or a smaller model"
+        return f"{fewer}fewer layers or heads, or a smaller d_model or d_head"
+    return f"{fewer}or a smaller model"
 
 
 def shown(token: str) -> str:

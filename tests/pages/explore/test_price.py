@@ -11,7 +11,7 @@ from pages.explore import current, price
 from pages.explore.payload import Opened
 from pages.explore.state import Inputs
 from pages.explore.subject import subject_of
-from pages.shared import dear, visitors
+from pages.shared import affordable, dear, visitors
 from pages.shared.affordable import BILLION
 from tests.models.zoo.hub import families
 
@@ -65,3 +65,30 @@ def test_heads_that_are_no_equal_parts_of_the_stream_have_a_price(tmp_path: Path
     real = subject_of(Inputs(name, "the animal did not cross", target="it"))
     lengths = [len(tokens) for tokens in real.tokens.values()]
     assert price.operations_of(real.inputs) > 0.7 * real.model.operations(lengths)
+
+
+def test_edits_cost_a_pass_without_them_and_one_for_each_text_that_they_name() -> None:
+    text, other = words(40), words(20)
+    one, half = (price.operations_of(Inputs("untrained", each)) for each in (text, other))
+
+    def priced(*edits: str) -> int:
+        return price.operations_of(Inputs("untrained", text, "\n".join(edits)))
+
+    assert priced("encoder.0.self heads 1: zero") == 2 * one
+    taken = f'from "{other}"'
+    assert priced(f"encoder.0.self at 1: {taken}", f"encoder.1.ff at 2: {taken}") == 2 * one + half
+    assert priced(f'encoder.0.ff: mean of "{other}" "{text}"') == 2 * one + half + one
+    assert priced("nonsense") == one
+    many = "\n".join(f'encoder.0.ff at 0: from "a{at}"' for at in range(100))
+    short = price.operations_of(Inputs("translator", "a1"))
+    assert price.operations_of(Inputs("translator", "a", many)) > 100 * short
+
+
+def test_edits_that_name_too_many_texts_are_refused_with_what_helps(monkeypatch: pytest.MonkeyPatch) -> None:
+    texts = " ".join(f'"{words(12)} {at}"' for at in range(80))
+    given = Inputs("untrained", words(12), f"encoder.0.ff: mean of {texts}", n_layers=8, n_heads=16)
+    each = subject_of(given.unedited).model.operations([12])
+    monkeypatch.setattr(affordable, "affordable", lambda **said: 80 * each)
+    with pytest.raises(ValueError, match="fewer texts in the edits, fewer layers or heads"):
+        subject_of(given)
+    subject_of(given.unedited)
