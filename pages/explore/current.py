@@ -21,6 +21,7 @@ from pages.explore import (
     repeated,
     state,
     summed,
+    swept,
     written,
 )
 from pages.explore.hiding import SHOWN
@@ -36,6 +37,7 @@ CAPTIONS = {
     "grid": "Every head: rows are queries, columns are keys. Click one to open it.",
     "map": "Every head a point: heads with like patterns lie together. Press one to open it.",
     "difference": "Every head: what the edits added to each weight (red), and what they took (blue).",
+    "sweep": "What each head, or each position, does to the output.",
     "effect": "What the edits did to what the model computes after them.",
     "sums": "How much the chosen queries look at the chosen keys, head by head and in all.",
     "output": "The last linear layer and the softmax: how probable each output is.",
@@ -47,7 +49,7 @@ TERMS = (
     "decoder self-attention cross-attention d_model d_head"
 )
 """Those of the glossary that the stage speaks of, in whatever view."""
-WISHES = ("mapped", "further", "repeated", "sums", "written", "smallest")
+WISHES = ("mapped", "further", "repeated", "sums", "swept", "written", "smallest")
 """What the stage may have asked for beside the trace, as the session calls it."""
 
 
@@ -131,6 +133,7 @@ def _asked(inputs: Inputs, slot: DeltaGenerator | None) -> dict[str, Any]:
         "further": asked.answer("further", inputs, slot, further.made),
         "repeated": repeated.answer(inputs, slot),
         "sums": asked.answer("sums", inputs, slot, summed.made),
+        "swept": asked.answer("swept", inputs, slot, swept.made),
         "written": asked.answer("written", inputs, slot, written.made),
         "smallest": asked.answer("smallest", inputs, slot, written.smallest),
     }

@@ -18,6 +18,8 @@ def on_act(act: Act) -> None:
     """A wish from the stage: another sentence or model, numbers of another head, something to take away."""
     if act["type"] == "text":
         controls.say(act["text"])
+    elif act["type"] == "sweep":
+        asked.note("swept", *(act[name] for name in ("of", "kind", "step", "change", "text")))
     elif act["type"] == "written":
         asked.note("written")
     elif act["type"] == "smallest":

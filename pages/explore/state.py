@@ -27,7 +27,7 @@ SHOWCASE = offers()[DEFAULT].text
 MAX_INDEX = 4_096
 MAX_EDITS = 4_000
 """Characters of all edits together."""
-VIEWS = ("grid", "map", "head", "lines", "numbers", "picture", "sums", "output", "effect")
+VIEWS = ("grid", "map", "head", "lines", "numbers", "picture", "sums", "output", "effect", "sweep")
 STACKS = ("encoder.self", "decoder.self", "decoder.cross")
 FURTHER = ("length", "rollout", "flow", "plane")
 """Quantities that are computed when the stage asks for them."""

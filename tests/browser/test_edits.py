@@ -98,3 +98,19 @@ def test_the_first_page_asks_what_the_pronoun_would_be_without_its_heads(explore
     expect(answers.locator("tr").nth(0)).to_contain_text("parce qu'il était trop fatigué")
     expect(explore.stage.locator(".edit-lines button")).to_have_text("encoder.1.self heads 0,1,2,3: zero ×")
     expect(explore.stage.locator(".positions .chosen")).to_contain_text("il → elle")
+
+
+def test_a_sweep_shows_what_every_head_alone_does_and_opens_one(explore: ExplorePage) -> None:
+    explore.open(view="sweep", step=10)
+    view = explore.stage.locator(".sweep-view")
+    cells = view.locator("table").first.locator("td button")
+    expect(cells).to_have_count(8)
+    model = load_model("translator")
+    reading = model.read(TEXT)
+    plain = model.trace(reading)["logits"][10]
+    best, second = plain.topk(2).indices.tolist()
+    off = model.trace(reading, edits="encoder.1.self heads 3: zero")["logits"][10]
+    change = float(off[best] - off[second] - plain[best] + plain[second])
+    assert agrees(cells.nth(7).get_attribute("title").split(":")[0], change)
+    cells.nth(7).click()
+    assert explore.chosen("view") == ["head"] and explore.chosen("head") == ["3"]

@@ -20,6 +20,7 @@ const VIEWS = [
   { value: "sums", text: "Sums" },
   { value: "picture", text: "Picture" },
   { value: "output", text: "Output" },
+  { value: "sweep", text: "Sweep" },
   { value: "effect", text: "Effect" },
 ];
 const SHOWS = [
@@ -115,6 +116,7 @@ export class Bars {
     const absent = [...(nSteps ? [] : ["output"]), ...(stack.whole ? [] : ["numbers"])];
     if (!data.header.sight) absent.push("picture");
     if (!data.header.change) absent.push("effect");
+    if (!data.header.editable || !nSteps) absent.push("sweep");
     this.view.update(
       VIEWS.filter((v) => !absent.includes(v.value)),
       [view.view],
@@ -148,10 +150,10 @@ export class Bars {
 
   showWhatMatters() {
     const { view, data } = this.stage;
-    const ofOneLayer = !["grid", "map", "sums", "output", "effect"].includes(view.view);
+    const ofOneLayer = !["grid", "map", "sums", "output", "effect", "sweep"].includes(view.view);
     /** @param {HTMLElement} part @param {boolean} on */
     const visible = (part, on) => part.classList.toggle("absent", !on);
-    visible(this.stack.root, !["output", "effect"].includes(view.view));
+    visible(this.stack.root, !["output", "effect", "sweep"].includes(view.view));
     visible(this.show.root, view.view === "head");
     visible(this.range.root, (view.view === "head" && view.show !== "plane") || view.view === "grid");
     const seen = view.view === "picture" ? view.sight : "head";
@@ -161,7 +163,7 @@ export class Bars {
     visible(this.over.root, sums);
     visible(this.layer.root, sums ? ["layer", "heads"].includes(view.over) : ofOneLayer && seen !== "rolled");
     visible(this.head.root, sums ? view.over === "heads" : ofOneLayer && seen === "head");
-    const reads = ["output", "effect"].includes(view.view) && data.header.steps.length > 1;
+    const reads = ["output", "effect", "sweep"].includes(view.view) && data.header.steps.length > 1;
     visible(this.step, reads || (ofOneLayer && this.stage.stepMatters()));
   }
 

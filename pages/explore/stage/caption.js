@@ -24,7 +24,7 @@ function said(stage) {
   const told = data.header.captions?.[view.view];
   if (view.when === "difference" || view.view === "effect") return ofEdits(stage);
   if (told || view.view === "grid") return [told ?? data.header.caption.grid];
-  if (view.view === "map" || view.view === "sums") return [data.header.caption[view.view]];
+  if (["map", "sums", "sweep"].includes(view.view)) return [data.header.caption[view.view]];
   if (view.view === "output") return ofOutput(stage);
   const { query, key } = marked(stage);
   if (query !== undefined) return ofQuery(stage, query);

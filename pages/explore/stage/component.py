@@ -29,6 +29,7 @@ WHOLE: dict[str, Kind] = VIEW | {"heads": list, "step": int, "query": int, "key"
 ACTS: Kinds = {
     "text": {"text": str},
     "edits": {"text": str},
+    "sweep": {"of": str, "kind": str, "step": int, "change": str, "text": str},
     "written": {},
     "smallest": {"stack": str},
     "open": PLACE | {"special": str},

@@ -25,6 +25,7 @@ import { passesOf } from "./passes.js";
 import { PictureView } from "./picture_view.js";
 import { Pictures } from "./pictures.js";
 import { SumsView } from "./sums.js";
+import { SweepView } from "./sweep.js";
 import { heaviestKey, rowOf, settle, usualView } from "./view.js";
 import { WhatIf } from "./what_if.js";
 
@@ -54,6 +55,7 @@ export class Stage {
       picture: new PictureView(this),
       sums: new SumsView(this),
       output: new OutputView(this),
+      sweep: new SweepView(this),
       effect: new EffectView(this),
     };
     const swapText = () => this.act({ type: "text", text: this.data.header.swap.text });

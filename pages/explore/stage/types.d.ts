@@ -9,7 +9,7 @@ export type Side = "encoder" | "decoder";
 
 /* The state of the view, as a link names it. */
 export interface View {
-  view: "grid" | "map" | "head" | "lines" | "numbers" | "picture" | "sums" | "output" | "effect";
+  view: "grid" | "map" | "head" | "lines" | "numbers" | "picture" | "sums" | "output" | "effect" | "sweep";
   stack: string;
   layer: number;
   head: number;
@@ -121,6 +121,18 @@ export interface Smallest {
   problem?: string;
 }
 
+/* What each edit alone does to a number, now `before`: [layer][head] by attention, or [layer][position] by stack;
+   and what heads do to it directly, or why that is not known. */
+export interface Swept {
+  asked?: (string | number)[];
+  title?: string;
+  before?: number;
+  effects?: Record<string, number[][]>;
+  direct?: Record<string, number[][]>;
+  notDirect?: string;
+  problem?: string;
+}
+
 export interface Header {
   generation: number;
   viewToken: string;
@@ -152,6 +164,7 @@ export interface Header {
   writes: boolean;
   written?: Written;
   smallest?: Smallest;
+  swept?: Swept;
   feeds: boolean;
   before?: Pick<Header, "stacks" | "exact" | "steps">;
   change?: Change;

@@ -40,6 +40,7 @@ export function settle(view, data) {
   const { steps } = data.header;
   if (view.view === "output" && !steps.length) view.view = "grid";
   if (view.view === "picture" && !data.header.sight) view.view = "grid";
+  if (view.view === "sweep" && !(data.header.editable && steps.length)) view.view = "grid";
   if (view.view === "effect" && !data.header.change) view.view = "grid";
   if (!timesOf(view.view, data.header).includes(view.when)) view.when = "after";
   if (view.when !== "after" && view.show in FURTHER) view.show = "pattern"; // computed of the edited pass

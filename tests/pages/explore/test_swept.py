@@ -1,0 +1,63 @@
+"""Sweeps as the stage gets them, against one traced pass for each edit."""
+
+import numpy as np
+import pytest
+import torch
+
+from models import load_model
+from pages.explore import swept
+from pages.explore.state import Inputs
+
+INPUTS = Inputs(edits="encoder.0: off")
+WIDE = "the animal did not cross the street because it was too wide"
+
+
+def test_each_head_alone_moves_the_logits_as_a_pass_without_it_does() -> None:
+    found = swept.made(INPUTS, "heads", "logits", 10, "zero", "")
+    model = load_model("translator")
+    reading = model.read(INPUTS.text)
+    plain = model.trace(reading)["logits"][10]
+    best, second = plain.topk(2).indices.tolist()
+    assert found["title"] == f"logit of “{model.outputs[best]}” less that of “{model.outputs[second]}”"
+    assert found["before"] == pytest.approx(float(plain[best] - plain[second]), rel=1e-4)
+    assert list(found["effects"]) == ["encoder.self", "decoder.self", "decoder.cross"]
+    for stack, rows in found["effects"].items():
+        side, kind = stack.split(".")
+        for layer, row in enumerate(rows):
+            for head, effect in enumerate(row):
+                off = model.trace(reading, edits=f"{side}.{layer}.{kind} heads {head}: zero")["logits"][10]
+                change = float(off[best] - off[second] - plain[best] + plain[second])
+                assert effect == pytest.approx(change, abs=2e-4)
+    assert list(found["direct"]) == ["decoder.self", "decoder.cross"]
+
+
+def test_each_position_of_another_text_is_patched_alone() -> None:
+    found = swept.made(INPUTS.unedited, "positions", "probability", 10, "zero", WIDE)
+    model = load_model("translator")
+    reading = model.read(INPUTS.text)
+    p = model.trace(reading)["logits"][10].double().softmax(-1)
+    best = int(p.argmax())
+    edit = f'encoder.1.resid_pre at 12: from "{WIDE}"'
+    after = model.trace(reading, edits=[edit])["logits"][10].double().softmax(-1)
+    encoder = np.array(found["effects"]["encoder"])
+    assert encoder.shape == (2, len(reading.tokens["encoder"]))
+    assert encoder[1, 12] == pytest.approx(float(after[best] - p[best]), abs=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("kind", "title"), [("kl", "KL(before ‖ after)"), ("loss", "loss of what is written")]
+)
+def test_other_numbers_can_be_looked_at(kind: str, title: str) -> None:
+    found = swept.made(INPUTS, "heads", kind, 3, "mean", "")
+    assert found["title"].startswith(title)
+    assert torch.tensor(found["effects"]["encoder.self"]).shape == (2, 4)
+
+
+def test_what_cannot_be_swept_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(ValueError, match="give a text of as many tokens"):
+        swept.made(INPUTS, "positions", "kl", 0, "zero", "the animal")
+    found = swept.made(Inputs(model="masked", text="the cat sat"), "heads", "kl", 0, "zero", "")
+    assert ("direct" in found) != ("notDirect" in found)
+    monkeypatch.setattr(swept, "MOST_BILLIONS", 0)
+    with pytest.raises(ValueError, match="take a shorter text, or a smaller model"):
+        swept.made(INPUTS, "heads", "kl", 0, "zero", "")
