@@ -224,7 +224,7 @@ def test_a_picture_is_asked_from_where_it_is_pressed_and_one_of_one_s_own_is_rea
     name = f"hf:{families.save_picture_model('vit', tmp_path)}"
     lm = load_model(name)
     explore.trained(name)
-    assert views(explore)[-2:] == ["picture", "output"] and explore.chosen("view") == ["picture"]
+    assert views(explore)[-3:] == ["picture", "output", "sweep"] and explore.chosen("view") == ["picture"]
     expect(explore.stage.get_by_role("heading", name="The whole picture is read as")).to_be_visible()
     best = lm.outputs[int(lm.trace("1")["logits"][0].argmax())]
     assert top(explore)[0][0] == best
