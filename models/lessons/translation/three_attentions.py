@@ -1,13 +1,16 @@
 """The three attentions of an encoder-decoder (Vaswani et al. 2017, 3.2.3): one computation, other inputs."""
 
 import math
+from dataclasses import dataclass
 from typing import NamedTuple
 
 import torch
 from jaxtyping import Bool, Float
 from torch import Tensor
 
+from models.data.tasks import Reading
 from models.engine.trace import Trace
+from models.zoo.model import Attention, Model
 
 
 class Use(NamedTuple):
@@ -49,3 +52,47 @@ def pattern(given: Vectors, use: Use) -> tuple[Float[Tensor, "head query key"], 
     if use.is_causal:
         may = may.tril()
     return scores.masked_fill(~may, -math.inf).softmax(dim=-1), may
+
+
+@dataclass(frozen=True)
+class Looked:
+    """One of the three in all layers of a model: its patterns, and what its heads have in common.
+
+    may: where a query looks in some head of some layer.
+    """
+
+    attention: Attention
+    patterns: Float[Tensor, "layer head query key"]
+    may: Bool[Tensor, "query key"]
+
+
+def stack_of(use: Use) -> str:
+    """The family of attentions that it is one of, such as "encoder.self"."""
+    return use.address.replace(".{layer}", "")
+
+
+def computed(trace: Trace, use: Use, attention: Attention) -> Looked:
+    """Its patterns in every layer of a trace, from queries and keys alone."""
+    made = [pattern(vectors(trace, use, layer), use) for layer in range(attention.n_layers)]
+    return Looked(attention, torch.stack([weights for weights, _ in made]), made[0][1])
+
+
+def of_model(model: Model, reading: Reading) -> list[Looked]:
+    """All three as an encoder-decoder computes them itself, with whatever it adds to its scores.
+
+    Raises ValueError for a model that has not all three.
+    """
+    there = model.stacks(tuple(reading.tokens))
+    if missing := [stack_of(use) for use in USES if stack_of(use) not in there]:
+        raise ValueError(
+            f"{model.name!r} has no {' and no '.join(missing)}; choose an encoder-decoder, such as the "
+            "translator or a T5"
+        )
+    trace = model.trace(reading, reduce=lambda address, x: x if address.endswith(".pattern") else None)
+    looked = []
+    for use in USES:
+        attention = model.attention(stack_of(use))
+        layers = [trace[f"{use.address.format(layer=at)}.pattern"] for at in range(attention.n_layers)]
+        patterns = torch.stack(layers)
+        looked.append(Looked(attention, patterns, (patterns > 0).any(dim=0).any(dim=0)))
+    return looked

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 
+from pages.lab.any_model import NAME, OPTION, Other
 from pages.shared import widget
 from pages.shared.link import characters, number, one_of, param, whole
 
@@ -12,6 +13,8 @@ MAX_STEPS = 20
 AT_THE_PRONOUN = 115
 """The moment when the pronoun is chosen in the translation of the first sentence."""
 MOST_MOMENTS = 400
+READERS = {"translator": "the shipped translator"} | OPTION
+MOST_HEADS = 1_024
 DIRECTIONS = {"en-fr": "English → French", "fr-en": "French → English"}
 WIDTHS = tuple(range(1, 9))
 PENALTIES = {"gnmt": "the paper's", "length": "length^α"}
@@ -20,13 +23,15 @@ TOP_P = (1.0, 0.99, 0.95, 0.9, 0.75, 0.5, 0.25)
 
 
 @dataclass(frozen=True)
-class Inputs:
+class Inputs(Other):
     """All parts' inputs; `phrase` is the sentence of beam search and sampling, where words may be missing."""
 
+    other: str = param("translator-plain", NAME, widget.select("Name"))
+    reader: str = param("translator", one_of(READERS), widget.select("Model"))
     text: str = param(SENTENCE, characters(400), widget.line("Sentence"))
     direction: str = param("en-fr", one_of(DIRECTIONS), widget.select("Direction"))
     moment: int = param(AT_THE_PRONOUN, whole(0, MOST_MOMENTS))
-    head: int = param(7, whole(0, 7))
+    head: int = param(7, whole(0, MOST_HEADS - 1))
     phrase: str = param(INCOMPLETE, characters(400), widget.line("Sentence"))
     phrase_direction: str = param("fr-en", one_of(DIRECTIONS), widget.select("Direction"))
     width: int = param(2, one_of(WIDTHS), widget.steps("Beam width", "Sentences kept at each step"))

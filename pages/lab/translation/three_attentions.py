@@ -1,93 +1,165 @@
 """Encoder self-attention, masked decoder self-attention and cross-attention, side by side."""
 
+from dataclasses import dataclass
+
 import numpy as np
 
 from models.lessons.translation import three_attentions
-from models.lessons.translation.reading import Reading
-from models.lessons.translation.three_attentions import USES, pattern, vectors
+from models.lessons.translation.three_attentions import USES, Looked
+from pages.lab import any_model
+from pages.lab.any_model import ANOTHER
+from pages.lab.controls import When
 from pages.lab.lesson import Lesson, Part, Question, Shape, Try
 from pages.lab.translation import sentence_choice
-from pages.lab.translation.inputs import SENTENCE, Inputs
+from pages.lab.translation.inputs import MOST_HEADS, SENTENCE, Inputs
 from pages.lab.translation.sentence_choice import reading_of
-from pages.shared.wording import distinct
+from pages.shared import cache, on_offer
+from pages.shared.wording import distinct, plain
 from viz_core.boards import Board, Colour, Diagram, Matrix, Node, Scrub
 
+MOST_TOKENS = 72
+MOST_NUMBERS = 1_500_000
 SEE = (
-    "One equation has three uses. They differ in **where $Q$, $K$ and $V$ come from** and in what is hidden. "
-    "The encoder looks at the whole source. The decoder looks at what it has written, **never ahead** "
-    "(grey), and then into the memory; that pattern is **not square**. **Drag to another head.**"
+    "{who}One equation has three uses. They differ in **where $Q$, $K$ and $V$ come from** and in what is "
+    "hidden. The encoder looks at the whole source. The decoder looks at what it has written, **never "
+    "ahead** (grey), and then into the memory; that pattern is **not square**. **Drag to another head.**"
 )
+OWN = {"reader": "translator"}
 TRIES = (
     Try("layer 0, head 0", {"head": 0}),
-    Try("a shorter sentence", {"text": "the big dog saw a red car", "direction": "en-fr"}),
-    Try("a sentence from French", {"text": "le grand chien a vu une voiture rouge", "direction": "fr-en"}),
+    Try("a shorter sentence", {"text": "the big dog saw a red car", "direction": "en-fr", **OWN}),
+    Try(
+        "a sentence from French",
+        {"text": "le grand chien a vu une voiture rouge", "direction": "fr-en", **OWN},
+    ),
 )
+QKV = (
+    r"\q{Q}=X_{\text{asks}}\,\q{W_Q},\;\k{K}=X_{\text{is seen}}\,\k{W_K},\;"
+    r"\v{V}=X_{\text{is seen}}\,\v{W_V}\end{gathered}"
+)
+
+
+@dataclass(frozen=True)
+class Read:
+    """The words of both sides, and the three attentions between them, as in USES."""
+
+    source: list[str]
+    target: list[str]
+    uses: list[Looked]
+
+    @property
+    def heads(self) -> list[tuple[int, int]]:
+        """Every layer and head that one of the three has."""
+        kinds = [use.attention for use in self.uses]
+        layers, heads = max(kind.n_layers for kind in kinds), max(kind.n_heads for kind in kinds)
+        return [(layer, head) for layer in range(layers) for head in range(heads)]
 
 
 def lesson(inputs: Inputs) -> Lesson:
-    read = reading_of(inputs.text, inputs.direction)
-    config = read.model.config
-    heads = [(layer, head) for layer in range(config.n_layers) for head in range(config.n_heads)]
-    n, t, d_head = len(read.source), len(read.read), config.head_size
+    other = inputs.reader == ANOTHER
+    read = _of_another(inputs) if other else _of_the_translator(inputs.text, inputs.direction)
+    n, t = len(read.source), len(read.target)
+    encoder, decoder, cross = (use.attention for use in read.uses)
     return Lesson(
-        see=SEE,
+        see=SEE.format(who=f"**{plain(on_offer.title(inputs.other))}** reads and writes. " if other else ""),
         board=Board(
-            rows=[[_sources(n, t, config.n_heads, d_head)], _patterns(read)],
-            notice=_notices(read, heads),
+            rows=[[_sources(read)], _patterns(read)],
+            notice=_notices(read),
             scrub=Scrub(
-                field="head", label="head", values=np.arange(len(heads)),
-                words=[f"layer {layer}, head {head}" for layer, head in heads],
+                field="head", label="head", values=np.arange(len(read.heads)),
+                words=[f"layer {layer}, head {head}" for layer, head in read.heads],
             ),
         ),
-        formula=(
+        formula=_formula(read) if other else (
             r"\begin{gathered}\mathrm{pattern}=\mathrm{softmax}\!\left(\frac{\q{Q}\,\k{K}^{\top}}"
-            r"{\sqrt{d_{head}}}\right)\\"
-            r"\q{Q}=X_{\text{asks}}\,\q{W_Q},\;\k{K}=X_{\text{is seen}}\,\k{W_K},\;"
-            r"\v{V}=X_{\text{is seen}}\,\v{W_V}\end{gathered}"
+            r"{\sqrt{d_{head}}}\right)\\" + QKV
         ),
-        sizes=rf"n={n}\ \text{{source}},\; t={t}\ \text{{target}},\; d_{{head}}={d_head}",
+        sizes=rf"n={n}\ \text{{source}},\; t={t}\ \text{{target}},\; d_{{head}}={cross.d_head}",
         shapes=(
-            Shape(r"\mathrm{pattern}\text{, encoder}", "head, source, source", (config.n_heads, n, n)),
-            Shape(r"\mathrm{pattern}\text{, decoder}", "head, target, target", (config.n_heads, t, t)),
-            Shape(r"\mathrm{pattern}\text{, cross}", "head, target, source", (config.n_heads, t, n)),
-            Shape(r"\q{q}\text{, cross}", "head, target, d_head", (config.n_heads, t, d_head)),
-            Shape(r"\k{k},\v{v}\text{, cross}", "head, source, d_head", (config.n_heads, n, d_head)),
+            Shape(r"\mathrm{pattern}\text{, encoder}", "head, source, source", (encoder.n_heads, n, n)),
+            Shape(r"\mathrm{pattern}\text{, decoder}", "head, target, target", (decoder.n_heads, t, t)),
+            Shape(r"\mathrm{pattern}\text{, cross}", "head, target, source", (cross.n_heads, t, n)),
+            Shape(r"\q{q}\text{, cross}", "head, target, d_head", (cross.n_heads, t, cross.d_head)),
+            Shape(r"\k{k},\v{v}\text{, cross}", "head, source, d_head", (cross.n_key_heads, n, cross.d_head)),
         ),
-        code=(three_attentions.vectors, three_attentions.pattern),
+        code=(three_attentions.of_model,) if other
+        else (three_attentions.vectors, three_attentions.pattern, three_attentions.computed),
     )  # fmt: skip
 
 
-def _computed(read: Reading) -> list[tuple[np.ndarray, np.ndarray]]:
-    """For each use: the patterns of all heads of all layers [head, query, key], and where they may look."""
-    found = []
-    for use in USES:
-        layers = range(read.model.config.n_layers)
-        made = [pattern(vectors(read.trace, use, layer), use) for layer in layers]
-        found.append((np.concatenate([weights.numpy() for weights, _ in made]), made[0][1].numpy()))
+def _of_the_translator(text: str, direction: str) -> Read:
+    """A sentence and its translation; ValueError, with a sentence, where there is none."""
+    read = reading_of(text, direction)
+    lm = cache.translator()
+    uses = [
+        three_attentions.computed(read.trace, use, lm.attention(three_attentions.stack_of(use)))
+        for use in USES
+    ]
+    return Read(read.source, read.read, uses)
+
+
+def _of_another(inputs: Inputs) -> Read:
+    """What another encoder-decoder reads and writes; ValueError, with a sentence, where none can be shown."""
+    read = any_model.read(inputs, most=MOST_TOKENS)
+    found = Read(
+        read.reading.tokens.get("encoder", []), read.reading.tokens.get("decoder", []),
+        three_attentions.of_model(read.model, read.reading),
+    )  # fmt: skip
+    n, t, n_heads = len(found.source), len(found.target), len(found.heads)
+    if n_heads > MOST_HEADS or n_heads * (n * n + t * t + t * n) > MOST_NUMBERS:
+        raise ValueError(
+            f"{n_heads:,} heads with {n} and {t} tokens have {n_heads * (n * n + t * t + t * n):,} weights; "
+            f"at most {MOST_HEADS:,} heads and {MOST_NUMBERS:,} weights are drawn: shorten the text, or "
+            "choose a smaller model."
+        )
     return found
 
 
-def _patterns(read: Reading) -> list[Matrix]:
-    names = {"source": distinct(read.source), "target": distinct(read.read)}
+def _formula(read: Read) -> str:
+    """With what this model multiplies its scores by, and whatever its positions add to them."""
+    kinds = [use.attention for use in read.uses]
+    scales = sorted({scale for kind in kinds for scale in kind.scales})
+    scale = r"\text{ or }".join(f"{each:.4g}" for each in scales)
+    bias = r"+\text{bias of positions (self-attention)}" if any(kind.has_bias for kind in kinds) else ""
+    inside = rf"{scale}\cdot\q{{Q}}\,\k{{K}}^{{\top}}"
+    cap = next((kind.cap for kind in kinds if kind.cap), None)
+    inside = inside if cap is None else rf"{cap:g}\tanh({inside}/{cap:g})"
+    return rf"\begin{{gathered}}\mathrm{{pattern}}=\mathrm{{softmax}}\!\left({inside}{bias}\right)\\" + QKV
+
+
+def _patterns(read: Read) -> list[Matrix]:
+    """A frame for every layer and head; grey where a model lacks it, too."""
+    names = {"source": distinct(read.source), "target": distinct(read.target)}
     names["memory"] = names["source"]
-    return [
-        Matrix(
-            title=use.name, values=np.where(may, patterns, -np.inf), scale="weights", picture=True,
-            rows=names[use.queries], row_axis="query", columns=names[use.keys], column_axis="key",
-            named=True,
-        )
-        for use, (patterns, may) in zip(three_attentions.USES, _computed(read), strict=True)
-    ]  # fmt: skip
+    panels = []
+    for use, looked in zip(USES, read.uses, strict=True):
+        values = np.full((len(read.heads), *looked.may.shape), -np.inf, dtype=np.float32)
+        for at, (layer, head) in enumerate(read.heads):
+            if _has(looked, layer, head):
+                values[at] = np.where(looked.may.numpy(), looked.patterns[layer, head].numpy(), -np.inf)
+        panels.append(
+            Matrix(
+                title=use.name, values=values, scale="weights", picture=True, rows=names[use.queries],
+                row_axis="query", columns=names[use.keys], column_axis="key", named=True,
+            )
+        )  # fmt: skip
+    return panels
 
 
-def _sources(n: int, t: int, h: int, d_head: int) -> Diagram:
+def _has(looked: Looked, layer: int, head: int) -> bool:
+    return layer < looked.attention.n_layers and head < looked.attention.n_heads
+
+
+def _sources(read: Read) -> Diagram:
     """The vectors from which the queries, keys and values of each use are made."""
-    lengths = {"source": n, "target": t, "memory": n}
+    lengths = {"source": len(read.source), "target": len(read.target), "memory": len(read.source)}
     roles: tuple[tuple[str, Colour], ...] = (("Q", "query"), ("K", "key"), ("V", "value"))
     nodes, edges = [], []
-    for at, use in enumerate(three_attentions.USES):
+    for at, (use, looked) in enumerate(zip(USES, read.uses, strict=True)):
         for place, (letter, role) in enumerate(roles):
-            stream = use.queries if role == "query" else use.keys
+            asks = role == "query"
+            stream, kind = use.queries if asks else use.keys, looked.attention
+            h, d_head = kind.n_heads if asks else kind.n_key_heads, kind.d_head
             above, below, column = f"{at}{letter} from", f"{at}{letter}", 3.4 * at + place
             size, whole = f"[{h}, {lengths[stream]}, {d_head}]", f"[{lengths[stream]}, {h * d_head}]"
             nodes.append(Node(id=above, label=stream, note=whole, column=column, row=0))
@@ -99,18 +171,41 @@ def _sources(n: int, t: int, h: int, d_head: int) -> Diagram:
     )  # fmt: skip
 
 
-def _notices(read: Reading, heads: list[tuple[int, int]]) -> list[str]:
-    (encoder, _), (decoder, _), (cross, _) = _computed(read)
-    source, target = distinct(read.source), distinct(read.read)
-    told = []
-    for at, (layer, head) in enumerate(heads):
-        query, key = divmod(int(cross[at].argmax()), len(source))
-        told.append(
-            f"Layer {layer}, head {head}: **{_ahead(encoder[at]):.2f}** of the weight goes to later words in "
-            f"the encoder, **{_ahead(decoder[at]):.0f}** in the decoder. Cross-attention is sharpest from "
-            f"“{target[query]}” to “{source[key]}”: **{cross[at, query, key]:.2f}**."
+def _notices(read: Read) -> list[str]:
+    encoder, decoder, cross = read.uses
+    return [
+        f"Layer {layer}, head {head}: {_self_attention(encoder, decoder, layer, head)}. "
+        + _cross_attention(read, cross, layer, head)
+        for layer, head in read.heads
+    ]
+
+
+def _self_attention(encoder: Looked, decoder: Looked, layer: int, head: int) -> str:
+    """How much looks ahead in both, or which of them has no such head."""
+    ahead = [
+        _ahead(looked.patterns[layer, head].numpy()) if _has(looked, layer, head) else None
+        for looked in (encoder, decoder)
+    ]
+    if ahead[0] is None:
+        return (
+            f"the encoder has no such head; in the decoder **{ahead[1]:.0f}** of the weight goes to later "
+            "words"
         )
-    return told
+    said = f"**{ahead[0]:.2f}** of the weight goes to later words in the encoder"
+    decoder_too = f"**{ahead[1]:.0f}** in the decoder" if ahead[1] is not None else "the decoder has none"
+    return f"{said}, {decoder_too}"
+
+
+def _cross_attention(read: Read, cross: Looked, layer: int, head: int) -> str:
+    if not _has(cross, layer, head):
+        return "Nor has cross-attention."
+    weights = cross.patterns[layer, head]
+    query, key = divmod(int(weights.argmax()), len(read.source))
+    source, target = distinct(read.source), distinct(read.target)
+    return (
+        f"Cross-attention is sharpest from “{target[query]}” to “{source[key]}”: "
+        f"**{weights[query, key]:.2f}**."
+    )
 
 
 def _ahead(pattern: np.ndarray) -> float:
@@ -119,12 +214,12 @@ def _ahead(pattern: np.ndarray) -> float:
 
 
 def questions() -> tuple[Question, ...]:
-    read = reading_of(SENTENCE, "en-fr")
-    patterns = _computed(read)
-    n, t = len(read.source), len(read.read)
+    read = _of_the_translator(SENTENCE, "en-fr")
+    patterns = [use.patterns.flatten(0, 1).numpy() for use in read.uses]
+    n, t = len(read.source), len(read.target)
     shapes = (f"{n} × {n}", f"{n} × {t}", f"{t} × {n}")
-    rows, columns = patterns[2][0].shape[1:]
-    first = patterns[1][0][:, 0, 0]
+    rows, columns = patterns[2].shape[1:]
+    first = patterns[1][:, 0, 0]
     return (
         Question(
             f"The source has {n} tokens, the decoder reads {t}. What is the shape of cross-attention's "
@@ -151,4 +246,5 @@ def questions() -> tuple[Question, ...]:
     )
 
 
-PART = Part("three", "Three attentions", sentence_choice.CONTROLS, lesson, TRIES, questions, scrub="head")
+CONTROLS = ("reader", When("reader", ANOTHER, (any_model.MODEL,), sentence_choice.CONTROLS))
+PART = Part("three", "Three attentions", CONTROLS, lesson, TRIES, questions, scrub="head")

@@ -1,11 +1,17 @@
 """Three attentions side by side: the engine's patterns, and what their notice says."""
 
 import re
+from pathlib import Path
 
 import numpy as np
+import pytest
+import torch
+import transformers as hf
 
+from models import load_model
 from pages.lab.translation import three_attentions
 from pages.lab.translation.inputs import Inputs
+from tests.models.zoo.hub import families
 from tests.pages.lab.translation.conftest import close, panel
 
 STACKS = {
@@ -49,3 +55,73 @@ def test_questions():
     assert shape.options[shape.right] == "15 × 14"
     assert first.options[first.right] == "1"
     assert values.options[values.right] == "the memory"
+
+
+@pytest.fixture(scope="module")
+def saved(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    root = tmp_path_factory.mktemp("models")
+    for family in ("t5", "bart", "marian", "llama", "bert"):
+        families.save(family, root / family)
+    return root
+
+
+def asked(folder: Path, text: str = "the animal was tired") -> Inputs:
+    return Inputs(reader="other", other=f"hf:{folder}", other_text=text)
+
+
+@pytest.mark.parametrize("family", ["t5", "bart", "marian"])
+def test_another_models_three_attentions_are_transformers_own(saved: Path, family: str):
+    lesson = three_attentions.lesson(asked(saved / family))
+    lm = load_model(f"hf:{saved / family}")
+    source, target = lm.read("the animal was tired").inputs
+    net = hf.AutoModelForSeq2SeqLM.from_pretrained(saved / family, attn_implementation="eager").eval()
+    with torch.no_grad():
+        made = net(input_ids=source, decoder_input_ids=target, output_attentions=True)
+    owns = (made.encoder_attentions, made.decoder_attentions, made.cross_attentions)
+    n_layers = max(map(len, owns))
+    for (title, _), layers in zip(STACKS.items(), owns, strict=True):
+        shown = panel(lesson.board, title).values
+        assert len(shown) == 4 * n_layers == len(lesson.board.scrub.values) == len(lesson.board.notice)
+        for frame, values in enumerate(shown):
+            if frame // 4 >= len(layers):
+                assert np.isneginf(values).all()
+                continue
+            close(np.where(np.isneginf(values), 0, values), layers[frame // 4][0, frame % 4])
+            ahead = np.triu(np.ones(values.shape, dtype=bool), 1)
+            assert (np.isneginf(values) == (ahead & title.startswith("decoder"))).all()
+    encoder, cross = owns[0][1][0, 2], owns[2][1][0, 2]
+    ahead, none, sharpest = re.findall(r"\*\*(.*?)\*\*", lesson.board.notice[6])
+    assert ahead == f"{encoder.triu(1).sum(dim=1).mean():.2f}" and none == "0"
+    assert sharpest == f"{cross.max():.2f}"
+
+
+def test_layers_that_one_side_lacks_are_said_and_biases_stand_in_the_formula(saved: Path):
+    bart, t5 = (three_attentions.lesson(asked(saved / family)) for family in ("bart", "t5"))
+    said = "Layer 2, head 1: the encoder has no such head; in the decoder **0** of the weight goes to later"
+    assert bart.board.notice[9].startswith(said)
+    assert r"0.3536\cdot" in bart.formula and "bias" not in bart.formula
+    assert r"1\cdot" in t5.formula and "+\\text{bias of positions (self-attention)}" in t5.formula
+
+
+@pytest.mark.parametrize(
+    ("family", "refusal"),
+    [
+        ("llama", "llama' has no encoder.self and no decoder.cross; choose an encoder-decoder, such as the"),
+        ("bert", "bert' has no decoder.self and no decoder.cross; choose an encoder-decoder, such as the"),
+        ("bart", r"12 heads with \d+ and \d+ tokens have [\d,]+ weights; at most 1,024 heads and 99 weights"),
+    ],
+)
+def test_what_has_not_all_three_is_one_sentence(
+    saved: Path, family: str, refusal: str, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(three_attentions, "MOST_NUMBERS", 99)
+    with pytest.raises(ValueError, match=refusal):
+        three_attentions.lesson(asked(saved / family))
+
+
+def test_what_is_chosen_first_can_be_read():
+    board = three_attentions.lesson(Inputs(reader="other")).board
+    trace = load_model("translator-plain").trace(Inputs(other="translator-plain").said)
+    for title, address in STACKS.items():
+        values = panel(board, title).values[5]
+        close(np.where(np.isneginf(values), 0, values), trace[address.format(1)][1])
