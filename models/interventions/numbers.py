@@ -4,6 +4,8 @@ import re
 from itertools import groupby
 
 MOST = 99_999
+LONGEST = 4_096
+"""Numbers of one list: more fit no screen, and lines of text name many of them with few characters."""
 
 
 def read_numbers(text: str, what: str) -> tuple[int, ...] | None:
@@ -15,7 +17,10 @@ def read_numbers(text: str, what: str) -> tuple[int, ...] | None:
         match = re.fullmatch(r"\s*([0-9]{1,5})(?:\s*-\s*([0-9]{1,5}))?\s*", part)
         if match is None or int(match[1]) > int(match[2] or match[1]):
             raise ValueError(f"{what} {text.strip()[:40]!r} is no list of whole numbers; write such as 2,5-7")
-        found.update(range(int(match[1]), int(match[2] or match[1]) + 1))
+        numbers = range(int(match[1]), int(match[2] or match[1]) + 1)
+        if len(found) + len(numbers) > LONGEST:
+            raise ValueError(f"{what} names more than {LONGEST:,} numbers; name fewer, or write all")
+        found.update(numbers)
     return tuple(sorted(found))
 
 

@@ -19,7 +19,6 @@ PARTS = (
 )
 """What of a layer can be edited."""
 _ADDRESS = re.compile(r"(encoder|decoder)\.(?:([0-9]{1,4})(?:\.([a-z_.]+))?|(embed|norm))")
-_PLACE = re.compile(r"\s*(\S+?)(?:\s+heads\s+([^a]\S*(?:\s*[-,]\s*\S+)*|all))?(?:\s+at\s+(.+?))?\s*")
 
 
 @dataclass(frozen=True)
@@ -58,18 +57,15 @@ class Place:
     @classmethod
     def read(cls, text: str) -> Place:
         """The place that a line names. Raises ValueError."""
-        match = _PLACE.fullmatch(text)
-        if match is None:
+        address, *words = text.split() or [""]
+        end = words.index("at") if "at" in words else len(words)
+        heads, at = words[:end], words[end:]
+        if not address or (heads and heads[0] != "heads") or len(heads) == 1 or len(at) == 1:
             raise ValueError(
                 f"{shortened(text.strip(), 80)!r} names no place; write such as "
                 "encoder.0.self heads 2,5 at 4-6"
             )
-        heads, at = match[2], match[3]
-        return cls(
-            match[1],
-            None if heads is None else read_numbers(heads, "heads"),
-            None if at is None else read_numbers(at, "at"),
-        )
+        return cls(address, *(_numbers(*part) if part else None for part in (heads, at)))
 
     def __str__(self) -> str:
         heads = "" if self.heads is None else f" heads {write_numbers(self.heads)}"
@@ -171,3 +167,7 @@ def _checked(numbers: tuple[int, ...], what: str) -> tuple[int, ...]:
     if not numbers:
         raise ValueError(f"no {what} is given; name at least one, or leave them out for all")
     return tuple(sorted(set(numbers)))
+
+
+def _numbers(what: str, *words: str) -> tuple[int, ...] | None:
+    return read_numbers(" ".join(words), what)

@@ -1,6 +1,7 @@
 """Texts within a line: in quotes, as JSON writes them."""
 
 import json
+import re
 
 from models.names import shortened
 
@@ -26,6 +27,11 @@ def write_texts(texts: tuple[str, ...]) -> str:
 
 
 def check_texts(texts: tuple[str, ...], example: str) -> None:
-    """Raises ValueError where there is no text, or an empty one."""
+    """Raises ValueError where there is no text, or an empty one, or one that nobody can write."""
     if not texts or any(not isinstance(text, str) or not text.strip() for text in texts):
         raise ValueError(f"a text to take values from is empty; write such as {example}")
+    for text in texts:
+        if re.search(r"[\ud800-\udfff]", text):  # JSON can say them
+            raise ValueError(
+                f"a text to take values from holds half of a character; write whole ones, such as {example}"
+            )

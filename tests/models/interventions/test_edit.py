@@ -169,3 +169,22 @@ def test_edits_are_lines_or_edits_or_one_text() -> None:
 def test_numbers_of_a_place_are_whole(heads: tuple) -> None:
     with pytest.raises(ValueError, match="; "):
         Place("encoder.0.self", heads)
+
+
+def test_a_long_line_that_names_no_place_is_refused_at_once() -> None:
+    for words in ("1," * 1900 + "1 x y", "- " * 1900, " " * 3900 + "x", "1 at " * 700):
+        with pytest.raises(ValueError, match=r"names no place|is no list of whole numbers"):
+            Edit.read(f"encoder.0.self heads {words}: zero")
+
+
+def test_a_list_of_too_many_numbers_is_refused() -> None:
+    assert Edit.read("encoder.0.self at 0-4095: zero").place.at == tuple(range(4_096))
+    for numbers in ("0-4096", "0-99999", "0-3000,5000-8000"):
+        with pytest.raises(ValueError, match="more than 4,096 numbers; name fewer, or write all"):
+            Edit.read(f"encoder.0.self at {numbers}: zero")
+
+
+def test_half_of_a_character_is_no_text() -> None:
+    with pytest.raises(ValueError, match="half of a character; write whole ones"):
+        Edit.read(r'encoder.0.self: from "an \ud800 animal"')
+    assert Edit.read(r'encoder.0.self: from "\ud83d\ude00"').change.texts == ("😀",)
