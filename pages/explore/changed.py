@@ -49,11 +49,19 @@ class Changed:
         self._before = self._subject.run(self.beside(collector))
 
     def beside(self, reduce: Callable[[str, Any], Any]) -> Callable[[str, Any], Any]:
-        """The same `reduce` of a trace, which keeps what is compared as well."""
+        """The same `reduce` of a trace, which keeps what is compared as well.
+
+        Where the numbers of an edited pass are beyond what can be computed with, it raises ValueError.
+        """
 
         def both(address: str, tensor: Any) -> Any:
+            is_compared = _COMPARED.fullmatch(address)
+            if is_compared and (tensor.isnan() | (tensor == torch.inf)).any():
+                raise ValueError(
+                    f"with these edits {address} holds numbers that are too large; scale by less"
+                )
             found = reduce(address, tensor)
-            return tensor.clone() if _COMPARED.fullmatch(address) else found
+            return tensor.clone() if is_compared else found
 
         return both
 
@@ -73,7 +81,7 @@ class Changed:
                 "steps": steps_of(self._subject, self._before),
             },
             "change": {
-                "kl": [float(f"{value:.6g}") for value in found.kl.tolist()],
+                "kl": [float(f"{value:.6g}") for value in found.kl.tolist()] if self._subject.names else [],
                 "outputs": outputs_of((self._before["logits"], after["logits"]), self._subject),
                 "stream": {side: np.float32(moved.numpy()) for side, moved in found.stream.items()},
             },

@@ -101,11 +101,19 @@ def test_edits_are_in_the_link_and_in_the_lines_of_python() -> None:
         ("encoder.0.self.pattern heads 0 at 0: set 1=nan", "nan"),
         ("encoder.7.self: zero", "no layer 7"),
         ("nonsense", "is no edit"),
+        ("decoder.1.ff: scale 1000000\n" * 8, "decoder.1.resid_post holds numbers that are too large; scale"),
     ],
 )
 def test_edits_that_do_not_fit_are_refused_in_a_sentence(edits: str, said: str) -> None:
     with pytest.raises(ValueError, match=said):
         build(subject_of(Inputs(edits=edits)), Opened())
+
+
+def test_where_outputs_have_no_names_there_is_no_divergence_of_them() -> None:
+    inputs = Inputs("digits-autoencoder", "3", edits="encoder.0.ff: zero")
+    header, blocks = unpack(build(subject_of(inputs), Opened()).packed.message(generation=1))
+    assert (header["change"]["kl"], header["change"]["outputs"]) == ([], [])
+    assert array_of(header["change"]["stream"]["encoder"], blocks)[1].min() > 0
 
 
 def test_what_is_too_long_to_be_compared_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
