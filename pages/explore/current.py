@@ -1,5 +1,6 @@
 """What Explore computes between its widgets and its stage."""
 
+import re
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, fields
 from functools import partial
@@ -146,8 +147,9 @@ def _computed(slot: DeltaGenerator | None, inputs: Inputs) -> Body:
 
 
 def _as_sentence(message: str) -> str:
-    """A message as prose; one that starts with a name, such as d_model=100, keeps its first letter."""
-    start = message[:1] if "=" in message.split(" ")[0] else message[:1].upper()
+    """A message as prose; a name at its start, such as d_model=100 or encoder.0, keeps its first letter."""
+    is_name = re.match(r"\S*(=|\w\.\w)", message)
+    start = message[:1] if is_name else message[:1].upper()
     return start + message[1:].removesuffix(".") + "."
 
 

@@ -33,6 +33,14 @@ def test_a_head_is_switched_off_in_the_grid_and_on_again(explore: ExplorePage) -
     kl = (p * (p / q).log()).sum(-1)
     cells = explore.stage.locator(".positions tbody tr").first.locator("td.weight")
     assert agrees(cells.inner_text(), float(kl[0]))
+    assert f"step={int(kl.argmax())}&" in explore.page.url + "&"  # where the effect is largest
+    left = [trace["encoder.1.resid_post"].double() for trace in (before, after)]
+    far = (left[1] - left[0]).norm(dim=-1) / left[0].norm(dim=-1)
+    rows = explore.stage.locator(".stream").first.locator("tbody tr")
+    expect(rows.locator("th")).to_have_text(["entering", "after layer 0", "after layer 1"])
+    seen = rows.nth(2).locator("td").all_inner_texts()
+    assert len(seen) == len(far) and all(map(agrees, seen, far.tolist()))
+    expect(explore.stage.locator(".translation")).to_contain_text("without the edits →")
     explore.choose("view", "grid")
     with explore.redrawn():
         explore.stage.get_by_role("button", name="Layer 0, head 2, is off").click()
@@ -71,7 +79,7 @@ def test_a_link_brings_its_edits_and_what_does_not_fit_is_refused(explore: Explo
     field = explore.stage.locator(".edit-bar input")
     field.fill("encoder.0.self heads 9: zero")
     field.press("Enter")
-    expect(explore.problem).to_contain_text("head 9 is not there; give 0 to 3")
+    expect(explore.problem).to_contain_text("encoder.0.self heads 9: head 9 is not there; give 0 to 3")
     assert shown_weight(explore) == 0.25  # what was there stays
     expect(explore.stage.locator(".edit-lines button")).to_have_count(1)
     with explore.redrawn():

@@ -4,6 +4,7 @@ import { Choice } from "../../shared/browser/choice.js";
 import { el, shorten } from "../../shared/browser/dom.js";
 import { partnersOf } from "./data.js";
 import { EditBar } from "./edit_bar.js";
+import { mostMoved } from "./edits.js";
 import { FURTHER, isSigned } from "./further.js";
 import { canHide, SPECIALS } from "./hiding.js";
 import { listOf } from "./list.js";
@@ -68,7 +69,7 @@ export class Bars {
   constructor(stage) {
     this.stage = stage;
     this.stack = new Choice("stack", (stack) => stage.set({ stack }));
-    this.view = new Choice("view", (view) => stage.set({ view }), "views");
+    this.view = new Choice("view", (view) => stage.set({ view, ...this.stepFor(view) }), "views");
     this.layer = new Choice("layer", (layer) => stage.set({ layer }));
     this.head = new Choice("head", (head, event) => this.chooseHead(head, event), "chips");
     this.show = listOf("show", (/** @type {any} */ show) =>
@@ -96,11 +97,20 @@ export class Bars {
     ]);
     const choices = [this.over, this.layer, this.head, this.show, this.range, this.sight, this.special];
     const below = choices.map((choice) => choice.root);
+    const second = el("div", { class: "bar" }, [...below, ...this.measure.parts]);
+    this.edits.beside = second;
     this.root = el("div", { class: "bars" }, [
       el("div", { class: "bar" }, [this.view.root, this.stack.root, this.step]),
-      el("div", { class: "bar" }, [...below, ...this.measure.parts, this.edits.ready.root]),
+      second,
       this.edits.root,
     ]);
+  }
+
+  /** The effect opens where it is largest, but beside the output at the same step. @param {string} view */
+  stepFor(view) {
+    const { data, view: now } = this.stage;
+    const kl = data.header.change?.kl ?? [];
+    return view === "effect" && now.view !== "output" && kl.length ? { step: mostMoved(kl) } : {};
   }
 
   /** @param {number} head @param {MouseEvent} event */

@@ -124,16 +124,16 @@ const where = ({ view, data }, heads) => {
  * @param {Header} header
  */
 export function translationOf(header) {
-  const { see } = header;
   const parts = answerOf(header);
+  const see = header.edits.length && !header.translation?.length ? "" : header.see; // said of no edited pass
   return see ? [...parts, parts.length ? ` · ${see}` : see] : parts;
 }
 
 /** A translation with its pronouns, or the most probable classes or words. @param {Header} header */
-function answerOf({ translation, typed, pooled, steps, focus, stepSide, tokens }) {
+function answerOf({ translation, typed, edits, pooled, steps, focus, stepSide, tokens }) {
   if (translation?.length)
     return [
-      typed ? "→ typed: " : "→ ",
+      typed ? "→ typed: " : edits.length ? "without the edits → " : "→ ",
       ...translation.map((part) => (part.strong ? el("strong", { text: part.text }) : part.text)),
     ];
   const at = pooled ? 0 : stepSide === "encoder" ? focus.step : undefined;

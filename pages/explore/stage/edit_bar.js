@@ -17,6 +17,7 @@ const HELP = `place: change, such as ${EXAMPLE}; Enter applies it`;
 
 export class EditBar {
   writes = false; // a line is being written
+  beside = el("div"); // the row above
 
   /** @param {import("./types").Stage} stage */
   constructor(stage) {
@@ -78,7 +79,8 @@ export class EditBar {
     this.ready.update([first, ...options, last], "");
     const ofHead = ["grid", "head", "lines", "numbers"].includes(view.view);
     this.ready.root.classList.toggle("absent", !editable || !ofHead);
-    this.root.classList.toggle("absent", !edits.length && !this.writes);
+    const apart = this.place(editable && view.view === "head");
+    this.root.classList.toggle("absent", !edits.length && !this.writes && !apart);
     this.typed.classList.toggle("absent", !this.writes);
     this.label.classList.toggle("absent", !edits.length);
     const times = timesOf(view.view, this.header);
@@ -88,6 +90,15 @@ export class EditBar {
     );
     this.when.root.classList.toggle("absent", times.length < 2);
     this.chips(edits);
+  }
+
+  /** The list stands apart, in this row, where the one above has no room for it. @param {boolean} apart */
+  place(apart) {
+    const home = apart ? this.root : this.beside;
+    if (this.ready.root.parentElement === home) return apart;
+    if (apart) home.prepend(this.ready.root);
+    else home.append(this.ready.root);
+    return apart;
   }
 
   /** @param {string[]} edits */

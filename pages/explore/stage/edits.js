@@ -5,6 +5,7 @@
 /** @typedef {{value: string, text: string, title: string, line: string}} Ready */
 
 const SET = /^set (.*?)( renormalised)?$/;
+const OFF = /^(\S+?)(?: heads ([\d,]+))?: zero$/;
 
 /** The place of an attention's values of one head. @param {string} stack @param {number} layer */
 export const attentionOf = (stack, layer) => stack.replace(".", `.${layer}.`);
@@ -110,12 +111,40 @@ export function withoutLook({ stack, layer }, data, { query, key }) {
 export const touches = (lines, stack, layer) =>
   lines.some((line) => placeOf(line).startsWith(attentionOf(stack, layer)));
 
+/** @typedef {{stack: string, layer: number, head: number}} Head */
+
 /**
- * Whether a head is switched off.
- * @param {string[]} lines
- * @param {string} stack
- * @param {number} layer
- * @param {number} head
+ * The heads that a line switches off in the attention of a head; none of another attention's.
+ * @param {string} line
+ * @param {Head} of
+ * @param {number} count of the attention's heads
  */
-export const isOff = (lines, stack, layer, head) =>
-  lines.includes(`${attentionOf(stack, layer)} heads ${head}: zero`);
+function offIn(line, { stack, layer }, count) {
+  const [, place, heads] = OFF.exec(line) ?? [];
+  if (place !== attentionOf(stack, layer)) return [];
+  return heads ? heads.split(",").map(Number) : Array.from({ length: count }, (_, head) => head);
+}
+
+/**
+ * Whether a head is switched off, alone or with others.
+ * @param {string[]} lines
+ * @param {Head} at
+ */
+export const isOff = (lines, at) => lines.some((line) => offIn(line, at, at.head + 1).includes(at.head));
+
+/**
+ * The lines with one head switched: off, or on again beside those that were switched off with it.
+ * @param {string[]} lines
+ * @param {Head} at
+ * @param {number} count of the attention's heads
+ */
+export function switched(lines, at, count) {
+  const place = `${attentionOf(at.stack, at.layer)} heads `;
+  if (!isOff(lines, at)) return toggled(lines, `${place}${at.head}: zero`);
+  return lines.flatMap((line) => {
+    const off = offIn(line, at, count);
+    if (!off.includes(at.head)) return [line];
+    const others = off.filter((head) => head !== at.head);
+    return others.length ? [`${place}${others.join(",")}: zero`] : [];
+  });
+}

@@ -119,7 +119,7 @@ export class EffectView {
     return /** @type {("encoder" | "decoder")[]} */ (Object.keys(stream)).map((side) => {
       const moved = stream[side];
       if (!moved) return el("section");
-      const [places, count] = [moved.size(0), Math.min(moved.size(1), MOST_POSITIONS)];
+      const [places, count] = [moved.size(2), Math.min(moved.size(1), MOST_POSITIONS)];
       const values = /** @type {ArrayLike<number>} */ (moved.values);
       let most = 1e-9;
       for (let at = 0; at < values.length; at++) most = Math.max(most, values[at]);

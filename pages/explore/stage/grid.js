@@ -15,6 +15,14 @@ import { Switches } from "./switches.js";
 /** @typedef {ReturnType<GridView["layout"]>} Plan */
 
 const DIMMED = 0.18; // what is left of a head that does not pass
+const SHADES = 255; // of a weight of 1
+
+/** What the colours of changes stand for. @param {number} extent the largest change, in shades */
+export const saidOfChange = (extent) =>
+  extent < 1
+    ? `No weight here moved by as much as ${number(1 / SHADES, 3)}: a head that is off looks as before, ` +
+      "and gives nothing. The view Effect says what that did."
+    : `The strongest colours stand for the largest change, ${number(extent / SHADES)}.`;
 
 export class GridView {
   extent = 1; // of the strongest colour, where the colours are of changes
@@ -102,8 +110,8 @@ export class GridView {
     const hidden = saidOfHeads(data.how, stack, data.fits);
     if (!measure) {
       this.told.replaceChildren(
-        this.stage.data.signed
-          ? `The strongest colours stand for the largest change, ${number(this.extent / 255)}.${hidden}`
+        data.signed
+          ? `${saidOfChange(this.extent)}${hidden}`
           : `Choose a measure to sort the heads by it; without one, each has its layer's row.${hidden}`,
       );
       return;

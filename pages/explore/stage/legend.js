@@ -6,6 +6,7 @@ import { number } from "../../shared/browser/numbers.js";
 
 const WIDTH = 190;
 const HEIGHT = 12;
+const NOTHING = 1e-12; // the strongest colour of values that are all 0
 
 /**
  * What stands below the colours, from left to right.
@@ -15,6 +16,7 @@ const HEIGHT = 12;
  */
 export function legendEnds(range, signed, extent) {
   if (signed && range === "row") return ["−row's largest", "0", "+row's largest"];
+  if (signed && extent <= NOTHING) return ["", "0 everywhere", ""];
   if (signed) return [number(-extent), "0", number(extent)];
   if (range === "log") return ["≤ 0.0001", "0.01", "1"];
   if (range === "row") return ["0", "row's largest"];

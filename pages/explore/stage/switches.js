@@ -1,7 +1,7 @@
 /* A small switch on each head of the grid: off, the head gives nothing. */
 
 import { el } from "../../shared/browser/dom.js";
-import { attentionOf, isOff, toggled } from "./edits.js";
+import { isOff, switched } from "./edits.js";
 
 /** @typedef {import("./grid.js").Plan} Plan */
 
@@ -27,8 +27,9 @@ export class Switches {
     const places = editable ? plan.places : [];
     this.root.replaceChildren(
       ...places.map(({ layer, head }, at) => {
-        const off = isOff(edits, view.stack, layer, head);
-        const line = `${attentionOf(view.stack, layer)} heads ${head}: zero`;
+        const which = { stack: view.stack, layer, head };
+        const off = isOff(edits, which);
+        const lines = switched(edits, which, stack.heads);
         const left = ((at % plan.columns) + 1) * plan.cell - 6 - SIZE.width;
         const top = Math.floor(at / plan.columns) * (plan.cell + plan.label) + plan.cell - 2;
         return el("button", {
@@ -39,7 +40,7 @@ export class Switches {
           "aria-label": `Layer ${layer}, head ${head}, is ${off ? "off" : "on"}`,
           "aria-pressed": String(off),
           style: `left:${left}px;top:${top}px;width:${SIZE.width}px;height:${SIZE.height}px`,
-          onclick: () => this.stage.act({ type: "edits", text: toggled(edits, line).join("\n") }),
+          onclick: () => this.stage.act({ type: "edits", text: lines.join("\n") }),
         });
       }),
     );

@@ -5,6 +5,7 @@ import {
   isOff,
   mostMoved,
   readyEdits,
+  switched,
   toggled,
   touches,
   withCell,
@@ -33,8 +34,22 @@ test("an edit takes the place of one at the same place, and goes when it is made
   assert.deepEqual(toggled(["encoder.0: off"], off), ["encoder.0: off", off]);
   assert.deepEqual(toggled(["encoder.1.self heads 3: mean", "encoder.0: off"], off), ["encoder.0: off", off]);
   assert.deepEqual(toggled([off], off), []);
-  assert.equal(isOff([off], "encoder.self", 1, 3), true);
-  assert.equal(isOff([off], "encoder.self", 1, 2), false);
+});
+
+test("a head's switch knows it among others, and brings it alone back", () => {
+  const at = { stack: "encoder.self", layer: 1, head: 3 };
+  const off = "encoder.1.self heads 3: zero";
+  const four = "encoder.1.self heads 0,1,2,3: zero";
+  assert.equal(isOff([off], at), true);
+  assert.equal(isOff([off], { ...at, head: 2 }), false);
+  assert.equal(isOff([four], at), true);
+  assert.equal(isOff([four], { ...at, layer: 0 }), false);
+  assert.equal(isOff(["encoder.1.self: zero"], at), true);
+  assert.equal(isOff(["encoder.1.self heads 3: mean"], at), false);
+  assert.deepEqual(switched([], at, 4), [off]);
+  assert.deepEqual(switched(["encoder.0: off", off], at, 4), ["encoder.0: off"]);
+  assert.deepEqual(switched([four], { ...at, head: 1 }, 4), ["encoder.1.self heads 0,2,3: zero"]);
+  assert.deepEqual(switched(["encoder.1.self: zero"], at, 4), ["encoder.1.self heads 0,1,2: zero"]);
 });
 
 test("a cell joins those of its row that are set already", () => {
