@@ -18,14 +18,15 @@ from models.lessons.block.flow import (
     walk,
 )
 from models.lessons.known_words import check_length
-from pages.lab.block import flow_board, switches
+from pages.lab import any_model
+from pages.lab.any_model import ANOTHER
+from pages.lab.block import any_flow, flow_board, switches
 from pages.lab.block.inputs import MAX_WORDS, Inputs
 from pages.lab.block.switches import SWITCHES, TRAINED
 from pages.lab.controls import When
 from pages.lab.lesson import Lesson, Part, Question, Shape, Try
 from pages.shared import cache
-from pages.shared.wording import distinct
-from viz_core.boards import Board, Fact, Facts, Matrix, Scrub
+from viz_core.boards import Board, Fact, Facts, Scrub
 
 D_MODEL, N_HEADS = 32, 4
 SEE = (
@@ -45,6 +46,8 @@ TRIES = (
 
 
 def lesson(inputs: Inputs) -> Lesson:
+    if inputs.subject == ANOTHER:
+        return any_flow.lesson(inputs)
     block, config = _block(inputs)
     walked = flow.walk(block.layer, block.x)
     n, d_model = block.x.shape
@@ -52,9 +55,12 @@ def lesson(inputs: Inputs) -> Lesson:
         see=SEE,
         board=Board(
             rows=[
-                [flow_board.diagram(walked, config)],
-                [_tensor(block, walked), *_hidden(block, walked, config)],
-                [_statistics(block, walked), _facts(walked, config)],
+                [flow_board.diagram(walked, flow_board.rows_of(walked, config))],
+                [
+                    flow_board.tensor(block.tokens, walked),
+                    *flow_board.hidden(block.tokens, walked, f"after {config.activation}"),
+                ],
+                [flow_board.statistics(block.tokens, walked), _facts(walked, config)],
             ],
             notice=flow_board.notices(walked, config, ENTERING[inputs.subject]),
             scrub=Scrub(
@@ -95,36 +101,6 @@ def _block(inputs: Inputs) -> tuple[Block, ModelConfig]:
         norm=cast(Any, inputs.norm), feed_forward=inputs.ff > 0, activation=cast(Any, inputs.activation),
     )  # fmt: skip
     return of_untrained(UntrainedModel(config, seed=inputs.seed), inputs.text), config
-
-
-def _tensor(block: Block, walked: Walk) -> Matrix:
-    """[frame, token, channel]."""
-    return Matrix(
-        title="the tensor at this point", values=np.stack([point.x.numpy() for point in walked.points]),
-        rows=distinct(block.tokens), row_axis="token", column_axis="channel", picture=True,
-    )  # fmt: skip
-
-
-def _hidden(block: Block, walked: Walk, config: ModelConfig) -> list[Matrix]:
-    if walked.hidden is None:
-        return []
-    return [
-        Matrix(
-            title=f"the feed-forward's hidden layer, after {config.activation}",
-            values=walked.hidden.numpy(), rows=distinct(block.tokens), row_axis="token",
-            column_axis="hidden unit", picture=True,
-        )
-    ]  # fmt: skip
-
-
-def _statistics(block: Block, walked: Walk) -> Matrix:
-    """[frame, 3, token]."""
-    return Matrix(
-        title="each token's channels at this point",
-        values=np.stack([token_statistics(point.x).T.numpy() for point in walked.points]), scale="plain",
-        digits=1, rows=("mean", "deviation", "length"), columns=distinct(block.tokens),
-        column_axis="token",
-    )  # fmt: skip
 
 
 def _facts(walked: Walk, config: ModelConfig) -> Facts:
@@ -190,6 +166,13 @@ def questions() -> tuple[Question, ...]:
 
 
 PART = Part(
-    "flow", "Through the block", ("text", "subject", When("subject", "random", SWITCHES, (TRAINED,))),
+    "flow", "Through the block",
+    (
+        "subject",
+        When(
+            "subject", ANOTHER, any_model.LAYER,
+            ("text", When("subject", "random", SWITCHES, (TRAINED,))),
+        ),
+    ),
     lesson, TRIES, questions, scrub="point",
 )  # fmt: skip

@@ -4,14 +4,15 @@ import numpy as np
 
 from models import ModelConfig
 from models.lessons.block.flow import Vectors, Walk, mean_length, share_of_zeros, token_statistics
-from pages.shared.wording import numbered
-from viz_core.boards import Diagram, Node
+from pages.shared.wording import distinct, numbered
+from viz_core.boards import Diagram, Matrix, Node
 
 LABELS = {
     "stream": "x enters", "norm": "norm", "attention": "attention", "add": "add",
-    "feed-forward": "feed-forward",
+    "feed-forward": "feed-forward", "cross": "cross-attention", "leaves": "x leaves",
 }  # fmt: skip
 STREAM, BRANCH = 1, 0
+MOST_CHANNELS = 128
 
 
 def names(walked: Walk) -> list[str]:
@@ -19,9 +20,9 @@ def names(walked: Walk) -> list[str]:
     return numbered([LABELS[point.kind] for point in walked.points])
 
 
-def diagram(walked: Walk, config: ModelConfig) -> Diagram:
+def diagram(walked: Walk, rows: list[int]) -> Diagram:
     """The stream below, what is computed from it above; the present point is lit, a press leads to others."""
-    n, rows = len(walked.points), _rows(walked, config)
+    n = len(walked.points)
     nodes = [
         Node(
             id=str(at), label=name, note=f"‖x‖ = {mean_length(point.x):.1f}", column=at, row=rows[at],
@@ -36,7 +37,7 @@ def diagram(walked: Walk, config: ModelConfig) -> Diagram:
     )
 
 
-def _rows(walked: Walk, config: ModelConfig) -> list[int]:
+def rows_of(walked: Walk, config: ModelConfig) -> list[int]:
     """Branches stand above the stream; without residual there is only one line."""
     if not config.residual:
         return [BRANCH] * len(walked.points)
@@ -49,7 +50,7 @@ def _edges(walked: Walk, rows: list[int]) -> list[tuple[int, int]]:
     edges, left = [], 0
     for at in range(1, len(walked.points)):
         edges.append((at - 1, at))
-        if walked.points[at].kind == "add":
+        if walked.points[at].kind in ("add", "leaves") and left != at - 1:
             edges.append((left, at))
         if rows[at] == STREAM:
             left = at
@@ -59,10 +60,10 @@ def _edges(walked: Walk, rows: list[int]) -> list[tuple[int, int]]:
 def notices(walked: Walk, config: ModelConfig, entering: str) -> list[str]:
     """One sentence a point, with its numbers; `entering` says what x is."""
     later = [_notice(walked, at, config) for at in range(1, len(walked.points))]
-    return [_entering(walked.points[0].x, entering), *later]
+    return [entering_notice(walked.points[0].x, entering), *later]
 
 
-def _entering(x: Vectors, entering: str) -> str:
+def entering_notice(x: Vectors, entering: str) -> str:
     return (
         f"What enters is {entering}: a vector of {x.shape[1]} channels for each token, on average "
         f"**{mean_length(x):.1f}** long. Every box to the right keeps this shape, so layers can be stacked."
@@ -83,7 +84,7 @@ def _notice(walked: Walk, at: int, config: ModelConfig) -> str:
         )
     if kind == "add":
         left = next(
-            start for start, end in _edges(walked, _rows(walked, config)) if end == at and start != at - 1
+            start for start, end in _edges(walked, rows_of(walked, config)) if end == at and start != at - 1
         )
         kept = mean_length(walked.points[left].x)
         return (
@@ -102,3 +103,36 @@ def _notice(walked: Walk, at: int, config: ModelConfig) -> str:
         f"{config.activation} leaves **{zeros:.0%}** of the hidden layer at 0, and what is written is "
         f"**{length:.1f}** long.{alone}"
     )
+
+
+def tensor(tokens: list[str], walked: Walk) -> Matrix:
+    """[frame, token, channel]."""
+    return _channels(
+        "the tensor at this point", np.stack([point.x.numpy() for point in walked.points]), tokens, "channel"
+    )
+
+
+def hidden(tokens: list[str], walked: Walk, after: str) -> list[Matrix]:
+    """[token, hidden unit], where it is known; `after` says what computed it."""
+    if walked.hidden is None:
+        return []
+    title = f"the feed-forward's hidden layer, {after}"
+    return [_channels(title, walked.hidden.numpy(), tokens, "hidden unit")]
+
+
+def _channels(title: str, values: np.ndarray, tokens: list[str], axis: str) -> Matrix:
+    n = values.shape[-1]
+    cut = f", its first {MOST_CHANNELS} of {n:,} {axis}s" if n > MOST_CHANNELS else ""
+    return Matrix(
+        title=title + cut, values=values[..., :MOST_CHANNELS], rows=distinct(tokens), row_axis="token",
+        column_axis=axis, picture=True,
+    )  # fmt: skip
+
+
+def statistics(tokens: list[str], walked: Walk) -> Matrix:
+    """[frame, 3, token]."""
+    return Matrix(
+        title="each token's channels at this point",
+        values=np.stack([token_statistics(point.x).T.numpy() for point in walked.points]), scale="plain",
+        digits=1, rows=("mean", "deviation", "length"), columns=distinct(tokens), column_axis="token",
+    )  # fmt: skip

@@ -8,7 +8,11 @@ from pages.shared.link import characters, number, one_of, param, whole
 
 SENTENCE = "the animal did not cross the street because it was too tired"
 MAX_WORDS = 16
-SUBJECTS = {"random": "random weights", "layer0": "translator, layer 0", "layer1": "translator, layer 1"}
+SUBJECTS = {
+    "random": "random weights",
+    "layer0": "translator, layer 0",
+    "layer1": "translator, layer 1",
+} | OPTION
 NORMS = {"pre": "before each sublayer (pre-norm)", "post": "after each add (post-norm)", "none": "none"}
 FF_WIDTHS = (0, 1, 2, 4, 8)
 ACTIVATIONS = ("relu", "gelu")
