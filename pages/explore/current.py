@@ -135,8 +135,10 @@ def _asked(inputs: Inputs, slot: DeltaGenerator | None) -> dict[str, Any]:
         "repeated": repeated.answer(inputs, slot),
         "sums": asked.answer("sums", inputs, slot, summed.made),
         "swept": asked.answer("swept", inputs, slot, swept.made),
-        "written": asked.answer("written", inputs, slot, written.made),
-        "smallest": asked.answer("smallest", inputs, slot, written.smallest),
+        "written": asked.answer("written", inputs, slot, written.made, written.price_written, tells=True),
+        "smallest": asked.answer(
+            "smallest", inputs, slot, written.smallest, written.price_smallest, tells=True
+        ),
     }
 
 

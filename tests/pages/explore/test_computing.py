@@ -9,11 +9,12 @@ import numpy as np
 import pytest
 
 from models.zoo.engine_model import EngineModel
-from pages.explore import computing, takeaway, taken
+from pages.explore import asked, computing, takeaway, taken, written
+from pages.explore.price import operations_of
 from pages.explore.state import Inputs
 from pages.explore.taken import Shown, Taken
 from pages.explore.taken_table import csv_of
-from pages.shared import dear, visitors
+from pages.shared import affordable, dear, visitors
 from tests.limits import SetLimits
 from viz_core import to_html
 
@@ -198,3 +199,49 @@ def test_a_press_of_stop_ends_the_run(monkeypatch: pytest.MonkeyPatch) -> None:
         waiting.look()
     with pytest.raises(computing.StoppedError):
         waiting.told(0, 2)
+
+
+def test_a_search_for_heads_is_dear_where_its_trace_is_not(
+    process: Process, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    inputs = Inputs(text="it", edits="encoder.1.self heads 3: zero")
+    session: dict[str, object] = {"explore.last": inputs}
+    monkeypatch.setattr(asked.st, "session_state", session)
+    monkeypatch.setattr(written, "MOST", 20)
+    process.works = True  # what is asked of here is where it is computed, not whether
+    asked.note("smallest", "encoder.self")
+    asked.note("written")
+    for name, maker, price in (
+        ("written", written.made, written.price_written),
+        ("smallest", written.smallest, written.price_smallest),
+    ):
+        found = asked.answer(name, inputs, None, maker, price, tells=True)
+        assert "problem" not in found, found
+    assert process.did == ["smallest"]
+    assert not computing.is_dear(inputs)
+    each = operations_of(inputs.unedited)
+    assert written.price_written(inputs) == 2 * each * 18  # a word, so at most 2 + 16 tokens
+    assert written.price_smallest(inputs) == 20 * each * 18
+    monkeypatch.setattr(affordable, "affordable", lambda **said: 5 * each)
+    with pytest.raises(ValueError, match="are computed for a figure; take a smaller model"):
+        written.made(inputs)
+
+
+def test_a_search_ends_once_nobody_waits(monkeypatch: pytest.MonkeyPatch) -> None:
+    inputs = Inputs(edits="encoder.1.self heads 3: zero")
+    monkeypatch.setattr(asked.st, "session_state", {"explore.last": inputs})
+    asked.note("smallest", "encoder.self")
+
+    def ended(inputs: Inputs, stack: str, told: Any) -> dict[str, Any]:
+        told(0.1)
+        waits[0].end()
+        told(0.2)
+        raise AssertionError("it went on")
+
+    waits: list[computing.Waiting] = []
+    init = computing.Waiting.__init__
+    monkeypatch.setattr(
+        computing.Waiting, "__init__", lambda self, *given: (waits.append(self), init(self, *given))[1]
+    )
+    with pytest.raises(computing.StoppedError):
+        asked.answer("smallest", inputs, None, ended, tells=True)
