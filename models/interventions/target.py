@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from math import inf
 
 from jaxtyping import Float
 from torch import Tensor
@@ -82,7 +83,8 @@ class Target:
         after = here.log_softmax(dim=-1)
         if self.kind == "kl":
             before = plain[0].log_softmax(dim=-1)
-            return (before.exp() * (before - after)).sum(dim=-1).clamp(min=0)
+            differs = (before - after).where(before > -inf, 0)  # what can never be said moves nothing
+            return (before.exp() * differs).sum(dim=-1).clamp(min=0)
         return after[:, self.outputs[0]].exp()
 
 

@@ -27,20 +27,21 @@ def answer(
     inputs: Inputs,
     slot: DeltaGenerator | None,
     maker: Maker,
-    price: Callable[[Inputs], int] = operations_of,
+    price: Callable[..., int] | None = None,
     *,
     tells: bool = False,
 ) -> dict[str, Any]:
     """What was noted under this name as "asked", with what was computed, or the "problem" that forbids it;
     nothing where nothing was noted of these inputs.
 
-    maker: is called with the inputs and what was noted; one at a module's top level. price: the operations
-    that it takes. tells: whether it takes a function `told` as well, which ends it where nobody waits.
+    maker: is called with the inputs and what was noted; one at a module's top level. price: of the same, the
+    operations that it takes, by default those of a trace. tells: whether it takes a function `told` as well,
+    which ends it where nobody waits.
     """
     asked_of, what = st.session_state.get(name, (None, ()))
     if asked_of != inputs:
         return {}
-    asked = price(inputs)
+    asked = price(inputs, *what) if price else operations_of(inputs)
     try:
         with computing.told(inputs, slot, asked) as waiting:
             dear = computing.is_dear(inputs, asked)

@@ -134,7 +134,7 @@ def _asked(inputs: Inputs, slot: DeltaGenerator | None) -> dict[str, Any]:
         "further": asked.answer("further", inputs, slot, further.made),
         "repeated": repeated.answer(inputs, slot),
         "sums": asked.answer("sums", inputs, slot, summed.made),
-        "swept": asked.answer("swept", inputs, slot, swept.made),
+        "swept": asked.answer("swept", inputs, slot, swept.made, swept.price, tells=True),
         "written": asked.answer("written", inputs, slot, written.made, written.price_written, tells=True),
         "smallest": asked.answer(
             "smallest", inputs, slot, written.smallest, written.price_smallest, tells=True

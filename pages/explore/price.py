@@ -19,25 +19,38 @@ def operations_of(inputs: Inputs) -> int:
     """The floating-point operations of `inputs`: too many where a tokenizer joins letters, 0 where they are
     impossible, nothing is read, or the model's sizes are not known.
     """
+    offer, config = offer_of(inputs.model) or offers()[DEFAULT], config_of(inputs)
+    if config is None:
+        return 0
+
+    def operations(text: str) -> int:
+        return trace_operations(config, [tokens_of(inputs, config, text)] * len(config.stacks))
+
+    return sum(count * operations(text) for text, count in texts_of(inputs, offer.text))
+
+
+def config_of(inputs: Inputs) -> ModelConfig | None:
+    """What is known of the model's sizes; None where they are impossible, unknown, or nothing is read."""
     offer = offer_of(inputs.model) or offers()[DEFAULT]
     if offer.reads == "nothing":
-        return 0
+        return None
     most = in_force().untrained_words
     untrained = {"kind": "encoder-only", "vocab_size": most + 1, "max_len": most + 3}
     given: dict[str, Any] = untrained | offer.sizes | inputs.settings
     given |= {"d_head": given.get("d_head") or None, "attention_scale": True}
     try:
-        config = ModelConfig(**{name: given[name] for name in NAMES if name in given})
+        return ModelConfig(**{name: given[name] for name in NAMES if name in given})
     except (TypeError, ValueError):
-        return 0
+        return None
 
-    def operations(text: str) -> int:
-        # A trained model may read letters, and a picture's number says nothing of its size.
-        n_read = len(text.split()) if not offer.sizes else len(text) + 2
-        n_tokens = int(given["max_len"]) if "picture" in offer.reads else min(n_read, int(given["max_len"]))
-        return trace_operations(config, [n_tokens] * len(config.stacks))
 
-    return sum(count * operations(text) for text, count in texts_of(inputs, offer.text))
+def tokens_of(inputs: Inputs, config: ModelConfig, text: str) -> int:
+    """The tokens of a text, at most: a trained model may read letters, and a picture's number says nothing
+    of its size.
+    """
+    offer = offer_of(inputs.model) or offers()[DEFAULT]
+    n_read = len(text) + 2 if offer.sizes else len(text.split())
+    return config.max_len if "picture" in offer.reads else min(n_read, config.max_len)
 
 
 def texts_of(inputs: Inputs, reference: str = "") -> list[tuple[str, int]]:

@@ -3,10 +3,12 @@
 from collections.abc import Callable
 from typing import Any
 
+from models.engine.long_text import Told
 from models.interventions.direct import direct_heads
 from models.interventions.sweep import Sweep, sweep_heads, sweep_positions
 from models.zoo.model import Model
-from pages.explore.state import Inputs
+from pages.explore.price import config_of, operations_of, tokens_of
+from pages.explore.state import COMMON, Inputs
 from pages.explore.subject import Subject, shown, subject_of
 from pages.shared import cache
 from pages.shared.affordable import BILLION
@@ -18,11 +20,26 @@ MOST_BILLIONS = 400
 """What a sweep may take: some ten seconds."""
 
 
-def made(inputs: Inputs, of: str, kind: str, step: int, change: str, text: str) -> dict[str, Any]:
+def price(inputs: Inputs, of: str, *more: Any) -> int:
+    """The most that `made` takes, about: each head's effect and its direct one, or each position's."""
+    config = config_of(inputs)
+    if config is None:
+        return 0
+    places = tokens_of(inputs, config, inputs.text) if of == "positions" else 2 * config.n_heads
+    attentions = config.n_layers * (3 if len(config.stacks) == 2 else 1)
+    return min(MOST_BILLIONS * BILLION, attentions * places * operations_of(inputs.unedited))
+
+
+def made(
+    inputs: Inputs, of: str, kind: str, step: int, change: str, text: str, told: Told = lambda share: None
+) -> dict[str, Any]:
     """What each edit alone does to what a person points at, by stack; for heads beside it the direct effect.
 
     It is of the text without edits. Raises ValueError for a sweep that takes too long or is not possible.
     """
+    rule = COMMON["text"].rule
+    if not rule.fits(text):
+        raise ValueError(f"The other text has {rule.refusal(text)}.")
     subject = subject_of(inputs.unedited)
     model: Any = subject.model
     _check_price(subject, of)
@@ -31,11 +48,15 @@ def made(inputs: Inputs, of: str, kind: str, step: int, change: str, text: str) 
         target, title = _target(subject, kind, step)
         reading, settings = subject.reading, inputs.reading
         if of == "positions":
-            found = sweep_positions(model, reading, target, text, **settings)
+            found = sweep_positions(model, reading, target, text, told=told, **settings)
             return {"title": title, **_told(found)}
         change_of = change if change in CHANGES else CHANGES[0]
-        found = sweep_heads(model, reading, target, change=change_of)
-        return {"title": title, **_told(found), **_direct(lambda: direct_heads(model, reading, target))}
+        found = sweep_heads(model, reading, target, change=change_of, told=told)
+        return {
+            "title": title,
+            **_told(found),
+            **_direct(lambda: direct_heads(model, reading, target, told=told)),
+        }
 
     return cache.on_worker(swept)
 

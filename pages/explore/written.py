@@ -2,8 +2,8 @@
 
 from typing import Any
 
+from models.engine.long_text import Told
 from models.interventions.smallest import MOST, Head, smallest_set, switched_off
-from models.interventions.written import Told
 from pages.explore.price import operations_of
 from pages.explore.state import Inputs
 from pages.explore.subject import subject_of
@@ -20,7 +20,7 @@ def price_written(inputs: Inputs) -> int:
     return operations_of(inputs) * _tokens(inputs)
 
 
-def price_smallest(inputs: Inputs) -> int:
+def price_smallest(inputs: Inputs, stack: str) -> int:
     """The most that `smallest` takes, about."""
     return min(MOST_OPERATIONS, MOST * operations_of(inputs.unedited) * _tokens(inputs))
 

@@ -11,6 +11,7 @@ import torch
 from torch.nn.functional import cross_entropy
 
 from models import load_model
+from models.data.tasks import Reading
 from models.interventions import sweep
 from models.interventions.sweep import sweep_heads, sweep_positions
 from models.interventions.target import Target
@@ -178,3 +179,11 @@ def test_texts_that_do_not_fit_and_unknown_changes_are_refused(letters: Make) ->
     )
     with pytest.raises(ValueError, match="change='half' is unknown; choose one of zero, mean"):
         sweep_heads(lm, lm.read(TEXT), "kl at 0", change="half")
+
+
+def test_outputs_that_can_never_be_said_move_no_divergence() -> None:
+    before = torch.tensor([[0.0, 1.0, -torch.inf]])
+    after = torch.tensor([[1.0, 0.0, -torch.inf]])
+    p, q = (logits[:, :2].double().softmax(-1) for logits in (before, after))
+    found = Target("kl").values(after[None], before, Reading((), {}))
+    torch.testing.assert_close(found, (p * (p / q).log()).sum(-1))

@@ -221,7 +221,7 @@ def test_a_search_for_heads_is_dear_where_its_trace_is_not(
     assert not computing.is_dear(inputs)
     each = operations_of(inputs.unedited)
     assert written.price_written(inputs) == 2 * each * 18  # a word, so at most 2 + 16 tokens
-    assert written.price_smallest(inputs) == 20 * each * 18
+    assert written.price_smallest(inputs, "encoder.self") == 20 * each * 18
     monkeypatch.setattr(affordable, "affordable", lambda **said: 5 * each)
     with pytest.raises(ValueError, match="are computed for a figure; take a smaller model"):
         written.made(inputs)

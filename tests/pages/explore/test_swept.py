@@ -6,7 +6,9 @@ import torch
 
 from models import load_model
 from pages.explore import swept
+from pages.explore.price import operations_of
 from pages.explore.state import Inputs
+from pages.shared.affordable import BILLION
 
 INPUTS = Inputs(edits="encoder.0: off")
 WIDE = "the animal did not cross the street because it was too wide"
@@ -61,3 +63,31 @@ def test_what_cannot_be_swept_is_refused(monkeypatch: pytest.MonkeyPatch) -> Non
     monkeypatch.setattr(swept, "MOST_BILLIONS", 0)
     with pytest.raises(ValueError, match="take a shorter text, or a smaller model"):
         swept.made(INPUTS, "heads", "kl", 0, "zero", "")
+
+
+def test_a_sweep_has_the_price_of_its_passes(monkeypatch: pytest.MonkeyPatch) -> None:
+    inputs = Inputs("untrained", "the cat sat", n_layers=3, n_heads=4)
+    each = operations_of(inputs)
+    assert swept.price(inputs, "heads", "kl", 0, "zero", "") == 3 * 2 * 4 * each
+    assert swept.price(inputs, "positions", "kl", 0, "zero", "a b c") == 3 * 3 * each
+    edited = Inputs("untrained", "the cat sat", "encoder.0: off", n_layers=3, n_heads=4)
+    assert swept.price(edited, "heads") == swept.price(inputs, "heads")  # it is of the text without edits
+    long = Inputs("untrained", "w " * 1_000, n_layers=8, n_heads=16)
+    assert swept.price(long, "positions") == swept.MOST_BILLIONS * BILLION  # no more than is computed
+
+
+def test_another_text_that_is_too_long_is_refused() -> None:
+    with pytest.raises(ValueError, match="The other text has 20,001 characters; at most 20,000 are read"):
+        swept.made(INPUTS, "positions", "kl", 0, "zero", "x" * 20_001)
+
+
+def test_a_sweep_tells_how_far_it_is_and_ends_where_that_raises() -> None:
+    class EndedError(Exception):
+        pass
+
+    def told(share: float) -> None:
+        raise EndedError
+
+    for of in swept.OF:
+        with pytest.raises(EndedError):
+            swept.made(INPUTS, of, "kl", 0, "zero", WIDE, told)
