@@ -7,24 +7,22 @@ from pages.shared.browser.component import Component
 
 HERE = Path(__file__).parent
 PLACE: dict[str, Kind] = {"stack": str, "layer": int, "head": int, "q0": int, "k0": int}
-VIEW: dict[str, Kind] = PLACE | {
-    name: str
-    for name in (
-        "view",
-        "show",
-        "range",
-        "sort",
-        "order",
-        "keep",
-        "sight",
-        "special",
-        "when",
-        "pinned",
-        "queries",
-        "keys",
-        "over",
-    )
-}
+TEXTS = [
+    "view",
+    "show",
+    "range",
+    "sort",
+    "order",
+    "keep",
+    "sight",
+    "special",
+    "when",
+    "pinned",
+    "queries",
+    "keys",
+    "over",
+]
+VIEW: dict[str, Kind] = PLACE | dict.fromkeys(TEXTS, str)
 WHOLE: dict[str, Kind] = VIEW | {"heads": list, "step": int, "query": int, "key": int, "limit": (int, float)}
 ACTS: Kinds = {
     "text": {"text": str},
