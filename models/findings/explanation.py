@@ -1,5 +1,6 @@
 """Is attention explanation? Weights against effects, and other weights with the same answer."""
 
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -68,6 +69,8 @@ def measure(model: Model, tell: Tell, *, texts: int, permutations: int, most: fl
         moved, farthest = permuted(model, reading, orders, most)
         medians.append(float(torch.tensor(moved).median()))
         apart.append(farthest)
+    if sum(not math.isnan(each) for each in agree) < 2:
+        raise ValueError(f"{model.name!r} rates the words of nearly all reviews alike; choose another model")
     return _outcome(torch.tensor(agree), torch.tensor(medians), torch.tensor(apart), permutations, most)
 
 

@@ -1,5 +1,7 @@
 """Rollout, raw weights and weights with norms, against what each token does (Abnar & Zuidema 2020)."""
 
+import math
+
 import torch
 from jaxtyping import Float
 from torch import Tensor
@@ -60,8 +62,11 @@ def measure(model: Model, tell: Tell, *, texts: int, blank: str) -> Outcome:
         done = effects(model, reading, words, blank)
         trace = model.trace(reading, reduce=kept)
         found.append([spearman(way[words], done) for way in rated(model, trace)])
-    means = torch.tensor(found).nanmean(dim=0).tolist()
-    spread = torch.tensor(found).std(dim=0).tolist()
+    # Where a way rates all words of a text alike, there is no correlation.
+    told = torch.tensor([each for each in found if not any(map(math.isnan, each))])
+    if len(told) < 2:
+        raise ValueError(f"{model.name!r} rates the words of nearly all reviews alike; choose another model")
+    means, spread = told.mean(dim=0).tolist(), told.std(dim=0).tolist()
     weights, roll, norms = means
     return Outcome(
         numbers=(
@@ -72,7 +77,7 @@ def measure(model: Model, tell: Tell, *, texts: int, blank: str) -> Outcome:
         ),
         holds=roll > weights,
         said=(
-            f"Over {len(found)} reviews, the rank correlation with what blanking a word out does is "
+            f"Over {len(told)} reviews, the rank correlation with what blanking a word out does is "
             f"{weights:.2f} for raw weights, {roll:.2f} for rollout and {norms:.2f} for weights with norms."
         ),
         charts=(

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import logging
+import pickle
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
@@ -12,6 +14,7 @@ from models.findings import Outcome, findings
 from pages.shared import cache, memory
 
 MOST_WAITING = 8
+_logger = logging.getLogger(__name__)
 
 
 class StoppedError(Exception):
@@ -97,12 +100,18 @@ def _do(work: Work) -> None:
         memory.check()
         model = cache.model(asked.model) if asked.model else None
         work.outcome = findings()[asked.finding].measured(model, work.tell, **dict(asked.parameters))
-        cache.results.put(asked, work.outcome, 10_000)
+        cache.results.put(asked, work.outcome, len(pickle.dumps(work.outcome)))
     except StoppedError:
         work.problem = "It was stopped."
     except ValueError as error:
         work.problem = str(error)
     except MemoryError:
         work.problem = "The measurement needs more memory than there is; take fewer texts or a smaller model."
+    except Exception as error:  # nobody would hear of it, since nobody asks this thread for a result
+        _logger.exception("%s on %r", asked.finding, asked.model)
+        work.problem = (
+            f"The measurement met an error of its own ({type(error).__name__}); choose another model, or "
+            "other numbers. What the server prints says where."
+        )
     finally:
         work.done.set()

@@ -1,5 +1,7 @@
 """Rollout, norms and the effect of a blank, each computed in another way."""
 
+import math
+
 import pytest
 import torch
 
@@ -70,3 +72,19 @@ def test_each_way_rates_every_key_from_the_first_position() -> None:
     assert torch.equal(weights, trace["encoder.1.self.pattern"].mean(dim=0)[0])
     assert float(roll.sum()) == pytest.approx(1, abs=1e-5)
     assert torch.equal(norms, normed(model, trace, 1)[0])
+
+
+def test_a_review_whose_words_are_rated_alike_has_no_correlation(monkeypatch: pytest.MonkeyPatch) -> None:
+    model = load_model("sentiment")
+    alike = iter([False, True, False, True] + [True] * 4)
+
+    def some(*given: object) -> list[torch.Tensor]:
+        factor = 0 if next(alike) else 1
+        return [factor * way for way in rated(*given)]
+
+    monkeypatch.setattr("models.findings.rollout.rated", some)
+    found = FINDING.measured(model, texts=4)
+    assert all(math.isfinite(number.value) for number in found.numbers)
+    assert found.said.startswith("Over 2 reviews")
+    with pytest.raises(ValueError, match="rates the words of nearly all reviews alike"):
+        FINDING.measured(model, texts=4)

@@ -45,3 +45,22 @@ def test_too_many_at_once_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(working, "_works", waiting)
     with pytest.raises(ValueError, match="8 findings are waiting, at most 8 may; try again later"):
         working.ask(FEW, "late")
+
+
+def test_an_outcome_counts_as_many_bytes_as_it_has(monkeypatch: pytest.MonkeyPatch) -> None:
+    sizes: list[int] = []
+    monkeypatch.setattr(cache.results, "put", lambda key, value, size: sizes.append(size))
+    work = working.ask(Asked("induction", "", 0, ()), "one")
+    assert work.done.wait(60)
+    assert work.outcome is not None and work.outcome.film is not None
+    assert sizes[0] > work.outcome.film.patterns.nbytes > 100_000
+
+
+def test_an_error_of_the_measurement_s_own_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fails(name: str) -> None:
+        raise RuntimeError("shapes")
+
+    monkeypatch.setattr(working.cache, "model", fails)
+    work = working.ask(FEW, "one")
+    assert work.done.wait(60)
+    assert work.problem.startswith("The measurement met an error of its own (RuntimeError); choose another")
