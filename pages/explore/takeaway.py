@@ -49,7 +49,7 @@ def _downloads(
     name, size = found.file_name, found.archive_bytes
     files = [
         Download("Figure, offline HTML", lambda: to_html(found.figure), f"{name}.html", "text/html"),
-        Download("This head, CSV", make_table, f"{name}.csv", "text/csv"),
+        Download(f"{found.table}, CSV", make_table, f"{name}.csv", "text/csv"),
     ]
     if size <= LARGEST_ARCHIVE:
         whole = Download("Whole trace, NPZ", make_archive, "trace.npz", "application/octet-stream")

@@ -25,23 +25,27 @@ MOST_BARS = 64
 
 @dataclass(frozen=True)
 class Taken:
-    """What the dialog shows at once. archive_bytes: of the whole trace, if it were packed."""
+    """What the dialog shows at once. table: what its table is of. archive_bytes: of the whole trace, if it
+    were packed.
+    """
 
     figure: go.Figure
     title: str
     file_name: str
     code: str
+    table: str
     archive_bytes: int
 
 
 def taken(inputs: Inputs, act: dict[str, Any], dark: bool) -> Taken:
     """What the stage shows of `inputs` (`act` is the state of its view), ready to be taken away."""
     shown = Shown(inputs, act)
-    return Taken(shown.figure(dark=dark), shown.title, shown.file_name, shown.code, shown.archive_bytes())
+    of = "These sums" if shown.view.view == "sums" else "This head"
+    return Taken(shown.figure(dark=dark), shown.title, shown.file_name, shown.code, of, shown.archive_bytes())
 
 
 def table(inputs: Inputs, act: dict[str, Any]) -> str:
-    """The open head as a table."""
+    """The open head, or the sums, as a table."""
     return csv_of(Shown(inputs, act))
 
 

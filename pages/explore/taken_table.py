@@ -1,4 +1,4 @@
-"""The open head as a table: one row a cell."""
+"""What is open as a table: of a head, one row a cell; of sums, one row a head."""
 
 from __future__ import annotations
 
@@ -14,10 +14,21 @@ if TYPE_CHECKING:
 
 
 def csv_of(shown: Shown) -> str:
+    """What the view shows as a table; words go through `takeaway.cells`, numbers as they are."""
+    return (_sums(shown) if shown.view.view == "sums" else _cells(shown)).to_csv(index=False)
+
+
+def _sums(shown: Shown) -> pd.DataFrame:
+    """One row a head that sums are over: the weight on the chosen keys, in the mean of the chosen queries."""
+    return pd.DataFrame(
+        [(layer, head, weight) for (layer, head), weight in shown.sums().items()],
+        columns=["layer", "head", "weight_on_chosen_keys"],
+    )
+
+
+def _cells(shown: Shown) -> pd.DataFrame:
     """One row a cell of the open head: query, key, weight, and what is traced of product, bias, score,
     and, where the pass was edited, the weight without edits.
-
-    Words go through `takeaway.cells`, numbers as they are.
     """
     arrays, without_edits = shown.of_head(), {}
     if shown.subject.inputs.edits:
@@ -29,7 +40,7 @@ def csv_of(shown: Shown) -> str:
         dots["dot_product"] = (q.astype(np.float64) @ k.astype(np.float64).T).ravel()
     n_query, n_key = shown.stack.n_query, shown.stack.n_key
     queries, keys = shown.names(shown.stack.query_side), shown.names(shown.stack.key_side)
-    table = pd.DataFrame(
+    return pd.DataFrame(
         {
             "query_position": np.repeat(np.arange(n_query), n_key),
             "query": np.repeat(np.array(takeaway.cells(queries), dtype=object), n_key),
@@ -44,4 +55,3 @@ def csv_of(shown: Shown) -> str:
             **without_edits,
         }
     )
-    return table.to_csv(index=False)

@@ -101,7 +101,7 @@ def test_bits_of_a_text_that_is_typed(lab: BoardPage):
     assert fact(lab, "divided by ln 2") == pytest.approx(nats / math.log(2), abs=2e-3)
     field.fill("x")
     field.press("Enter")
-    expect(lab.problem).to_contain_text("the text has no letter after its first; write a few words")
+    expect(lab.problem).to_contain_text("the text has no letter after its first token; write a few words")
 
 
 def test_the_gradient_of_logits_that_are_written_is_autograds(lab: BoardPage):

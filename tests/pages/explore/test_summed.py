@@ -1,13 +1,15 @@
 """Sums over chosen keys and means over chosen queries and heads, against plain loops in double precision."""
 
+import io
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from pages.explore import asked, positions, summed
+from pages.explore import asked, positions, summed, taken
 from pages.explore.state import Inputs, View
 from pages.explore.subject import subject_of
 from pages.explore.taken import Shown
@@ -105,6 +107,12 @@ def test_the_figure_the_table_and_the_code_to_take_away_hold_the_same_numbers() 
     assert names["sums"] == pytest.approx(expected, abs=1e-9)
     assert names["mean"] == pytest.approx(mean, abs=1e-9)
     assert len(Shown(Inputs(), {**ACT, "among": []}).sums()) == 8
+    rows = pd.read_csv(io.StringIO(taken.table(Inputs(), ACT)))
+    assert list(rows.columns) == ["layer", "head", "weight_on_chosen_keys"]
+    assert list(zip(rows.layer, rows["head"], strict=True)) == list(expected)
+    assert list(rows.weight_on_chosen_keys) == pytest.approx(list(expected.values()), abs=1e-9)
+    assert taken.taken(Inputs(), ACT, False).table == "These sums"
+    assert taken.taken(Inputs(), {**ACT, "view": "head"}, False).table == "This head"
 
 
 def test_left_open_they_are_all_queries_and_the_marked_key() -> None:
