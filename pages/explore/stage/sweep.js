@@ -179,6 +179,6 @@ export function saidOf(found, of) {
   const direct = found.notDirect ? ` Direct effects are not shown: ${found.notDirect}.` : "";
   return (
     `How the ${found.title}, now ${number(found.before ?? Number.NaN, 3)}, changes when ${what} ` +
-    `(red: it grows; blue: it falls).${direct}`
+    `(warm colours: it grows; cold ones: it falls).${direct}`
   );
 }

@@ -8,7 +8,7 @@ test("what a sweep shows is said with its number, or why there is none", async (
   assert.equal(
     saidOf(found, "heads"),
     "How the probability of “il”, now 0.750, changes when each head is switched off alone " +
-      "(red: it grows; blue: it falls).",
+      "(warm colours: it grows; cold ones: it falls).",
   );
   assert.match(saidOf({ ...found, notDirect: "norms stand between" }, "positions"), /as in the other text/);
   assert.match(saidOf({ ...found, notDirect: "norms stand between" }, "heads"), /not shown: norms stand/);
