@@ -79,7 +79,8 @@ export class EditBar {
     this.ready.update([first, ...options, last], "");
     const ofHead = ["grid", "head", "lines", "numbers"].includes(view.view);
     this.ready.root.classList.toggle("absent", !editable || !ofHead);
-    const apart = this.place(editable && view.view === "head");
+    const crowded = view.view === "head" || (view.view === "grid" && view.sort !== "layer");
+    const apart = this.place(editable && crowded);
     this.root.classList.toggle("absent", !edits.length && !this.writes && !apart);
     this.typed.classList.toggle("absent", !this.writes);
     this.label.classList.toggle("absent", !edits.length);
@@ -109,13 +110,16 @@ export class EditBar {
     this.typed.value = "";
     this.lines.replaceChildren(
       ...edits.map((line) =>
-        el("button", {
-          type: "button",
-          text: `${line} ×`,
-          title: "Take this edit back",
-          "aria-label": `Take back ${line}`,
-          onclick: () => this.put(edits.filter((each) => each !== line)),
-        }),
+        el(
+          "button",
+          {
+            type: "button",
+            title: `Take back ${line}`,
+            "aria-label": `Take back ${line}`,
+            onclick: () => this.put(edits.filter((each) => each !== line)),
+          },
+          [el("span", { text: line }), " ×"],
+        ),
       ),
     );
   }

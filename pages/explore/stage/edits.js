@@ -5,7 +5,7 @@
 /** @typedef {{value: string, text: string, title: string, line: string}} Ready */
 
 const SET = /^set (.*?)( renormalised)?$/;
-const OFF = /^(\S+?)(?: heads ([\d,]+))?: zero$/;
+const OFF = /^(\S+?)(?: heads ([\d,-]+))?: zero$/;
 
 /** The place of an attention's values of one head. @param {string} stack @param {number} layer */
 export const attentionOf = (stack, layer) => stack.replace(".", `.${layer}.`);
@@ -122,7 +122,16 @@ export const touches = (lines, stack, layer) =>
 function offIn(line, { stack, layer }, count) {
   const [, place, heads] = OFF.exec(line) ?? [];
   if (place !== attentionOf(stack, layer)) return [];
-  return heads ? heads.split(",").map(Number) : Array.from({ length: count }, (_, head) => head);
+  return heads ? heads.split(",").flatMap(headsOf) : between(0, count - 1);
+}
+
+/** @param {number} first @param {number} last */
+const between = (first, last) => Array.from({ length: last + 1 - first }, (_, at) => first + at);
+
+/** The heads of a part such as 2 or 5-7. @param {string} part */
+function headsOf(part) {
+  const [first, last = first] = part.split("-").map(Number);
+  return between(first, last);
 }
 
 /**

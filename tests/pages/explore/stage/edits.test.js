@@ -50,6 +50,11 @@ test("a head's switch knows it among others, and brings it alone back", () => {
   assert.deepEqual(switched(["encoder.0: off", off], at, 4), ["encoder.0: off"]);
   assert.deepEqual(switched([four], { ...at, head: 1 }, 4), ["encoder.1.self heads 0,2,3: zero"]);
   assert.deepEqual(switched(["encoder.1.self: zero"], at, 4), ["encoder.1.self heads 0,1,2: zero"]);
+  assert.equal(isOff(["encoder.1.self heads 0,2-4: zero"], at), true);
+  assert.equal(isOff(["encoder.1.self heads 0-2: zero"], at), false);
+  assert.deepEqual(switched(["encoder.1.self heads 0,2-4: zero"], at, 5), [
+    "encoder.1.self heads 0,2,4: zero",
+  ]);
 });
 
 test("a cell joins those of its row that are set already", () => {
