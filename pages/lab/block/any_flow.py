@@ -16,6 +16,8 @@ from viz_core.boards import Board, Fact, Facts, Scrub
 from viz_core.numbers import short
 
 MOST_TOKENS = 24
+MOST_READ = 128
+"""With what the other side of an encoder-decoder reads, which is not drawn."""
 SEE = (
     "A text's vectors go through layer {layer} of **{title}**'s {side}. **Press a box, or drag the slider.** "
     "Below is the tensor at that point, one row for each token. **Its norms{sums} are not drawn**: a trace "
@@ -24,7 +26,12 @@ SEE = (
 
 
 def lesson(inputs: Inputs) -> Lesson:
-    read = any_model.read(inputs, most=MOST_TOKENS)
+    read = any_model.read(inputs, most=MOST_READ)
+    if len(read.queries) > MOST_TOKENS:
+        raise ValueError(
+            f"The {read.side} of {on_offer.title(inputs.other)} has {len(read.queries)} tokens; "
+            f"{MOST_TOKENS} have room here; shorten the text."
+        )
     at, tokens = f"{read.side}.{inputs.other_layer}", read.queries
     walked = any_layer.of_model(read.model, read.reading, at)
     n, d_model = walked.points[0].x.shape

@@ -100,6 +100,15 @@ def test_a_decoder_with_an_encoder_looks_into_the_memory(
     assert ("0", "4") in diagram.edges and ("3", "4") in diagram.edges and len(diagram.edges) == 5
 
 
+def test_what_a_decoder_writes_leaves_the_encoder_s_room_as_it_is(saved: Path) -> None:
+    board = flow.lesson(asked(saved / "bart")).board
+    trace = load_model(f"hf:{saved / 'bart'}").trace(TEXT)
+    assert len(trace.tokens["decoder"]) > any_flow.MOST_TOKENS
+    np.testing.assert_allclose(
+        panel(board, "the tensor").values[-1], trace["encoder.1.resid_post"], atol=1e-5
+    )
+
+
 def test_our_own_sums_between_are_points() -> None:
     board = flow.lesson(Inputs(subject="other", other="translator", other_stack="decoder.self")).board
     trace = load_model("translator").trace(Inputs(other="translator").said)
@@ -116,7 +125,10 @@ def test_our_own_sums_between_are_points() -> None:
     ("fields", "refusal"),
     [
         ({"other_layer": 2}, "layer=2 is not there: llama has layers 0 to 1; take one"),
-        ({"other_text": "the " * 25}, r"llama reads this as \d+ tokens; 24 have room here; shorten the text"),
+        (
+            {"other_text": "the " * 25},
+            r"The decoder of llama has \d+ tokens; 24 have room here; shorten the text",
+        ),
     ],
 )
 def test_what_cannot_be_shown_is_one_sentence(saved: Path, fields: dict[str, Any], refusal: str) -> None:
