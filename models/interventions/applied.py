@@ -57,21 +57,29 @@ class Applied:
         place = edit.place
         if any(key >= value.shape[-1] for key in edit.change.keys):
             return value  # the model writes, and this key is not there yet: no row can look at it
+        heads: slice | list[int] = slice(None)
+        if place.heads is not None:  # the others cost nothing
+            heads = [head for head in place.heads if head < len(value)]
+        was = value[heads]
+        open_ = self._kept.get(address.replace(".pattern", ".scores"))
         seen = Seen(
             place=place.short,
-            others=[values[address] for values in self._others[id(edit)]],
-            open=self._kept.get(address.replace(".pattern", ".scores")),
+            others=[values[address][heads] for values in self._others[id(edit)]],
+            open=open_ if open_ is None or len(open_) == 1 else open_[heads],
             entering=self._kept.get(place.needed[0]),
             rows=place.at,
         )
-        made = edit.change.apply(value, seen)
-        mine = torch.ones(value.shape[:-1], dtype=torch.bool, device=value.device)
-        if place.heads is not None:
-            mine &= _among(place.heads, len(mine))[:, None]
+        made = edit.change.apply(was, seen)
         if place.at is not None:
-            mine &= _among(place.at, mine.shape[-1])
-        made = torch.where(mine[..., None].to(value.device), made, value)
-        return value if torch.equal(made, value) else made
+            mine = _among(place.at, made.shape[-2])[:, None]
+            made = torch.where(mine.to(value.device), made, was)
+        if torch.equal(made, was):
+            return value
+        if place.heads is None:
+            return made
+        changed = value.clone()
+        changed[heads] = made
+        return changed
 
 
 class Prepared:

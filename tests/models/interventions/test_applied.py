@@ -9,6 +9,7 @@ from torch import Tensor
 
 from models import Trace
 from models.config import POSITION_SCHEMES
+from models.interventions.kinds.painted import Set
 from tests.models.interventions.conftest import LETTERS, Letters
 from tests.models.interventions.plain import kept, on_input, on_output, z_of
 
@@ -253,3 +254,23 @@ def test_a_text_that_many_edits_name_is_read_and_traced_once(
     torch.testing.assert_close(edited["decoder.0.ff.out"], other["decoder.0.ff.out"], **EXACT)
     torch.testing.assert_close(edited["decoder.1.self.q"][1], other["decoder.1.self.q"][1], **EXACT)
     torch.testing.assert_close(edited["decoder.1.self.pattern"], other["decoder.1.self.pattern"], **EXACT)
+
+
+def test_a_change_is_computed_for_the_named_heads_alone(
+    letters: Make, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lm, sizes = letters("decoder-only"), []
+    apply = Set.apply
+    monkeypatch.setattr(
+        Set, "apply", lambda self, value, seen: (sizes.append(len(value)), apply(self, value, seen))[1]
+    )
+    before = lm.trace(TEXT)["decoder.1.self.pattern"]
+    for heads, count in (("", 2), ("heads 1", 1)):
+        after = lm.trace(TEXT, edits=f"decoder.1.self.pattern {heads} at 4: set 2=0.3 renormalised")
+        pattern = after["decoder.1.self.pattern"]
+        assert sizes.pop() == count
+        assert torch.equal(pattern[0, :4], before[0, :4])
+        assert torch.equal(pattern[0], before[0]) is (count == 1)
+        others = torch.tensor([0, 1, 3, 4])
+        kept = before[1, 4, others] * 0.7 / before[1, 4, others].sum()
+        torch.testing.assert_close(pattern[1, 4, others], kept, **EXACT)
