@@ -21,8 +21,8 @@ _SUMMARY = 8  # of a block of fixed attention, one token in so many is seen by a
 
 @dataclass(frozen=True, kw_only=True)
 class LongContext(TextModel):
-    """A language model on long pieces of text, in which a token sees as many others on average as when every
-    `window` tokens are read alone (that is "dense").
+    """A language model on long pieces of text. Whatever its attention, a token sees as many others on average
+    as where the text is cut into windows of `window` tokens, each read by itself (that is "dense").
 
     "transformer-xl" sees its segment and one as long before it, by relative positions (Dai et al. 2019, 3.2).
     Its memory is "recurrent" as in the paper, segment after segment, and no gradient flows into what is kept
