@@ -34,5 +34,8 @@ def largest(written: str) -> int:
 
 def within(written: str, count: int) -> list[int]:
     """The positions below `count`, each once, in order."""
-    chosen = {at for first, last in _ranges(written) for at in range(first, min(last + 1, count))}
-    return sorted(chosen)
+    chosen = bytearray(count)  # ranges may lie over each other, as many as a message holds
+    for first, last in _ranges(written):
+        stop = min(last + 1, count)
+        chosen[first:stop] = b"\1" * max(0, stop - first)
+    return [at for at in range(count) if chosen[at]]

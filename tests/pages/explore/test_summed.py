@@ -126,3 +126,9 @@ def test_a_link_to_tokens_that_a_text_does_not_have_is_said() -> None:
     page.run()
     said = "The link's queries=0-7 is not below 3; its default is shown."
     assert [text.value for text in page.text] == [said]
+
+
+def test_ranges_may_lie_over_each_other_and_end_beyond_the_text() -> None:
+    assert positions.within(".".join(["2-4", "3-90", "0", "50-60", "12"] * 3_000), 12) == [0, *range(2, 12)]
+    assert positions.within("", 3) == []
+    assert positions.within("7-9", 3) == []
