@@ -79,6 +79,10 @@ def test_edits_cost_a_pass_without_them_and_one_for_each_text_that_they_name() -
     assert priced(f"encoder.0.self at 1: {taken}", f"encoder.1.ff at 2: {taken}") == 2 * one + half
     assert priced(f'encoder.0.ff: mean of "{other}" "{text}"') == 2 * one + half + one
     assert priced("nonsense") == one
+    cells = 4 * 40 * 40  # of all heads
+    assert priced("encoder.0.self.pattern: uniform") == 2 * one + price.PER_CELL * cells
+    by_hand = "encoder.0.self.pattern heads 1 at 3: set 2=0.5"
+    assert priced(by_hand, by_hand) == 2 * one + price.PER_CELL * cells // 2
     many = "\n".join(f'encoder.0.ff at 0: from "a{at}"' for at in range(100))
     short = price.operations_of(Inputs("translator", "a1"))
     assert price.operations_of(Inputs("translator", "a", many)) > 100 * short
