@@ -6,12 +6,10 @@ import streamlit as st
 
 from pages.shared.places import without_places
 
-ENDS = ".!?"
-
 
 def say(sentences: Iterable[str | None]) -> None:
     """Shows sentences about bad input in one box, as plain text, since they quote what people typed."""
-    found = [each if each[-1] in ENDS else f"{each}." for each in sentences if each]
+    found = list(filter(None, sentences))
     if found:
         with st.container(border=True, key="problems"):
             st.text(without_places("\n".join(found)))
