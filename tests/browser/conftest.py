@@ -62,15 +62,27 @@ def app_url(server_folder: Path, browser: Browser) -> Iterator[str]:
 
 
 @pytest.fixture(scope="session")
-def kept_context(browser: Browser, app_url: str) -> Iterator[BrowserContext]:
+def kept_contexts(browser: Browser) -> Iterator[dict[str, BrowserContext]]:
+    """The context of the server that was asked last, by its address; a module may have its own server."""
+    kept: dict[str, BrowserContext] = {}
+    yield kept
+    for context in kept.values():
+        context.close()
+
+
+@pytest.fixture
+def kept_context(browser: Browser, kept_contexts: dict[str, BrowserContext], app_url: str) -> BrowserContext:
     """What visitors before have fetched and compiled: who opens a page in it is spared a third of the work.
 
     Its first page stays, for code is forgotten with the last page that has run it.
     """
-    context = browser.new_context(**usual_options(app_url))
-    context.new_page().goto("/_stcore/health")
-    yield context
-    context.close()
+    if app_url not in kept_contexts:
+        for context in kept_contexts.values():
+            context.close()
+        kept_contexts.clear()
+        kept_contexts[app_url] = browser.new_context(**usual_options(app_url))
+        kept_contexts[app_url].new_page().goto("/_stcore/health")
+    return kept_contexts[app_url]
 
 
 @pytest.fixture

@@ -7,6 +7,7 @@ from urllib.parse import parse_qs, urlsplit
 import pytest
 from playwright.sync_api import Page, expect
 
+from pages.explore.state import VIEWS
 from tests.browser.explore_page import TEXT, ExplorePage, NewExplore, untrained
 
 GROUPS = ("view", "stack", "layer", "head", "show", "scale", "sort by")
@@ -113,7 +114,7 @@ def test_copy_link_puts_the_address_on_the_clipboard(new_explore: NewExplore) ->
         ({"n_heads": "seven"}, "The link's n_heads='seven' is not a whole number from 1 to 16"),
         ({"n_layers": "9999999999999999999999"}, "is not a whole number from 1 to 8"),
         ({"seed": "-1"}, "The link's seed='-1' is not a whole number from 0 to 999"),
-        ({"view": "everything"}, "is not one of grid, map, head, lines, numbers, picture, output"),
+        ({"view": "everything"}, f"is not one of {', '.join(VIEWS)}"),
         ({"view": "head", "head": "3000"}, "The link's head=3000 is not below 4"),
         ({"view": "head", "layer": "99"}, "The link's layer=99 is not below 2"),
         ({"heads": "1.x.2"}, "is not head numbers separated by dots"),
