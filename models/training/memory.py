@@ -1,6 +1,7 @@
 """The parameters, memory and time of a run, estimated before it starts, without building anything large."""
 
 import os
+import statistics
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -25,7 +26,7 @@ _STEP_SECONDS = 1e-3  # of everything that does not grow with the model
 FRESH_SECONDS = 10.0
 """A measured speed of the machine counts for so long."""
 _DRAWN = 32  # examples
-_TIMED_SECONDS = 0.05
+_TIMED_SECONDS, _TIMED_PASSES = 0.05, 5
 
 
 @dataclass(frozen=True)
@@ -201,14 +202,14 @@ def _rate(width: int, activation: Any, threads: int) -> float:
         activation=activation, pad_id=None,
     )  # fmt: skip
     layer, x = Layer(config), torch.zeros(_TIMED_TOKENS // 64, 64, width)
-    n_threads, n_passes, start = torch.get_num_threads(), 0, time.perf_counter()
+    n_threads, passes = torch.get_num_threads(), list[float]()
     torch.set_num_threads(threads)
     try:
-        while n_passes < 2 or time.perf_counter() - start < _TIMED_SECONDS:
-            if n_passes == 1:  # the first one warmed up
-                start = time.perf_counter()
+        while len(passes) < _TIMED_PASSES or sum(passes) < _TIMED_SECONDS:
+            start = time.perf_counter()
             layer(x, causal=True).sum().backward()
-            n_passes += 1
+            passes.append(time.perf_counter() - start)
     finally:
         torch.set_num_threads(n_threads)
-    return (n_passes - 1) * _TIMED_TOKENS * _layer_work(config, 64) / (time.perf_counter() - start)
+    # The median: the first pass warms up, and a short probe meets a long wait for another process by chance.
+    return _TIMED_TOKENS * _layer_work(config, 64) / statistics.median(passes)
