@@ -224,6 +224,9 @@ def _check_sizes(folder: Folder) -> None:
             "the file is damaged, get it again"
         )
     most = max((width * sizes.get(name, 0) for name in ("d_model", "d_ff")), default=0)
+    words, embedded = folder.config.get("vocab_size"), folder.config.get("embedding_size") or width
+    if isinstance(words, int) and isinstance(embedded, int):
+        most = max(most, words * embedded)
     if most > MOST_A_BYTE * n_bytes:
         raise FileError(
             f"{folder.title} states a matrix of {most:,} weights in its {CONFIG}, but its files have "

@@ -114,7 +114,7 @@ def _garbled(name: str) -> Callable[[Path], None]:
         (_said(n_layer=10**7), "states 10,000,000 layers in its config.json; at most 1,000 are opened"),
         (_said(n_embd=10**5), "states a matrix of 10,000,000,000 weights in its config.json, but its files"),
         (_said(n_embd=64), "its config states other sizes than its weights have; its files are damaged"),
-        (_said(vocab_size=10**8), "its config states other sizes than its weights have; its files are damag"),
+        (_said(vocab_size=10**8), "states a matrix of 3,200,000,000 weights in its config.json, but"),
         (_said(architectures=["TheirOwnModel"]), "no program from a model's folder is ever run"),
         (_said(architectures=["T5ForConditionalGeneration"]), "random ones would take their place"),
     ],
