@@ -9,7 +9,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from cachetools import LRUCache
@@ -19,6 +19,7 @@ from models.byte_units import MB
 from models.limits import in_force
 from pages.documents.document import Asked, Document, Place, fits, place_in
 from pages.shared import cache, memory
+from pages.shared.wishes import Wish, Wishes, start_worker
 
 if TYPE_CHECKING:
     from models.data.tasks import Reading
@@ -28,13 +29,8 @@ if TYPE_CHECKING:
 
 MOST_TOKENS = in_force().document_tokens
 KEPT_BYTES = in_force().document_mb * MB
-MOST_WAITING = 8
 FIRST = 0.9
 """The share of the work that reading takes; the picture of a head takes the rest."""
-
-
-class StoppedError(Exception):
-    """Nobody wants the answer any more."""
 
 
 class GoneError(Exception):
@@ -76,40 +72,25 @@ class Seen:
         return found
 
 
-@dataclass
-class Work:
-    """One wish on its way. share: how much is done; problem: a sentence, where it came to nothing."""
+@dataclass(kw_only=True)
+class Work(Wish):
+    """One document on its way."""
 
-    asked: Asked
-    visitor: str
     doing: str = "waits for the documents before it"
-    share: float = 0.0
     seen: Seen | None = None
-    problem: str = ""
-    stopped: threading.Event = field(default_factory=threading.Event)
-    done: threading.Event = field(default_factory=threading.Event)
 
     def told(self, doing: str, begin: float, part: float) -> Callable[[float], None]:
         """Hears how much of a part of the work is done. Raises StoppedError once nobody wants it."""
 
         def tell(share: float) -> None:
-            self.doing, self.share = doing, begin + part * share
-            if self.stopped.is_set():
-                raise StoppedError
+            self.doing = doing
+            self.tell(begin + part * share)
 
         return tell
 
 
-def _start_worker() -> None:
-    import torch
-
-    torch.set_num_threads(1)  # the other cores answer sliders
-
-
-_worker = ThreadPoolExecutor(max_workers=1, thread_name_prefix="documents", initializer=_start_worker)
-_tiles = ThreadPoolExecutor(max_workers=1, thread_name_prefix="tiles", initializer=_start_worker)
+_tiles = ThreadPoolExecutor(max_workers=1, thread_name_prefix="tiles", initializer=start_worker)
 _documents: LRUCache[Any, Document] = LRUCache(KEPT_BYTES, getsizeof=lambda document: document.n_bytes)
-_works: dict[str, Work] = {}
 _lock = threading.Lock()
 
 
@@ -121,34 +102,9 @@ def _forget() -> None:
 memory.droppers.append(_forget)
 
 
-def ask(asked: Asked, visitor: str) -> Work:
-    """The work on a wish, begun if it is a new one; the last wish of the same page is then stopped.
-
-    Work that a person stopped stays so until it is forgotten. visitor: one open page; two of them may want
-    different things. Raises ValueError where too many wait.
-    """
-    with _lock:
-        known = _works.get(visitor)
-        if known is not None and known.asked == asked:
-            return known
-        if known is not None:
-            known.stopped.set()
-        waiting = sum(not work.done.is_set() for work in _works.values())
-        if waiting >= MOST_WAITING:
-            raise ValueError(f"{waiting} documents are waiting, at most {MOST_WAITING} may; try again later.")
-        work = _works[visitor] = Work(asked, visitor)
-        for other in [name for name, each in _works.items() if each.done.is_set() and name != visitor][
-            :-MOST_WAITING
-        ]:
-            del _works[other]
-    _worker.submit(_do, work)
-    return work
-
-
-def forget(visitor: str) -> None:
-    """Lets a visitor's next wish begin anew."""
-    with _lock:
-        _works.pop(visitor, None)
+def ask(asked: Asked, page: str) -> Work:
+    """The work on a page's wish, as `Wishes.ask` has it."""
+    return wishes.ask(Work(asked=asked), page)
 
 
 def on_tiles(make: Callable[[], Any]) -> Any:
@@ -157,18 +113,11 @@ def on_tiles(make: Callable[[], Any]) -> Any:
 
 
 def _do(work: Work) -> None:
-    try:
-        work.told("", 0.0, 0.0)(0.0)
-        memory.check()
-        work.seen = _seen(work)
-    except StoppedError:
-        work.problem = "It was stopped."
-    except ValueError as error:
-        work.problem = str(error)
-    except MemoryError:
-        work.problem = "The document needs more memory than there is; take a shorter one or a smaller model."
-    finally:
-        work.done.set()
+    work.seen = _seen(work)
+
+
+wishes = Wishes("documents", _do, "a shorter one")
+forget = wishes.forget
 
 
 def _seen(work: Work) -> Seen:

@@ -11,6 +11,7 @@ from models import load_model
 from pages.documents import payload, reading, state
 from pages.documents.document import Place
 from pages.documents.reading import Asked, GoneError, Seen, Work, ask, forget
+from pages.shared import wishes
 
 TEXT = "the animal did not cross the street because it was too tired. " * 12
 
@@ -18,7 +19,7 @@ TEXT = "the animal did not cross the street because it was too tired. " * 12
 @pytest.fixture(autouse=True)
 def _nothing_known() -> None:
     reading._documents.clear()
-    reading._works.clear()
+    reading.wishes.works.clear()
 
 
 def read(asked: Asked, visitor: str = "someone") -> Work:
@@ -86,9 +87,9 @@ def test_work_that_was_stopped_stays_so_until_it_is_asked_for_anew() -> None:
 
 
 def test_stopped_work_says_so() -> None:
-    work = Work(Asked("sparse", TEXT), "a")
+    work = Work(asked=Asked("sparse", TEXT))
     work.stopped.set()
-    reading._do(work)
+    wishes.Wishes("documents", reading._do, "a shorter one")._fulfil(work)
     assert (work.seen, work.problem) == (None, "It was stopped.")
 
 
@@ -125,11 +126,19 @@ def test_where_all_layers_have_no_room_the_wanted_one_is_kept(monkeypatch: pytes
 
 
 def test_too_many_wishes_wait_for_later(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(reading._worker, "submit", lambda *given: None)
-    for visitor in range(reading.MOST_WAITING):
+    monkeypatch.setattr(reading.wishes.worker, "submit", lambda *given: None)
+    for visitor in range(wishes.MOST_WAITING):
         ask(Asked("sparse", TEXT), str(visitor))
     with pytest.raises(ValueError, match="8 documents are waiting, at most 8 may; try again later"):
         ask(Asked("sparse", TEXT), "one more")
+
+
+def test_an_error_of_the_reading_s_own_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fails(work: Work) -> None:
+        raise RuntimeError("no luck")
+
+    monkeypatch.setattr(reading.wishes, "_do", fails)
+    assert "met an error of its own (RuntimeError)" in read(Asked("sparse", TEXT)).problem
 
 
 def test_windows_rows_and_columns_are_those_of_the_pattern() -> None:

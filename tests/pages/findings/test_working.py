@@ -5,13 +5,14 @@ import pytest
 from pages.findings import working
 from pages.findings.working import Asked, Work
 from pages.shared import cache
+from pages.shared.wishes import MOST_WAITING
 
 FEW = Asked("positional", "shakespeare", 0, (("texts", 5),))
 
 
 @pytest.fixture(autouse=True)
 def nothing_asked(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(working, "_works", {})
+    monkeypatch.setattr(working.wishes, "works", {})
     cache.results.drop()
 
 
@@ -41,8 +42,8 @@ def test_what_cannot_be_measured_is_said() -> None:
 
 
 def test_too_many_at_once_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    waiting = {str(at): Work(FEW) for at in range(working.MOST_WAITING)}
-    monkeypatch.setattr(working, "_works", waiting)
+    waiting = {str(at): Work(asked=FEW) for at in range(MOST_WAITING)}
+    monkeypatch.setattr(working.wishes, "works", waiting)
     with pytest.raises(ValueError, match="8 findings are waiting, at most 8 may; try again later"):
         working.ask(FEW, "late")
 
@@ -63,4 +64,4 @@ def test_an_error_of_the_measurement_s_own_is_said(monkeypatch: pytest.MonkeyPat
     monkeypatch.setattr(working.cache, "model", fails)
     work = working.ask(FEW, "one")
     assert work.done.wait(60)
-    assert work.problem.startswith("The measurement met an error of its own (RuntimeError); choose another")
+    assert work.problem.startswith("This met an error of its own (RuntimeError); choose another")
