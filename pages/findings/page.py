@@ -68,8 +68,8 @@ def measured(finding: Finding, work: Work) -> None:
     done = work.done.wait(0.15)
     refused = problems()
     if not done:
+        refuse(*refused)  # to be said again, once this is drawn anew, which may be at once
         progress(work)
-        refuse(*refused)  # to be said again, once this is drawn anew
     say([work.problem if done else None, *refused])
     if done and work.problem == "It was stopped.":
         st.button("Measure it again", on_click=working.forget, args=(_me(),))
