@@ -8,6 +8,7 @@ os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")  # as models has it: a test 
 
 from collections.abc import Iterator
 from pathlib import Path
+from pkgutil import iter_modules
 from typing import Any
 
 import pytest
@@ -15,8 +16,17 @@ from jaxtyping import install_import_hook
 
 from tests.limits import SetLimits, write_limits
 
-# The jaxtyping annotations of everything public are checked while tests run, and cost nothing otherwise.
-install_import_hook(["models", "viz_core"], "beartype.beartype")
+ROOT = Path(__file__).resolve().parents[1]
+
+
+def _modules(package: str) -> list[str]:
+    return [f"{package}.{found.name}" for found in iter_modules([ROOT / package.replace(".", "/")])]
+
+
+# The jaxtyping annotations of everything public are checked while tests run, and cost nothing otherwise. The
+# grammar has words and no tensors; to check each word of each sampled sentence would take most of the time.
+HOOKED = {*_modules("models"), *_modules("models.data"), "viz_core"} - {"models.data", "models.data.grammar"}
+install_import_hook(sorted(HOOKED), "beartype.beartype")
 
 SHARED_DATA = Path(__file__).resolve().parents[2] / "shared" / "data"
 
