@@ -1,4 +1,4 @@
-"""What README shows works as it stands there, for a reader who copies it."""
+"""What the READMEs show works as it stands there, for a reader who copies it."""
 
 import os
 import re
@@ -19,7 +19,8 @@ from models.training.loop import Training
 
 ROOT = Path(__file__).resolve().parents[1]
 README = (ROOT / "README.md").read_text()
-BLOCKS = re.findall(r"```python\n(.*?)```", README, re.DOTALL)
+OF_MODELS = (ROOT / "models" / "README.md").read_text()
+BLOCKS = re.findall(r"```python\n(.*?)```", README + OF_MODELS, re.DOTALL)
 (MAJORITY,) = (block for block in BLOCKS if "(Task)" in block)
 
 
