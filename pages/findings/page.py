@@ -81,13 +81,14 @@ def measured(finding: Finding, work: Work) -> None:
     link = state.page().link(("finding", *state.fields(finding)))
     step = state.page().kept["step"]
     at = None if drawn.scrub is None else float(drawn.scrub.values[-1] if step == state.LAST else step)
-    board.show(message(drawn, part=finding.name, link=link, at=at), key=KEY, on_act=on_act)
+    board.show(message(drawn, part=finding.name, link=link, at=at, fits=True), key=KEY, on_act=on_act)
     if "takeaway" in st.session_state:
         _take_away(finding, asked, drawn)
 
 
 def on_act(act: Act) -> None:
-    st.session_state.takeaway = act
+    if act["type"] == "takeaway":  # a clicker may also ask for a page after this one
+        st.session_state.takeaway = act
 
 
 def _take_away(finding: Finding, asked: Asked, drawn: Board) -> None:

@@ -23,6 +23,11 @@ def test_a_finding_is_measured_and_changed(page: Page) -> None:
     expect(shown.locator(".notice")).to_have_text(f"It holds here. {outcome.said}")
     row = shown.get_by_role("row").filter(has_text="confident heads").first
     expect(row).to_contain_text(f"{outcome.numbers[2].value}")
+    page.get_by_role("button", name="present").click()
+    expect(page.get_by_test_id("stHeader")).to_be_hidden()
+    page.keyboard.press("PageDown")  # there is no page after it in a course
+    page.keyboard.press("Escape")
+    expect(page.get_by_test_id("stHeader")).to_be_visible()
     found = Axe().run(page).response["violations"]
     assert [each["id"] for each in found if each["impact"] in ("serious", "critical")] == []
     page.get_by_role("combobox", name="Model").click()

@@ -102,7 +102,7 @@ def _texts(values: np.ndarray, panel: Matrix, cell: int | float) -> np.ndarray |
         longest = max(1, int(cell / (0.62 * SMALL)))
         return np.array([[word(text, longest) for text in row] for row in panel.texts])
     written_out = np.array([[brief(float(value), panel.digits) for value in row] for row in values])
-    return np.where(np.isnan(values) & panel.nan_is_empty, "", written_out)
+    return np.where(np.isnan(values) & (panel.nan_is_empty or bool(panel.gap)), "", written_out)
 
 
 def _cells(
@@ -121,7 +121,8 @@ def _blank_cells(
     values: np.ndarray, blank: np.ndarray, texts: np.ndarray | None, panel: Matrix, heat: Trace, place: Place
 ) -> Trace:
     """Cells without a colour of their own: grey where masked, faint where the number is not finite."""
-    masked = np.isneginf(values) | (panel.scale == "mask")
+    gaps = np.isnan(values) & bool(panel.gap)
+    masked = np.isneginf(values) | (panel.scale == "mask") | gaps
     return dict(
         type="heatmap",
         z=np.where(blank, masked, np.nan).astype(np.float32),
@@ -132,7 +133,7 @@ def _blank_cells(
             [1, filled(MASKED, 0, place.dark)],
         ],
         showscale=False,
-        customdata=np.where(masked, "masked", values.astype(str)),
+        customdata=np.where(gaps, word(panel.gap), np.where(masked, "masked", values.astype(str))),
         hovertemplate=heat["hovertemplate"].replace("%{z:.5~g}", "%{customdata}"),
         **_look(texts, blank, panel, place),
     )

@@ -25,7 +25,8 @@ def describe(panel: Matrix) -> Chart:
     traces = [_heat(panel)]
     if panel.marked is not None:
         traces.append(_outlines(panel.marked, Paint("accent" if panel.is_table else "ink")))
-    masked = panel.values.dtype.kind == "f" and bool(np.isneginf(panel.values).any())
+    blank = np.isnan if panel.gap else np.isneginf
+    masked = panel.values.dtype.kind == "f" and bool(blank(panel.values).any())
     return Chart(
         traces=traces,
         x={

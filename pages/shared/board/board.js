@@ -95,7 +95,7 @@ export class Board {
   /* The browser's Back and Forward change the address alone; the part that it names is asked for. */
   goBack() {
     const part = new URLSearchParams(window.location.search).get("part") ?? this.header?.parts?.[0];
-    if (!this.header?.fits || part === this.header.part) return;
+    if (!this.header?.page || part === this.header.part) return;
     this.returned = true;
     this.act({ type: "part", name: part });
   }
@@ -166,7 +166,7 @@ export class Board {
     this.present.takeRoom();
     this.fits = this.present.on || (Boolean(this.header.fits) && this.fitting.takeRoom());
     this.root.classList.toggle("fits", this.fits);
-    this.drawers.allowControls(this.present.on);
+    this.drawers.allow({ side: this.present.on, all: Boolean(this.header.page) });
     const width = (this.width = this.rows.clientWidth);
     if (!width) return;
     this.theme = themeOf(this.root, this.present.projected);

@@ -26,6 +26,18 @@ export function colourLevel(scale, reach, value) {
 }
 
 /**
+ * The act of a press on a cell, where one is chosen.
+ * @param {Pick<Spec, "choose">} spec
+ * @param {number} row
+ * @param {number} column
+ */
+export const choiceOf = ({ choose }, row, column) => ({
+  type: "edit",
+  field: choose,
+  value: `${row}.${column}`,
+});
+
+/**
  * The cells as the server reads them: rows between semicolons, numbers between commas, a mask's without.
  * @param {string[]} written
  * @param {number} columns

@@ -1,4 +1,5 @@
-/* Painting on a mask: a press turns a cell, a drag paints others alike; its end sends them to the server. */
+/* Tables whose cells are buttons. Painting on a mask: a press turns a cell, a drag paints others alike; its
+   end sends them to the server. Choosing: a press sends the place of a cell. */
 
 import { nextCell } from "./cells.js";
 
@@ -64,7 +65,28 @@ export function makePaintable(table, matrix) {
 }
 
 /**
- * The Tab key stops at one cell of a mask; arrow keys go on from there.
+ * A press on a cell, or Enter, sends its place.
+ * @param {HTMLTableElement} table
+ * @param {{cells: HTMLElement[], nColumns: number}} matrix whose cells hold buttons
+ * @param {(row: number, column: number) => void} choose
+ */
+export function makeChoosable(table, { cells, nColumns }, choose) {
+  table.addEventListener("click", (event) => {
+    const cell = cellOf(event);
+    if (cell) choose(Math.floor(placeOf(cell) / nColumns), placeOf(cell) % nColumns);
+  });
+  table.addEventListener("keydown", (event) => {
+    const cell = cellOf(event);
+    const next = cell && nextCell(event.key, placeOf(cell), nColumns, cells.length);
+    if (next === null) return;
+    event.preventDefault();
+    buttonOf(cells[next]).focus();
+  });
+  walkable(table, cells);
+}
+
+/**
+ * The Tab key stops at one cell of a table of buttons; arrow keys go on from there.
  * @param {HTMLElement} table
  * @param {HTMLElement[]} cells
  */

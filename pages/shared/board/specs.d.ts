@@ -164,7 +164,11 @@ export interface MatrixSpec extends Spec {
   words: string[];
   marked: Framed | null;
   edit: string;
+  choose: string | null;
   nan_is_empty: boolean;
+  gap: string;
+  together: string;
+  frame: number | null;
 }
 
 /* A matrix without numbers in its cells. */

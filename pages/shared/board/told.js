@@ -5,7 +5,7 @@ import { filled } from "./filled.js";
 
 /** @typedef {import("./specs").ChartSpec} ChartSpec */
 /** @typedef {import("./specs").PictureSpec} PictureSpec */
-/** @typedef {Pick<import("./specs").Board, "theme" | "nameOf">} Board */
+/** @typedef {Pick<import("./specs").Board, "theme" | "nameOf" | "frame" | "header">} Board */
 /** @typedef {{pointNumber: any, curveNumber: number}} Point of Plotly: [row, column] in a picture */
 /** @typedef {{lit: import("./specs").Lit, words: string | undefined}} Told as board.light takes it */
 
@@ -29,21 +29,44 @@ function ofLines(spec, at, x, put) {
   return { lit: {}, words: `${spec.x_label} ${plainNumber(x)}: ${parts.join(" · ")}` };
 }
 
+/** @param {import("./specs").MatrixSpec} spec @param {number} value */
+function numberWords(spec, value) {
+  const missing = Number.isNaN(value) && (spec.gap || (spec.nan_is_empty && "not computed yet"));
+  return missing || number(value, 4);
+}
+
+/**
+ * The numbers of all matrices that are read together, in a cell.
+ * @param {import("./specs").MatrixSpec} spec one of them
+ * @param {number} i
+ * @param {number} j
+ * @param {Pick<Board, "frame" | "header">} board
+ */
+function togetherWords(spec, i, j, { frame, header }) {
+  const all = /** @type {import("./specs").MatrixSpec[]} */ (header.board.rows.flat()).filter(
+    ({ together, row_axis, column_axis }) =>
+      together && row_axis === spec.row_axis && column_axis === spec.column_axis,
+  );
+  /** @param {import("./specs").MatrixSpec} each */
+  const value = (each) => each.values.frame(frame, 2)[i * each.values.size(1) + j];
+  return all.map((each) => `${each.together} ${numberWords(each, value(each))}`).join(" · ");
+}
+
 /**
  * Where a cell stands, what it says, and its number with all its digits.
  * @param {import("./specs").MatrixSpec} spec
  * @param {number} i
  * @param {number} j
  * @param {number} value
- * @param {Pick<Board, "nameOf">} board
+ * @param {Pick<Board, "nameOf" | "frame" | "header">} board
  */
 export function cellWords(spec, i, j, value, board) {
   /** @param {string} axis @param {string[]} names @param {number} at */
   const place = (axis, names, at) => `${axis} ${names[at] ?? board.nameOf(axis, at)}`.trim();
   const where = [place(spec.row_axis, spec.rows, i), place(spec.column_axis, spec.columns, j)].join(", ");
+  if (spec.together) return `${where}: ${togetherWords(spec, i, j, board)}`;
   const words = spec.scale === "mask" ? spec.words[Number(value !== 0)] : null;
-  const missing = spec.nan_is_empty && Number.isNaN(value);
-  const said = words ?? (missing ? "not computed yet" : number(value, 4));
+  const said = words ?? numberWords(spec, value);
   const text = spec.texts[i] ? `: ${spec.texts[i][j]}` : "";
   return `${spec.title ? `${spec.title}: ` : ""}${where}${text} = ${said}`;
 }

@@ -44,9 +44,14 @@ export class Drawers {
     });
   }
 
-  /** The controls stand beside the board, but for one that has the whole screen. @param {boolean} are */
-  allowControls(are) {
-    this.buttons[this.names.indexOf("side")].classList.toggle("absent", !are);
+  /**
+   * The controls stand beside the board, but for one that has the whole screen. Only the lab has drawers.
+   * @param {{side: boolean, all: boolean}} are
+   */
+  allow({ side, all }) {
+    this.buttons.forEach((button, at) =>
+      button.classList.toggle("absent", !all || (this.names[at] === "side" && !side)),
+    );
   }
 
   /** @param {string} key of the keyboard */

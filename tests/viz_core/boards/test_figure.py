@@ -173,6 +173,16 @@ def test_what_is_not_computed_yet_is_left_empty():
     assert list(numbers.text) == ["", "1.00"]
 
 
+def test_a_gap_is_hatched_and_says_what_it_is():
+    values = np.array([[np.nan, 0.5, np.inf]])
+    cells, blank = draw(Matrix(values=values, gap="no such token")).data
+    assert cells.text.tolist() == [["", "0.50", ""]]
+    np.testing.assert_array_equal(blank.z, [[1, np.nan, 0]])
+    assert blank.customdata.tolist() == [["no such token", "0.5", "inf"]]
+    assert Matrix(values=values, gap="no such token", picture=True).chart.under is not None
+    assert Matrix(values=values, picture=True).chart.under is None
+
+
 def test_names_of_bars_that_stand_close_take_turns_on_two_lines():
     narrow = Bars(values=np.ones(8), labels=[f"a long one {at}" for at in range(8)])
     names = list(draw(narrow, narrow).layout.xaxis.ticktext)

@@ -25,12 +25,17 @@ class Matrix(ChartPanel):
     colour and serves as a table. reach: the number of the strongest colour; by default the largest |value|.
     row_axis, column_axis: what rows and columns are; panels of a board that share an axis light up together.
     edit: name of the page's input that the cells write: numbers, or with scale "mask" cells that flip.
+    choose: name of the page's input that a press on a cell sets to its place, as "row.column".
     words: what the cells of scale "mask" say for 0 and for 1; by default 0 and 1, where they flip nothing.
     texts: [row][column], words that small matrices write into their cells instead of numbers.
     row_heads, column_heads: a head number per row or column (-1: none), its colour drawn along the edge.
     picture: colours without numbers, as large matrices are drawn, however small it is.
     named: a picture in which every row and column has room for its name.
+    gap: what NaN stands for, in words, where it is no number at all: such cells are hatched.
+    together: what its number is called where several matrices share both axes: pointing at a cell of one
+    then marks that cell in all of them, and says all their numbers.
     small: a thumbnail; only hovering shows its names, and a press shows it in the board's `large` matrix.
+    frame: of a thumbnail, where a press moves the board's scrub instead.
     large: shows the thumbnail that was pressed last; before that, its own values.
     marked: [*frame, row, column], True where a cell is to stand out.
     """
@@ -46,12 +51,16 @@ class Matrix(ChartPanel):
     reach: int | float | None = None
     digits: int = 2
     edit: str | None = None
+    choose: str | None = None
     words: tuple[str, str] | tuple[()] = ()
     texts: Sequence[Sequence[str]] = ()
     row_heads: Sequence[int] = ()
     column_heads: Sequence[int] = ()
     marked: np.ndarray | None = None
     nan_is_empty: bool = False
+    gap: str = ""
+    together: str = ""
+    frame: int | None = None
     picture: bool = False
     named: bool = False
     small: bool = False

@@ -4,8 +4,8 @@ import { el, shorten, textWidth } from "../../browser/dom.js";
 import { cssColour, inkOn } from "../../browser/images.js";
 import { extent } from "../../browser/message.js";
 import { plainNumber, shortNumber } from "../../browser/numbers.js";
-import { colourLevel, reachOf, sentCells } from "../cells.js";
-import { cellOf, makePaintable } from "../painting.js";
+import { choiceOf, colourLevel, reachOf, sentCells } from "../cells.js";
+import { cellOf, makeChoosable, makePaintable } from "../painting.js";
 import { cellWords } from "../told.js";
 import { caption, withAxes } from "../words.js";
 
@@ -91,7 +91,7 @@ export class Panel {
   }
 
   table() {
-    const { spec } = this;
+    const { spec, board } = this;
     /** @type {(text: string, scope: string, axis: string, at: number, heads: number[]) => HTMLElement} */
     const head = (text, scope, axis, at, heads) =>
       el("th", {
@@ -123,6 +123,7 @@ export class Panel {
     table.addEventListener("pointerover", (event) => this.hover(cellOf(event)));
     table.addEventListener("focusin", (event) => this.hover(cellOf(event)));
     if (spec.edit && spec.scale === "mask") makePaintable(table, this);
+    if (spec.choose) makeChoosable(table, this, (row, column) => board.act(choiceOf(spec, row, column)));
     return withAxes(spec, table);
   }
 
@@ -132,7 +133,8 @@ export class Panel {
     const row = spec.rows[i] ?? this.board.nameOf(spec.row_axis, i);
     const name = `${row}, ${spec.columns[j] ?? this.board.nameOf(spec.column_axis, j)}`;
     let inner = null;
-    if (spec.edit && spec.scale === "mask") inner = el("button", { type: "button", "aria-label": name });
+    if (spec.choose || (spec.edit && spec.scale === "mask"))
+      inner = el("button", { type: "button", "aria-label": name });
     else if (spec.edit)
       inner = el("input", {
         type: "text",
@@ -158,24 +160,26 @@ export class Panel {
       const inner = /** @type {HTMLInputElement | null} */ (cell.firstElementChild);
       cell.style.background = level === null ? "" : cssColour(colours, level);
       cell.style.color = level === null ? "" : inkOn(colours, level);
-      cell.classList.toggle("masked", value === -Infinity);
+      cell.classList.toggle("masked", value === -Infinity || (Boolean(spec.gap) && Number.isNaN(value)));
       cell.classList.toggle("marked", Boolean(marked?.[at]));
       if (spec.scale === "mask") {
         cell.classList.toggle("off", value === 0);
         const [off, on] = spec.words.length ? spec.words : inner ? ["", ""] : ["0", "1"];
         if (inner) inner.setAttribute("aria-pressed", String(value !== 0));
         (inner ?? cell).textContent = value ? on : off;
-      } else if (inner) {
+      } else if (spec.edit && inner) {
         if (inner !== focused) inner.value = plainNumber(value);
-      } else if (spec.texts.length) cell.textContent = shorten(this.textOf(at), this.letters);
-      else if (this.written && !this.isMissing(value)) cell.textContent = shortNumber(value, spec.digits);
-      else cell.textContent = "";
+      } else (inner ?? cell).textContent = this.wordsOf(at, value);
+      if (spec.choose) inner?.setAttribute("aria-pressed", String(Boolean(marked?.[at])));
     }
   }
 
-  /** @param {number} value */
-  isMissing(value) {
-    return this.spec.nan_is_empty && Number.isNaN(value);
+  /** What is written into a cell. @param {number} at @param {number} value */
+  wordsOf(at, value) {
+    const { spec } = this;
+    if (spec.texts.length) return shorten(this.textOf(at), this.letters);
+    const isMissing = Number.isNaN(value) && (spec.nan_is_empty || spec.gap);
+    return this.written && !isMissing ? shortNumber(value, spec.digits) : "";
   }
 
   /** @param {number} at */
@@ -235,11 +239,13 @@ export class Panel {
     const { spec, nColumns } = this;
     const row = lit[spec.row_axis];
     const column = lit[spec.column_axis];
+    const here = row === undefined || column === undefined ? -1 : row * nColumns + column;
     for (let at = 0; at < this.cells.length; at++) {
       const on =
         (spec.row_axis && Math.floor(at / nColumns) === row) ||
         (spec.column_axis && at % nColumns === column);
       this.cells[at].classList.toggle("lit", Boolean(on));
+      this.cells[at].classList.toggle("here", Boolean(spec.together) && at === here);
     }
     for (const th of this.heads("[data-axis]")) {
       const { axis, at } = th.dataset;

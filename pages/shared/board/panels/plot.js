@@ -4,6 +4,8 @@
 import { el, textWidth } from "../../browser/dom.js";
 import { asOurs, numberAsOurs } from "../../browser/numbers.js";
 import { configOf, loadPlotly, registerFor, styled } from "../../browser/plotly.js";
+import { choiceOf } from "../cells.js";
+import { Cursor } from "../cursor.js";
 import { movingOf } from "../filled.js";
 import { layoutOf, movedOf, shareOf, tracesOf } from "../plot_layout.js";
 import { move } from "../plot_move.js";
@@ -38,7 +40,8 @@ export class Panel {
       "aria-label": spec.title || spec.kind,
     });
     const kind = spec.chart.form === "cells" ? "matrix picture" : `chart ${spec.kind.toLowerCase()}`;
-    this.root = el("figure", { class: `panel ${kind}` }, [caption(spec), this.body]);
+    this.cursor = new Cursor(this.body);
+    this.root = el("figure", { class: `panel ${kind}` }, [caption(spec), this.body, this.cursor.root]);
     if (spec.large) this.root.style.flex = "1 1 300px";
     else if (spec.chart.form === "cells") this.root.style.flex = shareOf(/** @type {any} */ (spec));
     loadPlotly().then((Plotly) => {
@@ -127,14 +130,19 @@ export class Panel {
       if (value) value.textContent = numberAsOurs(value.textContent);
     });
     this.body.on("plotly_unhover", () => this.board.light({}));
+    this.body.on("plotly_click", (/** @type {any} */ { points }) => {
+      const [row, column] = points[0].pointNumber;
+      if (this.spec.choose) this.board.act(choiceOf(/** @type {any} */ (this.spec), row, column));
+    });
   }
 
   /**
-   * The bar of the entry that is pointed at elsewhere gets an outline.
+   * The bar of the entry that is pointed at elsewhere gets an outline, and the cell of a picture a frame.
    * @param {import("../specs").Lit} lit
    */
   light(lit) {
-    const { axis, labels } = this.spec;
+    const { axis, labels, together, row_axis, column_axis } = this.spec;
+    if (together && this.Plotly) this.cursor.show(lit[row_axis ?? ""], lit[column_axis ?? ""]);
     const at = axis ? lit[axis] : undefined;
     if (!labels || at === this.lit || this.key === null || this.coming) return;
     this.lit = at;

@@ -1,4 +1,4 @@
-/* A small matrix without names: a press shows it in the board's large one. */
+/* A small matrix without names: a press shows it in the board's large one, or moves the scrub there. */
 
 import { el, fitCanvas } from "../../browser/dom.js";
 import { imageOf, levelsBetween } from "../../browser/images.js";
@@ -12,9 +12,22 @@ export class Panel {
     this.board = board;
     this.spec = spec;
     this.view = el("canvas", { role: "img", "aria-label": spec.title || "matrix" });
-    const press = { onclick: () => board.press(this), "aria-label": `Show ${spec.title} large` };
+    const press = { onclick: () => this.press(), "aria-label": `Show ${spec.title} large` };
     this.button = el("button", { type: "button", class: "thumbnail", ...press }, [this.view]);
     this.root = el("figure", { class: "panel matrix small" }, [caption(spec), this.button]);
+  }
+
+  press() {
+    const { board, spec } = this;
+    if (spec.frame === null) return board.press(this);
+    board.scrubber.stop();
+    board.show(spec.frame);
+  }
+
+  /** Whether it is the one that is seen large. */
+  get isShown() {
+    const { board, spec } = this;
+    return spec.frame === null ? board.pressed === this : board.frame === spec.frame;
   }
 
   /** @param {Spec} spec */
@@ -25,7 +38,7 @@ export class Panel {
   /** @param {number} frame */
   draw(frame) {
     const { board, spec } = this;
-    this.button.setAttribute("aria-pressed", String(board.pressed === this));
+    this.button.setAttribute("aria-pressed", String(this.isShown));
     const [rows, columns] = spec.values.shape.slice(-2);
     const [{ zmin, zmax, colorscale }] = spec.chart.traces;
     const level = levelsBetween(spec.values.frame(frame, 2), zmin, zmax);

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { colourLevel, nextCell, reachOf, sentCells } from "../../../../pages/shared/board/cells.js";
+import { choiceOf, colourLevel, nextCell, reachOf, sentCells } from "../../../../pages/shared/board/cells.js";
 import { Framed } from "../../../../pages/shared/browser/message.js";
 
 test("the strongest colour is 1 for weights, the given reach, or the largest number of all frames", () => {
@@ -22,6 +22,10 @@ test("weights are coloured from 0 up, signed numbers around the middle, others n
 test("cells are sent row by row, a mask without commas", () => {
   assert.equal(sentCells(["1", "-2.5", "0", "1e3"], 2, false), "1,-2.5;0,1e3");
   assert.equal(sentCells(["1", "0", "1", "1", "0", "0"], 3, true), "101;100");
+});
+
+test("a press on a cell sends its place", () => {
+  assert.deepEqual(choiceOf({ choose: "place" }, 1, 3), { type: "edit", field: "place", value: "1.3" });
 });
 
 test("arrow keys walk over the cells and stop at the edges", () => {

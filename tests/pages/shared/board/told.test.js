@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { told } from "../../../../pages/shared/board/told.js";
+import { cellWords, told } from "../../../../pages/shared/board/told.js";
 import { Framed } from "../../../../pages/shared/browser/message.js";
 
 const board = { theme: { heads: [] }, nameOf: (axis, at) => `${axis}'s ${at}` };
@@ -46,6 +46,29 @@ test("a cell says where it stands and its number; names come from the board wher
   });
   assert.match(told(spec, at(1, 2), 0, board).words, /= NaN$/);
   assert.match(told({ ...spec, nan_is_empty: true }, at(1, 2), 0, board).words, /= not computed yet$/);
+});
+
+test("matrices that are read together say all their numbers in a cell, and what a gap is", () => {
+  const axes = { row_axis: "query", column_axis: "key", texts: [], title: "A" };
+  const first = { ...axes, together: "A", rows: ["it"], columns: ["cat"], values: array([0.25], 1, 1) };
+  const other = {
+    ...axes,
+    together: "B",
+    rows: ["–"],
+    gap: "no such token",
+    values: array([1, NaN], 2, 1, 1),
+  };
+  const alone = { ...axes, values: array([9], 1, 1) };
+  const header = {
+    board: {
+      rows: [
+        [first, { kind: "Facts" }],
+        [other, alone],
+      ],
+    },
+  };
+  const words = cellWords(first, 0, 0, 0.25, { ...board, header, frame: 1 });
+  assert.equal(words, "query it, key cat: A 0.2500 · B no such token");
 });
 
 test("a point of a plane says nothing", () => {
