@@ -15,6 +15,7 @@ Kind = Literal["encoder-only", "decoder-only", "encoder-decoder"]
 Activation = Literal["relu", "gelu", "gelu-tanh"]
 Norm = Literal["pre", "post", "none"]
 Pooling = Literal["none", "mean", "first"]
+Normalizer = Literal["softmax", "softmax-plus-one", "sigmoid"]
 
 _SWITCHES = (
     "bias", "tied_embeddings", "residual", "feed_forward", "embedding_norm", "output_transform"
@@ -42,6 +43,8 @@ class ModelConfig:
     An encoder may tell `token_types` apart, such as the tokens of a first and a second sentence.
     `embedding_norm` normalises what enters the first layer. `output_transform` is BERT's head (Devlin et al.
     2019): a linear map, the activation and a norm before the output layer, which then has a bias.
+    `normalizer` makes weights of scores: "softmax", or one that may look at nothing, "softmax-plus-one" (a
+    softmax beside one more score, 0, of no key) or "sigmoid" (each key for itself).
 
     Raises ValueError, with value, rule and remedy, for every combination that makes no model.
     """
@@ -74,6 +77,7 @@ class ModelConfig:
     embedding_norm: bool = False
     token_types: int | None = None
     output_transform: bool = False
+    normalizer: Normalizer = "softmax"
 
     def __post_init__(self) -> None:
         for name in ("n_layers", "n_heads", "d_model", "vocab_size", "max_len"):
@@ -158,6 +162,7 @@ class ModelConfig:
         _check_choice("norm", self.norm, get_args(Norm))
         _check_choice("positions", self.positions, POSITION_SCHEMES)
         _check_choice("pooling", self.pooling, get_args(Pooling))
+        _check_choice("normalizer", self.normalizer, get_args(Normalizer))
         if self.head_size % 2 and pairs_channels(self.positions):
             raise ValueError(
                 f"d_head={self.head_size} is odd, but {self.positions} positions turn channels in pairs; "

@@ -8,7 +8,7 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from models.config import ModelConfig
-from models.engine import masks
+from models.engine import masks, normalizers
 from models.engine.blocks import Sparse
 from models.engine.cache import KeyValueCache
 from models.engine.long_text import LongHeads
@@ -29,6 +29,7 @@ class MultiHeadAttention(nn.Module):
         self.n_heads = config.n_heads
         self.scale = config.scale
         self.dropout = config.dropout
+        self.normalizer = config.normalizer
         self.q_proj = nn.Linear(config.d_model, width, bias=config.bias)
         self.k_proj = nn.Linear(config.d_model, width, bias=config.bias)
         self.v_proj = nn.Linear(config.d_model, width, bias=config.bias)
@@ -73,7 +74,7 @@ class MultiHeadAttention(nn.Module):
             bias = record(trace, "bias", bias)  # [batch or 1, head, query, key]
         if mask is not None:
             masks.check(mask, (q.shape[0], q.shape[1], q.shape[2], k.shape[2]))
-        if trace is None:
+        if trace is None and self.normalizer != "sigmoid":
             z = self._fast(q, k, v, mask, causal, bias)
         else:
             z = self._traced(q, k, v, mask, causal, bias, trace)
@@ -101,11 +102,14 @@ class MultiHeadAttention(nn.Module):
         self, q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None, causal: bool, bias: Tensor | None
     ) -> Tensor:
         # PyTorch's own causal kernel skips the masked half, but knows no other masks, biases or cached keys.
-        is_causal = causal and mask is None and bias is None and q.shape[2] == k.shape[2]
+        to_nothing = self.normalizer == "softmax-plus-one"
+        is_causal = causal and mask is None and bias is None and q.shape[2] == k.shape[2] and not to_nothing
         if not is_causal:
             mask = _with_causal(mask, causal, q, k)
         if bias is not None:
             mask = bias if mask is None else bias.masked_fill(~mask, -torch.inf)
+        if to_nothing:
+            k, v, mask = normalizers.with_nothing(k, v, mask)
         dropout = self.dropout if self.training else 0.0
         return F.scaled_dot_product_attention(
             q, k, v, attn_mask=mask, dropout_p=dropout, is_causal=is_causal, scale=self.scale
@@ -122,7 +126,8 @@ class MultiHeadAttention(nn.Module):
         """What the patterns of a long text, one that is alone in its batch, are computed from."""
         added = None if positions is None else positions.added(q[0], k[0], self.scale, causal=causal)
         allowed = masks.of_tensor(mask[0]) if isinstance(mask, Tensor) else mask
-        return LongHeads(q[0], k[0], self.scale, causal, allowed=allowed, added=added)
+        sinks = normalizers.sinks(self.normalizer, q[0])
+        return LongHeads(q[0], k[0], self.scale, causal, allowed=allowed, added=added, sinks=sinks)
 
     def _traced(
         self,
@@ -132,7 +137,7 @@ class MultiHeadAttention(nn.Module):
         mask: Tensor | None,
         causal: bool,
         bias: Tensor | None,
-        trace: Scope,
+        trace: Scope | None,
     ) -> Tensor:
         scores = (q * self.scale) @ k.mT  # [batch, head, query, key]
         if bias is not None:
@@ -145,7 +150,7 @@ class MultiHeadAttention(nn.Module):
         computed, scores = scores, record(trace, "scores", scores)
         if scores is not computed:  # an edit decides anew which keys are open
             mask = scores != -torch.inf
-        pattern = record(trace, "pattern", _softmax(scores, mask))
+        pattern = record(trace, "pattern", normalizers.weights(self.normalizer, scores, mask))
         z = F.dropout(pattern, self.dropout, self.training) @ v  # [batch, head, query, d_head]
         return record(trace, "z", z)
 
@@ -156,10 +161,3 @@ def _with_causal(mask: Tensor | None, causal: bool, q: Tensor, k: Tensor) -> Ten
     if not causal or n_query == 1:
         return mask
     return masks.combine(mask, masks.causal(n_query, n_key, device=q.device))
-
-
-def _softmax(scores: Tensor, mask: Tensor | None) -> Tensor:
-    """Softmax over keys, [batch, head, query, key]; zeros, not NaN, where a row is all -inf."""
-    if mask is None or bool((some := mask.any(dim=-1, keepdim=True)).all()):
-        return scores.softmax(dim=-1)
-    return scores.masked_fill(~some, 0.0).softmax(dim=-1) * some

@@ -119,7 +119,7 @@ def activation_bytes(
         numbers = n_sublayers * (1 + (config.norm != "none")) * config.d_model
         numbers += 5 * heads * (1 + crossing) + n_ff * config.ff_size
         numbers += 2 * config.d_model * bool(config.dropout)
-        written_out = 3 * bool(config.dropout) + keeps_bias(config)
+        written_out = 3 * bool(config.dropout) + keeps_bias(config) + (config.normalizer == "sigmoid")
         scores = config.n_heads * (length + lengths[0] * crossing)
         per_layer += length * (numbers + written_out * scores)
     n_kept = 1 if recompute else config.n_layers

@@ -27,7 +27,11 @@ def _attention(name: str, turned: str = "", bias: tuple[Entry, ...] = ()) -> tup
         Entry(f"{at}.v", "[head, key, d_head]", "values"),
         *bias,
         Entry(f"{at}.scores", "[head, query, key]", f"scale * q . k{plus}; -inf where masked"),
-        Entry(f"{at}.pattern", "[head, query, key]", "softmax of the scores; 0 in a row with all masked"),
+        Entry(
+            f"{at}.pattern",
+            "[head, query, key]",
+            "softmax of the scores, or another normalizer; 0 in a row with all masked",
+        ),
         Entry(f"{at}.z", "[head, query, d_head]", "pattern @ v"),
         Entry(f"{at}.out", "[query, d_model]", "z of all heads side by side, through the output projection"),
     )

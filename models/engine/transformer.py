@@ -154,7 +154,7 @@ class Transformer(nn.Module):
         start = 0 if cache is None else cache.length
         x = self._embed(target, self.target_embedding or self.embedding, start, trace)
         read = target if cache is None else cache.read(target)
-        alone = mask is None and trace is None and cache is None
+        alone = mask is None and trace is None and cache is None and self.config.normalizer == "softmax"
         in_blocks = self._blocks(read) if alone else None
         own = in_blocks or self._self_mask(mask, target.shape[1], read, trace)
         if source is not None and source.dtype != torch.bool:

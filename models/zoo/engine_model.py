@@ -9,6 +9,7 @@ from models.config import ModelConfig
 from models.data.tasks import Reading
 from models.engine.long_text import LongHeads, Told
 from models.engine.long_trace import LongTrace
+from models.engine.normalizers import NOTES
 from models.engine.positions import POSITIONS
 from models.engine.trace import Trace
 from models.engine.transformer import Transformer
@@ -22,6 +23,7 @@ class EngineModel(Model):
         self.name = name
         self.model = model.eval()
         self.config = model.config
+        self.note = NOTES.get(model.config.normalizer, "")
         self.n_bytes = sum(p.numel() * p.element_size() for p in model.parameters())
 
     def projection(self, stack: str, layer: int) -> Tensor:

@@ -47,6 +47,12 @@ def test_a_config_written_before_berts_parts_were_there_means_a_model_without_th
     assert ModelConfig.from_dict(said) == ModelConfig(**GOOD)
 
 
+def test_a_config_written_before_normalizers_could_be_chosen_means_the_softmax():
+    said = ModelConfig(**GOOD).to_dict()
+    assert said.pop("normalizer") == "softmax"
+    assert ModelConfig.from_dict(said) == ModelConfig(**GOOD)
+
+
 def test_without_feed_forward_its_width_is_nought_and_comes_back():
     without = ModelConfig(**GOOD, d_ff=24, feed_forward=False)
     assert (without.ff_size, dataclasses.replace(without, feed_forward=True).ff_size) == (0, 24)
@@ -86,6 +92,7 @@ def test_frozen():
     embedding_norm=st.booleans(),
     tied_embeddings=st.booleans(),
     pad_id=st.none() | st.integers(0, 99),
+    normalizer=st.sampled_from(["softmax", "softmax-plus-one", "sigmoid"]),
 )
 def test_json_round_trip(**fields: Any):
     config = ModelConfig(d_model=48, vocab_size=100, max_len=32, **fields)
@@ -111,6 +118,10 @@ REFUSED = [
     ),
     ({"activation": "GELU"}, "activation='GELU' is unknown; choose one of relu, gelu, gelu-tanh"),
     ({"norm": "off"}, "norm='off' is unknown; choose one of pre, post, none"),
+    (
+        {"normalizer": "softmax1"},
+        "normalizer='softmax1' is unknown; choose one of softmax, softmax-plus-one, sigmoid",
+    ),
     ({"norm": []}, "norm=[] is unknown; choose one of pre, post, none"),
     (
         {"positions": "rope"},

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import Field, fields
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, get_args
 
-from models.config import POSITION_SCHEMES
+from models.config import POSITION_SCHEMES, Normalizer
 from models.limits import in_force
 from models.training.config import CHOICES, LIMITS, USUAL_SIZES, RunConfig, TrainingConfig
 from models.training.config import run_config as made
@@ -28,6 +28,7 @@ SIZES: dict[str, tuple[Any, Rule]] = {
     "positions": ("sinusoidal", one_of(POSITION_SCHEMES)),
     "norm": ("pre", one_of(("pre", "post"))),
     "activation": ("relu", one_of(("relu", "gelu", "gelu-tanh"))),
+    "normalizer": ("softmax", one_of(get_args(Normalizer))),
     "dropout": (0.0, number(0, 0.95)),
 }
 """Fields of ModelConfig that a person chooses; d_ff 0 is four times d_model."""

@@ -154,13 +154,19 @@ def plain_attention(
                 scores = [_dot(query[part], key[part]) * scale for key in k]
             else:
                 scores = [score(query[part], key[part], scale, head, i, j) for j, key in enumerate(k)]
-            exponentials = [
-                math.exp(s) if may else 0.0 for s, may in zip(scores, allowed[head][i], strict=True)
-            ]
-            total = sum(exponentials)
-            pattern = [e / total if total else 0.0 for e in exponentials]
+            pattern = plain_weights(config.normalizer, scores, allowed[head][i])
             z[i] += [_dot(pattern, [value[c] for value in v]) for c in range(part.start, part.stop)]
     return weights.linear(f"{at}out_proj", z)
+
+
+def plain_weights(normalizer: str, scores: Vector, allowed: list[bool]) -> Vector:
+    """One row of weights, by the formula of its normalizer."""
+    if normalizer == "sigmoid":
+        n = sum(allowed)
+        return [1 / (1 + n * math.exp(-s)) if may else 0.0 for s, may in zip(scores, allowed, strict=True)]
+    exponentials = [math.exp(s) if may else 0.0 for s, may in zip(scores, allowed, strict=True)]
+    total = sum(exponentials) + (normalizer == "softmax-plus-one")
+    return [e / total if total else 0.0 for e in exponentials]
 
 
 def _feed_forward(weights: Weights, config: ModelConfig, at: str, x: Matrix) -> Matrix:

@@ -92,7 +92,13 @@ def test_cross_attention_equals_torch(dtype: torch.dtype):
 
 
 @pytest.mark.parametrize("shape", [(1, 1, 5, 7), (1, 3, 5, 7), (1, 1, 1, 7), (1, 3, 1, 7)])
-@pytest.mark.parametrize("fields", [{}, {"d_head": 5}, {"attention_scale": False}, {"attention_scale": 2.5}])
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {}, {"d_head": 5}, {"attention_scale": False}, {"attention_scale": 2.5},
+        {"normalizer": "softmax-plus-one"}, {"normalizer": "sigmoid"},
+    ],
+)  # fmt: skip
 def test_equals_plain_loops(shape: tuple[int, ...], fields: dict[str, Any]):
     layer, x, memory, mask = (
         attention(**fields),

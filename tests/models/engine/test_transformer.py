@@ -22,6 +22,8 @@ CHOICES: list[dict[str, Any]] = [
     {"positions": "learned", "activation": "gelu", "bias": False, "tied_embeddings": False},
     {"positions": "none", "activation": "gelu-tanh", "d_head": 3, "d_ff": 5, "attention_scale": 0.7},
     {"d_model": 7, "d_head": 2, "attention_scale": False, "pad_id": None, "n_heads": 1},
+    {"normalizer": "softmax-plus-one"},
+    {"normalizer": "sigmoid"},
 ]
 
 

@@ -153,7 +153,9 @@ def test_settings_find_their_place_and_their_kind():
     assert (run.training.steps, run.training.compile) == (2_000, True)
 
 
-@pytest.mark.parametrize("settings", [[], ["n_heads=2", "length=6", "learning_rate=0.01"], ["d_ff=100"]])
+@pytest.mark.parametrize(
+    "settings", [[], ["n_heads=2", "length=6", "learning_rate=0.01"], ["d_ff=100"], ["normalizer=sigmoid"]]
+)
 def test_the_command_of_a_run_makes_the_same_run(settings):
     run = configured("reverse", settings)
     words = command_of(run).split()

@@ -46,13 +46,15 @@ def test_what_the_task_fixes_is_no_field_and_follows_from_its_options() -> None:
 def test_a_link_brings_back_the_settings_that_wrote_it(induction: tasks_on_offer.TaskInfo) -> None:
     values = settings.defaults(induction) | {
         "length": 12, "n_heads": 8, "learning_rate": 0.0005, "compile": True, "schedule": "warm-up",
+        "normalizer": "sigmoid",
     }  # fmt: skip
     link = settings.to_link(induction, values)
     assert link == {
         "task": "induction", "length": "12", "n_heads": "8", "learning_rate": "0.0005",
-        "compile": "True", "schedule": "warm-up",
+        "compile": "True", "schedule": "warm-up", "normalizer": "sigmoid",
     }  # fmt: skip
     assert shown(induction, link) == (values, [])
+    assert settings.run_config(induction, values).model.normalizer == "sigmoid"
 
 
 def test_a_damaged_link_is_told_and_its_defaults_are_shown(induction: tasks_on_offer.TaskInfo) -> None:
