@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import partial
 from typing import Any
+from weakref import WeakKeyDictionary
 
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
@@ -25,6 +26,8 @@ from pages.shared.widget_internals import is_pressed
 SOON, LONG = 0.25, 2.0
 """After so many seconds the page says what is computed, and offers to stop it."""
 STOP, STOPPED = "computing.stop", "computing.stopped"
+_waits: WeakKeyDictionary[DeltaGenerator, int] = WeakKeyDictionary()
+"""How often a page has waited in a slot, which is a new one in every run."""
 AGAIN = "Compute it after all"
 
 
@@ -79,6 +82,9 @@ class Waiting:
         self._text: DeltaGenerator | None = None
         self._said = ""
         self._offers = False
+        self._before = 0 if slot is None else _waits.get(slot, 0)  # no key may come twice in one run
+        if slot is not None:
+            _waits[slot] = self._before + 1
 
     def told(self, done: int, of: int) -> None:
         """Hears how many layers are computed. Raises StoppedError once nobody waits."""
@@ -89,7 +95,7 @@ class Waiting:
     def look(self) -> None:
         """To be called again and again; raises where nobody waits any more."""
         still_wanted()
-        if is_pressed(STOP):
+        if is_pressed(self._key(STOP)):
             st.rerun()
         seconds = time.monotonic() - self._begun
         if self._slot is None or seconds < SOON:
@@ -99,7 +105,10 @@ class Waiting:
         # Of what is shown already, another part is computed in as long as the first: nothing to stop for.
         if seconds > LONG and not self._offers and self._place and last("explore", None) != self._inputs:
             self._offers = True
-            self._place.button("Stop", key=STOP, on_click=_stop, args=(self._inputs,))
+            self._place.button("Stop", key=self._key(STOP), on_click=_stop, args=(self._inputs,))
+
+    def _key(self, name: str) -> str:
+        return f"{name}-{self._before}" if self._before else name
 
     def _progress(self) -> str:
         done, of = self._layers
@@ -112,7 +121,8 @@ class Waiting:
         if self._slot is None or text == self._said:
             return
         if self._place is None or self._text is None:
-            self._place = self._slot.container(key="computing", horizontal=True, vertical_alignment="center")
+            key = self._key("figure_waits")
+            self._place = self._slot.container(key=key, horizontal=True, vertical_alignment="center")
             self._text = self._place.empty()
         self._text.html(f'<div class="computing" role="status">{text}</div>')
         self._said = text

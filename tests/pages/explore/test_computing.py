@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from streamlit.testing.v1 import AppTest
 
 from models.zoo.engine_model import EngineModel
 from pages.explore import asked, computing, takeaway, taken, written
@@ -173,6 +174,27 @@ def test_a_page_that_waits_says_how_far_it_is_and_offers_to_stop(monkeypatch: py
     assert slot.shows[-1] == ""
     with pytest.raises(computing.StoppedError):  # whoever computes on hears that nobody waits
         waiting.told(2, 2)
+
+
+def test_a_page_may_wait_twice_in_one_run(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A refused text is waited for, then what is shown instead; Streamlit refuses a key that comes twice."""
+    monkeypatch.setattr(computing, "SOON", -1)
+    monkeypatch.setattr(computing, "LONG", -1)
+    page = AppTest.from_function(_waits_twice).run()
+    assert not page.exception
+    assert [each.key for each in page.button] == ["computing.stop-1"]  # in the place of the first
+
+
+def _waits_twice() -> None:
+    import streamlit as st
+
+    from pages.explore import computing
+    from pages.explore.state import Inputs
+
+    slot = st.empty()
+    for text in ("one", "two"):
+        waiting = computing.Waiting(Inputs(text=text), slot)
+        waiting.look()
 
 
 def test_another_head_of_what_is_shown_cannot_be_stopped(monkeypatch: pytest.MonkeyPatch) -> None:
