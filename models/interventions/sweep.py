@@ -13,9 +13,10 @@ from typing import Any, Protocol, runtime_checkable
 import torch
 from torch import Tensor, nn
 
-from models.data.tasks import Reading
+from models.data.tasks import Example, Reading
 from models.interventions.applied import before_the_same_answer
 from models.interventions.rows import Change, Job, changing
+from models.interventions.score import scores_of
 from models.interventions.subject import Heads, Subject
 from models.interventions.target import Target
 
@@ -33,6 +34,7 @@ class Sweepable(Subject, Protocol):
     def projections(self) -> Mapping[str, nn.Module]: ...
     def layers(self) -> Mapping[str, nn.Module]: ...
     def logits(self, reading: Reading, n_rows: int, at: int | None) -> Tensor: ...
+    def examples(self) -> Sequence[Example]: ...
 
 
 @dataclass(frozen=True)
@@ -59,6 +61,7 @@ def sweep_heads(
 ) -> Sweep:
     """Every head's z at zero, or at its mean over the positions, alone. told: hears which share is done, and
     may raise to end it. Raises ValueError for a target that is not there, or a model whose parts are hidden.
+    The target "score" is of held-out examples of the model's task; what is read does not matter then.
     """
     if change not in CHANGES:
         raise ValueError(f"change={change!r} is unknown; choose one of {', '.join(CHANGES)}")
@@ -69,7 +72,11 @@ def sweep_heads(
         n_heads = model.attention(f"{side}.{kind}").n_heads
         sizes[f"{side}.{kind}"] = (int(layer) + 1, n_heads)
         jobs += [Job(address, _switched(head, n_heads, change)) for head in range(n_heads)]
-    target, before, found = values_of(model, reading, target, modules, jobs, told)
+    target = Target.read(target) if isinstance(target, str) else target
+    if target.kind == "score":
+        before, *found = scores_of(model, modules, jobs, told, most_tokens=MOST_TOKENS)
+    else:
+        target, before, found = values_of(model, reading, target, modules, jobs, told)
     effects = {stack: torch.zeros(size, dtype=torch.float64) for stack, size in sizes.items()}
     at = 0
     for address in modules:

@@ -13,19 +13,22 @@ from torch.nn.functional import cross_entropy
 from models.data.tasks import Reading
 from models.names import shortened
 
-RULE = "probability of 7 at 3, logits 7-5 at 3, kl at 3, or loss"
-_LINE = re.compile(r"(probability of|logits|kl|loss)(?: ([0-9]+)(?:-([0-9]+))?)?(?: at ([0-9]+))?")
-_NUMBERS = {"probability of": 1, "logits": 2, "kl": 0, "loss": 0}
+RULE = "probability of 7 at 3, logit of 7 at 3, logits 7-5 at 3, kl at 3, loss, or score"
+_NUMBERS = {"probability of": 1, "logit of": 1, "logits": 2, "kl": 0, "loss": 0, "score": 0}
 """How many outputs each kind names."""
+_LINE = re.compile(rf"({'|'.join(_NUMBERS)})(?: ([0-9]+)(?:-([0-9]+))?)?(?: at ([0-9]+))?")
+_WHOLE = ("loss", "score")
+"""Those of no position alone."""
 
 
 @dataclass(frozen=True)
 class Target:
     """One number, in a line.
 
-    "probability of 7 at 3": the probability of output 7 at position 3. "logits 7-5 at 3": the logit of output
-    7 less that of 5. "kl at 3": KL(before || after) of the probabilities there, in nats. "loss": the mean
-    cross-entropy, in nats, of each token that the model writes, given those before it.
+    "probability of 7 at 3": the probability of output 7 at position 3. "logit of 7 at 3": its logit. "logits
+    7-5 at 3": the logit of output 7 less that of 5. "kl at 3": KL(before || after) of the probabilities
+    there, in nats. "loss": the mean cross-entropy, in nats, of each token that the model writes, given those
+    before it. "score": the share of right answers in held-out examples of the task, in place of the text.
     """
 
     kind: str
@@ -38,13 +41,12 @@ class Target:
         match = _LINE.fullmatch(" ".join(line.split()))
         if match is not None:
             outputs = tuple(int(number) for number in match.groups()[1:3] if number is not None)
-            whole = match[1] == "loss" and match[4] is None
-            if len(outputs) == _NUMBERS[match[1]] and (whole or (match[4] and match[1] != "loss")):
+            if len(outputs) == _NUMBERS[match[1]] and (match[4] is None) == (match[1] in _WHOLE):
                 return cls(match[1], outputs, int(match[4] or 0))
         raise ValueError(f"{shortened(line)!r} is nothing to look at; write {RULE}")
 
     def __str__(self) -> str:
-        if self.kind == "loss":
+        if self.kind in _WHOLE:
             return self.kind
         named = " " + "-".join(map(str, self.outputs)) if self.outputs else ""
         return f"{self.kind}{named} at {self.at}"
@@ -52,10 +54,14 @@ class Target:
     @property
     def position(self) -> int | None:
         """The only position whose logits it needs; None for all."""
-        return None if self.kind == "loss" else self.at
+        return None if self.kind in _WHOLE else self.at
 
     def check(self, reading: Reading, n_positions: int, n_outputs: int) -> None:
-        """Raises ValueError for a position or an output that is not there, and a loss where none is asked."""
+        """Raises ValueError for a position or an output that is not there, a loss where none is asked, and a
+        score, which is of other texts.
+        """
+        if self.kind == "score":
+            raise ValueError("score is of held-out examples and not of this text; choose another")
         if self.kind == "loss":
             if "decoder" not in reading.tokens or len(_written(reading)) < 2:
                 raise ValueError("loss is of what a decoder writes after its first token; choose another")
@@ -80,6 +86,8 @@ class Target:
         here = logits[:, 0]
         if self.kind == "logits":
             return here[:, self.outputs[0]] - here[:, self.outputs[1]]
+        if self.kind == "logit of":
+            return here[:, self.outputs[0]]
         after = here.log_softmax(dim=-1)
         if self.kind == "kl":
             before = plain[0].log_softmax(dim=-1)

@@ -10,7 +10,7 @@ from torch import Tensor, nn
 
 from models.byte_units import MB
 from models.config import ModelConfig
-from models.data.tasks import Named, Reading, Writing
+from models.data.tasks import Example, Named, Reading, Writing
 from models.engine.long_text import LongHeads, Told
 from models.engine.positions import has_bias, turns
 from models.engine.size import trace_operations
@@ -57,7 +57,7 @@ class Model(Texts):
     that has no such config says these itself. outputs: what each column of the logits stands for; () where
     the logits do not choose between names. abilities: some of "translate", "answer", "continue", "fill",
     "classify" and "rebuild". see: what to look for in its heads. note: what of it cannot be shown, in
-    sentences. n_bytes: its memory.
+    sentences. n_bytes: its memory. scored: held-out examples of its task are known, with their answers.
 
     Settings are keywords: those that the model's offer names for reading.
     """
@@ -69,6 +69,7 @@ class Model(Texts):
     see: str = ""
     note: str = ""
     n_bytes: int = MB
+    scored: bool = False
 
     @abstractmethod
     def read(self, text: str, **settings: Any) -> Reading:
@@ -136,6 +137,10 @@ class Model(Texts):
 
     def references(self) -> Sequence[Reading]:
         """A few texts as the model was trained on them, to take means over; none where none are known."""
+        return ()
+
+    def examples(self) -> Sequence[Example]:
+        """A few held-out examples of its task with their right answers; none where `scored` is false."""
         return ()
 
     @abstractmethod

@@ -7,7 +7,7 @@ from typing import Any, Generic, TypeVar
 import torch
 from torch import Tensor
 
-from models.data.tasks import Aligned, Named, Rarity, Reading, Task, Writing, generator_of
+from models.data.tasks import Aligned, Example, Named, Rarity, Reading, Task, Writing, generator_of
 from models.data.tasks.alphabet import Alphabet
 from models.data.tasks.translation import Translation
 from models.engine.decoding import greedy, sample
@@ -24,7 +24,7 @@ Learnt = TypeVar("Learnt", bound=Task)
 CONTINUED = 16
 """Tokens that a model writes after a text while it is edited: each takes a pass over all before it."""
 REFERENCES = 16
-"""Held-out examples to take means over."""
+"""Held-out examples to take means and scores over."""
 
 
 _ABILITIES = {"decoder-only": "continue", "encoder-decoder": "translate", "encoder-only": "classify"}
@@ -43,6 +43,7 @@ class TrainedModel(EngineModel, Generic[Learnt]):
         self.outputs = task.outputs()
         self.abilities = task.abilities or (_ABILITIES[task.kind],)
         self.see = task.seen
+        self.scored = bool(self.outputs)
         self.source, self.imports = repr(name), ""
 
     @torch.no_grad()
@@ -76,9 +77,22 @@ class TrainedModel(EngineModel, Generic[Learnt]):
 
     def references(self) -> list[Reading]:
         """A few held-out examples of its task, the same ones every time."""
+        return [reading for reading, _ in self._held_out()]
+
+    def examples(self) -> list[Example]:
+        return self._held_out() if self.scored else []
+
+    def _held_out(self) -> list[Example]:
         batch = self.task.batch(generator_of(0, 0), REFERENCES, held_out=True)
         rows = [tuple(self._unpadded(each[row]) for each in batch.inputs) for row in range(len(batch))]
-        return [Reading(inputs, {}) for inputs in rows]
+        return [
+            Example(Reading(inputs, self._unnamed(inputs)), targets[: inputs[-1].shape[1]])
+            for inputs, targets in zip(rows, batch.targets, strict=True)
+        ]
+
+    def _unnamed(self, inputs: tuple[Tensor, ...]) -> dict[str, list[str]]:
+        """A label for every position, which nobody reads."""
+        return {side: [""] * read.shape[1] for side, read in zip(self.config.stacks, inputs, strict=True)}
 
     def _unpadded(self, row: Tensor) -> Tensor:
         """One row of a batch alone, [1, position, ...], without the padding at its end."""

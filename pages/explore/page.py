@@ -1,9 +1,11 @@
 """Explore: every head of a transformer, on any sentence."""
 
+from dataclasses import fields
+
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
-from pages.explore import advised, asked, computing, controls, current, repeated, try_it
+from pages.explore import advised, asked, computing, controls, current, repeated, swept, try_it
 from pages.explore.stage.component import stage
 from pages.shared import draw_order, glossary
 from pages.shared.browser.acts import Act
@@ -19,7 +21,7 @@ def on_act(act: Act) -> None:
     if act["type"] == "text":
         controls.say(act["text"])
     elif act["type"] == "sweep":
-        asked.note("swept", *(act[name] for name in ("of", "kind", "step", "change", "text")))
+        asked.note("swept", *(act[field.name] for field in fields(swept.Wish)))
     elif act["type"] == "written":
         asked.note("written")
     elif act["type"] == "smallest":

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
+from models.interventions.sweep import CHANGES
 from models.zoo.offers import DEFAULT, HUB, OWN, RUN, offer_of, offers
 from models.zoo.settings import MAX_CHARACTERS, Setting
 from pages.explore import own_pictures, positions
@@ -27,6 +28,8 @@ SHOWCASE = offers()[DEFAULT].text
 MAX_INDEX = 4_096
 MAX_EDITS = 4_000
 """Characters of all edits together."""
+MAX_PLACE = 60
+"""Characters of one head's place."""
 VIEWS = ("grid", "map", "head", "lines", "numbers", "picture", "sums", "output", "effect", "sweep")
 STACKS = ("encoder.self", "decoder.self", "decoder.cross")
 FURTHER = ("length", "rollout", "flow", "plane")
@@ -45,6 +48,11 @@ KEEPS = ("all", "least", "most", "top")
 MOST_KEPT = 1_000_000
 OVERS = ("all", "layer", "heads", "passing")
 """Over which heads a mean is taken: all, those of the layer, the chosen ones, those that pass the filter."""
+SWEEPS = ("heads", "positions", "parts", "path")
+TARGETS = ("logits", "logit", "probability", "kl", "loss", "score")
+"""Numbers that a sweep looks at."""
+THROUGH = ("qkv", "q", "k", "v")
+"""What of the receiving head reads the sending one."""
 PINS = ("none", "query", "key")
 
 
@@ -139,6 +147,8 @@ class View:
     told apart: `keep` says which pass, those of at least or at most `limit`, or so many from the top.
     when: what is seen of a pass that was edited.
     queries, keys: those of sums; left open, all queries and the marked key.
+    sweep: of what, with an eye to which `goal` at the step; what is `put` in place of a head, or the `other`
+    text; of a path the sender, such as "encoder.0.self heads 2", the receiver, and `through` what it goes.
     """
 
     view: str = param("lines", one_of(VIEWS))
@@ -162,6 +172,13 @@ class View:
     queries: str = param("", POSITIONS)
     keys: str = param("", POSITIONS)
     over: str = param("all", one_of(OVERS))
+    sweep: str = param("heads", one_of(SWEEPS))
+    goal: str = param("logits", one_of(TARGETS))
+    put: str = param("zero", one_of(CHANGES))
+    other: str = param("", characters(MAX_CHARACTERS))
+    sender: str = param("", characters(MAX_PLACE))
+    receiver: str = param("", characters(MAX_PLACE))
+    through: str = param("qkv", one_of(THROUGH))
     q0: int = param(0, INDEX)
     k0: int = param(0, INDEX)
 

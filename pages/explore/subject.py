@@ -136,6 +136,7 @@ class Subject:
             "editable": bool(computed),
             "feeds": any(address.endswith(".ff.out") for address in computed),
             "writes": bool(computed) and bool(WRITES & set(self.model.abilities)),
+            "scored": self.model.scored,
             "stepNote": self.model.step_note,
             **({"see": self.model.see} if self.model.see else {}),
             **({"pooled": pooled} if pooled else {}),

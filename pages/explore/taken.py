@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, cast
 
 import numpy as np
@@ -14,6 +15,7 @@ from pages.explore.hiding import hiding_code
 from pages.explore.part import Part
 from pages.explore.state import FURTHER, Inputs
 from pages.explore.subject import Subject
+from pages.explore.taken_sweep import TakenSweep
 from pages.explore.taken_table import csv_of
 from pages.shared import cache
 from viz_core import attention_heatmap, attention_lines, computation_figure, head_grid, head_map, top_tokens
@@ -40,12 +42,13 @@ class Taken:
 def taken(inputs: Inputs, act: dict[str, Any], dark: bool) -> Taken:
     """What the stage shows of `inputs` (`act` is the state of its view), ready to be taken away."""
     shown = Shown(inputs, act)
-    of = "These sums" if shown.view.view == "sums" else "This head"
-    return Taken(shown.figure(dark=dark), shown.title, shown.file_name, shown.code, of, shown.archive_bytes())
+    of = {"sums": "These sums", "sweep": "This sweep"}.get(shown.view.view, "This head")
+    it = shown.sweep if shown.view.view == "sweep" else shown
+    return Taken(it.figure(dark=dark), it.title, it.file_name, it.code, of, shown.archive_bytes())
 
 
 def table(inputs: Inputs, act: dict[str, Any]) -> str:
-    """The open head, or the sums, as a table."""
+    """The open head, the sums or the sweep, as a table."""
     return csv_of(Shown(inputs, act))
 
 
@@ -56,6 +59,11 @@ def archive(inputs: Inputs, act: dict[str, Any]) -> bytes:
 
 class Shown(Part):
     """What the stage shows, computed again from the same inputs."""
+
+    @cached_property
+    def sweep(self) -> TakenSweep:
+        """The sweep that is open."""
+        return TakenSweep(self.subject, self.view, self.step())
 
     def figure(self, *, dark: bool) -> go.Figure:
         """The Plotly figure of the view that is on the stage."""

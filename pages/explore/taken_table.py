@@ -1,4 +1,4 @@
-"""What is open as a table: of a head, one row a cell; of sums, one row a head."""
+"""What is open as a table: of a head, one row a cell; of sums and sweeps, one row a head."""
 
 from __future__ import annotations
 
@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 
 def csv_of(shown: Shown) -> str:
     """What the view shows as a table; words go through `takeaway.cells`, numbers as they are."""
+    if shown.view.view == "sweep":
+        return shown.sweep.table().to_csv(index=False)
     return (_sums(shown) if shown.view.view == "sums" else _cells(shown)).to_csv(index=False)
 
 

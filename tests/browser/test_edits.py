@@ -4,6 +4,7 @@ import pytest
 from playwright.sync_api import expect
 
 from models import load_model
+from models.interventions.path import path
 from tests.browser.explore_page import ExplorePage, agrees, read_number
 
 TEXT = "the animal did not cross the street because it was too tired"
@@ -122,3 +123,33 @@ def test_a_sweep_shows_what_every_head_alone_does_and_opens_one(explore: Explore
     assert agrees(cells.nth(7).get_attribute("title").split(":")[0], change)
     cells.nth(7).click()
     assert explore.chosen("view") == ["head"] and explore.chosen("head") == ["3"]
+
+
+def test_parts_of_a_logit_and_a_path_are_in_the_link_and_taken_away(explore: ExplorePage) -> None:
+    explore.open(view="sweep", sweep="parts")
+    model = load_model("translator")
+    reading = model.read(TEXT)
+    logits = model.trace(reading)["logits"].double()
+    step = int(logits.softmax(-1).amax(-1).argmin())  # where the answer was least sure
+    assert f"step={step}&" in explore.page.url + "&"
+    best, second = logits[step].topk(2).values.tolist()
+    rows = explore.stage.locator(".parts tr")
+    assert agrees(rows.first.locator(".weight").inner_text(), best - second)
+    with explore.redrawn():
+        explore.choose("sweep", "path")
+    explore.choose("put", "mean")
+    explore.choose("to", "decoder.1.cross heads 2")
+    told = explore.stage.locator(".sweep-view .measure")
+    expect(told).to_contain_text("0.self heads 0: mean through q and k and v of decoder.1.cross heads 2")
+    heard = path(model, reading, "encoder.0.self heads 0: mean", "decoder.1.cross heads 2")["logits"][step]
+    name = model.outputs[int(logits[step].argmax())]
+    row = explore.stage.locator(".sweep-tables tbody tr").filter(has_text=name).first
+    assert agrees(row.locator(".weight").nth(1).inner_text(), float(heard.double().softmax(-1).max()))
+    assert "receiver=decoder.1.cross+heads+2" in explore.page.url and "put=mean" in explore.page.url
+    explore.page.reload()
+    expect(told).to_contain_text("of decoder.1.cross heads 2")
+    explore.stage.get_by_role("button", name="take away").click()
+    code = explore.page.get_by_role("dialog").locator("code").first
+    expect(code).to_contain_text(
+        "path(lm, reading, 'encoder.0.self heads 0: mean', 'decoder.1.cross heads 2'"
+    )

@@ -3,7 +3,18 @@
 from importlib import import_module
 from pkgutil import iter_modules
 
-from models.data.tasks.batch import IGNORED, Advice, Aligned, Batch, Named, Rarity, Reading, Sample, Writing
+from models.data.tasks.batch import (
+    IGNORED,
+    Advice,
+    Aligned,
+    Batch,
+    Example,
+    Named,
+    Rarity,
+    Reading,
+    Sample,
+    Writing,
+)
 from models.data.tasks.options import option
 from models.data.tasks.task import TASKS, Tally, Task, generator_of, make_task, quotients
 
@@ -13,6 +24,7 @@ __all__ = [
     "Advice",
     "Aligned",
     "Batch",
+    "Example",
     "Named",
     "Rarity",
     "Reading",

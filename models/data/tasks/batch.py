@@ -91,6 +91,15 @@ class Reading:
     allowed: Tensor | None = None
 
 
+class Example(NamedTuple):
+    """One example of a task as it is read alone, and the right answers [position], IGNORED where none is
+    asked.
+    """
+
+    reading: Reading
+    targets: Tensor
+
+
 class Writing(NamedTuple):
     """How a model writes after what it has read, a token at a time.
 

@@ -4,13 +4,12 @@ import { Choice } from "../../shared/browser/choice.js";
 import { el, shorten } from "../../shared/browser/dom.js";
 import { partnersOf } from "./data.js";
 import { EditBar } from "./edit_bar.js";
-import { mostMoved } from "./edits.js";
 import { FURTHER, isSigned } from "./further.js";
 import { canHide, SPECIALS } from "./hiding.js";
 import { listOf } from "./list.js";
 import { MeasureBar } from "./measure_bar.js";
 import { OVERS } from "./sums.js";
-import { headsAfter } from "./view.js";
+import { headsAfter, stepOf } from "./view.js";
 
 const VIEWS = [
   { value: "grid", text: "Grid" },
@@ -45,6 +44,10 @@ const SIGHTS = [
   },
 ];
 const SIGNED_RANGES = [{ value: "full", text: "whole" }, RANGES[1]];
+
+const STEPPED = ["output", "effect", "sweep"]; // what is read at one step
+
+/** @typedef {import("./types").View} View */
 
 /** @param {number} count */
 const upTo = (count) => Array.from({ length: count }, (_, at) => ({ value: at, text: String(at) }));
@@ -97,20 +100,20 @@ export class Bars {
     ]);
     const choices = [this.over, this.layer, this.head, this.show, this.range, this.sight, this.special];
     const below = choices.map((choice) => choice.root);
-    const second = el("div", { class: "bar" }, [...below, ...this.measure.parts]);
-    this.edits.beside = second;
+    this.second = el("div", { class: "bar" }, [...below, ...this.measure.parts]);
+    this.edits.beside = this.second;
     this.root = el("div", { class: "bars" }, [
       el("div", { class: "bar" }, [this.view.root, this.stack.root, this.step]),
-      second,
+      this.second,
       this.edits.root,
     ]);
   }
 
-  /** The effect opens where it is largest, but beside the output at the same step. @param {string} view */
+  /** Effects open where they are large, but beside the output at the same step. @param {View["view"]} view */
   stepFor(view) {
     const { data, view: now } = this.stage;
-    const kl = data.header.change?.kl ?? [];
-    return view === "effect" && now.view !== "output" && kl.length ? { step: mostMoved(kl) } : {};
+    const step = stepOf({ view }, data);
+    return STEPPED.includes(now.view) || step === Infinity ? {} : { step };
   }
 
   /** @param {number} head @param {MouseEvent} event */
@@ -160,10 +163,10 @@ export class Bars {
 
   showWhatMatters() {
     const { view, data } = this.stage;
-    const ofOneLayer = !["grid", "map", "sums", "output", "effect", "sweep"].includes(view.view);
+    const ofOneLayer = !["grid", "map", "sums", ...STEPPED].includes(view.view);
     /** @param {HTMLElement} part @param {boolean} on */
     const visible = (part, on) => part.classList.toggle("absent", !on);
-    visible(this.stack.root, !["output", "effect", "sweep"].includes(view.view));
+    visible(this.stack.root, !STEPPED.includes(view.view));
     visible(this.show.root, view.view === "head");
     visible(this.range.root, (view.view === "head" && view.show !== "plane") || view.view === "grid");
     const seen = view.view === "picture" ? view.sight : "head";
@@ -173,7 +176,8 @@ export class Bars {
     visible(this.over.root, sums);
     visible(this.layer.root, sums ? ["layer", "heads"].includes(view.over) : ofOneLayer && seen !== "rolled");
     visible(this.head.root, sums ? view.over === "heads" : ofOneLayer && seen === "head");
-    const reads = ["output", "effect", "sweep"].includes(view.view) && data.header.steps.length > 1;
+    const reads = STEPPED.includes(view.view) && data.header.steps.length > 1;
+    visible(this.second, !STEPPED.includes(view.view));
     visible(this.step, reads || (ofOneLayer && this.stage.stepMatters()));
   }
 

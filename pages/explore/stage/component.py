@@ -21,13 +21,21 @@ TEXTS = [
     "queries",
     "keys",
     "over",
+    "sweep",
+    "goal",
+    "put",
+    "other",
+    "sender",
+    "receiver",
+    "through",
 ]
+SWEPT = TEXTS[TEXTS.index("sweep") :]
 VIEW: dict[str, Kind] = PLACE | dict.fromkeys(TEXTS, str)
 WHOLE: dict[str, Kind] = VIEW | {"heads": list, "step": int, "query": int, "key": int, "limit": (int, float)}
 ACTS: Kinds = {
     "text": {"text": str},
     "edits": {"text": str},
-    "sweep": {"of": str, "kind": str, "step": int, "change": str, "text": str},
+    "sweep": {"step": int} | dict.fromkeys(SWEPT, str),
     "written": {},
     "smallest": {"stack": str},
     "open": PLACE | {"special": str},

@@ -2,7 +2,7 @@
 
 const NAMES =
   "view stack layer head heads show range sort order keep limit sight special when step query key " +
-  "pinned queries keys over q0 k0";
+  "pinned queries keys over sweep goal put other sender receiver through q0 k0";
 const URL_FIELDS = /** @type {(keyof View)[]} */ (NAMES.split(" "));
 
 /**

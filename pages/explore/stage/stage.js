@@ -60,7 +60,11 @@ export class Stage {
     };
     const swapText = () => this.act({ type: "text", text: this.data.header.swap.text });
     const showAll = () => this.set({ view: "grid" });
-    const takeAway = () => this.act({ type: "takeaway", ...this.view, among: this.views.sums.among() });
+    const takeAway = () => {
+      const { sums, sweep } = this.views;
+      const wish = this.view.view === "sweep" ? sweep.wish : {};
+      this.act({ type: "takeaway", ...this.view, ...wish, among: sums.among() });
+    };
     this.swap = el("button", { type: "button", class: "primary", onclick: swapText });
     const all = el("button", { type: "button", text: "show all heads", onclick: showAll });
     this.story = storyLine("Figures", takeAway, () => {}, [this.swap, all]);

@@ -1,184 +1,179 @@
-/* View: every head switched off alone, or every position of every layer patched from another text, and what
-   each does to what a person points at. The server computes it when the view is open. */
+/* View: every head switched off alone, every position patched from another text, what each part gives to a
+   logit, or one head through another. The server computes it when the view is open. */
 
-import { el, shorten } from "../../shared/browser/dom.js";
-import { cssColour, inkOn } from "../../shared/browser/images.js";
-import { number, shortNumber } from "../../shared/browser/numbers.js";
+import { el } from "../../shared/browser/dom.js";
+import { attentionOf } from "./edits.js";
 import { listOf } from "./list.js";
+import { SweepTables, saidOf } from "./sweep_tables.js";
+import { upTo } from "./view.js";
 
 /** @typedef {import("./types").Swept} Swept */
-/** @typedef {{of: string, kind: string, change: string, text: string}} Wish */
+/** @typedef {import("./types").View} View */
+/** @typedef {import("./types").Header} Header */
+/** @typedef {"sweep" | "goal" | "step" | "put" | "other" | "sender" | "receiver" | "through"} Name */
+/** @typedef {Pick<View, Name>} Wish */
 
-const OF = [
+const SWEEPS = [
   { value: "heads", text: "switch off each head alone" },
   { value: "positions", text: "patch each position from another text" },
+  { value: "parts", text: "what each part gives to a logit" },
+  { value: "path", text: "one head through another" },
 ];
-const KINDS = [
+const TARGETS = [
   { value: "logits", text: "logit difference of the likeliest two" },
+  { value: "logit", text: "logit of the likeliest" },
   { value: "probability", text: "probability of the likeliest" },
   { value: "kl", text: "KL divergence of all outputs" },
   { value: "loss", text: "loss of all that is written" },
+  { value: "score", text: "the task's score", title: "Right answers in 16 held-out examples of its task" },
 ];
-const CHANGES = [
+const PUTS = [
   { value: "zero", text: "zero", title: "z of the head is 0" },
   { value: "mean", text: "mean", title: "z of the head is its mean over the text" },
 ];
-const TITLES = /** @type {Record<string, string>} */ ({ encoder: "encoder", decoder: "decoder" });
+const WAYS = [
+  { value: "qkv", text: "q, k and v" },
+  { value: "q", text: "q", title: "What the receiver looks for" },
+  { value: "k", text: "k", title: "What it finds its keys by" },
+  { value: "v", text: "v", title: "What it takes from where it looks" },
+];
+/** @type {Name[]} in the server's order */
+const ORDER = ["sweep", "goal", "step", "put", "other", "sender", "receiver", "through"];
+
+/**
+ * What can be looked at in a sweep.
+ * @param {string} sweep
+ * @param {Pick<Header, "tokens" | "scored">} header
+ */
+export function targetsOf(sweep, { tokens, scored }) {
+  const absent = new Set([
+    ...(tokens.decoder ? [] : ["loss"]),
+    ...(scored && sweep === "heads" ? [] : ["score"]),
+  ]);
+  return TARGETS.filter(({ value }) => (sweep === "parts" ? value.startsWith("logit") : !absent.has(value)));
+}
+
+/**
+ * What the server is asked: nothing that does not matter to the sweep, so that it computes nothing twice.
+ * @param {View} view
+ * @param {Header} header
+ * @param {{sender: string, receiver: string}} usual
+ * @returns {Wish}
+ */
+export function wishOf(view, header, usual) {
+  const { sweep, step } = view;
+  const targets = targetsOf(sweep, header).map(({ value }) => value);
+  const ofPath = sweep === "path";
+  const goal = targets.includes(view.goal) && !ofPath ? view.goal : "logits";
+  return {
+    sweep,
+    step,
+    goal,
+    put: ofPath || sweep === "heads" ? view.put : "zero",
+    other: sweep === "positions" ? view.other || header.swap.text : "",
+    sender: ofPath ? view.sender || usual.sender : "",
+    receiver: ofPath ? view.receiver || usual.receiver : "",
+    through: ofPath ? view.through : "qkv",
+  };
+}
 
 export class SweepView {
-  /** @type {Wish} */ wish = { of: "heads", kind: "logits", change: "zero", text: "" };
   asked = "";
 
   /** @param {import("./types").Stage} stage */
   constructor(stage) {
     this.stage = stage;
-    /** @param {keyof Wish} name */
-    const chooses = (name) => (/** @type {string} */ value) => this.choose({ [name]: value });
-    this.of = listOf("sweep", chooses("of"));
-    this.kind = listOf("effect on", chooses("kind"));
-    this.change = listOf("put", chooses("change"));
+    /** @param {Name} name */
+    const chooses = (name) => (/** @type {string} */ value) => stage.set({ [name]: value });
+    this.sweep = listOf("sweep", chooses("sweep"));
+    this.goal = listOf("effect on", chooses("goal"));
+    this.put = listOf("put", chooses("put"));
+    this.sender = listOf("from", chooses("sender"));
+    this.receiver = listOf("to", chooses("receiver"));
+    this.through = listOf("through its", chooses("through"));
     this.text = el("input", {
       type: "text",
       "aria-label": "The other text",
-      onchange: () => this.choose({ text: this.text.value }),
+      onchange: () => stage.set({ other: this.text.value }),
     });
-    this.bar = el("div", { class: "bar" }, [this.of.root, this.kind.root, this.change.root, this.text]);
+    const lists = [this.sweep, this.goal, this.put, this.sender, this.receiver, this.through];
+    this.bar = el("div", { class: "bar" }, [...lists.map(({ root }) => root), this.text]);
     this.told = el("p", { class: "measure", "aria-live": "polite" });
-    this.tables = el("div", { class: "sweep-tables" });
+    this.tables = new SweepTables(stage);
     this.root = el(
       "div",
       { class: "view sweep-view", tabindex: "0", role: "region", "aria-label": "Sweep of edits" },
-      [this.bar, this.told, this.tables],
+      [this.bar, this.told, this.tables.root],
     );
   }
 
-  /** @param {Partial<Wish>} change */
-  choose(change) {
-    Object.assign(this.wish, change);
-    this.draw();
+  /* A path goes from the first head of the open stack to the open head, or to the last layer. */
+  get usual() {
+    const { view, stack } = this.stage;
+    const layer = view.layer || stack.layers - 1;
+    const head = view.layer ? view.head : 0;
+    return {
+      sender: `${attentionOf(stack.id, 0)} heads 0`,
+      receiver: `${attentionOf(stack.id, layer)} heads ${head}`,
+    };
   }
 
-  /** What was swept, as it was asked for; null while it is on its way. @returns {Swept | null} */
+  get wish() {
+    return wishOf(this.stage.view, this.stage.data.header, this.usual);
+  }
+
+  /** What was computed, as it was asked for; null while it is on its way. @returns {Swept | null} */
   get found() {
     const { swept } = this.stage.data.header;
-    return swept?.asked && String(swept.asked) === String(this.wanted) ? swept : null;
-  }
-
-  get wanted() {
-    const { of, kind, change, text } = this.wish;
-    return [of, kind, this.stage.view.step, change, of === "positions" ? text : ""];
+    const { wish } = this;
+    return swept?.asked && String(swept.asked) === String(ORDER.map((name) => wish[name])) ? swept : null;
   }
 
   draw() {
     const { header } = this.stage.data;
-    if (!this.wish.text) this.wish.text = header.swap.text;
-    const written = header.tokens.decoder !== undefined;
-    this.of.update(OF, this.wish.of);
-    this.kind.update(written ? KINDS : KINDS.slice(0, 3), this.wish.kind);
-    this.change.update(CHANGES, this.wish.change);
-    const patches = this.wish.of === "positions";
-    this.change.root.classList.toggle("absent", patches);
-    this.text.classList.toggle("absent", !patches);
-    this.text.value = this.wish.text;
-    this.put(this.found);
+    const { wish } = this;
+    const { sweep } = wish;
+    this.sweep.update(SWEEPS, sweep);
+    this.goal.update(targetsOf(sweep, header), wish.goal);
+    this.put.update(PUTS, wish.put);
+    this.drawPath(wish);
+    /** @param {HTMLElement} part @param {boolean} on */
+    const visible = (part, on) => part.classList.toggle("absent", !on);
+    visible(this.goal.root, sweep !== "path");
+    visible(this.put.root, sweep === "heads" || sweep === "path");
+    visible(this.text, sweep === "positions");
+    this.text.value = wish.other;
+    const { found } = this;
+    const edited = header.edits.length ? " It is of the text without your edits." : "";
+    this.told.textContent = saidOf(found, sweep) + edited;
+    this.tables.draw(found);
     this.ask();
+  }
+
+  /** @param {Wish} wish */
+  drawPath({ sweep, sender, receiver, through }) {
+    for (const { root } of [this.sender, this.receiver, this.through])
+      root.classList.toggle("absent", sweep !== "path");
+    if (sweep !== "path") return;
+    const heads = this.stage.data.stacks.flatMap(({ id, title, layers, heads: count }) =>
+      upTo(layers).flatMap((layer) =>
+        upTo(count).map((head) => ({
+          value: `${attentionOf(id, layer)} heads ${head}`,
+          text: `${title} L${layer} H${head}`,
+        })),
+      ),
+    );
+    this.sender.update(heads, sender);
+    this.receiver.update(heads, receiver);
+    this.through.update(WAYS, through);
   }
 
   ask() {
     const { header } = this.stage.data;
-    const need = JSON.stringify([header.link, this.wanted]);
+    const { wish } = this;
+    const need = JSON.stringify([header.link, wish]);
     if (this.found || this.asked === need) return;
     this.asked = need;
-    const [of, kind, step, change, text] = this.wanted;
-    this.stage.act({ type: "sweep", of, kind, step, change, text });
+    this.stage.act({ type: "sweep", ...wish });
   }
-
-  /** @param {Swept | null} found */
-  put(found) {
-    const { header } = this.stage.data;
-    const edited = header.edits.length ? " It is of the text without your edits." : "";
-    this.told.textContent = saidOf(found, this.wish.of) + edited;
-    const parts = [];
-    for (const [name, rows] of Object.entries(found?.effects ?? {})) {
-      parts.push(this.table(name, rows, ""));
-      const direct = found?.direct?.[name];
-      if (direct) parts.push(this.table(name, direct, ", on the direct way to the output alone"));
-    }
-    this.tables.replaceChildren(...parts);
-  }
-
-  /**
-   * @param {string} name of a stack's attention, or of a stack
-   * @param {number[][]} rows [layer, head or position]
-   * @param {string} how
-   */
-  table(name, rows, how) {
-    const { stage } = this;
-    const { theme, data } = stage;
-    const ofHeads = name.includes(".");
-    const most = Math.max(...rows.flat().map(Math.abs), 1e-12);
-    /** @param {number} value */
-    const colours = (value) => {
-      const level = Math.round(127.5 + (127.5 * value) / most);
-      return `background:${cssColour(theme.diverging, level)};color:${inkOn(theme.diverging, level)}`;
-    };
-    const side = /** @type {"encoder"} */ (name);
-    const heads = ofHeads
-      ? rows[0].map((_, head) => `H${head}`)
-      : data.tokens(side).map(({ text }) => shorten(text, 8));
-    const title = ofHeads
-      ? data.stacks.find(({ id }) => id === name)?.title
-      : `Stream of the ${TITLES[side]}`;
-    /** @param {number} layer @param {number} at @param {number} value */
-    const cell = (layer, at, value) =>
-      el("td", { class: "channel", style: colours(value) }, [
-        ofHeads
-          ? el("button", {
-              type: "button",
-              text: shortNumber(value),
-              title: `${number(value, 4)}: open layer ${layer}, head ${at}`,
-              onclick: () => stage.set({ view: "head", stack: name, layer, head: at, heads: [at] }),
-            })
-          : el("span", { text: shortNumber(value), title: number(value, 4) }),
-      ]);
-    return el("section", {}, [
-      el("h3", { text: `${title ?? name}${how} (colours to ±${number(most, 2)})` }),
-      el("table", { class: "stream" }, [
-        el("thead", {}, [
-          el(
-            "tr",
-            {},
-            ["", ...heads].map((text) => el("th", { scope: "col", text })),
-          ),
-        ]),
-        el(
-          "tbody",
-          {},
-          rows.map((row, layer) =>
-            el("tr", {}, [
-              el("th", { scope: "row", text: ofHeads ? `L${layer}` : `into layer ${layer}` }),
-              ...row.map((value, at) => cell(layer, at, value)),
-            ]),
-          ),
-        ),
-      ]),
-    ]);
-  }
-}
-
-/**
- * What a sweep shows, or why there is none.
- * @param {Swept | null} found
- * @param {string} of
- */
-export function saidOf(found, of) {
-  if (!found) return "Computing…";
-  if (found.problem) return found.problem;
-  const what =
-    of === "heads" ? "each head is switched off alone" : "each position alone is as in the other text";
-  const direct = found.notDirect ? ` Direct effects are not shown: ${found.notDirect}.` : "";
-  return (
-    `How the ${found.title}, now ${number(found.before ?? Number.NaN, 3)}, changes when ${what} ` +
-    `(warm colours: it grows; cold ones: it falls).${direct}`
-  );
 }

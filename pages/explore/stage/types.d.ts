@@ -30,6 +30,13 @@ export interface View {
   queries: string;
   keys: string;
   over: "all" | "layer" | "heads" | "passing";
+  sweep: string;
+  goal: string;
+  put: string;
+  other: string;
+  sender: string;
+  receiver: string;
+  through: string;
   q0: number;
   k0: number;
 }
@@ -122,7 +129,8 @@ export interface Smallest {
 }
 
 /* What each edit alone does to a number, now `before`: [layer][head] by attention, or [layer][position] by stack;
-   and what heads do to it directly, or why that is not known. */
+   and what heads do to it directly, or why that is not known. Or parts that sum to it; or the probabilities of
+   outputs before, along a path and with the whole effect, and KL(before || after) of these two. */
 export interface Swept {
   asked?: (string | number)[];
   title?: string;
@@ -130,6 +138,9 @@ export interface Swept {
   effects?: Record<string, number[][]>;
   direct?: Record<string, number[][]>;
   notDirect?: string;
+  parts?: [name: string, value: number][];
+  outputs?: [name: string, before: number, path: number, whole: number][];
+  kl?: [path: number, whole: number];
   problem?: string;
 }
 
@@ -162,6 +173,7 @@ export interface Header {
   edits: string[];
   editable: boolean;
   writes: boolean;
+  scored: boolean;
   written?: Written;
   smallest?: Smallest;
   swept?: Swept;

@@ -1,5 +1,6 @@
 /* The state of the view: what is open of a trace. Nothing here touches the page. */
 
+import { mostMoved } from "./edits.js";
 import { FURTHER, isSigned } from "./further.js";
 import { beside, hidingOf } from "./hiding.js";
 import { timesOf } from "./passes.js";
@@ -53,11 +54,24 @@ export function settle(view, data) {
   view.head = within(view.head, stack.heads);
   view.heads = view.heads.filter((head) => head < stack.heads);
   if (!view.heads.length) view.heads = [view.head];
-  view.step = within(view.step ?? Infinity, steps.length);
+  view.step = within(view.step ?? stepOf(view, data), steps.length);
   view.query = within(view.query ?? (stack.querySide === "decoder" ? view.step : 0), stack.nQuery);
   view.key = within(view.key, stack.nKey);
   besideSpecial(view, data, stack);
   return /** @type {View} */ (view);
+}
+
+/**
+ * Where a view opens whose link names no step: the effect where it is largest, a sweep where an answer that
+ * has ended was least sure; all others at the end, where a text goes on.
+ * @param {Pick<Loose, "view">} view @param {TraceData} data
+ */
+export function stepOf({ view }, { header }) {
+  const kl = header.change?.kl ?? [];
+  if (view === "effect" && kl.length) return mostMoved(kl);
+  if (view !== "sweep" || !header.steps.at(-1)?.chosen) return Infinity;
+  const sure = header.steps.map(({ top }) => top[0][1]);
+  return sure.reduce((least, share, at) => (share < sure[least] ? at : least), 0);
 }
 
 /**

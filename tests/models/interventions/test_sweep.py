@@ -30,10 +30,12 @@ def number(trace: Any, target: str, plain: Any, written: torch.Tensor) -> float:
     row, before = logits[2].softmax(-1), plain["logits"][2].double().softmax(-1)
     if target.startswith("kl"):
         return float((before * (before / row).log()).sum())
-    return float(logits[2, 3] - logits[2, 5]) if target.startswith("logits") else float(row[3])
+    if target.startswith("logit"):
+        return float(logits[2, 3] - (logits[2, 5] if target.startswith("logits") else 0))
+    return float(row[3])
 
 
-TARGETS = ["probability of 3 at 2", "logits 3-5 at 2", "kl at 2", "loss"]
+TARGETS = ["probability of 3 at 2", "logit of 3 at 2", "logits 3-5 at 2", "kl at 2", "loss"]
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -67,7 +69,7 @@ def test_every_head_alone_does_in_a_batch_what_it_does_in_a_pass_of_its_own(
 def test_every_position_of_every_layer_is_patched_alone(letters: Make, kind: str) -> None:
     lm = letters(kind)
     reading = lm.read(TEXT)
-    plain, target, written = lm.trace(reading), TARGETS[1], reading.inputs[-1][0]
+    plain, target, written = lm.trace(reading), TARGETS[2], reading.inputs[-1][0]
     found = sweep_positions(lm, reading, target, OTHER)
     for side, effects in found.effects.items():
         assert effects.shape == (2, len(reading.tokens[side]))
@@ -126,7 +128,7 @@ def test_who_is_told_may_stop_it_and_the_model_is_as_before(letters: Make) -> No
     assert not any(module._forward_pre_hooks for module in lm.model.modules())
 
 
-@pytest.mark.parametrize("line", TARGETS)
+@pytest.mark.parametrize("line", [*TARGETS, "score"])
 def test_a_target_is_its_line(line: str) -> None:
     assert str(Target.read(line)) == line and Target.read(f"  {line.replace(' ', '  ')} ") == Target.read(
         line
@@ -141,6 +143,8 @@ NO_TARGETS = [
     "kl",
     "kl 3 at 1",
     "loss at 3",
+    "score at 3",
+    "logit of 3-5 at 1",
     "accuracy",
 ]
 
@@ -150,7 +154,8 @@ def test_what_is_no_target_is_refused(line: str) -> None:
     with pytest.raises(ValueError) as error:
         Target.read(line)
     assert str(error.value) == (
-        f"{line!r} is nothing to look at; write probability of 7 at 3, logits 7-5 at 3, kl at 3, or loss"
+        f"{line!r} is nothing to look at; write probability of 7 at 3, logit of 7 at 3, "
+        "logits 7-5 at 3, kl at 3, loss, or score"
     )
 
 

@@ -100,3 +100,8 @@ def test_inputs_keep_what_the_model_has_and_what_is_not_as_usual() -> None:
 
 def test_scale_choices_mean_what_the_config_means() -> None:
     assert (SCALES["on"], SCALES["off"], SCALES["0.5"]) == (True, False, 0.5)
+
+
+def test_a_link_names_a_part_of_the_view_and_a_setting_by_different_words() -> None:
+    settings = {setting.name for offer in offers().values() for setting in offer.settings}
+    assert not settings & {field.name for field in fields(View)}

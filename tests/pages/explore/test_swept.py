@@ -15,7 +15,7 @@ WIDE = "the animal did not cross the street because it was too wide"
 
 
 def test_each_head_alone_moves_the_logits_as_a_pass_without_it_does() -> None:
-    found = swept.made(INPUTS, "heads", "logits", 10, "zero", "")
+    found = swept.made(INPUTS, "heads", "logits", 10)
     model = load_model("translator")
     reading = model.read(INPUTS.text)
     plain = model.trace(reading)["logits"][10]
@@ -50,7 +50,7 @@ def test_each_position_of_another_text_is_patched_alone() -> None:
     ("kind", "title"), [("kl", "KL(before ‖ after)"), ("loss", "loss of what is written")]
 )
 def test_other_numbers_can_be_looked_at(kind: str, title: str) -> None:
-    found = swept.made(INPUTS, "heads", kind, 3, "mean", "")
+    found = swept.made(INPUTS, "heads", kind, 3, "mean")
     assert found["title"].startswith(title)
     assert torch.tensor(found["effects"]["encoder.self"]).shape == (2, 4)
 
@@ -88,6 +88,6 @@ def test_a_sweep_tells_how_far_it_is_and_ends_where_that_raises() -> None:
     def told(share: float) -> None:
         raise EndedError
 
-    for of in swept.OF:
+    for of in ("heads", "positions"):
         with pytest.raises(EndedError):
-            swept.made(INPUTS, of, "kl", 0, "zero", WIDE, told)
+            swept.made(INPUTS, of, "kl", 0, "zero", WIDE, told=told)

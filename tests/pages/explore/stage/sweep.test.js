@@ -1,9 +1,11 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-test("what a sweep shows is said with its number, or why there is none", async () => {
-  globalThis.document = { createElement: () => ({ getContext: () => ({}) }) };
-  const { saidOf } = await import("../../../../pages/explore/stage/sweep.js");
+globalThis.document = { createElement: () => ({ getContext: () => ({}) }) };
+const { targetsOf, wishOf } = await import("../../../../pages/explore/stage/sweep.js");
+const { saidOf } = await import("../../../../pages/explore/stage/sweep_tables.js");
+
+test("what a sweep shows is said with its number, or why there is none", () => {
   const found = { title: "probability of “il”", before: 0.75 };
   assert.equal(
     saidOf(found, "heads"),
@@ -14,4 +16,50 @@ test("what a sweep shows is said with its number, or why there is none", async (
   assert.match(saidOf({ ...found, notDirect: "norms stand between" }, "heads"), /not shown: norms stand/);
   assert.equal(saidOf({ problem: "Too long." }, "heads"), "Too long.");
   assert.equal(saidOf(null, "heads"), "Computing…");
+});
+
+test("parts and paths are said with what they sum to, and with both divergences", () => {
+  assert.equal(
+    saidOf({ title: "logit of “il”", before: 2.5, parts: [] }, "parts"),
+    "The logit of “il”, 2.500, is the sum of what these parts add to the last stream, with the scale of " +
+      "the last norm frozen at what it is here.",
+  );
+  assert.equal(
+    saidOf({ title: "a through q of b", kl: [0.25, 0.5], outputs: [] }, "path"),
+    "a through q of b: KL(before ‖ after) is 0.250 nats where only the receiver hears of it, and 0.500 " +
+      "nats where all do.",
+  );
+});
+
+const HEADER = { tokens: { encoder: [] }, scored: false, swap: { text: "another" } };
+const VIEW = {
+  sweep: "heads",
+  goal: "score",
+  step: 3,
+  put: "mean",
+  other: "",
+  sender: "",
+  receiver: "x",
+  through: "k",
+};
+const USUAL = { sender: "a", receiver: "b" };
+
+test("only what a model and a sweep have can be looked at", () => {
+  const values = (sweep, header = HEADER) => targetsOf(sweep, header).map(({ value }) => value);
+  assert.deepEqual(values("heads"), ["logits", "logit", "probability", "kl"]);
+  const all = { ...HEADER, tokens: { decoder: [] }, scored: true };
+  assert.deepEqual(values("heads", all), ["logits", "logit", "probability", "kl", "loss", "score"]);
+  assert.equal(values("positions", all).includes("score"), false);
+  assert.deepEqual(values("parts", all), ["logits", "logit"]);
+});
+
+test("the server is asked for what matters to the sweep alone", () => {
+  const scored = { ...HEADER, scored: true };
+  const heads = { ...VIEW, other: "", sender: "", receiver: "", through: "qkv" };
+  assert.deepEqual(wishOf(VIEW, scored, USUAL), heads);
+  assert.deepEqual(wishOf(VIEW, HEADER, USUAL), { ...heads, goal: "logits" });
+  const moved = wishOf({ ...VIEW, sweep: "positions", goal: "kl" }, HEADER, USUAL);
+  assert.deepEqual(moved, { ...heads, sweep: "positions", goal: "kl", put: "zero", other: "another" });
+  const path = wishOf({ ...VIEW, sweep: "path", goal: "kl" }, HEADER, USUAL);
+  assert.deepEqual(path, { ...VIEW, sweep: "path", goal: "logits", sender: "a" });
 });

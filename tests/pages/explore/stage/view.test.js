@@ -7,6 +7,7 @@ import {
   keenestQuery,
   rowOf,
   settle,
+  stepOf,
   usualView,
 } from "../../../../pages/explore/stage/view.js";
 
@@ -172,4 +173,14 @@ test("a click adds a head in its place or takes it away; one always stays", () =
   assert.deepEqual(headsAfter([2], 2, false), { head: 2, heads: [2] });
   assert.deepEqual(headsAfter([1, 3], 3, true), { head: 3, heads: [3] });
   assert.deepEqual(headsAfter([1, 3], 0, true), { head: 0, heads: [0] });
+});
+
+test("a sweep opens where an answer was least sure, and the effect where it is largest", () => {
+  const steps = [0.9, 0.4, 0.8].map((p) => ({ top: [["a", p]], chosen: "a" }));
+  assert.equal(stepOf({ view: "sweep" }, { header: { steps } }), 1);
+  assert.equal(stepOf({ view: "output" }, { header: { steps } }), Infinity);
+  const goesOn = [...steps, { top: [["a", 0.1]], chosen: null }];
+  assert.equal(stepOf({ view: "sweep" }, { header: { steps: goesOn } }), Infinity);
+  assert.equal(stepOf({ view: "effect" }, { header: { steps, change: { kl: [0, 0.1, 0.3] } } }), 2);
+  assert.equal(stepOf({ view: "effect" }, { header: { steps, change: { kl: [] } } }), Infinity);
 });
