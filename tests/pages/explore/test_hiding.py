@@ -27,13 +27,13 @@ def bert(tmp_path: Path, text: str) -> Subject:
 def expected(pattern: np.ndarray, special: list[int], how: str) -> np.ndarray:
     """The same as `Hiding.shown`, a cell at a time, in double precision."""
     shown = np.zeros(pattern.shape)
-    for head, query, key in np.ndindex(*pattern.shape):
-        if query in special or key in special:
+    for head, query in np.ndindex(*pattern.shape[:2]):
+        if query in special:
             continue
-        left = sum(float(pattern[head, query, each]) for each in range(len(pattern[0, 0]))
-                   if each not in special)  # fmt: skip
-        by = left if how == "renormalised" and left else 1.0
-        shown[head, query, key] = float(pattern[head, query, key]) / by
+        kept = {key: float(w) for key, w in enumerate(pattern[head, query]) if key not in special}
+        left = sum(kept.values())
+        for key, weight in kept.items():
+            shown[head, query, key] = weight / (left if how == "renormalised" and left else 1.0)
     return shown
 
 
