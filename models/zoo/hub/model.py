@@ -24,6 +24,7 @@ from models.zoo.hub.long_reading import reading_long
 from models.zoo.hub.recorder import Recorder
 from models.zoo.hub.tokens import alphabet_of, rarity_of, readable_all
 from models.zoo.hub.traced import TracedModel
+from models.zoo.hub.unembedding import Unembedding, unembedding_of
 from models.zoo.model import Wanted
 
 MASK = "[MASK]"
@@ -197,6 +198,18 @@ class HubModel(TracedModel):
 
     def _written(self, ids: list[int]) -> list[str]:
         return readable_all(self.tokenizer, ids)
+
+    def unembedding(self, final: Tensor) -> tuple[Tensor, Tensor]:
+        return super().unembedding(final) if self._unembedding is None else self._unembedding.at(final)
+
+    @cached_property
+    def _unembedding(self) -> Unembedding | None:
+        layers = self.layout.of(self.kind.removesuffix("-only").split("-")[-1]) if self.layout else []
+        names = self.given if self.kind == "encoder-decoder" else self.given[:1]
+        any_text = dict.fromkeys(names, torch.zeros(1, 2, dtype=torch.long, device=self.net.device))
+        if not layers:
+            return None
+        return unembedding_of(self.net, layers[-1].module, lambda: self.net(**any_text, **self.usual))
 
     def made_of(self) -> Alphabet:
         return self._alphabet
