@@ -4,7 +4,7 @@ import random
 import re
 from collections.abc import Iterator
 from itertools import islice
-from typing import Any
+from typing import Any, TypeVar
 
 from models.data.grammar import sample_pairs
 from models.data.sentiment import sample_review
@@ -12,6 +12,7 @@ from models.data.tasks import Reading
 from models.findings.declared import Tell
 from models.zoo.model import Model
 
+Known = TypeVar("Known")
 _SPECIAL = re.compile(r"<.+>|\[.+\]")
 _TRIED = 20
 _SEED = 1  # the training of shipped models drew other sentences
@@ -32,8 +33,15 @@ def reviews(seed: int = _SEED) -> Iterator[str]:
 
 def readings(model: Model, texts: Iterator[str], count: int, tell: Tell) -> Iterator[Reading]:
     """The first `count` texts that the model can read, read. Raises ValueError where it can read none."""
+    return (reading for reading, _ in known_readings(model, ((text, None) for text in texts), count, tell))
+
+
+def known_readings(
+    model: Model, texts: Iterator[tuple[str, Known]], count: int, tell: Tell
+) -> Iterator[tuple[Reading, Known]]:
+    """The same of texts of which something is known, each with that."""
     refused, read = "", 0
-    for tried, text in enumerate(texts):
+    for tried, (text, known) in enumerate(texts):
         if read == count or (tried >= _TRIED and not read) or tried >= 10 * count:
             break
         try:
@@ -41,7 +49,7 @@ def readings(model: Model, texts: Iterator[str], count: int, tell: Tell) -> Iter
         except ValueError as error:
             refused = str(error)
             continue
-        yield reading
+        yield reading, known
         read += 1
         tell(read / count)
     if not read:

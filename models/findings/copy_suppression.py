@@ -1,0 +1,184 @@
+"""Copy suppression: a head takes down what the model is about to repeat (McDougall et al. 2023)."""
+
+import random
+from collections.abc import Sequence
+from typing import Any
+
+import torch
+from jaxtyping import Bool, Float, Int
+from torch import Tensor
+
+from models.data.tasks import Reading
+from models.findings.declared import Chart, Finding, Number, Outcome, Parameter, Tell
+from models.findings.texts import longest
+from models.interventions.direct import summed
+from models.zoo.model import Model
+
+_PIECE = 32  # tokens that are read at once, each looking at itself alone
+_WORDS = 48  # tokens of a text
+_SHOWN = 12
+
+
+def alone(model: Model, ids: Sequence[int], layer: int) -> Float[Tensor, "head token d_model"]:
+    """What each head of a layer adds to the stream when a query looks at one of these tokens alone.
+
+    The token is its effective embedding: the stream that leaves layer 0 where every token looks at itself
+    alone, given to the layer as it is; to layer 0, the embedding itself.
+    """
+    names = model.outputs
+    reading = Reading((torch.tensor([list(ids)]),), {"decoder": [names[id_] for id_ in ids]})
+    edits = ["decoder.0.self.pattern: identity", *(f"decoder.{at}: off" for at in range(1, layer))]
+    address = f"decoder.{layer}.self.v"
+    trace = model.trace(reading, edits=edits, reduce=lambda at, x: x if at == address else None)
+    return added(model, trace[address], layer)
+
+
+def added(model: Model, values: Float[Tensor, "key_head token d_head"], layer: int) -> Tensor:
+    """v W_O of every head; key heads are those that query heads share."""
+    w_o: Any = model.projection("decoder.self", layer)
+    each = values.repeat_interleave(len(w_o) // len(values), dim=0)
+    return each.to(w_o) @ w_o
+
+
+@torch.no_grad()
+def suppressed(parts: Float[Tensor, "head token d_model"], words: Tensor, ids: Tensor, lowest: int) -> Tensor:
+    """[head, token]: whether a token's own logit is among the `lowest` that a head makes of it."""
+    found = []
+    for part in parts:
+        logits = part @ words  # [token, output]
+        own = logits.gather(1, ids[:, None])
+        found.append((logits < own).sum(dim=1) < lowest)
+    return torch.stack(found)
+
+
+def expected(
+    stream: Float[Tensor, "query d_model"], words: Tensor, constant: Tensor, ids: Tensor, best: int
+) -> Bool[Tensor, "query key"]:
+    """Whether the token of each place up to the query is among the `best` of the logits of a stream."""
+    top = (stream @ words + constant).topk(min(best, words.shape[1])).indices  # [query, best]
+    return (top[:, :, None] == ids).any(dim=1).tril()
+
+
+@torch.no_grad()
+def effects(
+    model: Model, reading: Reading, lowest: int
+) -> tuple[Float[Tensor, "layer head"], Int[Tensor, " layer"]]:
+    """Sums, and over how many pairs: the direct effect on the logit of a token that stands at a key and that
+    the stream entering the layer holds among its `lowest` best, of looking at that key. In nats.
+    """
+    trace = summed(model, reading, "decoder")
+    ids = reading.inputs[0][0].cpu()
+    n_layers = model.attention("decoder.self").n_layers
+    final = trace[f"decoder.{n_layers - 1}.resid_post"]
+    words, constant = model.unembedding(final[-1])
+    words, constant = words - words.mean(dim=1, keepdim=True), constant - constant.mean()
+    logits = trace["logits"] - trace["logits"].mean(dim=-1, keepdim=True)
+    direction = final @ words
+    # The matrix of another position is the same but for the scale that its norm divides by.
+    scale = ((logits - constant) * direction).sum(dim=-1) / direction.square().sum(dim=-1)
+    sums, pairs = [], []
+    for layer in range(n_layers):
+        stream = trace[f"decoder.{layer}.resid_pre"] * scale[:, None]
+        held = expected(stream, words, constant, ids, lowest)
+        gain = (added(model, trace[f"decoder.{layer}.self.v"], layer) * words[:, ids].T).sum(dim=-1)
+        done = trace[f"decoder.{layer}.self.pattern"] * gain[:, None, :] * scale[:, None]
+        sums.append((done * held).sum(dim=(1, 2)))
+        pairs.append(held.sum())
+    return torch.stack(sums).double(), torch.stack(pairs)
+
+
+def measure(model: Model, tell: Tell, *, tokens: int, texts: int, lowest: int) -> Outcome:
+    """Every head's share of tokens whose own logit it takes down, and what it does to those that are due."""
+    alphabet = model.made_of()
+    if alphabet is None or list(alphabet.before) != ["decoder"] or not alphabet.own:
+        raise ValueError(
+            f"{model.name!r} reads no text from left to right; choose GPT-2 small or another decoder"
+        )
+    room = min(model.max_len, alphabet.length or model.max_len)
+    n_layers = model.attention("decoder.self").n_layers
+    sums = pairs = torch.zeros(())
+    for at in range(texts):
+        done, counted = effects(model, longest(model, min(_WORDS, room), seed=at + 1), lowest)
+        sums, pairs = sums + done, pairs + counted
+        tell((at + 1) / texts / 2)
+    drawn = random.Random(0).sample(list(alphabet.own), min(tokens, len(alphabet.own)))
+    w_o: Any = model.projection("decoder.self", 0)
+    words, _ = model.unembedding(torch.linspace(-1, 1, w_o.shape[-1]))  # no scale changes which are lowest
+    shares = []
+    for layer in range(n_layers):
+        pieces = [
+            drawn[start : start + min(_PIECE, room)] for start in range(0, len(drawn), min(_PIECE, room))
+        ]
+        hit = [suppressed(alone(model, ids, layer), words, torch.tensor(ids), lowest) for ids in pieces]
+        shares.append(torch.cat(hit, dim=1).double().mean(dim=1))
+        tell(0.5 + (layer + 1) / n_layers / 2)
+    return _outcome(
+        torch.stack(shares), sums / pairs.clamp(min=1)[:, None], len(drawn), lowest, words.shape[1]
+    )
+
+
+def _outcome(shares: Tensor, effect: Tensor, n: int, lowest: int, n_outputs: int) -> Outcome:
+    n_heads, chance = shares.shape[1], min(1.0, lowest / n_outputs)
+    order = shares.flatten().argsort(descending=True, stable=True)[:_SHOWN].tolist()
+    names = [f"{at // n_heads}.{at % n_heads}" for at in order]
+    best, done = float(shares.flatten()[order[0]]), float(effect.flatten()[order[0]])
+    most, moved = int(effect.argmin()), f"{done:+.3f}".replace("-", "−")
+    return Outcome(
+        numbers=(
+            Number(label=f"share of tokens whose own logit is among the {lowest} lowest, head {names[0]}",
+                   value=best, published="0.847, head 10.7"),
+            Number(label="the same, median of all heads", value=float(shares.median())),
+            Number(label="the same, by chance", value=chance, digits=4),
+            Number(label=f"direct effect of head {names[0]} on tokens that are due", value=done, digits=3),
+            Number(label=f"the most negative of such effects, head {most // n_heads}.{most % n_heads}",
+                   value=float(effect.min()), digits=3),
+        ),
+        holds=best >= max(0.5, 3 * chance) and done < 0,
+        said=(
+            f"Looking at a token, head {names[0]} takes that token's own logit among the {lowest} lowest of "
+            f"{n_outputs:,} for {best:.0%} of {n} tokens; chance would for {chance:.1%}. In texts, it "
+            f"changes the logit of tokens it sees and that are due by {moved} on average."
+        ),
+        charts=(
+            Chart(
+                title="takes down what it looks at", x_label="layer.head", y_label="share of tokens", x=names,
+                series={"share": [float(shares.flatten()[at]) for at in order]}, line=(chance, "by chance"),
+            ),
+            Chart(
+                title="direct effect on seen tokens that are due", x_label="layer.head", y_label="logits",
+                x=names, series={"effect": [float(effect.flatten()[at]) for at in order]}, digits=3,
+            ),
+        ),
+    )  # fmt: skip
+
+
+FINDING = Finding(
+    name="copy-suppression",
+    title="Copy suppression",
+    claim=(
+        "If earlier layers are about to repeat a token of the text, head 10.7 of GPT-2 small looks at it and "
+        "takes it down. Its weights say so: for 84.7% of all tokens, looking at a token puts its own logit "
+        "among the ten that the head lowers most."
+    ),
+    paper="McDougall et al. 2023, Copy Suppression: Understanding an Attention Head, section 3",
+    rule=(
+        "for half of the tokens or more, and three times as many as by chance, a head lowers the token's own "
+        "logit among the most; and its direct effect on tokens that are due is negative on average"
+    ),
+    caveat=(
+        "Tokens are a sample, each as it leaves layer 0 when it looks at itself alone, at the first places "
+        "of a text; the paper takes all of them, without places. Due is a token of the text that the stream, "
+        "where it enters the head's layer, has among its best; scales of the last norm stay as they are. "
+        "With few outputs, as of letters, many are among the lowest by chance."
+    ),
+    model="hf:gpt2",
+    needs="a decoder-only model whose stream is a plain sum, best GPT-2 small",
+    fits=lambda sizes: sizes.get("kind") == "decoder-only",
+    measure=measure,
+    parameters=(
+        Parameter(name="tokens", label="Tokens", default=128, low=8, high=1000),
+        Parameter(name="texts", label="Texts", default=10, low=1, high=50),
+        Parameter(name="lowest", label="Among so many", default=10, low=1, high=50),
+    ),
+    code=(alone, suppressed, expected, effects, measure),
+)
