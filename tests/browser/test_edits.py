@@ -73,6 +73,43 @@ def test_a_cell_is_set_by_its_slider_and_the_row_renormalised(explore: ExplorePa
     assert agrees(terms["before"], float(before[2])) and agrees(terms["after"], 0.25)
 
 
+def test_a_row_is_painted_by_a_drag_by_keys_and_all_at_once(explore: ExplorePage) -> None:
+    explore.open(**HEAD)
+    model = load_model("translator")
+    reading = model.read(TEXT)
+    line = explore.stage.locator(".edit-lines span")
+
+    def agrees_with_its_line() -> None:
+        row = model.trace(reading, edits=[line.inner_text()])["encoder.1.self.pattern"][3, 9]
+        bars = explore.stage.locator(".row-strip [role=slider]")
+        seen = [float(bar.get_attribute("aria-valuenow") or "nan") for bar in bars.all()]
+        assert seen == pytest.approx(row.tolist(), abs=6e-4)
+
+    strip = explore.stage.get_by_role("group", name="Weights of the row")
+    box = strip.bounding_box()
+    assert box is not None
+    with explore.redrawn():
+        explore.page.mouse.move(box["x"] + 4, box["y"] + 0.8 * box["height"])
+        explore.page.mouse.down()
+        explore.page.mouse.move(box["x"] + box["width"] / 3, box["y"] + 0.5 * box["height"], steps=3)
+        explore.page.mouse.up()
+    expect(line).to_contain_text("encoder.1.self.pattern heads 3 at 9: set 0=0.")
+    expect(line).to_contain_text("renormalised")
+    agrees_with_its_line()
+    with explore.redrawn():
+        explore.stage.get_by_role("button", name="undo", exact=True).click()
+    expect(line).to_have_count(0)
+    first = explore.stage.get_by_role("slider", name="Weight of “the”").first
+    with explore.redrawn():
+        first.press("ArrowUp")
+    agrees_with_its_line()
+    for name, change in {"only this key": "only 2", "alike": "uniform"}.items():
+        with explore.redrawn():
+            explore.stage.get_by_role("button", name=name, exact=True).click()
+        expect(line).to_have_text(f"encoder.1.self.pattern heads 3 at 9: {change}")
+        agrees_with_its_line()
+
+
 def test_a_link_brings_its_edits_and_what_does_not_fit_is_refused(explore: ExplorePage) -> None:
     explore.open(**HEAD, edits=SET)
     assert shown_weight(explore) == 0.25

@@ -1,17 +1,15 @@
 /* The weight of the marked cell, to be set by hand: by a slider, by + and −, or by dragging the cell up and
-   down with Shift held. */
+   down with Shift held; and its row, to be painted. */
 
 import { el } from "../../shared/browser/dom.js";
 import { number } from "../../shared/browser/numbers.js";
-import { withCell } from "./edits.js";
+import { bounded, withCell } from "./edits.js";
+import { RowPaint } from "./row_paint.js";
 
 /** @typedef {{query: number, key: number}} Place */
 
 const STEP = 0.1;
 const REACH = 160; // pixels of a drag from 0 to 1
-
-/** @param {number} weight */
-const bounded = (weight) => Math.max(0, Math.min(1, weight));
 
 export class CellWeight {
   /** @type {Place} */ place = { query: 0, key: 0 };
@@ -30,11 +28,13 @@ export class CellWeight {
     });
     this.value = el("output", {});
     this.shares = el("input", { type: "checkbox", checked: true });
+    this.row = new RowPaint(stage, () => this.shares.checked);
     const title = "The other keys of the row share what is left, as they did before";
     this.root = el("div", { class: "cell-weight" }, [
       el("span", { class: "choice-label", text: "set its weight", "aria-hidden": "true" }),
       el("div", { class: "set" }, [this.slider, this.value]),
       el("label", { title }, [this.shares, " the rest of the row shares what is left"]),
+      this.row.root,
     ]);
   }
 
@@ -47,6 +47,7 @@ export class CellWeight {
   /** @param {Place} place @param {number | undefined} weight of it now */
   draw(place, weight) {
     this.root.classList.toggle("absent", !this.isOpen || this.stage.view.show !== "pattern");
+    this.row.draw();
     this.place = place;
     this.slider.value = String(weight ?? 0);
     this.tell();

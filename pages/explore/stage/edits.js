@@ -58,6 +58,9 @@ export function toggled(lines, line) {
   return [...lines.filter((each) => placeOf(each) !== placeOf(line)), line];
 }
 
+/** A weight from 0 to 1. @param {number} weight */
+export const bounded = (weight) => Math.max(0, Math.min(1, weight));
+
 /**
  * The lines with one cell of a pattern set by hand, beside those of its row that are set already.
  * @param {string[]} lines
@@ -65,15 +68,44 @@ export function toggled(lines, line) {
  * @param {number} weight
  * @param {boolean} renormalised
  */
-export function withCell(lines, { stack, layer, head, query, key }, weight, renormalised) {
+export const withCell = (lines, at, weight, renormalised) =>
+  withRow(lines, at, new Map([[at.key, weight]]), renormalised);
+
+/**
+ * The lines with cells of a row painted, beside those that are set already. A row that is renormalised has no
+ * more than 1 for all of them: what is painted comes first, the others share the room that is left.
+ * @param {string[]} lines
+ * @param {Pick<View, "stack" | "layer" | "head" | "query">} at
+ * @param {Map<number, number>} painted
+ * @param {boolean} renormalised
+ */
+export function withRow(lines, { stack, layer, head, query }, painted, renormalised) {
   const place = `${attentionOf(stack, layer)}.pattern heads ${head} at ${query}`;
   const before = lines.find((line) => placeOf(line) === place);
-  const cells = before === undefined ? [] : cellsOf(before);
-  const others = cells.filter(([other]) => other !== key);
-  const all = /** @type {[number, number][]} */ ([...others, [key, weight]]).sort((a, b) => a[0] - b[0]);
-  const said = all.map(([at, value]) => `${at}=${Number(value.toFixed(3))}`).join(" ");
+  const others = (before === undefined ? [] : cellsOf(before)).filter(([key]) => !painted.has(key));
+  const mine = fitted([...painted], renormalised ? 1 : Infinity);
+  const rest = fitted(others, renormalised ? 1 - total(mine) : Infinity);
+  const all = [...rest, ...mine].sort((a, b) => a[0] - b[0]);
+  const said = all.map(([key, weight]) => `${key}=${Number(weight.toFixed(3))}`).join(" ");
   const line = `${place}: set ${said}${renormalised ? " renormalised" : ""}`;
   return [...lines.filter((each) => placeOf(each) !== place), line];
+}
+
+/** @param {[number, number][]} cells */
+const total = (cells) => cells.reduce((sum, [, weight]) => sum + weight, 0);
+
+/**
+ * Weights in three digits that sum to no more than there is room for.
+ * @param {[number, number][]} cells
+ * @param {number} room
+ * @returns {[number, number][]}
+ */
+function fitted(cells, room) {
+  const rounded = /** @type {[number, number][]} */ (cells.map(([key, w]) => [key, +w.toFixed(3)]));
+  const sum = total(rounded);
+  if (sum <= room + 1e-9) return rounded;
+  const share = Math.max(0, room) / sum;
+  return rounded.map(([key, weight]) => [key, Math.floor(1000 * weight * share + 1e-6) / 1000]);
 }
 
 /** The cells that a line sets. @param {string} line @returns {[number, number][]} */

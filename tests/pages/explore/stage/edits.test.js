@@ -10,7 +10,9 @@ import {
   touches,
   withCell,
   withoutLook,
+  withRow,
 } from "../../../../pages/explore/stage/edits.js";
+import { stroke } from "../../../../pages/explore/stage/row_paint.js";
 
 const VIEW = { view: "grid", stack: "encoder.self", layer: 1, head: 3, query: 10, key: 4 };
 const lineOf = (value, view = VIEW, feeds = true) =>
@@ -66,6 +68,39 @@ test("a cell joins those of its row that are set already", () => {
   assert.deepEqual(withCell(second, VIEW, 0.5, true), [`${place}set 2=0.15 4=0.5 renormalised`]);
   const others = [`${place}uniform`, "encoder.0: off"];
   assert.deepEqual(withCell(others, VIEW, 1, false), ["encoder.0: off", `${place}set 4=1`]);
+});
+
+test("a painted row has no more than 1 where the rest shares, and what is painted comes first", () => {
+  const place = "encoder.1.self.pattern heads 3 at 10: ";
+  const painted = (lines, cells, shared) =>
+    withRow(lines, VIEW, new Map(cells), shared)[0].slice(place.length);
+  const cells = [
+    [5, 0.25],
+    [1, 0.125],
+  ];
+  assert.equal(painted([], cells, true), "set 1=0.125 5=0.25 renormalised");
+  assert.equal(painted([`${place}set 2=0.5 5=1`], cells, false), "set 1=0.125 2=0.5 5=0.25");
+  assert.equal(
+    painted([`${place}set 2=0.5 3=0.75`], cells, true),
+    "set 1=0.125 2=0.25 3=0.375 5=0.25 renormalised",
+  );
+  const much = Array.from({ length: 7 }, (_, key) => [key, 0.9]);
+  const line = painted([`${place}set 9=0.5`], much, true);
+  assert.ok(line.startsWith("set 0=0.142 1=0.142"));
+  const sum = line
+    .split(/[ =]/)
+    .filter((part) => part.includes("."))
+    .reduce((all, part) => all + +part, 0);
+  assert.ok(sum <= 1);
+});
+
+test("a stroke paints the bars that the pointer passed between two places", () => {
+  assert.deepEqual(stroke(null, { at: 3, weight: 0.5 }), [{ at: 3, weight: 0.5 }]);
+  assert.deepEqual(stroke({ at: 3, weight: 0.5 }, { at: 3, weight: 0.25 }), [{ at: 3, weight: 0.25 }]);
+  assert.deepEqual(stroke({ at: 4, weight: 0 }, { at: 2, weight: 1 }), [
+    { at: 3, weight: 0.5 },
+    { at: 2, weight: 1 },
+  ]);
 });
 
 test("an attention is touched by edits of its own values alone", () => {

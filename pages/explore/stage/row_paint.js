@@ -1,0 +1,210 @@
+/* A row of a pattern, to be painted: a bar a key, over which the pointer is dragged, or which the arrow keys
+   move; or all of it at one key, or alike everywhere. It writes the line that a person would. */
+
+import { el, shorten } from "../../shared/browser/dom.js";
+import { number } from "../../shared/browser/numbers.js";
+import { attentionOf, bounded, toggled, withRow } from "./edits.js";
+
+/** @typedef {{at: number, weight: number}} Spot */
+
+const STEP = 0.05;
+
+/**
+ * What a stroke from one bar to another paints: those between get the weights between.
+ * @param {Spot | null} from
+ * @param {Spot} to
+ * @returns {Spot[]}
+ */
+export function stroke(from, to) {
+  if (!from || from.at === to.at) return [to];
+  const steps = Math.abs(to.at - from.at);
+  return Array.from({ length: steps }, (_, step) => {
+    const share = (step + 1) / steps;
+    return {
+      at: from.at + Math.sign(to.at - from.at) * (step + 1),
+      weight: from.weight + share * (to.weight - from.weight),
+    };
+  });
+}
+
+export class RowPaint {
+  /** @type {Map<number, number>} key to weight, painted and not yet sent */ draft = new Map();
+  /** @type {HTMLElement[]} */ bars = [];
+  /** @type {Spot | null} where the pointer was */ last = null;
+  row = { weights: /** @type {number[]} */ ([]), closed: /** @type {boolean[]} */ ([]), k0: 0 };
+  shown = "";
+
+  /** @param {import("./types").Stage} stage @param {() => boolean} shares */
+  constructor(stage, shares) {
+    this.stage = stage;
+    this.shares = shares;
+    this.strip = el("div", { class: "row-strip", role: "group", "aria-label": "Weights of the row" });
+    this.told = el("span", { class: "row-told" });
+    /** @param {string} text @param {string} title @param {() => void} onclick */
+    const button = (text, title, onclick) => el("button", { type: "button", text, title, onclick });
+    const only = () => this.make(`only ${stage.view.key}`);
+    this.only = button("only this key", "The whole row looks at the marked key", only);
+    this.uniform = button("alike", "All keys get the same weight", () => this.make("uniform"));
+    this.undo = button("undo", "The row as it was computed", () => this.put(this.others()));
+    this.root = el("div", { class: "row-paint" }, [
+      this.told,
+      this.strip,
+      el("div", { class: "choice row-buttons" }, [this.only, this.uniform, this.undo]),
+    ]);
+    this.listen();
+  }
+
+  get place() {
+    const { stack, layer, head, query } = this.stage.view;
+    return `${attentionOf(stack, layer)}.pattern heads ${head} at ${query}`;
+  }
+
+  others() {
+    return this.stage.data.header.edits.filter((line) => !line.startsWith(`${this.place}:`));
+  }
+
+  /** @param {string} change */
+  make(change) {
+    this.put(toggled(this.others(), `${this.place}: ${change}`));
+  }
+
+  /** @param {string[]} lines */
+  put(lines) {
+    this.stage.act({ type: "edits", text: lines.join("\n") });
+  }
+
+  draw() {
+    const { stage } = this;
+    const { view, data } = stage;
+    const exact = stage.exactHead();
+    const i = exact ? view.query - exact.q0 : -1;
+    const open = exact && i >= 0 && i < exact.nq;
+    this.root.classList.toggle("absent", !open);
+    if (!exact || !open) return;
+    const { nk, k0, scores, softmax } = exact;
+    const signature = JSON.stringify([data.header.generation, this.place, k0, view.key]);
+    if (signature === this.shown) return;
+    this.shown = signature;
+    this.draft.clear();
+    const keys = Array.from({ length: nk }, (_, j) => j);
+    this.row = {
+      k0,
+      weights: keys.map((j) => softmax[i * nk + j]),
+      closed: keys.map((j) => (scores ? scores[i * nk + j] === -Infinity : false)),
+    };
+    this.undo.disabled = this.others().length === data.header.edits.length;
+    this.fill(nk);
+    this.tell(null);
+  }
+
+  /** @param {number} count */
+  fill(count) {
+    if (this.bars.length !== count) {
+      this.bars = Array.from({ length: count }, (_, j) =>
+        el("span", {
+          role: "slider",
+          tabindex: j ? "-1" : "0",
+          "aria-valuemin": "0",
+          "aria-valuemax": "1",
+          "aria-orientation": "vertical",
+          onfocus: () => this.tell(j),
+        }),
+      );
+      this.strip.replaceChildren(...this.bars);
+    }
+    this.bars.forEach((_, j) => this.show(j));
+  }
+
+  /** @param {number} j */
+  show(j) {
+    const { k0, weights, closed } = this.row;
+    const [bar, weight] = [this.bars[j], this.draft.get(k0 + j) ?? weights[j]];
+    bar.style.setProperty("--weight", `${100 * bounded(weight)}%`);
+    bar.setAttribute("aria-valuenow", weight.toFixed(3));
+    bar.setAttribute("aria-label", `Weight of “${this.name(j)}”`);
+    bar.setAttribute("aria-disabled", String(closed[j]));
+    bar.classList.toggle("painted", this.draft.has(k0 + j));
+    bar.classList.toggle("marked", k0 + j === this.stage.view.key);
+  }
+
+  /** @param {number} j */
+  name(j) {
+    const { data, stack } = this.stage;
+    return shorten(data.tokens(stack.keySide)[this.row.k0 + j]?.text ?? "", 14);
+  }
+
+  /** @param {number | null} j of the bar that is spoken of, if one is */
+  tell(j) {
+    const { data, stack, view } = this.stage;
+    const query = shorten(data.tokens(stack.querySide)[view.query]?.text ?? "", 14);
+    if (j === null) this.told.textContent = `paint the row of “${query}”: drag over it`;
+    else {
+      const weight = this.draft.get(this.row.k0 + j) ?? this.row.weights[j];
+      this.told.textContent = `“${query}” → “${this.name(j)}” ${number(weight, 2)}`;
+    }
+  }
+
+  /** @param {Spot} spot of a bar, counted from the first that is shown */
+  paint({ at, weight }) {
+    if (this.row.closed[at]) return;
+    this.draft.set(this.row.k0 + at, bounded(weight));
+    this.show(at);
+    this.tell(at);
+  }
+
+  send() {
+    this.last = null;
+    if (!this.draft.size) return;
+    const { header } = this.stage.data;
+    this.put(withRow(header.edits, this.stage.view, this.draft, this.shares()));
+  }
+
+  listen() {
+    const { strip } = this;
+    /** @param {PointerEvent} event @returns {Spot} */
+    const spot = ({ clientX, clientY }) => {
+      const { left, top, width, height } = strip.getBoundingClientRect();
+      const at = Math.floor(((clientX - left) / width) * this.bars.length);
+      return {
+        at: Math.max(0, Math.min(this.bars.length - 1, at)),
+        weight: bounded(1 - (clientY - top) / height),
+      };
+    };
+    /** @param {PointerEvent} event */
+    const move = (event) => {
+      const here = spot(event);
+      if (!strip.hasPointerCapture(event.pointerId)) return this.tell(here.at);
+      for (const each of stroke(this.last, here)) this.paint(each);
+      this.last = here;
+    };
+    strip.addEventListener("pointerdown", (event) => {
+      if (event.button) return;
+      event.preventDefault();
+      strip.setPointerCapture(event.pointerId);
+      this.bars[spot(event).at].focus({ preventScroll: true });
+      move(event);
+    });
+    strip.addEventListener("pointermove", move);
+    strip.addEventListener("pointerup", () => this.send());
+    strip.addEventListener("pointercancel", () => this.send());
+    strip.addEventListener("pointerleave", () => this.last || this.tell(null));
+    strip.addEventListener("keydown", (event) => this.key(event));
+    strip.addEventListener("keyup", (event) => event.key.startsWith("Arrow") && this.send());
+    strip.addEventListener("focusout", () => this.send());
+  }
+
+  /** @param {KeyboardEvent} event */
+  key(event) {
+    const at = this.bars.indexOf(/** @type {HTMLElement} */ (event.target));
+    const by = { ArrowUp: STEP, ArrowDown: -STEP }[event.key];
+    const aside = { ArrowLeft: -1, ArrowRight: 1 }[event.key];
+    if (at < 0 || !(by || aside)) return;
+    event.preventDefault();
+    event.stopPropagation();
+    const weight = this.draft.get(this.row.k0 + at) ?? this.row.weights[at];
+    if (by) return this.paint({ at, weight: weight + by });
+    const next = this.bars[(at + (aside ?? 0) + this.bars.length) % this.bars.length];
+    for (const bar of this.bars) bar.tabIndex = bar === next ? 0 : -1;
+    next.focus();
+  }
+}
