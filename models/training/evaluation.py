@@ -75,7 +75,7 @@ def evaluate(model: Transformer, tokenizer: WordTokenizer, examples: Sequence[Ex
     more than the other noun, `weight` what it gets on average, and `flip` the share of sentences that are
     right and stay right when a changed adjective makes the other noun the antecedent.
     """
-    translation, pronoun = _translation_scores(model, tokenizer, examples)
+    translation, pronoun = translation_scores(model, tokenizer, examples)
     looks, flips = _looks(model, tokenizer, examples)
     layers: list[dict[str, Any]] = [
         {"layer": layer, **_attention(looks, flips, lambda weights, at=layer: weights[at].mean())}
@@ -103,7 +103,7 @@ def evaluate(model: Transformer, tokenizer: WordTokenizer, examples: Sequence[Ex
     }
 
 
-def _translation_scores(
+def translation_scores(
     model: Transformer, tokenizer: WordTokenizer, examples: Sequence[Example]
 ) -> tuple[dict[str, float], float]:
     written = translations(model, tokenizer, examples)
