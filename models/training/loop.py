@@ -36,8 +36,8 @@ class Record:
     """One finished step, counted from 1. "loss" is what was minimised; gradient_norm is before clipping.
 
     learning_rate: of this step. memory: bytes, as `Machine.memory_bytes` counts them.
-    validation ("loss" and the task's scores), samples and snapshot (address -> float16 [head, query, key])
-    are None but at their own steps.
+    validation ("loss" and the task's scores), samples and snapshot (address -> float16 [head, query, key],
+    and what the task watches) are None but at their own steps.
     """
 
     step: int
@@ -137,9 +137,9 @@ class Training(Iterator[Record]):
         self._batches = self._ready = None
 
     def snapshot(self) -> dict[str, Tensor]:
-        """The patterns of the probe now: address -> float16 [head, query, key]."""
+        """The patterns of the probe now: address -> float16 [head, query, key]; and what the task watches."""
         with self._looking():
-            return snapshot(self.model, self._probe)
+            return snapshot(self.model, self._probe) | self.config.task.watched(self.model)
 
     def validate(self) -> dict[str, float]:
         """ "loss" and the task's scores on held-out examples, the same ones each time.

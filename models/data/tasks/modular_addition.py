@@ -6,7 +6,7 @@ from functools import cached_property
 from typing import Any
 
 import torch
-from jaxtyping import Int
+from jaxtyping import Float, Int
 from torch import Tensor
 
 from models.data.tasks.alphabet import Alphabet
@@ -16,6 +16,8 @@ from models.data.tasks.task import Task
 from models.engine.transformer import Transformer
 
 EQUALS = "="
+POWERS = "embedding.powers"
+"""Under which name a run keeps them, step by step."""
 _SPLIT_SEED = 0  # the same pairs are held out in every run
 _SAMPLES = 4
 
@@ -109,6 +111,10 @@ class ModularAddition(Task):
             found.append(Sample(text, said, str((int(a) + int(b)) % self.modulus)))
         return found
 
+    def watched(self, model: Transformer) -> dict[str, Tensor]:
+        """How much of each frequency the embedding of the numbers has."""
+        return {POWERS: powers(model.embedding.weight.detach()[: self.modulus]).float().cpu()}
+
     @cached_property
     def _split(self) -> tuple[Int[Tensor, "trained number"], Int[Tensor, "held_out number"]]:
         """The pairs of training, and those that are held out."""
@@ -121,6 +127,15 @@ class ModularAddition(Task):
     @cached_property
     def _samples(self) -> Sequence[str]:
         return [f"{a} {b} {EQUALS}" for a, b in self._split[1][:_SAMPLES].tolist()]
+
+
+def powers(embedding: Float[Tensor, "number channel"]) -> Float[Tensor, " frequency"]:
+    """Share of each frequency 1, 2, ... in the embedding of the numbers 0 to p - 1, their mean taken out.
+
+    The discrete Fourier transform over the numbers, squared and summed over channels.
+    """
+    spectrum = torch.fft.rfft(embedding.double(), dim=0).abs().square().sum(dim=1)[1:]
+    return spectrum / spectrum.sum()
 
 
 def _below(word: str, modulus: int) -> bool:

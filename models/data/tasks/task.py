@@ -130,6 +130,14 @@ class Task(ABC):
         """How often each token occurs in what is trained on; None where nobody counted."""
         return None
 
+    def texts(self, seed: int) -> Iterator[str]:
+        """Endless held-out texts to measure its models on; none where it is not one of texts."""
+        return iter(())
+
+    def watched(self, model: Transformer) -> dict[str, Tensor]:
+        """What is kept beside the probe's patterns in each snapshot of a run, by a name of its own."""
+        return {}
+
     def alignments(self, reading: Reading) -> list[Aligned] | None:
         """For each word that is written, at the position that writes it, the words read that it says again;
         None where that is not known.

@@ -1,0 +1,168 @@
+"""The base of tasks that give one answer to a text: the verdict of a review, the number of a verb."""
+
+from abc import abstractmethod
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from itertools import count
+from typing import Any
+
+import torch
+
+from models.data.learnt_tokenizer import LearntTokenizer
+from models.data.tasks.algorithmic import padded
+from models.data.tasks.alphabet import Alphabet
+from models.data.tasks.batch import Batch, Rarity, Reading, Sample
+from models.data.tasks.labelled import classes_of
+from models.data.tasks.options import option
+from models.data.tasks.task import Tally, Task, generator_of, share
+from models.data.word_tokenizer import Unknown
+from models.engine.transformer import Transformer
+
+SPECIALS = ("[PAD]", "[UNK]", "[CLS]")
+_PAD, UNKNOWN, _CLS = range(3)
+_MOST_PROBED = 64  # positions
+_SHOWN, _SHOWN_CHARACTERS = 6, 300  # texts at a time
+
+
+@dataclass(frozen=True)
+class Labelled:
+    """Texts, the number of the class of each, and which are of a kind that is scored apart, by its name."""
+
+    texts: list[str]
+    labels: list[int]
+    marks: dict[str, list[bool]] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, kw_only=True)
+class TextClasses(Task):
+    """The answer is read at [CLS], or in the mean of all positions.
+
+    A subclass says what its `classes` are, has a `tokenizer` whose vocabulary begins with SPECIALS, draws
+    `labelled` texts, and says which is `_shown` while it trains.
+    """
+
+    kind = "encoder-only"
+
+    pool: str = option("cls", "where the answer is read: [CLS], or the mean", choices=("cls", "mean"))
+    longest: int = option(48, "positions; longer texts of a file are cut in training", low=40, high=512)
+
+    @property
+    @abstractmethod
+    def classes(self) -> tuple[str, ...]:
+        """The possible answers."""
+
+    @property
+    @abstractmethod
+    def tokenizer(self) -> LearntTokenizer:
+        """Of all words that it reads."""
+
+    @property
+    @abstractmethod
+    def _shown(self) -> str:
+        """The text that is watched."""
+
+    @abstractmethod
+    def labelled(self, generator: torch.Generator, size: int, *, held_out: bool) -> Labelled:
+        """`size` texts of one split, with their answers."""
+
+    def dictates(self) -> dict[str, Any]:
+        return {
+            "vocab_size": len(self.tokenizer),
+            "pad_id": _PAD,
+            "max_len": self.longest,
+            "n_outputs": len(self.classes),
+            "tied_embeddings": False,
+            "pooling": "first" if self.pool == "cls" else "mean",
+        }
+
+    def batch(self, generator: torch.Generator, size: int, *, held_out: bool = False) -> Batch:
+        """Its `extra` says which texts are of the kinds that are scored apart."""
+        drawn = self.labelled(generator, size, held_out=held_out)
+        rows = [self._ids(text)[: self.longest] for text in drawn.texts]
+        marks = {name: torch.tensor(marked) for name, marked in drawn.marks.items()}
+        return Batch((padded(rows, _PAD),), torch.tensor(drawn.labels)[:, None], marks)
+
+    def texts(self, seed: int) -> Iterator[str]:
+        for step in count():
+            yield from self.labelled(generator_of(seed, step), 1, held_out=True).texts
+
+    @torch.no_grad()
+    def tally(self, model: Transformer, batch: Batch) -> Tally:
+        """The share of right answers: of all, and of each kind that is scored apart."""
+        right = (model(*batch.inputs).argmax(dim=-1) == batch.targets)[:, 0]
+        marked = {f"accuracy, {name}": share(right[where]) for name, where in batch.extra.items()}
+        return {"accuracy": share(right), **marked}
+
+    @torch.no_grad()
+    def samples(self, model: Transformer, seed: int) -> list[Sample]:
+        """Held-out texts with the model's answer."""
+        batch = self.batch(generator_of(seed, 0), _SHOWN, held_out=True)
+        best = model(*(ids.to(next(model.parameters()).device) for ids in batch.inputs)).argmax(dim=-1)
+        return [
+            Sample(
+                self.tokenizer.decode(ids)[:_SHOWN_CHARACTERS],
+                self.classes[made],
+                self.classes[wanted],
+            )
+            for ids, made, wanted in zip(
+                batch.inputs[0].tolist(), best[:, 0].tolist(), batch.targets[:, 0].tolist(), strict=True
+            )
+        ]
+
+    def probe(self) -> Reading:
+        return self._reading(self._shown, min(self.longest, _MOST_PROBED))
+
+    def read(self, text: str) -> Reading:
+        """Any text; capitals are read as small letters. Raises ValueError where it is empty or too long."""
+        n_tokens, room = len(self.tokenizer.encode(text)), self.longest - (self.pool == "cls")
+        if not n_tokens:
+            raise ValueError("the text is empty; type a sentence")
+        if n_tokens > room:
+            raise ValueError(f"the text has {n_tokens:,} words and signs; give at most {room}")
+        return self._reading(text, self.longest)
+
+    def outputs(self) -> tuple[str, ...]:
+        return self.classes
+
+    def made_of(self) -> Alphabet:
+        names, before = self.tokenizer.labels, (_CLS,) * (self.pool == "cls")
+        return Alphabet(names, range(len(SPECIALS), len(names)), {"encoder": before})
+
+    def learnt(self) -> dict[str, Any]:
+        return {
+            "tokenizer": self.tokenizer.to_json(),
+            "classes": list(self.classes),
+            "shown": self._shown,
+        }
+
+    def restore(self, learnt: dict[str, Any]) -> None:
+        """Raises ValueError for what is no tokenizer, no classes, or no text to watch."""
+        tokenizer, shown = LearntTokenizer.from_json(learnt.get("tokenizer", {})), learnt.get("shown")
+        if not isinstance(shown, str) or tokenizer.vocabulary[: len(SPECIALS)] != SPECIALS:
+            raise ValueError(f"shown={shown!r:.40} or the tokenizer is not as learnt returned it")
+        # where the cached properties of subclasses keep them
+        vars(self).update(tokenizer=tokenizer, classes=classes_of(learnt), _shown=shown)
+
+    def counted(self, texts: Iterable[str], source: str) -> Rarity:
+        """How often each of its tokens occurs in some texts."""
+        counts: Counter[str] = Counter()
+        for text in texts:
+            counts.update(self.tokenizer.labels[id_] for id_ in self.tokenizer.encode(text))
+        return Rarity.counted(counts, SPECIALS, source)
+
+    def _ids(self, text: str) -> list[int]:
+        return [_CLS] * (self.pool == "cls") + self.tokenizer.encode(text)
+
+    def _reading(self, text: str, most: int) -> Reading:
+        ids = self._ids(text)[:most]
+        labels = [self.tokenizer.labels[id_] for id_ in ids]
+        words = dict.fromkeys(text.split())
+        unknown = tuple(Unknown(word) for word in words if UNKNOWN in self.tokenizer.encode(word))
+        return Reading((torch.tensor([ids]),), {"encoder": labels}, text, unknown=unknown)
+
+
+def of_words(words: Iterable[str]) -> LearntTokenizer:
+    """A tokenizer of texts that are made here, whose words are all known."""
+    vocabulary = (*SPECIALS, *words)
+    return LearntTokenizer("wordpiece", vocabulary, n_specials=len(SPECIALS), unknown_id=UNKNOWN)
