@@ -51,6 +51,7 @@ bench: install-bench chromium  ## print every figure that the README quotes
 	$(VENV_PYTHON) -m benchmarks.long_context
 	$(VENV_PYTHON) -m benchmarks.sparse_training
 	$(VENV_PYTHON) -m benchmarks.interventions
+	$(VENV_PYTHON) -m benchmarks.findings
 	$(VENV_PYTHON) -m benchmarks.training
 	$(VENV_PYTHON) -m benchmarks.tasks
 	$(VENV_PYTHON) -m benchmarks.jobs

@@ -85,12 +85,13 @@ class Finding:
     """A published result that can be measured on a model.
 
     name: in links. claim: as the paper has it, with its numbers. paper: its authors, year, title and section.
-    rule: when it "holds here". caveat: what this measurement cannot say. model: the shipped one that it is
-    measured on unless another is chosen, or "" for one that is about runs that ship. needs: what a model must
-    be, as the end of "it needs". fits: whether a model's offer says that it is so, as far as one knows before
-    it is loaded. measure: takes a model, a `Tell` and the parameters; it raises ValueError, with a sentence,
-    for a model that it cannot be measured on. code: the functions that make the numbers, for whoever wants to
-    read them.
+    rule: when it "holds here", and caveat: what this measurement cannot say, both with parameters in braces,
+    as `str.format` writes them ("{share:.0%}"), so that they say what is in force. model: the shipped one
+    that it is measured on unless another is chosen, or "" for one that is about runs that ship. needs: what a
+    model must be, as the end of "it needs". fits: whether a model's offer says that it is so, as far as one
+    knows before it is loaded. measure: takes a model, a `Tell` and the parameters; it raises ValueError, with
+    a sentence, for a model that it cannot be measured on. code: the functions that make the numbers, for
+    whoever wants to read them.
     """
 
     name: str
@@ -108,11 +109,19 @@ class Finding:
 
     def measured(self, model: Model | None, tell: Tell = lambda share: None, **parameters: Any) -> Outcome:
         """The outcome on a model, with the finding's own parameters where none are given."""
+        return self.measure(model, tell, **self._values(parameters))
+
+    def words(self, **parameters: Any) -> tuple[str, str]:
+        """The rule and the caveat with these parameters, and the finding's own where none are given."""
+        values = self._values(parameters)
+        return self.rule.format(**values), self.caveat.format(**values)
+
+    def _values(self, given: dict[str, Any]) -> dict[str, Any]:
         usual = {each.name: each.default for each in self.parameters}
-        unknown = [name for name in parameters if name not in usual]
+        unknown = [name for name in given if name not in usual]
         if unknown:
             raise ValueError(
                 f"{unknown[0]!r} is no parameter of finding {self.name!r}; "
                 f"it has {', '.join(usual) or 'none'}"
             )
-        return self.measure(model, tell, **{**usual, **parameters})
+        return {**usual, **given}

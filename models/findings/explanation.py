@@ -12,7 +12,7 @@ from models.data.tasks import Reading
 from models.findings.blanking import BLANKS, asked_of, classifies, effects, probabilities
 from models.findings.declared import Chart, Finding, Number, Outcome, Parameter, Tell
 from models.findings.ranks import kendall
-from models.findings.texts import is_word, readings, reviews
+from models.findings.texts import is_word, own_texts, readings
 from models.zoo.model import Model
 
 MOST_APART = 0.693
@@ -60,7 +60,7 @@ def measure(model: Model, tell: Tell, *, texts: int, permutations: int, most: fl
     agree: list[float] = []
     medians: list[float] = []
     apart: list[float] = []
-    for reading in readings(model, reviews(), texts, tell):
+    for reading in readings(model, own_texts(model), texts, tell):
         tokens = reading.tokens["encoder"]
         words = [at for at, token in enumerate(tokens) if is_word(token)]
         _, row = asked_row(model, reading)
@@ -70,7 +70,7 @@ def measure(model: Model, tell: Tell, *, texts: int, permutations: int, most: fl
         medians.append(float(torch.tensor(moved).median()))
         apart.append(farthest)
     if sum(not math.isnan(each) for each in agree) < 2:
-        raise ValueError(f"{model.name!r} rates the words of nearly all reviews alike; choose another model")
+        raise ValueError(f"{model.name!r} rates the words of nearly all texts alike; choose another model")
     return _outcome(torch.tensor(agree), torch.tensor(medians), torch.tensor(apart), permutations, most)
 
 
@@ -96,17 +96,17 @@ def _outcome(agree: Tensor, medians: Tensor, apart: Tensor, permutations: int, m
         said=(
             f"Weights and effects agree with τ = {tau:.2f}. Of {permutations} random orders of the weights, "
             f"one that leaves the answer within {most:g} is found for {same:.0%} of the {len(agree)} "
-            f"reviews; the median permutation moves the answer by {float(medians.median()):.2f}."
+            f"texts; the median permutation moves the answer by {float(medians.median()):.2f}."
         ),
         charts=(
             Chart(
-                title="reviews by the agreement of weights and effects", x_label="Kendall's τ, from",
-                y_label="reviews", digits=0,
+                title="texts by the agreement of weights and effects", x_label="Kendall's τ, from",
+                y_label="texts", digits=0,
                 x=[f"{low:+z.1f}".replace("-", "−") for low in bins[:-1].tolist()],
-                series={"reviews": counts.tolist()},
+                series={"texts": counts.tolist()},
             ),
             Chart(
-                title="how far permuted weights move the answer", x_label="reviews, in order",
+                title="how far permuted weights move the answer", x_label="texts, in order",
                 y_label="total variation, median", x=[float(at) for at in range(1, len(medians) + 1)],
                 series={"change": medians.sort().values.tolist()},
             ),
@@ -123,7 +123,10 @@ FINDING = Finding(
         "answer."
     ),
     paper="Jain & Wallace 2019, Attention is not Explanation, sections 4.1 and 4.2",
-    rule="τ is below 0.5, and half of the texts or more have other weights with the same answer",
+    rule=(
+        "τ is below 0.5, and half of the texts or more have other weights that move the answer by {most:g} "
+        "at most"
+    ),
     caveat=(
         "Wiegreffe & Pinter 2019, Attention is not not Explanation: other weights with the same answer prove "
         "little. They were made for one text with the rest of the model as it was, no training would "
@@ -135,7 +138,7 @@ FINDING = Finding(
     fits=lambda sizes: sizes.get("kind") == "encoder-only" and sizes.get("input_channels") is None,
     measure=measure,
     parameters=(
-        Parameter(name="texts", label="Reviews", default=30, low=5, high=100),
+        Parameter(name="texts", label="Texts", default=30, low=5, high=100),
         Parameter(name="permutations", label="Permutations of each", default=20, low=1, high=100),
         Parameter(name="most", label="Same answer: moved by at most", default=0.01, low=0.001, high=0.5),
         Parameter(name="blank", label="A blank is", default="zero", choices=BLANKS),

@@ -100,8 +100,8 @@ FINDING = Finding(
     ),
     paper="Power et al. 2022, Grokking; Nanda et al. 2023, Progress Measures for Grokking, sections 3 to 5",
     rule=(
-        "held-out pairs are right five times as many steps after the start as training pairs are known, or "
-        "later, and five frequencies hold more than half of the embedding"
+        "{right:.0%} of the held-out pairs are right {times:g} times as many steps after the start as "
+        "training pairs are known, or later, and {waves} frequencies hold more than half of the embedding"
     ),
     caveat=(
         "The paper adds modulo 113, trains on 30% of the pairs, with a width of 128 and a learning rate of "

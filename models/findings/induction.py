@@ -120,8 +120,8 @@ FINDING = Finding(
     ),
     paper="Olsson et al. 2022, In-context Learning and Induction Heads, arguments 1 and 2",
     rule=(
-        "a head of two layers has over half of its weight on what followed, none of one layer has, and two "
-        "layers gain more"
+        "a head of two layers has more than {weight:g} of its weight on what followed, none of one layer "
+        "has, and two layers gain more"
     ),
     caveat=(
         "These runs read random letters twice, with attention alone and nothing else to learn: what takes "

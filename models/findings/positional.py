@@ -69,7 +69,7 @@ def _outcome(every: dict[str, Seen], at_one_offset: float, confident: float) -> 
             Number(
                 label="largest share of queries at one offset",
                 value=share,
-                published=f"≥ {at_one_offset:.2f} makes it positional",
+                published="≥ 0.90 makes it positional",
             ),
             Number(
                 label="positional heads", value=len(positional), digits=0, published="some, in each model"
@@ -134,7 +134,7 @@ FINDING = Finding(
         "whose largest weight is high on average (above 0.8)."
     ),
     paper="Voita et al. 2019, Analyzing Multi-Head Self-Attention, sections 4 and 5.1",
-    rule="at least one head has its maximum at one offset for 90% of the words",
+    rule="at least one head has its maximum at one offset for {at_one_offset:.0%} of the words",
     caveat=(
         "The sentences are those of our grammar, which a small model may know by heart; marks such as <eos> "
         "neither ask nor are looked at. The first word of a causal stack, which has no choice, is left out."

@@ -110,8 +110,8 @@ FINDING = Finding(
     ),
     paper="Voita et al. 2019, Analyzing Multi-Head Self-Attention, section 5.3",
     rule=(
-        "a head of the first layer has its largest weight on the rarest word for half of the words or more, "
-        "and twice as often as chance"
+        "a head of the first layer has its largest weight on the rarest word for {share:.0%} of the words or "
+        "more, and twice as often as chance"
     ),
     caveat=(
         "Words are counted in the sentences that are read here, not in all that the model was trained on, "

@@ -129,11 +129,11 @@ FINDING = Finding(
     ),
     paper="Xiao et al. 2023, Efficient Streaming Language Models with Attention Sinks, sections 3.1 and 4",
     rule=(
-        "in some layer, the first tokens have a mean weight of 0.3 or more and three times what equal "
-        "weights give, and the window is better with them"
+        "in some layer, the first {first} tokens have a mean weight of {sink:g} or more and three times what "
+        "equal weights give, and the window of {width} is better with them"
     ),
     caveat=(
-        "Large models trained long show it; small ones need not. The 0.3 is the threshold of Gu et al. 2024. "
+        "Large models trained long show it; small ones need not. Gu et al. 2024 count a sink from 0.3 on. "
         "The window is laid over the scores; positions stay those of the whole text, while the paper counts "
         "them anew within the window."
     ),

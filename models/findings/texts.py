@@ -3,7 +3,7 @@
 import random
 import re
 from collections.abc import Iterator
-from itertools import islice
+from itertools import chain, islice
 from typing import Any, TypeVar
 
 from models.data.grammar import sample_pairs
@@ -29,6 +29,12 @@ def reviews(seed: int = _SEED) -> Iterator[str]:
     rng = random.Random(seed)
     while True:
         yield sample_review(rng, held_out=True).text
+
+
+def own_texts(model: Model) -> Iterator[str]:
+    """Endless held-out texts of a model's own task; reviews, where it has none of its own."""
+    first = next(own := model.texts(_SEED), None)
+    return reviews() if first is None else chain([first], own)
 
 
 def readings(model: Model, texts: Iterator[str], count: int, tell: Tell) -> Iterator[Reading]:

@@ -176,6 +176,19 @@ RECIPES: dict[str, Recipe] = {
         training=_ALONE,
         limits="It knows the words and patterns of its own corpus only.",
     ),
+    "verbs": Recipe(
+        task="verb-number",
+        summary="Singular or plural: reads a sentence up to its verb, past nouns that do not count",
+        examples=examples_of("""
+            keys | the keys to the cabinet | “cabinet” is nearer, but “keys” counts: see the view Output
+            far | the key to the old cabinets near my doors | two plural nouns stand in the way of “key”
+            clause | the dogs that the man saw | the subject is what “that” goes on about
+            place | near the gates , the boy | a noun before the comma does not count
+        """),
+        showcase=_first("lines", "encoder", 0, 0, **_CLS),
+        training=_ALONE,
+        limits="It knows the words and patterns of its own corpus only; most of its sentences mean little.",
+    ),
     "digits-autoencoder": Recipe(
         task="digits-autoencoder",
         summary="Rebuilds 8 x 8 pictures of digits from their rows",

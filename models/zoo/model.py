@@ -1,7 +1,7 @@
 """The interface of every model, however it was made: it reads a text, is traced, and says what it can do."""
 
 from abc import abstractmethod
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -142,6 +142,10 @@ class Model(Texts):
     def examples(self) -> Sequence[Example]:
         """A few held-out examples of its task with their right answers; none where `scored` is false."""
         return ()
+
+    def texts(self, seed: int) -> Iterator[str]:
+        """Endless held-out texts of its own task, to measure it on; none where none are known."""
+        return iter(())
 
     @abstractmethod
     def code(self, text: str, **settings: Any) -> str:

@@ -1,5 +1,6 @@
 """A trained model in use: it reads, is traced, answers and continues texts, whatever its task."""
 
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Generic, TypeVar
@@ -93,6 +94,9 @@ class TrainedModel(EngineModel, Generic[Learnt]):
     def _unnamed(self, inputs: tuple[Tensor, ...]) -> dict[str, list[str]]:
         """A label for every position, which nobody reads."""
         return {side: [""] * read.shape[1] for side, read in zip(self.config.stacks, inputs, strict=True)}
+
+    def texts(self, seed: int) -> Iterator[str]:
+        return self.task.texts(seed)
 
     def _unpadded(self, row: Tensor) -> Tensor:
         """One row of a batch alone, [1, position, ...], without the padding at its end."""

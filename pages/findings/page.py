@@ -58,8 +58,9 @@ def controls(finding: Finding) -> None:
         for name in names:
             shown.draw(name, **state.offered(finding, name))
         st.button("Reset", on_click=shown.reset, args=(names,), width="stretch")
-        st.caption(f"**It holds here if** {finding.rule}.")
-        st.caption(f"**What this cannot say.** {finding.caveat}")
+        rule, caveat = finding.words(**state.values(finding, shown.kept))
+        st.caption(f"**It holds here if** {rule}.")
+        st.caption(f"**What this cannot say.** {caveat}")
 
 
 def measured(finding: Finding, work: Work) -> None:

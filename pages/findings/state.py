@@ -102,6 +102,11 @@ def fields(finding: Finding) -> list[str]:
     return [_field(finding, name) for name in (["model", *names] if finding.model else names)]
 
 
+def values(finding: Finding, kept: dict[str, Any]) -> dict[str, Any]:
+    """The parameters of a finding as they are in force."""
+    return {each.name: kept[_field(finding, each.name)] for each in finding.parameters}
+
+
 def asked(finding: Finding, kept: dict[str, Any]) -> Asked:
     """What is to be measured. Raises ValueError where the limits or this machine lack the model."""
     model = kept[_field(finding, "model")] if finding.model else ""
@@ -110,5 +115,5 @@ def asked(finding: Finding, kept: dict[str, Any]) -> Asked:
         why = on_offer.why_not(model) if HUB.fullmatch(model) else lacking
         raise ValueError(f"{why}. This finding needs {finding.needs}: choose one.")
     offer = offer_of(model) if model else None
-    values = tuple((each.name, kept[_field(finding, each.name)]) for each in finding.parameters)
-    return Asked(finding.name, model, offer.stamp if offer else 0, values)
+    given = tuple(values(finding, kept).items())
+    return Asked(finding.name, model, offer.stamp if offer else 0, given)

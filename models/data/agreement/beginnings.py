@@ -8,25 +8,26 @@ from functools import cache
 from models.data.grammar.lexemes import english_plural
 from models.data.grammar.nouns import NOUNS
 
+_words = str.split
 _SALT = "agreement"
 _HELD_OUT_SHARE = 10  # one pair of subject and attractor in ten
 _MOST_NOUNS = 3  # that may stand between subject and verb
-_NOUNS = (
+NOUN_FORMS = (
     *((noun.english, noun.english_plural) for noun in NOUNS.values()),
     *((word, english_plural(word)) for word in ("key", "cabinet")),
 )
 """Singular and plural."""
-_DETERMINERS = "the the the the my our her his their".split()  # none tells a number
-_ADJECTIVES = "old new small big red blue green dirty clean famous strange good beautiful".split()
-_PLACES = "near behind beside in from by with to under of".split()
-_VERBS = "saw found watched liked washed painted lost described followed admired".split()  # past: no number
-_BEFORE_VERB = "often never always really certainly probably".split()
-_FIRST = "yesterday today sometimes".split()
+_DETERMINERS = _words("the the the the my our her his their")  # none tells a number
+_ADJECTIVES = _words("old new small big red blue green dirty clean famous strange good beautiful")
+_PLACES = _words("near behind beside in from by with to under of")
+_VERBS = _words("saw found watched liked washed painted lost described followed admired")  # past: no number
+_BEFORE_VERB = _words("often never always really certainly probably")
+_FIRST = _words("yesterday today sometimes")
 
 
 @dataclass(frozen=True)
 class Beginning:
-    """Words between spaces, up to the verb. `plural`: of the subject. `others`: the numbers of all other nouns."""
+    """Words between spaces, up to the verb. plural: of the subject. others: of the other nouns, in order."""
 
     text: str
     subject: str
@@ -67,7 +68,7 @@ def sample_beginning(rng: random.Random, *, held_out: bool = False) -> Beginning
 @cache
 def vocabulary() -> tuple[str, ...]:
     """Every word that a beginning can have, sorted."""
-    nouns = {form for forms in _NOUNS for form in forms}
+    nouns = {form for forms in NOUN_FORMS for form in forms}
     others = (_DETERMINERS, _ADJECTIVES, _PLACES, _VERBS, _BEFORE_VERB, _FIRST, ("that", ","))
     return tuple(sorted(nouns.union(*others)))
 
@@ -75,10 +76,10 @@ def vocabulary() -> tuple[str, ...]:
 def _drawn(rng: random.Random) -> tuple[Beginning, str]:
     """Any beginning, and the noun of it that is nearest to the verb and not its subject, or ""."""
     words, others, nearest = _first(rng)
-    subject, plural = rng.choice(_NOUNS), rng.random() < 0.5
+    subject, plural = rng.choice(NOUN_FORMS), rng.random() < 0.5
     words += _phrase(rng, subject[plural])
     for _ in range(rng.choices(range(_MOST_NOUNS + 1), (2, 4, 3, 1))[0]):
-        noun, many = rng.choice(_NOUNS), rng.random() < 0.5
+        noun, many = rng.choice(NOUN_FORMS), rng.random() < 0.5
         words += _attached(rng, _phrase(rng, noun[many]))
         others, nearest = [*others, many], noun[0]
     if rng.random() < 0.25:
@@ -93,12 +94,12 @@ def _first(rng: random.Random) -> tuple[list[str], list[bool], str]:
         return [], [], ""
     if drawn < 0.8:
         return [rng.choice(_FIRST), ","], [], ""
-    noun, many = rng.choice(_NOUNS), rng.random() < 0.5
+    noun, many = rng.choice(NOUN_FORMS), rng.random() < 0.5
     return [rng.choice(_PLACES), *_phrase(rng, noun[many]), ","], [many], noun[0]
 
 
 def _attached(rng: random.Random, phrase: list[str]) -> list[str]:
-    """A noun that hangs on what stands before it: by a place, or by a clause in the past, which has no number."""
+    """A noun that hangs on what stands before it: by a place, or by a clause in the past, of no number."""
     drawn = rng.random()
     if drawn < 0.7:
         return [rng.choice(_PLACES), *phrase]

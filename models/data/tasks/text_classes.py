@@ -21,6 +21,8 @@ from models.engine.transformer import Transformer
 
 SPECIALS = ("[PAD]", "[UNK]", "[CLS]")
 _PAD, UNKNOWN, _CLS = range(3)
+STRANGE = "⸙"
+"""A word that nobody knows: it is read as [UNK]."""
 _MOST_PROBED = 64  # positions
 _SHOWN, _SHOWN_CHARACTERS = 6, 300  # texts at a time
 

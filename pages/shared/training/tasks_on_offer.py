@@ -12,9 +12,9 @@ if TYPE_CHECKING:
     from models.data.tasks import Task
 
 GROUPS = {  # by how the tasks' names begin
-    "Algorithms": ("copy", "reverse", "sort", "addition", "induction"),
-    "Language": ("characters", "language", "masked", "translation", "long"),
-    "Classification": ("sentiment",),
+    "Algorithms": ("copy", "reverse", "sort", "addition", "modular", "induction"),
+    "Language": ("characters", "language", "masked", "translation", "long", "next", "parallel"),
+    "Classification": ("sentiment", "verb"),
     "Pictures": ("digits", "mnist"),
 }
 OTHERS = "Your own"
