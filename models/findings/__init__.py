@@ -9,9 +9,9 @@ from functools import cache
 from importlib import import_module
 from pkgutil import iter_modules
 
-from models.findings.declared import Chart, Film, Finding, Number, Outcome, Parameter, Tell
+from models.findings.declared import BarFilm, Chart, Film, Finding, Number, Outcome, Parameter, Tell
 
-__all__ = ["Chart", "Film", "Finding", "Number", "Outcome", "Parameter", "Tell", "findings"]
+__all__ = ["BarFilm", "Chart", "Film", "Finding", "Number", "Outcome", "Parameter", "Tell", "findings"]
 
 
 @cache

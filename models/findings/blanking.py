@@ -1,6 +1,7 @@
 """What a token really does for a single answer: how much less probable it is without the token."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import torch
@@ -8,10 +9,12 @@ from jaxtyping import Float
 from torch import Tensor
 
 from models.data.tasks import Reading
+from models.data.tasks.text_classes import STRANGE
 from models.zoo.model import Model
 
-BLANKS = {"zero": "zeros", "mean": "the mean of the text"}
-"""What takes the place of a token's embedding."""
+BLANKS = {"unknown": "an unknown word", "zero": "zeros", "mean": "the mean of the text"}
+"""What takes the place of a token: another token, or another embedding."""
+_UNKNOWN = ("[UNK]", "<unk>")
 
 
 def classifies(model: Model) -> None:
@@ -52,9 +55,29 @@ def without(token: int, blank: str) -> Callable[[str, Tensor], Tensor]:
     return edit
 
 
+def unknown_id(model: Model) -> int:
+    """The token that the model reads for a word that nobody knows. Raises ValueError where it has none."""
+    reading = model.read(STRANGE)
+    for at, token in enumerate(reading.tokens["encoder"]):
+        if token in _UNKNOWN:
+            return int(reading.inputs[0][0, at])
+    raise ValueError(f"{model.name!r} knows no unknown word; choose another blank")
+
+
+def unknown(reading: Reading, token: int, id_: int) -> Reading:
+    """The same with one token made unknown."""
+    ids = reading.inputs[0].clone()
+    ids[0, token] = id_
+    return replace(reading, inputs=(ids, *reading.inputs[1:]))
+
+
 def effects(model: Model, reading: Reading, tokens: list[int], blank: str) -> Float[Tensor, " token"]:
     """By how much the probability of the model's own answer changes without each token, up or down."""
     whole = probabilities(model, reading)
     answer = int(whole.argmax())
-    changed = [probabilities(model, reading, without(token, blank))[answer] for token in tokens]
+    if blank == "unknown":
+        id_ = unknown_id(model)
+        changed = [probabilities(model, unknown(reading, token, id_))[answer] for token in tokens]
+    else:
+        changed = [probabilities(model, reading, without(token, blank))[answer] for token in tokens]
     return (whole[answer] - torch.stack(changed)).abs()

@@ -67,17 +67,29 @@ class Film:
 
 
 @dataclass(frozen=True, kw_only=True)
+class BarFilm:
+    """Bars as they grow: values [step, bar] after each of `steps`, a name for each bar."""
+
+    title: str
+    x_label: str
+    y_label: str
+    names: tuple[str, ...]
+    steps: tuple[int, ...]
+    values: Tensor
+
+
+@dataclass(frozen=True, kw_only=True)
 class Outcome:
     """What a measurement gave: its numbers, whether the claim holds here by the finding's rule, and why.
 
-    film: where the finding is of a training, a head as it formed; charts over steps then move with it.
+    film: where the finding is of a training, what formed in it; charts over steps then move with it.
     """
 
     numbers: tuple[Number, ...]
     holds: bool
     said: str
     charts: tuple[Chart, ...]
-    film: Film | None = None
+    film: Film | BarFilm | None = None
 
 
 @dataclass(frozen=True, kw_only=True)

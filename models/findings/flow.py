@@ -13,7 +13,7 @@ RESOLUTION = 2**28
 
 def flowing(
     patterns: Float[Tensor, "layer head query key"], queries: Sequence[int]
-) -> Float[Tensor, "query key"]:
+) -> Float[Tensor, "asked key"]:
     """The maximum flow from each of `queries` after the last layer to each input token, through edges of half
     of the heads' mean weight and half of the residual stream (Abnar & Zuidema 2020, section 3).
     """

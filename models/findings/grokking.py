@@ -1,10 +1,9 @@
 """Grokking: held-out accuracy jumps long after the training data are known by heart (Nanda et al. 2023)."""
 
-import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from models.data.tasks.modular_addition import ModularAddition
+from models.data.tasks.modular_addition import ModularAddition, powers
 from models.findings.declared import Chart, Finding, Number, Outcome, Parameter, Tell
 from models.findings.shipped_runs import run_of, validated
 from models.zoo import load_model
@@ -13,15 +12,6 @@ from models.zoo.cards import SHIPPED
 NAME = "grokking"
 KNOWN = 0.05
 """A mean loss, in nats, below which the training pairs count as known by heart."""
-
-
-def powers(embedding: Float[Tensor, "number channel"]) -> Float[Tensor, " frequency"]:
-    """Share of each frequency 1, 2, ... in the embedding of the numbers 0 to p - 1, their mean taken out.
-
-    The discrete Fourier transform over the numbers, squared and summed over channels.
-    """
-    spectrum = torch.fft.rfft(embedding.double(), dim=0).abs().square().sum(dim=1)[1:]
-    return spectrum / spectrum.sum()
 
 
 def strongest(shares: Float[Tensor, " frequency"], count: int) -> float:

@@ -9,7 +9,7 @@ from torch import Tensor
 from models.data.tasks import IGNORED, Batch, generator_of
 from models.data.tasks.induction import Induction
 from models.findings.declared import Chart, Film, Finding, Number, Outcome, Parameter, Tell
-from models.findings.shipped_runs import patterns, run_of, validated
+from models.findings.shipped_runs import run_of, snapshots, validated
 from models.runs.folder import RunFolder
 
 ONE, TWO = "depth/1", "depth/2"
@@ -57,11 +57,11 @@ def depth_of(run: RunFolder) -> Depth:
     held_out = config.task.batch(generator_of(1, 0), n, held_out=True)  # as validations draw them
     early = early_loss(held_out, config.task.letters)
     steps, scores = validated(run)
-    steps_seen, snapshots = patterns(run)
-    best = {address: looks_back(last) for address, last in snapshots[-1].items()}
+    steps_seen, seen = snapshots(run)
+    best = {address: looks_back(last) for address, last in seen[-1].items()}
     address = max(best, key=lambda each: float(best[each].max()))
     head = int(best[address].argmax())
-    film = torch.stack([snapshot[address][head] for snapshot in snapshots])
+    film = torch.stack([snapshot[address][head] for snapshot in seen])
     gained = [each["loss"] - early for each in scores]
     return Depth(steps, gained, steps_seen, looks_back(film).tolist(), address, head, film)
 

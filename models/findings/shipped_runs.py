@@ -17,7 +17,9 @@ def validated(run: RunFolder) -> tuple[list[int], list[dict[str, float]]]:
     return [step for step, _ in found], [scores for _, scores in found]
 
 
-def patterns(run: RunFolder) -> tuple[list[int], list[dict[str, Tensor]]]:
-    """The steps of a run's snapshots, and the probe's patterns at each: address -> [head, query, key]."""
+def snapshots(run: RunFolder) -> tuple[list[int], list[dict[str, Tensor]]]:
+    """The steps of a run's snapshots, and what each holds: the probe's patterns, address -> [head, query,
+    key], and what the task watches.
+    """
     steps = run.snapshots()
     return steps, [{at: x.float() for at, x in run.snapshot(step).items()} for step in steps]

@@ -179,13 +179,30 @@ RECIPES: dict[str, Recipe] = {
     "verbs": Recipe(
         task="verb-number",
         summary="Singular or plural: reads a sentence up to its verb, past nouns that do not count",
-        examples=examples_of("""
-            keys | the keys to the cabinet | “cabinet” is nearer, but “keys” counts: see the view Output
-            far | the key to the old cabinets near my doors | two plural nouns stand in the way of “key”
-            clause | the dogs that the man saw | the subject is what “that” goes on about
-            place | near the gates , the boy | a noun before the comma does not count
-        """),
-        showcase=_first("lines", "encoder", 0, 0, **_CLS),
+        examples=(
+            (
+                "keys",
+                "the keys to the cabinet",
+                "[CLS] looks at “keys”, though “cabinet” is nearer",
+                {"query": 0},
+            ),
+            (
+                "far",
+                "the key to the old cabinets near my doors",
+                "[CLS] looks past two plural nouns at “key”",
+            ),
+            (
+                "clause",
+                "the dogs that the man saw",
+                "[CLS] looks at “dogs”, the subject that “that” goes on about",
+            ),
+            (
+                "place",
+                "near the gates , the boy",
+                "[CLS] looks at “boy”: a noun before the comma does not count",
+            ),
+        ),
+        showcase=_first("lines", "encoder", 4, 1, **_CLS),
         training=_ALONE,
         limits="It knows the words and patterns of its own corpus only; most of its sentences mean little.",
     ),

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from models.findings import Chart, Film, Number, Outcome
+from models.findings import BarFilm, Chart, Film, Number, Outcome
 from viz_core.boards import Bars, Board, Colour, Curves, Line, Matrix, Panel, Scrub, Table
 from viz_core.labels import tick_labels
 from viz_core.numbers import written
@@ -21,11 +21,16 @@ def board_of(outcome: Outcome) -> Board:
     scrub = Scrub(
         field="step", label="step", values=steps, words=[f"{step:,}" for step in film.steps], speed=6
     )
-    rows = [[_numbers(outcome.numbers), _matrix(film)], charts]
+    rows = [[_numbers(outcome.numbers), _moving(film)], charts]
     return Board(rows=rows, notice=[notice] * len(steps), scrub=scrub)
 
 
-def _matrix(film: Film) -> Panel:
+def _moving(film: Film | BarFilm) -> Panel:
+    if isinstance(film, BarFilm):
+        return Bars(
+            values=film.values.numpy().astype(np.float16), labels=film.names, title=film.title,
+            x_label=film.x_label, y_label=film.y_label,
+        )  # fmt: skip
     names = tick_labels(list(film.tokens), escaped=False)
     return Matrix(
         values=film.patterns.numpy().astype(np.float16), title=film.title, rows=names, columns=names,
@@ -42,7 +47,7 @@ def _said(number: Number) -> str:
     return f"{number.value:,.0f}" if number.digits == 0 else written(number.value, number.digits)
 
 
-def _chart(chart: Chart, film: Film | None) -> Panel:
+def _chart(chart: Chart, film: Film | BarFilm | None) -> Panel:
     """Bars over names, curves over numbers; a level to compare with is said in the title of bars."""
     named = all(isinstance(each, str) for each in chart.x)
     if named:
@@ -57,6 +62,7 @@ def _chart(chart: Chart, film: Film | None) -> Panel:
             digits=chart.digits,
         )
     x = np.array(chart.x, dtype=np.float64)
+    least = x[0] if chart.log_x else -np.inf  # step 0 has no place on a logarithmic axis
     lines = [
         Line(y=np.array(values, dtype=np.float64), name=name, colour=COLOURS[at % len(COLOURS)])
         for at, (name, values) in enumerate(chart.series.items())
@@ -66,5 +72,5 @@ def _chart(chart: Chart, film: Film | None) -> Panel:
         lines.append(Line(y=np.full(len(x), height), name=name, colour="muted", dashed=True))
     return Curves(
         x=x, lines=lines, title=chart.title, x_label=chart.x_label, y_label=chart.y_label,
-        log_x=chart.log_x, at=None if film is None else np.array(film.steps, dtype=np.float64),
+        log_x=chart.log_x, at=None if film is None else np.maximum(film.steps, least),
     )  # fmt: skip

@@ -55,10 +55,10 @@ def test_the_sentiment_model_does_as_jain_and_wallace_say() -> None:
     assert found.holds
     assert numbers[0] < 0.5 <= numbers[3]
     assert 0 < numbers[4] < MOST_APART
-    assert sum(found.charts[0].series["reviews"]) == 6
+    assert sum(found.charts[0].series["texts"]) == 6
 
 
 def test_weights_that_are_all_alike_agree_with_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("models.findings.explanation.kendall", lambda a, b: float("nan"))
-    with pytest.raises(ValueError, match="rates the words of nearly all reviews alike"):
+    with pytest.raises(ValueError, match="rates the words of nearly all texts alike"):
         FINDING.measured(load_model("sentiment"), texts=5, permutations=1)

@@ -8,8 +8,9 @@ import torch
 
 from models import load_model
 from models.data.tasks import generator_of
+from models.data.tasks.modular_addition import powers
 from models.findings import findings
-from models.findings.grokking import powers, strongest
+from models.findings.grokking import strongest
 from models.zoo.cards import SHIPPED
 
 OUTCOME = findings()["grokking"].measured(None)

@@ -52,7 +52,7 @@ def test_the_effect_of_a_blank_is_that_of_transformers_own_model(classifier: Pat
 def test_a_classifier_of_transformers_is_measured(classifier: Path, name: str, given: dict[str, int]) -> None:
     found = findings()[name].measured(load_model(f"hf:{classifier}"), texts=5, **given)
     assert -1 <= found.numbers[0].value <= 1
-    assert "5 reviews" in found.said
+    assert "5 texts" in found.said
 
 
 def test_a_decoder_of_transformers_is_measured(tmp_path: Path) -> None:

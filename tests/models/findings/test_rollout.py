@@ -1,15 +1,20 @@
 """Rollout, norms and the effect of a blank, each computed in another way."""
 
 import math
+from itertools import islice
 
+import numpy as np
 import pytest
+import scipy.stats
 import torch
 
 from models import load_model
+from models.data.tasks import Reading
 from models.findings import findings
-from models.findings.blanking import effects, probabilities
-from models.findings.rollout import normed, rated, rolled
-from viz_core import rollout
+from models.findings.blanking import effects, probabilities, unknown_id
+from models.findings.flow import flowing
+from models.findings.rollout import TABLE_1, normed, rated, rolled
+from viz_core import attention_flow, rollout
 
 FINDING = findings()["rollout"]
 TEXT = "the plot was dull , but the acting was superb ."
@@ -17,7 +22,7 @@ TEXT = "the plot was dull , but the acting was superb ."
 
 def test_rollout_is_that_of_the_figures() -> None:
     patterns = torch.rand(3, 2, 5, 5, generator=torch.Generator().manual_seed(0)).softmax(dim=-1)
-    assert torch.allclose(rolled(patterns).double(), torch.tensor(rollout(patterns.numpy())[-1]), atol=1e-6)
+    assert torch.allclose(rolled(patterns).double(), torch.tensor(rollout(patterns.numpy())), atol=1e-6)
 
 
 def test_norms_are_the_lengths_of_what_keys_add() -> None:
@@ -57,34 +62,105 @@ def test_effects_are_those_of_another_embedding(blank: str) -> None:
     assert float(found) == pytest.approx(abs(float(whole[answer] - without[answer])), abs=1e-5)
 
 
-def test_rollout_agrees_better_with_the_true_effect() -> None:
-    found = FINDING.measured(load_model("sentiment"), texts=8)
+def test_an_unknown_word_takes_a_tokens_place() -> None:
+    model = load_model("verbs")
+    text = "the keys to the old cabinet"
+    reading = model.read(text)
+    found = effects(model, reading, [1, 2, 6], "unknown")
+    whole, *without = (
+        model.trace(each)["logits"][0].double().softmax(dim=-1)
+        for each in (text, "⸙ keys to the old cabinet", "the ⸙ to the old cabinet", "the keys to the old ⸙")
+    )
+    answer = int(whole.argmax())
+    assert model.outputs[answer] == "plural"
+    assert found.tolist() == pytest.approx([abs(float(whole[answer] - w[answer])) for w in without], abs=1e-6)
+    assert float(found.argmax()) == 1
+
+
+def test_a_model_that_reads_any_word_has_no_unknown_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    model = load_model("sentiment")
+    assert unknown_id(model) == model.task.tokenizer.id("[UNK]")
+    by_letters = Reading((torch.tensor([[2, 0, 1]]),), {"encoder": ["[CLS]", "a", "b"]})
+    monkeypatch.setattr(model, "read", lambda text: by_letters)
+    with pytest.raises(ValueError, match="'sentiment' knows no unknown word; choose another blank"):
+        unknown_id(model)
+
+
+def test_flow_is_that_of_the_figures() -> None:
+    patterns = torch.rand(3, 2, 5, 5, generator=torch.Generator().manual_seed(1)).softmax(dim=-1)
+    expected = attention_flow(patterns.numpy(), [0, 3])
+    assert torch.allclose(flowing(patterns, [0, 3]), torch.tensor(expected), atol=1e-7)
+
+
+def test_flow_through_all_layers_is_as_wide_as_its_narrowest_place() -> None:
+    """As the finding's caveat says of the shipped model."""
+    trace = load_model("verbs").trace("the stream to the bear that described the lions")
+    patterns = torch.stack([trace[f"encoder.{layer}.self.pattern"] for layer in range(6)])
+    n = patterns.shape[-1]
+    given = 0.5 * patterns[0].mean(dim=0).sum(dim=0) + 0.5
+    assert n == 10
+    assert flowing(patterns, [0])[0].tolist() == pytest.approx(given.clamp(max=1).tolist(), abs=1e-6)
+
+
+def test_correlations_are_scipys_layer_by_layer() -> None:
+    """The shipped model, its texts drawn again, ranked by another library."""
+    model = load_model("verbs")
+    found = FINDING.measured(model, texts=4)
+    by_text = []
+    for text in islice(model.task.texts(1), 4):
+        reading = model.read(text)
+        words = list(range(1, len(reading.tokens["encoder"])))
+        done = effects(model, reading, words, "unknown").numpy()
+        trace = model.trace(text)
+        patterns = np.stack([trace[f"encoder.{layer}.self.pattern"].numpy() for layer in range(6)])
+        flows = np.stack([attention_flow(patterns[: at + 1], [0])[0] for at in range(6)])
+        ways = {"raw weights": patterns.mean(axis=1)[:, 0], "rollout": rollout(patterns)[:, 0], "flow": flows}
+        by_text.append(
+            {
+                way: [scipy.stats.spearmanr(layer[words], done).statistic for layer in layers]
+                for way, layers in ways.items()
+            }
+        )
+    for way in ("raw weights", "rollout", "flow"):
+        means = np.mean([each[way] for each in by_text], axis=0)
+        assert found.charts[0].series[way] == pytest.approx(means.tolist(), abs=2e-3), way
     numbers = {each.label: each.value for each in found.numbers}
-    assert found.holds is (numbers["rollout"] > numbers["raw weights of the last layer"])
-    assert found.holds
-    assert found.charts[0].series["ρ"][1] == numbers["rollout"] > 0.4
+    last = {way: values[-1] for way, values in found.charts[0].series.items()}
+    assert numbers["rollout, last layer"] == last["rollout"] and numbers["flow, last layer"] == last["flow"]
+    better = last["rollout"] > last["raw weights"] and last["flow"] > last["raw weights"]
+    assert found.holds is better
+
+
+def test_what_the_paper_has_is_its_table_1() -> None:
+    numbers = {
+        each.label: each.published for each in FINDING.measured(load_model("sentiment"), texts=2).numbers
+    }
+    for way, label in (("raw weights", "raw weights, last layer"), ("rollout", "rollout, last layer")):
+        assert numbers[label].startswith(f"{TABLE_1[way][-1]:.2f} ± ")
+    assert numbers["raw weights, first layer"].startswith("0.69") and TABLE_1["raw weights"][0] == 0.69
 
 
 def test_each_way_rates_every_key_from_the_first_position() -> None:
     model = load_model("sentiment")
     trace = model.trace(TEXT)
-    weights, roll, norms = rated(model, trace)
-    assert torch.equal(weights, trace["encoder.1.self.pattern"].mean(dim=0)[0])
-    assert float(roll.sum()) == pytest.approx(1, abs=1e-5)
-    assert torch.equal(norms, normed(model, trace, 1)[0])
+    ways = rated(model, trace)
+    assert torch.equal(ways["raw weights"][1], trace["encoder.1.self.pattern"].mean(dim=0)[0])
+    assert ways["rollout"].sum(dim=1).tolist() == pytest.approx([1, 1], abs=1e-5)
+    assert torch.equal(ways["weights × norms"][1], normed(model, trace, 1)[0])
+    assert torch.allclose(ways["flow"][0], ways["rollout"][0].double(), atol=1e-6)
 
 
-def test_a_review_whose_words_are_rated_alike_has_no_correlation(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_text_whose_words_are_rated_alike_has_no_correlation(monkeypatch: pytest.MonkeyPatch) -> None:
     model = load_model("sentiment")
     alike = iter([False, True, False, True] + [True] * 4)
 
-    def some(*given: object) -> list[torch.Tensor]:
+    def some(*given: object) -> dict[str, torch.Tensor]:
         factor = 0 if next(alike) else 1
-        return [factor * way for way in rated(*given)]
+        return {name: factor * way for name, way in rated(*given).items()}
 
     monkeypatch.setattr("models.findings.rollout.rated", some)
     found = FINDING.measured(model, texts=4)
     assert all(math.isfinite(number.value) for number in found.numbers)
-    assert found.said.startswith("Over 2 reviews")
-    with pytest.raises(ValueError, match="rates the words of nearly all reviews alike"):
+    assert found.said.startswith("Over 2 texts")
+    with pytest.raises(ValueError, match="rates the words of nearly all texts alike"):
         FINDING.measured(model, texts=4)

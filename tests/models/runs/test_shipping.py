@@ -22,6 +22,7 @@ NAMES = sorted(name for name, recipe in RECIPES.items() if recipe.summary and "/
 TARGETS = {
     "induction": ("second half", 0.99),
     "sentiment": ("accuracy, negated", 0.98),
+    "verbs": ("accuracy, all other nouns of the other number", 0.98),
     "digits-classifier": ("accuracy", 0.96),
     "masked": ("hidden words", 0.6),
 }
@@ -60,6 +61,10 @@ OPENED = {
     ("shakespeare", "spaces"): ("e", "h"),
     ("sentiment", "anything but"): ("[CLS]", "anything"),
     ("sentiment", "although"): ("[CLS]", "weak"),
+    ("verbs", "keys"): ("[CLS]", "keys"),
+    ("verbs", "far"): ("[CLS]", "key"),
+    ("verbs", "clause"): ("[CLS]", "dogs"),
+    ("verbs", "place"): ("[CLS]", "boy"),
     ("masked", "street"): ("[MASK]", "cross"),
     ("masked", "pronoun"): ("[MASK]", "street"),
     ("masked", "who"): ("[MASK]", "read"),
@@ -134,8 +139,8 @@ def test_every_model_that_ships_has_a_recipe():
     assert folders | depths | {f"positions/{scheme}" for scheme in suite} == set(RECIPES)
 
 
-def test_all_that_ships_fits_in_sixteen_megabytes():
-    assert sum(path.stat().st_size for path in SHIPPED.rglob("*") if path.is_file()) < 16 * MB
+def test_all_that_ships_fits_in_twenty_megabytes():
+    assert sum(path.stat().st_size for path in SHIPPED.rglob("*") if path.is_file()) < 20 * MB
 
 
 def test_a_recipe_is_trained_and_written_with_its_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):

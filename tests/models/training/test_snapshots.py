@@ -3,6 +3,7 @@
 from itertools import pairwise
 
 import pytest
+import torch
 
 from models.byte_units import GB, MB
 from models.training.loop import Training
@@ -30,3 +31,15 @@ def test_large_snapshots_are_fewer():
     assert snapshot_bytes(run.model, probe) == 2 * 1 * 2 * n * n
     pattern = Training(run).snapshot()["decoder.0.self.pattern"]
     assert pattern.numel() * pattern.element_size() == snapshot_bytes(run.model, probe)
+
+
+def test_what_a_task_watches_is_kept_with_the_patterns():
+    run = config(sizes={"norm": "none"}, task="modular-addition")
+    training = Training(run)
+    kept = training.snapshot()
+    assert kept["decoder.0.self.pattern"].shape == (2, 3, 3)
+    numbers = training.model.embedding.weight.detach()[:113].double()
+    waves = torch.arange(113)[:, None] * torch.arange(1, 57) * 2 * torch.pi / 113  # [number, frequency]
+    power = (waves.cos().double().T @ numbers).square() + (waves.sin().double().T @ numbers).square()
+    shares = power.sum(dim=1) / power.sum()
+    torch.testing.assert_close(kept["embedding.powers"].double(), shares, rtol=1e-3, atol=1e-5)

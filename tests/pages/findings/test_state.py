@@ -32,7 +32,7 @@ def test_a_link_names_the_finding_its_model_and_its_parameters() -> None:
         ("rollout_texts", "1000000", "is not a whole number from 5 to 200"),
         ("rollout_texts", "NaN", "is not a whole number from 5 to 200"),
         ("positional_confident", "nan", "is not a number from 0.1 to 1"),
-        ("rollout_blank", "noise", "is not one of zero, mean"),
+        ("rollout_blank", "noise", "is not one of unknown, zero, mean"),
     ],
 )  # fmt: skip
 def test_what_does_not_fit_is_refused_in_a_sentence(name: str, value: str, rule: str) -> None:
