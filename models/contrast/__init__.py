@@ -9,6 +9,8 @@ c.moved["encoder.self"]  # how far each head's pattern moved, [layer, head]
 
 from models.contrast.aligned import Aligned, align
 from models.contrast.contrasted import Contrast, contrast
+from models.contrast.knob import Knob
+from models.contrast.knobs import knobs
 from models.contrast.side import Side
 
-__all__ = ["Aligned", "Contrast", "Side", "align", "contrast"]
+__all__ = ["Aligned", "Contrast", "Knob", "Side", "align", "contrast", "knobs"]

@@ -1,5 +1,8 @@
 """A model of ours: its arithmetic is a `Transformer` of the engine."""
 
+from __future__ import annotations
+
+from copy import copy
 from typing import Any
 
 import torch
@@ -11,9 +14,10 @@ from models.engine.long_text import LongHeads, Told
 from models.engine.long_trace import LongTrace
 from models.engine.normalizers import NOTES
 from models.engine.positions import POSITIONS
+from models.engine.remaking import format_of, in_format_of, sharing_weights
 from models.engine.trace import Trace
 from models.engine.transformer import Transformer
-from models.zoo.model import Model, Wanted
+from models.zoo.model import Change, Model, Wanted
 
 
 class EngineModel(Model):
@@ -25,6 +29,17 @@ class EngineModel(Model):
         self.config = model.config
         self.note = NOTES.get(model.config.normalizer, "")
         self.n_bytes = sum(p.numel() * p.element_size() for p in model.parameters())
+
+    @property
+    def number_format(self) -> str:
+        return str(format_of(self.model)).removeprefix("torch.")
+
+    def remade(self, change: Change) -> EngineModel:
+        net = sharing_weights(self.model, self.model)
+        change(net)
+        made = copy(self)
+        EngineModel.__init__(made, self.name, net)
+        return made
 
     def projection(self, stack: str, layer: int) -> Tensor:
         weight: Tensor = self._projection(stack, layer).weight
@@ -79,7 +94,8 @@ class EngineModel(Model):
         return scaled - scaled.mean(dim=0), constant
 
     def compute(self, reading: Reading, trace: Trace) -> None:
-        self.model(*reading.inputs, mask=reading.allowed, trace=trace)
+        inputs = in_format_of(self.model, reading.inputs)
+        self.model(*inputs, mask=reading.allowed, trace=trace)
 
     @torch.no_grad()
     def long(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
+from copy import copy
 from functools import cached_property
 from typing import Any, ClassVar
 
@@ -10,13 +11,14 @@ from torch import Tensor, nn
 from transformers.pytorch_utils import Conv1D
 
 from models.data.tasks import Reading
+from models.engine.remaking import format_of, in_format_of, sharing_weights
 from models.engine.size import CELL
 from models.engine.trace import Trace
 from models.zoo.hub.folder import Folder
 from models.zoo.hub.layout import Layer
 from models.zoo.hub.loading import load, pattern_fields
 from models.zoo.hub.recorder import Recorder, heard_of
-from models.zoo.model import Attention, Model, call
+from models.zoo.model import Attention, Change, Model, call
 
 
 class TracedModel(Model):
@@ -102,6 +104,18 @@ class TracedModel(Model):
             return []
         return [(stack, at, layer) for stack in layout.stacks for at, layer in enumerate(layout.of(stack))]
 
+    @property
+    def number_format(self) -> str:
+        return str(format_of(self.net)).removeprefix("torch.")
+
+    def remade(self, change: Change) -> TracedModel:
+        made = copy(self)
+        made.net, made.layout = sharing_weights(self.net, (self.net, self.layout))
+        for known in ("_addresses", "_n_weights_used"):  # they speak of the modules of the other
+            made.__dict__.pop(known, None)
+        change(made.net)
+        return made
+
     def logits(self, reading: Reading, n_rows: int, at: int | None) -> Tensor:
         inputs = (read.expand(n_rows, *read.shape[1:]) for read in reading.inputs)
         made = self.net(**dict(zip(self.given, inputs, strict=False)), **self.usual)
@@ -112,7 +126,8 @@ class TracedModel(Model):
         return rows if at is None else rows[:, [at]]
 
     def compute(self, reading: Reading, trace: Trace) -> None:
-        given = dict(zip(self.given, reading.inputs, strict=False)) | self.usual
+        inputs = in_format_of(self.net, reading.inputs)
+        given = dict(zip(self.given, inputs, strict=False)) | self.usual
         if self.layout is None:
             self._patterns(trace, given)
             return

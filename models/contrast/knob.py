@@ -1,0 +1,131 @@
+"""A knob: one thing of a model, or of its text, that is set otherwise while all else stays. One file each."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+from models.contrast.side import Side
+from models.interventions.subject import Editing
+from models.names import shortened
+from models.zoo.engine_model import EngineModel
+from models.zoo.model import Model
+
+KNOBS: dict[str, Knob] = {}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Knob:
+    """name: in links. title: what a person reads; help: what it does exactly. order: lower ones come first.
+
+    own: the value that a model has by itself. values: what is offered for a model. read: a typed value as it
+    is written everywhere; raises ValueError, with a sentence. why_not: the sentence why a side cannot have
+    the knob, "" where it can. turned: the side with a value that is not its own; raises ValueError for one
+    that does not fit the side.
+    """
+
+    name: str
+    title: str
+    help: str
+    order: int
+    own: Callable[[Model], str]
+    values: Callable[[Model], tuple[str, ...]]
+    read: Callable[[str], str]
+    why_not: Callable[[Side], str]
+    turned: Callable[[Side, str], Side]
+
+    def applied(self, side: Side, value: str) -> Side:
+        """The side with this value of the knob; the very same side where that is the model's own.
+
+        Raises ValueError for a value that cannot be read or does not fit, and for a knob turned already.
+        """
+        own = self.own(side.model)
+        value = own if value.strip() == own else self.read(value.strip())
+        if self.name in side.knobs:
+            raise ValueError(
+                f"{self.name}={side.knobs[self.name]} is set already; start from the side without"
+            )
+        if value == own:
+            return side
+        why = self.why_not(side)
+        if why:
+            raise ValueError(why)
+        made = self.turned(side, value)
+        return replace(made, knobs={**side.knobs, self.name: value})
+
+
+def register(knob: Knob) -> None:
+    """Enters a knob. Raises ValueError for a name that is taken."""
+    if knob.name in KNOBS:
+        raise ValueError(f"a knob named {knob.name!r} is there already; choose another name")
+    KNOBS[knob.name] = knob
+
+
+def one_of(name: str, *known: str) -> Callable[[str], str]:
+    """Reads one of these values."""
+
+    def read(value: str) -> str:
+        if value not in known:
+            raise ValueError(f"{name}={shortened(value)!r} is unknown; choose one of {', '.join(known)}")
+        return value
+
+    return read
+
+
+def number(name: str, value: str, low: int | float, high: int | float) -> float:
+    """A number within bounds. Raises ValueError."""
+    try:
+        found = float(value)
+    except ValueError:
+        found = math.nan
+    if not low <= found <= high:
+        raise ValueError(f"{name}={shortened(value)!r} is no number from {low:g} to {high:g}; try 2")
+    return found
+
+
+def with_model(side: Side, model: Model) -> Side:
+    """The side with a changed model; the unchanged one still reads."""
+    return replace(side, model=model, unchanged=side.reader)
+
+
+def with_editing(side: Side, editing: Editing) -> Side:
+    """The side whose every pass is edited so, after what other knobs do."""
+    first = side.editing
+    if first is None:
+        return replace(side, editing=editing)
+    return replace(side, editing=lambda address, value: editing(address, first(address, value)))
+
+
+def is_ours(model: Model) -> bool:
+    """Whether its network is one of our engine, whose parts can be exchanged."""
+    return isinstance(model, EngineModel)
+
+
+def only_ours(side: Side, what: str) -> str:
+    """The sentence for a model whose network is not of our engine; "" for one whose is."""
+    if is_ours(side.model):
+        return ""
+    return (
+        f"{what} can only be changed in models of our engine, which {side.model.name!r} is not; "
+        "open one of ours"
+    )
+
+
+def unheard(side: Side) -> str:
+    """The sentence for a model whose scores cannot be changed; "" for one whose can."""
+    model, stacks = side.model, stacks_of(side.model)
+    if not stacks:
+        return f"the scores of {model.name!r} are not known, only its patterns; open another model"
+    if any(model.attention(stack).sinks for stack in stacks):
+        return (
+            f"the scores of {model.name!r} are shifted beside its sinks and cannot be changed; "
+            "open another model"
+        )
+    return ""
+
+
+def stacks_of(model: Model) -> list[str]:
+    """The families of attentions that can be edited, such as "encoder.self"."""
+    parts = (address.split(".") for address in model.addresses() if address.endswith(".pattern"))
+    return sorted({f"{side}.{kind}" for side, _, kind, _ in parts})

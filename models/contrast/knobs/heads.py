@@ -1,0 +1,79 @@
+"""The number of heads: the same W_Q, W_K, W_V and W_O, cut into more or fewer."""
+
+from __future__ import annotations
+
+from models.contrast.knob import Knob, is_ours, number, only_ours, register, with_model
+from models.contrast.side import Side
+from models.engine.attention import MultiHeadAttention
+from models.engine.layers import Stack
+from models.engine.positions import POSITIONS
+from models.engine.transformer import Transformer
+from models.lessons.heads.recut import with_heads
+from models.zoo.model import Model
+
+MOST_HEADS = 4_096
+"""The largest number of heads that may be typed."""
+
+
+def _values(model: Model) -> tuple[str, ...]:
+    if not is_ours(model):
+        return (_own(model),)
+    width = model.config.n_heads * model.config.head_size
+    found = {model.config.n_heads, *(n for n in (1, 2, 4, 8, 16, 32) if width % n == 0)}
+    return tuple(map(str, sorted(found)))
+
+
+def _own(model: Model) -> str:
+    return str(model.config.n_heads) if is_ours(model) else "its own"
+
+
+def _read(value: str) -> str:
+    found = number("heads", value, 1, MOST_HEADS)
+    if found != int(found):
+        raise ValueError(f"heads={value!r} is no whole number; try {int(found)}")
+    return str(int(found))
+
+
+def _turned(side: Side, value: str) -> Side:
+    return with_model(side, side.model.remade(lambda net: recut(net, int(value))))
+
+
+def recut(net: Transformer, n_heads: int) -> None:
+    """Cuts every attention into so many heads; d_head and the scale follow.
+
+    Raises ValueError for a number that does not divide the columns, and for positions that have learnt a
+    number for each head.
+    """
+    config = with_heads(net.config, n_heads)
+    for module in net.modules():
+        if isinstance(module, MultiHeadAttention):
+            module.n_heads, module.scale = n_heads, config.scale
+        elif isinstance(module, Stack):
+            positions = POSITIONS[config.positions](config, causal=module.causal)
+            learnt, shapes = module.positions.state_dict(), positions.state_dict()
+            if any(learnt[name].numel() != shape.numel() for name, shape in shapes.items()):
+                raise ValueError(
+                    f"positions={config.positions!r} have learnt something for each of {net.config.n_heads} "
+                    "heads, which cannot be cut anew; open a model with other positions"
+                )
+            positions.load_state_dict({name: learnt[name].reshape(shapes[name].shape) for name in shapes})
+            module.positions = positions.to(next(net.parameters()).dtype).eval()
+    net.config = config
+
+
+register(
+    Knob(
+        name="heads",
+        title="Heads",
+        help=(
+            "W_Q, W_K, W_V and W_O stay and are cut into so many heads, so that d_head changes and the scale "
+            "1/√d_head with it. Rotary positions turn, and ALiBi's slopes fall, as of a model with so many."
+        ),
+        order=6,
+        own=_own,
+        values=_values,
+        read=_read,
+        why_not=lambda side: only_ours(side, "heads"),
+        turned=_turned,
+    )
+)

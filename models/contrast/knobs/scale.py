@@ -1,0 +1,80 @@
+"""The scale of dot products: 1 / sqrt(d_head), or none."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+
+from torch import Tensor
+
+from models.contrast.knob import Knob, is_ours, one_of, register, stacks_of, unheard, with_editing, with_model
+from models.contrast.side import Side
+from models.engine.attention import MultiHeadAttention
+from models.engine.transformer import Transformer
+from models.zoo.model import Model
+
+
+def _own(model: Model) -> str:
+    if is_ours(model):
+        scale = model.config.attention_scale
+        return ("on" if scale else "off") if isinstance(scale, bool) else f"{scale:g}"
+    return "on" if _is_on(model) else "its own"
+
+
+def _is_on(model: Model) -> bool:
+    """Whether all attentions of a model of transformers are scaled by 1 / sqrt(d_head), and say so."""
+    return all(
+        attention.whole and all(math.isclose(scale, attention.d_head**-0.5) for scale in attention.scales)
+        for attention in map(model.attention, stacks_of(model))
+    )
+
+
+def _why_not(side: Side) -> str:
+    model = side.model
+    if is_ours(model):
+        return ""
+    if why := unheard(side):
+        return why
+    if not _is_on(model):
+        return (
+            f"the scores of {model.name!r} are not scaled by 1/√d_head where that can be seen: what its "
+            "queries hold already is not known; open another model"
+        )
+    return ""
+
+
+def _turned(side: Side, value: str) -> Side:
+    model = side.model
+    if is_ours(model):
+        return with_model(side, model.remade(lambda net: _rescale(net, value == "on")))
+    roots = {stack: model.attention(stack).d_head ** 0.5 for stack in stacks_of(model)}
+
+    def unscaled(address: str, q: Tensor) -> Tensor:
+        if not address.endswith(".q"):
+            return q
+        stack, _, kind, _ = address.split(".")
+        return q * roots[f"{stack}.{kind}"]
+
+    return with_editing(side, unscaled)
+
+
+def _rescale(net: Transformer, on: bool) -> None:
+    net.config = replace(net.config, attention_scale=on)
+    for module in net.modules():
+        if isinstance(module, MultiHeadAttention):
+            module.scale = net.config.scale
+
+
+register(
+    Knob(
+        name="scale",
+        title="Scale",
+        help="on: dot products are multiplied by 1/√d_head before the softmax (equation 1); off: not.",
+        order=1,
+        own=_own,
+        values=lambda model: ("on", "off"),
+        read=one_of("scale", "on", "off"),
+        why_not=_why_not,
+        turned=_turned,
+    )
+)

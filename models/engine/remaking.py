@@ -1,0 +1,31 @@
+"""A network made anew around the same weights, so that one thing of it can be other."""
+
+import copy
+from collections.abc import Iterable
+from itertools import chain
+from typing import TypeVar
+
+import torch
+from torch import Tensor, nn
+
+Parts = TypeVar("Parts")
+
+
+def sharing_weights(net: nn.Module, parts: Parts) -> Parts:
+    """A copy of `parts`, modules and what refers to them, that shares the parameters and buffers of `net`.
+
+    Whoever changes it puts other parameters in their place and changes none itself.
+    """
+    kept = {id(each): each for each in chain(net.parameters(), net.buffers())}
+    return copy.deepcopy(parts, dict(kept))
+
+
+def format_of(net: nn.Module) -> torch.dtype:
+    """The number format of a network's weights: of the first."""
+    return next((each.dtype for each in net.parameters() if each.is_floating_point()), torch.float32)
+
+
+def in_format_of(net: nn.Module, inputs: Iterable[Tensor]) -> list[Tensor]:
+    """What a network reads, in the number format of its weights; ids stay whole numbers."""
+    dtype = format_of(net)
+    return [read.to(dtype) if read.is_floating_point() else read for read in inputs]
