@@ -12,8 +12,8 @@ from models.data.tasks import Reading
 from models.data.tasks.text_classes import STRANGE
 from models.zoo.model import Model
 
-BLANKS = {"unknown": "an unknown word", "zero": "zeros", "mean": "the mean of the text"}
-"""What takes the place of a token: another token, or another embedding."""
+BLANKS = {"unknown": "unknown word", "zero": "zeros", "mean": "the mean"}
+"""What takes the place of a token: another token, or another embedding, as the mean of all of the text."""
 _UNKNOWN = ("[UNK]", "<unk>")
 
 

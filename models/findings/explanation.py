@@ -96,7 +96,7 @@ def _outcome(agree: Tensor, medians: Tensor, apart: Tensor, permutations: int, m
         said=(
             f"Weights and effects agree with τ = {tau:.2f}. Of {permutations} random orders of the weights, "
             f"one that leaves the answer within {most:g} is found for {same:.0%} of the {len(agree)} "
-            f"texts; the median permutation moves the answer by {float(medians.median()):.2f}."
+            f"texts; the median permutation moves the answer by {float(medians.median()):.2g}."
         ),
         charts=(
             Chart(

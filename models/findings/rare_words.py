@@ -82,7 +82,7 @@ def _outcome(every: dict[str, Hits], chance: float, share: float) -> Outcome:
     first = max(hits.share for name, hits in every.items() if name.startswith("0."))
     return Outcome(
         numbers=(
-            Number(label="largest share on the rarest word", value=top, published="0.66"),
+            Number(label="largest share on the rarest word", value=top),
             Number(label="the same, heads of the first layer", value=first, published="0.66"),
             Number(label="by chance", value=chance),
         ),
