@@ -11,6 +11,12 @@ from models.contrast.aligned import Aligned, align
 from models.contrast.contrasted import Contrast, contrast
 from models.contrast.knob import Knob
 from models.contrast.knobs import knobs
+from models.contrast.matched import match_heads, match_sides
 from models.contrast.side import Side
+from models.contrast.steps import at_step
+from models.contrast.strips import strip
 
-__all__ = ["Aligned", "Contrast", "Knob", "Side", "align", "contrast", "knobs"]
+__all__ = [
+    "Aligned", "Contrast", "Knob", "Side", "align", "at_step", "contrast", "knobs", "match_heads",
+    "match_sides", "strip",
+]  # fmt: skip

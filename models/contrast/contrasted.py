@@ -53,28 +53,37 @@ class Contrast:
         """The pattern of a head of a, by an address such as "encoder.0.self", and of one of b: of the same
         address and number where they are left out. Raises ValueError where a side has no such head.
         """
-        addresses = (address, address_b or address)
-        heads = (head, head if head_b is None else head_b)
-        queries, keys = self._places(*addresses)
-        a, b = (
-            laid(_pattern(self.traces[at], addresses[at], heads[at], "ab"[at]), queries, keys, at)[0]
-            for at in (0, 1)
-        )
-        return Laid(a, b, b - a, queries, keys)
+        other = (address_b or address, head if head_b is None else head_b)
+        return laid_heads(self.aligned, self.traces, (address, head), other)
 
-    def _places(self, address_a: str, address_b: str) -> tuple[Aligned, Aligned]:
-        """The aligned tokens of the queries and of the keys of two attentions."""
-        query_sides, key_sides = zip(*map(_sides, (address_a, address_b)), strict=True)
-        found = [
-            self.aligned.get(one) if one == other else None
-            for one, other in (query_sides, key_sides)
-        ]  # fmt: skip
-        if found[0] is None or found[1] is None:
-            raise ValueError(
-                f"{address_a} and {address_b} look from or at different stacks, so their tokens are not "
-                "aligned; choose two attentions of one kind"
-            )
-        return found[0], found[1]
+
+def laid_heads(
+    aligned: Mapping[str, Aligned],
+    traces: tuple[Trace, Trace],
+    a: tuple[str, int],
+    b: tuple[str, int],
+) -> Laid:
+    """A head of each side, an address and a number, on the same places. Raises ValueError as `Contrast.laid`
+    does.
+    """
+    queries, keys = _places(aligned, a[0], b[0])
+    patterns = [
+        laid(_pattern(traces[at], *which, "ab"[at]), queries, keys, at)[0] for at, which in enumerate((a, b))
+    ]
+    return Laid(patterns[0], patterns[1], patterns[1] - patterns[0], queries, keys)
+
+
+def _places(aligned: Mapping[str, Aligned], a: str, b: str) -> tuple[Aligned, Aligned]:
+    """The aligned tokens of the queries and of the keys of two attentions."""
+    found = [
+        aligned.get(one) if one == other else None for one, other in zip(_sides(a), _sides(b), strict=True)
+    ]
+    if found[0] is None or found[1] is None:
+        raise ValueError(
+            f"{a} and {b} look from or at tokens that are not aligned; choose two attentions of one kind, in "
+            "stacks that both sides have"
+        )
+    return found[0], found[1]
 
 
 @torch.no_grad()
@@ -99,7 +108,10 @@ def _kept(address: str, value: Tensor) -> Tensor | None:
 
 def _sides(address: str) -> tuple[str, str]:
     """The side of the queries and of the keys of an attention."""
-    side, _, kind = address.split(".")
+    parts = address.split(".")
+    if len(parts) != 3:
+        raise ValueError(f"{address[:40]!r} is no address of an attention; write one such as encoder.0.self")
+    side, _, kind = parts
     return side, "encoder" if kind == "cross" else side
 
 

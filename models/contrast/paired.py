@@ -51,14 +51,14 @@ def _aligned(
         pairs: Pairs = [(at, at) for at in range(len(a))]
     elif moved and orders != (None, None):
         pairs = _by_order(tokens, (sides[0].text, sides[1].text), orders)
-    elif _one_vocabulary(sides[0].reader, sides[1].reader):
+    elif one_vocabulary(sides[0].reader, sides[1].reader):
         pairs = align(a, b)
     else:
         pairs, loose = _of_two_vocabularies(a, b), True
     return Aligned(tuple(a), tuple(b), tuple(pairs), loose)
 
 
-def _one_vocabulary(a: Model, b: Model) -> bool:
+def one_vocabulary(a: Model, b: Model) -> bool:
     """Whether two models have the same tokens; those of pictures and of handed-in tensors have no others."""
     if a is b:
         return True
