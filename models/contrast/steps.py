@@ -87,6 +87,12 @@ def at_step(folder: Path | str, step: int) -> Side:
     if not isinstance(tokens, dict) or not tokens:
         raise ValueError(f"the run {run.path.name!r} names no tokens of its probe; open another run")
     labels = {str(side): [str(each) for each in given] for side, given in tokens.items()}
-    patterns = {address: pattern.float() for address, pattern in run.snapshot(step).items()}
+    kept = run.snapshot(step)  # in no order, as the file has them
+    patterns = {address: kept[address].float() for address in sorted(kept, key=_layer)}
     text = str(probe.get("text", ""))
     return Side(RecordedModel(f"{run.path.name} at step {step:,}", labels, text, patterns), text)
+
+
+def _layer(address: str) -> tuple[str, int, str]:
+    side, layer, rest = address.split(".", 2)
+    return side, int(layer), rest

@@ -17,7 +17,8 @@ from models.engine.positions import POSITIONS
 from models.engine.remaking import format_of, in_format_of, sharing_weights
 from models.engine.trace import Trace
 from models.engine.transformer import Transformer
-from models.zoo.model import Change, Model, Wanted
+from models.zoo.model import Model, Wanted
+from models.zoo.network import Change
 
 
 class EngineModel(Model):

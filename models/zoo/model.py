@@ -19,11 +19,11 @@ from models.interventions.applied import Prepared
 from models.interventions.edit import Edit, read_edits
 from models.interventions.subject import Editing
 from models.interventions.written import written
+from models.zoo.network import Network
 from models.zoo.texts import Texts
 
 Reduce = Callable[[str, Tensor], Any | None]
 Wanted = Callable[[str], bool]
-Change = Callable[[Any], object]
 Edits = str | Edit | Sequence[str | Edit]
 
 _POOLED = {"mean": "The mean of all positions is read as", "first": "The first position is read as"}
@@ -51,7 +51,7 @@ class Attention:
     sinks: bool = False
 
 
-class Model(Texts):
+class Model(Texts, Network):
     """A model that pages and notebooks can ask. A subclass has these attributes; it reads, and is traced.
 
     config: its kind and sizes, from which `attention`, `max_len`, `operations` and `pooled` follow; a model
@@ -217,19 +217,6 @@ class Model(Texts):
     def projection_bias(self, stack: str, layer: int) -> Tensor | None:
         """b_O, [d_model], which the output projection adds for no head; None where it has none."""
         return None
-
-    def remade(self, change: Change) -> "Model":
-        """This model with another network, which `change` has changed: it starts as a copy that shares the
-        weights, so that modules and parameters may be replaced in it, and none may be changed itself.
-
-        Raises ValueError where the network is not known.
-        """
-        raise ValueError(f"{self.name!r} has no network that could be changed; open another model")
-
-    @property
-    def number_format(self) -> str:
-        """The format of its weights, such as "float32"; "" where they are not known."""
-        return ""
 
     @property
     def max_len(self) -> int:

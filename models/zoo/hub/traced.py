@@ -18,7 +18,8 @@ from models.zoo.hub.folder import Folder
 from models.zoo.hub.layout import Layer
 from models.zoo.hub.loading import load, pattern_fields
 from models.zoo.hub.recorder import Recorder, heard_of
-from models.zoo.model import Attention, Change, Model, call
+from models.zoo.model import Attention, Model, call
+from models.zoo.network import Change
 
 
 class TracedModel(Model):
