@@ -1,8 +1,9 @@
 """How each shipped model is trained, and what its card says of it beyond the numbers."""
 
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, get_args
 
+from models.config import Normalizer
 from models.data.grammar.lexemes import rows
 from models.zoo.suite import SCHEMES
 
@@ -60,6 +61,7 @@ _LONG = {"steps": 1200, "batch_size": 8, "learning_rate": 4e-3, **_ALONE}
 _NONSENSE = "It writes lines that look like Shakespeare's and mean little."
 _SPEECH = "First Citizen:\nBefore we proceed any further, hear me speak.\n\nAll:\nSpeak, speak.\n"
 
+_LETTERS = "It knows its own language of letters and nothing else."
 _ONE_SEED = (
     "It knows the words and sentences of its own grammar only. It is small, trained briefly, with one seed: "
     "that one scheme does better than another here says little of large models."
@@ -273,6 +275,17 @@ RECIPES: dict[str, Recipe] = {
             keeps_run=True,
         )
         for n_layers in (1, 2)
+    },
+    **{
+        f"sinks/{normalizer}": Recipe(
+            task="back-copy",
+            summary=f"Letters that come back after vowels, one of three: normalizer={normalizer!r}",
+            sizes={"normalizer": normalizer},
+            training={"steps": 3000, **_ALONE},
+            limits=_LETTERS,
+            keeps_run=True,
+        )
+        for normalizer in get_args(Normalizer)
     },
     **{
         f"positions/{scheme}": Recipe(

@@ -1,5 +1,6 @@
 """Trains the shipped models: `python -m models.training zoo [name ...]`, which `make zoo` calls."""
 
+import json
 import shlex
 import shutil
 import tempfile
@@ -9,8 +10,9 @@ from pathlib import Path
 from typing import Any
 
 from models.data.tasks import make_task
+from models.files import read_lines, write_whole
 from models.runs.export import card_of
-from models.runs.folder import EVENTS, LOCK, LOG, RunFolder, create_run
+from models.runs.folder import EVENTS, LOCK, LOG, METRICS, RunFolder, create_run
 from models.runs.printing import Bar
 from models.runs.recipes import RECIPES, Recipe
 from models.runs.status import read_status, write_status
@@ -19,6 +21,8 @@ from models.training.config import RunConfig, run_config
 from models.zoo.files import write_model
 from models.zoo.run_folders import CHECKPOINT
 
+CURVE = 300
+"""Records of a shipped run, about: its curves are drawn from as many."""
 RUN = "run"
 """The folder of a shipped model with its curves and snapshots, where it ships with them."""
 
@@ -76,6 +80,15 @@ def _keep_run(folder: RunFolder, kept: Path) -> None:
     status = read_status(folder.path)
     gone = replace(status, pid=None, started_at=None, born="", heartbeat=0.0, up=0.0, memory=0, free=0)
     write_status(kept, gone)
+    thin(kept / METRICS)
+
+
+def thin(metrics: Path) -> None:
+    """Keeps of a run's records those that validate, and of the others as many as a curve needs."""
+    lines = read_lines(metrics)
+    apart = max(1, len(lines) // CURVE)
+    kept = [line for at, line in enumerate(lines, 1) if "validation" in line or at % apart == 0]
+    write_whole(metrics, "".join(json.dumps(line) + "\n" for line in kept).encode())
 
 
 def train_all(names: Sequence[str], out: Path) -> None:

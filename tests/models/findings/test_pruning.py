@@ -12,7 +12,7 @@ from models.data.pronouns import PRONOUNS
 from models.findings import findings, make, pruned
 from models.findings.gates import n_kept
 from models.findings.pruned import prune, quality
-from models.findings.pruning import Pruned, shipped
+from models.findings.pruning import Pruned, edits_of, shipped
 from models.zoo.cards import SHIPPED
 
 SENTENCES = 6
@@ -22,7 +22,7 @@ LM = load_model("translator")
 def test_the_same_heads_cut_by_edits_write_what_the_gates_measured() -> None:
     """One sentence after the other through `Model.answer`, against all at once with gates."""
     each = shipped().penalties[3]
-    edits, right, pronouns = each.edits(4), [], []
+    edits, right, pronouns = edits_of(each.kept, 4), [], []
     for pair, direction in held_out(SENTENCES):
         wanted = " ".join(pair.target(direction))
         reading = LM.read(" ".join(pair.source(direction)), direction=direction)
@@ -64,7 +64,7 @@ def test_edits_name_the_heads_that_are_gone() -> None:
     quality_ = pruned.Quality(translation=1.0, pronoun=1.0)
     kept = {"encoder.0.self": [1, 3], "encoder.1.self": [0, 1, 2, 3], "decoder.0.cross": []}
     each = Pruned(penalty=0.1, kept=kept, trained=quality_, cut=quality_)
-    assert each.edits(4) == ["encoder.0.self heads 0,2: zero", "decoder.0.cross heads 0,1,2,3: zero"]
+    assert edits_of(kept, 4) == ["encoder.0.self heads 0,2: zero", "decoder.0.cross heads 0,1,2,3: zero"]
     assert (each.share("encoder.self", 4), each.share("decoder.cross", 4)) == (0.75, 0)
 
 

@@ -136,11 +136,28 @@ def test_every_model_that_ships_has_a_recipe():
     assert suite == set(SCHEMES)
     depths = {f"depth/{path.parent.name}" for path in SHIPPED.glob(f"depth/*/{CARD}")}
     assert len(depths) == 2
-    assert folders | depths | {f"positions/{scheme}" for scheme in suite} == set(RECIPES)
+    sinks = {f"sinks/{path.parent.name}" for path in SHIPPED.glob(f"sinks/*/{CARD}")}
+    assert sinks == {"sinks/softmax", "sinks/softmax-plus-one", "sinks/sigmoid"}
+    assert folders | depths | sinks | {f"positions/{scheme}" for scheme in suite} == set(RECIPES)
 
 
 def test_all_that_ships_fits_in_twenty_megabytes():
     assert sum(path.stat().st_size for path in SHIPPED.rglob("*") if path.is_file()) < 20 * MB
+
+
+def test_a_shipped_run_keeps_as_many_records_as_a_curve_needs(tmp_path: Path):
+    """All that validate, and every third of 900; few are all kept."""
+    path, few = tmp_path / "metrics.jsonl", tmp_path / "few.jsonl"
+    lines = [
+        {"step": step, **({"validation": {"loss": 1.0}} if step % 50 == 0 else {})} for step in range(1, 901)
+    ]
+    path.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    shipping.thin(path)
+    kept = [json.loads(line) for line in path.read_text().splitlines()]
+    assert kept == [line for line in lines if line["step"] % 3 == 0 or line["step"] % 50 == 0]
+    few.write_text("".join(json.dumps(line) + "\n" for line in lines[:20]))
+    shipping.thin(few)
+    assert len(few.read_text().splitlines()) == 20
 
 
 def test_a_recipe_is_trained_and_written_with_its_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
