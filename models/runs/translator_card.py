@@ -8,7 +8,7 @@ from models.data.parallel import UNKNOWN_SHARE
 from models.data.tasks.translation import Translation
 from models.data.word_tokenizer import WordTokenizer
 from models.engine.transformer import Transformer
-from models.runs.recipes import examples_of
+from models.runs.recipe import examples_of
 from models.training.evaluation import evaluate, look
 
 EXAMPLES = examples_of("""
