@@ -17,12 +17,13 @@ from pathlib import Path
 
 from playwright.sync_api import sync_playwright
 
-from benchmarks import bertviz_page, lab_pages, load, paint, servers
+from benchmarks import bertviz_page, edit_paint, lab_pages, load, paint, servers
 from benchmarks.setting import Setting
 from tools import chromium
 
 SECTIONS: dict[str, Callable[[Setting], None]] = {
     "controls": paint.controls,
+    "edits": edit_paint.edits,
     "in-browser": paint.in_browser,
     "first-visit": paint.first_visit,
     "lab-sliders": lab_pages.scrubs,

@@ -145,7 +145,7 @@ def hover_tokens(page: Page) -> Iterator[float]:
         page.wait_for_timeout(PAUSE_MS)
 
 
-def click(page: Page, target: Locator) -> float:
+def click(page: Page, target: Locator, effect: str = servers.DRAWN) -> float:
     """Milliseconds from the press of the mouse on `target`, where it already rests, to the painted effect."""
     target.hover()
     page.wait_for_timeout(PAUSE_MS)
@@ -154,7 +154,7 @@ def click(page: Page, target: Locator) -> float:
         page.mouse.down()
         page.mouse.up()
 
-    return press_to_paint(page, press, servers.DRAWN, ["pointerdown"])
+    return press_to_paint(page, press, effect, ["pointerdown"])
 
 
 def click_each(buttons: Locator) -> Iterator[float]:

@@ -13,6 +13,8 @@ from tools.background import ROOT, serving_the_app
 PICTURE = ROOT / "tools" / "screenshot.png"
 DOCUMENT = ROOT / "tools" / "long-text.png"
 GPT2 = ROOT / "tools" / "gpt2.png"
+EDIT = ROOT / "tools" / "edit.png"
+EDITED = {"view": "effect", "edits": "encoder.1.self heads 0-3: zero"}
 TEXT = "First Citizen: Before we proceed any"
 GRID = {"view": "grid", "sort": "previous"}
 
@@ -35,6 +37,10 @@ def main() -> None:
             page.locator(f'.choice.chips button[data-value="{head}"]').click()
         page.mouse.move(0, 0)
         page.screenshot(path=PICTURE)
+        page.goto(f"{server.url}/?{urlencode(EDITED)}")
+        page.locator(".answers .other").wait_for(timeout=60_000)  # what it writes without these heads
+        page.wait_for_timeout(1_000)
+        page.locator(".stage").screenshot(path=EDIT)
         page.goto(f"{server.url}/documents")
         page.locator(".map[data-generation]").wait_for(timeout=60_000)
         page.locator(".heatmaplayer image").wait_for()
@@ -47,7 +53,7 @@ def main() -> None:
         page.wait_for_timeout(1_000)
         page.screenshot(path=GPT2)
         browser.close()
-    for picture in (PICTURE, DOCUMENT, GPT2):
+    for picture in (PICTURE, EDIT, DOCUMENT, GPT2):
         print(f"wrote {picture.relative_to(ROOT)}")
 
 

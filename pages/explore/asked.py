@@ -47,7 +47,7 @@ def answer(
             dear = computing.is_dear(inputs, asked)
             run = computing.runner(inputs, asked, is_wanted=waiting.look)
             # Another process cannot call this one's functions; it is ended as a whole.
-            made_by = partial(maker, told=lambda share: waiting.told(0, 0)) if tells and not dear else maker
+            made_by = partial(maker, told=waiting.heard) if tells and not dear else maker
 
             def make() -> tuple[dict[str, Any], int]:
                 found = run(made_by, inputs, *what)

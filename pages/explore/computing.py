@@ -77,6 +77,7 @@ class Waiting:
         self._inputs, self._slot, self._is_dear = inputs, slot, is_dear(inputs, price)
         self._begun = time.monotonic()
         self._layers = (0, 0)
+        self._share: float | None = None
         self._stopped = threading.Event()
         self._place: DeltaGenerator | None = None
         self._text: DeltaGenerator | None = None
@@ -89,6 +90,12 @@ class Waiting:
     def told(self, done: int, of: int) -> None:
         """Hears how many layers are computed. Raises StoppedError once nobody waits."""
         self._layers = (done, of)
+        if self._stopped.is_set():
+            raise StoppedError
+
+    def heard(self, share: float) -> None:
+        """Hears which share of many passes is done. Raises StoppedError once nobody waits."""
+        self._share = share
         if self._stopped.is_set():
             raise StoppedError
 
@@ -111,6 +118,8 @@ class Waiting:
         return f"{name}-{self._before}" if self._before else name
 
     def _progress(self) -> str:
+        if self._share is not None:
+            return f"Computing: {self._share:.0%} of the most that it takes is done."
         done, of = self._layers
         if of:
             return f"Computing the figure: {done} of {of} layers are done."

@@ -37,7 +37,7 @@ class Widget:
         elif self.kind in NUMBERS:
             given = {"min_value": rule.low, "max_value": rule.high, **given}
         if self.kind == "segmented_control":
-            given["required"] = True
+            given = {"wrap": True, **given, "required": True}  # none is cut off where there is little room
         return getattr(place, self.kind)(**given)
 
 

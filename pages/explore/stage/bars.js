@@ -20,8 +20,12 @@ const VIEWS = [
   { value: "sums", text: "Sums" },
   { value: "picture", text: "Picture" },
   { value: "output", text: "Output" },
-  { value: "sweep", text: "Sweep" },
-  { value: "effect", text: "Effect" },
+  {
+    value: "sweep",
+    text: "Sweep",
+    title: "What if: each head off alone, and which way an answer comes about",
+  },
+  { value: "effect", text: "Effect", title: "What if: what the edits did" },
 ];
 const SHOWS = [
   { value: "pattern", text: "weights", title: "After the softmax" },
@@ -166,7 +170,7 @@ export class Bars {
     const ofOneLayer = !["grid", "map", "sums", ...STEPPED].includes(view.view);
     /** @param {HTMLElement} part @param {boolean} on */
     const visible = (part, on) => part.classList.toggle("absent", !on);
-    visible(this.stack.root, !STEPPED.includes(view.view));
+    visible(this.stack.root, data.stacks.length > 1 && !STEPPED.includes(view.view));
     visible(this.show.root, view.view === "head");
     visible(this.range.root, (view.view === "head" && view.show !== "plane") || view.view === "grid");
     const seen = view.view === "picture" ? view.sight : "head";

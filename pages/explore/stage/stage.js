@@ -24,6 +24,7 @@ import { OutputView } from "./output.js";
 import { passesOf } from "./passes.js";
 import { PictureView } from "./picture_view.js";
 import { Pictures } from "./pictures.js";
+import { keepTop } from "./room.js";
 import { SumsView } from "./sums.js";
 import { SweepView } from "./sweep.js";
 import { heaviestKey, rowOf, settle, usualView } from "./view.js";
@@ -90,7 +91,12 @@ export class Stage {
     this.story.root.prepend(this.present.cover);
     this.story.actions.append(this.present.button);
     this.outer = el("div", {}, [this.root, ...this.present.layers]);
-    this.takeDown = putUp(host, this.outer, () => this.redraw(), { watched: this.panel });
+    const takeDown = putUp(host, this.outer, () => this.redraw(), { watched: this.panel });
+    const leaveTop = keepTop(this.root);
+    this.takeDown = () => {
+      leaveTop();
+      takeDown();
+    };
     const { signal } = this.listening;
     window.addEventListener("keydown", (event) => this.key(event), { signal, capture: true });
     window.addEventListener("resize", () => this.present.on && this.redraw(), { signal });

@@ -5,7 +5,7 @@ import { isOff, switched } from "./edits.js";
 
 /** @typedef {import("./grid.js").Plan} Plan */
 
-const SIZE = { width: 30, height: 18 };
+const SIZE = { width: 24, height: 18 };
 
 export class Switches {
   root = el("div", { class: "grid-switches" });

@@ -171,9 +171,14 @@ def test_a_page_that_waits_says_how_far_it_is_and_offers_to_stop(monkeypatch: py
         waiting.look()
         assert slot.shows == [first, said("Computing the figure: 1 of 2 layers are done.")]
         assert slot.buttons == ["Stop"]
+        waiting.heard(0.25)  # of a search, a sweep, or an answer
+        waiting.look()
+        assert slot.shows[-1] == said("Computing: 25% of the most that it takes is done.")
     assert slot.shows[-1] == ""
     with pytest.raises(computing.StoppedError):  # whoever computes on hears that nobody waits
         waiting.told(2, 2)
+    with pytest.raises(computing.StoppedError):
+        waiting.heard(0.5)
 
 
 def test_a_page_may_wait_twice_in_one_run(monkeypatch: pytest.MonkeyPatch) -> None:
