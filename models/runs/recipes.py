@@ -229,6 +229,22 @@ RECIPES: dict[str, Recipe] = {
         limits="It adds numbers below 59 and knows nothing else.",
         keeps_run=True,
     ),
+    "needle": Recipe(
+        task="needle",
+        summary="Finds a code in a haystack of words: few heads fetch it from far back",
+        examples=examples_of("""
+            far | the code of ana 17 42 30 . grass sky here we go there and back again a long \
+day by the river some rain fell on old trees birds sang what ? the code of ana | \
+“ana” looks at 17, which followed it before
+            two | the code of ana 17 42 30 . a long day the code of ben 51 28 36 . what ? \
+the code of ben | “ben” looks at 51: the other code does not matter
+            begun | the code of ana 17 42 30 . birds sang here what ? the code of ana 17 | \
+17 looks at 42, which comes next
+        """),
+        showcase=_first("head", "decoder", 1, 0),
+        training=_ALONE,
+        limits="It knows a hundred words, and codes of three numbers in texts of at most 64.",
+    ),
     **{
         f"depth/{n_layers}": Recipe(
             task="induction",

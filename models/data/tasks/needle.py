@@ -1,0 +1,223 @@
+"""A needle in a haystack: facts hidden in a long text that says nothing, and a question about one of them."""
+
+import random
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import torch
+
+from models.data.tasks.algorithmic import is_held_out, padded, random_of
+from models.data.tasks.alphabet import Alphabet
+from models.data.tasks.batch import IGNORED, Batch, Reading, Sample, Writing, check_room
+from models.data.tasks.options import option
+from models.data.tasks.task import Task
+from models.engine.decoding import greedy
+from models.engine.transformer import Transformer
+
+BLANK, STOP, ASKED = "·", ".", "?"
+NAMES = (
+    *("ana", "ben", "carla", "david", "emma", "felix", "greta", "hugo"),
+    *("ida", "jonas", "karla", "leo", "mara", "nils", "olga", "paul"),
+)
+NUMBERS = tuple(map(str, range(10, 60)))
+FILLER = (
+    *("grass", "green", "sky", "blue", "sun", "yellow", "here", "we", "go", "there", "and", "back"),
+    *("again", "a", "long", "day", "by", "the", "river", "some", "rain", "fell", "on", "old"),
+    *("trees", "birds", "sang", "in", "morning", "light", "while", "people", "walked", "home"),
+)
+_FACT = ("the", "code", "of", "{}")
+_QUESTION = ("what", ASKED, *_FACT)
+_WORDS = tuple(dict.fromkeys((BLANK, STOP, ASKED, "what", "the", "code", "of", *NAMES, *NUMBERS, *FILLER)))
+_FEWEST = 8  # words of filler
+_SHOWN = 64  # words of the text that is watched in training
+_SAMPLES = 4
+
+
+@dataclass(frozen=True)
+class Haystack:
+    """A text that ends in a question, the numbers that answer it, and where the first of them stands."""
+
+    words: tuple[str, ...]
+    answer: tuple[str, ...]
+    place: int
+
+    @property
+    def text(self) -> str:
+        return " ".join(self.words)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Needle(Task):
+    """After `… the code of ana 17 42 30 . … what ? the code of ana` the model writes `17 42 30`.
+
+    Every code is of other numbers, and only the answer is asked, so nothing but looking it up helps.
+    """
+
+    name = "needle"
+    title = "Needle in a haystack"
+    see = (
+        "From the last word on, heads fetch: each number is looked up where it stands in the text, however "
+        "far back. A head of the first layer helps: it tells each number what came before it."
+    )
+    kind = "decoder-only"
+    abilities = ("answer",)
+    sizes = {"n_layers": 3, "n_heads": 4, "d_model": 64, "positions": "rotary", "tied_embeddings": False}
+    training = {
+        "steps": 3000,
+        "batch_size": 32,
+        "learning_rate": 3e-3,
+        "weight_decay": 0.5,  # with less, heads of the last layer fetch, too
+        "warmup_steps": 50,
+    }
+    length: int = option(64, "words of a text with its answer, at most", low=32, high=256)
+    facts: int = option(3, "codes in a text, of which one is asked", low=1, high=4)
+    numbers: int = option(3, "numbers of a code", low=1, high=6)
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        least = self._shortest(self.facts)
+        if least > self.length:
+            raise ValueError(
+                f"length={self.length} has no room for facts={self.facts} of numbers={self.numbers}; "
+                f"try length={least}"
+            )
+
+    def dictates(self) -> dict[str, Any]:
+        """Blanks come last, so nobody sees them: no pad_id."""
+        return {"vocab_size": len(_WORDS), "max_len": self.length, "pad_id": None}
+
+    def outputs(self) -> tuple[str, ...]:
+        return _WORDS
+
+    def made_of(self) -> Alphabet:
+        return Alphabet(_WORDS, range(1, len(_WORDS)), {"decoder": ()})
+
+    def haystack(
+        self, rng: random.Random, length: int = 0, facts: int = 0, depth: float | None = None
+    ) -> Haystack:
+        """A text of so many words with its answer, and so many facts; 0 for as many as there may be.
+
+        depth: where the fact that is asked stands among the filler, 0 in front and 1 at the end; None for
+        anywhere.
+        """
+        n_facts = facts or self.facts
+        names = rng.sample(NAMES, n_facts)
+        numbers = rng.sample(NUMBERS, n_facts * self.numbers)
+        codes = [tuple(numbers[at * self.numbers :][: self.numbers]) for at in range(n_facts)]
+        n_filler = (length or self.length) - self._shortest(n_facts) + _FEWEST
+        slots = [rng.randint(0, n_filler) for _ in codes]
+        if depth is not None:
+            slots[0] = round(depth * n_filler)
+        filler = [[rng.choice(FILLER)] for _ in range(n_filler)]
+        said_facts = [
+            [word.format(name) for word in _FACT] + [*code, STOP]
+            for name, code in zip(names, codes, strict=True)
+        ]
+        for at in sorted(range(n_facts), key=lambda at: slots[at], reverse=True):
+            filler.insert(slots[at], said_facts[at])
+        said = [word for piece in filler for word in piece]
+        place = said.index(codes[0][0])
+        return Haystack((*said, *(word.format(names[0]) for word in _QUESTION)), codes[0], place)
+
+    def batch(self, generator: torch.Generator, size: int, *, held_out: bool = False) -> Batch:
+        """Texts of one split; in training of any length and number of facts, as few are easier to learn."""
+        rng = random_of(generator)
+        inputs: list[list[int]] = []
+        targets: list[list[int]] = []
+        while len(inputs) < size:
+            facts = self.facts if held_out else rng.randint(1, self.facts)
+            made = self.haystack(rng, rng.randint(self._shortest(facts), self.length), facts)
+            if is_held_out(made.text) == held_out:
+                ids = _ids((*made.words, *made.answer))
+                inputs.append(ids[:-1])
+                targets.append([IGNORED] * (len(made.words) - 1) + ids[len(made.words) :])
+        return Batch((padded(inputs, 0),), padded(targets, IGNORED))
+
+    def probe(self) -> Reading:
+        """A held-out text with its answer; its text is what one types to have it answered."""
+        made = self._held_out(1, max(self._shortest(self.facts), min(_SHOWN, self.length)))[0]
+        return replace(self._with_answer(made.words, made.answer), text=made.text)
+
+    def read(self, text: str) -> Reading:
+        """Words of the task; what follows the question is its answer as far as it is given."""
+        words = text.lower().replace(STOP, f" {STOP} ").replace(ASKED, f" {ASKED} ").split()
+        strange = [word for word in words if word not in _ID_OF]
+        if strange:
+            raise ValueError(
+                f"{strange[0][:40]!r} is no word of this task; try {self._samples[0].text[-60:]!r}"
+            )
+        question, given = _parts(words)
+        *before, name = question[-len(_FACT) :] or [""]
+        if ASKED not in words or name not in NAMES or tuple(before) != _FACT[:-1]:
+            raise ValueError(f"the text asks for no code; end it with {' '.join(_QUESTION).format('ana')!r}")
+        if len(given) > self.numbers:
+            raise ValueError(f"the answer has {len(given)} words; give at most {self.numbers}")
+        check_room(len(question) + self.numbers, self.length, "words with the answer")
+        return Reading((torch.tensor([_ids(words)]),), {"decoder": words}, " ".join(words))
+
+    def writing(self, reading: Reading) -> Writing:
+        """As many numbers as a code has, whatever stands after the question."""
+        question, _ = _parts(reading.text.split())
+
+        def finished(ids: list[int]) -> Reading:
+            return self._with_answer(question, [_WORDS[at] for at in ids])
+
+        return Writing(tuple(_ids(question)), self.numbers, frozenset(), finished)
+
+    def answered(self, model: Transformer, reading: Reading) -> Reading:
+        """The text with as many words after its question as a code has."""
+        question, begun = _parts(reading.text.split())
+        return self._with_answer(question, [*begun, *self._written(model, question, begun)])
+
+    def samples(self, model: Transformer, seed: int) -> list[Sample]:
+        """The first held-out texts, answered greedily."""
+        return [
+            Sample(made.text, " ".join(self._written(model, made.words, ())), " ".join(made.answer))
+            for made in self._samples
+        ]
+
+    def _with_answer(self, question: Sequence[str], answer: Sequence[str]) -> Reading:
+        """A text and its answer, whose last word is not read again."""
+        read = self.read(" ".join((*question, *answer[: self.numbers - 1])))
+        return replace(read, answer=" ".join(answer), following=answer[-1])
+
+    def _written(self, model: Transformer, question: Sequence[str], begun: Sequence[str]) -> list[str]:
+        """What the model writes until the answer has all its words."""
+        missing = self.numbers - len(begun)
+        if missing == 0:
+            return []
+        prefix = torch.tensor([_ids([*question, *begun])], device=model.embedding.weight.device)
+        rows = greedy(model, prefix, max_new_tokens=missing)
+        return [_WORDS[at] for at in rows[0, prefix.shape[1] :].tolist()]
+
+    def _shortest(self, facts: int) -> int:
+        """The words of the shortest text of so many facts, with its answer."""
+        return _FEWEST + facts * (len(_FACT) + self.numbers + 1) + len(_QUESTION) + self.numbers
+
+    @cached_property
+    def _samples(self) -> list[Haystack]:
+        return self._held_out(_SAMPLES, self.length)
+
+    def _held_out(self, count: int, length: int) -> list[Haystack]:
+        rng = random.Random(0)
+        found: list[Haystack] = []
+        while len(found) < count:
+            made = self.haystack(rng, length)
+            if is_held_out(made.text):
+                found.append(made)
+        return found
+
+
+_ID_OF = {word: id_ for id_, word in enumerate(_WORDS)}
+
+
+def _ids(words: Sequence[str]) -> list[int]:
+    return [_ID_OF[word] for word in words]
+
+
+def _parts(words: Sequence[str]) -> tuple[Sequence[str], Sequence[str]]:
+    """A text up to the name that is asked for, and the words after it."""
+    at = words.index(ASKED) + 1 + len(_FACT) if ASKED in words else len(words)
+    return words[:at], words[at:]

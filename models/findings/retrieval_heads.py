@@ -1,0 +1,196 @@
+"""Retrieval heads: few heads fetch a fact from far back, and without them it is lost (Wu et al. 2024)."""
+
+import random
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import torch
+from jaxtyping import Bool, Float
+from torch import Tensor
+
+from models.data.tasks import Reading
+from models.data.tasks.needle import ASKED, STOP, Needle
+from models.findings.declared import Chart, Finding, Number, Outcome, Parameter, Tell
+from models.findings.texts import readings
+from models.zoo.model import Model
+
+RETRIEVES = 0.1
+"""A retrieval head has a score above this, in the paper (section 2.2)."""
+DEPTHS = {"any": "anywhere", "0": "at the start", "0.5": "in the middle", "1": "at the end"}
+Head = tuple[int, int]
+"""A layer and a head of it, both from 0."""
+_DRAWS = 5
+_SHOWN = 16
+
+
+@dataclass(frozen=True)
+class Fetch:
+    """A text with its question and answer, read: the rows of the logits that write the answer, its tokens,
+    and where these stand in the needle.
+    """
+
+    reading: Reading
+    rows: list[int]
+    ids: list[int]
+    places: list[int]
+
+
+def fetch_of(reading: Reading) -> Fetch | None:
+    """What is fetched in a text that was read; None where its tokens do not repeat those of the needle."""
+    if list(reading.tokens) != ["decoder"]:
+        return None
+    labels, ids = [token.strip() for token in reading.tokens["decoder"]], reading.inputs[0][0].tolist()
+    asked = max((at for at, label in enumerate(labels) if label == ASKED), default=len(labels))
+    first = next((at for at in range(asked, len(labels)) if labels[at].isdecimal()), None)
+    if first is None:
+        return None
+    answer = ids[first - 1 :]  # after the last token of the name
+    starts = [at + 1 for at in range(asked) if ids[at : at + len(answer)] == answer]
+    if len(starts) != 1 or STOP not in labels[starts[0] : asked]:
+        return None
+    places = list(range(starts[0], labels.index(STOP, starts[0])))
+    return Fetch(reading, [first - 1 + at for at in range(len(places))], [ids[at] for at in places], places)
+
+
+def texts(words: int, depth: str) -> Iterator[str]:
+    """Endless haystacks, each with the answer after its question; every one is new."""
+    task, rng = Needle(length=words), random.Random(1)
+    while True:
+        made = task.haystack(rng, depth=None if depth == "any" else float(depth))
+        yield f"{made.text} {' '.join(made.answer)}"
+
+
+def look(model: Model, fetch: Fetch) -> tuple[Bool[Tensor, " token"], Bool[Tensor, "layer head token"]]:
+    """Of each token of the answer: whether the model writes it, and whether a head's largest weight is on it
+    in the needle.
+    """
+    rows, places = fetch.rows, torch.tensor(fetch.places)
+
+    def reduce(address: str, values: Tensor) -> Tensor | None:
+        if address == "logits":
+            return values[rows].argmax(dim=-1).cpu()
+        return values[:, rows].argmax(dim=-1).cpu() if address.endswith(".self.pattern") else None
+
+    trace = model.trace(fetch.reading, reduce=reduce)
+    looked = torch.stack([trace[address] == places for address in trace if address != "logits"])
+    return trace["logits"] == torch.tensor(fetch.ids), looked
+
+
+def answered(model: Model, fetch: Fetch, heads: Sequence[Head]) -> bool:
+    """Whether the model writes all of the answer while these heads are off."""
+    edits = [f"decoder.{layer}.self heads {head}: zero" for layer, head in heads]
+    trace = model.trace(fetch.reading, reduce=lambda at, x: x if at == "logits" else None, edits=edits)
+    return bool((trace["logits"][fetch.rows].argmax(dim=-1).cpu() == torch.tensor(fetch.ids)).all())
+
+
+def scores_of(seen: Sequence[tuple[Tensor, Tensor]]) -> Float[Tensor, "layer head"]:
+    """Of the tokens that were copied, the share for which each head's largest weight was on the copied one.
+
+    seen: what `look` gave, a text each. Raises ValueError where nothing was copied.
+    """
+    copied = sum(int(right.sum()) for right, _ in seen)
+    if not copied:
+        raise ValueError("no number of any answer is written right, so no head is seen to fetch one")
+    return torch.stack([(looked & right).sum(dim=-1) for right, looked in seen]).sum(dim=0).double() / copied
+
+
+def measure(model: Model, tell: Tell, *, count: int, k: int, words: int, depth: str) -> Outcome:
+    """Each head's score, and the share of texts answered with and without the strongest heads."""
+    read = [fetch_of(reading) for reading in readings(model, texts(words, depth), count, lambda share: None)]
+    found = [fetch for fetch in read if fetch is not None]
+    if not found:
+        raise ValueError(
+            f"{model.name!r} does not read these texts number by number from left to right; choose the model "
+            "'needle' or a language model of English"
+        )
+    seen = [look(model, fetch) for fetch in found]
+    try:
+        scores = scores_of(seen)
+    except ValueError as error:
+        raise ValueError(f"{model.name!r} cannot answer: {error}; choose the model 'needle'") from error
+    heads = sorted(
+        [(layer, head) for layer in range(scores.shape[0]) for head in range(scores.shape[1])],
+        key=lambda head: -float(scores[head]),
+    )
+    if 2 * k > len(heads):
+        raise ValueError(
+            f"{model.name!r} has {len(heads)} heads, so {k} and as many others cannot go; "
+            f"give at most {len(heads) // 2}"
+        )
+    rng = random.Random(0)
+    sets = [heads[:k], *(rng.sample(heads[k:], k) for _ in range(_DRAWS))]
+    shares = []
+    for at, off in enumerate(sets):
+        shares.append(sum(answered(model, fetch, off) for fetch in found) / len(found))
+        tell((at + 1) / len(sets))
+    whole = sum(bool(right.all()) for right, _ in seen) / len(seen)
+    return _outcome(scores, heads, whole, shares[0], shares[1:], len(found), k)
+
+
+def _outcome(
+    scores: Tensor, heads: list[Head], whole: float, without: float, others: list[float], n: int, k: int
+) -> Outcome:
+    top = heads[:_SHOWN]
+    names = [f"{layer}.{head}" for layer, head in top]
+    n_retrieve = int((scores > RETRIEVES).sum())
+    other = sum(others) / len(others)
+    return Outcome(
+        numbers=(
+            Number(label=f"heads that score above {RETRIEVES:g}", value=n_retrieve, digits=0),
+            Number(label="share of all heads", value=n_retrieve / len(heads), published="below 0.05"),
+            Number(label="highest score", value=float(scores.max())),
+            Number(label="texts answered, all heads", value=whole),
+            Number(label=f"texts answered without the {k} strongest", value=without),
+            Number(label=f"texts answered without {k} others, mean of {len(others)} draws", value=other),
+            Number(label="the worst of these draws", value=min(others)),
+        ),
+        holds=3 * n_retrieve <= len(heads) and without < 0.5 * whole <= other,
+        said=(
+            f"In {n} texts, {n_retrieve} of {len(heads)} heads score above {RETRIEVES:g}; head {names[0]} "
+            f"fetches {float(scores.max()):.0%} of the numbers. All heads answer {whole:.0%} of the texts; "
+            f"without the {k} strongest, {without:.0%}; without {k} random others, {other:.0%}."
+        ),
+        charts=(
+            Chart(
+                title="retrieval score", x_label="layer.head", y_label="share of copied numbers", x=names,
+                series={"score": [float(scores[head]) for head in top]}, line=(RETRIEVES, "retrieval head"),
+            ),
+            Chart(
+                title="texts answered", x_label="heads that are off", y_label="share",
+                x=["none", f"{k} strongest", *(f"{k} others, {at + 1}" for at in range(len(others)))],
+                series={"answered": [whole, without, *others]},
+            ),
+        ),
+    )  # fmt: skip
+
+
+FINDING = Finding(
+    name="retrieval-heads",
+    title="Retrieval heads",
+    claim=(
+        "When a model answers from a fact hidden in a long text, few heads fetch it: the same ones in all "
+        "texts and at all depths, under 5% of the heads. Without them the fact is lost or made up, without "
+        "as many random others it is not."
+    ),
+    paper="Wu et al. 2024, Retrieval Head Mechanistically Explains Long-Context Factuality, sections 2 and 3",
+    rule=(
+        "at most a third of the heads score above 0.1; without the strongest, fewer than half as many "
+        "texts are answered as with all heads; without as many random others, at least half"
+    ),
+    caveat=(
+        "A toy: numbers hidden among random words, and few heads, of which even one is more than 5%. Some "
+        "of the others prepare what the retrieval heads look for, so a random draw may hit one of these. "
+        "Each number is written after the right ones before it; a score counts numbers written right."
+    ),
+    model="needle",
+    needs="a decoder-only model that reads English words and numbers",
+    fits=lambda sizes: sizes.get("kind") == "decoder-only",
+    measure=measure,
+    parameters=(
+        Parameter(name="count", label="Texts", default=30, low=5, high=200),
+        Parameter(name="k", label="Heads switched off", default=3, low=1, high=20),
+        Parameter(name="words", label="Words of a text", default=64, low=48, high=256),
+        Parameter(name="depth", label="Where the fact is", default="any", choices=DEPTHS),
+    ),
+    code=(fetch_of, look, scores_of, answered, measure),
+)
