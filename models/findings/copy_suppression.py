@@ -162,14 +162,14 @@ FINDING = Finding(
     ),
     paper="McDougall et al. 2023, Copy Suppression: Understanding an Attention Head, section 3",
     rule=(
-        "for half of the tokens or more, and three times as many as by chance, a head lowers the token's own "
-        "logit among the most; and its direct effect on tokens that are due is negative on average"
+        "for half of the tokens or more, and three times as many as by chance, a head has the token's own "
+        "logit among the {lowest} it lowers most; its direct effect on tokens that are due is negative"
     ),
     caveat=(
         "Tokens are a sample, each as it leaves layer 0 when it looks at itself alone, at the first places "
         "of a text; the paper takes all of them, without places. Due is a token of the text that the stream, "
-        "where it enters the head's layer, has among its best; scales of the last norm stay as they are. "
-        "With few outputs, as of letters, many are among the lowest by chance."
+        "where it enters the head's layer, has among its {lowest} best; the last norm's scales stay as they "
+        "are. With few outputs, as of letters, many are among the lowest by chance."
     ),
     model="hf:gpt2",
     needs="a decoder-only model whose stream is a plain sum, best GPT-2 small",

@@ -174,8 +174,8 @@ FINDING = Finding(
     ),
     paper="Wu et al. 2024, Retrieval Head Mechanistically Explains Long-Context Factuality, sections 2 and 3",
     rule=(
-        "at most a third of the heads score above 0.1; without the strongest, fewer than half as many "
-        "texts are answered as with all heads; without as many random others, at least half"
+        "at most a third of the heads score above 0.1; without the {k} strongest, fewer than half as many "
+        "texts are answered as with all heads; without {k} random others, at least half as many"
     ),
     caveat=(
         "A toy: numbers hidden among random words, and few heads, of which even one is more than 5%. Some "

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from models.data.tasks import Task
 
 GROUPS = {  # by how the tasks' names begin
-    "Algorithms": ("copy", "reverse", "sort", "addition", "modular", "induction", "back"),
+    "Algorithms": ("copy", "reverse", "sort", "addition", "modular", "induction", "back", "needle"),
     "Language": ("characters", "language", "masked", "translation", "long", "next", "parallel"),
     "Classification": ("sentiment", "verb"),
     "Pictures": ("digits", "mnist"),
