@@ -1,6 +1,7 @@
 """A network made anew around the same weights, so that one thing of it can be other."""
 
 import copy
+from collections import OrderedDict
 from collections.abc import Iterable
 from itertools import chain
 from typing import TypeVar
@@ -9,15 +10,23 @@ import torch
 from torch import Tensor, nn
 
 Parts = TypeVar("Parts")
+_HOOKS = (
+    "_forward_hooks", "_forward_hooks_with_kwargs", "_forward_hooks_always_called", "_forward_pre_hooks",
+    "_forward_pre_hooks_with_kwargs",
+)  # fmt: skip
 
 
 def sharing_weights(net: nn.Module, parts: Parts) -> Parts:
-    """A copy of `parts`, modules and what refers to them, that shares the parameters and buffers of `net`.
+    """A copy of `parts`, modules and what refers to them, that shares the parameters and buffers of `net` and
+    has none of its hooks: another thread may record a pass of it meanwhile.
 
     Whoever changes it puts other parameters in their place and changes none itself.
     """
-    kept = {id(each): each for each in chain(net.parameters(), net.buffers())}
-    return copy.deepcopy(parts, dict(kept))
+    memo: dict[int, object] = {id(each): each for each in chain(net.parameters(), net.buffers())}
+    for module in net.modules():
+        for hooks in (getattr(module, name) for name in _HOOKS):
+            memo[id(hooks)] = OrderedDict()
+    return copy.deepcopy(parts, memo)
 
 
 def format_of(net: nn.Module) -> torch.dtype:

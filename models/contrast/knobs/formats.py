@@ -8,8 +8,9 @@ import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
-from models.contrast.knob import Knob, one_of, register, with_model
+from models.contrast.knob import Knob, is_ours, one_of, register, with_model
 from models.contrast.side import Side
+from models.zoo.model import Model
 
 FORMATS = {"float32": torch.float32, "bfloat16": torch.bfloat16, "float16": torch.float16}
 INT8 = "int8"
@@ -30,7 +31,17 @@ def _why_not(side: Side) -> str:
 
 
 def _turned(side: Side, value: str) -> Side:
+    if not is_ours(side.model):
+        from models.zoo.hub.loading import check_room  # imports transformers
+
+        check_room(f"a copy of {side.model.name!r} in {value}", _bytes(side.model, value))
     return with_model(side, side.model.remade(_in_8_bits if value == INT8 else _cast(FORMATS[value])))
+
+
+def _bytes(model: Model, value: str) -> int:
+    """What the weights take in a format; rounded ones are held in the model's own."""
+    own, new = (FORMATS.get(each, torch.float32).itemsize for each in (model.number_format, value))
+    return model.n_bytes if value == INT8 else model.n_bytes * new // own
 
 
 def _cast(dtype: torch.dtype) -> Callable[[nn.Module], None]:

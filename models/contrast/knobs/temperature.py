@@ -28,8 +28,8 @@ register(
         name="temperature",
         title="Temperature",
         help=(
-            "Every score is divided by it before the softmax, with all that positions add to it: below 1 "
-            "patterns are sharper, above 1 flatter."
+            "Every score is divided by it before it becomes a weight, with all that positions add to it: "
+            "below 1 patterns are sharper, above 1 flatter."
         ),
         order=2,
         own=lambda model: "1",
