@@ -217,16 +217,16 @@ RECIPES: dict[str, Recipe] = {
     ),
     "grokking": Recipe(
         task="modular-addition",
-        summary="Adds modulo 59: it knew its examples by heart, and found the rule long after",
+        summary="Adds modulo 113: it knew its examples by heart, and found the rule long after",
         examples=examples_of("""
-            sum | 45 30 = | “=” looks at both numbers; the view Output says 16, which is 75 less 59
+            sum | 45 90 = | “=” looks at both numbers; the view Output says 22, which is 135 less 113
             small | 3 4 = | no remainder: 7
-            order | 30 45 = | the same sum the other way round
+            order | 90 45 = | the same sum the other way round
         """),
         showcase=_first("head", "decoder", 0, 0),
-        options={"modulus": 59},
-        training={"batch_size": 1740, "steps": 2600, **_ALONE},
-        limits="It adds numbers below 59 and knows nothing else.",
+        options={"percent": 40},
+        training={"batch_size": 5107, "steps": 3000, **_ALONE},
+        limits="It adds numbers below 113 and knows nothing else.",
         keeps_run=True,
     ),
     "needle": Recipe(

@@ -34,6 +34,8 @@ def test_a_finding_is_measured_and_changed(page: Page) -> None:
     page.get_by_role("option", name="translator", exact=True).click()
     changed = findings()["positional"].measured(load_model("translator"), texts=5)
     expect(shown.locator(".notice")).to_have_text(f"It does not hold here. {changed.said}")
+    page.goto("/findings?finding=positional&positional_texts=5&positional_at_one_offset=0.8")
+    expect(page.locator(".st-key-findings_side")).to_contain_text("at one offset for 80% of the words")
     page.goto("/findings?finding=induction&step=173")
     shown.locator("input[type=range]").wait_for()
     expect(shown.locator(".notice")).to_have_text(

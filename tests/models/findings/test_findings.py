@@ -37,9 +37,10 @@ def test_it_names_its_paper_and_its_rule(name: str) -> None:
         ("positional", {"at_one_offset": 0.8}, "at one offset for 80% of the words"),
         ("rare-words", {"share": 0.25}, "the rarest word for 25% of the words or more"),
         ("sinks", {"first": 2, "sink": 0.4, "width": 8}, "first 2 tokens have a mean weight of 0.4 or more"),
+        ("copy-suppression", {"lowest": 5}, "among the 5 it lowers most"),
         ("explanation", {"most": 0.05}, "move the answer by 0.05 at most"),
         ("induction", {"weight": 0.7}, "more than 0.7 of its weight"),
-        ("grokking", {"right": 0.9, "times": 3.0, "waves": 7}, "90% of the held-out pairs are right 3 times"),
+        ("grokking", {"right": 0.9, "times": 4.0, "waves": 7}, "90% of the held-out pairs are right 4 times"),
     ],
 )
 def test_the_rule_says_what_is_in_force(name: str, given: dict[str, float], said: str) -> None:

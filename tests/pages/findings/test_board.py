@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import torch
 
-from models.findings import Chart, Film, Number, Outcome
+from models.findings import BarFilm, Chart, Film, Number, Outcome
 from pages.findings.board import board_of
 from viz_core.boards import Bars, Curves, Matrix, Table
 
@@ -60,3 +60,16 @@ def test_a_film_is_scrubbed_with_its_curves() -> None:
     assert board.scrub is not None and list(board.scrub.words) == ["0", "10", "2,000"]
     assert curves.at is not None and curves.at.tolist() == [0, 10, 2000]
     assert board.notice == ["**It does not hold here.** It is less."] * 3
+
+
+def test_bars_that_grow_are_scrubbed_and_no_step_0_is_on_a_logarithmic_axis() -> None:
+    film = BarFilm(
+        title="spectrum", x_label="frequency", y_label="share", names=("1", "2"), steps=(0, 10),
+        values=torch.tensor([[0.5, 0.5], [0.25, 0.75]]),
+    )  # fmt: skip
+    board = board_of(replace(OUTCOME, film=film, charts=(replace(OUTCOME.charts[1], log_x=True),)))
+    (_, bars), (curves,) = board.rows
+    assert isinstance(bars, Bars) and isinstance(curves, Curves)
+    assert bars.values.tolist() == [[0.5, 0.5], [0.25, 0.75]] and list(bars.labels) == ["1", "2"]
+    assert curves.at is not None and curves.at.tolist() == [1, 10]
+    assert board.scrub is not None and list(board.scrub.values) == [0, 10]
