@@ -1,11 +1,13 @@
 """Widgets bound to the link: each one's key is the name of an input, so state, link and widget are one."""
 
 from typing import Any
+from urllib.parse import urlencode
 
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from models.data.tasks import Advice
+from models.limits import in_force
 from models.zoo.offers import DEFAULT, Offer, offer_of, offers
 from models.zoo.settings import Setting
 from pages.explore import own_pictures, own_tensors, state
@@ -114,6 +116,20 @@ def open_contrast(act: dict[str, Any]) -> None:
     page().put({"model": other.name})
     switch_model()
     st.session_state.view_link = view
+
+
+def can_stand_beside() -> bool:
+    """Whether there is a page that shows what is open beside something else."""
+    return not in_force().kiosk and offer().reads not in ("nothing", "any picture")
+
+
+def beside_link(act: dict[str, Any]) -> dict[str, str]:
+    """The link to that page, with the model, the text and the head that are open."""
+    now = inputs()
+    place = {name: str(act[name])[:MOST_SAID] for name in ("stack", "layer", "head")}
+    given = {"with": urlencode(now.given)} if now.given else {}
+    other = swap_of(now)[1] or now.text
+    return {"model": now.model, "text": now.text, "text2": other, **given, **place}
 
 
 def contrast_of(told: Offer) -> Offer | None:

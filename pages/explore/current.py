@@ -211,6 +211,7 @@ def own_header(inputs: Inputs, body: Body) -> dict[str, Any]:
         "link": state.write_link(inputs),
         "edits": inputs.edits.splitlines(),
         "swap": {"label": label, "text": text},
+        "beside": controls.can_stand_beside(),
         "caption": CAPTIONS,
         "taught": _taught(offer, body.note),
     } | ({"see": example["see"]} if example.get("see") else {})

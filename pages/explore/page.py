@@ -30,6 +30,8 @@ def on_act(act: Act) -> None:
         controls.page().edit("edits", act["text"])
     elif act["type"] == "contrast":
         controls.open_contrast(act)
+    elif act["type"] == "beside":
+        st.session_state.leave_for_beside = controls.beside_link(act)
     elif act["type"] == "open":
         st.session_state.opened = current.opened_from(act)
     elif act["type"] == "map":
@@ -60,6 +62,8 @@ def figure(beside: DeltaGenerator) -> None:
 
 @st.fragment
 def lab() -> None:
+    if "leave_for_beside" in st.session_state:
+        st.switch_page("beside/page.py", query_params=st.session_state.pop("leave_for_beside"))
     controls.page().take()
     with st.container(key="explore_text"):
         controls.text_input()

@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 
+from models.zoo.offers import offer_of
 from pages.shared.places import without_places
 from pages.shared.table.component import Row, message
 from pages.shared.training import curves, runs
@@ -25,6 +26,18 @@ def board_of(compared: Sequence[Run]) -> Board:
         _over("loss, training", found, names, [curves.of("loss")] * len(found), x),
     ]
     return Board(rows=[panels], notice=_notice(found, names))
+
+
+def heads_link(compared: Sequence[Run]) -> dict[str, str]:
+    """The link to the heads of two runs beside each other, matched by likeness; {} of more, or where one has
+    no model yet."""
+    found = [offer_of(run.model_link) for run in compared]
+    if len(found) != 2 or found[0] is None or found[1] is None:
+        return {}
+    first = found[0]
+    about = {"text": first.text, "stack": str(first.story["stack"]), "layer": "0", "head": "0"}
+    models = {"model": compared[0].model_link, "differs": "model", "model2": compared[1].model_link}
+    return models | {"matched": "likeness"} | about
 
 
 def _score(found: Sequence[list[dict[str, Any]]], names: Sequence[str], x: np.ndarray) -> Panel:

@@ -45,6 +45,7 @@ def test_the_navigation_leads_to_these_pages(explore: ExplorePage) -> None:
         "/",
         "/start",
         "/documents",
+        "/beside",
         "/findings",
     ]
     for group, names in {"The lab": [*LAB_PAGES], "Your models": ["train", "runs"]}.items():

@@ -35,6 +35,7 @@ PLACES = (
     *((page, "") for page in ("attention", "softmax", "heads", "masks", "positions", "block", "translation",
                               "objective", "design")),
     ("documents", "model=untrained&text=to be or not to be"),
+    ("beside", "differs=temperature"),
     ("findings", "finding=positional&positional_texts=5"),
     *(("train", f"task={name}") for name in ("sort", "masked", "mnist-classifier")),
     *(("runs", f"runs=zoo_{name}") for name in ("induction", "masked")),

@@ -44,6 +44,7 @@ ACTS: Kinds = {
     "further": PLACE | {"show": str},
     "sums": {"stack": str, "queries": str, "keys": str},
     "takeaway": WHOLE | {"among": list},
+    "beside": {"stack": str, "layer": int, "head": int},
     "contrast": WHOLE | {"model": str},
 }
 stage = Component("attention_lab_stage", HERE / "stage.js", HERE / "stage.css", acts=ACTS)

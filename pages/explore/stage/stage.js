@@ -11,7 +11,7 @@ import { announce, mounting, putUp, storyLine } from "../../shared/browser/shell
 import { themeOf } from "../../shared/browser/theme.js";
 import { Asking } from "./asking.js";
 import { Bars } from "./bars.js";
-import { caption, translationOf } from "./caption.js";
+import { caption } from "./caption.js";
 import { EffectView } from "./effect.js";
 import { GridView } from "./grid.js";
 import { HeadView } from "./head.js";
@@ -25,6 +25,7 @@ import { passesOf } from "./passes.js";
 import { PictureView } from "./picture_view.js";
 import { Pictures } from "./pictures.js";
 import { keepTop } from "./room.js";
+import { Said } from "./said.js";
 import { SumsView } from "./sums.js";
 import { SweepView } from "./sweep.js";
 import { heaviestKey, rowOf, settle, usualView } from "./view.js";
@@ -32,8 +33,6 @@ import { WhatIf } from "./what_if.js";
 
 /** @typedef {import("./types").View} View */
 /** @typedef {import("../../shared/browser/shell.js").Send} Send */
-
-const LONG_SENTENCE = 90; // characters; a longer sentence on what to see may take two lines
 
 export class Stage {
   // all of these come with the first message
@@ -69,7 +68,6 @@ export class Stage {
     this.swap = el("button", { type: "button", class: "primary", onclick: swapText });
     const all = el("button", { type: "button", text: "show all heads", onclick: showAll });
     this.story = storyLine("Figures", takeAway, () => {}, [this.swap, all]);
-    this.translation = el("p", { class: "translation" });
     const compare = () => this.act({ type: "contrast", ...this.view, model: this.data.header.taught.model });
     this.taughtText = el("span");
     this.contrast = el("button", { type: "button", class: "link", onclick: compare });
@@ -80,9 +78,10 @@ export class Stage {
     this.pictures = new Pictures(this);
     this.panel = el("div", { class: "panel" });
     this.drawers = new Drawers(["glossary"]);
+    this.said = new Said(this);
     this.root = el("div", { class: "shell stage" }, [
       this.story.root,
-      el("div", { class: "said" }, [this.translation, ...this.drawers.buttons]),
+      this.said.root,
       this.taught,
       el("div", { class: "controls" }, [this.bars.root, this.pictures.root]),
       this.panel,
@@ -267,13 +266,12 @@ export class Stage {
   }
 
   drawStory() {
-    const { swap, see } = this.data.header;
+    const { swap } = this.data.header;
     this.swap.textContent = swap.label;
     this.swap.classList.toggle("absent", !swap.label);
     this.drawNotice();
     this.drawTaught();
-    this.translation.replaceChildren(...translationOf(this.data.header));
-    this.translation.classList.toggle("wraps", (see || "").length > LONG_SENTENCE);
+    this.said.draw();
     this.pictures.draw();
   }
 

@@ -165,6 +165,8 @@ export interface Header {
   stepSide: Side;
   stepNote: string;
   swap: { text: string; label: string };
+  /* Whether the head can be opened beside another. */
+  beside: boolean;
   caption: Record<string, string>;
   captions?: Record<string, string>;
   translation?: { text: string; strong?: boolean }[];

@@ -145,7 +145,7 @@ function square(_spec, room, most) {
  * @returns {Size}
  */
 function cells(spec, room, most, lines = 1) {
-  const { chart, values, picture, named, large } = spec;
+  const { chart, values, picture, named, large, together } = spec;
   const [nRows, nColumns] = values.shape.slice(-2);
   const [rows, columns] = [chart.y.names ?? [], chart.x.names ?? []];
   /** @param {import("./specs").Axis} axis @param {number} count of its lines */
@@ -154,7 +154,8 @@ function cells(spec, room, most, lines = 1) {
   const strip = (along) => (chart.shapes.some((shape) => shape[`${along}sizemode`] === "pixel") ? 8 : 0);
   const left =
     title(chart.y, lines) + strip("x") + (rows.length ? Math.min(90, LETTER * longest(rows) + 12) : 2);
-  const share = most * (large ? 0.7 : picture ? 0.5 : 1); // pictures come several to a page
+  const alone = !picture || together; // other pictures come several to a page
+  const share = most * (large ? 0.7 : alone ? 1 : 0.5);
   // Few rows are as high as a line of text, so that names have room and pictures of the same rows match.
   const written = nRows <= 24 ? Math.min(named ? Infinity : share, 14 * nRows) : 0;
   const highest = Math.max(share, written);

@@ -3,6 +3,7 @@ import json
 import numpy as np
 
 from pages.runs import compare, listing
+from pages.shared.training import runs
 from tests.pages.shared.training.conftest import MakeRun
 from viz_core.boards import Curves
 
@@ -59,3 +60,11 @@ def test_a_row_of_the_list_says_how_a_run_stands(make_run: MakeRun) -> None:
     damaged = make_run()
     (damaged.folder.path / "config.json").write_text("{")
     assert listing._row(damaged, [run.id]).cells[0] == damaged.id
+
+
+def test_two_runs_with_models_have_a_link_to_their_heads(make_run: MakeRun) -> None:
+    shipped = [runs.find(f"zoo_{name}") for name in ("induction", "grokking")]
+    link = compare.heads_link([run for run in shipped if run])
+    assert link["model"] == "induction" and link["model2"] == "grokking" and link["differs"] == "model"
+    assert compare.heads_link([run for run in shipped if run] * 2) == {}
+    assert compare.heads_link([make_run("sort"), make_run("sort")]) == {}

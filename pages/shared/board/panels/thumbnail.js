@@ -35,6 +35,16 @@ export class Panel {
     this.spec = spec;
   }
 
+  /* Takes its place on the page before it is drawn. */
+  size() {
+    const [rows, columns] = this.spec.values.shape.slice(-2);
+    const most = this.board.heightOf() * (this.spec.frame === null ? 1 : 0.5); // what it moves is larger
+    const cell = Math.min((this.root.clientWidth - 4) / columns, most / rows, 20);
+    const size = { width: cell * columns, height: cell * rows };
+    Object.assign(this.view.style, { width: `${size.width}px`, height: `${size.height}px` });
+    return size;
+  }
+
   /** @param {number} frame */
   draw(frame) {
     const { board, spec } = this;
@@ -42,15 +52,10 @@ export class Panel {
     const [rows, columns] = spec.values.shape.slice(-2);
     const [{ zmin, zmax, colorscale }] = spec.chart.traces;
     const level = levelsBetween(spec.values.frame(frame, 2), zmin, zmax);
-    const cell = Math.min((this.root.clientWidth - 4) / columns, board.heightOf() / rows, 20);
-    const context = fitCanvas(this.view, cell * columns, cell * rows);
+    const { width, height } = this.size();
+    const context = fitCanvas(this.view, width, height);
     context.imageSmoothingEnabled = false;
-    context.drawImage(
-      imageOf(columns, rows, level, board.theme[/** @type {"sequential" | "diverging"} */ (colorscale.name)]),
-      0,
-      0,
-      cell * columns,
-      cell * rows,
-    );
+    const table = board.theme[/** @type {"sequential" | "diverging"} */ (colorscale.name)];
+    context.drawImage(imageOf(columns, rows, level, table), 0, 0, width, height);
   }
 }

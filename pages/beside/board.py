@@ -1,0 +1,239 @@
+"""Two sides on a board: a head of each and their difference, all heads as a map, outputs, a knob's strip."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from models.contrast import Aligned
+from pages.beside.seen import Head, Seen
+from pages.shared.wording import distinct
+from viz_core.boards import Board, Fact, Facts, Matrix, Panel, Scrub
+from viz_core.labels import visible
+
+PLACE = "place"
+"""The page's input that a press on the map sets: the layer and the head."""
+GAP = "no such token"
+LEAST = 0.005
+MOST_OUTPUTS = 6
+
+
+@dataclass(frozen=True)
+class Chosen:
+    """What is looked at. heads: of a and of b. at: the place of the outputs; None where they differ most.
+    called: what the two sides are, in a few words. compares: whether heads of one pass are compared, so that
+    the map chooses the second.
+    """
+
+    heads: tuple[Head, Head]
+    called: tuple[str, str]
+    at: int | None = None
+    label: str = ""
+    compares: bool = False
+
+
+def board_of(seen: Seen, chosen: Chosen) -> Board:
+    """The board; where a knob has several values, one scrubs through them."""
+    queries, keys = seen.frames[0].places(chosen.heads[0][0])
+    a, b = (np.stack([each.laid(side, chosen.heads[side]) for each in seen.frames]) for side in (0, 1))
+    rows: list[list[Panel]] = [
+        _heads(seen, chosen, (a, b), (queries, keys)),
+        [_map(seen, chosen), *([] if chosen.compares else _outputs(seen, chosen)), _facts(seen, chosen)],
+    ]
+    notices = [notice(one, other, queries, keys) for one, other in zip(a, b, strict=True)]
+    if not seen.names:
+        return Board(rows=rows, notice=notices[0])
+    rows.append(_strip(seen, b))
+    return Board(rows=rows, notice=notices, scrub=_scrub(seen, chosen))
+
+
+def on_one_grid(seen: Seen, stack: str) -> Seen:
+    """The same where all frames have the same places in a stack; else the frame to begin with alone: with
+    another order of words the model writes another answer.
+    """
+    if len({tuple(map(len, each.places(stack))) for each in seen.frames}) == 1:
+        return seen
+    return Seen((seen.frames[seen.first],), matches=seen.matches)
+
+
+def _scrub(seen: Seen, chosen: Chosen) -> Scrub:
+    return Scrub(
+        field="frame", label=chosen.label, values=np.arange(len(seen.names), dtype=np.float64),
+        words=list(seen.names), speed=2,
+    )  # fmt: skip
+
+
+def _heads(
+    seen: Seen, chosen: Chosen, patterns: tuple[np.ndarray, np.ndarray], places: tuple[Aligned, Aligned]
+) -> list[Panel]:
+    """The three matrices, on the same places."""
+    moves = bool(seen.names)
+    a, b = patterns
+    kept = [a[0], b if moves else b[0], b - a[:1] if moves else (b - a)[0]]
+    titles = [
+        f"{name}: {chosen.called[side]}, layer {head[1]}, head {head[2]}"
+        for side, (name, head) in enumerate(zip("AB", chosen.heads, strict=True))
+    ]
+    if moves and chosen.heads[0] == chosen.heads[1]:
+        titles[1] = f"B: {chosen.called[1]}, the same head"
+    finite = np.abs(kept[2][np.isfinite(kept[2])])
+    reach = max(LEAST, float(finite.max(initial=0)))
+    panels: list[Panel] = []
+    for at, (values, title) in enumerate(zip(kept, [*titles, "B − A"], strict=True)):
+        rows, columns = (labels(each, at) for each in places)
+        panels.append(
+            Matrix(
+                values=values.astype(np.float32), title=title, rows=rows, columns=columns, row_axis="query",
+                column_axis="key", scale="signed" if at == 2 else "weights", picture=True, gap=GAP,
+                reach=reach if at == 2 else None, together=("A", "B", "B − A")[at], named=len(rows) <= 24,
+            )
+        )  # fmt: skip
+    return panels
+
+
+def labels(places: Aligned, panel: int) -> list[str]:
+    """Names of the places in the panel of a, of b, or of the difference: a sign before what is not the same,
+    and another where there is no such token.
+    """
+    a, b = distinct(places.tokens_a), distinct(places.tokens_b)
+    found = []
+    for at, (i, j) in enumerate(places.pairs):
+        own = (i, j, 0)[panel]
+        name = (b if panel == 1 or i is None else a)[at]
+        found.append("–" if own is None else name if places.same[at] else f"≠{name}")
+    return found
+
+
+def _map(seen: Seen, chosen: Chosen) -> Matrix:
+    """How far each head moved, or, of one pass, how far each is from the first of the two."""
+    first, second = chosen.heads
+    stack = first[0]
+    found = [each.apart(first) if chosen.compares else each.distances(stack) for each in seen.frames]
+    shape = tuple(np.max([each.shape for each in found], axis=0))
+    values = np.full((len(found), *shape), np.nan, np.float32)
+    for room, each in zip(values, found, strict=True):
+        room[: each.shape[0], : each.shape[1]] = each
+    marked = np.zeros(shape, bool)
+    _, layer, head = second if chosen.compares else first
+    if layer < shape[0] and head < shape[1]:
+        marked[layer, head] = True
+    title = "distance to the first head" if chosen.compares else "how far each head moved"
+    title = "distance to its partner" if seen.matches else title
+    return Matrix(
+        values=values if seen.names else values[0], title=f"{title}: press one",
+        rows=[f"layer {at}" for at in range(shape[0])], columns=[str(at) for at in range(shape[1])],
+        row_axis="layer", column_axis="head", scale="weights", choose=PLACE, marked=marked,
+        gap="no such head", digits=2 if np.nanmax(values) >= 10 * LEAST else 4,
+    )  # fmt: skip
+
+
+def place_of(seen: Seen, at: int | None) -> int | None:
+    """The place whose outputs are shown: the chosen one, or where they differ most; None without outputs."""
+    known = [each.outputs for each in seen.frames if each.outputs is not None]
+    if len(known) < len(seen.frames) or not known or len({each.tokens for each in known}) > 1:
+        return None
+    n = len(known[0].tokens)
+    if at is not None and 0 <= at < n:
+        return at
+    total = np.sum([np.nan_to_num(each.kl) for each in known], axis=0)
+    return int(total.argmax()) if total.any() else n - 1
+
+
+def _outputs(seen: Seen, chosen: Chosen) -> list[Panel]:
+    """The likeliest outputs of both sides at one place, as a table of probabilities."""
+    place = place_of(seen, chosen.at)
+    if place is None:
+        return []
+    tops = [{name: (a, b) for name, a, b in each.outputs.top[place]} for each in seen.frames if each.outputs]
+    first = {name: a for top in tops for name, (a, _) in top.items()}  # of side A, which is the same in all
+    best: dict[str, float] = {}
+    for top in tops:
+        for name, both in top.items():
+            best[name] = max(best.get(name, 0.0), *(value or 0.0 for value in both))
+    likely = [name for name in best if best[name] >= LEAST] or list(best)
+    most = MOST_OUTPUTS - 2 if seen.names else MOST_OUTPUTS  # the strip needs room, too
+    names = sorted(likely, key=lambda name: -best[name])[:most]
+    table = [
+        [[_number(value) for value in top.get(name, (first[name], None))] for name in names] for top in tops
+    ]
+    values = np.array(table, dtype=np.float32)
+    assert seen.frames[0].outputs is not None
+    return [
+        Matrix(
+            values=values if seen.names else values[0],
+            title=f"outputs after {said(seen.frames[0].outputs.tokens[place])}",
+            rows=[visible(name) for name in names], columns=["A", "B"], row_axis="output", column_axis="side",
+            scale="weights", digits=3, gap="not among its likeliest",
+        )
+    ]  # fmt: skip
+
+
+def said(tokens: tuple[str, str]) -> str:
+    """The token of a place, or both where they differ."""
+    a, b = (visible(token) for token in tokens)
+    if tokens == ("", ""):
+        return "the whole text"
+    return f"“{a}”" if tokens[0] == tokens[1] else f"“{a}” | “{b}”"
+
+
+def _number(value: float | None) -> float:
+    return np.nan if value is None else value
+
+
+def _facts(seen: Seen, chosen: Chosen) -> Facts:
+    """How far the head moved, by how much the outputs differ, and which head moved most."""
+    first, second = chosen.heads
+    moved = np.array(
+        [_apart(each.apart(first), each.counterpart(second)) for each in seen.frames], dtype=np.float32
+    )
+    facts = [Fact(label="the two heads differ by", values=_framed(seen, moved), unit="of their weight")]
+    place = place_of(seen, chosen.at)
+    if place is not None and not chosen.compares:
+        kl = np.array([each.outputs.kl[place] for each in seen.frames if each.outputs], dtype=np.float32)
+        if not np.isnan(kl).all():
+            facts.append(
+                Fact(label="KL(A ‖ B) of the outputs", values=_framed(seen, kl), unit="nats", digits=3)
+            )
+    return Facts(facts=facts)
+
+
+def _apart(distances: np.ndarray, head: Head) -> float:
+    layer, number = head[1:]
+    inside = layer < distances.shape[0] and number < distances.shape[1]
+    return float(distances[layer, number]) if inside else np.nan
+
+
+def _framed(seen: Seen, values: np.ndarray) -> np.ndarray:
+    return values if seen.names else np.asarray(values[0])
+
+
+def _strip(seen: Seen, patterns: np.ndarray) -> list[Panel]:
+    """The head at all values at once, as small pictures; a press shows that value large."""
+    return [
+        Matrix(
+            values=values.astype(np.float16), title=name, scale="weights", small=True, frame=at, gap=GAP,
+            row_axis="query", column_axis="key",
+        )
+        for at, (name, values) in enumerate(zip(seen.names, patterns, strict=True))
+    ]  # fmt: skip
+
+
+def notice(a: np.ndarray, b: np.ndarray, queries: Aligned, keys: Aligned) -> str:
+    """The sentence that names the query that moved most, and where it looked on either side."""
+    both = [at for at in queries.both if np.isfinite(a[at]).any() and np.isfinite(b[at]).any()]
+    if not both:
+        return "No query is on both sides, so nothing of this head can be compared."
+    moved = [np.abs(np.nan_to_num(a[at]) - np.nan_to_num(b[at])).sum() / 2 for at in both]
+    most = both[int(np.argmax(moved))]
+    name = said((queries.tokens_a[most], queries.tokens_b[most]))
+    if max(moved) < LEAST:
+        return f"**Nothing moves** by {LEAST} or more: every query of these two heads looks where it looked."
+    tops = [
+        f"“{visible((keys.tokens_a, keys.tokens_b)[side][at])}” ({row[at]:.2f})"
+        for side, row in enumerate((a[most], b[most]))
+        if (at := int(np.nanargmax(row))) >= 0
+    ]
+    if tops[0].rpartition(" ")[0] == tops[1].rpartition(" ")[0]:
+        return f"**{name}** moves most, and looks at {tops[0]} on side A, at {tops[1]} on side B."
+    return f"**{name}** looks at {tops[0]} on side A, at {tops[1]} on side B."

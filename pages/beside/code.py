@@ -1,0 +1,59 @@
+"""The lines of Python that give the same comparison in a notebook."""
+
+from __future__ import annotations
+
+from models.contrast import knobs
+from models.zoo.offers import offer_of
+from pages.beside.board import Chosen
+from pages.beside.computing import reading_settings
+from pages.beside.seen import address
+from pages.beside.steps import nearest, run_of, steps_of
+from pages.beside.working import Asked
+from pages.shared import cache
+from pages.shared.training import runs
+
+
+def code_of(asked: Asked, chosen: Chosen) -> str:
+    """Opens the model, makes both sides, and asks for what the board shows."""
+    (stack, layer, head), (_, layer_b, head_b) = chosen.heads
+    run = run_of(asked.model) if asked.differs == "step" else None
+    if run is not None:
+        step = nearest(asked.other, steps_of(asked.model))
+        return "\n".join(
+            [
+                runs.opening(run), f"a = run.snapshot({step})  # patterns by address, [head, query, key]",
+                "b = run.snapshot(run.snapshots()[0])  # or another of them",
+                f'where = "{address(stack, layer)}.pattern"', f"print(b[where][{head}] - a[where][{head}])",
+            ]
+        )  # fmt: skip
+    other = (address(stack, layer), head) != (address(stack, layer_b), head_b)
+    second = f", {address(stack, layer_b)!r}, {head_b}" if other else ""
+    return "\n".join(
+        [
+            "from models.contrast import Side, contrast, knobs", *_sides(asked), "c = contrast(a, b)",
+            f"laid = c.laid({address(stack, layer)!r}, {head}{second})",
+            f"print(laid.difference, c.moved[{stack!r}])", "if c.outputs:  # of each place",
+            "    print(c.outputs.kl, [c.outputs.top(at, 5) for at in range(len(c.outputs.aligned))])",
+        ]
+    )  # fmt: skip
+
+
+def _sides(asked: Asked) -> list[str]:
+    given = reading_settings(asked.model, asked.settings)
+    settings = f", {given!r}" if given else ""
+    lines = [*_opened(asked.model, asked.settings), f"a = Side(lm, {asked.text!r}{settings})"]
+    if asked.differs == "text":
+        return [*lines, f"b = Side(lm, {asked.other!r}{settings})"]
+    if asked.differs == "model":
+        return [*lines, *_opened(asked.other, ()), f"b = Side(lm, {asked.text!r}{settings})"]
+    if asked.differs in knobs():
+        return [*lines, f"b = knobs()[{asked.differs!r}].applied(a, {asked.other!r})"]
+    return [*lines, "b = a  # another head of the same pass"]
+
+
+def _opened(name: str, settings: tuple[tuple[str, object], ...]) -> list[str]:
+    """The lines that open a model under the name `lm`."""
+    offer = offer_of(name)
+    model = cache.model(name, dict(settings))
+    lines = model.code("" if offer is None else offer.text).rsplit("\ntrace = ", 1)[0]
+    return [lines.replace("\nmodel = ", "\nlm = ")]

@@ -1,0 +1,126 @@
+"""Side by side: any two things in linked views with one cursor, and their difference."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from pages.beside import controls, state, working
+from pages.beside.board import PLACE, Chosen, board_of, on_one_grid
+from pages.beside.seen import Seen
+from pages.beside.working import Asked, Work
+from pages.shared import draw_order
+from pages.shared.board.component import board
+from pages.shared.browser.acts import Act
+from pages.shared.problems import say
+from pages.shared.state import problems, refuse
+from pages.shared.training.message import message
+from viz_core.boards import Board
+
+LOOKS = 0.4
+"""Seconds between two looks at how far the work is."""
+KEY = "beside.board"
+
+
+@st.fragment
+def compared() -> None:
+    shown = state.page()
+    shown.take()
+    controls.heading()
+    above = st.container()
+    main, side = st.columns([4.2, 1], gap="medium")
+    try:
+        work = working.ask(state.asked(shown.kept), _me())
+    except ValueError as error:
+        with above:
+            controls.sides(None)
+        with side:
+            controls.looked_at(None)
+        with main:
+            say([str(error), *problems()])
+        return
+    work.done.wait(0.3)
+    seen = _last(work)[1]
+    parts = [
+        (above, lambda: controls.sides(work.seen)),
+        (side, lambda: controls.looked_at(seen)),
+        (main, lambda: figure(work)),
+    ]
+    draw_order.draw(parts, again=work.done.is_set())
+
+
+def _last(work: Work) -> tuple[Asked | None, Seen | None, dict[str, object]]:
+    """What was compared last on this page, with the inputs that it was compared for; this, if it is done."""
+    if work.done.is_set() and work.seen is not None:
+        st.session_state["beside.last"] = (work.asked, work.seen, dict(state.page().kept))
+    found: tuple[Asked, Seen, dict[str, object]] | None = st.session_state.get("beside.last")
+    return found or (None, None, {})
+
+
+def figure(work: Work) -> None:
+    """The board, or how far it is; while another is computed, or where it cannot be, the last one stays."""
+    done, refused = work.done.is_set(), problems()
+    if not done:
+        refuse(*refused)  # to be said again, once this is drawn anew, which may be at once
+        progress(work)
+    say([sentence(work.problem) if done else None, *refused])
+    if done and work.problem == "It was stopped.":
+        st.button("Compare again", on_click=working.forget, args=(_me(),))
+    asked, seen, kept = _last(work)
+    if asked is None or seen is None:
+        return
+    kept |= {name: state.page().kept[name] for name in (*state.LOOKED_AT, "layer2", "head2")}
+    chosen = state.chosen(kept, seen)
+    drawn = board_of(on_one_grid(seen, chosen.heads[0][0]), chosen)
+    frame = state.page().kept["frame"]
+    last = max(0, len(seen.names) - 1)
+    at = None if drawn.scrub is None else float(seen.first if frame == state.CHOSEN else min(frame, last))
+    try:
+        sent = message(
+            drawn, part=asked.differs, link=state.link(), at=at, usual=float(seen.first), fits=True
+        )
+    except ValueError as error:  # too large for a message
+        say([str(error)])
+        return
+    board.show(sent, key=KEY, on_act=on_act)
+    if "takeaway" in st.session_state:
+        _take_away(asked, chosen, drawn)
+
+
+def sentence(problem: str) -> str:
+    """A problem with its full stop."""
+    return f"{problem.removesuffix('.')}." if problem else ""
+
+
+def on_act(act: Act) -> None:
+    """A press on the map chooses a head; a clicker may also ask for a page after this one."""
+    if act["type"] == "takeaway":
+        st.session_state.takeaway = act
+    elif act["type"] == "edit" and act["field"] == PLACE:
+        state.choose(act["value"])
+
+
+def _take_away(asked: Asked, chosen: Chosen, drawn: Board) -> None:
+    from pages.beside import code
+    from pages.shared.board import takeaway  # Plotly's figures are needed only now
+
+    frame = st.session_state.pop("takeaway").get("frame", 0)
+    takeaway.dialog("Side by side", f"beside-{asked.differs}", drawn, frame, code.code_of(asked, chosen))
+
+
+@st.fragment(run_every=LOOKS)
+def progress(work: Work) -> None:
+    """How far the work is, with a way to stop it; the page is drawn anew once it is done."""
+    if work.done.is_set():
+        st.rerun()
+    st.progress(min(1.0, work.share), text="Compares …")
+    st.button("Stop", on_click=work.stopped.set)
+
+
+def _me() -> str:
+    """This open page: two of one visitor do not stop each other."""
+    return str(st.session_state.session)
+
+
+state.page().enter()
+board.load()
+compared()

@@ -1,0 +1,117 @@
+"""Comparisons as the page asks for them, and the sentences for those that cannot be."""
+
+import numpy as np
+import pytest
+
+from models import load_model
+from pages.beside import computing, steps, working
+from pages.beside.board import Chosen
+from pages.beside.code import code_of
+from pages.beside.computing import seen_of
+from pages.beside.working import Asked
+
+TEXT = "the animal did not cross the street because it was too tired"
+
+
+def asked(differs: str, other: str, *, model: str = "translator", text: str = TEXT) -> Asked:
+    return Asked(model, text, (), differs, other, (0, 0))
+
+
+def quiet(share: float) -> None:
+    assert 0 <= share <= 1
+
+
+def test_a_knob_has_a_frame_at_each_value_and_what_was_typed() -> None:
+    seen = seen_of(asked("temperature", "0.7"), quiet)
+    assert seen.names[seen.first] == "0.7" and {"1", "2"} <= set(seen.names)
+    at = seen.names.index("2")
+    trace = load_model("translator").trace(TEXT)
+    by_hand = (trace["encoder.0.self.scores"][1].double() / 2).softmax(-1)
+    np.testing.assert_allclose(seen.frames[at].laid(1, ("encoder.self", 0, 1)), by_hand.numpy(), atol=1e-6)
+    own = seen.frames[seen.names.index("1")]
+    assert not np.abs(own.moved["encoder.self"]).any()
+    assert seen.n_bytes > sum(each.nbytes for each in own.patterns[0].values())
+
+
+def test_heads_are_matched_by_likeness() -> None:
+    wish = Asked("translator", "the cat sleeps", (), "model", "translator", (0, 0), True)
+    seen = seen_of(wish, quiet)
+    assert seen.matches and all(one == other for one, other in seen.matches.items())
+    assert seen.note == "Heads are matched by likeness on 16 texts."
+    assert not np.abs(seen.frames[0].moved["decoder.cross"]).any()
+
+
+def test_models_without_texts_in_common_are_matched_on_the_text_itself() -> None:
+    wish = Asked("translator", "the cat sleeps", (), "model", "masked", (0, 0), True)
+    seen = seen_of(wish, quiet)
+    assert seen.note == "Heads are matched by likeness on 1 texts."
+    one, other = ("encoder.self", 1, 2), seen.matches["encoder.self", 1, 2]
+    a, b = (np.nan_to_num(seen.frames[0].laid(side, head)) for side, head in enumerate((one, other)))
+    both = list(seen.frames[0].aligned["encoder"].both)
+    apart = np.abs(a - b)[both].sum(-1).mean() / 2
+    assert seen.frames[0].moved["encoder.self"][1, 2] == pytest.approx(apart)
+
+
+def test_a_run_is_seen_at_its_steps() -> None:
+    seen = seen_of(asked("step", "", model="induction"), quiet)
+    assert seen.names[0] == "0" and seen.names[-1] == "800" and len(seen.names) <= steps.MOST
+    assert not np.abs(seen.frames[-1].moved["decoder.self"]).any()
+    assert seen.frames[0].moved["decoder.self"][1, 0] > 0.5 and seen.frames[0].counts(1)["decoder.self"] == (
+        2,
+        4,
+    )
+
+
+@pytest.mark.parametrize(
+    ("wish", "sentence"),
+    [
+        (asked("text", "  "), "The second text is empty; type one"),
+        (asked("text", "x", text=""), "The first text is empty; type one"),
+        (asked("model", "digits-classifier"), "no picture has the number"),
+        (asked("model", "shakespeare"), "the two models cut texts into different tokens"),
+        (asked("temperature", "nan"), "temperature='nan' is no number from "),
+        (asked("step", ""), "'translator' keeps no steps of its training; choose a run"),
+    ],
+)
+def test_what_cannot_be_compared_is_said(wish: Asked, sentence: str) -> None:
+    with pytest.raises(ValueError, match=sentence) as error:
+        seen_of(wish, quiet)
+    assert "\n" not in str(error.value)
+
+
+def test_patterns_that_take_too_much_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(computing, "ROOM", 1)
+    with pytest.raises(ValueError, match="at most 0 MB are compared; take a shorter text or a smaller model"):
+        seen_of(asked("text", TEXT.replace("tired", "wide")), quiet)
+
+
+def test_a_comparison_is_kept_for_the_next_visitor() -> None:
+    wish = asked("head", "", text="the animal sleeps")
+    work = working.ask(wish, "one")
+    assert work.done.wait(60) and not work.problem
+    assert working.ask(wish, "two").seen is work.seen
+    working.forget("one")
+    working.forget("two")
+
+
+@pytest.mark.parametrize(
+    "wish",
+    [
+        asked("text", "the cat sleeps"), asked("model", "translator-plain"), asked("scale", "off"),
+        asked("step", "", model="induction"), asked("head", ""),
+    ],
+)  # fmt: skip
+def test_the_code_gives_the_same_numbers(wish: Asked, capsys: pytest.CaptureFixture[str]) -> None:
+    stack = "decoder.self" if wish.differs == "step" else "encoder.self"
+    other = (stack, 0, 2) if wish.differs == "head" else (stack, 1, 3)
+    names: dict[str, object] = {}
+    exec(code_of(wish, Chosen(((stack, 1, 3), other), ("", ""))), names)
+    seen = seen_of(wish, quiet)
+    frame = seen.frames[seen.first]
+    if wish.differs == "step":
+        where = names["where"]
+        a, b = (names[side][where][3] for side in "ab")  # type: ignore[index]
+    else:
+        a, b = names["laid"][:2]  # type: ignore[index]
+    np.testing.assert_allclose(a, frame.laid(0, (stack, 1, 3)), atol=1e-7)
+    np.testing.assert_allclose(b, frame.laid(1, other), atol=1e-7)

@@ -1,0 +1,60 @@
+"""What a link to two sides may hold."""
+
+import pytest
+
+from pages.beside import presets, state
+from pages.shared.link import read_link
+
+PARAMS = state.page().params
+USUAL = {name: each.default for name, each in PARAMS.items()}
+
+
+def test_a_link_names_both_sides_and_the_head() -> None:
+    link = {"model": "masked", "text": "the [MASK] sleeps", "differs": "model", "model2": "translator"}
+    values, problems = read_link(PARAMS, link | {"layer": "0", "head": "2"})
+    assert not problems
+    asked = state.asked(USUAL | values)
+    assert (asked.model, asked.differs, asked.other) == ("masked", "model", "translator")
+    assert (asked.text, asked.settings) == ("the [MASK] sleeps", ())
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "rule"),
+    [
+        ("differs", "magic", "is not one of text, model, step, head, "),
+        ("model2", "nobody", "is not the name of a model that reads and is on offer here"),
+        ("layer", "NaN", "is not a whole number from 0 to 4,096"),
+        ("step", "nan", "is not a whole number from 0 to 100,000,000,000"),
+        ("stack", "self", "is not one of encoder.self, decoder.self, decoder.cross"),
+        ("text", "x" * 5_000, "is not at most 2,000 characters"),
+    ],
+)
+def test_what_does_not_fit_is_refused_in_a_sentence(name: str, value: str, rule: str) -> None:
+    values, problems = read_link(PARAMS, {name: value})
+    assert not values
+    (said,) = problems
+    assert rule in said and said.endswith("; its default is shown.")
+
+
+def test_settings_come_as_explore_writes_them(monkeypatch: pytest.MonkeyPatch) -> None:
+    said: list[str] = []
+    monkeypatch.setattr(state, "refuse", said.append)
+    assert state.settings(USUAL | {"with": "direction=fr-en&beam=2"}) == (("direction", "fr-en"), ("beam", 2))
+    assert state.settings(USUAL | {"with": "beam=9&magic=1"}) == ()
+    assert said == [
+        "The link's beam='9' is not a whole number from 1 to 8; its default is taken.",
+        "The link's with='magic' is no setting of this model; it is left out.",
+    ]
+
+
+def test_the_nearest_head_is_shown_where_there_are_fewer() -> None:
+    counts = {"encoder.self": (2, 4)}
+    assert state.nearest(("encoder.self", 9, 3), counts) == ("encoder.self", 1, 3)
+    assert state.nearest(("encoder.self", 0, 9), counts) == ("encoder.self", 0, 3)
+
+
+@pytest.mark.parametrize("name", presets.PRESETS)
+def test_every_preset_fits(name: str) -> None:
+    given = presets.offered()[name]
+    assert given.keys() <= PARAMS.keys()
+    assert all(PARAMS[field].rule.fits(value) for field, value in given.items())
