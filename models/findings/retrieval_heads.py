@@ -157,7 +157,7 @@ def _outcome(
             ),
             Chart(
                 title="texts answered", x_label="heads that are off", y_label="share",
-                x=["none", f"{k} strongest", *(f"{k} others, {at + 1}" for at in range(len(others)))],
+                x=["none", f"top {k}", *(f"random {at + 1}" for at in range(len(others)))],
                 series={"answered": [whole, without, *others]},
             ),
         ),

@@ -19,7 +19,7 @@ PUBLISHED = {
     "poss": "0.805, head 6.5; offset +1: 0.477",
     "dobj": "0.868, head 7.9; offset −2: 0.400",
     "pobj": "0.763, head 8.5; offset −2: 0.346",
-    "coreference": "0.651, head 4.3",
+    "coref": "0.651, head 4.3",
 }
 OFFSETS = range(-3, 3)
 """The baselines of the paper's code: the word so many places further on."""
@@ -134,10 +134,10 @@ def _outcome(hits: dict[str, Hits], n_heads: int, texts: int) -> Outcome:
     for relation, of in hits.items():
         way, at, share = of.best_head
         offset, baseline = of.best_offset
-        head = f"{at // n_heads}.{at % n_heads}" + (", looked at" if way else "")
-        label = f"{relation}, {RELATIONS[relation]}: head {head}"
+        head, said = f"{at // n_heads}.{at % n_heads}", RELATIONS[relation]
+        label = f"{relation}, {said.replace('→', '←') if way else said}: head {head}"
         numbers.append(Number(label=label, value=share, published=PUBLISHED[relation]))
-        names += [f"{relation}: {head}", f"{relation}: {offset:+d}".replace("-", "−")]
+        names += [f"{relation} {head}", f"{relation} {offset:+d}".replace("-", "−")]
         shares += [share, baseline]
     better = [name for name, of in hits.items() if of.best_head[2] > of.best_offset[1]]
     asked = sum(of.asked for of in hits.values())
@@ -171,7 +171,7 @@ FINDING = Finding(
         "The sentences are our grammar's, whose syntax we know; the paper's are newspaper text of the Penn "
         "Treebank, and, for coreference, of CoNLL-2012. Ours are simpler, and our models know them by "
         "heart. Heads count from 0 here: 7.10 is the paper's 8-11. As in its code, a word's weight on "
-        "itself and special tokens are left out, and of the two directions the better counts."
+        "itself and special tokens are left out, and of the two directions, → and ←, the better counts."
     ),
     model="masked",
     needs="a model that reads English sentences word by word or in pieces of words, best BERT base",

@@ -16,9 +16,9 @@ RELATIONS = {
     "poss": "my, our → their noun",
     "dobj": "object → its verb",
     "pobj": "noun → its preposition",
-    "coreference": "pronoun → the noun it means",
+    "coref": "pronoun → the noun it means",
 }
-"""Names as in the Penn Treebank's dependencies, and what depends on what."""
+"""Names as Clark et al. 2019 have them, and what depends on what."""
 _POSSESSIVES = frozenset({"my", "our"})
 _PREPOSITIONS = frozenset({"near", "behind", "in", "of", "for"})
 
@@ -35,7 +35,7 @@ def dependencies(pair: Pair) -> list[Dependency]:
     """Those of `RELATIONS` that hold in the pair's English sentence."""
     found = sorted(_of_nouns(pair.english))
     if mention := pair.english_mention:
-        found.append(Dependency("coreference", mention.pronoun, mention.antecedent))
+        found.append(Dependency("coref", mention.pronoun, mention.antecedent))
     return found
 
 

@@ -38,7 +38,7 @@ def test_objects_and_antecedents_are_those_of_the_grammar_s_own_recipe() -> None
         assert mention is not None and recipe is not None
         found = dependencies(pair)
         assert {each.relation for each in found} <= set(RELATIONS)
-        meant = [each for each in found if each.relation == "coreference"]
+        meant = [each for each in found if each.relation == "coref"]
         assert [(each.dependent, each.head) for each in meant] == [(mention.pronoun, mention.antecedent)]
         thing = mention.antecedent if recipe.antecedent == "object" else mention.rival
         kind = "pobj" if recipe.verb.english_preposition else "dobj"

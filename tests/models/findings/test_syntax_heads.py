@@ -104,7 +104,7 @@ def test_a_word_s_pieces_are_one() -> None:
 def test_the_translator_finds_what_pronouns_mean() -> None:
     found = FINDING.measured(load_model("translator"), texts=5)
     told = {number.label.split(",")[0]: number for number in found.numbers}
-    assert told["coreference"].value == 1.0
+    assert told["coref"].value == 1.0
     assert not found.holds
 
 
