@@ -12,6 +12,13 @@ from viz_core.boards import Bars, Board, Matrix, Role, board_figure
 from viz_core.labels import tick_labels, visible
 from viz_core.numbers import tick
 
+NORMALIZERS = {
+    "softmax": "softmax over the row",
+    "softmax-plus-one": "softmax over the row and one more score of 0",
+    "sigmoid": "sigmoid of it less ln of how many keys the row has open",
+}
+"""What makes a weight of a score, in words."""
+
 
 def computation_figure(
     q: Float[np.ndarray, " channel"],
@@ -24,6 +31,7 @@ def computation_figure(
     scale: int | float,
     bias: int | float | None = None,
     cap: int | float | None = None,
+    normalizer: str = "softmax",
     key_index: int,
     query_token: str,
     key_tokens: Sequence[str],
@@ -38,13 +46,14 @@ def computation_figure(
     scores_row: -inf where masked. scale: the factor of the dot product, such as 1/sqrt(d_head).
     bias: added to the scaled dot product, such as a relative position's; with None the figure shows a bias
     only where the score differs from the scaled dot product. cap: scores are cap * tanh(scaled / cap), as in
-    Gemma 2 (Gemma Team 2024, section 2).
+    Gemma 2 (Gemma Team 2024, section 2). normalizer: what makes weights of scores, one of `NORMALIZERS`.
     Raises ValueError for shapes, tokens and numbers that do not fit.
     """
     _check(q, k, scores_row, pattern_row, values, z, key_index, key_tokens)
     keys = tick_labels(key_tokens, escaped=False)
     of_key: Any = {"labels": keys, "colour": "key", "lit": key_index}
     score, weight = float(scores_row[key_index]), float(pattern_row[key_index])
+    made = f"their {normalizer.replace('-', ' ')}: weights"
     board = Board(
         rows=[
             [_strip(f"query “{visible(query_token)}”", q, "query")],
@@ -52,11 +61,11 @@ def computation_figure(
             [_strip("query × key", q * k, None)],
             [
                 Bars(values=scores_row, title="scores", y_label="score", **of_key),
-                Bars(values=pattern_row, title="their softmax: weights", reach=1, **of_key),
+                Bars(values=pattern_row, title=made, reach=1, **of_key),
             ],
             [_sum(pattern_row[:, None] * values, z, keys, key_index)],
         ],
-        notice=_sentence(float(q @ k), scale, bias, cap, score, weight),
+        notice=_sentence(float(q @ k), scale, bias, cap, score, weight, NORMALIZERS[normalizer]),
     )
     return board_figure(board, dark=dark, title=title)
 
@@ -113,8 +122,9 @@ def _sentence(
     cap: int | float | None,
     score: float,
     weight: float,
+    made: str,
 ) -> str:
-    """In one line: the sum of the products, scaled, capped, biased, masked, and what softmax makes of it."""
+    """In one line: the sum of the products, scaled, capped, biased, masked, and the weight `made` of it."""
     scaled, masked = dot * scale, np.isneginf(score)
     steps = f"sum of the products **{tick(dot)}** × scale {tick(scale)} = {tick(scaled)}"
     if cap is not None:
@@ -125,4 +135,4 @@ def _sentence(
     if bias is not None:
         steps += f" + bias {tick(bias)} = {tick(scaled + bias)}"
     steps += " → masked: score **−∞**" if masked else " = score"
-    return f"{steps} → softmax over the row → weight **{tick(weight)}**"
+    return f"{steps} → {made} → weight **{tick(weight)}**"

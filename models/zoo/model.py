@@ -9,7 +9,7 @@ import torch
 from torch import Tensor, nn
 
 from models.byte_units import MB
-from models.config import ModelConfig
+from models.config import ModelConfig, Normalizer
 from models.data.tasks import Example, Named, Reading, Writing
 from models.engine.long_text import LongHeads, Told
 from models.engine.positions import has_bias, turns
@@ -36,7 +36,8 @@ class Attention:
     n_key_heads: heads of k and v; where they are fewer, n_heads / n_key_heads query heads share one. scales:
     what multiplies q . k, a layer each. cap: scores are cap * tanh(scale * q . k / cap), where it is given.
     has_bias: positions add something to the scores. turned: positions turn q and k. whole: q, k, v, scores
-    and z are traced, not the pattern alone. sinks: a row's weights may sum to less than 1.
+    and z are traced, not the pattern alone. sinks: a row's weights may sum to less than 1. normalizer: what
+    makes weights of scores.
     """
 
     n_layers: int
@@ -49,6 +50,7 @@ class Attention:
     turned: bool = False
     whole: bool = True
     sinks: bool = False
+    normalizer: Normalizer = "softmax"
 
 
 class Model(Texts, Network):
@@ -177,6 +179,7 @@ class Model(Texts, Network):
             scales=(config.scale,) * config.n_layers,
             has_bias=own and has_bias(config.positions),
             turned=own and turns(config.positions),
+            normalizer=config.normalizer,
         )
 
     def projections(self) -> Mapping[str, nn.Module]:

@@ -163,6 +163,7 @@ class Collector:
         return {
             "id": stack.id, "title": stack.title, "layers": stack.n_layers, "heads": stack.n_heads,
             "dHead": attention.d_head, "scales": attention.scales, "cap": attention.cap,
+            "normalizer": attention.normalizer,
             "turned": attention.turned, "whole": attention.whole, "sharing": stack.sharing,
             "querySide": stack.query_side, "keySide": stack.key_side,
             "nQuery": stack.n_query, "nKey": stack.n_key,

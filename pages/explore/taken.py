@@ -204,6 +204,7 @@ class Shown(Part):
             arrays["scores"][self.head, query], arrays["pattern"][self.head, query],
             arrays["v"][self.key_head], arrays["z"][self.head, query],
             scale=self.stack.attention.scales[self.layer], bias=bias, cap=self.stack.attention.cap,
+            normalizer=self.stack.attention.normalizer,
             key_index=key,
             query_token=self.names(self.stack.query_side)[query],
             key_tokens=self.names(self.stack.key_side), dark=dark, title=self.title,

@@ -109,6 +109,28 @@ def test_queries_keys_and_values_wear_their_colours(head, dark):
         assert [colour == p["key"] for colour in bars.marker.color] == [False, True, False, False]
 
 
+@pytest.mark.parametrize(
+    ("normalizer", "title", "words"),
+    [
+        ("softmax", "their softmax: weights", "softmax over the row → weight"),
+        (
+            "softmax-plus-one",
+            "their softmax plus one: weights",
+            "softmax over the row and one more score of 0 →",
+        ),
+        (
+            "sigmoid",
+            "their sigmoid: weights",
+            "sigmoid of it less ln of how many keys the row has open → weight",
+        ),
+    ],
+)
+def test_what_makes_the_weights_is_said(head, normalizer, title, words):
+    notes = [note.text for note in figure(head, normalizer=normalizer).layout.annotations]
+    assert any(title in note for note in notes)
+    assert words in re.sub("\\s+|<br>", " ", " ".join(notes))
+
+
 def test_tokens_are_shown_as_typed(head):
     fig = figure(head, key_index=2)
     _, (scores, _) = panels(fig)

@@ -11,6 +11,7 @@ import { take } from "./random_tokens.js";
  * @property {number} layers
  * @property {number} heads
  * @property {number} dHead
+ * @property {string} normalizer
  * @property {number[]} scales what multiplies q · k, a layer each
  * @property {number | null} cap scores are cap × tanh(scale × q · k / cap), where it is given
  * @property {boolean} turned positions turn queries and keys

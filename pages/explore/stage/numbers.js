@@ -5,6 +5,7 @@ import { el, shorten } from "../../shared/browser/dom.js";
 import { cssColour, inkOn } from "../../shared/browser/images.js";
 import { number } from "../../shared/browser/numbers.js";
 import { matrixOf, partnersOf, partsOf, topKeys } from "./data.js";
+import { made } from "./normalizers.js";
 import { within } from "./view.js";
 
 const ROWS_SHOWN = 8;
@@ -195,7 +196,8 @@ export class NumbersView {
     const { stack, data, theme } = this.stage;
     const top = topKeys(exact, i, j, ROWS_SHOWN);
     const divided = data.how === "renormalised" && exact.left;
-    const largest = Math.max(...exact.scores.subarray(i * exact.nk, (i + 1) * exact.nk));
+    const row = exact.scores.subarray(i * exact.nk, (i + 1) * exact.nk);
+    const step = made(stack.normalizer, row, exact.nk === stack.nKey);
     const shown = top.reduce((sum, at) => sum + exact.softmax[i * exact.nk + at], 0);
     const rows = top.map((at) => {
       const score = exact.scores[i * exact.nk + at];
@@ -207,7 +209,7 @@ export class NumbersView {
           text: shorten(data.tokens(stack.keySide)[at + exact.k0].text),
         }),
         el("td", { text: number(score, 3) }),
-        el("td", { text: number(Math.exp(score - largest), 3) }),
+        el("td", { text: number(step.of(score), 3) }),
         el("td", { class: "weight", text: number(weight, 3) }),
         divided && el("td", { class: "divided", text: number(exact.pattern[i * exact.nk + at], 3) }),
         el("td", { class: "bar" }, [
@@ -221,12 +223,12 @@ export class NumbersView {
     const head = [
       "key",
       "score",
-      `exp(score − ${exact.nk < stack.nKey ? "largest here" : "largest"})`,
+      step.column,
       "weight",
       ...(divided ? [`weight / ${number(divided[i], 3)}`] : []),
       "",
     ].map((text) => el("th", { scope: "col", text }));
-    return this.section("3", "softmax over the row", [
+    return this.section("3", step.title, [
       el("table", { class: "rows" }, [el("thead", {}, [el("tr", {}, head)]), el("tbody", {}, rows)]),
     ]);
   }

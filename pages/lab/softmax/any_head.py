@@ -21,6 +21,7 @@ N_LINES = 3
 
 def lesson(inputs: Inputs) -> Lesson:
     read = any_model.read(inputs, most=MOST_TOKENS, passes=len(TEMPERATURES))
+    _check_softmax(inputs, read)
     query, address = any_model.position(inputs, read), read.at(inputs.other_layer)
     heads = [inputs.other_head] if inputs.scope == "head" else list(range(read.attention.n_heads))
     scores = f"{address}.scores"
@@ -51,6 +52,14 @@ def lesson(inputs: Inputs) -> Lesson:
         ),
         code=(any_head.row, weights.softmax, any_head.answers),
     )  # fmt: skip
+
+
+def _check_softmax(inputs: Inputs, read: Read) -> None:
+    if read.attention.normalizer != "softmax":
+        raise ValueError(
+            f"{on_offer.title(inputs.other)} makes weights by {read.attention.normalizer!r}, and a "
+            "temperature is a softmax's; choose a model with the softmax."
+        )
 
 
 def _asked(read: Read, query: int) -> int:

@@ -69,6 +69,19 @@ def test_a_decoder_only_model_has_one_stack_whose_numbers_are_the_traces(runs: P
     assert header["stacks"][0]["turned"] == (positions == "rotary")
 
 
+@pytest.mark.parametrize("normalizer", ["softmax-plus-one", "sigmoid"])
+@pytest.mark.parametrize("view", ["grid", "lines", "numbers"])
+def test_rows_that_do_not_sum_to_1_are_shown_and_taken_away(runs: Path, normalizer: str, view: str) -> None:
+    found = subject(runs, "back-copy", "tatknok", sizes={"normalizer": normalizer})
+    sums = found.run(None)["decoder.1.self.pattern"].sum(dim=-1)
+    assert ((sums - 1).abs() > 1e-3).all()
+    assert header_of(found)["stacks"][0]["normalizer"] == normalizer
+    assert "add up" in found.note
+    shown = Shown(found.inputs, {"layer": 1, "head": 2, "view": view, "query": 4, "key": 1})
+    words = " ".join(note.text for note in shown.figure(dark=True).layout.annotations if note.text)
+    assert view != "numbers" or f"their {normalizer.replace('-', ' ')}: weights" in words
+
+
 def test_a_text_that_goes_on_has_no_last_word_yet(runs: Path) -> None:
     found = subject(runs, "induction", "abcdab")
     assert [step["chosen"] for step in header_of(found)["steps"]] == ["b", "c", "d", "a", "b", None]

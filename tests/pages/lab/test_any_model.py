@@ -21,6 +21,7 @@ from pages.shared import other_models, visitors
 from tests.limits import SetLimits
 from tests.models.zoo.hub import families
 from tests.pages.explore.test_current import said
+from tests.pages.shared.runs import write_run
 
 SHORT = "the animal was tired"
 
@@ -113,6 +114,13 @@ def test_what_a_model_lacks_is_one_sentence(
     with pytest.raises(ValueError) as error:
         temperature.lesson(asked)
     assert refusal in str(error.value)
+
+
+def test_a_temperature_is_of_a_softmax_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ATTENTION_LAB_RUNS", str(tmp_path))
+    run = write_run(tmp_path, "back-copy", sizes={"normalizer": "sigmoid"})
+    with pytest.raises(ValueError, match="by 'sigmoid', and a temperature is a softmax's; choose a"):
+        temperature.lesson(Softmax(reader="other", other=run, other_text="tatk"))
 
 
 def test_parts_that_take_a_small_layer_apart_say_that_no_other_model_fits() -> None:

@@ -10,6 +10,7 @@ const stack = (thumb) => ({
   layers: 1,
   heads: 2,
   dHead: 1,
+  normalizer: "softmax",
   thumbs: framed([0, 0], thumb),
   stats: {},
 });
