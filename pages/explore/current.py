@@ -38,7 +38,7 @@ CAPTIONS = {
     "grid": "Every head: rows are queries, columns are keys. Click one to open it.",
     "map": "Every head a point: heads with like patterns lie together. Press one to open it.",
     "difference": "Every head: what the edits added to each weight (warm), and what they took (cold).",
-    "sweep": "What each head, or each position, does to the output.",
+    "sweep": "What each head, position, part or path does to the output.",
     "effect": "What the edits did to what the model computes after them.",
     "sums": "How much the chosen queries look at the chosen keys, head by head and in all.",
     "output": "The last linear layer and the softmax: how probable each output is.",

@@ -15,7 +15,7 @@ from models.zoo.offers import offers
 from pages.explore.payload import Opened, build, steps_of
 from pages.explore.state import STACKS, VIEWS, Inputs, write_link
 from pages.explore.subject import Subject, subject_of
-from pages.explore.taken import Shown
+from pages.explore.taken import Shown, taken
 from pages.explore.taken_table import csv_of
 from tests.pages.explore.test_payload import array_of, exact_arrays, unpack
 from tests.pages.shared.runs import write_run
@@ -240,8 +240,8 @@ def test_every_view_can_be_taken_away(runs: Path, task: str, text: str) -> None:
     found = subject_of(inputs)
     (stack,) = found.stacks
     for view in VIEWS:
-        shown = Shown(inputs, {"view": view, "stack": stack.id, "layer": 1, "head": 2})
-        assert shown.figure(dark=False).data
+        assert taken(inputs, {"view": view, "stack": stack.id, "layer": 1, "head": 2}, dark=False).figure.data
+    shown = Shown(inputs, {"view": "head", "stack": stack.id, "layer": 1, "head": 2})
     table = pd.read_csv(io.StringIO(csv_of(shown)), keep_default_na=False)
     pattern = found.run(None)[f"{shown.address}.pattern"][2]
     np.testing.assert_allclose(table["weight"], pattern.numpy().ravel(), rtol=1e-6)
