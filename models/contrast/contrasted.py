@@ -87,14 +87,17 @@ def _places(aligned: Mapping[str, Aligned], a: str, b: str) -> tuple[Aligned, Al
 
 
 @torch.no_grad()
-def contrast(a: Side, b: Side) -> Contrast:
-    """Both sides read, traced and compared.
+def contrast(a: Side, b: Side, *, begun: Contrast | None = None) -> Contrast:
+    """Both sides read, traced and compared. begun: another contrast, whose first side is not traced again
+    where it is this one's.
 
     Raises ValueError, with a sentence, where a side cannot be read, and where the tokens cannot be aligned.
     """
-    first = a.read()
+    known = begun is not None and begun.sides[0] is a
+    first = begun.readings[0] if begun is not None and known else a.read()
     readings = (first, first if a.reads_like(b) else b.read())
-    traces = (a.trace(readings[0], reduce=_kept), b.trace(readings[1], reduce=_kept))
+    trace = begun.traces[0] if begun is not None and known else a.trace(first, reduce=_kept)
+    traces = (trace, trace if b is a else b.trace(readings[1], reduce=_kept))
     aligned, left_out = paired((a, b), readings)
     moved, gaps = _heads(traces, aligned)
     outputs, note = _outputs((a, b), readings, traces, aligned)
@@ -169,6 +172,8 @@ def _outputs(
     if len(last) > 1 or not last & set(aligned):
         return None, "The two sides answer at different tokens, so their outputs have no common place."
     names = [side.reader.names(reading) for side, reading in zip(sides, readings, strict=True)]
+    if not all(names):
+        return None, "The outputs of one of the two sides are no choice between names, so they are left out."
     try:
         logits = (traces[0]["logits"], traces[1]["logits"])
         return compared(logits, (names[0], names[1]), aligned[last.pop()]), ""

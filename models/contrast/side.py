@@ -11,6 +11,8 @@ from torch import Tensor
 
 from models.data.tasks import Reading
 from models.engine.trace import Trace
+from models.interventions.applied import Prepared
+from models.interventions.edit import read_edits
 from models.interventions.subject import Editing
 from models.zoo.model import Model, Reduce
 
@@ -57,9 +59,14 @@ class Side:
         """
         what = self.read() if reading is None else reading
         others = {name: value for name, value in self.settings.items() if name != "target"}
-        return self.model.trace(
-            what, reduce=_widened(reduce), edit=self.editing, edits=self.edits, **others
-        )  # fmt: skip
+        reduce, editing = _widened(reduce), self.editing
+        if editing is None or not self.edits:
+            return self.model.trace(what, reduce=reduce, edit=editing, edits=self.edits, **others)
+        edits = Prepared(self.model, what, read_edits(self.edits), others).applied(what)
+        # edits see what knobs have made of the scores: a key that these hide is hidden
+        trace = self.model.trace(what, reduce=reduce, edit=lambda at, x: edits(at, editing(at, x)))
+        edits.check_done()
+        return trace
 
 
 def _widened(reduce: Reduce | None) -> Reduce:

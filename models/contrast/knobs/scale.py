@@ -72,7 +72,9 @@ register(
         help="on: dot products are multiplied by 1/√d_head before the softmax (equation 1); off: not.",
         order=1,
         own=_own,
-        values=lambda model: ("on", "off"),
+        values=lambda model: (
+            tuple(dict.fromkeys((_own(model), "on", "off"))) if is_ours(model) else ("on", "off")
+        ),
         read=one_of("scale", "on", "off"),
         why_not=_why_not,
         turned=_turned,

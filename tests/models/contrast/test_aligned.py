@@ -8,7 +8,7 @@ from models.contrast.aligned import Aligned, Pairs, align, bare, by_place
 from models.contrast.characters import align_by_characters, words_of
 
 TOKENS = st.lists(st.sampled_from(["the", "cat", "dog", "a", "<eos>"]), max_size=9)
-FEW = settings(max_examples=40)
+FEW = settings(max_examples=20)
 WORDS = st.lists(st.text("abé", min_size=1, max_size=5), max_size=5)
 
 

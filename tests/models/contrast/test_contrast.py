@@ -74,6 +74,23 @@ def test_the_same_twice_is_no_bit_apart(letters: Make) -> None:
     assert c.outputs is not None and c.outputs.kl.eq(0).all()
 
 
+def test_what_was_begun_is_not_computed_again(letters: Make) -> None:
+    lm = letters("decoder-only")
+    a, b = Side(lm, "abcd"), Side(lm, "abd")
+    first = contrast(a, Side(lm, "abc"))
+    again = contrast(a, b, begun=first)
+    assert again.traces[0] is first.traces[0] and again.readings[0] is first.readings[0]
+    assert again.moved["decoder.self"].equal(contrast(a, b).moved["decoder.self"])
+    assert contrast(b, a, begun=first).traces[0] is not first.traces[0]
+    assert contrast(a, a).traces[1] is not first.traces[0]
+
+
+def test_outputs_that_are_no_choice_are_left_out() -> None:
+    lm = load_model("digits-autoencoder")
+    c = contrast(Side(lm, "1"), Side(lm, "2"))
+    assert c.outputs is None and "no choice between names" in c.note and c.moved["encoder.self"].gt(0).any()
+
+
 def test_edits_of_a_side_are_in_its_pass(letters: Make) -> None:
     lm = letters("decoder-only")
     c = contrast(Side(lm, "abcd"), Side(lm, "abcd", edits=("decoder.0.self heads 1: zero",)))

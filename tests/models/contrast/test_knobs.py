@@ -2,6 +2,7 @@
 
 import copy
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -182,5 +183,9 @@ def test_knobs_add_up_but_none_is_turned_twice(letters: Make) -> None:
     open_ = torch.ones(6, 6).tril().triu(-1).bool()
     wanted = scores.masked_fill(~open_, -torch.inf).softmax(dim=-1)
     torch.testing.assert_close(both.trace()["decoder.0.self.pattern"], wanted, rtol=1e-12, atol=1e-12)
+    lines = ("decoder.0.self.pattern at 3: only 0",)
+    with pytest.raises(ValueError, match="position 3 may not look at position 0, which its mask hides"):
+        replace(both, edits=lines).trace()
+    assert replace(side, edits=lines).trace()["decoder.0.self.pattern"][:, 3, 0].eq(1).all()
     with pytest.raises(ValueError, match="temperature=2 is set already; start from the side without"):
         knobs()["temperature"].applied(both, "4")
