@@ -104,9 +104,8 @@ FINDING = Finding(
     ),
     caveat=(
         "The paper trains on 30% of the pairs, with a width of 128 and a learning rate of 0.001; this run on "
-        "40%, with a width of 64 and 0.003, to end within half an hour on one core. How late the rule is "
-        "found depends on all of these: with half of the pairs, it came 1.4 times as late. On Train, change "
-        "them."
+        "40%, with 64 and 0.002, to end within half an hour on one core. How late the rule comes depends on "
+        "all of these: with half of the pairs, and 0.003, 1.4 times as late. On Train, change them."
     ),
     model="",
     needs="",
@@ -114,7 +113,7 @@ FINDING = Finding(
     measure=measure,
     parameters=(
         Parameter(name="right", label="Held-out pairs right", default=0.95, low=0.5, high=1.0),
-        Parameter(name="times", label="As many steps, at least", default=3.0, low=1.0, high=20.0),
+        Parameter(name="times", label="As many steps, at least", default=5.0, low=1.0, high=20.0),
         Parameter(name="waves", label="Key frequencies", default=5, low=1, high=20),
     ),
     code=(powers, strongest, measure),

@@ -225,7 +225,7 @@ RECIPES: dict[str, Recipe] = {
         """),
         showcase=_first("head", "decoder", 0, 0),
         options={"percent": 40},
-        training={"batch_size": 5107, "steps": 3000, **_ALONE},
+        training={"batch_size": 5107, "steps": 3000, "learning_rate": 2e-3, **_ALONE},
         limits="It adds numbers below 113 and knows nothing else.",
         keeps_run=True,
     ),
