@@ -12,7 +12,7 @@ from models.contrast import Aligned, Contrast
 from models.contrast.distance import laid, variation
 from models.engine.trace import Trace
 
-TOP = 5
+TOP = 12
 """The likeliest outputs of each side that are kept at a place."""
 MOST_PLACES = 512
 Patterns = Mapping[str, torch.Tensor]

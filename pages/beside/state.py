@@ -44,7 +44,7 @@ def page() -> State:
 
 @cache
 def _params() -> dict[str, Param]:
-    kinds = DIFFERENCES | {name: f"{knob.title}" for name, knob in knobs().items()}
+    kinds = DIFFERENCES | {name: f"one knob: {knob.title.lower()}" for name, knob in knobs().items()}
     index = whole(0, MOST)
     params = {
         "model": Param(DEFAULT, _model_rule(), widget.select("Model")),
@@ -174,7 +174,7 @@ def called(kept: dict[str, Any]) -> tuple[str, str]:
     differs = kept["differs"]
     knob = knobs().get(differs)
     if knob:
-        return "as it is", knob.title
+        return "as it is", f"{knob.title.lower()} changed"
     if differs == "model":
         return on_offer.title(kept["model"]), on_offer.title(kept["model2"])
     if differs == "text":

@@ -69,3 +69,18 @@ def test_a_knob_is_scrubbed_in_the_browser(page: Page) -> None:
     expect(shown.locator(".scrub output")).to_have_text("int8")
     page.goto("/beside?differs=temperature&temperature=nan")
     expect(page.locator(".st-key-problems")).to_contain_text("temperature='nan' is no number from ")
+
+
+def test_explore_and_runs_lead_here(page: Page) -> None:
+    page.set_default_timeout(SECONDS)
+    expect.set_options(timeout=SECONDS)
+    page.goto("/?text=the cat sleeps in the house&layer=0&head=2&direction=en-fr")
+    page.get_by_role("button", name="side by side").click()
+    shown = page.locator(".board[data-generation]")
+    expect(shown.locator("figcaption").first).to_have_text("A: first text, layer 0, head 2")
+    expect(page.get_by_label("Text of side A")).to_have_value("the cat sleeps in the house")
+    page.goto("/runs?runs=zoo_induction.zoo_grokking")
+    link = page.get_by_role("link", name="Compare their heads")
+    expect(link).to_have_attribute(
+        "href", re.compile("beside.*model=induction&differs=model&model2=grokking")
+    )
