@@ -235,11 +235,11 @@ RECIPES: dict[str, Recipe] = {
         examples=examples_of("""
             far | the code of ana 17 42 30 . grass sky here we go there and back again a long \
 day by the river some rain fell on old trees birds sang what ? the code of ana | \
-“ana” looks at 17, which followed it before
+“42” looks far back at 30, which followed it there
             two | the code of ana 17 42 30 . a long day the code of ben 51 28 36 . what ? \
-the code of ben | “ben” looks at 51: the other code does not matter
+the code of ben | “28” looks at 36, in Ben's code; Ana's is no matter
             begun | the code of ana 17 42 30 . birds sang here what ? the code of ana 17 | \
-17 looks at 42, which comes next
+given 17, it goes on: “42” looks at 30
         """),
         showcase=_first("head", "decoder", 1, 0),
         training=_ALONE,
