@@ -7,9 +7,13 @@ from models.data.tasks.alphabet import Alphabet, Repeated, repeated
 
 
 class Texts(ABC):
-    """A model, as far as its texts are concerned."""
+    """A model, as far as its texts are concerned.
+
+    by_first_use: a word has no vector of its own, but that of its place among a text's different words.
+    """
 
     name: str
+    by_first_use: bool = False
 
     @property
     @abstractmethod

@@ -27,6 +27,7 @@ class UntrainedModel(EngineModel):
     """
 
     PADDING = 3
+    by_first_use = True
     step_note = "Random weights: a softmax over the different words of this text, for its first 128."
 
     def __init__(self, config: ModelConfig, *, seed: int = 0) -> None:

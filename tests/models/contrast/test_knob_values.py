@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from models import load_model
+from models import UntrainedModel, load_model
 from models.contrast import Side, contrast, knobs
 from models.contrast.knobs.order import ordered
 from models.zoo.own.arrays import OwnAttention
@@ -92,6 +92,12 @@ def test_each_word_is_compared_with_itself_wherever_it_stands(translator: Any, v
     # "The" and "the" are one token: each stands with its own, by the words of the text
     assert (place[first] < place[second]) == (words.index("The") < words.index("the"))
     assert place[found.a.index("tired")] + 1 == place[found.a.index(".")]
+
+
+def test_words_without_vectors_of_their_own_keep_their_order() -> None:
+    side = Side(UntrainedModel.of(n_layers=1, n_heads=2, d_model=8), "the cat sat")
+    with pytest.raises(ValueError, match="'untrained' gives words vectors by their order in the text"):
+        knobs()["order"].applied(side, "reversed")
 
 
 def test_a_text_of_one_word_has_no_order(translator: Any) -> None:
