@@ -46,3 +46,13 @@ def test_a_finding_is_measured_and_changed(page: Page) -> None:
     expect(page.locator(".st-key-problems")).to_have_text(
         "a window of 4 keys has no room beside the 4 first; widen it"
     )
+    page.goto("/findings?finding=no-sink&no-sink_texts=4&step=0")
+    shown.locator("input[type=range]").wait_for()
+    free = findings()["no-sink"].measured(None, texts=4)
+    expect(shown.locator(".notice")).to_have_text(f"It holds here. {free.said}")
+    page.goto("/findings?finding=pruning&pruning_sentences=20")
+    pruned = findings()["pruning"].measured(None, sentences=20)
+    expect(shown.locator(".notice")).to_have_text(f"It holds here. {pruned.said}")
+    row = shown.get_by_role("row").filter(has_text="fewest heads")
+    expect(row).to_contain_text(f"{pruned.numbers[1].value}")
+    expect(page.locator(".st-key-findings_side")).to_contain_text("python -m models.findings.make pruning")

@@ -64,7 +64,8 @@ def test_values_of_heads_kept() -> None:
 
 def test_a_gate_of_nought_is_the_edit_zero_and_gates_of_one_change_nothing() -> None:
     lm = load_model("translator")
-    reading = lm.read("the animal did not cross the street because it was too tired")
+    target = "l'animal n'a pas traversé la rue"
+    reading = lm.read("the animal did not cross the street", target=target)
     every = {address: [0, 1, 2, 3] for address in lm.projections()}
     cut = every | {"encoder.1.self": [1], "decoder.0.cross": [0, 3], "decoder.1.self": []}
     edits = ["encoder.1.self heads 0,2,3: zero", "decoder.0.cross heads 1,2: zero", "decoder.1.self: zero"]
