@@ -85,3 +85,19 @@ def refusal(tmp_path: Path, family: str, knob: str) -> Any:
 def test_scales_that_are_not_seen_and_scores_beside_sinks_are_left_alone(tmp_path: Path) -> None:
     assert "are not scaled by 1/√d_head where that can be seen" in refusal(tmp_path / "t5", "t5", "scale")
     assert "shifted beside its sinks" in refusal(tmp_path / "oss", "gpt-oss", "temperature")
+
+
+def test_a_cap_and_a_bias_stand_where_they_stood(tmp_path: Path) -> None:
+    capped = Side(load_model(f"hf:{save('gemma2', tmp_path / 'gemma2', query_pre_attn_scalar=8)}"), TEXT)
+    at, cap = "decoder.0.self", capped.model.attention("decoder.self").cap
+    assert cap == 0.5
+    off = knobs()["scale"].applied(capped, "off").trace()
+    q, k = capped.trace()[f"{at}.q"], capped.trace()[f"{at}.k"].repeat_interleave(2, dim=0)
+    scores = off[f"{at}.scores"]
+    wanted = (cap * torch.tanh(q @ k.mT / cap)).masked_fill(scores.isneginf(), -torch.inf)
+    torch.testing.assert_close(scores, wanted)
+    biased = Side(load_model(f"hf:{save('t5', tmp_path / 't5')}"), TEXT)
+    assert biased.model.attention("encoder.self").has_bias
+    for side, where in ((capped, at), (biased, "encoder.0.self")):
+        hot = knobs()["temperature"].applied(side, "0.5").trace()[f"{where}.pattern"]
+        torch.testing.assert_close(hot, (side.trace()[f"{where}.scores"] / 0.5).softmax(dim=-1))
