@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import cache
 from typing import Any
-from urllib.parse import parse_qsl
+from urllib.parse import parse_qsl, urlencode
 
 from models.contrast import knobs
 from models.limits import in_force
@@ -112,9 +112,11 @@ def link() -> dict[str, str]:
 
 def settings(kept: dict[str, Any]) -> tuple[tuple[str, Any], ...]:
     """The settings of the first side's model that a link brought, as Explore writes them."""
-    offer, found = offer_of(kept["model"]), {}
+    offer = offer_of(kept["model"])
     known = {each.name: each for each in offer.settings} if offer else {}
-    for name, raw in parse_qsl(kept["with"]):
+    found: dict[str, Any] = {}
+    given = parse_qsl(kept["with"])
+    for name, raw in given:
         if name not in known:
             refuse(f"The link's with={name!r} is no setting of this model; it is left out.")
             continue
@@ -122,6 +124,8 @@ def settings(kept: dict[str, Any]) -> tuple[tuple[str, Any], ...]:
             found[name] = known[name].read(raw)
         except ValueError as error:
             refuse(f"The link's {error}; its default is taken.")
+    if len(found) < len(given):  # said once
+        page().put({"with": urlencode(found)})
     return tuple(found.items())
 
 
