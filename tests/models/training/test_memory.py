@@ -58,6 +58,8 @@ def kept_bytes(run, examples):
         {"norm": "none", "residual": False},
         {"feed_forward": False},
         {"positions": "alibi"},
+        {"normalizer": "sigmoid", "n_heads": 8},
+        {"normalizer": "softmax-plus-one", "n_heads": 8},
     ],
     ids=str,
 )
