@@ -14,7 +14,7 @@ from models.findings.texts import longest
 from models.interventions.direct import summed
 from models.zoo.model import Model
 
-_PIECE = 32  # tokens that are read at once, each looking at itself alone
+_PIECE = 64  # tokens that are read at once, each looking at itself alone
 _WORDS = 48  # tokens of a text
 _SHOWN = 12
 
@@ -176,8 +176,8 @@ FINDING = Finding(
     fits=lambda sizes: sizes.get("kind") == "decoder-only",
     measure=measure,
     parameters=(
-        Parameter(name="tokens", label="Tokens", default=128, low=8, high=1000),
-        Parameter(name="texts", label="Texts", default=10, low=1, high=50),
+        Parameter(name="tokens", label="Tokens", default=64, low=8, high=1000),
+        Parameter(name="texts", label="Texts", default=5, low=1, high=50),
         Parameter(name="lowest", label="Among so many", default=10, low=1, high=50),
     ),
     code=(alone, suppressed, expected, effects, measure),

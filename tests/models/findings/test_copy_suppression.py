@@ -113,7 +113,7 @@ def test_the_outcome_names_the_head_that_lowers_most(folder: Path, model: Model)
 
 def test_letters_of_shakespeare_are_measured() -> None:
     found = FINDING.measured(load_model("shakespeare"), texts=2)
-    assert "of 65 tokens" in found.said
+    assert "of 64 tokens" in found.said
     assert found.numbers[2].value == pytest.approx(10 / 66)
 
 
