@@ -156,6 +156,7 @@ export class RowPaint {
     this.last = null;
     if (!this.draft.size) return;
     const { header } = this.stage.data;
+    this.shown = ""; // what is refused is not shown any longer
     this.put(withRow(header.edits, this.stage.view, this.draft, this.shares()));
   }
 
