@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import inspect
-
 import streamlit as st
 
 from models.findings import Finding
 from pages.findings import state, working
 from pages.findings.board import board_of
+from pages.findings.lines import lines_of
 from pages.findings.working import Asked, Work
 from pages.shared import draw_order
 from pages.shared.board.component import board
@@ -96,14 +95,7 @@ def _take_away(finding: Finding, asked: Asked, drawn: Board) -> None:
     from pages.shared.board import takeaway  # Plotly's figures are needed only now
 
     frame = st.session_state.pop("takeaway").get("frame", 0)
-    loaded = f"load_model({asked.model!r})" if asked.model else "None"
-    given = "".join(f", {name}={value!r}" for name, value in asked.parameters)
-    code = (
-        "from models import load_model\nfrom models.findings import findings\n\n"
-        f"finding = findings()[{finding.name!r}]\n"
-        f"outcome = finding.measured({loaded}{given})\nprint(outcome.said)\n\n"
-    )
-    code += "\n\n".join(inspect.getsource(function) for function in finding.code)
+    code = lines_of(finding, asked)
     takeaway.dialog(f"Findings: {finding.title}", f"finding-{finding.name}", drawn, frame, code)
 
 
