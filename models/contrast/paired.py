@@ -27,7 +27,7 @@ def paired(sides: tuple[Side, Side], readings: tuple[Reading, Reading]) -> tuple
     common = [name for name in a if name in b]
     if not common:
         raise ValueError(
-            f"{sides[0].reader.name!r} has an {next(iter(a))} and {sides[1].reader.name!r} an "
+            f"{sides[0].reader.name!r} reads this in its {next(iter(a))}, {sides[1].reader.name!r} in its "
             f"{next(iter(b))}, so no two attentions are of one kind; choose two models of one kind"
         )
     found, left_out = {}, []
