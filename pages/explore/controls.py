@@ -254,3 +254,11 @@ def swap_of(inputs: Inputs) -> tuple[str, str]:
     texts = [example["text"] for example in shown.examples]
     after = texts[(texts.index(inputs.text) + 1) % len(texts)] if inputs.text in texts else shown.text
     return ("next example", after) if after != inputs.text else ("", "")
+
+
+def other_of(inputs: Inputs) -> str:
+    """The text that positions are first patched from, one to one: the text with a word changed, the next
+    picture, or the text itself, for the visitor to change a word of.
+    """
+    label, text = swap_of(inputs)
+    return inputs.text if label in ("", "next example") else text

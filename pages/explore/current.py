@@ -210,7 +210,7 @@ def own_header(inputs: Inputs, body: Body) -> dict[str, Any]:
         "focusToken": " ".join([*turned, inputs.text]),
         "link": state.write_link(inputs),
         "edits": inputs.edits.splitlines(),
-        "swap": {"label": label, "text": text},
+        "swap": {"label": label, "text": text, "other": controls.other_of(inputs)},
         "beside": controls.can_stand_beside(),
         "caption": CAPTIONS,
         "taught": _taught(offer, body.note),

@@ -158,6 +158,10 @@ def test_a_sweep_shows_what_every_head_alone_does_and_opens_one(explore: Explore
     off = model.trace(reading, edits="encoder.1.self heads 3: zero")["logits"][10]
     change = float(off[best] - off[second] - plain[best] + plain[second])
     assert agrees(cells.nth(7).get_attribute("title").split(":")[0], change)
+    explore.choose("effect on", "probability")
+    expect(view.locator("h3").first).to_contain_text("in 10⁻³, colours to ±")  # not "≈0" in every cell
+    p, q = (float(logits.double().softmax(-1)[best]) for logits in (plain, off))
+    assert float(cells.nth(7).inner_text().replace("−", "-")) == pytest.approx(1e3 * (q - p), abs=6e-3)
     cells.nth(7).click()
     assert explore.chosen("view") == ["head"] and explore.chosen("head") == ["3"]
 

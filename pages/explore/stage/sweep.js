@@ -70,7 +70,7 @@ export function wishOf(view, header, usual) {
     step,
     goal,
     put: ofPath || sweep === "heads" ? view.put : "zero",
-    other: sweep === "positions" ? view.other || header.swap.text : "",
+    other: sweep === "positions" ? view.other || header.swap.other : "",
     sender: ofPath ? view.sender || usual.sender : "",
     receiver: ofPath ? view.receiver || usual.receiver : "",
     through: ofPath ? view.through : "qkv",

@@ -2,14 +2,15 @@
 
 import { el, shorten } from "../../shared/browser/dom.js";
 import { cssColour, inkOn } from "../../shared/browser/images.js";
-import { number, shortNumber } from "../../shared/browser/numbers.js";
+import { number, powerOfTen, shortNumber } from "../../shared/browser/numbers.js";
 
 /** @typedef {import("./types").Swept} Swept */
 
 const TITLES = /** @type {Record<string, string>} */ ({ encoder: "encoder", decoder: "decoder" });
 const A_HEAD = /^(\w+)\.(\d+)\.(self|cross) head (\d+)$/;
 const MOST_PARTS = 200;
-const LEAST = 1e-12;
+const ROUNDING = 2e-6; // of single precision, in what is looked at
+const FEW_DIGITS = 0.02; // below this, two digits say too little: cells then count in a power of ten
 const WAYS = ["as it is", "through the path", "heard by all"];
 
 /** @param {string[]} names */
@@ -19,6 +20,9 @@ const headsOf = (names) =>
     {},
     names.map((text) => el("th", { scope: "col", text })),
   );
+
+/** Below this, a change is rounding and no effect. @param {Swept | null} found */
+const leastOf = (found) => ROUNDING * Math.max(1, Math.abs(found?.before ?? 0));
 
 export class SweepTables {
   root = el("div", { class: "sweep-tables" });
@@ -31,10 +35,11 @@ export class SweepTables {
   /** @param {Swept | null} found */
   draw(found) {
     const parts = [];
+    const least = leastOf(found);
     for (const [name, rows] of Object.entries(found?.effects ?? {})) {
-      parts.push(this.cells(name, rows, ""));
+      parts.push(this.cells(name, rows, "", least));
       const direct = found?.direct?.[name];
-      if (direct) parts.push(this.cells(name, direct, ", on the direct way to the output alone"));
+      if (direct) parts.push(this.cells(name, direct, ", on the direct way to the output alone", least));
     }
     if (found?.parts) parts.push(this.parts(found.parts, found.before ?? 0));
     if (found?.outputs) parts.push(this.path(found.outputs));
@@ -50,11 +55,15 @@ export class SweepTables {
    * @param {string} name of a stack's attention, or of a stack
    * @param {number[][]} rows [layer, head or position]
    * @param {string} how
+   * @param {number} least that is no rounding
    */
-  cells(name, rows, how) {
+  cells(name, rows, how, least) {
     const { theme, data } = this.stage;
     const ofHeads = name.includes(".");
-    const most = Math.max(...rows.flat().map(Math.abs), LEAST);
+    const most = Math.max(...rows.flat().map(Math.abs), least);
+    const power = most > least && most < FEW_DIGITS ? Math.floor(Math.log10(most)) : 0;
+    /** @param {number} value */
+    const short = (value) => shortNumber(value / 10 ** power);
     /** @param {number} value */
     const colours = (value) => {
       const level = Math.round(127.5 + (127.5 * value) / most);
@@ -71,11 +80,11 @@ export class SweepTables {
       ofHeads
         ? el("button", {
             type: "button",
-            text: shortNumber(value),
+            text: short(value),
             title: `${number(value, 4)}: open layer ${layer}, head ${at}`,
             onclick: () => this.open(name, layer, at),
           })
-        : el("span", { text: shortNumber(value), title: number(value, 4) });
+        : el("span", { text: short(value), title: number(value, 4) });
     const body = rows.map((row, layer) =>
       el("tr", {}, [
         el("th", { scope: "row", text: ofHeads ? `L${layer}` : `into layer ${layer}` }),
@@ -84,7 +93,9 @@ export class SweepTables {
         ),
       ]),
     );
-    const scale = most > LEAST ? ` (colours to ±${number(most, 2)})` : ": nothing changes";
+    const unit = power ? `in ${powerOfTen(power)}, ` : "";
+    const colour = ` (${unit}colours to ±${short(most)})`;
+    const scale = most > least ? colour : ": nothing changes";
     return el("section", {}, [
       el("h3", { text: `${title ?? name}${how}${scale}` }),
       el("table", { class: "stream" }, [el("thead", {}, [headsOf(["", ...heads])]), el("tbody", {}, body)]),
@@ -190,6 +201,9 @@ export function saidOf(found, sweep) {
       `The ${title}, ${now}, is the sum of what these parts add to the last stream, with the scale of the ` +
       "last norm frozen at what it is here."
     );
+  const moves = Object.values(found.effects ?? {}).flat(2);
+  if (sweep === "positions" && moves.every((value) => Math.abs(value) <= leastOf(found)))
+    return `No position changes the ${title}, now ${now}: change a word of the other text, to one as long.`;
   const direct = notDirect ? ` Direct effects are not shown: ${notDirect}.` : "";
   return (
     `How the ${title}, now ${now}, changes when ${WHAT[sweep]} ` +

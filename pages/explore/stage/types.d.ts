@@ -164,7 +164,7 @@ export interface Header {
   steps: Step[];
   stepSide: Side;
   stepNote: string;
-  swap: { text: string; label: string };
+  swap: { text: string; label: string; other: string };
   /* Whether the head can be opened beside another. */
   beside: boolean;
   caption: Record<string, string>;

@@ -1,10 +1,15 @@
 /* Numbers as words, as viz_core/numbers.py writes them. */
 
+/** 10⁻⁷. @param {number} power */
+export function powerOfTen(power) {
+  const raised = [...String(power)].map((sign) => (sign === "-" ? "⁻" : "⁰¹²³⁴⁵⁶⁷⁸⁹"[+sign]));
+  return `10${raised.join("")}`;
+}
+
 /** A number and its power of ten: −2.4 × 10⁻⁷. @param {number} value */
 function scientific(value, digits = 1) {
   const [mantissa, power] = value.toExponential(digits).split("e");
-  const raised = [...String(+power)].map((sign) => (sign === "-" ? "⁻" : "⁰¹²³⁴⁵⁶⁷⁸⁹"[+sign]));
-  return `${mantissa} × 10${raised.join("")}`.replace("-", "−");
+  return `${mantissa} × ${powerOfTen(+power)}`.replace("-", "−");
 }
 
 /** A number with so many digits; a smaller one with a power of ten. @param {number} value */

@@ -5,7 +5,7 @@ import pytest
 import torch
 
 from models import load_model
-from pages.explore import swept
+from pages.explore import controls, swept
 from pages.explore.price import operations_of
 from pages.explore.state import Inputs
 from pages.shared.affordable import BILLION
@@ -91,3 +91,13 @@ def test_a_sweep_tells_how_far_it_is_and_ends_where_that_raises() -> None:
     for of in ("heads", "positions"):
         with pytest.raises(EndedError):
             swept.made(INPUTS, of, "kl", 0, "zero", WIDE, told=told)
+
+
+def test_positions_are_first_patched_from_a_text_of_as_many_tokens() -> None:
+    assert controls.other_of(Inputs()) == WIDE
+    review = "the plot was dull , but the acting was superb ."
+    own = Inputs("sentiment", review)
+    assert controls.other_of(own) == review  # the next example is shorter
+    found = swept.made(own, "positions", "logits", 0, "zero", review)
+    assert max(abs(x) for row in found["effects"]["encoder"] for x in row) < 2e-6 * abs(found["before"])
+    assert controls.other_of(Inputs("digits-classifier", "6")) == "7"

@@ -12,7 +12,12 @@ test("what a sweep shows is said with its number, or why there is none", () => {
     "How the probability of “il”, now 0.750, changes when each head is switched off alone " +
       "(warm colours: it grows; cold ones: it falls).",
   );
-  assert.match(saidOf({ ...found, notDirect: "norms stand between" }, "positions"), /as in the other text/);
+  const patched = { ...found, effects: { encoder: [[0, 0.5]] } };
+  assert.match(saidOf({ ...patched, notDirect: "norms stand between" }, "positions"), /as in the other text/);
+  assert.match(
+    saidOf({ ...found, effects: { encoder: [[0, 1e-6]] } }, "positions"),
+    /^No position changes the pro/,
+  );
   assert.match(saidOf({ ...found, notDirect: "norms stand between" }, "heads"), /not shown: norms stand/);
   assert.equal(saidOf({ problem: "Too long." }, "heads"), "Too long.");
   assert.equal(saidOf(null, "heads"), "Computing…");
@@ -31,7 +36,7 @@ test("parts and paths are said with what they sum to, and with both divergences"
   );
 });
 
-const HEADER = { tokens: { encoder: [] }, scored: false, swap: { text: "another" } };
+const HEADER = { tokens: { encoder: [] }, scored: false, swap: { text: "next", other: "another" } };
 const VIEW = {
   sweep: "heads",
   goal: "score",
