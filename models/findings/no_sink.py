@@ -106,8 +106,8 @@ def _by_step(sink: float) -> Chart:
         steps, seen = snapshots(run)
         series[name] = [on_first(each["decoder.0.self.pattern"], idle) for each in seen]
     return Chart(
-        title="weight on the first, from consonants", x_label="step", y_label="weight", x=steps,
-        series=series, line=(sink, "a sink"),
+        title="weight on the first, from the consonants of one text", x_label="step", y_label="weight",
+        x=steps, series=series, line=(sink, "a sink"),
     )  # fmt: skip
 
 
@@ -127,7 +127,7 @@ def _film() -> Film:
     steps, seen = snapshots(run)
     film = torch.stack([each["decoder.0.self.pattern"][0] for each in seen])
     return Film(
-        title="softmax, its head",
+        title="softmax, its head on that text",
         tokens=tuple(run.probe()["tokens"]["decoder"]),
         steps=tuple(steps),
         patterns=film,
