@@ -56,8 +56,9 @@ def is_path(name: str) -> bool:
 def folder_of(name: str) -> Path:
     """The folder of a model. Raises FileError where it is not on this machine."""
     plain = name.removeprefix(PREFIX)
+    no_name = FileError(f"{plain[:100]!r} is no name of a model; give one like gpt2, owner/name or /a/folder")
     if not NAME.fullmatch(name):
-        raise FileError(f"{plain[:100]!r} is no name of a model; give one like gpt2, owner/name or /a/folder")
+        raise no_name
     if is_path(name):
         folder = Path(plain).expanduser()
         if not folder.is_dir():
@@ -66,9 +67,12 @@ def folder_of(name: str) -> Path:
     root = models_root()
     if root is not None and (root / plain).is_dir():
         return root / plain
-    from huggingface_hub import try_to_load_from_cache
+    from huggingface_hub import errors, try_to_load_from_cache
 
-    found = try_to_load_from_cache(plain, CONFIG)
+    try:
+        found = try_to_load_from_cache(plain, CONFIG)
+    except errors.HFValidationError:  # what the hub allows in a name changes with it
+        raise no_name from None
     if not isinstance(found, str):
         raise FileError(
             f"{plain!r} is not on this machine; choose one that is, give its folder, or download it first"

@@ -54,6 +54,7 @@ def test_a_download_that_fails_says_why_and_can_be_tried_again(monkeypatch: pyte
 
 def test_a_server_for_looking_only_downloads_nothing(set_limits: SetLimits) -> None:
     set_limits(read_only=True)
+    problems()  # outside a page all tests share one session
     download.start("mnist")
     assert download._fetches == {}
     assert problems() == ["this server is for looking only (read_only): it downloads nothing"]
