@@ -93,8 +93,8 @@ class UntrainedModel(EngineModel):
         shown = {name: getattr(self.config, name) for name in ("kind", *sizes, "attention_scale", "norm")}
         return (
             "from models import ModelConfig, UntrainedModel\n"
-            f"model = UntrainedModel({call('ModelConfig', **shown)}, seed={self.seed})\n"
-            f"trace = {call('model.trace', text, **settings)}"
+            f"lm = UntrainedModel({call('ModelConfig', **shown)}, seed={self.seed})\n"
+            f"trace = {call('lm.trace', text, **settings)}"
         )
 
     def _allowed(self, mask: str, mask_arg: str, n: int) -> Tensor | None:

@@ -10,6 +10,7 @@ from typing import Any, cast
 import numpy as np
 import plotly.graph_objects as go
 
+from models.zoo.model import call
 from pages.explore import further, mapped, summed, taken_picture
 from pages.explore.hiding import hiding_code
 from pages.explore.part import Part
@@ -265,5 +266,26 @@ class Shown(Part):
         if self.view.view == "sums":
             found = summed.code(self.stack, *self.chosen(), self.among)
             return "\n".join([self.subject.code, *found])
-        lines = [self.subject.code, f'pattern = trace["{self.address}.pattern"][{self.head}]  # [query, key]']
-        return "\n".join([*lines, *hiding_code(self.hiding, self.how)])
+        if self.view.view == "effect":
+            return "\n".join([self.subject.code, *self._effect_code()])
+        hiding = hiding_code(self.hiding, self.how)
+        of_head = f'["{self.address}.pattern"][{self.head}]  # [query, key]'
+        lines = [self.subject.code, f"pattern = trace{of_head}", *hiding]
+        if self.compared:
+            lines += ["after = pattern", self._before_code, f"pattern = before{of_head}", *hiding]
+            lines.append("change = after - pattern")
+        return "\n".join(lines)
+
+    @property
+    def _before_code(self) -> str:
+        """The line that gives the trace without the edits."""
+        return self.subject.unedited.code.splitlines()[-1].replace("trace", "before", 1)
+
+    def _effect_code(self) -> list[str]:
+        reading = call("lm.read", self.subject.inputs.text, **self.subject.inputs.reading)
+        return [
+            self._before_code,
+            "from models import compare",
+            f"change = compare(before, trace, lm.names({reading}))",
+            f"outputs = change.outputs({self.step()})",
+        ]

@@ -66,7 +66,7 @@ export class SweepTables {
     const short = (value) => shortNumber(value / 10 ** power);
     /** @param {number} value */
     const colours = (value) => {
-      const level = Math.round(127.5 + (127.5 * value) / most);
+      const level = Math.round(127.5 + (most > least ? (127.5 * value) / most : 0));
       return `background:${cssColour(theme.diverging, level)};color:${inkOn(theme.diverging, level)}`;
     };
     const side = /** @type {"encoder"} */ (name);

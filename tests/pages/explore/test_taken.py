@@ -1,11 +1,13 @@
 """What is taken away, without a browser: the table and the figure under every position scheme."""
 
 import io
+from typing import Any
 
 import numpy as np
 import pandas as pd
 import pytest
 
+from models import load_model
 from models.config import POSITION_SCHEMES
 from pages.explore.state import Inputs
 from pages.explore.taken import Shown
@@ -48,3 +50,20 @@ def test_the_figure_of_the_numbers_tells_the_bias(positions: str) -> None:
 def test_the_size_of_the_archive_counts_the_bias() -> None:
     assert shown("none").archive_bytes() == 2 * 4 * 36 * 8
     assert shown("alibi").archive_bytes() == 2 * 4 * 36 * 12
+
+
+def test_the_lines_of_an_edited_pass_give_what_is_shown_of_it() -> None:
+    edited = Inputs(edits="encoder.0.self heads 1: zero")
+    view = {"stack": "encoder.self", "layer": 1, "head": 3, "step": 10}
+    scope: dict[str, Any] = {}
+    exec(Shown(edited, {**view, "view": "head", "when": "difference"}).code, scope)
+    after, before = (load_model("translator").trace(edited.text, edits=e) for e in (edited.edits, ""))
+    address = "encoder.1.self.pattern"
+    np.testing.assert_allclose(scope["change"], after[address][3] - before[address][3], atol=1e-6)
+    exec(Shown(edited, {**view, "view": "effect"}).code, scope)
+    top = before["logits"][10].double().softmax(-1).max()
+    assert scope["outputs"][0].before == pytest.approx(float(top))
+    assert scope["change"].kl[10] > 0
+    untrained = Inputs(model="untrained", text="the cat sat", edits=edited.edits)
+    exec(Shown(untrained, {"view": "head", "when": "difference"}).code, scope)
+    assert scope["change"].shape == scope["pattern"].shape
