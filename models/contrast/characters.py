@@ -16,7 +16,7 @@ def align_by_characters(a: Sequence[str], b: Sequence[str]) -> Pairs:
     if "".join(map(bare, a)) != "".join(map(bare, b)):
         raise ValueError(
             "the two models cut texts into different tokens, and these do not cover the same characters; "
-            "give both the same text, or choose two models with one vocabulary"
+            "give a text that both read as it stands, or choose two models with one vocabulary"
         )
     if (len(a), tuple(a)) > (len(b), tuple(b)):
         return [(i, j) for j, i in align_by_characters(b, a)]

@@ -152,7 +152,7 @@ def _outputs(seen: Seen, chosen: Chosen) -> list[Panel]:
         for name, both in top.items():
             best[name] = max(best.get(name, 0.0), *(value or 0.0 for value in both))
     likely = [name for name in best if best[name] >= LEAST] or list(best)
-    most = MOST_OUTPUTS - 2 if seen.names else MOST_OUTPUTS  # the strip needs room, too
+    most = MOST_OUTPUTS // 2 if seen.names else MOST_OUTPUTS  # the strip needs room, too
     names = sorted(likely, key=lambda name: -best[name])[:most]
     table = [
         [[_number(value) for value in top.get(name, (first[name], None))] for name in names] for top in tops

@@ -2,27 +2,34 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from models.contrast import knobs
 from models.zoo.offers import offer_of
 from pages.beside.board import Chosen
-from pages.beside.computing import reading_settings
-from pages.beside.seen import address
+from pages.beside.computing import reading_settings, settings_of
+from pages.beside.seen import Seen, address
 from pages.beside.steps import nearest, run_of, steps_of
 from pages.beside.working import Asked
 from pages.shared import cache
 from pages.shared.training import runs
 
 
-def code_of(asked: Asked, chosen: Chosen) -> str:
-    """Opens the model, makes both sides, and asks for what the board shows."""
-    (stack, layer, head), (_, layer_b, head_b) = chosen.heads
+def code_of(asked: Asked, chosen: Chosen, seen: Seen, frame: int | None = None) -> str:
+    """Opens the model, makes both sides, and asks for what the board shows at a frame, or at its first."""
+    frame = seen.first if frame is None else min(frame, len(seen.frames) - 1)
+    value = seen.names[frame] if seen.names else ""
+    if asked.differs in knobs():
+        asked = replace(asked, other=value)
+    (stack, layer, head), second_head = chosen.heads
+    _, layer_b, head_b = seen.frames[frame].counterpart(second_head)
     run = run_of(asked.model) if asked.differs == "step" else None
     if run is not None:
         step = nearest(asked.other, steps_of(asked.model))
         return "\n".join(
             [
                 runs.opening(run), f"a = run.snapshot({step})  # patterns by address, [head, query, key]",
-                "b = run.snapshot(run.snapshots()[0])  # or another of them",
+                f"b = run.snapshot({value.replace(',', '')})",
                 f'where = "{address(stack, layer)}.pattern"', f"print(b[where][{head}] - a[where][{head}])",
             ]
         )  # fmt: skip
@@ -45,6 +52,8 @@ def _sides(asked: Asked) -> list[str]:
     if asked.differs == "text":
         return [*lines, f"b = Side(lm, {asked.other!r}{settings})"]
     if asked.differs == "model":
+        common = settings_of(asked.other, given)
+        settings = f", {common!r}" if common else ""
         return [*lines, *_opened(asked.other, ()), f"b = Side(lm, {asked.text!r}{settings})"]
     if asked.differs in knobs():
         return [*lines, f"b = knobs()[{asked.differs!r}].applied(a, {asked.other!r})"]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -42,6 +42,13 @@ def reading_settings(name: str, settings: tuple[tuple[str, Any], ...]) -> dict[s
     return {key: value for key, value in settings if key not in building}
 
 
+def settings_of(name: str, settings: Mapping[str, Any]) -> dict[str, Any]:
+    """Those settings with which another model reads, too."""
+    offer = offer_of(name)
+    known = {each.name for each in offer.settings if not each.builds} if offer else set()
+    return {key: value for key, value in settings.items() if key in known}
+
+
 def filled(text: str, which: str) -> str:
     """A text that is there. Raises ValueError for an empty one."""
     if not text.strip():
@@ -60,10 +67,7 @@ def of_model(asked: working.Asked, tell: Tell) -> Seen:
     """Another model on the same text; heads may be matched by likeness."""
     first = first_side(asked)
     other = cache.model(asked.other)
-    offer = offer_of(asked.other)
-    known = {each.name for each in offer.settings if not each.builds} if offer else set()
-    settings = {name: value for name, value in first.settings.items() if name in known}
-    second = Side(other, first.text, settings)
+    second = Side(other, first.text, settings_of(asked.other, first.settings))
     found = alone(first, second)
     return matched(found, first, second, tell) if asked.matched else found
 
@@ -79,11 +83,27 @@ def matched(seen: Seen, first: Side, second: Side, tell: Tell) -> Seen:
     for at, stack in enumerate(stacks):
         found = _matching(first, second, stack, lambda share, at=at: tell((at + share) / len(stacks)))
         moved[stack] = np.full(frame.counts(0)[stack], np.nan)
-        for one, other, _ in found.pairs:
-            matches[stack, one.layer, one.head] = (stack, other.layer, other.head)
-            moved[stack][one] = frame.apart((stack, one.layer, one.head))[other]
-    note = f"Heads are matched by likeness on {found.n_texts} texts." if stacks else ""
-    return Seen((replace(frame, moved=moved),), matches=matches, note=note)
+        for one, other in _partners(found, frame.counts(0)[stack][1], frame.counts(1)[stack][1]).items():
+            matches[stack, *one] = (stack, *other)
+            moved[stack][one] = frame.apart((stack, *one))[other]
+    return Seen((replace(frame, moved=moved),), matches=matches, note=_matched_on(found) if stacks else "")
+
+
+def _partners(found: Matching, n_heads: int, n_others: int) -> dict[tuple[int, int], tuple[int, int]]:
+    """For each head of the first side its partner; for one left over, as the second side has fewer heads, the
+    head most like it.
+    """
+    nearest = found.distances.argmin(dim=1).tolist()
+    partners = {divmod(at, n_heads): divmod(other, n_others) for at, other in enumerate(nearest)}
+    return partners | {tuple(one): tuple(other) for one, other, _ in found.pairs}
+
+
+def _matched_on(found: Matching) -> str:
+    """By what heads were matched, in a sentence or two."""
+    over = len(found.distances) > len(found.pairs)
+    left = " Those left over stand beside the head most like them." if over else ""
+    on = f"{found.n_texts} texts" if found.n_texts > 1 else "this text alone"
+    return f"Heads are matched one to one by likeness, on {on}.{left}"
 
 
 def _matching(first: Side, second: Side, stack: str, told: Tell) -> Matching:

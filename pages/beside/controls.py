@@ -9,7 +9,7 @@ import streamlit as st
 from models.contrast import knobs
 from models.zoo.offers import offer_of
 from pages.beside import presets, state
-from pages.beside.board import said
+from pages.beside.board import on_one_grid, place_of, said
 from pages.beside.seen import Seen
 from pages.beside.steps import steps_of
 from pages.shared import on_offer, other_models
@@ -111,8 +111,17 @@ def looked_at(seen: Seen | None) -> None:
         st.caption(SIGNS)
         if seen is not None:
             notes = [seen.note, *(note for frame in seen.frames for note in _notes(frame))]
+            if seen.frames[0].outputs is not None and len(seen.frames) > 1 and not has_outputs(seen):
+                notes.append("Outputs are left out: at these values the model writes different answers.")
             for note in dict.fromkeys(filter(None, notes)):
                 st.caption(plain(note))
+
+
+def has_outputs(seen: Seen) -> bool:
+    """Whether the board has outputs: of two passes, at places that are the same at all of a knob's values."""
+    kept, counts = state.page().kept, seen.frames[0].counts(0)
+    stack = kept["stack"] if kept["stack"] in counts else next(iter(counts))
+    return kept["differs"] != "head" and place_of(on_one_grid(seen, stack), None) is not None
 
 
 def _notes(frame: Any) -> list[str]:
@@ -131,10 +140,9 @@ def _head(seen: Seen) -> None:
         most: dict[str, Any] = {"max_value": max(1, count - 1)} if shown.kept[name] < count else {}
         shown.draw(name, place, **most)
     outputs = seen.frames[0].outputs
-    if outputs is not None and len(outputs.tokens) > 1 and shown.kept["differs"] != "head":
-        names = {-1: "where they differ most"} | {
-            at: f"{at}: {said(tokens)}" for at, tokens in enumerate(outputs.tokens)
-        }
+    if outputs is not None and has_outputs(seen) and len(outputs.tokens) > 1:
+        most = "where values differ most" if seen.names else "where they differ most"
+        names = {-1: most} | {at: f"{at}: {said(tokens)}" for at, tokens in enumerate(outputs.tokens)}
         chosen = shown.kept["at"]
         options = list(names) + ([] if chosen in names else [chosen])
         shown.draw("at", options=options, format_func=lambda at: names.get(at, str(at)))

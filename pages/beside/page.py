@@ -62,7 +62,8 @@ def figure(work: Work) -> None:
     if not done:
         refuse(*refused)  # to be said again, once this is drawn anew, which may be at once
         progress(work)
-    say([sentence(work.problem) if done else None, *refused])
+    said = sentence(work.problem) or state.unchanged(work.asked) if done else None
+    say([said, *refused])
     if done and work.problem == "It was stopped.":
         st.button("Compare again", on_click=working.forget, args=(_me(),))
     asked, seen, kept = _last(work)
@@ -83,12 +84,15 @@ def figure(work: Work) -> None:
         return
     board.show(sent, key=KEY, on_act=on_act)
     if "takeaway" in st.session_state:
-        _take_away(asked, chosen, drawn)
+        _take_away(asked, chosen, drawn, seen)
 
 
 def sentence(problem: str) -> str:
-    """A problem with its full stop."""
-    return f"{problem.removesuffix('.')}." if problem else ""
+    """A problem as a sentence: a capital, but where it begins with what was typed, and its full stop."""
+    if not problem:
+        return ""
+    first = problem[0] if "=" in problem.split()[0] else problem[0].upper()
+    return f"{first}{problem[1:].removesuffix('.')}."
 
 
 def on_act(act: Act) -> None:
@@ -99,12 +103,13 @@ def on_act(act: Act) -> None:
         state.choose(act["value"])
 
 
-def _take_away(asked: Asked, chosen: Chosen, drawn: Board) -> None:
+def _take_away(asked: Asked, chosen: Chosen, drawn: Board, seen: Seen) -> None:
     from pages.beside import code
     from pages.shared.board import takeaway  # Plotly's figures are needed only now
 
     frame = st.session_state.pop("takeaway").get("frame", 0)
-    takeaway.dialog("Side by side", f"beside-{asked.differs}", drawn, frame, code.code_of(asked, chosen))
+    lines = code.code_of(asked, chosen, seen, frame if drawn.scrub else None)
+    takeaway.dialog("Side by side", f"beside-{asked.differs}", drawn, frame, lines)
 
 
 @st.fragment(run_every=LOOKS)

@@ -155,6 +155,15 @@ def chosen(kept: dict[str, Any], seen: Seen) -> Chosen:
     return Chosen((first, second), called(kept), at, knob.title if knob else "step", compares)
 
 
+def unchanged(asked: Asked) -> str:
+    """A sentence where nothing differs yet; "" where something may."""
+    if asked.differs == "text" and asked.text == asked.other:
+        return "Both sides read the same text; change a word on side B, or choose what else differs."
+    if asked.differs == "model" and asked.model == asked.other and not asked.settings:
+        return "Both sides are the same model; choose another on side B."
+    return ""
+
+
 def choose(raw: str) -> None:
     """Takes the head that was pressed on the map: of side A, or of side B where heads are compared."""
     shown = page()
@@ -180,7 +189,8 @@ def called(kept: dict[str, Any]) -> tuple[str, str]:
     if knob:
         return "as it is", f"{knob.title.lower()} changed"
     if differs == "model":
-        return on_offer.title(kept["model"]), on_offer.title(kept["model2"])
+        first, second = (on_offer.title(kept[name]).removeprefix("run: ") for name in ("model", "model2"))
+        return first, second
     if differs == "text":
         return "first text", "second text"
     return ("one step", "another step") if differs == "step" else ("one head", "another head")

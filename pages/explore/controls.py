@@ -128,8 +128,10 @@ def beside_link(act: dict[str, Any]) -> dict[str, str]:
     now = inputs()
     place = {name: str(act[name])[:MOST_SAID] for name in ("stack", "layer", "head")}
     given = {"with": urlencode(now.given)} if now.given else {}
-    other = swap_of(now)[1] or now.text
-    return {"model": now.model, "text": now.text, "text2": other, **given, **place}
+    other = swap_of(now)[1]
+    # Without another text that is known to matter, another head of the same text is compared.
+    second = {"text2": other} if other else {"differs": "head", "head2": str(int(place["head"] == "0"))}
+    return {"model": now.model, "text": now.text, **second, **given, **place}
 
 
 def contrast_of(told: Offer) -> Offer | None:

@@ -62,7 +62,7 @@ def _several(chosen: list[Run]) -> None:
     shown = compare.board_of(chosen)
     link = compare.heads_link(chosen)
     if link:
-        st.page_link("beside/page.py", label="Compare their heads", query_params=link)
+        st.page_link("beside/page.py", label="Compare their heads →", query_params=link)
     _board(shown, part="compare", link={"runs": ids}, at=None)
     st.markdown("**Settings that differ**")
     table.show(compare.differences(chosen), key="runs.differences", on_act=_nothing)

@@ -2,8 +2,10 @@
 
 import numpy as np
 import pytest
+import torch
 
 from models import load_model
+from models.contrast.matched import Head, Match, Matching
 from pages.beside import computing, steps, working
 from pages.beside.board import Chosen
 from pages.beside.code import code_of
@@ -37,14 +39,14 @@ def test_heads_are_matched_by_likeness() -> None:
     wish = Asked("translator", "the cat sleeps", (), "model", "translator", (0, 0), True)
     seen = seen_of(wish, quiet)
     assert seen.matches and all(one == other for one, other in seen.matches.items())
-    assert seen.note == "Heads are matched by likeness on 16 texts."
+    assert seen.note == "Heads are matched one to one by likeness, on 16 texts."
     assert not np.abs(seen.frames[0].moved["decoder.cross"]).any()
 
 
 def test_models_without_texts_in_common_are_matched_on_the_text_itself() -> None:
     wish = Asked("translator", "the cat sleeps", (), "model", "masked", (0, 0), True)
     seen = seen_of(wish, quiet)
-    assert seen.note == "Heads are matched by likeness on 1 texts."
+    assert seen.note.startswith("Heads are matched one to one by likeness, on this text alone.")
     one, other = ("encoder.self", 1, 2), seen.matches["encoder.self", 1, 2]
     a, b = (np.nan_to_num(seen.frames[0].laid(side, head)) for side, head in enumerate((one, other)))
     both = list(seen.frames[0].aligned["encoder"].both)
@@ -94,20 +96,29 @@ def test_a_comparison_is_kept_for_the_next_visitor() -> None:
     working.forget("two")
 
 
+def test_heads_left_over_stand_beside_the_one_most_like_them() -> None:
+    distances = torch.tensor([[0.1, 0.9], [0.8, 0.2], [0.3, 0.4], [0.6, 0.5]])
+    pairs = (Match(Head(0, 0), Head(0, 0), 0.1), Match(Head(0, 1), Head(1, 0), 0.2))
+    partners = computing._partners(Matching(distances, pairs, 1), 2, 1)
+    assert partners == {(0, 0): (0, 0), (0, 1): (1, 0), (1, 0): (0, 0), (1, 1): (1, 0)}
+
+
 @pytest.mark.parametrize(
     "wish",
     [
         asked("text", "the cat sleeps"), asked("model", "translator-plain"), asked("scale", "off"),
-        asked("step", "", model="induction"), asked("head", ""),
+        asked("scale", ""), asked("heads", ""), asked("order", ""), asked("step", "", model="induction"),
+        asked("head", ""),
     ],
 )  # fmt: skip
 def test_the_code_gives_the_same_numbers(wish: Asked, capsys: pytest.CaptureFixture[str]) -> None:
     stack = "decoder.self" if wish.differs == "step" else "encoder.self"
     other = (stack, 0, 2) if wish.differs == "head" else (stack, 1, 3)
     names: dict[str, object] = {}
-    exec(code_of(wish, Chosen(((stack, 1, 3), other), ("", ""))), names)
     seen = seen_of(wish, quiet)
-    frame = seen.frames[seen.first]
+    at = len(seen.frames) // 2  # as scrubbed to
+    exec(code_of(wish, Chosen(((stack, 1, 3), other), ("", "")), seen, at), names)
+    frame = seen.frames[at]
     if wish.differs == "step":
         where = names["where"]
         a, b = (names[side][where][3] for side in "ab")  # type: ignore[index]

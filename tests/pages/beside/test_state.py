@@ -58,3 +58,11 @@ def test_every_preset_fits(name: str) -> None:
     given = presets.offered()[name]
     assert given.keys() <= PARAMS.keys()
     assert all(PARAMS[field].rule.fits(value) for field, value in given.items())
+
+
+def test_two_sides_that_are_alike_are_said() -> None:
+    same = state.asked(USUAL | {"text": "a b", "text2": "a b"})
+    assert state.unchanged(same).startswith("Both sides read the same text; change a word on side B")
+    assert state.unchanged(state.asked(USUAL)) == ""
+    model = state.asked(USUAL | {"differs": "model", "model2": USUAL["model"]})
+    assert state.unchanged(model) == "Both sides are the same model; choose another on side B."

@@ -57,6 +57,18 @@ export class Panel {
     return { fixed: this.spec.chart.form === "cells" ? 0 : 260, columns: 0 };
   }
 
+  /* Pixels from the top of the panel to the first row of a picture whose axes others share. */
+  get above() {
+    if (!this.spec.together) return 0;
+    const caption = /** @type {HTMLElement | null} */ (this.root.querySelector("figcaption"));
+    return (caption?.offsetHeight ?? 0) + this.size().margin.t;
+  }
+
+  /** Its first row stands where those beside it do. @param {number} above */
+  lower(above) {
+    if (this.spec.together) this.body.style.marginTop = `${above - this.above}px`;
+  }
+
   /** @param {Spec} spec */
   update(spec) {
     this.own = this.spec = spec;
