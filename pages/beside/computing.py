@@ -95,7 +95,9 @@ def _partners(found: Matching, n_heads: int, n_others: int) -> dict[tuple[int, i
     """
     nearest = found.distances.argmin(dim=1).tolist()
     partners = {divmod(at, n_heads): divmod(other, n_others) for at, other in enumerate(nearest)}
-    return partners | {tuple(one): tuple(other) for one, other, _ in found.pairs}
+    for (layer, head), other, _ in found.pairs:
+        partners[layer, head] = (other.layer, other.head)
+    return partners
 
 
 def _matched_on(found: Matching) -> str:

@@ -141,8 +141,8 @@ def _head(seen: Seen) -> None:
         shown.draw(name, place, **most)
     outputs = seen.frames[0].outputs
     if outputs is not None and has_outputs(seen) and len(outputs.tokens) > 1:
-        most = "where values differ most" if seen.names else "where they differ most"
-        names = {-1: most} | {at: f"{at}: {said(tokens)}" for at, tokens in enumerate(outputs.tokens)}
+        widest = "where values differ most" if seen.names else "where they differ most"
+        names = {-1: widest} | {at: f"{at}: {said(tokens)}" for at, tokens in enumerate(outputs.tokens)}
         chosen = shown.kept["at"]
         options = list(names) + ([] if chosen in names else [chosen])
         shown.draw("at", options=options, format_func=lambda at: names.get(at, str(at)))

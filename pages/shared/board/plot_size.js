@@ -157,7 +157,8 @@ function cells(spec, room, most, lines = 1) {
   const alone = !picture || together; // other pictures come several to a page
   const share = most * (large ? 0.7 : alone ? 1 : 0.5);
   // Few rows are as high as a line of text, so that names have room and pictures of the same rows match.
-  const written = nRows <= 24 ? Math.min(named ? Infinity : share, 14 * nRows) : 0;
+  const text = together ? 12 : 14; // those that stand beside each other leave room for what is below
+  const written = nRows <= 24 ? Math.min(named ? Infinity : share, text * nRows) : 0;
   const highest = Math.max(share, written);
   const free = room - left - 8;
   const cell = Math.min(free / nColumns, highest / nRows, 20);
@@ -170,7 +171,7 @@ function cells(spec, room, most, lines = 1) {
   const above = columns.length ? (upright ? LETTER * Math.min(9, longest(columns)) + 12 : 22) : 4;
   const margin = { l: left, r: 4, t: title(chart.x, 1) + strip("y") + above, b: 4 };
   const across = ticksOf(columns, width, { upright, line, most: 9 });
-  const down = ticksOf(rows, height, { upright: true, line: 14, most: 12 });
+  const down = ticksOf(rows, height, { upright: true, line: text, most: 12 });
   const small = { tickfont: { size: 12 } };
   const y = titled(chart.y, rows, down, height, 2);
   if (lines === 1 && y.title?.text.includes("<br>")) return cells(spec, room, most, 2);
