@@ -66,6 +66,13 @@ def depth_of(run: RunFolder) -> Depth:
     return Depth(steps, gained, steps_seen, looks_back(film).tolist(), address, head, film)
 
 
+def above_since(steps: list[int], values: list[float], level: float) -> int | None:
+    """The first of the steps from which on all values are above a level; None where the last is not."""
+    below = [at for at, value in enumerate(values) if value <= level]
+    first = below[-1] + 1 if below else 0
+    return steps[first] if first < len(steps) else None
+
+
 def measure(model: None, tell: Tell, *, weight: float) -> Outcome:
     """Both shipped runs, alike but for their depth."""
     one = depth_of(run_of(ONE))
@@ -73,9 +80,7 @@ def measure(model: None, tell: Tell, *, weight: float) -> Outcome:
     two = depth_of(run_of(TWO))
     tell(1.0)
     probe = run_of(TWO).probe()
-    formed = next(
-        (step for step, found in zip(two.steps_seen, two.looked, strict=True) if found > weight), None
-    )
+    formed = above_since(two.steps_seen, two.looked, weight)
     layer = two.address.split(".")[1]
     return Outcome(
         numbers=(

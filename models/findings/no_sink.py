@@ -112,9 +112,10 @@ def _by_step(sink: float) -> Chart:
 
 
 def _losses() -> Chart:
+    run = run_of("sinks/softmax")
     return Chart(
-        title="held-out loss", x_label="step", y_label="nats a letter",
-        x=validated(run_of("sinks/softmax"))[0],
+        title=f"held-out loss, of {run.config().training.held_out} texts", x_label="step",
+        y_label="nats a letter", x=validated(run)[0],
         series={
             name: [scores["loss"] for scores in validated(run_of(f"sinks/{normalizer}"))[1]]
             for normalizer, name in NAMES.items()

@@ -137,7 +137,8 @@ FINDING = Finding(
     rule="at least one head has its maximum at one offset for {at_one_offset:.0%} of the words",
     caveat=(
         "The sentences are those of our grammar, which a small model may know by heart; marks such as <eos> "
-        "neither ask nor are looked at. The first word of a causal stack, which has no choice, is left out."
+        "neither ask nor are looked at. Of a model that reads letters, as shakespeare does, words are "
+        "letters. The first word of a causal stack, which has no choice, is left out."
     ),
     model="shakespeare",
     needs="a model that reads English sentences",

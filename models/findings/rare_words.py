@@ -115,7 +115,8 @@ FINDING = Finding(
     ),
     caveat=(
         "Words are counted in the sentences that are read here, not in all that the model was trained on, "
-        "and equally rare words count alike. A word that sees others of one frequency alone does not ask."
+        "and equally rare words count alike. A word that sees others of one frequency alone does not ask. "
+        "Of a model that reads letters, words are letters."
     ),
     model="translator",
     needs="a model that reads English sentences",

@@ -189,7 +189,14 @@ FINDING = Finding(
     parameters=(
         Parameter(name="count", label="Texts", default=30, low=5, high=200),
         Parameter(name="k", label="Heads switched off", default=3, low=1, high=20),
-        Parameter(name="words", label="Words of a text", default=64, low=48, high=256),
+        Parameter(
+            name="words",
+            label="Words of a text",
+            default=64,
+            low=48,
+            high=256,
+            help="The shipped model needle reads 64 at most.",
+        ),
         Parameter(name="depth", label="Where the fact is", default="any", choices=DEPTHS),
     ),
     code=(fetch_of, look, scores_of, answered, measure),

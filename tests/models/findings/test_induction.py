@@ -9,7 +9,7 @@ import torch
 from models import load_model
 from models.data.tasks import generator_of
 from models.findings import findings
-from models.findings.induction import ONE, TWO, early_loss, looks_back
+from models.findings.induction import ONE, TWO, above_since, early_loss, looks_back
 from models.findings.shipped_runs import run_of
 from models.zoo.cards import SHIPPED
 
@@ -72,3 +72,10 @@ def test_two_layers_can_and_one_cannot() -> None:
     two, one = (OUTCOME.charts[1].series[name][-1] for name in ("two layers", "one layer"))
     assert two > 0.9 > 0.5 > one
     assert not findings()["induction"].measured(None, weight=0.1).holds
+
+
+def test_a_head_is_formed_from_where_it_does_not_fall_back() -> None:
+    assert above_since([0, 10, 20, 30], [0.1, 0.9, 0.7, 0.9], 0.5) == 10
+    assert above_since([0, 10, 20, 30], [0.1, 0.9, 0.7, 0.9], 0.8) == 30
+    assert above_since([0, 10], [0.9, 0.9], 0.5) == 0
+    assert above_since([0, 10], [0.9, 0.5], 0.5) is None

@@ -82,3 +82,12 @@ def test_consonants_are_idle_and_vowels_busy() -> None:
     pattern = torch.zeros(2, 8, 8)
     pattern[0, 4, 0], pattern[1, 6, 0] = 1.0, 0.5
     assert on_first(pattern, idle) == pytest.approx(0.375)
+
+
+def test_of_as_many_texts_the_losses_are_those_where_the_curves_end() -> None:
+    curve = OUTCOME.charts[1]
+    assert curve.title == "held-out loss, of 256 texts"
+    whole = findings()["no-sink"].measured(None, texts=256)
+    found = {number.label: number.value for number in whole.numbers}
+    for name, values in curve.series.items():
+        assert found[f"{name}: held-out loss, nats a letter"] == pytest.approx(values[-1], abs=1e-5)
