@@ -165,7 +165,7 @@ function cells(spec, room, most, lines = 1) {
   const isSquare = cell >= 3;
   const width = isSquare ? cell * nColumns : Math.min(free, 640);
   const height = Math.max(written, isSquare ? cell * nRows : Math.min(highest, Math.max(120, 4 * nRows)));
-  const line = 13;
+  const line = Math.min(13, text);
   const widest = LETTER * longest(columns) + 6;
   const upright = widest > width / nColumns && (named || width / nColumns >= line / 1.5);
   const above = columns.length ? (upright ? LETTER * Math.min(9, longest(columns)) + 12 : 22) : 4;

@@ -156,3 +156,10 @@ test("names under bars are as long as their bars let them be", () => {
   assert.equal(shown(78 + 4 * 140), "w".repeat(16));
   assert.equal(shown(78 + 4 * 110), `${"w".repeat(12)}…`);
 });
+
+test("pictures beside each other keep every name where they leave room for what is below", () => {
+  const names = { rows: words(14, 6), columns: words(14, 6) };
+  const size = sizeOf(picture(14, 14, { ...names, own: { together: "A", named: true } }), 400, 60, measure);
+  assert.deepEqual(body(size).map(Math.floor), [168, 168]);
+  assert.deepEqual([size.x.tickvals.length, size.y.tickvals.length], [14, 14]);
+});
