@@ -211,10 +211,10 @@ def test_attention_of_one_s_own_is_handed_in_seen_in_every_view_and_there_after_
 
 
 def colours_of_parts(explore: ExplorePage, rows: int, columns: int) -> np.ndarray:
-    """uint8 [row, column, rgba] at the middle of every part of the picture."""
+    """uint8 [row, column, rgba] in every part of a picture, 8 x 8 pixels each, one behind its middle."""
     pixels = explore.pixels(".picture-board canvas")
     height, width = pixels.shape[:2]
-    at = [((np.arange(n) + 0.5) * size / n).astype(int) for n, size in ((rows, height), (columns, width))]
+    at = [((np.arange(n) + 4.5 / 8) * size / n).astype(int) for n, size in ((rows, height), (columns, width))]
     return pixels[np.ix_(*at)].astype(int)
 
 
