@@ -14,10 +14,9 @@ from pages.shared.browser.acts import Act
 from pages.shared.problems import say
 from pages.shared.state import problems, refuse
 from pages.shared.training.message import message
+from pages.shared.waiting import progress, sentence, this_page
 from viz_core.boards import Board
 
-LOOKS = 0.4
-"""Seconds between two looks at how far the work is."""
 KEY = "beside.board"
 
 
@@ -29,7 +28,7 @@ def compared() -> None:
     above = st.container()
     main, side = st.columns([4.2, 1], gap="medium")
     try:
-        work = working.ask(state.asked(shown.kept), _me())
+        work = working.ask(state.asked(shown.kept), this_page())
     except ValueError as error:
         with above:
             controls.sides(None)
@@ -65,7 +64,7 @@ def figure(work: Work) -> None:
     said = sentence(work.problem) or state.unchanged(work.asked) if done else None
     say([said, *refused])
     if done and work.problem == "It was stopped.":
-        st.button("Compare again", on_click=working.forget, args=(_me(),))
+        st.button("Compare again", on_click=working.forget, args=(this_page(),))
     asked, seen, kept = _last(work)
     if asked is None or seen is None:
         return
@@ -87,14 +86,6 @@ def figure(work: Work) -> None:
         _take_away(asked, chosen, drawn, seen)
 
 
-def sentence(problem: str) -> str:
-    """A problem as a sentence: a capital, but where it begins with what was typed, and its full stop."""
-    if not problem:
-        return ""
-    first = problem[0] if "=" in problem.split()[0] else problem[0].upper()
-    return f"{first}{problem[1:].removesuffix('.')}."
-
-
 def on_act(act: Act) -> None:
     """A press on the map chooses a head; a clicker may also ask for a page after this one."""
     if act["type"] == "takeaway":
@@ -110,20 +101,6 @@ def _take_away(asked: Asked, chosen: Chosen, drawn: Board, seen: Seen) -> None:
     frame = st.session_state.pop("takeaway").get("frame", 0)
     lines = code.code_of(asked, chosen, seen, frame if drawn.scrub else None)
     takeaway.dialog("Side by side", f"beside-{asked.differs}", drawn, frame, lines)
-
-
-@st.fragment(run_every=LOOKS)
-def progress(work: Work) -> None:
-    """How far the work is, with a way to stop it; the page is drawn anew once it is done."""
-    if work.done.is_set():
-        st.rerun()
-    st.progress(min(1.0, work.share), text="Compares …")
-    st.button("Stop", on_click=work.stopped.set)
-
-
-def _me() -> str:
-    """This open page: two of one visitor do not stop each other."""
-    return str(st.session_state.session)
 
 
 state.page().enter()

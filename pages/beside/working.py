@@ -32,6 +32,7 @@ class Asked:
 class Work(Wish):
     """One comparison on its way."""
 
+    doing: str = "compares"
     seen: Seen | None = None
 
 

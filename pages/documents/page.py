@@ -18,10 +18,9 @@ from pages.shared.browser.acts import Act
 from pages.shared.problems import say
 from pages.shared.shown import generation
 from pages.shared.state import problems, refuse
+from pages.shared.waiting import progress, this_page
 from pages.shared.wording import plain
 
-LOOKS = 0.4
-"""Seconds between two looks at how far the work is."""
 MOST_FILE = state.MOST_CHARACTERS
 
 
@@ -112,7 +111,7 @@ def microscope() -> None:
     shown.take()
     asked = state.asked(shown.kept)
     try:
-        work = ask(asked, _me())
+        work = ask(asked, this_page())
     except ValueError as error:
         say([str(error), *problems()])
         return
@@ -126,11 +125,6 @@ def microscope() -> None:
         takeaway.dialog(st.session_state.pop("takeaway"), work)
 
 
-def _me() -> str:
-    """This open page: two of one visitor do not stop each other."""
-    return str(st.session_state.session)
-
-
 def figure(work: Work, asked: Asked) -> None:
     """The map, or how far it is."""
     if not work.done.wait(0.15):
@@ -138,7 +132,7 @@ def figure(work: Work, asked: Asked) -> None:
         return
     say([work.problem or None, *problems()])
     if work.problem == "It was stopped.":
-        st.button("Read it again", on_click=forget, args=(_me(),))
+        st.button("Read it again", on_click=forget, args=(this_page(),))
     if work.seen is None:
         return
     session = st.session_state
@@ -151,7 +145,7 @@ def figure(work: Work, asked: Asked) -> None:
     try:
         sent = message(work.seen)
     except GoneError:
-        forget(_me())
+        forget(this_page())
         st.rerun(scope="fragment")
     pattern_map.show(sent, key="pattern_map", on_act=on_act)
 
@@ -178,15 +172,6 @@ def message(seen: Seen) -> bytes:
 
     tile = on_tiles(lambda: payload.window(seen, area)) if area else None
     return pack(tile=tile).message(**own)
-
-
-@st.fragment(run_every=LOOKS)
-def progress(work: Work) -> None:
-    """How far the work is, with a way to stop it; the page is drawn anew once it is done."""
-    if work.done.is_set():
-        st.rerun()
-    st.progress(min(1.0, work.share), text=f"{plain(work.doing.capitalize())} …")
-    st.button("Stop", on_click=work.stopped.set)
 
 
 state.page().enter()

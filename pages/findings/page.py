@@ -15,10 +15,9 @@ from pages.shared.browser.acts import Act
 from pages.shared.problems import say
 from pages.shared.state import problems, refuse
 from pages.shared.training.message import message
+from pages.shared.waiting import progress, sentence, this_page
 from viz_core.boards import Board
 
-LOOKS = 0.4
-"""Seconds between two looks at how far the work is."""
 KEY = "findings.board"
 
 
@@ -30,12 +29,12 @@ def gallery() -> None:
     heading(finding)
     main, side = st.columns([3.3, 1], gap="medium")
     try:
-        work = working.ask(state.asked(finding, shown.kept), _me())
+        work = working.ask(state.asked(finding, shown.kept), this_page())
     except ValueError as error:
         with side:
             controls(finding)
         with main:
-            say([str(error), *problems()])
+            say([sentence(str(error)), *problems()])
         return
     parts = [(side, lambda: controls(finding)), (main, lambda: measured(finding, work))]
     draw_order.draw(parts, again=work.done.is_set())
@@ -70,9 +69,9 @@ def measured(finding: Finding, work: Work) -> None:
     if not done:
         refuse(*refused)  # to be said again, once this is drawn anew, which may be at once
         progress(work)
-    say([work.problem if done else None, *refused])
+    say([sentence(work.problem) if done else None, *refused])
     if done and work.problem == "It was stopped.":
-        st.button("Measure it again", on_click=working.forget, args=(_me(),))
+        st.button("Measure it again", on_click=working.forget, args=(this_page(),))
     if work.outcome is not None:
         kept[finding.name] = (work.asked, board_of(work.outcome))
     if finding.name not in kept:
@@ -97,20 +96,6 @@ def _take_away(finding: Finding, asked: Asked, drawn: Board) -> None:
     frame = st.session_state.pop("takeaway").get("frame", 0)
     code = lines_of(finding, asked)
     takeaway.dialog(f"Findings: {finding.title}", f"finding-{finding.name}", drawn, frame, code)
-
-
-@st.fragment(run_every=LOOKS)
-def progress(work: Work) -> None:
-    """How far the work is, with a way to stop it; the page is drawn anew once it is done."""
-    if work.done.is_set():
-        st.rerun()
-    st.progress(min(1.0, work.share), text="Measures …")
-    st.button("Stop", on_click=work.stopped.set)
-
-
-def _me() -> str:
-    """This open page: two of one visitor do not stop each other."""
-    return str(st.session_state.session)
 
 
 state.page().enter()

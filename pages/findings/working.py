@@ -26,6 +26,7 @@ class Asked:
 class Work(Wish):
     """One measurement on its way."""
 
+    doing: str = "measures"
     outcome: Outcome | None = None
 
 

@@ -23,9 +23,12 @@ class StoppedError(Exception):
 
 @dataclass(kw_only=True)
 class Wish:
-    """One on its way. share: how much is done; problem: a sentence, where it came to nothing."""
+    """One on its way. share: how much is done; doing: what, as a verb; problem: a sentence, where it came to
+    nothing.
+    """
 
     share: float = 0.0
+    doing: str = "computes"
     problem: str = ""
     stopped: threading.Event = field(default_factory=threading.Event)
     done: threading.Event = field(default_factory=threading.Event)

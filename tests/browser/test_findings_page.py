@@ -44,7 +44,7 @@ def test_a_finding_is_measured_and_changed(page: Page) -> None:
     expect(shown.locator(".scrub")).to_contain_text("173")
     page.goto("/findings?finding=sinks&sinks_width=4&sinks_texts=1")
     expect(page.locator(".st-key-problems")).to_have_text(
-        "a window of 4 keys has no room beside the 4 first; widen it"
+        "A window of 4 keys has no room beside the 4 first; widen it."
     )
     page.goto("/findings?finding=no-sink&no-sink_texts=4&step=0")
     shown.locator("input[type=range]").wait_for()
