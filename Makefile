@@ -11,7 +11,7 @@ PYTHON ?= $(shell for p in python3 python3.14 python3.13 python3.12 python3.11; 
 VENV_PYTHON = .venv/bin/python
 
 .PHONY: help install run serve test check bench bench-load bench-gpu fuzz soak zoo evaluate screenshot limits lock \
-	teacher clean install-serve install-dev install-bench chromium static unit processes
+	teacher clean install-serve install-ray install-dev install-bench chromium static unit processes
 
 help:  ## list these commands
 	@sed -n 's/^\([a-z-]*\):.*## /  make \1 \t/p' $(MAKEFILE_LIST) | expand -t 18
@@ -96,11 +96,14 @@ clean:  ## remove every cache; .venv stays
 install-serve:
 	@$(PYTHON) tools/install.py requirements.txt requirements-serve.txt
 
+install-ray:  ## what runs on a Ray cluster need (ATTENTION_LAB_RAY)
+	@$(PYTHON) tools/install.py requirements.txt requirements-ray.txt
+
 install-dev:
-	@$(PYTHON) tools/install.py requirements.txt requirements-serve.txt requirements-dev.txt
+	@$(PYTHON) tools/install.py requirements.txt requirements-serve.txt requirements-ray.txt requirements-dev.txt
 
 install-bench:
-	@$(PYTHON) tools/install.py requirements.txt requirements-serve.txt requirements-dev.txt requirements-bench.txt
+	@$(PYTHON) tools/install.py requirements.txt requirements-serve.txt requirements-ray.txt requirements-dev.txt requirements-bench.txt
 
 chromium: install-dev
 	@$(VENV_PYTHON) -m tools.chromium

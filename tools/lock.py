@@ -12,7 +12,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 UV = "uv==0.13.9"
-NAMES = ("requirements", "requirements-serve", "requirements-dev", "requirements-bench")
+NAMES = ("requirements", "requirements-serve", "requirements-ray", "requirements-dev", "requirements-bench")
 OLDEST = "3.11"
 ELSEWHERE = ("torch", "triton", "cuda-", "nvidia-")
 HEADER = """\
