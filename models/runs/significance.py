@@ -1,0 +1,202 @@
+"""What a few numbers per configuration show: mean and spread, and whether two differ by more than chance.
+
+Pure statistics on plain numbers; it reads no folders. Every test says its name and its n. SciPy is imported
+where a test is made, since it takes half a second.
+"""
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+LEAST = 3
+"""The fewest seeds of which an interval is stated and with which a test is made."""
+LEAST_RANKS = 6
+"""The fewest pairs whose signed ranks can have p < 0.05: the smallest p of n pairs is 2 / 2^n."""
+LEVEL = 0.05
+RESAMPLES = 10_000
+BOOTSTRAP_SEED = 0
+
+
+@dataclass(frozen=True)
+class Summary:
+    """The mean of n numbers; their standard deviation with n - 1, None for one number; the mean's 95%
+    interval by Student's t with n - 1 degrees of freedom, None for fewer than three.
+    """
+
+    mean: float
+    spread: float | None
+    n: int
+    interval: tuple[float, float] | None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Difference:
+    """The first mean minus the second, and what was tested.
+
+    test: its name, "" where none can be made, and then `why` says what is missing. n: pairs, or the numbers
+    of both. interval: 95%, of the mean difference. p: two-sided. holm: p after Holm's correction for all
+    tests that were made together. signed_rank: p of Wilcoxon's test, where n allows.
+    """
+
+    difference: float
+    n: tuple[int, ...] = ()
+    test: str = ""
+    interval: tuple[float, float] | None = None
+    p: float | None = None
+    holm: float | None = None
+    signed_rank: float | None = None
+    why: str = ""
+
+    @property
+    def shown(self) -> bool:
+        """Whether a difference is shown: its interval leaves out zero, and the corrected p is below 0.05."""
+        if self.p is None or self.interval is None:
+            return False
+        low, high = self.interval
+        corrected = self.p if self.holm is None else self.holm
+        return corrected < LEVEL and not low <= 0 <= high
+
+
+def summary(values: Sequence[float]) -> Summary:
+    """The mean, spread, n and 95% interval of numbers, one per seed. Raises ValueError for none."""
+    n = len(values)
+    if not n:
+        raise ValueError("values are empty: no mean can be taken; give at least one number")
+    mean = float(np.mean(values))
+    spread = float(np.std(values, ddof=1)) if n > 1 else None
+    return Summary(mean, spread, n, _interval(mean, spread, n))
+
+
+def _interval(mean: float, spread: float | None, n: int) -> tuple[float, float] | None:
+    """The mean's interval by Student's t (Student 1908); None for fewer than three numbers."""
+    if n < LEAST or spread is None:
+        return None
+    from scipy.stats import t
+
+    half = float(t.ppf(1 - LEVEL / 2, n - 1)) * spread / math.sqrt(n)
+    return mean - half, mean + half
+
+
+def between(first: Mapping[int, float], second: Mapping[int, float]) -> Difference:
+    """The difference of two configurations, each with one number per seed.
+
+    It is paired where three or more seeds are the same in both; else Welch's test is made of all numbers.
+    """
+    if not first or not second:
+        return Difference(difference=math.nan, why="one of them has no score yet")
+    common = sorted(set(first) & set(second))
+    if len(common) >= LEAST:
+        return paired([first[seed] for seed in common], [second[seed] for seed in common])
+    if min(len(first), len(second)) >= LEAST:
+        return welch(list(first.values()), list(second.values()))
+    fewest = min(len(first), len(second))
+    seeds = "one seed" if fewest == 1 else f"{fewest} seeds"
+    return Difference(
+        difference=float(np.mean(list(first.values())) - np.mean(list(second.values()))),
+        n=(len(first), len(second)),
+        why=f"{seeds} of a configuration cannot show a difference; train at least {LEAST} of each",
+    )
+
+
+def paired(first: Sequence[float], second: Sequence[float]) -> Difference:
+    """The paired t test of three or more pairs, and Wilcoxon's signed-rank test (1945) of six or more.
+
+    Where all differences are the same there is no spread to test against; then the sign test is made.
+    Raises ValueError for numbers that are no pairs, or fewer than three.
+    """
+    if len(first) != len(second) or len(first) < LEAST:
+        raise ValueError(
+            f"{len(first)} and {len(second)} numbers are not {LEAST} pairs or more; give one of each per seed"
+        )
+    from scipy import stats
+
+    differences = np.asarray(first, dtype=np.float64) - np.asarray(second, dtype=np.float64)
+    n, mean = len(differences), float(differences.mean())
+    if np.ptp(differences) <= 1e-12 * max(1.0, float(np.abs(differences).max())):
+        p = min(1.0, 2 * 0.5**n) if mean else 1.0
+        return Difference(difference=mean, n=(n,), test="sign test", interval=(mean, mean), p=p)
+    found = stats.ttest_rel(first, second)
+    ranks = float(stats.wilcoxon(differences).pvalue) if n >= LEAST_RANKS else None
+    return Difference(
+        difference=mean,
+        n=(n,),
+        test="paired t test",
+        interval=_interval(mean, float(differences.std(ddof=1)), n),
+        p=float(found.pvalue),
+        signed_rank=ranks,
+    )
+
+
+def welch(first: Sequence[float], second: Sequence[float]) -> Difference:
+    """Welch's t test (1947) of numbers that are no pairs. Raises ValueError for fewer than three of each."""
+    if min(len(first), len(second)) < LEAST:
+        raise ValueError(f"{len(first)} and {len(second)} numbers are too few; give {LEAST} or more of each")
+    from scipy import stats
+
+    mean = float(np.mean(first) - np.mean(second))
+    n = (len(first), len(second))
+    if np.ptp(first) == 0 and np.ptp(second) == 0:
+        why = "neither has a spread to test against; choose a score with more digits, or a harder task"
+        return Difference(difference=mean, n=n, why=why)
+    found = stats.ttest_ind(first, second, equal_var=False)
+    low, high = found.confidence_interval(1 - LEVEL)
+    interval = (float(low), float(high))
+    return Difference(difference=mean, n=n, test="Welch's t test", interval=interval, p=float(found.pvalue))
+
+
+def of_examples(first: Sequence[float], second: Sequence[float]) -> Difference:
+    """The difference of two single runs on the same held-out examples, from one number per example of each.
+
+    Right and wrong (1 and 0) are tested by McNemar's exact test (1947), other numbers by whether the interval
+    leaves out zero; the interval is the paired bootstrap's (Efron 1979; percentiles of 10,000 resamples with
+    a fixed seed). It speaks of these two models, not of their configurations, since other seeds are unknown.
+    Raises ValueError for lists of different lengths, or fewer than two examples.
+    """
+    if len(first) != len(second) or len(first) < 2:
+        raise ValueError(
+            f"{len(first)} and {len(second)} examples are no pairs; give those of the same examples"
+        )
+    a, b = np.asarray(first, dtype=np.float64), np.asarray(second, dtype=np.float64)
+    differences = a - b
+    interval = _bootstrap(differences)
+    n, mean = (len(a),), float(differences.mean())
+    if np.isin(np.concatenate((a, b)), (0.0, 1.0)).all():
+        from scipy.stats import binomtest
+
+        only_first, only_second = int((differences > 0).sum()), int((differences < 0).sum())
+        apart = only_first + only_second
+        p = float(binomtest(only_first, apart).pvalue) if apart else 1.0
+        test = "McNemar's exact test with a paired bootstrap"
+        return Difference(difference=mean, n=n, test=test, interval=interval, p=p)
+    means = _resampled(differences)
+    p = min(1.0, 2 * (1 + min((means <= 0).sum(), (means >= 0).sum())) / (RESAMPLES + 1))
+    return Difference(difference=mean, n=n, test="paired bootstrap", interval=interval, p=float(p))
+
+
+def _bootstrap(differences: np.ndarray) -> tuple[float, float]:
+    low, high = np.quantile(_resampled(differences), [LEVEL / 2, 1 - LEVEL / 2])
+    return float(low), float(high)
+
+
+def _resampled(differences: np.ndarray) -> np.ndarray:
+    """The means [resample] of samples with replacement, in parts that stay small in memory."""
+    generator = np.random.default_rng(BOOTSTRAP_SEED)
+    n = len(differences)
+    at_once = max(1, 1_000_000 // n)
+    parts = [
+        differences[generator.integers(n, size=(min(at_once, RESAMPLES - start), n))].mean(axis=1)
+        for start in range(0, RESAMPLES, at_once)
+    ]
+    return np.concatenate(parts)
+
+
+def holm(found: Sequence[Difference]) -> list[Difference]:
+    """The differences with p corrected for all that were tested together (Holm 1979)."""
+    tested = sorted((each.p, at) for at, each in enumerate(found) if each.p is not None)
+    corrected, least = list(found), 0.0
+    for rank, (p, at) in enumerate(tested):
+        least = max(least, min(1.0, (len(tested) - rank) * p))
+        corrected[at] = replace(found[at], holm=least)
+    return corrected

@@ -1,0 +1,249 @@
+"""What a comparison of runs says, in sentences and tables; the page and the command line show the same.
+
+Nothing is called better, let alone best, where the interval of the difference holds zero.
+"""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from models.runs.groups import Group, Rankable, differing, rankable
+from models.runs.results import LOSS, Result, lower_is_better
+from models.runs.significance import LEAST, Difference, Summary, of_examples
+
+Outcomes = Callable[[Result, str], Sequence[float] | None]
+"""Looks up the numbers of a run's held-out examples for a score, one for each; None where none are kept."""
+Rows = list[list[str]]
+
+FEW = 5
+"""With fewer seeds than this in a test, the sentence warns that n is small."""
+
+
+def verdict(found: Sequence[Group], score: str = "", *, outcomes: Outcomes | None = None) -> list[str]:
+    """What these groups show against each other, in sentences, the most important first.
+
+    score: by which they are ranked; left out, the main one. outcomes: for single runs, which have no seeds to
+    test with.
+    """
+    if not found:
+        return []
+    kinds = rankable(found, score)
+    said: list[str] = []
+    if len(kinds) > 1:
+        said.append(_apart(found, kinds))
+    for kind in kinds:
+        if len(kind.groups) > 1 or len(found) == 1:
+            said += _ranked(kind, outcomes)
+    return said + _left_out(found)
+
+
+def _apart(found: Sequence[Group], kinds: Sequence[Rankable]) -> str:
+    """Says that not all can be ranked, and in what the data or tasks differ."""
+    data = [kind.groups[0].first.data for kind in kinds]
+    names = dict.fromkeys(name for each in data for name in each)
+    apart = [name for name in names if len({str(each.get(name)) for each in data}) > 1]
+    if "task" in apart:
+        tasks = ", ".join(dict.fromkeys(kind.groups[0].first.task for kind in kinds))
+        why = f"they learn different tasks ({tasks})"
+    else:
+        why = f"they have different data ({', '.join(apart)})"
+    if all(len(kind.groups) == 1 for kind in kinds):
+        return f"None of these can be compared: {why}."
+    return f"Not all of these can be compared: {why}; only those of the same task and data are ranked."
+
+
+def _ranked(kind: Rankable, outcomes: Outcomes | None) -> list[str]:
+    """The sentences on groups that may be ranked."""
+    if not kind.ranked:
+        return ["None of these runs has been validated at its end yet."]
+    names = _names(kind.ranked)
+    scores = [_mean(group.summary(kind.score)) for group in kind.ranked]
+    means = "; ".join(f"{name} {mean}" for name, mean in zip(names, scores, strict=True))
+    way = "lower is better" if lower_is_better(kind.score) else "higher is better"
+    said = [f"By {worded_score(kind.score)}, held out ({way}): {means}."]
+    if len(kind.ranked) == 1:
+        return said
+    differences = dict(kind.differences)
+    if outcomes is not None and all(len(group.by_seed(kind.score)) == 1 for group in kind.ranked):
+        differences = _by_examples(kind, outcomes) or differences
+    pairs = [_pair(names[a], names[b], each) for (a, b), each in differences.items()]
+    return [_best(names, differences), *said, *pairs, *_caveats(differences)]
+
+
+def _best(names: Sequence[str], differences: dict[tuple[int, int], Difference]) -> str:
+    """Whether the first is better than all others, than some, or than none."""
+    beaten = [names[b] for (a, b), each in differences.items() if a == 0 and each.shown]
+    others = len(names) - 1
+    if len(beaten) == others:
+        whom = "the other" if others == 1 else f"each of the other {others}"
+        return f"{names[0]} is better than {whom}."
+    if any(each.shown for each in differences.values()):
+        worse = "; ".join(
+            f"{names[a]} is better than {names[b]}" for (a, b), each in differences.items() if each.shown
+        )
+        return f"No best is shown: {worse}; between the others no difference is shown."
+    return "No difference is shown between them." if others > 1 else "No difference is shown between the two."
+
+
+def _pair(first: str, second: str, found: Difference) -> str:
+    """One test in words."""
+    head = f"{first} − {second}: {number(found.difference)}"
+    if not found.test:
+        return f"{head}; no test: {found.why}."
+    shown = "a difference is shown" if found.shown else "no difference shown"
+    return f"{head}, {tested(found)}: {shown}."
+
+
+def tested(found: Difference) -> str:
+    """The interval, the test with its n and its p of a difference."""
+    parts = []
+    if found.interval is not None:
+        parts.append(f"95% interval {number(found.interval[0])} to {number(found.interval[1])}")
+    parts += [f"{found.test}, n = {count(found)}", p_words(found.p)]
+    if found.holm is not None and found.holm != found.p:
+        parts.append(f"after Holm {p_words(found.holm)}")
+    if found.signed_rank is not None:
+        parts.append(f"Wilcoxon's signed-rank test {p_words(found.signed_rank)}")
+    return ", ".join(parts)
+
+
+def count(found: Difference) -> str:
+    """The n of a test: "5 pairs of seeds", "4 and 5 seeds", or examples."""
+    if len(found.n) == 2:
+        return f"{found.n[0]} and {found.n[1]} seeds"
+    of = "examples" if "bootstrap" in found.test else "pairs of seeds"
+    return f"{found.n[0]:,} {of}" if found.n else "0"
+
+
+def _caveats(differences: dict[tuple[int, int], Difference]) -> list[str]:
+    found = [each for each in differences.values() if each.test]
+    if not found:
+        return []
+    if "bootstrap" in found[0].test:
+        return [
+            "The tests compare these trained models on the held-out examples, "
+            f"and say nothing of other seeds: for that, train at least {LEAST} seeds of each."
+        ]
+    if min(min(each.n) for each in found) < FEW:
+        return ["n is small: the test assumes that scores vary normally over the seeds, and misses much."]
+    return []
+
+
+def _by_examples(kind: Rankable, outcomes: Outcomes) -> dict[tuple[int, int], Difference]:
+    """The tests of single runs on the same examples; {} unless all have kept theirs."""
+    from models.runs.significance import holm
+
+    found = [outcomes(group.counted[-1], kind.score) for group in kind.ranked]
+    known = [each for each in found if each is not None and len(each) > 1]
+    if len(known) < len(found) or len({len(each) for each in known}) != 1:
+        return {}
+    places = [(a, b) for a in range(len(known)) for b in range(a + 1, len(known))]
+    return dict(zip(places, holm([of_examples(known[a], known[b]) for a, b in places]), strict=True))
+
+
+def _left_out(found: Sequence[Group]) -> list[str]:
+    """Says which runs do not count."""
+    live = [run for group in found for run in group.runs if not run.finished]
+    bare = [run for group in found for run in group.runs if run.finished and not run.scores]
+    said = []
+    if live:
+        names = ", ".join(f"{run.name} (step {run.step:,} of {run.steps:,})" for run in live)
+        said.append(f"Not counted, since not finished: {names}.")
+    if bare:
+        said.append(f"Not counted, since never validated: {', '.join(run.name for run in bare)}.")
+    return said
+
+
+def _names(found: Sequence[Group]) -> list[str]:
+    return [f"“{group.name}”" for group in found]
+
+
+def worded_score(name: str) -> str:
+    """A score's name in a sentence."""
+    return name or LOSS
+
+
+def _mean(found: Summary | None) -> str:
+    if found is None:
+        return MISSING
+    return f"{mean_words(found)} ({_seeds(found.n)})"
+
+
+def _seeds(n: int) -> str:
+    return "one seed" if n == 1 else f"n = {n} seeds"
+
+
+MISSING = "–"
+
+
+def mean_words(found: Summary) -> str:
+    """A mean, with ± the standard deviation where there is one."""
+    return number(found.mean) + (f" ± {number(found.spread)}" if found.spread is not None else "")
+
+
+def interval_words(interval: tuple[float, float] | None) -> str:
+    """An interval as two numbers; "–" for none."""
+    return MISSING if interval is None else f"{number(interval[0])} to {number(interval[1])}"
+
+
+def number(value: float) -> str:
+    """A number with four significant digits."""
+    return f"{value:.4g}".replace("-", "−")
+
+
+def p_words(p: float | None) -> str:
+    """A p value: three digits, or that it is below 0.001."""
+    if p is None:
+        return ""
+    return "p < 0.001" if p < 0.001 else f"p = {p:.3f}"
+
+
+def scores_table(found: Sequence[Group]) -> Rows:
+    """A row per group with mean, spread, n and interval of every score; the first row names the columns."""
+    scores = (run.scores for group in found for run in group.counted)
+    names = list(dict.fromkeys(name for each in scores for name in each))
+    rows = [
+        ["configuration", "seeds", *[f"{name}{what}" for name in names for what in ("", ", 95% interval")]]
+    ]
+    for group in found:
+        cells: list[str] = []
+        for name in names:
+            known = group.summary(name)
+            cells += [
+                mean_words(known) if known else MISSING,
+                interval_words(known.interval) if known else MISSING,
+            ]
+        seeds = ", ".join(str(run.seed) for run in group.runs)
+        rows.append([group.name, seeds, *cells])
+    return rows
+
+
+def differences_table(found: Sequence[Group], score: str = "") -> Rows:
+    """A row per two groups that may be ranked: difference, interval, test, n, p and verdict."""
+    rows = [["first", "second", "score", "difference", "95% interval", "test", "n", "p", "Holm", "shown"]]
+    for kind in rankable(found, score):
+        for (a, b), each in kind.differences.items():
+            names = [kind.ranked[a].name, kind.ranked[b].name, kind.score]
+            shown = ("yes" if each.shown else "no difference shown") if each.test else "no test"
+            corrected = p_words(each.holm) if each.test else MISSING
+            rows.append(
+                [
+                    *names,
+                    number(each.difference),
+                    interval_words(each.interval),
+                    each.test or MISSING,
+                    count(each) if each.test else f"{_seeds(min(each.n))}" if each.n else MISSING,
+                    p_words(each.p) or MISSING,
+                    corrected or MISSING,
+                    shown,
+                ]
+            )
+    return rows
+
+
+def differing_table(found: Sequence[Group], said: Callable[[Any], str] = str) -> Rows:
+    """A row per setting that is not the same in all groups; the first row names the groups.
+
+    said: writes a value.
+    """
+    rows = [["setting", *(group.name for group in found)]]
+    return rows + [[name, *map(said, values)] for name, values in differing(found).items()]
