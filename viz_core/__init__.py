@@ -29,6 +29,13 @@ from viz_core.measures import (
 )
 from viz_core.pictures import attention_picture
 from viz_core.pooling import thumbnails
+from viz_core.sweeps import (
+    importance_bars,
+    parallel_coordinates,
+    rate_finder_curve,
+    trial_history,
+    value_by_setting,
+)
 from viz_core.windows import pattern_window
 
 __all__ = [
@@ -42,6 +49,7 @@ __all__ = [
     "head_grid",
     "head_map",
     "head_scores",
+    "importance_bars",
     "induction_score",
     "map_of_heads",
     "measures",
@@ -49,14 +57,18 @@ __all__ = [
     "over_heads",
     "over_keys",
     "over_queries",
+    "parallel_coordinates",
     "pattern_window",
     "plane_of_queries_and_keys",
     "query_key_plane",
+    "rate_finder_curve",
     "rollout",
     "theme",
     "thumbnails",
     "tick_labels",
     "to_html",
     "top_tokens",
+    "trial_history",
+    "value_by_setting",
     "value_weighted",
 ]

@@ -14,17 +14,21 @@ from viz_core.boards.panels.diagram import Diagram, Node
 from viz_core.boards.panels.facts import Fact, Facts
 from viz_core.boards.panels.layers import Layers
 from viz_core.boards.panels.matrix import Matrix
+from viz_core.boards.panels.parallel import Axis, Parallel
 from viz_core.boards.panels.plane import Plane
+from viz_core.boards.panels.points import Dots, Points
 from viz_core.boards.panels.sign import Sign
 from viz_core.boards.panels.table import Table
 from viz_core.boards.sheet import Colour, Role
 
 __all__ = [
+    "Axis",
     "Bars",
     "Board",
     "Colour",
     "Curves",
     "Diagram",
+    "Dots",
     "Fact",
     "Facts",
     "Layers",
@@ -32,7 +36,9 @@ __all__ = [
     "Matrix",
     "Node",
     "Panel",
+    "Parallel",
     "Plane",
+    "Points",
     "Role",
     "Scrub",
     "Sign",

@@ -9,6 +9,12 @@ import { filled } from "./filled.js";
 /** @typedef {{pointNumber: any, curveNumber: number}} Point of Plotly: [row, column] in a picture */
 /** @typedef {{lit: import("./specs").Lit, words: string | undefined}} Told as board.light takes it */
 
+/** What a label for Plotly says, as it was typed: viz_core/labels.py escapes it. @param {string} text */
+function unescaped(text) {
+  const typed = text.replaceAll("&lt;", "<").replaceAll("&gt;", ">").replaceAll("&#36;", "$");
+  return typed.replaceAll("&amp;", "&");
+}
+
 /** @param {ChartSpec} spec @param {number} at @param {number} value @returns {Told} */
 function ofBar(spec, at, value) {
   const title = spec.title ? `${spec.title}: ` : "";
@@ -95,8 +101,9 @@ function ofCell(spec, point, frame, board) {
  */
 export function told(spec, point, frame, board) {
   if (spec.chart.form === "cells") return ofCell(/** @type {PictureSpec} */ (spec), point, frame, board);
-  const { type, x, y } = spec.chart.traces[point.curveNumber];
+  const { type, x, y, meta, customdata } = spec.chart.traces[point.curveNumber];
   const at = point.pointNumber;
+  if (meta === "told") return { lit: {}, words: unescaped(customdata[at]) };
   /** @param {any} numbers */
   const put = (numbers) => filled(numbers, frame, board.theme);
   if (type === "bar") return ofBar(spec, at, put(y)[at]);

@@ -76,3 +76,12 @@ test("a point of a plane says nothing", () => {
   const point = { curveNumber: 0, pointNumber: 0 };
   assert.deepEqual(told(spec, point, 0, board), { lit: {}, words: undefined });
 });
+
+test("a point that has words of its own says them as they were typed", () => {
+  const x = array([0, 1], 2);
+  const said = ["trial 1: a &lt; b", "trial 2: x &amp;lt; &#36;"];
+  const traces = [{ type: "scatter", mode: "markers", meta: "told", x, y: x, customdata: said }];
+  const spec = { title: "", x_label: "trial", chart: { form: "wide", traces } };
+  const words = (pointNumber) => told(spec, { curveNumber: 0, pointNumber }, 0, board).words;
+  assert.deepEqual([words(0), words(1)], ["trial 1: a < b", "trial 2: x &lt; $"]);
+});

@@ -1,0 +1,229 @@
+"""Parallel coordinates: an upright axis for every setting, and a line through them for every trial."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from viz_core._checks import check_axes, check_length
+from viz_core.boards.chart import Chart, ChartPanel, Paint
+from viz_core.boards.panel import NumberRow
+from viz_core.boards.panels.points import TOLD
+from viz_core.boards.sheet import CAPTION, CHART, SMALL, Room, extent, word
+from viz_core.numbers import short, tick
+
+SHADES = 6
+"""Strengths of colour that tell values apart; lines of one strength are one trace, which is drawn fast."""
+_FAINTEST = 0.3
+_TICKS = 5
+_BESIDE = 0.02  # from an axis to its numbers, where the next axis is at 1
+_BEST = 1  # a head's colour: orange, which no reader confuses with the blue of the others
+
+
+@dataclass(frozen=True, kw_only=True)
+class Axis:
+    """One upright axis. values [trial]: numbers, NaN where a trial has none; of choices, the place in them.
+
+    log: equal ratios are equally far apart.
+    """
+
+    name: str
+    values: np.ndarray
+    choices: Sequence[str] = ()
+    log: bool = False
+
+    def __post_init__(self) -> None:
+        check_axes(f"values of {self.name!r}", self.values, "trial")
+        known = self.values[np.isfinite(self.values)]
+        if self.choices and known.size and not (known.min() >= 0 and known.max() < len(self.choices)):
+            raise ValueError(
+                f"values of {self.name!r} are within {known.min():g} to {known.max():g}, but there are "
+                f"{len(self.choices)} choices; give places from 0 to {len(self.choices) - 1}"
+            )
+        if self.log and (known <= 0).any():
+            raise ValueError(
+                f"{self.name!r} has the value {known.min():g}, which has no place on a logarithmic axis; "
+                "leave log out"
+            )
+
+    def heights(self) -> np.ndarray:
+        """Where each trial crosses the axis, 0 at its lower and 1 at its upper end [trial]."""
+        if self.choices:
+            return (self.values + 0.5) / len(self.choices)
+        low, high = self._ends()
+        return np.full(len(self.values), 0.5) if low == high else (self._on(self.values) - low) / (high - low)
+
+    def ticks(self) -> list[tuple[float, str]]:
+        """Heights and texts of the numbers beside the axis."""
+        if self.choices:
+            shown = range(0, len(self.choices), max(1, -(-len(self.choices) // 8)))
+            return [((at + 0.5) / len(self.choices), self.choices[at]) for at in shown]
+        low, high = self._ends()
+        if low == high:
+            return [(0.5, self._tick(low))]
+        known = np.unique(self.values[np.isfinite(self.values)])
+        if len(known) <= _TICKS:  # the values that were tried, such as 1, 2, 4 and 8 heads
+            places = [(float(self._on(value)) - low) / (high - low) for value in known]
+            return [(place, tick(value)) for place, value in zip(places, known, strict=True)]
+        return [(place, self._tick(low + place * (high - low))) for place in np.linspace(0, 1, _TICKS)]
+
+    def said(self, trial: int) -> str:
+        """The value of a trial in words."""
+        value = self.values[trial]
+        if not np.isfinite(value):
+            return "–"
+        return self.choices[int(value)] if self.choices else short(value)
+
+    def _on(self, values: Any) -> Any:
+        return np.log10(values) if self.log else values
+
+    def _ends(self) -> tuple[float, float]:
+        low, high = extent(self._on(self.values))
+        return float(low), float(high)
+
+    def _tick(self, at: float) -> str:
+        return short(10**at if self.log else at)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Parallel(ChartPanel):
+    """A line for every trial through the axes of its settings, to its value on the last axis.
+
+    The better the value, the stronger the line; the best is drawn last, in a colour of its own. A trial
+    without a value ends before the last axis, in grey. names [trial]. lower_is_better: of the value.
+    shown [trial]: which trials stand out; the others are thin and grey.
+    """
+
+    axes: Sequence[Axis]
+    names: Sequence[str]
+    lower_is_better: bool = False
+    shown: np.ndarray | None = None
+    title: str = ""
+
+    def __post_init__(self) -> None:
+        if len(self.axes) < 2:
+            raise ValueError(f"{len(self.axes)} axes have no lines between them; give at least 2")
+        for axis in self.axes:
+            check_length(f"values of {axis.name!r}", axis.values.tolist(), len(self.names), needed=True)
+        if self.shown is not None:
+            check_length("shown", self.shown.tolist(), len(self.names), needed=True)
+
+    @property
+    def best(self) -> int | None:
+        """The place of the best trial among those that stand out; None where none has a value."""
+        value = np.where(self._standing_out(), self.axes[-1].values, np.nan)
+        if not np.isfinite(value).any():
+            return None
+        return int(np.nanargmin(value) if self.lower_is_better else np.nanargmax(value))
+
+    def room(self, cell: int) -> Room:
+        chart = CHART | {"width": max(300, 110 * len(self.axes)), "stretch": 1080, "height": 300, "left": 20}
+        return Room(above=8 + CAPTION * bool(self.title), **{**chart, "right": 70})
+
+    def describe(self) -> Chart:
+        heights = np.stack([axis.heights() for axis in self.axes], -1)  # [trial, axis]
+        has_value = np.isfinite(self.axes[-1].values)
+        lit = self._standing_out() & has_value
+        shades = self._shades(lit)
+        rest = np.flatnonzero(~lit)
+        traces = [self._uprights(), self._lines(heights, rest, Paint("muted", 0.35), 1)]
+        for shade in range(SHADES):
+            alpha = _FAINTEST + (1 - _FAINTEST) * shade / (SHADES - 1)
+            chosen = np.flatnonzero(lit & (shades == shade))
+            traces.append(self._lines(heights, chosen, Paint("accent", alpha), 1.5 + shade / 3))
+        best = [] if self.best is None else [self.best]
+        traces.append(self._lines(heights, np.array(best, dtype=int), Paint(_BEST), 3.5))
+        last = len(self.axes) - 1
+        hidden = {"showgrid": False, "zeroline": False}
+        return Chart(
+            traces=[*traces, self._ticks(), self._names()],
+            x={"showticklabels": False, "range": [-0.35, last + 0.5], **hidden},
+            y={"showticklabels": False, "range": [-0.06, 1.2], **hidden},
+        )
+
+    def numbers(self, frame: int) -> Iterator[NumberRow]:
+        for at, name in enumerate(self.names):
+            for place, axis in enumerate(self.axes):
+                text = axis.said(at) if axis.choices else None
+                yield at, name, place, axis.name, None, axis.values[at], None, None, text
+
+    def _standing_out(self) -> np.ndarray:
+        return np.ones(len(self.names), dtype=bool) if self.shown is None else self.shown.astype(bool)
+
+    def _shades(self, lit: np.ndarray) -> np.ndarray:
+        """How strong each line is, by its value's rank: 0 for the worst, SHADES - 1 for the best [trial]."""
+        value = -self.axes[-1].values if self.lower_is_better else self.axes[-1].values
+        order = np.argsort(np.argsort(np.where(lit, value, -np.inf), kind="stable"), kind="stable")
+        first = len(lit) - int(lit.sum())
+        share = (order - first) / max(1, int(lit.sum()) - 1)
+        return np.clip(np.rint(share * (SHADES - 1)), 0, SHADES - 1).astype(int)
+
+    def _lines(
+        self, heights: np.ndarray, trials: np.ndarray, colour: Paint, width: int | float
+    ) -> dict[str, Any]:
+        """The lines of some trials as one trace, with a gap after each."""
+        n_axes = len(self.axes)
+        gap = np.full((len(trials), 1), np.nan)
+        x = np.concatenate([np.tile(np.arange(n_axes, dtype=np.float64), (len(trials), 1)), gap], -1)
+        y = np.concatenate([heights[trials], gap], -1)
+        said = [word(self._said(int(trial)), 400) for trial in trials for _ in range(n_axes + 1)]
+        return dict(
+            type="scatter",
+            x=x.ravel(),
+            y=y.ravel(),
+            mode="lines+markers",
+            line={"color": colour, "width": width},
+            marker={"size": 5, "color": colour, "line": {"width": 0}},
+            customdata=said,
+            hovertemplate="%{customdata}<extra></extra>",
+            meta=TOLD,
+            showlegend=False,
+        )
+
+    def _said(self, trial: int) -> str:
+        parts = [f"{axis.name} {axis.said(trial)}" for axis in self.axes]
+        return f"{self.names[trial]}: {', '.join(parts)}"
+
+    def _uprights(self) -> dict[str, Any]:
+        """The axes themselves."""
+        places = np.arange(len(self.axes), dtype=np.float64)
+        x = np.stack([places, places, np.full_like(places, np.nan)], -1).ravel()
+        y = np.tile([0.0, 1.0, np.nan], len(self.axes))
+        line = {"color": Paint("muted"), "width": 1.5}
+        return dict(
+            type="scatter", x=x, y=y, mode="lines", line=line, hoverinfo="skip", showlegend=False
+        )  # fmt: skip
+
+    def _ticks(self) -> dict[str, Any]:
+        """The numbers and names beside the axes: where no line is beside the first and the last."""
+        found = [
+            (place, height, text) for place, axis in enumerate(self.axes) for height, text in axis.ticks()
+        ]
+        return dict(
+            type="scatter",
+            x=np.array([place + (_BESIDE if place else -_BESIDE) for place, _, _ in found], dtype=np.float64),
+            y=np.array([height for _, height, _ in found], dtype=np.float64),
+            mode="text",
+            text=[word(text, 14) for _, _, text in found],
+            textposition=[f"middle {'right' if place else 'left'}" for place, _, _ in found],
+            textfont={"size": SMALL, "color": Paint("ink")},
+            cliponaxis=False,
+            hoverinfo="skip",
+            showlegend=False,
+        )
+
+    def _names(self) -> dict[str, Any]:
+        """What the axes are called, above them: below, long names would be cut."""
+        return dict(
+            type="scatter",
+            x=np.arange(len(self.axes), dtype=np.float64),
+            y=np.full(len(self.axes), 1.07),
+            mode="text",
+            text=[f"<b>{word(axis.name, 24)}</b>" for axis in self.axes],
+            textposition="top center",
+            textfont={"size": SMALL, "color": Paint("ink")},
+            cliponaxis=False,
+            hoverinfo="skip",
+            showlegend=False,
+        )

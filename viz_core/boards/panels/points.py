@@ -1,0 +1,182 @@
+"""Points over numbers or names: alone, joined by lines, with intervals."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from viz_core._axes import text_width
+from viz_core._checks import check_axes, check_length
+from viz_core.boards.chart import Chart, ChartPanel, Paint
+from viz_core.boards.panel import NumberRow
+from viz_core.boards.panels.curves import _scale, _span
+from viz_core.boards.sheet import CAPTION, CHART, SMALL, Colour, Drawing, Pair, Place, Room, axis_title, word
+from viz_core.numbers import short
+
+TOLD = "told"
+"""As the `meta` of a trace: the status line of the page says the `customdata` of the point pointed at."""
+_LEGEND_LINE = 20
+
+
+@dataclass(frozen=True, kw_only=True)
+class Dots:
+    """Points of one kind: x and y [point], with low and high [point] as the ends of intervals.
+
+    size: pixels across, 0 for a line alone. joined: a line goes through them; stepped: it holds each value
+    until the next point. said: what a point says when it is pointed at, by default its numbers.
+    """
+
+    x: np.ndarray
+    y: np.ndarray
+    name: str
+    colour: Colour = "accent"
+    alpha: float = 1.0
+    size: int | float = 8
+    joined: bool = False
+    stepped: bool = False
+    dashed: bool = False
+    low: np.ndarray | None = None
+    high: np.ndarray | None = None
+    said: Sequence[str] = ()
+
+
+@dataclass(frozen=True, kw_only=True)
+class Points(ChartPanel):
+    """Kinds of points over each other. names: of the places 0, 1, 2 … where x counts instead of measuring.
+
+    uprights: vertical lines, each an x and a few words.
+    """
+
+    dots: Sequence[Dots]
+    title: str = ""
+    x_label: str = ""
+    y_label: str = ""
+    names: Sequence[str] = ()
+    log_x: bool = False
+    log_y: bool = False
+    y_range: tuple[int | float, int | float] | None = None
+    uprights: Sequence[tuple[int | float, str]] = ()
+
+    def __post_init__(self) -> None:
+        for each in self.dots:
+            check_axes(f"x of {each.name!r}", each.x, "point") if each.x.size else None
+            for name, array in (("y", each.y), ("low", each.low), ("high", each.high)):
+                if array is not None and array.shape != each.x.shape:
+                    raise ValueError(
+                        f"{name} of {each.name!r} has shape {array.shape}, x {each.x.shape}; give as many"
+                    )
+            if (each.low is None) != (each.high is None):
+                raise ValueError(f"{each.name!r} has one end of an interval; give both, low and high")
+            check_length(f"said of {each.name!r}", each.said, each.x.size)
+
+    def room(self, cell: int) -> Room:
+        lines = self._legend_lines(CHART["width"])
+        return Room(above=8 + CAPTION * bool(self.title) + _LEGEND_LINE * lines, **CHART)
+
+    def describe(self) -> Chart:
+        y_range = self.y_range or _span(self._heights(), self.log_y, room=0.04)
+        traces = [self._trace(each) for each in self.dots]
+        for place, words in self.uprights:
+            traces += self._upright(place, words, y_range)
+        x: dict[str, Any]
+        if self.names:
+            x = {"names": list(self.names), "range": [-0.5, len(self.names) - 0.5], "showgrid": False}
+        else:
+            places = np.concatenate([each.x for each in self.dots] or [np.empty(0)])
+            x = _scale(_span(places, self.log_x, room=0.03), self.log_x)
+        line = {"showline": True, "linecolor": Paint("muted")}
+        return Chart(
+            traces=traces,
+            x={"title": axis_title(self.x_label), **line, **x},
+            y={"title": axis_title(self.y_label), **_scale(y_range, self.log_y)},
+        )
+
+    def draw(self, place: Place, frame: int) -> Drawing:
+        drawing = super().draw(place, frame)
+        drawing.notes = place.caption(self.title, 8 + _LEGEND_LINE * self._legend_lines(place.width))
+        (left, _), (_, top) = place.domain["x"], place.domain["y"]
+        drawing.axes[f"legend{place.number}"] = {
+            "x": left, "y": top, "xanchor": "left", "yanchor": "bottom", "orientation": "h",
+            "font": {"size": SMALL}, "bgcolor": "rgba(0, 0, 0, 0)",
+        }  # fmt: skip
+        for trace in drawing.traces:
+            trace["legend"] = f"legend{place.number}"
+        return drawing
+
+    def numbers(self, frame: int) -> Iterator[NumberRow]:
+        for at, each in enumerate(self.dots):
+            for point, (x, y) in enumerate(zip(each.x, each.y, strict=True)):
+                low, high = (None if end is None else end[point] for end in (each.low, each.high))
+                place = self.names[round(x)] if self.names else None
+                yield at, each.name, point, place, x, y, low, high, each.said[point] if each.said else None
+
+    def _heights(self) -> np.ndarray:
+        ends = [end for each in self.dots for end in (each.y, each.low, each.high) if end is not None]
+        return np.concatenate([end.ravel() for end in ends] or [np.empty(0)])
+
+    def _trace(self, each: Dots) -> dict[str, Any]:
+        # Without a marker, a trace of the mode "lines" would make the page's label one for all at an x.
+        mode = "lines+markers" if each.joined else "markers"
+        trace: dict[str, Any] = dict(
+            type="scatter",
+            x=each.x,
+            y=each.y,
+            mode=mode,
+            name=word(each.name, 80),
+            marker={"size": max(each.size, 1), "color": Paint(each.colour, each.alpha), "line": {"width": 0}},
+            customdata=list(map(lambda said: word(said, 300), each.said)) or self._said(each),
+            hovertemplate="%{customdata}<extra></extra>",
+            meta=TOLD,
+            showlegend=len(self.dots) > 1 or not self.title,
+        )
+        if each.joined:
+            trace["line"] = {
+                "color": Paint(each.colour, each.alpha),
+                "width": 2.5 if each.size < 2 else 1.5,
+                "dash": "7px,5px" if each.dashed else "solid",
+                "shape": "hv" if each.stepped else "linear",
+            }
+        if each.low is not None and each.high is not None:
+            up, down = each.high - each.y, each.y - each.low
+            trace["error_y"] = {
+                "type": "data", "symmetric": False, "array": up, "arrayminus": down,
+                "color": Paint(each.colour, each.alpha), "thickness": 2, "width": 6,
+            }  # fmt: skip
+        return trace
+
+    def _said(self, each: Dots) -> list[str]:
+        """The numbers of every point, with the ends of its interval if it has one."""
+        said = []
+        for at, (x, y) in enumerate(zip(each.x, each.y, strict=True)):
+            place = self.names[round(x)] if self.names else f"{self.x_label} {short(x)}".strip()
+            ends = ""
+            if each.low is not None and each.high is not None:
+                ends = f" ({short(each.low[at])} to {short(each.high[at])})"
+            said.append(word(f"{each.name}, {place}: {short(y)}{ends}", 300))
+        return said
+
+    def _upright(self, x: int | float, words: str, y_range: Pair) -> list[dict[str, Any]]:
+        """A vertical line with its words beside its upper end."""
+        heights = np.array(y_range, dtype=np.float64)
+        plain = {"type": "scatter", "hoverinfo": "skip", "showlegend": False}
+        line = {"color": Paint("ink"), "width": 1.5, "dash": "dot"}
+        return [
+            plain | {"x": np.array([x, x], dtype=np.float64), "y": heights, "mode": "lines", "line": line},
+            plain
+            | {
+                "x": np.array([x], dtype=np.float64), "y": heights[1:], "mode": "text",
+                "text": [f" {word(words, 60)} "], "textposition": "bottom right",
+                "textfont": {"size": SMALL, "color": Paint("ink")}, "cliponaxis": False,
+            },
+        ]  # fmt: skip
+
+    def _legend_lines(self, width: int | float) -> int:
+        """How many lines the legend takes in a chart of this width."""
+        if len(self.dots) == 1 and self.title:
+            return 0
+        rows, taken = 1, 0.0
+        for each in self.dots:
+            needed = text_width(each.name, SMALL) + 60
+            rows, taken = (rows + 1, needed) if taken and taken + needed > width else (rows, taken + needed)
+        return rows
