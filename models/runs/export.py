@@ -79,8 +79,19 @@ def sharpest_head(config: RunConfig, model: Transformer) -> dict[str, Any]:
 
 
 def metrics_table(lines: list[dict[str, Any]]) -> str:
-    """The records as CSV, one step a line; losses and validations have a column each."""
-    return str(pd.json_normalize(lines).to_csv(index=False, lineterminator="\r\n"))
+    """The records as CSV, one step a line; losses, validations and norms have a column each."""
+    return str(
+        pd.json_normalize([_named_norms(line) for line in lines]).to_csv(index=False, lineterminator="\r\n")
+    )
+
+
+def _named_norms(line: dict[str, Any]) -> dict[str, Any]:
+    """The record with the two norms of each part under a name each."""
+    norms = line.get("norms")
+    if not isinstance(norms, dict):
+        return line
+    named = {part: dict(zip(("gradient", "weight"), both, strict=False)) for part, both in norms.items()}
+    return {**line, "norms": named}
 
 
 def command_of(config: RunConfig) -> str:

@@ -88,7 +88,7 @@ class RunFolder:
         said, path = self.description(), self.path / CONFIG
         model = read_config(path, said["model"])
         task = read_task(path, said["task"], read_json(self.path / TASK), model)
-        training = checked(path, "training", lambda: TrainingConfig.from_dict(said["training"]))
+        training = checked(path, "training", lambda: TrainingConfig.from_file(said["training"]))
         return RunConfig(task=task, model=model, training=training)
 
     def task(self) -> Task:

@@ -31,8 +31,7 @@ from models.training.loop import Record, Training
 from models.zoo.run_folders import CHECKPOINT, PROBE
 
 MOST_LINES = 3_500
-"""The lines that metrics.jsonl may have; those of validations come on top."""
-_MOST_EVENTS = 250
+"""The lines that metrics.jsonl may have; those of validations and of norms come on top."""
 _FLUSH_SECONDS = 0.5
 _CHECKPOINT_SHARE = 0.02  # the largest share of the time that checkpoints may take
 
@@ -89,7 +88,6 @@ class Recorder:
     def __init__(self, folder: RunFolder, config: TrainingConfig, step: int) -> None:
         self._path, self._config = folder.path, config
         self._every = math.ceil(config.steps / MOST_LINES)
-        self._events_every = math.ceil(config.steps / _MOST_EVENTS)
         self._checkpointed_step = step if step else -1
         self._due = time.monotonic() + config.checkpoint_seconds
         self._flushed = time.monotonic()
@@ -117,11 +115,11 @@ class Recorder:
     def write(self, record: Record, seconds: float) -> None:
         """Writes the record of a step. seconds: of training so far."""
         notable = record.validation is not None or record.step == self._config.steps
-        if notable or record.step % self._every == 0:
+        if notable or record.norms or record.step % self._every == 0:
             line = _line(record, seconds)
             with writing(self._path / METRICS):
                 self._metrics.write(line)
-        if notable or record.step % self._events_every == 0:
+        if notable or record.norms:
             self._events.add(record.step, _scalars(record))
         if record.samples:
             self._write_samples(record.step, record.samples)
@@ -195,6 +193,8 @@ def _line(record: Record, seconds: float) -> str:
     }
     if record.validation is not None:
         values["validation"] = record.validation
+    if record.norms:
+        values["norms"] = record.norms
     return f"{json.dumps(values)}\n"
 
 
@@ -207,4 +207,6 @@ def _scalars(record: Record) -> dict[str, float]:
         "learning rate": record.learning_rate,
         "gradient norm": record.gradient_norm,
         "tokens per second": record.tokens_per_second,
+        **{f"gradient norm/{part}": both[0] for part, both in (record.norms or {}).items()},
+        **{f"weight norm/{part}": both[1] for part, both in (record.norms or {}).items()},
     }

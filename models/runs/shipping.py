@@ -26,12 +26,14 @@ CURVE = 300
 """Records of a shipped run, about: its curves are drawn from as many."""
 RUN = "run"
 """The folder of a shipped model with its curves and snapshots, where it ships with them."""
+AS_SHIPPED: dict[str, Any] = {"decay": "all"}
+"""How every shipped model was trained, where that is no longer the default."""
 
 
 def config_of(recipe: Recipe) -> RunConfig:
     """The whole config of a recipe. Raises ValueError where its data are missing."""
     task = make_task(recipe.task, recipe.options)
-    return run_config(task, sizes=recipe.sizes, training=recipe.training)
+    return run_config(task, sizes=recipe.sizes, training={**AS_SHIPPED, **recipe.training})
 
 
 def train(name: str, out: Path) -> Path:

@@ -14,12 +14,14 @@ if TYPE_CHECKING:
     from models.data.tasks import Task
 
 Optimizer = Literal["adamw", "adam"]
+Decay = Literal["matrices", "all"]
 Schedule = Literal["cosine", "constant", "warm-up"]
 Precision = Literal["float32", "bfloat16", "float16"]
 Device = Literal["auto", "cpu", "cuda", "mps"]
 
 CHOICES: dict[str, tuple[str, ...]] = {
     "optimizer": get_args(Optimizer),
+    "decay": get_args(Decay),
     "schedule": get_args(Schedule),
     "precision": get_args(Precision),
     "device": get_args(Device),
@@ -44,6 +46,8 @@ LIMITS: dict[str, tuple[float, float]] = {
     "checkpoint_seconds": (0.0, 86_400.0),
 }
 """The least and the greatest value of every number of `TrainingConfig`."""
+BEFORE: dict[str, Any] = {"decay": "all"}
+"""What a run did whose file lacks a field, where that is not the field's default."""
 
 
 @no_type_check  # the checks below say in words what a field may be
@@ -52,10 +56,12 @@ class TrainingConfig:
     """How a model is trained.
 
     batch_size: examples of one step, read in `accumulation` pieces that together give the same gradient.
-    learning_rate: the peak. clip: the largest norm of the gradient, 0 for no limit. schedule: "warm-up" is
-    that of Vaswani et al. 2017, 5.3, scaled to the peak; final_rate: the share of the peak where "cosine"
-    ends. threads: of the CPU, 0 for PyTorch's own choice. validate_every: steps, 0 for up to 20 times a run.
-    held_out: examples that validation reads. checkpoint_seconds: between two checkpoints.
+    learning_rate: the peak. decay: the weights that weight_decay draws to 0: "matrices" are those of linear
+    maps and embeddings, as in nanoGPT, so that norms and biases are free; "all" are all. clip: the largest
+    norm of the gradient, 0 for no limit. schedule: "warm-up" is that of Vaswani et al. 2017, 5.3, scaled to
+    the peak; final_rate: the share of the peak where "cosine" ends. threads: of the CPU, 0 for PyTorch's own
+    choice. validate_every: steps, 0 for up to 20 times a run. held_out: examples that validation reads.
+    checkpoint_seconds: between two checkpoints.
 
     Raises ValueError, with value, rule and remedy, for numbers that train nothing.
     """
@@ -68,6 +74,7 @@ class TrainingConfig:
     beta1: float = 0.9
     beta2: float = 0.98
     weight_decay: float = 0.01
+    decay: Decay = "matrices"
     clip: float = 1.0
     schedule: Schedule = "cosine"
     warmup_steps: int = 50
@@ -112,9 +119,22 @@ class TrainingConfig:
         affordable = min(math.ceil(6 * price), self.steps // 4)
         return max(1, self.steps // 20, affordable)
 
+    @property
+    def norms_interval(self) -> int:
+        """Steps between two records of the norms of the model's parts: at most 250 a run."""
+        return math.ceil(self.steps / 250)
+
     def to_dict(self) -> dict[str, Any]:
         """Plain values, ready for JSON."""
         return asdict(self)
+
+    @classmethod
+    def from_file(cls, values: Mapping[str, Any]) -> TrainingConfig:
+        """The config that a run's file or a card states, with what was so before a field was there.
+
+        Raises ValueError for unknown or invalid entries.
+        """
+        return cls.from_dict({**BEFORE, **values})
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> TrainingConfig:

@@ -11,10 +11,11 @@ from typing import Any
 
 import torch
 from torch import Tensor
-from torch.nn.utils import clip_grads_with_norm_, get_total_norm
+from torch.nn.utils import clip_grads_with_norm_
 
 from models.data.tasks import Batch, Sample, Tally, generator_of, quotients
 from models.engine.transformer import Transformer
+from models.training import norms
 from models.training.config import RunConfig
 from models.training.devices import choose
 from models.training.optimizers import make_optimizer, restore, state_of
@@ -37,7 +38,8 @@ class Record:
 
     learning_rate: of this step. memory: bytes, as `Machine.memory_bytes` counts them.
     validation ("loss" and the task's scores), samples and snapshot (address -> float16 [head, query, key],
-    and what the task watches) are None but at their own steps.
+    and what the task watches) are None but at their own steps; so are norms: part of the model ->
+    [norm of its gradient before clipping, norm of its weights after the step].
     """
 
     step: int
@@ -50,6 +52,7 @@ class Record:
     validation: dict[str, float] | None = None
     samples: list[Sample] | None = None
     snapshot: dict[str, Tensor] | None = None
+    norms: dict[str, list[float]] | None = None
 
 
 class Training(Iterator[Record]):
@@ -72,6 +75,7 @@ class Training(Iterator[Record]):
         # Only the steps run compiled: traces and samples need what a compiler would fuse away.
         self._trained: Any = torch.compile(self.model) if self._machine.compiled else self.model
         self._weights = list(self.model.parameters())
+        self._parts = [norms.part_of(name) for name, _ in self.model.named_parameters()]
         self._optimizer = make_optimizer(self.model, how, self._machine.device)
         self._scaler = torch.amp.GradScaler(self._machine.device.type, enabled=self._machine.scales_loss)
         self._randomness = Randomness(self._machine.device, how.seed)
@@ -87,13 +91,14 @@ class Training(Iterator[Record]):
         batch = self._next_batch()
         self.step += 1
         rate = learning_rate(self.config.training, self.step)
-        losses, norm = self._update(batch, rate)
+        losses, gradients = self._update(batch, rate)
         if self._machine.works_by_itself and self.step < self.config.training.steps:
             # The device is still at this step, which is awaited below: meanwhile, prepare the next batch.
             self._ready = self._next_batch()
         values = {name: loss.item() for name, loss in losses.items()}
         self._check_finite(values["loss"])
-        norm_value = norm.item()
+        norm_value = norms.total(gradients).item()
+        by_part = self._norms(gradients)
         seconds = time.perf_counter() - start
         self.seconds += seconds
         return Record(
@@ -104,6 +109,7 @@ class Training(Iterator[Record]):
             norm_value,
             batch.n_tokens / seconds,
             self._memory_bytes(),
+            norms=by_part,
             **self._looks(),
         )
 
@@ -159,7 +165,7 @@ class Training(Iterator[Record]):
         return {"loss": sum(quotients([sums]).values()), **quotients(tallies)}
 
     def _update(self, batch: Batch, rate: float) -> tuple[dict[str, Tensor], Tensor]:
-        """One step of the optimiser: the batch's mean losses, and the length of their gradient."""
+        """One step of the optimiser: the batch's mean losses, and the norm of each weight's gradient."""
         how = self.config.training
         for group in self._optimizer.param_groups:
             group["lr"] = rate
@@ -169,13 +175,22 @@ class Training(Iterator[Record]):
         with self._randomness if self.config.model.dropout else nullcontext():
             losses = self._backward(batch)
         self._scaler.unscale_(self._optimizer)
-        gradients = [weight.grad for weight in self._weights if weight.grad is not None]
-        norm = get_total_norm(gradients)
+        gradients = norms.lengths([weight.grad for weight in self._weights if weight.grad is not None])
         if how.clip:
-            clip_grads_with_norm_(self._weights, how.clip, norm)
+            clip_grads_with_norm_(self._weights, how.clip, norms.total(gradients))
         self._scaler.step(self._optimizer)
         self._scaler.update()
-        return losses, norm
+        return losses, gradients
+
+    def _norms(self, gradients: Tensor) -> dict[str, list[float]] | None:
+        """The norms of the model's parts, where they are due; None elsewhere, since they cost a little."""
+        how = self.config.training
+        if self.step % how.norms_interval and self.step % how.validation_interval and self.step < how.steps:
+            return None
+        found = iter(gradients.tolist())
+        moved = [None if weight.grad is None else next(found) for weight in self._weights]
+        with torch.no_grad():
+            return norms.by_part(self._parts, moved, norms.lengths(self._weights).tolist())
 
     def _backward(self, batch: Batch) -> dict[str, Tensor]:
         """Adds the gradients of the batch in `accumulation` pieces; returns the mean losses.

@@ -51,6 +51,7 @@ class ModularAddition(Task):
         "steps": 3000,
         "batch_size": 6384,  # all of them
         "learning_rate": 3e-3,
+        "decay": "all",
         "weight_decay": 1.0,
         "schedule": "constant",
         "warmup_steps": 10,

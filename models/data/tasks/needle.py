@@ -68,6 +68,7 @@ class Needle(Task):
         "steps": 3000,
         "batch_size": 32,
         "learning_rate": 3e-3,
+        "decay": "all",
         "weight_decay": 0.5,  # with less, heads of the last layer fetch, too
         "warmup_steps": 50,
     }

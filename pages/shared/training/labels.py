@@ -11,6 +11,7 @@ LABELS = {
     "warmup_steps": "Warm-up steps",
     "batch_size": "Batch",
     "clip": "Clip gradients at",
+    "decay": "Decays",
     "memory": "Memory of transformer-xl",
     "evaluation_memory": "Its memory when scored (0: as trained)",
 }
@@ -28,6 +29,7 @@ HELP = {
     "accumulation": "Pieces in which a batch is read: less memory, the same gradient",
     "learning_rate": "The highest rate; the schedule says when it is reached",
     "schedule": "How the rate rises and falls; warm-up is the schedule of the paper (5.3)",
+    "decay": "What weight decay draws to 0: matrices leaves norms and biases free, as GPT-2 and nanoGPT do",
     "clip": "The length to which longer gradients are cut; 0 cuts none",
     "final_rate": "The share of the highest rate at which the cosine schedule ends",
     "label_smoothing": "Share of each target that is spread over all outputs (the paper's 5.4)",

@@ -11,6 +11,7 @@ from models.runs import jobs, owners
 from models.runs.folder import RunFolder, list_runs
 from models.runs.owners import Visitor, may_see
 from models.runs.status import Status
+from models.training.config import BEFORE
 from models.zoo import cards
 from models.zoo.cards import shipped_names
 from models.zoo.run_folders import CONFIG, run_path
@@ -111,7 +112,7 @@ def described(run: Run) -> dict[str, Any]:
         **values,
         "task": {**task, "options": _dict(task.get("options"))},
         "model": model,
-        "training": training,
+        "training": {**BEFORE, **training} if training else {},
     }
 
 

@@ -13,7 +13,7 @@ from models.files import FileError, WriteError
 from models.runs import recording
 from models.runs.folder import create_run
 from models.runs.recording import train_into
-from models.training.config import run_config
+from models.training.config import TrainingConfig, run_config
 from models.training.loop import Training
 
 SIZES = {"n_layers": 1, "n_heads": 2, "d_model": 16, "dropout": 0.1}
@@ -109,7 +109,7 @@ def test_a_run_is_not_begun_twice_by_accident(new_run):
 
 def test_long_runs_are_thinned(new_run, monkeypatch):
     monkeypatch.setattr(recording, "MOST_LINES", 4)
-    monkeypatch.setattr(recording, "_MOST_EVENTS", 3)
+    monkeypatch.setattr(TrainingConfig, "norms_interval", 7)
     long = config(steps=20, validate_every=7)
     run = new_run(long)
     train_into(run, long)
@@ -149,6 +149,9 @@ def test_tensorboard_sees_the_same_numbers(new_run):
     for line in run.metrics():
         assert scalars[line["step"]]["training/loss"] == pytest.approx(line["loss"], rel=1e-6)
         assert scalars[line["step"]]["learning rate"] == pytest.approx(line["learning_rate"], rel=1e-6)
+        for part, (gradient, weight) in line["norms"].items():
+            assert scalars[line["step"]][f"gradient norm/{part}"] == pytest.approx(gradient, rel=1e-6)
+            assert scalars[line["step"]][f"weight norm/{part}"] == pytest.approx(weight, rel=1e-6)
     last = run.metrics()[-1]["validation"]
     assert scalars[12]["validation/exact match"] == pytest.approx(last["exact match"])
 

@@ -48,7 +48,7 @@ def test_a_run_leaves_global_random_numbers_alone():
 
 @pytest.mark.parametrize("optimizer", ["adam", "adamw"])
 def test_steps_are_those_of_a_plain_loop(optimizer):
-    run = config(steps=5, optimizer=optimizer, weight_decay=0.1, clip=0.5)
+    run = config(steps=5, optimizer=optimizer, weight_decay=0.1, decay="all", clip=0.5)
     training = Training(run)
     model = Transformer(run.model, seed=0)
     kind = {"adam": torch.optim.Adam, "adamw": torch.optim.AdamW}[optimizer]
