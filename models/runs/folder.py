@@ -10,7 +10,7 @@ import os
 import re
 import secrets
 import shutil
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -24,6 +24,7 @@ from models.files import (
     write_whole,
     writing,
 )
+from models.runs.notes import checked_about, checked_name, checked_notes, checked_tags
 from models.runs.owners import OWNER
 from models.training.config import RunConfig, TrainingConfig
 from models.zoo.run_folders import CHECKPOINT, CONFIG, PROBE, TASK, VERSION, read_description, runs_root
@@ -40,7 +41,6 @@ METRICS, SAMPLES = "metrics.jsonl", "samples.jsonl"
 LOG, LOCK = "log.txt", ".lock"  # of the process that trains
 SNAPSHOTS, PICTURES, EVENTS = "snapshots", "pictures", "events.out.tfevents"
 _FILES = (CONFIG, TASK, PROBE, STATUS, REQUEST, METRICS, SAMPLES, CHECKPOINT, LOG, LOCK, OWNER)
-MAX_NAME = 80
 
 
 class RunFolder:
@@ -144,7 +144,18 @@ class RunFolder:
 
     def rename(self, name: str) -> None:
         """Gives the run another name. Raises ValueError for an empty or very long one."""
-        write_json(self.path / CONFIG, {**self.description(), "name": _checked_name(name)})
+        self._describe(name=checked_name(name))
+
+    def annotate(self, *, tags: Iterable[str] | None = None, notes: str | None = None) -> None:
+        """Replaces the run's tags or notes, or both. Raises ValueError for too many, or too long ones."""
+        if tags is not None:
+            self._describe(tags=checked_tags(tags))
+        if notes is not None:
+            self._describe(notes=checked_notes(notes))
+
+    def _describe(self, **changed: Any) -> None:
+        """Writes config.json with these entries changed; the process that trains only reads it."""
+        write_json(self.path / CONFIG, {**self.description(), **changed})
 
     def size_bytes(self) -> int:
         """The bytes that the folder's files have together."""
@@ -178,21 +189,27 @@ class RunFolder:
             yield self.path / CONFIG
 
 
-def create_run(config: RunConfig, *, name: str = "", path: Path | None = None) -> RunFolder:
+def create_run(
+    config: RunConfig, *, name: str = "", path: Path | None = None, about: Mapping[str, Any] | None = None
+) -> RunFolder:
     """Makes a new run's folder with its config and what its task learnt from its data.
 
-    path: by default a new folder in `runs_root()`. Raises FileError where there is a run already.
+    path: by default a new folder in `runs_root()`. about: what else config.json says of the run: "tags",
+    "notes", "history", "sweep". Raises FileError where there is a run already, and ValueError for a name,
+    tags or notes that are too long; then nothing is made.
     """
     folder = RunFolder(path or runs_root() / _new_id(config.task.name))
     if (folder.path / CONFIG).exists():
         raise FileError(f"{str(folder.path)!r} holds a run already; resume it, or choose another folder")
+    name, about = checked_name(name or folder.id), checked_about(about or {})
     with writing(folder.path):
         folder.path.mkdir(parents=True, exist_ok=True)
     write_json(folder.path / TASK, config.task.learnt())
     described = {
         "version": VERSION,
-        "name": _checked_name(name or folder.id),
+        "name": name,
         "created": datetime.now(UTC).isoformat(timespec="microseconds"),
+        **about,
         **config.to_dict(),
     }
     write_json(folder.path / CONFIG, described)  # last: it makes the folder a run
@@ -274,10 +291,3 @@ def _step(line: dict[str, Any]) -> int:
 def _new_id(task: str) -> str:
     plain = re.sub(r"[^a-z0-9]+", "-", task.lower())[:60].strip("-")
     return f"{plain}-{datetime.now(UTC):%Y%m%d-%H%M%S}-{secrets.token_hex(2)}"
-
-
-def _checked_name(name: str) -> str:
-    name = " ".join(name.split())
-    if not name or len(name) > MAX_NAME:
-        raise ValueError(f"{name[:100]!r} is no name for a run: give one of 1 to {MAX_NAME} letters")
-    return name

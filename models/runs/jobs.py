@@ -4,24 +4,23 @@ Each run is a process and a folder of its own; the folder is the truth, so that 
 server that was restarted all see the same.
 """
 
-import re
-import shutil
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
-from typing import Protocol, runtime_checkable
+from typing import Any, Protocol, runtime_checkable
 
 from filelock import Timeout
 
 from models.runs import limits, owners, slots, spent
-from models.runs.folder import METRICS, PICTURES, SAMPLES, SNAPSHOTS, RunFolder, create_run
+from models.runs.folder import RunFolder, create_run
+from models.runs.further import Change, changed_config, kept_step, make_further
 from models.runs.limits import JobRefused
 from models.runs.local import LocalBackend
 from models.runs.owners import NotAllowed, Visitor
 from models.runs.status import Ask, Status
 from models.training.config import RunConfig
-from models.zoo.run_folders import CHECKPOINT, PROBE, run_path, runs_root
+from models.zoo.run_folders import CHECKPOINT, run_path, runs_root
 
 __all__ = [
     "Backend",
@@ -29,6 +28,7 @@ __all__ = [
     "NotAllowed",
     "Status",
     "Visitor",
+    "annotate",
     "backend",
     "delete",
     "extend",
@@ -41,8 +41,6 @@ __all__ = [
     "stop",
     "submit",
 ]
-
-_KEPT = (CHECKPOINT, METRICS, SAMPLES, PROBE)
 
 
 @runtime_checkable
@@ -64,14 +62,22 @@ def backend() -> Backend:
     return LocalBackend(runs_root())
 
 
-def submit(config: RunConfig, *, name: str = "", by: Visitor, keep_going: bool = False) -> str:
+def submit(
+    config: RunConfig,
+    *,
+    name: str = "",
+    about: Mapping[str, Any] | None = None,
+    by: Visitor,
+    keep_going: bool = False,
+) -> str:
     """Starts a run, or queues it; returns its id.
 
-    by: the run's owner. keep_going: the run trains on when the server stops; otherwise it pauses then.
+    about: what else its config.json says ("tags", "notes", "sweep"). by: the run's owner. keep_going:
+    the run trains on when the server stops; otherwise it pauses then.
     Raises JobRefused, with the remedy, where a limit is reached.
     """
     with _admitted(config, by, keep_going=keep_going):
-        run = create_run(config, name=name)
+        run = create_run(config, name=name, about=about)
         _start(run, by, keep_going=keep_going)
     return run.id
 
@@ -93,13 +99,18 @@ def resume(run_id: str, *, by: Visitor, keep_going: bool = False) -> None:
         _start(run, by, keep_going=keep_going)
 
 
-def extend(run_id: str, steps: int, *, by: Visitor, keep_going: bool = False) -> str:
-    """Starts a new run that goes on from the last checkpoint of this one, to `steps` in all; returns its id.
+def extend(
+    run_id: str, change: Change | int, *, name: str = "", by: Visitor, keep_going: bool = False
+) -> str:
+    """Starts a new run that goes on from the last checkpoint of this one; returns its id.
 
-    The old run stays as it is. A learning rate that falls with the steps follows the longer course from there
-    on. Raises NotAllowed where the run is another's, and JobRefused where it is live or has come as far, or a
-    limit is met.
+    change: what is other from there on; a number alone is that of the steps in all. The old run stays as it
+    is. A learning rate that falls with the steps follows the longer course, unless its schedule starts anew.
+    Raises NotAllowed where the run is another's, JobRefused where it is live or has come as far, or a limit
+    is met, and ValueError for a change that the weights do not survive.
     """
+    change = Change(steps=change) if isinstance(change, int) else change
+    steps = change.steps
     run = _own(run_id, by, "train it further")
     now = status(run_id)
     _check_ended(run, now, "wait until it has ended, or stop it")
@@ -107,11 +118,10 @@ def extend(run_id: str, steps: int, *, by: Visitor, keep_going: bool = False) ->
         raise JobRefused(f"run {run.name!r} has no checkpoint to go on from; resume it, or start a new run")
     if steps <= now.step:
         raise JobRefused(f"steps={steps:,} are done already: {run.name!r} has {now.step:,}; give more")
-    config = run.config()
-    config = replace(config, training=replace(config.training, steps=steps))
+    step = kept_step(run)
+    config = changed_config(run, run.config(), change, step)
     with _admitted(config, by, keep_going=keep_going):
-        further = create_run(config, name=_further(run.name, steps))
-        _copy(run, further)
+        further = make_further(run, config, change, step, name)
         _start(further, by, keep_going=keep_going)
     return further.id
 
@@ -146,6 +156,13 @@ def delete(run_id: str, *, by: Visitor) -> None:
 def rename(run_id: str, name: str, *, by: Visitor) -> None:
     """Gives a run another name. Raises ValueError for an empty or very long one."""
     _own(run_id, by, "rename it").rename(name)
+
+
+def annotate(
+    run_id: str, *, tags: Iterable[str] | None = None, notes: str | None = None, by: Visitor
+) -> None:
+    """Replaces a run's tags, its notes, or both. Raises ValueError for too many, or too long ones."""
+    _own(run_id, by, "change its notes").annotate(tags=tags, notes=notes)
 
 
 def share(run_id: str, *, shared: bool, by: Visitor) -> None:
@@ -212,18 +229,3 @@ def _alone(root: Path) -> Iterator[None]:
 def _check_ended(run: RunFolder, now: Status, remedy: str) -> None:
     if now.live:
         raise JobRefused(f"run {run.name!r} is {now.state}; {remedy}")
-
-
-def _further(name: str, steps: int) -> str:
-    """The new run's name, which says how far it goes, and stays short however often it is trained further."""
-    first = re.sub(r" to [\d,]+ steps$", "", name)
-    return f"{first[:60]} to {steps:,} steps"
-
-
-def _copy(run: RunFolder, further: RunFolder) -> None:
-    for name in _KEPT:
-        if (run.path / name).is_file():
-            shutil.copyfile(run.path / name, further.path / name)
-    for name in (SNAPSHOTS, PICTURES):
-        if (run.path / name).is_dir():
-            shutil.copytree(run.path / name, further.path / name)

@@ -36,6 +36,7 @@ LIMITS: dict[str, tuple[float, float]] = {
     "weight_decay": (0.0, 10.0),
     "clip": (0.0, 1e6),
     "warmup_steps": (0, 10_000_000),
+    "schedule_from": (0, 10_000_000),
     "final_rate": (0.0, 1.0),
     "label_smoothing": (0.0, 0.9),
     "threads": (0, 4_096),
@@ -59,8 +60,9 @@ class TrainingConfig:
     learning_rate: the peak. decay: the weights that weight_decay draws to 0: "matrices" are those of linear
     maps and embeddings, as in nanoGPT, so that norms and biases are free; "all" are all. clip: the largest
     norm of the gradient, 0 for no limit. schedule: "warm-up" is that of Vaswani et al. 2017, 5.3, scaled to
-    the peak; final_rate: the share of the peak where "cosine" ends. threads: of the CPU, 0 for PyTorch's own
-    choice. validate_every: steps, 0 for up to 20 times a run. held_out: examples that validation reads.
+    the peak; final_rate: the share of the peak where "cosine" ends. schedule_from: the step after which the
+    schedule starts, of a run that was trained further. threads: of the CPU, 0 for PyTorch's own choice.
+    validate_every: steps, 0 for up to 20 times a run. held_out: examples that validation reads.
     checkpoint_seconds: between two checkpoints.
 
     Raises ValueError, with value, rule and remedy, for numbers that train nothing.
@@ -78,6 +80,7 @@ class TrainingConfig:
     clip: float = 1.0
     schedule: Schedule = "cosine"
     warmup_steps: int = 50
+    schedule_from: int = 0
     final_rate: float = 0.0
     label_smoothing: float = 0.0
     precision: Precision = "float32"

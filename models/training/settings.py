@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from models.config import ModelConfig
-from models.data.tasks import TASKS, make_task
+from models.data.tasks import TASKS, Task, make_task
 from models.names import nearest
 from models.training.config import RunConfig, TrainingConfig, run_config
 
@@ -16,6 +16,17 @@ _WORDS = {"true": True, "false": False, "none": None, "null": None}
 
 def configured(task_name: str, settings: Iterable[str]) -> RunConfig:
     """The run of a task with "name=value" settings. Raises ValueError, naming what was meant."""
+    options, sizes, training = parted(task_name, settings)
+    task = make_task(task_name, options)
+    check_not_dictated(task, sizes)
+    return run_config(task, sizes=sizes, training=training)
+
+
+def parted(task_name: str, settings: Iterable[str]) -> tuple[dict[str, Any], dict[str, Any], dict[str, Any]]:
+    """What "name=value" settings say of the task's options, the model's sizes and the training.
+
+    Raises ValueError, naming what was meant.
+    """
     if task_name not in TASKS:
         raise ValueError(f"task={task_name!r} is unknown; {nearest(task_name, TASKS)}")
     options: dict[str, Any] = {}
@@ -33,14 +44,18 @@ def configured(task_name: str, settings: Iterable[str]) -> RunConfig:
             known_names = [known_name for _, known in groups for known_name in known]
             raise ValueError(f"{name!r} is nothing that can be set; {nearest(name, known_names)}")
         found[0][name] = _value(text.strip(), found[1][name])
-    task = make_task(task_name, _with_whole_paths(task_name, options))
+    return _with_whole_paths(task_name, options), sizes, training
+
+
+def check_not_dictated(task: Task, sizes: Iterable[str]) -> None:
+    """Raises ValueError where one of these sizes of the model follows from the task."""
     dictated = [name for name in sizes if name in task.dictates()]
     if dictated:
+        known = [spec.name for spec in fields(task)]
         raise ValueError(
-            f"{dictated[0]} follows from task {task_name!r} and cannot be set; "
-            f"change the task's options: {', '.join(groups[0][1]) or 'it has none'}"
+            f"{dictated[0]} follows from task {task.name!r} and cannot be set; "
+            f"change the task's options: {', '.join(known) or 'it has none'}"
         )
-    return run_config(task, sizes=sizes, training=training)
 
 
 def _defaults(kind: Any) -> dict[str, Any]:

@@ -5,7 +5,7 @@ from collections.abc import Callable
 import streamlit as st
 
 from models.runs import jobs, owners
-from models.runs.folder import MAX_NAME
+from models.runs.notes import MAX_NAME
 from models.runs.status import Status
 from models.training.config import LIMITS
 from pages.runs import export, state

@@ -45,7 +45,12 @@ def size_names(info: TaskInfo) -> list[str]:
 
 def training_names() -> list[str]:
     """The fields of TrainingConfig, in their order."""
-    return [spec.name for spec in fields(TrainingConfig)]
+    return [spec.name for spec in _training_fields()]
+
+
+def _training_fields() -> list[Field[Any]]:
+    """The fields of a new run: its schedule starts at its first step."""
+    return [spec for spec in fields(TrainingConfig) if spec.name != "schedule_from"]
 
 
 def declared(info: TaskInfo) -> dict[str, Param]:
@@ -54,7 +59,7 @@ def declared(info: TaskInfo) -> dict[str, Param]:
     for name in size_names(info):
         default, rule = SIZES[name]
         found[name] = _param(name, _like(default, info.sizes.get(name, default)), rule)
-    for spec in fields(TrainingConfig):
+    for spec in _training_fields():
         default = _like(spec.default, info.training.get(spec.name, spec.default))
         found[spec.name] = _param(spec.name, default, _training_rule(spec))
     return found
