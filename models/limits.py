@@ -79,6 +79,11 @@ class Limits:
     snapshots_mb: int
     log_mb: int
     runs_listed: int
+    sweep_trials: int
+    sweep_runs: int
+    visitor_sweep_runs: int
+    live_sweeps: int
+    sweeps: int
     teacher_attempts: int
     teacher_attempts_in_all: int
     teacher_hours: int

@@ -83,6 +83,14 @@ def _start(folder: Path, parent: Identity | None) -> None:
     command = [*WORKER, str(folder.resolve())]
     if parent is not None:
         command += ["--parent", str(parent)]
+    launch(command, folder)
+
+
+def launch(command: list[str], folder: Path) -> None:
+    """Starts a process that works on a folder and outlives this one; what it prints goes to the folder's log.
+
+    Raises OSError where no process can be started.
+    """
     # The server's OMP_NUM_THREADS is 1, for its small forward passes (tools/serve.py). A run has the threads
     # that its config states, or every core, as its estimated time assumes. They do not slow other work: the
     # worker has the wait policy of models/__init__.py, too, which lets idle threads sleep.

@@ -1,0 +1,39 @@
+"""Sweeps: many runs that differ in chosen settings, drawn, watched, pruned and compared by one driver.
+
+Made and read without torch, but for `create` and `plan`, which check the settings against the task.
+"""
+
+from models.sweeps.control import (
+    create,
+    delete,
+    find,
+    list_sweeps,
+    pause,
+    resume,
+    start,
+    stop,
+    sweeps_root,
+    usual_slots,
+)
+from models.sweeps.space import Choices, Range, parse
+from models.sweeps.spec import Spec
+from models.sweeps.sweep import Sweep, Trial
+
+__all__ = [
+    "Choices",
+    "Range",
+    "Spec",
+    "Sweep",
+    "Trial",
+    "create",
+    "delete",
+    "find",
+    "list_sweeps",
+    "parse",
+    "pause",
+    "resume",
+    "start",
+    "stop",
+    "sweeps_root",
+    "usual_slots",
+]

@@ -1,0 +1,216 @@
+"""Sweeps as jobs: create, find, start, pause, stop, delete. Pages know nothing else of where they work.
+
+Each sweep has a folder in `.sweeps` among the runs, and while it works a process of its own, its driver.
+"""
+
+from __future__ import annotations
+
+import re
+import secrets
+import shutil
+import sys
+import time
+from datetime import UTC, datetime
+from pathlib import Path
+
+from models.files import FileError, write_json, writing
+from models.limits import in_force
+from models.runs import limits, local, owners, slots
+from models.runs.folder import REQUEST
+from models.runs.limits import JobRefused
+from models.runs.owners import NotAllowed, Ownership, Visitor
+from models.runs.processes import serving_process
+from models.runs.status import Ask, Status, hanging, write_status
+from models.sweeps.spec import NAME, Spec
+from models.sweeps.sweep import SPEC, VERSION, Sweep
+from models.zoo.run_folders import runs_root
+
+_SAID = 200  # settings that make no model: no page shows more
+DRIVER = [sys.executable, "-m", "models.sweeps.driver"]
+
+
+def sweeps_root() -> Path:
+    """Where the folders of sweeps are, beside those of the runs."""
+    return runs_root() / ".sweeps"
+
+
+def create(spec: Spec, *, by: Visitor) -> Sweep:
+    """Makes the folder of a new sweep, which `start` lets work.
+
+    by: its owner. Raises ValueError for what the task cannot do or where a sweep has the name already,
+    JobRefused for more than the limits allow, WriteError where the disk refuses.
+    """
+    from models.sweeps import journal
+    from models.sweeps.plan import plan
+
+    found = plan(spec, by=by)
+    limits.check_rights(found.config.training, by, keep_going=False)
+    limits.check_threads(found.config.training)
+    limits.check_memory(found.config)
+    root, most = sweeps_root(), in_force().sweeps
+    if len(list_sweeps()) >= most:
+        raise JobRefused(f"{most} sweeps are kept already, and no more may be; delete one, its runs stay")
+    name = spec.name or _new_name(spec.task)
+    with writing(root):
+        root.mkdir(parents=True, exist_ok=True)
+    path = root / name
+    try:
+        path.mkdir()
+    except FileExistsError:
+        raise ValueError(
+            f"there is a sweep {name!r} already; resume it, delete it, or take another name, such as "
+            f"{_free_name(root, name)!r}"
+        ) from None
+    except OSError:
+        with writing(path):
+            raise
+    try:
+        owners.write_owned(path, Ownership(owner=by.id))
+        journal.begin(path, found.spec, found.points or [])
+        described = {
+            "version": VERSION,
+            "id": secrets.token_hex(6),
+            "created": datetime.now(UTC).isoformat(timespec="microseconds"),
+            "spec": found.spec.to_dict() | {"name": name},
+            "skipped": [{"settings": settings, "sentence": why} for settings, why in found.skipped[:_SAID]],
+        }
+        write_json(path / SPEC, described)  # last: it makes the folder a sweep
+    except BaseException:
+        shutil.rmtree(path, ignore_errors=True)
+        raise
+    return Sweep(path)
+
+
+def find(name: str) -> Sweep:
+    """The sweep of a name, which may come from anybody. Raises FileError where there is none."""
+    path = sweeps_root() / name if re.fullmatch(NAME, name) else None
+    if path is None or path.is_symlink() or not (path / SPEC).is_file():
+        known = ", ".join(sweep.name for sweep in list_sweeps()[:5]) or "none"
+        raise FileError(f"there is no sweep {name[:60]!r}; the latest are: {known}")
+    return Sweep(path)
+
+
+def list_sweeps() -> list[Sweep]:
+    """All sweeps, newest first, including damaged ones."""
+    found = [
+        Sweep(path.parent)
+        for path in sweeps_root().glob(f"*/{SPEC}")
+        if not path.parent.is_symlink() and re.fullmatch(NAME, path.parent.name)
+    ]
+    return sorted(found, key=lambda sweep: (sweep.created, sweep.name), reverse=True)
+
+
+def start(name: str, *, by: Visitor, n_slots: int = 0, keep_going: bool = False) -> None:
+    """Lets a sweep work, or go on, in a process of its own; returns at once.
+
+    n_slots: runs that it trains at once, 0 for as many as the limits allow. keep_going: it works on when the
+    server stops; otherwise it pauses then. Raises NotAllowed where it is another's, and JobRefused where it
+    works already, has nothing left to do, or a limit is met.
+    """
+    sweep = _own(name, by, "start it")
+    check_startable(sweep, by, keep_going=keep_going)
+    folder, now = sweep.path, sweep.status()
+    hung = hanging(folder)
+    if hung is not None:
+        hung.kill()
+    (folder / REQUEST).unlink(missing_ok=True)
+    write_status(folder, queued(sweep, now, keep_going=keep_going))
+    command = [*DRIVER, str(folder.resolve()), "--owner", by.id, "--slots", str(n_slots)]
+    command += ["--all-rights"] if by.all_rights else []
+    command += ["--keep-going"] if keep_going else ["--parent", str(serving_process())]
+    try:
+        local.launch(command, folder)
+    except OSError as error:
+        raise JobRefused(f"no process could start: {error}") from None
+
+
+resume = start
+
+
+def pause(name: str, *, by: Visitor) -> None:
+    """It pauses its runs and ends, within five seconds; `start` lets it go on. Returns at once.
+
+    Raises NotAllowed where it is another's; so do the functions below.
+    """
+    _ask(name, "pause", by)
+
+
+def stop(name: str, *, by: Visitor) -> None:
+    """It stops its runs, which keep their checkpoints, and ends, within five seconds. Returns at once."""
+    _ask(name, "stop", by)
+
+
+def delete(name: str, *, by: Visitor) -> None:
+    """Removes a sweep that does not work; its runs stay. Raises JobRefused for one that works."""
+    sweep = _own(name, by, "delete it")
+    if sweep.status().live:
+        raise JobRefused(f"sweep {name!r} is {sweep.status().state}; stop it first")
+    sweep.delete()
+
+
+def check_startable(sweep: Sweep, by: Visitor, *, keep_going: bool = False) -> None:
+    """Raises JobRefused where a sweep works already or is done, or `by` has as many at work as may be."""
+    now = sweep.status()
+    if now.live:
+        raise JobRefused(f"sweep {sweep.name!r} works already ({now.state}); pause it first")
+    if now.state == "finished":
+        raise JobRefused(
+            f"sweep {sweep.name!r} has tried its {now.steps:,} settings; start a new one for more"
+        )
+    if keep_going and not by.all_rights:
+        raise JobRefused("only a teacher's sweeps go on when the server stops; start it without that")
+    if in_force().read_only:
+        raise JobRefused(
+            "this server is for looking only (read_only): it trains nothing; run the app on your own machine"
+        )
+    most = in_force().live_sweeps
+    live = [each.name for each in list_sweeps() if owners.is_of(each.path, by) and each.status().live]
+    if len(live) >= most:
+        raise JobRefused(
+            f"{' and '.join(map(repr, live))} of yours works already, and at most {most} may at once; "
+            "pause it, or wait until it has finished"
+        )
+
+
+def queued(sweep: Sweep, before: Status, *, keep_going: bool) -> Status:
+    """The status of a sweep whose driver starts this moment."""
+    now = time.time()
+    return Status(
+        state="queued",
+        step=before.step,
+        steps=sweep.spec.trials,
+        seconds=before.seconds,
+        sentence="its process starts",
+        keep_going=keep_going,
+        queued_at=now,
+        heartbeat=now,
+    )
+
+
+def usual_slots() -> int:
+    """How many runs a sweep trains at once where nobody says: as many as train at once here."""
+    return slots.n_slots(slots.kind_for("auto"))
+
+
+def _ask(name: str, ask: Ask, by: Visitor) -> None:
+    sweep = _own(name, by, f"{ask} it")
+    local.LocalBackend(sweep.path.parent).stop(sweep.name, ask=ask)
+
+
+def _own(name: str, by: Visitor, act: str) -> Sweep:
+    """The sweep that this visitor may change. Raises NotAllowed for another's."""
+    sweep = find(name)
+    if not sweep.may_change(by):
+        raise NotAllowed(f"this sweep is another visitor's: only its owner and a teacher may {act}")
+    return sweep
+
+
+def _new_name(task: str) -> str:
+    plain = re.sub(r"[^a-z0-9]+", "-", task.lower())[:20].strip("-")
+    return f"{plain}-{datetime.now(UTC):%Y%m%d-%H%M%S}-{secrets.token_hex(2)}"
+
+
+def _free_name(root: Path, name: str) -> str:
+    """A name near this one that no sweep has."""
+    first = re.sub(r"-\d+$", "", name)[:44]
+    return next(f"{first}-{n}" for n in range(2, 10_000) if not (root / f"{first}-{n}").exists())

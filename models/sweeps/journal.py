@@ -1,0 +1,148 @@
+"""The trials of a sweep in Optuna's own journal: a file of JSON lines beside the runs, without a server.
+
+Only the driver of a sweep writes it, under the lock of the sweep's folder. It is read without a lock, so that
+a page sees the trials while they train. Optuna is imported here alone, and without torch.
+"""
+
+from __future__ import annotations
+
+import os
+import warnings
+from pathlib import Path
+
+import optuna
+from filelock import FileLock
+from optuna.distributions import (
+    BaseDistribution,
+    CategoricalDistribution,
+    FloatDistribution,
+    IntDistribution,
+)
+from optuna.exceptions import ExperimentalWarning
+from optuna.pruners import BasePruner, NopPruner, SuccessiveHalvingPruner
+from optuna.samplers import BaseSampler, RandomSampler, TPESampler
+from optuna.storages.journal import JournalFileBackend, JournalFileOpenLock, JournalStorage
+from optuna.study import Study
+
+from models.byte_units import MB
+from models.files import FileError, check_size, writing
+from models.sweeps.space import Choices, Variation
+from models.sweeps.spec import Spec
+
+JOURNAL = "journal.log"
+REDUCTION = 3
+"""Of the trials that reach a rung of ASHA, one in so many goes on (eta in Li et al. 2020)."""
+_MOST_BYTES = 256 * MB
+_STUDY = "sweep"
+
+optuna.logging.set_verbosity(optuna.logging.WARNING)
+warnings.filterwarnings("ignore", category=ExperimentalWarning)
+
+
+class _Lock(JournalFileOpenLock):
+    """A lock that the system frees when its process is killed, unlike Optuna's own, for which it waits."""
+
+    def __init__(self, path: Path) -> None:
+        super().__init__(str(path))
+        self._lock = FileLock(path.with_suffix(".lock"), thread_local=False)
+
+    def acquire(self) -> bool:
+        self._lock.acquire()
+        return True
+
+    def release(self) -> None:
+        self._lock.release()
+
+
+def read(folder: Path) -> Study | None:
+    """The trials of a sweep's folder; None before there are any. Raises FileError for a damaged journal."""
+    path = folder / JOURNAL
+    if not path.is_file():
+        return None
+    check_size(path, _MOST_BYTES, "a journal")
+    try:
+        storage = _storage(path)
+        if _STUDY not in optuna.get_all_study_names(storage):
+            return None  # it was begun this moment
+        return optuna.load_study(study_name=_STUDY, storage=storage)
+    except (ValueError, LookupError, TypeError, AssertionError, AttributeError, OSError) as error:
+        raise FileError(
+            f"{str(path)!r} is damaged ({str(error)[:100]}); restore it, or delete the sweep: its runs stay"
+        ) from None
+
+
+def begin(folder: Path, spec: Spec, points: list[dict[str, bool | int | float | str | None]]) -> None:
+    """Makes the journal of a new sweep; the points of a grid wait in it. Raises WriteError."""
+    path = folder / JOURNAL
+    with writing(path):
+        study = optuna.create_study(
+            study_name=_STUDY, storage=_storage(path), direction=spec.direction or "maximize"
+        )
+        for settings in points:
+            study.enqueue_trial(settings)
+
+
+def opened(folder: Path, spec: Spec, min_steps: int) -> Study:
+    """The trials of a sweep to be gone on with, by its one driver.
+
+    min_steps: of the first rung of ASHA. Raises FileError for a damaged journal, and WriteError.
+    """
+    path = folder / JOURNAL
+    with writing(path):
+        _cut_half_line(path)
+    study = read(folder)
+    if study is None:
+        raise FileError(f"{str(path)!r} is missing or empty; delete the sweep, and start it anew")
+    study.pruner = _pruner(spec, min_steps)
+    return study
+
+
+def sampler(spec: Spec, number: int, seed: int = 0) -> BaseSampler:
+    """The sampler that draws trial `number`.
+
+    It has random numbers of its own, so that a sweep that goes on after a kill draws what it would have
+    drawn: "random" the same settings throughout, "tpe" the same where the same results were in before.
+    """
+    own = (seed * 1_000_003 + number) % (1 << 32)
+    if spec.how == "tpe":
+        return TPESampler(seed=own, multivariate=len(spec.space) > 1, n_startup_trials=_startup(spec))
+    return RandomSampler(seed=own)
+
+
+def distributions(spec: Spec) -> dict[str, BaseDistribution]:
+    """What each setting that varies is drawn from, as Optuna has it."""
+    return {name: _distribution(varied) for name, varied in spec.space.items()}
+
+
+def _distribution(varied: Variation) -> BaseDistribution:
+    if isinstance(varied, Choices):
+        return CategoricalDistribution(varied.values)
+    if varied.kind == "int":
+        return IntDistribution(int(varied.low), int(varied.high))
+    return FloatDistribution(varied.low, varied.high, log=varied.kind == "log")
+
+
+def _startup(spec: Spec) -> int:
+    """The trials that TPE draws at random before it learns from them: Optuna's 10, or a quarter of few."""
+    return min(10, max(3, spec.trials // 4))
+
+
+def _pruner(spec: Spec, min_steps: int) -> BasePruner:
+    if spec.prune == "none":
+        return NopPruner()
+    return SuccessiveHalvingPruner(min_resource=max(1, min_steps), reduction_factor=REDUCTION)
+
+
+def _storage(path: Path) -> JournalStorage:
+    return JournalStorage(JournalFileBackend(str(path), lock_obj=_Lock(path)))
+
+
+def _cut_half_line(path: Path) -> None:
+    """Removes a last line that a kill left half-written: the next would be written on its end."""
+    if not path.is_file():
+        return
+    with path.open("rb+") as file:
+        size = file.seek(0, os.SEEK_END)
+        kept = path.read_bytes().rfind(b"\n") + 1
+        if kept < size:
+            file.truncate(kept)

@@ -1,0 +1,210 @@
+"""A sweep's folder, which is the truth about it: the page, the command line and the driver all read it here.
+
+`sweep.json` says what is to be done, `journal.log` holds the trials, `status.json` how its driver stands. The
+runs are ordinary ones, in the folder of all runs. All is read without torch.
+"""
+
+from __future__ import annotations
+
+import math
+import shutil
+import statistics
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from functools import lru_cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+from models.files import FileError, read_json, writing
+from models.runs.owners import Ownership, Visitor, may_change, may_see, owned
+from models.runs.status import Status, read_status
+from models.sweeps.space import Value
+from models.sweeps.spec import Spec
+
+if TYPE_CHECKING:
+    from optuna.trial import FrozenTrial
+
+State = Literal["waiting", "running", "finished", "pruned", "failed", "stopped", "skipped"]
+SPEC = "sweep.json"
+VERSION = 1
+RUNS, VALUES, SENTENCE, SKIPPED = "runs", "values", "sentence", "skipped"
+"""What a trial's entries in the journal are called."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Trial:
+    """A setting that is tried, once for each seed.
+
+    number: from 0. settings: what varies. runs: the ids of its runs, in the order of the seeds. values: of
+    each seed that has ended, the score of the last validation. value: their mean, None before all seeds have
+    ended; of a pruned trial, that of the step where it was pruned. spread: their standard deviation (n - 1),
+    None for one seed. n: how many seeds `value` is the mean of. curve: held-out score at each step of the
+    first seed, where trials are pruned. sentence: why it failed, was pruned or left out. seconds: from its
+    beginning to its end, or None.
+
+    "skipped" are settings that a sampler drew and that make no model, or that were tried already: they count
+    as no trial.
+    """
+
+    number: int
+    settings: dict[str, Value]
+    state: State
+    runs: tuple[str, ...] = ()
+    value: float | None = None
+    spread: float | None = None
+    n: int = 0
+    sentence: str = ""
+    values: dict[int, float] = field(default_factory=dict)
+    curve: dict[int, float] = field(default_factory=dict)
+    seconds: float | None = None
+
+
+class Sweep:
+    """A sweep on disk. Methods raise FileError, with a remedy, for what is damaged or of a newer version."""
+
+    def __init__(self, path: Path | str) -> None:
+        self.path = Path(path)
+
+    def __repr__(self) -> str:
+        return f"Sweep({str(self.path)!r})"
+
+    @property
+    def name(self) -> str:
+        """The sweep's name, in links and on the command line."""
+        return self.path.name
+
+    def description(self) -> dict[str, Any]:
+        """sweep.json as it stands: version, id, created, spec, skipped."""
+        return read_json(self.path / SPEC, newest=VERSION)
+
+    @property
+    def id(self) -> str:
+        """What its runs know it by: a sweep that is made anew under the name has another."""
+        return str(self.description().get("id", ""))
+
+    @property
+    def created(self) -> str:
+        """When it was made, as ISO 8601 text in UTC; "" where that is not known."""
+        try:
+            return str(self.description().get("created", ""))
+        except FileError:
+            return ""
+
+    @property
+    def spec(self) -> Spec:
+        """What it is to do."""
+        try:
+            return Spec.from_dict(self.description()["spec"])
+        except (ValueError, KeyError, TypeError) as error:
+            if isinstance(error, FileError):
+                raise
+            raise FileError(f"{str(self.path / SPEC)!r} describes no sweep: {error}; restore it") from None
+
+    def skipped(self) -> list[tuple[dict[str, Value], str]]:
+        """The settings of a grid that make no model, each with the sentence that says why."""
+        found = self.description().get("skipped", [])
+        return [(each["settings"], str(each["sentence"])) for each in found if isinstance(each, dict)]
+
+    def status(self) -> Status:
+        """How its driver stands: `step` of `steps` trials have ended; `live` says whether it works."""
+        return read_status(self.path)
+
+    def ownership(self) -> Ownership:
+        """Who started it, and whether every visitor may look at it."""
+        return owned(self.path)
+
+    def may_see(self, visitor: Visitor) -> bool:
+        """Whether a visitor may look at it."""
+        return may_see(self.path, visitor)
+
+    def may_change(self, visitor: Visitor) -> bool:
+        """Whether a visitor may pause, stop, resume and delete it."""
+        return may_change(self.path, visitor)
+
+    def trials(self) -> list[Trial]:
+        """All trials so far by their numbers; those of a grid from the start, others as they are drawn."""
+        live = self.status().live
+        return [trial if live else _ended(trial) for trial in _trials(*self._journal())]
+
+    def best(self) -> Trial | None:
+        """The finished trial with the best value, of equal ones the first; None before there is one."""
+        finished = [trial for trial in self.trials() if trial.state == "finished"]
+        sign = 1 if self.spec.direction == "minimize" else -1
+        return min(finished, key=lambda trial: sign * (trial.value or 0.0), default=None)
+
+    def importance(self) -> dict[str, float]:
+        """How much of the values' variance each setting explains, as shares that sum to 1, largest first.
+
+        It is PED-ANOVA (Watanabe et al. 2023) as Optuna computes it from the finished trials; {} before four
+        of them differ, from which it says nothing.
+        """
+        return dict(_importance(*self._journal()))
+
+    def delete(self) -> None:
+        """Removes the folder; the runs stay. Raises WriteError."""
+        with writing(self.path):
+            shutil.rmtree(self.path)
+
+    def _journal(self) -> tuple[str, int, int]:
+        """The folder and the journal's last change, by which what was read of it is known."""
+        from models.sweeps.journal import JOURNAL
+
+        try:
+            found = (self.path / JOURNAL).stat()
+        except OSError:
+            return str(self.path), 0, 0
+        return str(self.path), found.st_mtime_ns, found.st_size
+
+
+@lru_cache(16)
+def _trials(folder: str, changed: int, size: int) -> tuple[Trial, ...]:
+    from models.sweeps.journal import read
+
+    study = read(Path(folder))
+    return () if study is None else tuple(trial_of(each) for each in study.get_trials(deepcopy=False))
+
+
+@lru_cache(16)
+def _importance(folder: str, changed: int, size: int) -> Mapping[str, float]:
+    from optuna.importance import get_param_importances
+
+    from models.sweeps.journal import read
+
+    finished = [trial for trial in _trials(folder, changed, size) if trial.state == "finished"]
+    study = read(Path(folder))
+    if study is None or len(finished) < 4 or len({trial.value for trial in finished}) < 2:
+        return {}
+    return get_param_importances(study)
+
+
+def trial_of(trial: FrozenTrial) -> Trial:
+    """A trial of Optuna's journal in our words."""
+    kept = trial.user_attrs
+    runs, values = kept.get(RUNS, {}), {int(seed): float(v) for seed, v in kept.get(VALUES, {}).items()}
+    value = trial.values[0] if trial.values else None
+    duration = trial.duration
+    return Trial(
+        number=trial.number,
+        settings=dict(trial.params or trial.system_attrs.get("fixed_params", {})),
+        state=_state(trial),
+        runs=tuple(runs[seed] for seed in sorted(runs, key=int)),
+        value=value if value is None or math.isfinite(value) else None,
+        spread=statistics.stdev(values.values()) if len(values) > 1 else None,
+        n=len(values),
+        sentence=str(kept.get(SENTENCE, "")),
+        values=values,
+        curve=dict(trial.intermediate_values),
+        seconds=None if duration is None else duration.total_seconds(),
+    )
+
+
+def _state(trial: FrozenTrial) -> State:
+    states: dict[str, State] = {"WAITING": "waiting", "RUNNING": "running", "COMPLETE": "finished"}
+    if trial.state.name == "FAIL":
+        return "skipped" if trial.user_attrs.get(SKIPPED) else "failed"
+    return states.get(trial.state.name, "pruned")
+
+
+def _ended(trial: Trial) -> Trial:
+    """A trial of a sweep whose driver does not work: it stands still."""
+    return replace(trial, state="stopped") if trial.state == "running" else trial
