@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from itertools import chain, islice, pairwise
 from typing import NamedTuple
 
-from models.data.text_sources import GRAMMAR, sentences, texts_of
+from models.data.text_sources import GRAMMAR, sentences, test_sentences, texts_of
 from models.limits import in_force
 
 _LINKS = ("because", "so that", "even though", "although")  # words that begin a second clause
@@ -20,15 +20,16 @@ class Passages(NamedTuple):
     pairs: list[tuple[str, str]]
 
 
-def passages_of(source: str, file: str, held_out: bool) -> Passages:
-    """Sentences of a part of the text. The grammar's stand alone, so their pairs are two clauses of one.
+def passages_of(source: str, file: str, held_out: bool, *, tested: bool = False) -> Passages:
+    """Sentences of a part of the text; `tested`: of a text that has a part for a test. The grammar's stand
+    alone, so their pairs are two clauses of one.
 
     Raises ValueError for a source that is not here, a file that is no text, and fewer than 2 sentences.
     """
     if source == GRAMMAR and not file:
         singles = sentences(held_out)
         return Passages(singles, [pair for pair in map(_clauses, singles) if pair])
-    text = texts_of(source, file)[held_out]
+    text = texts_of(source, file, tested=tested)[held_out]
     singles = list(islice(_sentences(text), in_force().sentences))
     if len(singles) < 2:
         raise ValueError(
@@ -36,6 +37,19 @@ def passages_of(source: str, file: str, held_out: bool) -> Passages:
             "take a longer text, with full stops or line ends"
         )
     return Passages(singles, list(pairwise(singles)))
+
+
+def test_passages_of(source: str, file: str) -> Passages:
+    """Those of the test part: sentences that are neither trained on nor held out, which may be none."""
+    if source == GRAMMAR and not file:
+        singles = test_sentences()
+        return Passages(singles, [pair for pair in map(_clauses, singles) if pair])
+    most = in_force().sentences
+    texts = texts_of(source, file, tested=True)
+    training, held_out, test = (list(islice(_sentences(text), most)) for text in texts)
+    known = {*training, *held_out}
+    pairs = [pair for pair in pairwise(test) if pair[0] not in known]
+    return Passages([sentence for sentence in test if sentence not in known], pairs)
 
 
 def _sentences(text: str) -> Iterator[str]:

@@ -22,24 +22,28 @@ class Texts(NamedTuple):
 
     training: str
     held_out: str
+    test: str = ""
 
 
-def texts_of(source: str, file: str) -> Texts:
-    """The text of `file`, where one is named, else that of `source`; its last tenth is held out.
+def texts_of(source: str, file: str, *, tested: bool = False) -> Texts:
+    """The text of `file`, where one is named, else that of `source`; its last tenth is held out, and where
+    it is `tested`, the tenth before that is kept for a test and not trained on.
 
-    The grammar instead holds out sentences whose nouns never meet in training. Raises ValueError for a
-    source that is not here and a file that is no text.
+    The grammar instead holds out sentences whose nouns never meet in training, and has others of them for a
+    test. Raises ValueError for a source that is not here and a file that is no text.
     """
     if source == GRAMMAR and not file:
-        return Texts(*("\n".join(sentences(held_out)) for held_out in (False, True)))
+        parts = [sentences(held_out) for held_out in (False, True)] + [test_sentences()] * tested
+        return Texts(*map("\n".join, parts))
     if file:
         text = read_text(Path(file).expanduser())
     elif source in _BYTES:
         text = needed(source)[0].read_bytes().decode("latin-1")
     else:
         text = read_text(needed(source)[0])
-    start = len(text) - len(text) // HELD_OUT_SHARE
-    return Texts(text[:start], text[start:])
+    tenth = len(text) // HELD_OUT_SHARE
+    start, end = len(text) - (1 + tested) * tenth, len(text) - tenth
+    return Texts(text[:start], text[end:], text[start:end])
 
 
 @lru_cache(maxsize=2)
@@ -48,3 +52,11 @@ def sentences(held_out: bool) -> list[str]:
     count = _SENTENCES // HELD_OUT_SHARE if held_out else _SENTENCES
     pairs = sample_pairs(0, "held out" if held_out else "training")
     return [" ".join(pair.english) for pair in islice(pairs, count)]
+
+
+@lru_cache(maxsize=1)
+def test_sentences() -> list[str]:
+    """As many English sentences as are held out, of the same kind: none is trained on or held out."""
+    count, known = _SENTENCES // HELD_OUT_SHARE, set(sentences(True))
+    drawn = (" ".join(pair.english) for pair in sample_pairs(2, "held out"))
+    return list(islice((sentence for sentence in drawn if sentence not in known), count))

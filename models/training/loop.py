@@ -13,7 +13,7 @@ import torch
 from torch import Tensor
 from torch.nn.utils import clip_grads_with_norm_
 
-from models.data.tasks import Batch, Sample, Tally, generator_of, quotients
+from models.data.tasks import Batch, Sample, Tally, quotients
 from models.engine.transformer import Transformer
 from models.training import norms
 from models.training.config import RunConfig
@@ -23,7 +23,8 @@ from models.training.randomness import Randomness
 from models.training.schedule import learning_rate
 from models.training.snapshots import snapshot, snapshot_bytes, snapshot_steps
 
-_HELD_OUT_SEED = 1  # the same for all runs, so that their validations are of the same examples
+HELD_OUT_SEED = 1
+"""The same for all runs, so that their validations are of the same examples."""
 _MEMORY_EVERY = 20  # steps
 Terms = dict[str, tuple[float, int]]
 
@@ -254,9 +255,8 @@ class Training(Iterator[Record]):
 
     @cached_property
     def _held_out(self) -> list[Batch]:
-        n = self.config.training.held_out
-        batch = self.config.task.batch(generator_of(_HELD_OUT_SEED, 0), n, held_out=True)
-        return batch.split(math.ceil(len(batch) / self.config.training.n_at_once))
+        how = self.config.training
+        return self.config.task.examples(HELD_OUT_SEED, how.held_out, at_once=how.n_at_once)
 
     def _memory_bytes(self) -> int:
         if not self._memory or self.step % _MEMORY_EVERY == 0:

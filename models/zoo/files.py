@@ -56,7 +56,7 @@ def read_task(path: Path, said: Any, learnt: Any, config: ModelConfig) -> Task:
     """
 
     def make() -> Task:
-        task = make_task(said["name"], said["options"])
+        task = make_task(said["name"], said["options"], kept=True)
         task.restore(learnt)
         for name, value in {"kind": task.kind, **task.dictates()}.items():
             if getattr(config, name) != value:

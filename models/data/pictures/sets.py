@@ -18,12 +18,14 @@ from models.data.pictures.idx import read_idx
 _SPLIT_SEED = 0
 _TOGETHER = 8_192  # pictures in double precision at once
 _HELD_OUT_SHARE = 5  # one picture in five
+_TEST_SHARE = 10  # one picture in ten, of all
+_TEST_SEED = 1
 _WHITE = 255  # in IDX files
 
 
 @dataclass(frozen=True, eq=False)
 class PictureSet:
-    """Pictures and what they show, from 0; training and held-out ones share none.
+    """Pictures and what they show, from 0; training, held-out and test ones share none.
 
     Kept as levels of grey, 0 to `white`, a byte a pixel: a quarter of what numbers in 0..1 take.
     """
@@ -33,6 +35,37 @@ class PictureSet:
     held_out_levels: UInt8[Tensor, "other row column"]
     held_out_labels: Int[Tensor, "other"]
     white: int
+    test_levels: UInt8[Tensor, "third row column"] | None = None
+    test_labels: Int[Tensor, "third"] | None = None
+
+    def part(self, split: str) -> tuple[UInt8[Tensor, "some row column"], Int[Tensor, "some"]]:
+        """Levels and labels of "training", "held out" or "test", which is empty where none was cut off."""
+        if split == "training":
+            return self.training_levels, self.training_labels
+        if split == "held out" or self.test_levels is None or self.test_labels is None:
+            end = None if split == "held out" else 0
+            return self.held_out_levels[:end], self.held_out_labels[:end]
+        return self.test_levels, self.test_labels
+
+    @cached_property
+    def with_test(self) -> "PictureSet":
+        """The same with a tenth of all pictures for a test, always the same, which are trained on here.
+
+        A picture that is there twice is of one part: copies of a test picture are not trained on, and what is
+        held out is no test.
+        """
+        keys = [level.numpy().tobytes() for level in self.training_levels]
+        held = {level.numpy().tobytes() for level in self.held_out_levels}
+        order = torch.randperm(len(keys), generator=torch.Generator().manual_seed(_TEST_SEED)).tolist()
+        n = (len(keys) + len(held)) // _TEST_SHARE
+        chosen = [at for at in order if keys[at] not in held][:n]
+        tested = {keys[at] for at in chosen}
+        trained = [at for at, key in enumerate(keys) if key not in tested]
+        levels, labels = self.training_levels, self.training_labels
+        return PictureSet(
+            levels[trained], labels[trained], self.held_out_levels, self.held_out_labels, self.white,
+            levels[chosen], labels[chosen],
+        )  # fmt: skip
 
     @property
     def training(self) -> Float[Tensor, "picture row column"]:

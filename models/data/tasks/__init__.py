@@ -13,6 +13,7 @@ from models.data.tasks.batch import (
     Rarity,
     Reading,
     Sample,
+    Split,
     Writing,
 )
 from models.data.tasks.options import option
@@ -29,6 +30,7 @@ __all__ = [
     "Rarity",
     "Reading",
     "Sample",
+    "Split",
     "Tally",
     "Task",
     "Writing",

@@ -5,13 +5,15 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import torch
 from torch import Tensor
 
 from models.data.word_tokenizer import Unknown
 
+Split = Literal["training", "held out", "test"]
+"""The parts of a task's examples; no example is in two of them."""
 IGNORED = -100
 """A target that asks nothing: `cross_entropy`'s ignore_index."""
 

@@ -9,10 +9,16 @@ from torch import Tensor
 _MOST_CLASSES = 256
 
 
-def draw(n: int, size: int, generator: torch.Generator, *, once: bool) -> Int[Tensor, "size"]:
-    """`size` numbers below `n`: any, or each once before one comes again."""
+def draw(
+    n: int, size: int, generator: torch.Generator, *, once: bool, again: bool = False
+) -> Int[Tensor, "drawn"]:
+    """`size` numbers below `n`: any, or each `once`, which may be fewer; `again`: each once before one comes
+    again.
+    """
     if not once:
         return torch.randint(n, (size,), generator=generator)
+    if not again:
+        return torch.randperm(n, generator=generator)[:size]
     rounds = [torch.randperm(n, generator=generator) for _ in range(-(-size // n))]
     return torch.cat(rounds)[:size]
 

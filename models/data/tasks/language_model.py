@@ -13,7 +13,9 @@ from torch.nn.functional import cross_entropy
 
 from models.data.learnt_tokenizer import MAX_VOCABULARY, LearntTokenizer, lines_of
 from models.data.tasks.alphabet import Alphabet
-from models.data.tasks.batch import Batch, Reading, Sample, check_room
+from models.data.tasks.batch import Batch, Reading, Sample, Split, check_room
+from models.data.tasks.finite import OLD, THREE, Finite, cut_pieces
+from models.data.tasks.labelled import draw
 from models.data.tasks.options import option
 from models.data.tasks.task import Tally, Task, generator_of, share
 from models.data.text_sources import GRAMMAR, TEXT_ENDINGS, TEXT_SOURCES, Texts, texts_of
@@ -27,7 +29,7 @@ _WRITTEN = 160
 
 
 @dataclass(frozen=True, kw_only=True)
-class TextModel(Task):
+class TextModel(Finite):
     """What every task has that reads one text from the left; a subclass with a name is one."""
 
     abilities = ("continue",)
@@ -43,12 +45,30 @@ class TextModel(Task):
         return {"vocab_size": len(self.tokenizer), "max_len": self.length, "pad_id": None}
 
     def batch(self, generator: torch.Generator, size: int, *, held_out: bool = False) -> Batch:
-        """Pieces of the text that begin anywhere in their part of it."""
+        """Pieces of the text that begin anywhere in their part of it; held-out ones touch each other and come
+        once (in "old" splits they begin anywhere, too).
+        """
         rest = self._held_out_ids  # asked first: the shorter part tells whether the text is long enough
+        if held_out and self.splits != OLD:
+            numbers = draw(self.count("held out"), size, generator, once=True).tolist()
+            return self.numbered("held out", numbers, generator)
         ids = rest if held_out else self._training_ids
         first = torch.randint(len(ids) - self.length, (size, 1), generator=generator)
         pieces = ids[first + torch.arange(self.length + 1)].long()  # [piece, position]
         return Batch((pieces[:, :-1],), pieces[:, 1:])
+
+    def count(self, split: Split) -> int:
+        """Pieces of `length` tokens that do not overlap."""
+        return max(0, (len(self._ids_of(split)) - 1) // self.length)
+
+    def numbered(self, split: Split, numbers: Sequence[int], generator: torch.Generator) -> Batch:
+        pieces = cut_pieces(self._ids_of(split), numbers, self.length)
+        return Batch((pieces[:, :-1],), pieces[:, 1:])
+
+    def _ids_of(self, split: Split) -> Tensor:
+        if split == "test":
+            return self._test_ids
+        return self._held_out_ids if split == "held out" else self._training_ids
 
     def sketched(self, size: int) -> Batch:
         """A batch of the held-out tenth: an estimate of time must not wait for all ids of a long text."""
@@ -152,16 +172,21 @@ class TextModel(Task):
 
     @cached_property
     def _texts(self) -> Texts:
-        return texts_of(self.source, self.file)
+        return texts_of(self.source, self.file, tested=self.splits == THREE)
 
     @cached_property
     def _training_ids(self) -> Tensor:
-        """The ids of nine tenths of the text, which only training needs."""
+        """The ids of what is trained on, which only training needs."""
         return self._room_for_length(self._texts.training, "part trained on")
 
     @cached_property
     def _held_out_ids(self) -> Tensor:
         return self._room_for_length(self._texts.held_out, "held-out tenth")
+
+    @cached_property
+    def _test_ids(self) -> Tensor:
+        """None in two parts."""
+        return self.tokenizer.tensor(self._texts.test)
 
     def _room_for_length(self, text: str, part: str) -> Tensor:
         """The ids of a part of the text: more than are read at once, or ValueError."""

@@ -3,7 +3,7 @@
 import random
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -14,12 +14,14 @@ from torch.nn.functional import cross_entropy
 
 from models.data.grammar_text import COUNTED_SENTENCES, kept_counts
 from models.data.learnt_tokenizer import MAX_VOCABULARY, LearntTokenizer
-from models.data.masked_sentences import passages_of
+from models.data.masked_sentences import Passages, passages_of, test_passages_of
 from models.data.tasks.algorithmic import padded, random_of
 from models.data.tasks.alphabet import Alphabet
-from models.data.tasks.batch import IGNORED, Batch, Rarity, Reading, Sample, check_room
+from models.data.tasks.batch import IGNORED, Batch, Rarity, Reading, Sample, Split, check_room
+from models.data.tasks.finite import OLD, THREE, Finite
+from models.data.tasks.labelled import draw
 from models.data.tasks.options import option
-from models.data.tasks.task import Tally, Task, generator_of, share
+from models.data.tasks.task import Tally, generator_of, share
 from models.data.text_sources import GRAMMAR, TEXT_ENDINGS, TEXT_SOURCES
 from models.data.word_tokenizer import Unknown
 from models.engine.transformer import Transformer
@@ -34,8 +36,20 @@ _LEARN_FROM = 50_000  # sentences that word pieces are counted in
 _Pair = tuple[list[int], list[int]]
 
 
+class _Examples(dict[Split, list[_Pair]]):
+    """What is read of each part once it is asked for."""
+
+    def __init__(self, read: Callable[[Split], list[_Pair]]) -> None:
+        super().__init__()
+        self._read = read
+
+    def __missing__(self, split: Split) -> list[_Pair]:
+        self[split] = self._read(split)
+        return self[split]
+
+
 @dataclass(frozen=True, kw_only=True)
-class Masked(Task):
+class Masked(Finite):
     """The model tells 15% of a sentence's words from the rest: 80% of these 15% are [MASK], 10% another word
     at random, 10% themselves (Devlin et al. 2019, 3.1). It reads [CLS] sentence [SEP].
 
@@ -62,10 +76,30 @@ class Masked(Task):
 
     def batch(self, generator: torch.Generator, size: int, *, held_out: bool = False) -> Batch:
         """Sentences of one part of the text with words hidden; `extra["next"]` is asked at [CLS]."""
-        rng = random_of(generator)
+        part: Split = "held out" if held_out else "training"
+        if held_out and self.splits != OLD:
+            numbers = draw(self.count(part), size, generator, once=True).tolist()
+            return self.numbered(part, numbers, generator)
+        return self._hidden(part, [None] * size, generator)
+
+    def count(self, split: Split) -> int:
+        return len(self._examples[split])
+
+    def widths(self, split: Split, numbers: Sequence[int]) -> list[int]:
+        """Tokens of both sentences."""
+        return [sum(map(len, self._examples[split][at])) for at in numbers]
+
+    def numbered(self, split: Split, numbers: Sequence[int], generator: torch.Generator) -> Batch:
+        return self._hidden(split, numbers, generator)
+
+    def _hidden(self, split: Split, numbers: Sequence[int | None], generator: torch.Generator) -> Batch:
+        """Examples of a part with words hidden; None for a number is any of them."""
+        drawn = random_of(generator)
+        seed = 0 if None in numbers else drawn.getrandbits(62)
         rows, follows = [], []
-        for _ in range(size):
-            ids, answer = self._example(rng, held_out)
+        for number in numbers:
+            rng = drawn if number is None else random.Random(seed + number)
+            ids, answer = self._example(rng, split, number)
             rows.append(hide(ids, rng, len(self.tokenizer)))
             follows.append(answer)
         inputs, targets = (
@@ -191,39 +225,44 @@ class Masked(Task):
     @cached_property
     def tokenizer(self) -> LearntTokenizer:
         """Word pieces of what is trained on."""
-        singles = passages_of(self.source, self.file, False).singles[:_LEARN_FROM]
+        singles = self._passages("training").singles[:_LEARN_FROM]
         return LearntTokenizer.wordpiece(singles, self.vocabulary, specials=SPECIALS, unknown_id=UNK)
 
-    @cached_property
-    def _training_examples(self) -> list[_Pair]:
-        return self._examples(held_out=False)
+    def _passages(self, split: Split) -> Passages:
+        tested = self.splits == THREE
+        if split == "test":
+            return test_passages_of(self.source, self.file) if tested else Passages([], [])
+        return passages_of(self.source, self.file, split == "held out", tested=tested)
 
     @cached_property
-    def _held_out_examples(self) -> list[_Pair]:
-        return self._examples(held_out=True)
+    def _examples(self) -> _Examples:
+        """Of each part, when it is asked for."""
+        return _Examples(self._encoded)
 
-    def _examples(self, *, held_out: bool) -> list[_Pair]:
+    def _encoded(self, split: Split) -> list[_Pair]:
         """The ids of pairs, or of sentences and nothing, no longer than what is read at once."""
-        passages = passages_of(self.source, self.file, held_out)
+        passages = self._passages(split)
         encode, most = self.tokenizer.encode, self.length
         pairs = passages.pairs if self.next_sentence else [(text, "") for text in passages.singles]
+        if self.splits != OLD and split != "training":
+            pairs = list(dict.fromkeys(pairs))
         return [(encode(first)[:most], encode(second)[:most]) for first, second in pairs]
 
     @cached_property
     def _shown(self) -> str:
         if self.source == GRAMMAR and not self.file:
             return _SHOWN
-        words = passages_of(self.source, self.file, True).singles[0].split()[: self.length // 4]
+        words = self._passages("held out").singles[0].split()[: self.length // 4]
         room = min(self.length, _MOST_PROBED) - 2
         while len(words) > 1 and len(self.tokenizer.encode(" ".join(words))) > room:
             words.pop()
         words[len(words) // 2] = SPECIALS[MASK]
         return " ".join(words)
 
-    def _example(self, rng: random.Random, held_out: bool) -> tuple[list[int], int]:
+    def _example(self, rng: random.Random, split: Split, number: int | None) -> tuple[list[int], int]:
         """The ids of one example, cut where too long, and whether its second sentence follows."""
-        examples = self._held_out_examples if held_out else self._training_examples
-        first, second = rng.choice(examples)
+        examples = self._examples[split]
+        first, second = rng.choice(examples) if number is None else examples[number]
         if not self.next_sentence:
             return [CLS, *first[: self.length - 2], SEP], NEXT
         follows = rng.random() < 0.5

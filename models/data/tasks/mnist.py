@@ -15,7 +15,8 @@ _ENDINGS = (".gz", "-ubyte", ".idx")
 class Mnist(Pictures):
     """Pictures of 28 by 28 pixels, or of another size where files are named.
 
-    A fifth of named files is held out; of the downloaded ones, those 10,000 that MNIST itself holds out.
+    A fifth of named files is held out; of the downloaded ones, those 10,000 that MNIST itself holds out. A
+    tenth of all pictures is for a test, and taken from the rest.
     """
 
     parts: str = option("rows", "what becomes a position: rows, or patches", choices=("rows", "4x4", "7x7"))
@@ -23,7 +24,7 @@ class Mnist(Pictures):
     labels: str = option("", "IDX file of their labels; empty: the downloaded ones", file=_ENDINGS)
 
     @property
-    def pictures(self) -> PictureSet:
+    def source(self) -> PictureSet:
         if self.images and self.labels:
             return idx((Path(self.images), Path(self.labels)))
         if self.images or self.labels:

@@ -10,9 +10,9 @@ from jaxtyping import Float, Int
 from torch import Tensor
 
 from models.data.tasks.alphabet import Alphabet
-from models.data.tasks.batch import IGNORED, Batch, Reading, Sample
+from models.data.tasks.batch import IGNORED, Batch, Reading, Sample, Split
+from models.data.tasks.finite import OLD, THREE, Finite
 from models.data.tasks.options import option
-from models.data.tasks.task import Task
 from models.engine.transformer import Transformer
 
 EQUALS = "="
@@ -23,11 +23,13 @@ _SAMPLES = 4
 
 
 @dataclass(frozen=True, kw_only=True)
-class ModularAddition(Task):
+class ModularAddition(Finite):
     """After `45 90 =` the model says 22, which is 45 + 90 modulo 113 (Power et al. 2022; Nanda et al. 2023).
 
-    Every pair of numbers is either of training or held out. A batch of training that has as many examples as
-    there are pairs of training is all of them, so that with the task's own settings each step reads all.
+    Every pair of numbers is of one part: `percent` of a hundred are trained on, whatever the `splits`; in
+    three of them, one in ten of all, or half of what is not trained on, is for a test. A batch of training
+    that has as many examples as there are pairs of training is all of them, so that with the task's own
+    settings each step reads all.
     """
 
     name = "modular-addition"
@@ -72,9 +74,20 @@ class ModularAddition(Task):
         return Alphabet(self.outputs(), range(self.modulus), {"decoder": ()})
 
     def batch(self, generator: torch.Generator, size: int, *, held_out: bool = False) -> Batch:
-        pairs = self._split[1 if held_out else 0]
-        if size != len(pairs):
+        pairs = self._split["held out" if held_out else "training"]
+        if held_out and self.splits != OLD:
+            pairs = pairs[torch.randperm(len(pairs), generator=generator)[:size]]
+        elif size != len(pairs):
             pairs = pairs[torch.randint(len(pairs), (size,), generator=generator)]
+        return self._asked(pairs)
+
+    def count(self, split: Split) -> int:
+        return len(self._split[split])
+
+    def numbered(self, split: Split, numbers: Sequence[int], generator: torch.Generator) -> Batch:
+        return self._asked(self._split[split][list(numbers)])
+
+    def _asked(self, pairs: Int[Tensor, "pair number"]) -> Batch:
         inputs = torch.cat([pairs, torch.full((len(pairs), 1), self.modulus)], dim=1)
         targets = torch.full_like(inputs, IGNORED)
         targets[:, -1] = pairs.sum(dim=1) % self.modulus
@@ -117,17 +130,24 @@ class ModularAddition(Task):
         return {POWERS: powers(model.embedding.weight.detach()[: self.modulus]).float().cpu()}
 
     @cached_property
-    def _split(self) -> tuple[Int[Tensor, "trained number"], Int[Tensor, "held_out number"]]:
-        """The pairs of training, and those that are held out."""
+    def _split(self) -> dict[Split, Int[Tensor, "pair number"]]:
+        """The pairs of each part."""
         numbers = torch.arange(self.modulus)
         pairs = torch.cartesian_prod(numbers, numbers)
         order = torch.randperm(len(pairs), generator=torch.Generator().manual_seed(_SPLIT_SEED))
         n_training = max(1, len(pairs) * self.percent // 100)
-        return pairs[order[:n_training]], pairs[order[n_training:]]
+        rest = pairs[order[n_training:]]
+        n_tested = min(len(pairs) // 10, len(rest) // 2) if self.splits == THREE else 0
+        n_held_out = len(rest) - n_tested
+        return {
+            "training": pairs[order[:n_training]],
+            "held out": rest[:n_held_out],
+            "test": rest[n_held_out:],
+        }
 
     @cached_property
     def _samples(self) -> Sequence[str]:
-        return [f"{a} {b} {EQUALS}" for a, b in self._split[1][:_SAMPLES].tolist()]
+        return [f"{a} {b} {EQUALS}" for a, b in self._split["held out"][:_SAMPLES].tolist()]
 
 
 def powers(embedding: Float[Tensor, "number channel"]) -> Float[Tensor, " frequency"]:

@@ -10,11 +10,14 @@ from typing import Any
 import torch
 
 from models.data.grammar import sample_pairs
+from models.data.grammar.pairs import Split as GrammarSplit
 from models.data.learnt_tokenizer import MAX_VOCABULARY, LearntTokenizer
-from models.data.parallel import NOTHING_NAMED, Row, Table, read_parallel
+from models.data.parallel import NOTHING_NAMED, Row, read_parallel
 from models.data.tasks.algorithmic import random_of
 from models.data.tasks.alphabet import Alphabet
-from models.data.tasks.batch import Batch, Reading, Sample, check_room
+from models.data.tasks.batch import Batch, Reading, Sample, Split, check_room
+from models.data.tasks.finite import OLD, THREE, Finite, without_test
+from models.data.tasks.labelled import draw
 from models.data.tasks.options import option
 from models.data.tasks.pairs import Pairs, make_batch
 from models.data.word_tokenizer import BOS, EOS, SPECIALS
@@ -26,7 +29,7 @@ _TRAINING, _HELD_OUT = 5_000, 500  # pairs of the grammar that stand in for a fi
 
 
 @dataclass(frozen=True, kw_only=True)
-class ParallelText(Pairs):
+class ParallelText(Finite, Pairs):
     """The model translates texts of a file of two columns; without a file, English and French of the grammar.
 
     Its tokens are byte pairs, counted in both columns together.
@@ -39,8 +42,22 @@ class ParallelText(Pairs):
     vocabulary: int = option(2000, "byte pairs", low=300, high=MAX_VOCABULARY)
 
     def batch(self, generator: torch.Generator, size: int, *, held_out: bool = False) -> Batch:
-        pairs = random_of(generator).choices(self._table[held_out], k=size)
-        return make_batch([self._row(*pair, self.length) for pair in pairs])
+        part: Split = "held out" if held_out else "training"
+        if self.splits == OLD:
+            pairs = random_of(generator).choices(self._parts[part], k=size)
+            return make_batch([self._row(*pair, self.length) for pair in pairs])
+        numbers = draw(len(self._parts[part]), size, generator, once=held_out)
+        return self.numbered(part, numbers.tolist(), generator)
+
+    def count(self, split: Split) -> int:
+        return len(self._parts[split])
+
+    def widths(self, split: Split, numbers: Sequence[int]) -> list[int]:
+        """Characters of both sides: tokens are counted in as many pairs as are read, and no more."""
+        return [sum(map(len, self._parts[split][at])) for at in numbers]
+
+    def numbered(self, split: Split, numbers: Sequence[int], generator: torch.Generator) -> Batch:
+        return make_batch([self._row(*self._parts[split][at], self.length) for at in numbers])
 
     def probe(self) -> Reading:
         """The first held-out pair."""
@@ -69,7 +86,7 @@ class ParallelText(Pairs):
     def samples(self, model: Transformer, seed: int) -> list[Sample]:
         """Held-out texts, as much of each as the model reads, and what it makes of that."""
         samples = []
-        for text, translation in self._table.held_out[:_SAMPLES]:
+        for text, translation in self._parts["held out"][:_SAMPLES]:
             source = self._row(text, translation, self.length).source
             made = self.answered(model, self._reading(text, source, [])).answer
             samples.append(Sample(text, made, translation))
@@ -88,28 +105,46 @@ class ParallelText(Pairs):
         self.__dict__.update(_pieces=pieces, _shown=(shown[0], shown[1]))
 
     @cached_property
-    def _table(self) -> Table:
+    def _parts(self) -> dict[Split, list[tuple[str, str]]]:
+        """The pairs of each part. In three parts, a file's test is taken from what else would be trained on;
+        the grammar has more pairs to hold out.
+        """
         if self.file:
-            return read_parallel(Path(self.file).expanduser())
-        parts = (
-            islice(sample_pairs(0, "training"), _TRAINING),
-            islice(sample_pairs(1, "held out"), _HELD_OUT),
-        )
-        return Table(*([(" ".join(p.english), " ".join(p.french)) for p in pairs] for pairs in parts))
+            table = read_parallel(Path(self.file).expanduser())
+            training, tested = table.training, list[tuple[str, str]]()
+            if self.splits == THREE:
+                training, tested = without_test(training, lambda pair: pair[0])
+            return {"training": training, "held out": table.held_out, "test": tested}
+        training = _of_grammar(0, "training", _TRAINING)
+        drawn = _of_grammar(1, "held out", (1 + (self.splits == THREE)) * _HELD_OUT)
+        held_out, further = drawn[:_HELD_OUT], drawn[_HELD_OUT:]
+        if self.splits == OLD:
+            return {"training": training, "held out": held_out, "test": []}
+        known = set(held_out)
+        return {
+            "training": training,
+            "held out": list(dict.fromkeys(held_out)),
+            "test": [pair for pair in dict.fromkeys(further) if pair not in known],
+        }
 
     @cached_property
     def _pieces(self) -> LearntTokenizer:
-        sides = (side for pair in self._table.training for side in pair)
+        sides = (side for pair in self._parts["training"] for side in pair)
         return LearntTokenizer.bpe(sides, self.vocabulary, specials=SPECIALS)
 
     @cached_property
     def _shown(self) -> tuple[str, str]:
         """The first held-out pair that is short enough to be looked at, or else the shortest."""
         encode = self._pieces.encode
-        short = (pair for pair in self._table.held_out if max(map(len, map(encode, pair))) < 32)
-        return next(short, min(self._table.held_out, key=lambda pair: max(map(len, pair))))
+        short = (pair for pair in self._parts["held out"] if max(map(len, map(encode, pair))) < 32)
+        return next(short, min(self._parts["held out"], key=lambda pair: max(map(len, pair))))
 
     def _row(self, text: str, translation: str, room: int) -> Row:
         """A pair, cut where a side with its <bos> or <eos> has more than `room` tokens."""
         source, target = (self._pieces.encode(side)[: room - 1] for side in (text, translation))
         return Row([*source, EOS], target, [NOTHING_NAMED] * (len(source) + 1))
+
+
+def _of_grammar(seed: int, split: GrammarSplit, count: int) -> list[tuple[str, str]]:
+    """English and French of the first pairs of the grammar."""
+    return [(" ".join(p.english), " ".join(p.french)) for p in islice(sample_pairs(seed, split), count)]

@@ -1,6 +1,7 @@
 """Pictures as training tasks: rebuilding them, and naming what they show, over any set of pictures."""
 
 from abc import abstractmethod
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, cast
@@ -12,10 +13,11 @@ from torch.nn.functional import mse_loss
 from models.data.pictures import Parts, PictureSet
 from models.data.pictures.changes import BLANK, hidden, moved
 from models.data.pictures.parts import Cut
-from models.data.tasks.batch import Batch, Reading, Sample
+from models.data.tasks.batch import Batch, Reading, Sample, Split
+from models.data.tasks.finite import OLD, THREE, Finite
 from models.data.tasks.labelled import classes_of, draw
 from models.data.tasks.options import option
-from models.data.tasks.task import Tally, Task, generator_of, share
+from models.data.tasks.task import Tally, generator_of, share
 from models.engine.transformer import Transformer
 
 _SHOWN = 10  # pictures at a time
@@ -24,7 +26,7 @@ _MOST_DIGITS = 12  # of a picture's number
 
 
 @dataclass(frozen=True, kw_only=True)
-class Pictures(Task):
+class Pictures(Finite):
     """Pictures whose parts are the positions, and whose pixels are the channels.
 
     parts: "rows", or the size of square patches as "4x4"; a subclass says which of them divide its pictures.
@@ -36,8 +38,13 @@ class Pictures(Task):
 
     @property
     @abstractmethod
+    def source(self) -> PictureSet:
+        """All pictures, in two parts. Raises ValueError where they cannot be had."""
+
+    @property
     def pictures(self) -> PictureSet:
-        """Those to train on and those held out. Raises ValueError where they cannot be had."""
+        """Those to train on, those held out and those of the test. Raises ValueError as `source` does."""
+        return self.source.with_test if self.splits == THREE else self.source
 
     @cached_property
     def cut(self) -> Parts:
@@ -46,11 +53,17 @@ class Pictures(Task):
 
     def draw(self, generator: torch.Generator, size: int, *, held_out: bool = False) -> tuple[Tensor, Tensor]:
         """Pictures [picture, row, column] and labels: held-out ones each at most once, while they last."""
-        found = self.pictures
-        levels = found.held_out_levels if held_out else found.training_levels
-        labels = found.held_out_labels if held_out else found.training_labels
-        at = draw(len(levels), size, generator, once=held_out)
-        return found.shown(levels[at]), labels[at]
+        levels, labels = self.pictures.part("held out" if held_out else "training")
+        at = draw(len(levels), size, generator, once=held_out, again=self.splits == OLD)
+        return self.pictures.shown(levels[at]), labels[at]
+
+    def count(self, split: Split) -> int:
+        return len(self.pictures.part(split)[1])
+
+    def drawn(self, split: Split, numbers: Sequence[int]) -> tuple[Tensor, Tensor]:
+        """Pictures [picture, row, column] and labels of these numbers."""
+        levels, labels = self.pictures.part(split)
+        return self.pictures.shown(levels[list(numbers)]), labels[list(numbers)]
 
     def probe(self) -> Reading:
         return self.read("1")
@@ -97,7 +110,13 @@ class Autoencoder(Pictures):
         }
 
     def batch(self, generator: torch.Generator, size: int, *, held_out: bool = False) -> Batch:
-        parts = self.cut.split(self.draw(generator, size, held_out=held_out)[0])
+        return self._laid(self.draw(generator, size, held_out=held_out)[0], generator)
+
+    def numbered(self, split: Split, numbers: Sequence[int], generator: torch.Generator) -> Batch:
+        return self._laid(self.drawn(split, numbers)[0], generator)
+
+    def _laid(self, pictures: Tensor, generator: torch.Generator) -> Batch:
+        parts = self.cut.split(pictures)
         return Batch((hidden(parts, self.hidden, generator),), parts)
 
     def losses(self, model: Transformer, batch: Batch, *, label_smoothing: float = 0.0) -> dict[str, Tensor]:
@@ -168,6 +187,10 @@ class Classifier(Pictures):
         pictures, labels = self.draw(generator, size, held_out=held_out)
         if self.shift and not held_out:
             pictures = moved(pictures, self.shift, generator)
+        return Batch((self._framed(pictures),), labels[:, None])
+
+    def numbered(self, split: Split, numbers: Sequence[int], generator: torch.Generator) -> Batch:
+        pictures, labels = self.drawn(split, numbers)
         return Batch((self._framed(pictures),), labels[:, None])
 
     @torch.no_grad()

@@ -1,6 +1,7 @@
 """Say whether a review praises or blames: on a corpus made here, or on any table of texts and labels."""
 
 import random
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -10,7 +11,8 @@ import torch
 from models.data.learnt_tokenizer import LearntTokenizer
 from models.data.sentiment import Table, read_table, sample_review, vocabulary
 from models.data.tasks.algorithmic import random_of
-from models.data.tasks.batch import Rarity
+from models.data.tasks.batch import Batch, Rarity, Split
+from models.data.tasks.finite import OLD, THREE, Finite, without_test
 from models.data.tasks.labelled import draw
 from models.data.tasks.options import option
 from models.data.tasks.text_classes import SPECIALS, UNKNOWN, Labelled, TextClasses, of_words
@@ -22,7 +24,7 @@ _WATCHED_CHARACTERS = 1_000  # more than a probe needs
 
 
 @dataclass(frozen=True, kw_only=True)
-class Sentiment(TextClasses):
+class Sentiment(Finite, TextClasses):
     """The model says whether a review praises or blames, in spite of negations and clauses that disagree."""
 
     name = "sentiment"
@@ -47,7 +49,7 @@ class Sentiment(TextClasses):
         """The corpus has all its words; a file's are learnt from what is trained on."""
         if self.table is None:
             return of_words(vocabulary())
-        texts = [text for text, _ in self.table.training]
+        texts = [text for text, _ in self._rows["training"]]
         return LearntTokenizer.wordpiece(texts, self.pieces, specials=SPECIALS, unknown_id=UNKNOWN)
 
     @cached_property
@@ -58,13 +60,37 @@ class Sentiment(TextClasses):
     def labelled(self, generator: torch.Generator, size: int, *, held_out: bool) -> Labelled:
         """Of the corpus, those are marked that are negated, and those that have a contrast."""
         if self.table is not None:
-            rows = self.table.held_out if held_out else self.table.training
-            chosen = [rows[at] for at in draw(len(rows), size, generator, once=held_out).tolist()]
-            return Labelled([text for text, _ in chosen], [label for _, label in chosen])
+            part: Split = "held out" if held_out else "training"
+            numbers = draw(len(self._rows[part]), size, generator, once=held_out, again=self.splits == OLD)
+            return self._labelled(part, numbers.tolist())
         rng = random_of(generator)
         reviews = [sample_review(rng, held_out=held_out) for _ in range(size)]
         marks = {name: [getattr(r, name) for r in reviews] for name in ("negated", "contrast")}
         return Labelled([r.text for r in reviews], [int(r.positive) for r in reviews], marks)
+
+    def count(self, split: Split) -> int | None:
+        return None if self.table is None else len(self._rows[split])
+
+    def widths(self, split: Split, numbers: Sequence[int]) -> list[int] | None:
+        """Characters: tokens are counted in as many texts as are read, and no more."""
+        return None if self.table is None else [len(self._rows[split][at][0]) for at in numbers]
+
+    def numbered(self, split: Split, numbers: Sequence[int], generator: torch.Generator) -> Batch:
+        return self.laid(self._labelled(split, numbers))
+
+    def _labelled(self, split: Split, numbers: Sequence[int]) -> Labelled:
+        chosen = [self._rows[split][at] for at in numbers]
+        return Labelled([text for text, _ in chosen], [label for _, label in chosen])
+
+    @cached_property
+    def _rows(self) -> dict[Split, Sequence[tuple[str, int]]]:
+        """The texts of each part; in three parts, the test's are taken from those of training."""
+        assert self.table is not None  # who asks has looked
+        training, held_out = self.table.training, self.table.held_out
+        if self.splits != THREE:
+            return {"training": training, "held out": held_out, "test": ()}
+        trained, tested = without_test(training, lambda row: row[0])
+        return {"training": trained, "held out": held_out, "test": tested}
 
     def rarity(self) -> Rarity | None:
         return None if self.table is not None else self._rarity

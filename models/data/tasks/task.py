@@ -14,7 +14,17 @@ from torch.nn.functional import cross_entropy
 
 from models.config import Kind
 from models.data.tasks.alphabet import Alphabet
-from models.data.tasks.batch import IGNORED, Aligned, Batch, Named, Rarity, Reading, Sample, Writing
+from models.data.tasks.batch import (
+    IGNORED,
+    Aligned,
+    Batch,
+    Named,
+    Rarity,
+    Reading,
+    Sample,
+    Split,
+    Writing,
+)
 from models.data.tasks.options import check
 from models.engine.trace import Trace
 from models.engine.transformer import Transformer
@@ -67,6 +77,13 @@ class Task(ABC):
                 )
         return cls(**options)
 
+    @classmethod
+    def kept(cls, options: dict[str, Any]) -> Task:
+        """The task that a run or a model was kept with: an option that it does not state is as it was before
+        there was such an option. Raises ValueError as `of` does.
+        """
+        return cls.of(options)
+
     def to_dict(self) -> dict[str, Any]:
         """The options as JSON values."""
         return asdict(self)
@@ -83,6 +100,19 @@ class Task(ABC):
     @abstractmethod
     def batch(self, generator: torch.Generator, size: int, *, held_out: bool = False) -> Batch:
         """`size` examples, the same for a generator's state; held-out ones never appear in training."""
+
+    def split_sizes(self) -> dict[Split, int | None]:
+        """How many examples each part has; None where they are made at random, without end."""
+        return {"training": None, "held out": None, "test": None}
+
+    def examples(self, seed: int, size: int, *, split: Split = "held out", at_once: int = 0) -> list[Batch]:
+        """About `size` examples of a part, the same for a seed, in batches of at most `at_once` (0: one).
+
+        Here, where examples are made at random, those of a test are held out like the others, and what keeps
+        them apart is another seed; `models.scores` leaves out those that come twice.
+        """
+        batch = self.batch(generator_of(seed, 0), size, held_out=split != "training")
+        return batch.split(-(-len(batch) // (at_once or len(batch))))
 
     def sketched(self, size: int) -> Batch:
         """`size` examples as long as those of training, for a plan of it: of large data, as little is read as
@@ -237,8 +267,11 @@ def generator_of(seed: int, step: int) -> torch.Generator:
     return torch.Generator().manual_seed((seed * 1_000_003 + step) % (1 << 63))
 
 
-def make_task(name: str, options: dict[str, Any] | None = None) -> Task:
-    """The task `name` with its options. Raises ValueError for unknown names and values."""
+def make_task(name: str, options: dict[str, Any] | None = None, *, kept: bool = False) -> Task:
+    """The task `name` with its options; `kept`: those of a run or model on disk, read by `Task.kept`.
+
+    Raises ValueError for unknown names and values.
+    """
     if name not in TASKS:
         raise ValueError(f"task={name!r} is unknown; choose one of {', '.join(TASKS)}")
-    return TASKS[name].of(options or {})
+    return TASKS[name].kept(options or {}) if kept else TASKS[name].of(options or {})

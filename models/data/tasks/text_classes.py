@@ -80,7 +80,10 @@ class TextClasses(Task):
 
     def batch(self, generator: torch.Generator, size: int, *, held_out: bool = False) -> Batch:
         """Its `extra` says which texts are of the kinds that are scored apart."""
-        drawn = self.labelled(generator, size, held_out=held_out)
+        return self.laid(self.labelled(generator, size, held_out=held_out))
+
+    def laid(self, drawn: Labelled) -> Batch:
+        """Texts with their answers as a batch."""
         rows = [self._ids(text)[: self.longest] for text in drawn.texts]
         marks = {name: torch.tensor(marked) for name, marked in drawn.marks.items()}
         return Batch((padded(rows, _PAD),), torch.tensor(drawn.labels)[:, None], marks)

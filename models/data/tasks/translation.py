@@ -66,7 +66,7 @@ class Translation(Pairs):
         if {"file", "vocabulary"} <= options.keys():
             dropped = ("antecedent_weight",) if options["file"] else ("file", "vocabulary")
             kept = {name: value for name, value in options.items() if name not in dropped}
-            return ParallelText.of(kept) if options["file"] else super().of(kept)
+            return ParallelText.kept(kept) if options["file"] else super().of(kept)
         return super().of(options)
 
     def batch(self, generator: torch.Generator, size: int, *, held_out: bool = False) -> Batch:

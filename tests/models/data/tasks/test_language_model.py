@@ -42,13 +42,28 @@ def test_targets_are_the_tokens_that_follow(book, tokens):
 
 def test_the_last_tenth_is_held_out(book):
     task = make_task("language-model", {"file": book, "length": 16})
-    training, held_out = task._texts
-    assert training + held_out == "\n".join(LINES * 60)
-    assert len(held_out) == len(training + held_out) // 10
+    training, held_out, test = task._texts
+    assert training + test + held_out == "\n".join(LINES * 60)
+    assert len(held_out) == len(test) == len(training + test + held_out) // 10
     assert task.written(task._training_ids.tolist()) == training
+    assert {task.written(row) for row in pieces(task, "held out")} == {
+        held_out[i : i + 16] for i in range(0, len(held_out) - 16, 16)
+    }
+    assert task.split_sizes()["held out"] == (len(held_out) - 1) // 16 == len(pieces(task, "held out"))
+
+
+def pieces(task, split) -> list[list[int]]:
+    return [row for batch in task.examples(1, 10_000, split=split) for row in batch.inputs[0].tolist()]
+
+
+def test_an_older_run_trains_on_nine_tenths_and_begins_held_out_pieces_anywhere(book):
+    task = make_task("language-model", {"file": book, "length": 16}, kept=True)
+    training, held_out, test = task._texts
+    assert (training + held_out, test) == ("\n".join(LINES * 60), "")
     first = [tuple(row) for row in task.batch(generator_of(1, 0), 500, held_out=True).inputs[0].tolist()]
-    assert max(Counter(first).values()) > 1, "few places to begin at"
+    assert len(first) == 500 and max(Counter(first).values()) > 1, "few places to begin at"
     assert {task.written(row) for row in first} <= {held_out[i : i + 16] for i in range(len(held_out) - 16)}
+    assert task.split_sizes()["test"] == 0 and task.examples(1, 500, split="test") == []
 
 
 @pytest.mark.parametrize("tokens", ["characters", "bpe"])
@@ -143,7 +158,7 @@ def test_the_grammar_is_a_text_too(monkeypatch):
     monkeypatch.setattr(text_sources, "_SENTENCES", 200)
     text_sources.sentences.cache_clear()
     task = make_task("language-model")
-    training, held_out = (set(text.split("\n")) for text in task._texts)
+    training, held_out = (set(text.split("\n")) for text in task._texts[:2])
     assert len(training) > 150 and not training & held_out
     text_sources.sentences.cache_clear()
 

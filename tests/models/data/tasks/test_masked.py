@@ -70,10 +70,11 @@ def test_batches_are_sentences_in_frames():
 
 
 def test_held_out_sentences_are_never_trained():
-    def sentences(held_out: bool) -> set[tuple[int, ...]]:
-        return {tuple(first) for first, _ in TASK._examples(held_out=held_out)}
-
-    assert len(sentences(True)) > 50 and not sentences(True) & sentences(False)
+    trained, held_out, tested = (
+        {tuple(first) for first, _ in TASK._examples[split]} for split in ("training", "held out", "test")
+    )
+    assert len(held_out) > 50 and len(tested) > 50
+    assert not held_out & trained and not tested & (held_out | trained)
 
 
 def test_a_second_sentence_follows_in_half_of_all_examples():
@@ -81,7 +82,7 @@ def test_a_second_sentence_follows_in_half_of_all_examples():
     follows = batch.extra["next"].tolist()
     assert set(follows) == {NEXT, OTHER}
     assert follows.count(NEXT) / 600 == pytest.approx(0.5, abs=0.06)
-    pairs = {(tuple(first), tuple(second)) for first, second in PAIRS._training_examples}
+    pairs = {(tuple(first), tuple(second)) for first, second in PAIRS._examples["training"]}
     for ids, targets, answer in zip(batch.inputs[0].tolist(), batch.targets.tolist(), follows, strict=True):
         whole = [id_ if target == IGNORED else target for id_, target in zip(ids, targets, strict=True)]
         middle = whole.index(SEP)

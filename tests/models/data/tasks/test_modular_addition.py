@@ -3,7 +3,7 @@
 import pytest
 import torch
 
-from models.data.tasks import IGNORED, Task, make_task
+from models.data.tasks import IGNORED, Split, Task, make_task
 from models.engine.transformer import Transformer
 from models.training.config import run_config
 
@@ -12,23 +12,34 @@ def small() -> Task:
     return make_task("modular-addition", {"modulus": 7, "percent": 40})
 
 
-def pairs(held_out: bool) -> list[tuple[int, int]]:
-    n = 49 - 19 if held_out else 19  # 40% of 49 pairs, rounded down
-    (inputs,) = small().batch(torch.Generator().manual_seed(0), n, held_out=held_out).inputs
+SIZES = {"training": 19, "held out": 26, "test": 4}  # 40% of 49 pairs and a tenth, rounded down
+
+
+def pairs(split: Split) -> list[tuple[int, int]]:
+    (batch,) = small().examples(0, 49, split=split)
+    (inputs,) = batch.inputs
     assert (inputs[:, 2] == 7).all()
     return [(a, b) for a, b, _ in inputs.tolist()]
 
 
-def test_training_and_held_out_pairs_are_all_pairs_once() -> None:
+def test_the_pairs_of_the_three_parts_are_all_pairs_once() -> None:
     every = [(a, b) for a in range(7) for b in range(7)]
-    assert sorted(pairs(False) + pairs(True)) == every
+    assert small().split_sizes() == SIZES
+    assert sorted(pairs("training") + pairs("held out") + pairs("test")) == every
 
 
 def test_other_batches_are_drawn_from_their_side() -> None:
     task, generator = small(), torch.Generator().manual_seed(3)
     (inputs,) = task.batch(generator, 200, held_out=True).inputs
-    assert {(a, b) for a, b, _ in inputs.tolist()} <= set(pairs(True))
-    assert len(inputs) == 200
+    assert sorted((a, b) for a, b, _ in inputs.tolist()) == sorted(pairs("held out"))
+    (inputs,) = task.batch(generator, 200).inputs
+    assert len(inputs) == 200 and {(a, b) for a, b, _ in inputs.tolist()} == set(pairs("training"))
+
+
+def test_an_older_run_has_two_parts_and_draws_as_it_did() -> None:
+    task = make_task("modular-addition", {"modulus": 7, "percent": 40}, kept=True)
+    assert task.split_sizes() == {"training": 19, "held out": 30, "test": 0}
+    assert len(task.examples(1, 200)[0]) == 200 and task.examples(1, 200, split="test") == []
 
 
 def test_the_sum_is_asked_after_the_equals_sign_alone() -> None:

@@ -15,6 +15,7 @@ from models.data.tasks import TASKS, Task, generator_of, make_task
 from models.data.tasks.digits import DigitsAutoencoder, DigitsClassifier
 from models.data.tasks.mnist import MnistAutoencoder, MnistClassifier
 
+SPLITS = ("training", "held out", "test")
 NAMES = ["digits-autoencoder", "digits-classifier"]
 
 
@@ -83,7 +84,7 @@ def test_loss_and_scores_of_an_autoencoder_by_hand():
     loss = sum(squares) / len(squares)
     assert task.losses(model, batch)["loss"].item() == pytest.approx(loss, rel=1e-5)
 
-    training = digits().training.double().flatten(1).numpy()
+    training = digits().with_test.training.double().flatten(1).numpy()
     pictures = task.cut.join(batch.targets).double().flatten(1).numpy()
     variance = ((pictures - training.mean(axis=0)) ** 2).mean()
     reference = PCA(16, svd_solver="full").fit(training)
@@ -138,7 +139,15 @@ def test_held_out_pictures_come_once_each_and_never_in_training(name: str):
     assert labels.bincount().tolist() == digits().held_out_labels.bincount().tolist()
     drawn, _ = task.draw(generator_of(0, 0), 3000)
     assert not set(map(tuple, drawn.flatten(1).tolist())) & set(map(tuple, held_out.flatten(1).tolist()))
-    assert len(task.draw(generator_of(0, 0), 800, held_out=True)[0]) == 800
+    assert len(task.draw(generator_of(0, 0), 800, held_out=True)[0]) == 359
+    assert task.split_sizes() == {"training": 1259, "held out": 359, "test": 179}
+    parts = [
+        set(map(tuple, task.pictures.part(split)[0].flatten(1).tolist())) for split in task.split_sizes()
+    ]
+    assert not parts[0] & parts[1] and not parts[0] & parts[2] and not parts[1] & parts[2]
+    older = make_task(name, {}, kept=True)
+    assert older.pictures is digits() and older.split_sizes()["training"] == 1438
+    assert len(older.draw(generator_of(0, 0), 800, held_out=True)[0]) == 800
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -222,7 +231,7 @@ def test_the_held_out_fifth_of_mnist_is_two_thousand(shared_data: Path):
         "labels": str(folder / "t10k-labels-idx1-ubyte.gz"),
     }
     found = MnistClassifier(**files).pictures
-    assert (len(found.training), len(found.held_out)) == (8000, 2000)
+    assert [len(found.part(split)[1]) for split in SPLITS] == [7000, 2000, 1000]
 
 
 def test_every_task_on_pictures_has_sizes_that_make_a_model(idx_files: dict[str, str]):

@@ -188,8 +188,10 @@ def table(tmp_path):
 
 def test_a_file_of_pairs_is_a_task(table):
     task = make_task("parallel-text", {"file": str(table), "vocabulary": 300})
-    assert len(task._table.training) + len(task._table.held_out) == 300
-    assert not set(task._table.training) & set(task._table.held_out)
+    sizes = task.split_sizes()
+    assert sum(sizes.values()) == 300 and min(sizes.values()) > 15
+    texts = [{text for text, _ in task._parts[split]} for split in sizes]
+    assert not texts[0] & texts[1] and not texts[0] & texts[2] and not texts[1] & texts[2]
     batch = task.batch(generator_of(0, 0), 8)
     for source, target in zip(batch.inputs[0].tolist(), batch.inputs[1].tolist(), strict=True):
         n = task.written(source).split()[0]
@@ -209,8 +211,9 @@ def test_a_file_of_pairs_is_a_task(table):
 
 def test_without_a_file_the_pairs_are_the_grammars():
     task = make_task("parallel-text", {"vocabulary": 300})
-    assert not set(task._table.training) & set(task._table.held_out)
-    assert len(task._table.training) == 5_000
+    assert task.split_sizes()["training"] == 5_000 and task.split_sizes()["test"] > 400
+    parts = [set(part) for part in task._parts.values()]
+    assert not parts[0] & parts[1] and not parts[0] & parts[2] and not parts[1] & parts[2]
     text, translation = task._shown
     assert text in [" ".join(pair.english) for pair in islice(sample_pairs(1, "held out"), 500)]
     assert task.written(task.probe().inputs[1][0, 1:].tolist()) == translation
@@ -220,7 +223,7 @@ def test_a_run_from_when_both_were_one_task_is_read(table):
     old = {"antecedent_weight": 0.25, "vocabulary": 2000, "length": 64}
     grammar, file = (make_task("translation", {"file": name, **old}) for name in ("", str(table)))
     assert grammar == make_task("translation", {"antecedent_weight": 0.25, "length": 64})
-    assert file == ParallelText(file=str(table), length=64)
+    assert file == ParallelText(file=str(table), length=64, splits="old")
     with pytest.raises(ValueError, match="'file' is no option of task 'translation'; it has length, antece"):
         make_task("translation", {"file": str(table)})
 
@@ -280,5 +283,5 @@ def test_long_pairs_are_cut_wherever_they_are_read(tmp_path):
     assert {side: len(tokens) for side, tokens in probe.tokens.items()} == {"encoder": 64, "decoder": 64}
     model(*probe.inputs)
     assert [sample.given for sample in task.samples(model, 0)] == [
-        text for text, _ in task._table.held_out[:4]
+        text for text, _ in task._parts["held out"][:4]
     ]

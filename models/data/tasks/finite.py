@@ -1,0 +1,136 @@
+"""What tasks of finite data share: three parts without a common example, of which two are read but once."""
+
+import hashlib
+from abc import abstractmethod
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+import torch
+from torch import Tensor
+
+from models.data.tasks.batch import Batch, Split
+from models.data.tasks.options import option
+from models.data.tasks.task import Task, generator_of
+
+THREE, TWO, OLD = "three", "two", "old"
+TEST_SHARE = 10  # one example in ten
+_POOL = 16  # batches that are drawn together and sorted by length, so that little is padding
+_EPOCHS = 1 << 40  # apart from the seeds of steps
+Row = TypeVar("Row")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Finite(Task):
+    """A task whose examples can be counted, and are numbered from 0 in each part.
+
+    `splits` says into what the data is cut. "three": held-out examples, a tenth for a test, and the rest to
+    train on; the test part is taken from what "two" trains on, so the held-out part is the same. "old" is
+    "two" as runs had it before there was a choice, and is what the config of such a run means: held-out
+    examples are drawn again and again, and those of one batch of training are of any length.
+    """
+
+    splits: str = option(
+        THREE,
+        "three: a tenth is kept for a test, beside the held-out examples; two: it is trained on; "
+        "old: two, drawn as in runs that knew no choice",
+        choices=(THREE, TWO, OLD),
+    )
+
+    @classmethod
+    def kept(cls, options: dict[str, Any]) -> Task:
+        return cls.of({"splits": OLD, **options})
+
+    @abstractmethod
+    def count(self, split: Split) -> int | None:
+        """How many examples a part has; None where they are made at random, without end."""
+
+    @abstractmethod
+    def numbered(self, split: Split, numbers: Sequence[int], generator: torch.Generator) -> Batch:
+        """The examples of a part that have these numbers; the generator is for what is random in them.
+
+        Where `widths` differ, the same generator gives an example the same whichever others it comes with.
+        """
+
+    def widths(self, split: Split, numbers: Sequence[int]) -> Sequence[Any] | None:
+        """What to sort examples by so that like lengths meet in a batch; None where all are of one."""
+        return None
+
+    def split_sizes(self) -> dict[Split, int | None]:
+        return {split: self.count(split) for split in ("training", "held out", "test")}
+
+    def examples(self, seed: int, size: int, *, split: Split = "held out", at_once: int = 0) -> list[Batch]:
+        """Different ones, fewer than `size` where the part has fewer, and of like lengths in a batch."""
+        n = self.count(split)
+        if n is None or (self.splits == OLD and split == "held out"):
+            return super().examples(seed, size, split=split, at_once=at_once)
+        numbers = torch.randperm(n, generator=generator_of(seed, 0))[:size].tolist()
+        most = at_once or max(1, len(numbers))
+        if not numbers or self.widths(split, [0]) is None:
+            whole = self.numbered(split, numbers, generator_of(seed, 1))
+            return whole.split(-(-len(whole) // most)) if numbers else []
+        numbers = self.sorted(split, numbers)
+        pieces = (numbers[at : at + most] for at in range(0, len(numbers), most))
+        return [self.numbered(split, piece, generator_of(seed, 1)) for piece in pieces]
+
+    def sorted(self, split: Split, numbers: list[int]) -> list[int]:
+        """The numbers with examples of like lengths side by side."""
+        widths = self.widths(split, numbers)
+        if widths is None:
+            return numbers
+        return [number for _, number in sorted(zip(widths, numbers, strict=True))]
+
+    def batches(self, seed: int, size: int, start: int = 0) -> Iterator[Batch]:
+        """Batches of like lengths, where lengths differ: each example comes once an epoch, whose order is
+        drawn from the seed and its number. Elsewhere, any examples, drawn anew at each step.
+        """
+        n = self.count("training")
+        if n is None or self.splits == OLD or self.widths("training", [0]) is None:
+            yield from super().batches(seed, size, start)
+            return
+        pool = start // _POOL
+        while True:
+            numbers = self.sorted("training", _of_epochs(seed, n, pool * _POOL * size, _POOL * size))
+            order = torch.randperm(_POOL, generator=generator_of(seed, _EPOCHS + pool)).tolist()
+            for step in range(max(start, pool * _POOL), (pool + 1) * _POOL):
+                first = order[step % _POOL] * size
+                yield self.numbered("training", numbers[first : first + size], generator_of(seed, step))
+            pool += 1
+
+
+def _of_epochs(seed: int, n: int, first: int, count: int) -> list[int]:
+    """`count` numbers below n from the `first` on, of an endless row that has each number once an epoch."""
+    found: list[int] = []
+    while len(found) < count:
+        epoch, at = divmod(first + len(found), n)
+        order = torch.randperm(n, generator=generator_of(seed, 2 * _EPOCHS + epoch))
+        found += order[at : at + count - len(found)].tolist()
+    return found
+
+
+def is_tested(text: str) -> bool:
+    """True for one of nine texts that are not held out, which is a tenth of all; the same ones everywhere."""
+    digest = hashlib.sha256(f"test|{text}".encode()).digest()
+    return int.from_bytes(digest[:8], "big") % (TEST_SHARE - 1) == 0
+
+
+def without_test(rows: Iterable[Row], key: Callable[[Row], str]) -> tuple[list[Row], list[Row]]:
+    """What is trained on, and the test part; rows of one key go to one of them, in any order of the rows.
+
+    Where chance leaves the test part empty, one key of ten or more goes there.
+    """
+    rows = list(rows)
+    keys = {key(row) for row in rows}
+    tested = {text for text in keys if is_tested(text)}
+    if not tested and len(keys) >= TEST_SHARE:
+        tested = {min(keys, key=lambda text: hashlib.sha256(text.encode()).digest())}
+    parts: tuple[list[Row], list[Row]] = ([], [])
+    for row in rows:
+        parts[key(row) in tested].append(row)
+    return parts
+
+
+def cut_pieces(ids: Tensor, numbers: Sequence[int], length: int) -> Tensor:
+    """Pieces [piece, length + 1] of a text, which touch but do not overlap in what they ask."""
+    first = torch.tensor(numbers, dtype=torch.int64)[:, None] * length
+    return ids[first + torch.arange(length + 1)].long()

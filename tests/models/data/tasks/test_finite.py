@@ -1,0 +1,124 @@
+"""Tasks of finite data: three parts without a common example, held-out ones once, like lengths together."""
+
+import math
+from itertools import islice
+from pathlib import Path
+
+import pytest
+import torch
+
+from models.data.tasks import IGNORED, Task, generator_of, make_task
+from models.data.tasks.finite import _of_epochs, without_test
+from models.data.word_tokenizer import PAD
+from models.training.config import run_config
+from models.training.loop import Training
+
+SPLITS = ("training", "held out", "test")
+
+
+@pytest.fixture
+def table(tmp_path: Path) -> str:
+    """380 pairs, most of them short and a few long, as people have them."""
+    lines = [
+        f"word{n} {'and more ' * (n % 7 == 0) * 12}\tmot{n} {'et plus ' * (n % 5 == 0) * 9}"
+        for n in range(380)
+    ]
+    path = tmp_path / "pairs.tsv"
+    path.write_text("\n".join(lines))
+    return str(path)
+
+
+def texts(task: Task, split: str) -> list[str]:
+    """What the encoder reads of each example of a part, as text."""
+    batches = task.examples(1, 1_000, split=split, at_once=16)
+    return [task.written([id_ for id_ in row if id_ > PAD]) for b in batches for row in b.inputs[0].tolist()]
+
+
+def test_no_text_is_in_two_parts_and_every_one_is_in_one(table: str) -> None:
+    task = make_task("parallel-text", {"file": table, "vocabulary": 300})
+    sizes = task.split_sizes()
+    found = {split: texts(task, split) for split in SPLITS}
+    assert {split: len(rows) for split, rows in found.items()} == sizes
+    assert sum(sizes.values()) == 380 == len({text for rows in found.values() for text in rows})
+    assert 20 < sizes["test"] < 60 and 20 < sizes["held out"] < 60
+
+
+def test_a_part_stays_as_it_is_where_rows_are_added_or_moved() -> None:
+    rows = [(f"text {n}", n % 3) for n in range(200)]
+    trained, tested = without_test(rows, lambda row: row[0])
+    again, more = without_test([*reversed(rows), ("another", 0), ("text 0", 9)], lambda row: row[0])
+    assert set(tested) <= set(more) and set(trained) <= set(again) | {("another", 0)}
+    assert len({text for text, _ in again} & {text for text, _ in more}) == 0
+    assert without_test(rows[:5], lambda row: row[0])[0] == rows[:5] or len(tested) < 40
+
+
+def test_validation_reads_each_example_once_and_fewer_where_there_are_fewer(table: str) -> None:
+    task = make_task("parallel-text", {"file": table, "vocabulary": 300})
+    read = texts(task, "held out")
+    assert len(read) == len(set(read)) == task.split_sizes()["held out"] < 256
+    older = make_task("parallel-text", {"file": table, "vocabulary": 300}, kept=True)
+    assert len(texts(older, "held out")) == 1_000 and older.split_sizes()["test"] == 0
+    assert set(texts(older, "held out")) == set(read), "the held-out part is the same"
+
+
+def test_a_batch_of_like_lengths_has_little_padding_and_reads_every_pair_in_an_epoch(table: str) -> None:
+    task = make_task("parallel-text", {"file": table, "vocabulary": 300})
+    older = make_task("parallel-text", {"file": table, "vocabulary": 300}, kept=True)
+    new, old = ([*islice(each.batches(0, 16), 32)] for each in (task, older))
+    assert padding(new) < 0.6 * padding(old)
+    n = task.split_sizes()["training"]
+    first = _of_epochs(0, n, 0, n)
+    assert sorted(first) == list(range(n)) and first != _of_epochs(0, n, n, n)
+    assert (
+        _of_epochs(0, n, 7, 2 * n)
+        == (first + _of_epochs(0, n, n, n) + _of_epochs(0, n, 2 * n, n))[7 : 2 * n + 7]
+    )
+
+
+def padding(batches: list) -> float:
+    """The share of positions that hold no token."""
+    held = [side for batch in batches for side in batch.inputs]
+    return sum(int((side == PAD).sum()) for side in held) / sum(side.numel() for side in held)
+
+
+@pytest.mark.parametrize(
+    ("name", "options"), [("parallel-text", {"vocabulary": 300}), ("masked", {"vocabulary": 100})]
+)
+def test_the_batches_from_any_step_on_need_only_seed_and_step(name: str, options: dict, table: str) -> None:
+    options = {"file": table, **options}
+    whole = [*islice(make_task(name, options).batches(3, 8), 40)]
+    for start in (0, 5, 16, 31):
+        again = next(make_task(name, options).batches(3, 8, start))
+        assert all(
+            torch.equal(one, other) for one, other in zip(again.inputs, whole[start].inputs, strict=True)
+        )
+        assert torch.equal(again.targets, whole[start].targets)
+
+
+def test_a_validation_says_the_same_in_batches_of_any_size(table: str) -> None:
+    found = []
+    for batch_size in (4, 64):
+        task = make_task("parallel-text", {"file": table, "vocabulary": 300, "length": 32})
+        sizes = {"n_layers": 1, "n_heads": 1, "d_model": 16}
+        run = run_config(task, sizes=sizes, training={"batch_size": batch_size, "threads": 1})
+        found.append(Training(run).validate())
+    assert found[0] == pytest.approx(found[1], rel=1e-4)
+
+
+def test_the_config_of_an_older_run_means_what_it_meant() -> None:
+    kept = make_task("digits-classifier", {"parts": "rows"}, kept=True)
+    assert kept.to_dict()["splits"] == "old"
+    assert make_task("digits-classifier", kept.to_dict()) == kept, "and goes on meaning it"
+    assert make_task("digits-classifier", {"splits": "two"}, kept=True).to_dict()["splits"] == "two"
+    with pytest.raises(ValueError, match="splits='four' is unknown; choose one of three, two, old"):
+        make_task("digits-classifier", {"splits": "four"})
+
+
+def test_a_test_of_endless_data_is_of_other_held_out_examples() -> None:
+    task = make_task("reverse")
+    assert set(task.split_sizes().values()) == {None}
+    (held_out,), (tested,) = task.examples(1, 50), task.examples(2, 50, split="test")
+    rows = [set(map(tuple, batch.inputs[0].tolist())) for batch in (held_out, tested)]
+    assert len(rows[0] & rows[1]) < 5 and (tested.targets != IGNORED).any()
+    assert torch.equal(held_out.inputs[0], task.batch(generator_of(1, 0), 50, held_out=True).inputs[0])
+    assert len(task.examples(1, 50, at_once=16)) == math.ceil(50 / 16)
