@@ -20,6 +20,18 @@ _EPOCHS = 1 << 40  # apart from the seeds of steps
 Row = TypeVar("Row")
 
 
+class Parts(dict[Split, list[Row]]):
+    """The examples of each part, which are read when they are first asked for."""
+
+    def __init__(self, read: Callable[[Split], list[Row]]) -> None:
+        super().__init__()
+        self._read = read
+
+    def __missing__(self, split: Split) -> list[Row]:
+        self[split] = self._read(split)
+        return self[split]
+
+
 @dataclass(frozen=True, kw_only=True)
 class Finite(Task):
     """A task whose examples can be counted, and are numbered from 0 in each part.

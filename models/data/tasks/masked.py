@@ -3,7 +3,7 @@
 import random
 import re
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -18,7 +18,7 @@ from models.data.masked_sentences import Passages, passages_of, test_passages_of
 from models.data.tasks.algorithmic import padded, random_of
 from models.data.tasks.alphabet import Alphabet
 from models.data.tasks.batch import IGNORED, Batch, Rarity, Reading, Sample, Split, check_room
-from models.data.tasks.finite import OLD, THREE, Finite
+from models.data.tasks.finite import OLD, THREE, Finite, Parts
 from models.data.tasks.labelled import draw
 from models.data.tasks.options import option
 from models.data.tasks.task import Tally, generator_of, share
@@ -34,18 +34,6 @@ _SHOWN = "the animal did not cross the [MASK] because it was too tired"
 _MOST_PROBED = 64  # tokens
 _LEARN_FROM = 50_000  # sentences that word pieces are counted in
 _Pair = tuple[list[int], list[int]]
-
-
-class _Examples(dict[Split, list[_Pair]]):
-    """What is read of each part once it is asked for."""
-
-    def __init__(self, read: Callable[[Split], list[_Pair]]) -> None:
-        super().__init__()
-        self._read = read
-
-    def __missing__(self, split: Split) -> list[_Pair]:
-        self[split] = self._read(split)
-        return self[split]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -235,9 +223,8 @@ class Masked(Finite):
         return passages_of(self.source, self.file, split == "held out", tested=tested)
 
     @cached_property
-    def _examples(self) -> _Examples:
-        """Of each part, when it is asked for."""
-        return _Examples(self._encoded)
+    def _examples(self) -> Parts[_Pair]:
+        return Parts(self._encoded)
 
     def _encoded(self, split: Split) -> list[_Pair]:
         """The ids of pairs, or of sentences and nothing, no longer than what is read at once."""
