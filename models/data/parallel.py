@@ -12,6 +12,8 @@ from typing import NamedTuple
 from models.data.grammar import Pair, sample_pairs
 from models.data.grammar.simple import Direction
 from models.data.pronouns import PRONOUNS
+from models.data.table_shape import SEPARATORS
+from models.data.tables import How, Role, Source, read_rows
 from models.data.text_files import read_text, rows_of
 from models.data.word_tokenizer import EOS, SPECIALS, TO_ENGLISH, TO_FRENCH, UNK, WordTokenizer
 
@@ -19,7 +21,13 @@ UNKNOWN_SHARE = 0.05
 NOTHING_NAMED = -100  # cross_entropy's ignore_index
 _HELD_OUT_SHARE = 10  # one pair in ten
 _POOL = 16  # batches drawn together and sorted by length, so that little is padding
-_NAMES = ({"source", "text", "from", "en", "english"}, {"target", "translation", "to"})
+TWICE = "that come twice"
+_NAMES = (("source", "text", "from", "en", "english"), ("target", "translation", "to"))
+ROLES = (Role("source_column", _NAMES[0]), Role("target_column", _NAMES[1]))
+_NEEDS = (
+    "call two of them source and target, or say which they are by source_column and target_column; each line "
+    "is a text and its translation, with a tab, a comma or a semicolon between"
+)
 
 
 class Row(NamedTuple):
@@ -87,23 +95,33 @@ class Table(NamedTuple):
     held_out: list[tuple[str, str]]
 
 
-def read_parallel(path: Path) -> Table:
-    """A text file of two columns, with tabs, commas or semicolons between; a first line of names is skipped.
+def read_parallel(path: Path, how: How | None = None) -> Table:
+    """The pairs of a file, as `read_pairs` reads them."""
+    return read_pairs(path, how)[0]
 
-    Raises ValueError, with value, rule and remedy, for other numbers of columns, fewer than 20 or more than a
-    million pairs, and as `read_text` does.
+
+def read_pairs(path: Path, how: How | None = None) -> tuple[Table, Source]:
+    """A text file of two columns, or of more of which two are named; a first line of names is skipped.
+
+    Tabs, commas, semicolons or bars part the columns. Pairs that lack a side, and those that come twice, are
+    left out and counted. Raises ValueError, with value, rule and remedy, for fewer than 20 or more than a
+    million pairs, and as `read_rows` does.
     """
-    pairs = _pairs(read_text(path), path.name)
-    if pairs and all(cell.lower() in names for cell, names in zip(pairs[0], _NAMES, strict=True)):
-        pairs = pairs[1:]
+    rows = read_rows(path, how or How(), ROLES, needs=_NEEDS)
+    pairs: dict[tuple[str, str], None] = {}
+    for line, (text, translation) in rows.cells():
+        if (text, translation) in pairs:
+            rows.leave_out(TWICE, line)
+        else:
+            pairs[text, translation] = None
     table = Table([], [])
-    for pair in dict.fromkeys(pairs):
+    for pair in pairs:
         table[_is_held_out(pair[0])].append(pair)
     if not table.held_out and len(table.training) >= 20:
         table.held_out.extend(table.training.pop() for _ in range(len(table.training) // _HELD_OUT_SHARE))
     if not table.held_out or len(table.training) < 10:
-        raise ValueError(f"{path.name!r} has {len(dict.fromkeys(pairs))} different pairs; give 20 or more")
-    return table
+        raise ValueError(f"{rows.read.name!r} has {len(pairs)} different pairs; give 20 or more")
+    return table, rows.source(ROLES)
 
 
 def _is_held_out(text: str) -> bool:
@@ -111,16 +129,19 @@ def _is_held_out(text: str) -> bool:
     return int.from_bytes(digest[:8], "big") % _HELD_OUT_SHARE == 0
 
 
-def _pairs(text: str, name: str) -> list[tuple[str, str]]:
+def as_before(path: Path) -> How:
+    """How this table was read by runs from before they kept that."""
+    text = read_text(path)
     first = re.sub('"[^"]*"', "", text.lstrip().partition("\n")[0])  # a quoted comma is no border
-    between = next((mark for mark in "\t,;" if mark in first), "\t")
-    pairs = []
-    for line, cells in rows_of(text, name, between, quoted=between != "\t"):
-        row = [cell.strip() for cell in cells]
-        if len(row) != 2 or not all(row):
-            raise ValueError(
-                f"line {line} of {name!r} has {sum(map(bool, row))} columns with text; "
-                "each line is a text and its translation, with a tab or a comma between"
-            )
-        pairs.append((row[0], row[1]))
-    return pairs
+    separator = next((name for name in ("tab", "comma", "semicolon") if SEPARATORS[name] in first), "tab")
+    quoted = separator != "tab"
+    _, row = next(rows_of(text, path.name, SEPARATORS[separator], quoted=quoted), (0, []))
+    named = len(row) == 2 and all(
+        cell.strip().lower() in names for cell, names in zip(row, _NAMES, strict=True)
+    )
+    return How(
+        separator=separator,
+        header="yes" if named else "no",
+        columns=("column 1", "column 2"),
+        quotes="yes" if quoted else "no",
+    )

@@ -1,61 +1,65 @@
-"""Text from a file of any origin: bounded, decoded by its mark, and refused with a sentence if it is none."""
+"""Text from a file of any origin: bounded, decoded, and refused with a sentence if it is none."""
 
-import codecs
 import csv
 import io
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
+from typing import NamedTuple
 
 from models.byte_units import MB, readable
+from models.data.encodings import AUTO, Encoding, decoded
+from models.data.own_names import own_name
 from models.limits import in_force
 
 MAX_BYTES = in_force().text_file_mb * MB
 MAX_ROWS = in_force().rows
 MAX_ROW = 1_000_000  # characters
-_MARKS = (  # a byte order mark says what the text is; that of UTF-32 begins like that of UTF-16
-    (codecs.BOM_UTF8, "utf-8-sig"),
-    (codecs.BOM_UTF32_LE, "utf-32"),
-    (codecs.BOM_UTF32_BE, "utf-32"),
-    (codecs.BOM_UTF16_LE, "utf-16"),
-    (codecs.BOM_UTF16_BE, "utf-16"),
-)
+EMPTY = "empty"
 
 
-def read_text(path: Path) -> str:
-    """The file's text with lines ended by "\\n": UTF-8, or what its byte order mark says.
+class ReadText(NamedTuple):
+    """A file's text with lines ended by "\\n", what its owner calls it, its bytes, and how they were read."""
+
+    text: str
+    name: str
+    n_bytes: int
+    encoding: Encoding
+
+
+def read_text(path: Path, encoding: str = AUTO) -> str:
+    """The file's text with lines ended by "\\n"; raises as `read_file` does."""
+    return read_file(path, encoding).text
+
+
+def read_file(path: Path, encoding: str = AUTO) -> ReadText:
+    """A text file in the encoding that is said, or that its bytes show.
 
     Raises ValueError, with value, rule and remedy, for a file that is missing, empty, too large or no
     text.
     """
+    name = own_name(path)
     try:
         with path.open("rb") as file:
             raw = file.read(MAX_BYTES + 1)
     except OSError as error:
-        raise ValueError(
-            f"{path.name!r} cannot be read ({error.strerror}); choose a file that is there"
-        ) from None
+        raise ValueError(f"{name!r} cannot be read ({error.strerror}); choose a file that is there") from None
     if len(raw) > MAX_BYTES:
-        raise ValueError(f"{path.name!r} is larger than {readable(MAX_BYTES)}; give a part of it")
-    encoding = next((name for mark, name in _MARKS if raw.startswith(mark)), "utf-8")
-    try:
-        text = raw.decode(encoding)
-    except UnicodeDecodeError as error:
-        raise ValueError(
-            f"{path.name!r} is no text in UTF-8 or with a byte order mark (byte {error.start:,} does not "
-            "fit); save it as UTF-8"
-        ) from None
-    if "\0" in text:
-        raise ValueError(f"{path.name!r} holds zero bytes, as no text does; choose a text file, in UTF-8")
+        raise ValueError(f"{name!r} is larger than {readable(MAX_BYTES)}; give a part of it")
+    text, found = decoded(raw, name, encoding)
     if not text.strip():
-        raise ValueError(f"{path.name!r} is empty; choose a file with text in it")
-    return text.replace("\r\n", "\n").replace("\r", "\n")
+        raise ValueError(f"{name!r} is empty; choose a file with text in it")
+    return ReadText(text.replace("\r\n", "\n").replace("\r", "\n"), name, len(raw), found)
 
 
-def rows_of(text: str, name: str, between: str, *, quoted: bool = True) -> Iterator[tuple[int, list[str]]]:
+def rows_of(
+    text: str, name: str, between: str, *, quoted: bool = True, left_out: Counter[str] | None = None
+) -> Iterator[tuple[int, list[str]]]:
     """The rows of a table that have something in them, each with the number of its line.
 
-    quoted: whether a quotation mark may open a cell. Raises ValueError, with value, rule and remedy, for what
-    is no table, a row of more than a million characters, and more than a million rows.
+    quoted: whether a quotation mark may open a cell. left_out: counts the rows that are `EMPTY`. Raises
+    ValueError, with value, rule and remedy, for what is no table, a row of more than a million characters,
+    and more than a million rows.
     """
     begun = 0  # characters of the row that is being read
 
@@ -80,6 +84,8 @@ def rows_of(text: str, name: str, between: str, *, quoted: bool = True) -> Itera
                 if found > MAX_ROWS:
                     raise ValueError(f"{name!r} has more than {MAX_ROWS:,} rows; give a part of it")
                 yield reader.line_num, row
+            elif left_out is not None:
+                left_out[EMPTY] += 1
     except csv.Error as error:
         raise ValueError(
             f"line {reader.line_num} of {name!r} is no line of a table ({error}); save it as CSV"

@@ -2,90 +2,98 @@
 
 import hashlib
 import re
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 
+from models.data.table_shape import SEPARATORS
+from models.data.tables import How, Role, Source, read_rows
+from models.data.tables import Table as Rows
 from models.data.text_files import read_text, rows_of
 
 MAX_CLASSES = 20
 MIN_TEXTS = 20
+TWICE, CONTRADICTING = "that come twice", "that come twice with another label"
 _TEXT_NAMES = ("text", "review", "sentence", "comment", "content")
 _LABEL_NAMES = ("label", "sentiment", "class", "target", "category")
+ROLES = (Role("text_column", _TEXT_NAMES), Role("label_column", _LABEL_NAMES))
+_NEEDS = "call two of them text and label, or say which they are by text_column and label_column"
 _HELD_OUT_SHARE = 10  # one text in ten
 _BREAK = re.compile(r"<br\s*/?>", re.IGNORECASE)  # IMDb's reviews are full of them
 
 
 @dataclass(frozen=True)
 class Table:
-    """Different texts, each with the number of its class, split for good."""
+    """Different texts, each with the number of its class, split for good; and what was read of the file."""
 
     classes: tuple[str, ...]
     training: tuple[tuple[str, int], ...]
     held_out: tuple[tuple[str, int], ...]
+    source: Source | None = field(default=None, compare=False)
 
 
-def read_table(path: Path) -> Table:
-    """A CSV of two columns, or of more with two called text and label (or review and sentiment, ...).
+def read_table(path: Path, how: How | None = None) -> Table:
+    """A CSV of two columns, or of more of which one holds texts, another labels.
 
-    Tabs, commas or semicolons separate columns. A text that comes twice counts once, with its first
+    They are those that `how` names, or that are called text and label (or review and sentiment, ...). Rows
+    without a text or a label are left out and counted. A text that comes twice counts once, with its first
     label; a tenth of the texts is held out, the same ones in any order. Raises ValueError, with value, rule
-    and remedy, for a file that is no such table, and as `read_text` does.
+    and remedy, for a file that is no such table, and as `read_rows` does.
     """
-    rows = _rows(read_text(path), path.name)
-    text_at, label_at, rows = _columns(rows, path.name)
-    labels: dict[str, str] = {}
-    for line, row in rows:
-        text, label = _BREAK.sub(" ", row[text_at]).strip(), row[label_at].strip()
-        if not label:
-            raise ValueError(f"line {line} of {path.name!r} has no label; give it one, or remove the line")
-        if text:
-            labels.setdefault(text, label)
-    classes = tuple(sorted(set(labels.values())))
+    rows = read_rows(path, how or How(), ROLES, needs=_NEEDS)
+    labels = _labels(rows)
+    name, classes = rows.read.name, tuple(sorted(set(labels.values())))
     if not 2 <= len(classes) <= MAX_CLASSES:
+        only = f" ({classes[0]!r:.40})" if len(classes) == 1 else ""
         raise ValueError(
-            f"{path.name!r} has {len(classes):,} different labels, not 2 to {MAX_CLASSES}; "
-            "one column must hold labels, each of them many times"
+            f"{name!r} has {len(classes):,} different labels{only}, not 2 to {MAX_CLASSES}, in its column "
+            f"{rows.columns[rows.at[1]]!r:.60}; one column must hold labels, each of them many times"
         )
     if len(labels) < MIN_TEXTS:
-        raise ValueError(f"{path.name!r} has {len(labels)} different texts; give {MIN_TEXTS} or more")
-    number = {name: at for at, name in enumerate(classes)}
+        raise ValueError(f"{name!r} has {len(labels)} different texts; give {MIN_TEXTS} or more")
+    number = {label: at for at, label in enumerate(classes)}
     examples = [(text, number[labels[text]]) for text in sorted(labels, key=_digest)]
     n_held_out = len(examples) // _HELD_OUT_SHARE
-    return Table(classes, tuple(examples[n_held_out:]), tuple(examples[:n_held_out]))
+    return Table(
+        classes, tuple(examples[n_held_out:]), tuple(examples[:n_held_out]), rows.source(ROLES)
+    )  # fmt: skip
+
+
+def _labels(rows: Rows) -> dict[str, str]:
+    """The first label of each text."""
+    labels: dict[str, str] = {}
+    for line, (text, label) in rows.cells():
+        text = _BREAK.sub(" ", text).strip()
+        if text in labels:
+            rows.leave_out(TWICE if labels[text] == label else CONTRADICTING, line)
+        elif text:
+            labels[text] = label
+    return labels
 
 
 def _digest(text: str) -> bytes:
     return hashlib.sha256(text.encode()).digest()
 
 
-def _rows(text: str, name: str) -> list[tuple[int, list[str]]]:
-    """Lines with something in them, each with its number; all have as many columns as the first."""
+def as_before(path: Path) -> How:
+    """How this table was read by runs from before they kept that."""
+    text = read_text(path)
     first = text.lstrip().partition("\n")[0]
-    between = next((mark for mark in "\t,;" if mark in first), ",")
-    rows = list(rows_of(text, name, between))
-    for line, row in rows:
-        if len(row) != len(rows[0][1]):
-            raise ValueError(
-                f"line {line} of {name!r} has {len(row)} columns, but its first line has {len(rows[0][1])}; "
-                "put quotes around texts that hold the mark between columns"
-            )
-    return rows
+    separator = next((name for name in ("tab", "comma", "semicolon") if SEPARATORS[name] in first), "comma")
+    rows = [row for _, row in rows_of(text, path.name, SEPARATORS[separator])]
+    header, text_at, label_at = _named_before(rows)
+    columns = f"column {text_at + 1}", f"column {label_at + 1}"
+    return How(separator=separator, header="yes" if header else "no", columns=columns, quotes="yes")
 
 
-def _columns(rows: list[tuple[int, list[str]]], name: str) -> tuple[int, int, list[tuple[int, list[str]]]]:
-    """Where text and label stand, and the rows without the line that says so."""
-    head = [cell.strip().lower() for cell in rows[0][1]] if rows else []
+def _named_before(rows: Sequence[Sequence[str]]) -> tuple[bool, int, int]:
+    """Whether the first row names columns, and where text and label stand."""
+    head = [cell.strip().lower() for cell in rows[0]] if rows else []
     text_at = next((head.index(known) for known in _TEXT_NAMES if known in head), None)
     label_at = next((head.index(known) for known in _LABEL_NAMES if known in head), None)
     if text_at is not None and label_at is not None:
-        return text_at, label_at, rows[1:]
-    if len(head) != 2:
-        shown = ", ".join(head)[:80]
-        raise ValueError(
-            f"{name!r} has the columns {shown!r}; call two of them text and label, or keep only these two"
-        )
-    if text_at is not None or label_at is not None:  # one known name makes it a line of names
-        text_at = 1 - label_at if text_at is None and label_at is not None else text_at
-        return (0, 1, rows[1:]) if text_at == 0 else (1, 0, rows[1:])
-    different = [len({row[at] for _, row in rows}) for at in (0, 1)]
-    return (0, 1, rows) if different[1] <= different[0] else (1, 0, rows)
+        return True, text_at, label_at
+    if len(head) == 2 and (text_at is not None or label_at is not None):
+        return (True, 0, 1) if text_at == 0 or label_at == 1 else (True, 1, 0)
+    different = [len({row[at] for row in rows if len(row) > at}) for at in (0, 1)]
+    return (False, 0, 1) if different[1] <= different[0] else (False, 1, 0)

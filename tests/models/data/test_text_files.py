@@ -32,11 +32,12 @@ def test_text_is_the_same_in_every_encoding(tmp_path: Path, encoding: str, end: 
         (b"", "'some.txt' is empty; choose a file with text in it"),
         (b" \r\n\t", "'some.txt' is empty"),
         (
-            b"abc\xff\xfedef",
-            "'some.txt' is no text in UTF-8 or with a byte order mark (byte 3 does not fit)",
+            b"abc\xff\xfe\x01\x02def",
+            "'some.txt' is no text in UTF-8 (byte 3 does not fit) or in another encoding that is known here; "
+            "save it as UTF-8",
         ),
         (b"PK\x03\x04\x00\x00", "'some.txt' holds zero bytes, as no text does; choose a text file, in UTF-8"),
-        (b"\xff\xfea", "is no text in UTF-8 or with a byte order mark"),
+        (b"\xff\xfea", "begins with the mark of UTF-16, and byte 2 does not fit it; save it again as UTF-8"),
     ],
 )
 def test_what_is_no_text_is_refused_in_words(tmp_path: Path, content: bytes, sentence: str):

@@ -60,15 +60,22 @@ def test_a_text_twice_counts_once_and_breaks_are_blanks(tmp_path: Path):
 @pytest.mark.parametrize(
     ("text", "sentence"),
     [
-        ("a,b,c\n1,2,3\n", "'some.csv' has the columns 'a, b, c'; call two of them text and label, or keep"),
+        ("a,b,c\n1,2,3\n", "'some.csv' has the columns 'a, b, c'; call two of them text and label, or say"),
         ("only one column\n" * 30, "has the columns 'only one column'; call two of them"),
         (
             "text,label\n" + "fine,well,good\n",
             "line 2 of 'some.csv' has 3 columns, but its first line has 2; put",
         ),
-        ("text,label\nfine,\n", "line 2 of 'some.csv' has no label; give it one, or remove the line"),
-        ("text,label\n" + "fine,good\n" * 30, "has 1 different labels, not 2 to 20; one column must hold"),
-        ("\n".join(f"text {i},label {i}" for i in range(30)), "has 30 different labels, not 2 to 20"),
+        ("text,label\n", "'some.csv' has no row but its names of columns; choose a file with rows in it"),
+        ("text,label\nfine,\n", "'some.csv' has 0 different labels, not 2 to 20, in its column 'label'; one"),
+        (
+            "text,label\n" + "fine,good\n" * 30,
+            "has 1 different labels ('good'), not 2 to 20, in its column",
+        ),
+        (
+            "\n".join(f"text {i},label {i}" for i in range(30)),
+            "has 30 different labels, not 2 to 20, in its",
+        ),
         ("text,label\nfine,good\npoor,bad\n", "has 2 different texts; give 20 or more"),
         (
             "text,label\n" + "x" * 140_000 + ",good\n",

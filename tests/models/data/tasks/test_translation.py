@@ -232,9 +232,12 @@ def test_a_run_from_when_both_were_one_task_is_read(table):
     ("content", "sentence"),
     [
         ("a,b\n" * 30, "has 1 different pairs; give 20 or more"),
-        ("a,b\nc,d,e\n", "line 2 of 'pairs.csv' has 3 columns with text; each line is a text and its"),
-        ("a,b\nc\n", "line 2 of 'pairs.csv' has 1 columns with text"),
-        ("a line\nwithout columns\n", "line 1 of 'pairs.csv' has 1 columns with text"),
+        ("a,b\nc,d,e\n", "line 2 of 'pairs.csv' has 3 columns, but its first line has 2; put quotes"),
+        ("a,b\nc\n", "line 2 of 'pairs.csv' has 1 columns, but its first line has 2"),
+        (
+            "a line\nwithout columns\n",
+            "has the columns 'a line'; call two of them source and target, or",
+        ),
         ("", "is empty"),
         ("a\0b", "zero bytes"),
         ('a,"' + "b" * 200_000 + '"', "is no line of a table"),
@@ -251,7 +254,8 @@ def test_what_is_no_table_of_pairs_is_refused(tmp_path, content, sentence):
 def test_tables_as_people_have_them_are_read(tmp_path, coding):
     path = tmp_path / "pairs.csv"
     path.write_bytes("".join(f'"cat, {n}";chat {n}\r\n' for n in range(40)).encode(coding))
-    pairs = [pair for part in read_parallel(path) for pair in part]
+    table = read_parallel(path)
+    pairs = [*table.training, *table.held_out]
     assert sorted(pairs) == sorted((f"cat, {n}", f"chat {n}") for n in range(40))
 
 

@@ -1,0 +1,235 @@
+"""Tables of texts as people have them: which columns are read, which rows are left out, and why."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from models.data.encodings import AUTO, Encoding
+from models.data.table_shape import (
+    SAMPLE_ROWS,
+    SEPARATORS,
+    SHOWN_COLUMNS,
+    column_names,
+    is_quoted,
+    names_columns,
+    separator_of,
+)
+from models.data.text_files import EMPTY, ReadText, read_file, rows_of
+from models.names import shortened
+
+RAGGED = "of another number of columns"
+MISSING = "with a missing cell"
+_MOST_RAGGED = 0.1  # a share: beyond it the marks are others than they seem
+
+Numbered = tuple[int, list[str]]
+
+
+@dataclass(frozen=True)
+class How:
+    """How a table is to be read: what a person says, or `AUTO`; then what was found, in the same words.
+
+    columns: the names of those that are read, "" where nobody says; "column 2" is the second.
+    """
+
+    encoding: str = AUTO
+    separator: str = AUTO
+    header: str = AUTO
+    columns: tuple[str, ...] = ()
+    quotes: str = AUTO
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain values."""
+        return asdict(self) | {"columns": list(self.columns)}
+
+    @classmethod
+    def from_json(cls, said: Any) -> How:
+        """What `to_json` wrote. Raises ValueError for anything else."""
+        names = {"encoding", "separator", "header", "quotes"}
+        values = said if isinstance(said, dict) else {}
+        columns = values.get("columns", [])
+        words = [values.get(name, AUTO) for name in names] + (
+            columns if isinstance(columns, list) else [None]
+        )
+        if not all(isinstance(word, str) for word in words):
+            raise ValueError(f"reading={said!r:.40} is not how a table was read; give what learnt returned")
+        chosen = {name: values[name] for name in names if name in values}
+        return cls(columns=tuple(columns), **chosen)
+
+
+@dataclass(frozen=True)
+class Role:
+    """What a column is read for. option: that names the column; known: names of columns that say it."""
+
+    option: str
+    known: Sequence[str]
+
+
+@dataclass(frozen=True)
+class Source:
+    """A file as it was read: what a person should know before they believe what is learnt from it.
+
+    columns: their names, () of a text that is no table. chosen: for each role, the column's name. rows: those
+    with something in them, without the line of names. left_out: how many, by the reason. first: the line of
+    the first that was left out, by the reason.
+    """
+
+    name: str
+    n_bytes: int
+    encoding: Encoding
+    how: How = How()
+    columns: tuple[str, ...] = ()
+    chosen: Mapping[str, str] = field(default_factory=dict)
+    rows: int = 0
+    left_out: Mapping[str, int] = field(default_factory=dict)
+    first: Mapping[str, int] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
+
+    @property
+    def kept(self) -> int:
+        """Rows that are learnt from or held out."""
+        return self.rows - sum(count for reason, count in self.left_out.items() if reason != EMPTY)
+
+
+@dataclass
+class Table:
+    """The rows of a file, each with the number of its line, and which cells of them are read.
+
+    at: the index of the column of each role. left_out, first: as `Source` has them, so far.
+    """
+
+    read: ReadText
+    how: How
+    columns: tuple[str, ...]
+    at: tuple[int, ...]
+    rows: list[Numbered]
+    left_out: Counter[str]
+    first: dict[str, int] = field(default_factory=dict)
+
+    def leave_out(self, reason: str, line: int) -> None:
+        """Counts a row that is not used."""
+        self.left_out[reason] += 1
+        self.first.setdefault(reason, line)
+
+    def cells(self) -> Iterator[tuple[int, list[str]]]:
+        """The cells of the roles, row by row, with the line; rows that lack one are counted and left out."""
+        for line, row in self.rows:
+            cells = [row[at].strip() if at < len(row) else "" for at in self.at]
+            if all(cells):
+                yield line, cells
+            else:
+                self.leave_out(MISSING, line)
+
+    def source(self, roles: Sequence[Role], *notes: str) -> Source:
+        """What is to be said of the file, once its rows were read."""
+        chosen = {role.option: self.columns[at] for role, at in zip(roles, self.at, strict=True)}
+        n_rows = len(self.rows) + self.left_out[RAGGED]
+        left_out = {reason: count for reason, count in self.left_out.items() if count}
+        return Source(
+            self.read.name, self.read.n_bytes, self.read.encoding, self.how, self.columns, chosen, n_rows,
+            left_out, self.first, notes,
+        )  # fmt: skip
+
+
+def read_rows(path: Path, how: How, roles: Sequence[Role], *, needs: str) -> Table:
+    """The rows of a table file, and where the columns of these roles stand.
+
+    needs: what a person has to say where that is not clear. Raises ValueError, with value, rule and remedy,
+    for a column that is not there, rows of many lengths, and as `read_file` and `rows_of` do.
+    """
+    read = read_file(path, how.encoding)
+    if how.separator == AUTO:
+        how = replace(how, separator=separator_of(read.text))
+    between = SEPARATORS.get(how.separator, ",")
+    if how.quotes == AUTO:
+        how = replace(how, quotes="yes" if is_quoted(read.text, between) else "no")
+    left_out: Counter[str] = Counter()
+    rows = list(rows_of(read.text, read.name, between, quoted=how.quotes == "yes", left_out=left_out))
+    if how.header == AUTO:
+        first = [row for _, row in rows[:SAMPLE_ROWS]]
+        named = names_columns(first, [role.known for role in roles], how.columns)
+    else:
+        named = how.header == "yes"
+    columns = column_names(rows[0][1] if rows else [], named)
+    table = Table(read, how, columns, (), rows[1:] if named else rows, left_out)
+    _check_lengths(table, len(columns))
+    table.at = _places(table, columns, named, how, roles, needs)
+    found = tuple(columns[at] if columns.count(columns[at]) == 1 else f"column {at + 1}" for at in table.at)
+    table.how = replace(how, encoding=read.encoding.codec, header="yes" if named else "no", columns=found)
+    if not table.rows:
+        raise ValueError(f"{read.name!r} has no row but its names of columns; choose a file with rows in it")
+    return table
+
+
+def _check_lengths(table: Table, n_columns: int) -> None:
+    """Leaves out rows of another length than the first; raises ValueError where these are too many."""
+    odd = [(line, row) for line, row in table.rows if len(row) != n_columns]
+    if odd and len(odd) > _MOST_RAGGED * len(table.rows):
+        line, row = odd[0]
+        raise ValueError(
+            f"line {line} of {table.read.name!r} has {len(row)} columns, but its first line has {n_columns}; "
+            "put quotes around texts that hold the mark between columns"
+        )
+    for line, _ in odd:
+        table.leave_out(RAGGED, line)
+    table.rows = [(line, row) for line, row in table.rows if len(row) == n_columns]
+
+
+def _places(
+    table: Table, columns: tuple[str, ...], named: bool, how: How, roles: Sequence[Role], needs: str
+) -> tuple[int, ...]:
+    """Where the column of each role stands: as said, by a known name, or the one that is left of two."""
+    said = how.columns or ("",) * len(roles)
+    places: list[int | None] = [
+        _place(columns, name, role.option, table.read.name) if name else None
+        for name, role in zip(said, roles, strict=True)
+    ]
+    lower = [column.lower() for column in columns] if named else []
+    for at, role in enumerate(roles):
+        if places[at] is None:
+            places[at] = next(
+                (i for i, name in enumerate(lower) if name in role.known and i not in places), None
+            )
+    if len(columns) == 2 == len(roles):
+        missing = [at for at, place in enumerate(places) if place is None]
+        if len(missing) == 1:
+            places[missing[0]] = 1 - (places[1 - missing[0]] or 0)
+        elif missing:
+            places = list(_by_likeness(table, roles))
+    found = [place for place in places if place is not None]
+    if len(found) < len(roles):
+        first = columns if named or not table.rows else [cell.strip() for cell in table.rows[0][1]]
+        shown = shortened(", ".join(first[:SHOWN_COLUMNS]), 80)
+        raise ValueError(f"{table.read.name!r} has the columns {shown!r}; {needs}")
+    if len(set(found)) < len(found):
+        names = " and ".join(role.option for role in roles)
+        raise ValueError(
+            f"{names} are both {columns[found[0]]!r:.60}; choose two different columns of {table.read.name!r}"
+        )
+    return tuple(found)
+
+
+def _place(columns: tuple[str, ...], name: str, option: str, file: str) -> int:
+    """The index of a column that a person names. Raises ValueError with the names that there are."""
+    wanted = " ".join(name.split())
+    if wanted in columns:
+        return columns.index(wanted)
+    lower = [column.lower() for column in columns]
+    if wanted.lower() in lower:
+        return lower.index(wanted.lower())
+    number = wanted.lower().removeprefix("column ")
+    if number.isdecimal() and len(number) < 5 and 1 <= int(number) <= len(columns):
+        return int(number) - 1
+    shown = shortened(", ".join(columns[:SHOWN_COLUMNS]), 300)
+    raise ValueError(f"{option}={shortened(name)!r} is no column of {file!r}; it has {shown}")
+
+
+def _by_likeness(table: Table, roles: Sequence[Role]) -> tuple[int, int]:
+    """Of two columns without names: labels, where one role is of these, are what comes again most often."""
+    if roles[1].option != "label_column":
+        return 0, 1
+    different = [len({row[at] for _, row in table.rows}) for at in (0, 1)]
+    return (0, 1) if different[1] <= different[0] else (1, 0)

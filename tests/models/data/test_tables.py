@@ -1,0 +1,137 @@
+"""Tables of any dialect are read as Python's own reader reads them where it is told the dialect."""
+
+import csv
+import io
+import json
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from models.data.own_names import beside, own_name, with_name
+from models.data.parallel import read_pairs
+from models.data.sentiment.table import as_before, read_table
+from models.data.table_shape import SEPARATORS, columns_of
+from models.data.tables import How, Role, read_rows
+
+ROLES = (Role("text_column", ("text",)), Role("label_column", ("label",)))
+WORDS = st.text(st.characters(codec="ascii", exclude_categories=("Cc",)), min_size=1, max_size=12)
+ROWS = st.lists(st.tuples(WORDS, st.sampled_from(["good", "bad"]), WORDS), min_size=12, max_size=20)
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("tables")
+
+
+@pytest.mark.parametrize("separator", SEPARATORS)
+@given(rows=ROWS)
+def test_a_dialect_that_is_written_is_read_again(separator: str, rows: list, folder: Path):
+    written = io.StringIO()
+    writer = csv.writer(written, delimiter=SEPARATORS[separator], quoting=csv.QUOTE_ALL)
+    writer.writerows([("text", "label", "id"), *rows])
+    path = stored(folder, written.getvalue())
+    table = read_rows(path, How(), ROLES, needs="")
+    meant = [[text.strip(), label] for text, label, _ in rows if text.strip()]
+    assert [cells for _, cells in table.cells()] == meant
+    assert (table.how.separator, table.columns, table.how.header) == (
+        separator,
+        ("text", "label", "id"),
+        "yes",
+    )
+    again = read_rows(path, How.from_json(json.loads(json.dumps(table.how.to_json()))), ROLES, needs="")
+    assert [cells for _, cells in again.cells()] == meant
+
+
+def stored(folder: Path, text: str, encoding: str = "utf-8") -> Path:
+    path = folder / "some.csv"
+    path.write_bytes(text.encode(encoding))
+    return path
+
+
+REVIEWS = [(f"it was fine, says number {i}", "good" if i % 3 else "bad") for i in range(40)]
+
+
+def test_columns_are_chosen_by_name_and_a_wrong_one_lists_them(tmp_path: Path):
+    lines = [f"{i};{text};{label}" for i, (text, label) in enumerate(REVIEWS)]
+    path = stored(tmp_path, "\n".join(["No.;Utterance;Intent", *lines]))
+    assert columns_of(path) == ("No.", "Utterance", "Intent")
+    table = read_table(path, How(columns=("utterance", "Intent")))
+    assert {(text, table.classes[at]) for text, at in (*table.training, *table.held_out)} == set(REVIEWS)
+    assert dict(table.source.chosen) == {"text_column": "Utterance", "label_column": "Intent"}
+    assert read_table(path, How(columns=("column 2", "3"))) == table
+    for columns, sentence in {
+        (
+            "Utterance",
+            "Stars",
+        ): "label_column='Stars' is no column of 'some.csv'; it has No., Utterance, ",
+        (
+            "",
+            "",
+        ): "'some.csv' has the columns 'No., Utterance, Intent'; call two of them text and label, or",
+        ("Intent", "Intent"): "text_column and label_column are both 'Intent'; choose two different columns",
+    }.items():
+        with pytest.raises(ValueError) as refused:
+            read_table(path, How(columns=columns))
+        assert str(refused.value).startswith(sentence)
+
+
+def test_a_line_of_names_is_told_from_the_first_row(tmp_path: Path):
+    rows = "\n".join(f"{text};{label}" for text, label in REVIEWS)
+    for head, named in (("utterance;intent\n", True), ("", False), ("something else was good;good\n", False)):
+        table = read_table(stored(tmp_path, head + rows))
+        assert (table.source.how.header == "yes", table.classes) == (named, ("bad", "good"))
+        assert len(table.training) + len(table.held_out) == 40 + (head != "" and not named)
+    forced = read_table(stored(tmp_path, rows), How(header="yes"))
+    assert forced.source.columns == (REVIEWS[0][0], REVIEWS[0][1]) and forced.source.rows == 39
+
+
+def test_what_is_left_out_is_counted_with_its_first_line(tmp_path: Path):
+    more = [",good", "nice,", "", ",", f'"{REVIEWS[0][0]}",bad', f'"{REVIEWS[1][0]}",bad', "a,b,c"]
+    rows = [f'"{text}",{label}' for text, label in REVIEWS]
+    source = read_table(stored(tmp_path, "\n".join(["text,label", *rows, *more]))).source
+    assert source.left_out == {
+        "empty": 2, "with a missing cell": 2, "of another number of columns": 1, "that come twice": 1,
+        "that come twice with another label": 1,
+    }  # fmt: skip
+    assert (source.rows, source.kept) == (45, 40)
+    assert source.first["with a missing cell"] == 42 and source.first["of another number of columns"] == 48
+
+
+def test_pairs_are_read_by_the_names_of_their_columns(tmp_path: Path):
+    rows = [(f"Straße {i}", f"rue {i}", str(i)) for i in range(30)]
+    text = "\n".join(";".join(row) for row in [("de", "fr", "id"), *rows, ("", "rue", "1"), rows[0]])
+    path = stored(tmp_path, text, "cp1252")
+    table, source = read_pairs(path, How(columns=("fr", "de")))
+    assert {*table.training, *table.held_out} == {(french, german) for german, french, _ in rows}
+    assert source.left_out == {"with a missing cell": 1, "that come twice": 1}
+    assert source.encoding.codec == "cp1252"
+
+
+def test_runs_from_before_read_their_file_as_they_did(tmp_path: Path):
+    """What looks like names of columns today was a text in them; so it stays for a run that goes on."""
+    path = stored(
+        tmp_path,
+        "\n".join(["utterance,intent", *(f"number {i},{'good' if i % 2 else 'bad'}" for i in range(40))]),
+    )
+    assert as_before(path) == How(
+        separator="comma", header="no", columns=("column 1", "column 2"), quotes="yes"
+    )
+    table = read_table(path, as_before(path))
+    assert len(table.training) + len(table.held_out) == 41 and table.classes == ("bad", "good", "intent")
+    assert len(read_table(path).classes) == 2
+
+
+def test_a_file_is_called_what_its_owner_called_it(tmp_path: Path):
+    path = tmp_path / f"{'0a' * 32}.csv"
+    path.write_text("one column only")
+    assert own_name(path) == path.name
+    for name in ("a.csv", "../../etc/b.csv", "a.csv", "<b>\x00x.csv" + "y" * 300):
+        beside(path).write_bytes(with_name(path, name))
+    names = json.loads(beside(path).read_text())
+    assert names[1:] == ["a.csv", "b.csv"] and names[0].startswith("<b>x.csvyy") and len(names[0]) == 120
+    with pytest.raises(ValueError, match=r"'<b>x\.csvy"):
+        read_table(path)
+    beside(path).write_text("[[[[")
+    assert own_name(path) == path.name
