@@ -24,12 +24,15 @@ if TYPE_CHECKING:
 
 def run(arguments: argparse.Namespace) -> None:
     """Makes a run's folder and trains it."""
+    from models.runs.limits import check_memory
     from models.training.devices import check_threads, choose
     from models.training.settings import configured
 
     config = configured(arguments.task, arguments.set)
+    # Everything that can be refused is refused before a folder is made.
     check_threads(config.training)
-    choose(config.training)  # refuses before a folder is made
+    choose(config.training)
+    check_memory(config)  # it reads some of the task's examples, too
     _train(create_run(config, name=arguments.name, path=arguments.out), config)
 
 

@@ -2,6 +2,7 @@
 
 import platform
 import shlex
+from collections.abc import Mapping
 from dataclasses import fields
 from datetime import UTC, datetime
 from pathlib import Path
@@ -10,6 +11,10 @@ from typing import Any
 import pandas as pd
 import torch
 
+from models.config import ModelConfig
+from models.data.downloads import SOURCES
+from models.data.tasks import Task
+from models.data.tasks.mnist import Mnist
 from models.data.tasks.translation import Translation
 from models.engine.transformer import Transformer
 from models.files import write_json, write_whole, writing
@@ -20,12 +25,14 @@ from models.training.snapshots import snapshot
 from models.zoo.files import write_model
 
 METRICS_CSV, CONFIG_JSON = "metrics.csv", "config.json"
+NOT_STATED = "not stated"
 
 
 def export_run(folder: RunFolder, out: Path, *, name: str = "") -> Path:
     """Writes a run's last checkpoint as `<name>.safetensors` with card.json, metrics.csv and config.json.
 
-    The card of a translator of the grammar also has its measures on held-out sentences.
+    The card of a translator of the grammar also has its measures on held-out sentences. No path of this
+    machine is in them: a file of the task's data is there by its name alone.
     Returns the weights' path. Raises ValueError for a run without a checkpoint, OSError of the disk.
     """
     config, model = folder.config(), folder.model()
@@ -34,7 +41,9 @@ def export_run(folder: RunFolder, out: Path, *, name: str = "") -> Path:
     with writing(out):
         weights = write_model(out, name, model, card)
     write_whole(out / METRICS_CSV, metrics_table(folder.metrics()).encode())
-    write_json(out / CONFIG_JSON, folder.description())
+    described = folder.description()
+    said = {**described["task"], "options": without_folders(config.task, described["task"]["options"])}
+    write_json(out / CONFIG_JSON, {**described, "task": said})
     return weights
 
 
@@ -46,9 +55,13 @@ def card_of(folder: RunFolder, config: RunConfig, model: Transformer, name: str)
     card = {
         "name": name,
         "summary": config.task.title,
-        "license": "MIT",
+        "license": license_of(config.task),
         "date": datetime.now(UTC).date().isoformat(),
-        "task": {"name": config.task.name, "options": config.task.to_dict()},
+        "task": {
+            "name": config.task.name,
+            "options": without_folders(config.task, config.task.to_dict()),
+        },
+        "scaling": scaling(config.model),
         "learnt": config.task.learnt(),
         "training": training,
         "parameters": sum(parameter.numel() for parameter in model.parameters()),
@@ -60,6 +73,45 @@ def card_of(folder: RunFolder, config: RunConfig, model: Transformer, name: str)
         metrics = measures(model, config.task.words)
         card |= make_card(config.task, model, metrics, config.training.seed)
     return card
+
+
+def license_of(task: Task) -> str:
+    """This project's own where its code makes the data; else nobody here knows what their owner allows."""
+    handed_in = any(getattr(task, name) for name in _files_of(task))
+    downloaded = getattr(task, "source", "") in SOURCES or isinstance(task, Mnist)
+    return NOT_STATED if handed_in or downloaded else "MIT"
+
+
+def without_folders(task: Task, options: Mapping[str, Any]) -> dict[str, Any]:
+    """The task's options with the names of files instead of their paths on this machine."""
+    named = {name: Path(str(options[name])).name for name in _files_of(task) if options.get(name)}
+    return {**options, **named}
+
+
+def _files_of(task: Task) -> list[str]:
+    return [spec.name for spec in fields(task) if spec.metadata.get("file")]
+
+
+def scaling(config: ModelConfig) -> dict[str, Any]:
+    """What code of another's needs to compute the same from the weights: the factors of the embedding's rows,
+    of the vectors of positions that are added to them (None where nothing is added), and of the dot products.
+    """
+    tokens = config.input_channels is None
+    rows = config.d_model**0.5 if tokens else 1.0
+    added = {"learned": config.d_model**0.5, "sinusoidal": 1.0}.get(config.positions)
+    embedding = "rows of the embedding times sqrt(d_model)" if tokens else "a linear layer of the input"
+    words = {
+        "learned": "vectors of positions times sqrt(d_model)",
+        "sinusoidal": "sines and cosines as they are",
+    }
+    plus = f", plus {words[config.positions]}" if added else f"; positions ({config.positions}) add no vector"
+    norm = ", then a norm" if config.embedding_norm else ""
+    return {
+        "embedding": rows,
+        "positions": added,
+        "dot_products": config.scale,
+        "said": f"The residual stream begins with {embedding}{plus}{norm}.",
+    }
 
 
 def sharpest_head(config: RunConfig, model: Transformer) -> dict[str, Any]:
@@ -95,13 +147,12 @@ def _named_norms(line: dict[str, Any]) -> dict[str, Any]:
 
 
 def command_of(config: RunConfig) -> str:
-    """The command that trains the same run again."""
+    """The command that trains the same run again, in the folder of its data's files."""
     task, usual = config.task, run_config(config.task)
     derived = {"d_head": config.model.d_model // config.model.n_heads, "d_ff": 4 * config.model.d_model}
+    options = without_folders(task, task.to_dict())
     settings = [
-        (spec.name, getattr(task, spec.name))
-        for spec in fields(task)
-        if getattr(task, spec.name) != spec.default
+        (spec.name, options[spec.name]) for spec in fields(task) if options[spec.name] != spec.default
     ]
     for ours, theirs in ((config.model, usual.model), (config.training, usual.training)):
         for spec in fields(ours):

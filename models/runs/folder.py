@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 from models.files import (
     FileError,
+    WriteError,
     read_json,
     read_json_if_any,
     read_lines,
@@ -26,6 +27,7 @@ from models.files import (
 )
 from models.runs.notes import checked_about, checked_name, checked_notes, checked_tags
 from models.runs.owners import OWNER
+from models.runs.refused import gone_if
 from models.training.config import RunConfig, TrainingConfig
 from models.zoo.run_folders import CHECKPOINT, CONFIG, PROBE, TASK, VERSION, read_description, runs_root
 
@@ -195,16 +197,13 @@ def create_run(
     """Makes a new run's folder with its config and what its task learnt from its data.
 
     path: by default a new folder in `runs_root()`. about: what else config.json says of the run: "tags",
-    "notes", "history", "sweep". Raises FileError where there is a run already, and ValueError for a name,
-    tags or notes that are too long; then nothing is made.
+    "notes", "history", "sweep". Raises FileError where there is a run already, ValueError for a name, tags or
+    notes that are too long, and WriteError where the disk refuses; no folder is left behind then.
     """
     folder = RunFolder(path or runs_root() / _new_id(config.task.name))
     if (folder.path / CONFIG).exists():
         raise FileError(f"{str(folder.path)!r} holds a run already; resume it, or choose another folder")
     name, about = checked_name(name or folder.id), checked_about(about or {})
-    with writing(folder.path):
-        folder.path.mkdir(parents=True, exist_ok=True)
-    write_json(folder.path / TASK, config.task.learnt())
     described = {
         "version": VERSION,
         "name": name,
@@ -212,7 +211,11 @@ def create_run(
         **about,
         **config.to_dict(),
     }
-    write_json(folder.path / CONFIG, described)  # last: it makes the folder a run
+    with gone_if(folder, WriteError):
+        with writing(folder.path):
+            folder.path.mkdir(parents=True, exist_ok=True)
+        write_json(folder.path / TASK, config.task.learnt())
+        write_json(folder.path / CONFIG, described)  # last: it makes the folder a run
     return folder
 
 

@@ -13,6 +13,7 @@ from dataclasses import asdict, dataclass, field, fields, replace
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from models.runs.folder import METRICS, PICTURES, SAMPLES, SNAPSHOTS, RunFolder, create_run
+from models.runs.refused import gone_if
 from models.runs.results import history_of
 from models.training.config import RunConfig, TrainingConfig
 from models.zoo.run_folders import CHECKPOINT, PROBE
@@ -98,9 +99,10 @@ def make_further(run: RunFolder, config: RunConfig, change: Change, step: int, n
     about = {part: said[part] for part in ("tags",) if part in said}
     about["history"] = history(run, run.config(), config, change, step)
     further = create_run(config, name=name or further_name(run.name, change.steps), about=about)
-    _copy(run, further)
-    if change.moments == "forgotten":
-        _forget(further)
+    with gone_if(further, OSError, ValueError):
+        _copy(run, further)
+        if change.moments == "forgotten":
+            _forget(further)
     return further
 
 

@@ -18,6 +18,7 @@ from models.runs.further import Change, changed_config, kept_step, make_further
 from models.runs.limits import JobRefused
 from models.runs.local import LocalBackend
 from models.runs.owners import NotAllowed, Visitor
+from models.runs.refused import gone_if
 from models.runs.status import Ask, Status
 from models.training.config import RunConfig
 from models.zoo.run_folders import CHECKPOINT, run_path, runs_root
@@ -30,6 +31,7 @@ __all__ = [
     "Visitor",
     "annotate",
     "backend",
+    "check",
     "delete",
     "extend",
     "pause",
@@ -78,8 +80,15 @@ def submit(
     """
     with _admitted(config, by, keep_going=keep_going):
         run = create_run(config, name=name, about=about)
-        _start(run, by, keep_going=keep_going)
+        with gone_if(run, JobRefused):
+            _start(run, by, keep_going=keep_going)
     return run.id
+
+
+def check(config: RunConfig, *, by: Visitor, keep_going: bool = False) -> None:
+    """Raises JobRefused, with the remedy, where `submit` would refuse this run now. Nothing is written."""
+    root, n_parameters = runs_root(), _check_run(config, by, keep_going=keep_going)
+    _check_root(root, by, n_parameters)
 
 
 def resume(run_id: str, *, by: Visitor, keep_going: bool = False) -> None:
@@ -122,7 +131,8 @@ def extend(
     config = changed_config(run, run.config(), change, step)
     with _admitted(config, by, keep_going=keep_going):
         further = make_further(run, config, change, step, name)
-        _start(further, by, keep_going=keep_going)
+        with gone_if(further, JobRefused):
+            _start(further, by, keep_going=keep_going)
     return further.id
 
 
@@ -188,15 +198,25 @@ def _own(run_id: str, by: Visitor, act: str) -> RunFolder:
 @contextmanager
 def _admitted(config: RunConfig, by: Visitor, *, keep_going: bool) -> Iterator[None]:
     """Inside, one more run may be made and started. Raises JobRefused where a limit is met."""
+    root, n_parameters = runs_root(), _check_run(config, by, keep_going=keep_going)
+    with _alone(root):
+        _check_root(root, by, n_parameters)
+        yield
+
+
+def _check_run(config: RunConfig, by: Visitor, *, keep_going: bool) -> int:
+    """The run's number of parameters. Raises JobRefused where this visitor or machine cannot train it."""
     limits.check_rights(config.training, by, keep_going=keep_going)
     limits.check_threads(config.training)
-    n_parameters, root = limits.check_memory(config), runs_root()
-    with _alone(root):
-        limits.check_live(root, by)
-        limits.check_minutes(root, by)
-        limits.check_queue(root)
-        limits.check_disk(root, by, n_parameters)
-        yield
+    return limits.check_memory(config)
+
+
+def _check_root(root: Path, by: Visitor, n_parameters: int) -> None:
+    """Raises JobRefused where the runs that there are leave no room for one more."""
+    limits.check_live(root, by)
+    limits.check_minutes(root, by)
+    limits.check_queue(root)
+    limits.check_disk(root, by, n_parameters)
 
 
 def _start(run: RunFolder, by: Visitor, *, keep_going: bool) -> None:

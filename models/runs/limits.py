@@ -113,11 +113,16 @@ def check_disk(root: Path, visitor: Visitor, n_parameters: int) -> None:
         _check_room(needed, "your runs", sum(theirs.values()), limits.visitor_runs_mb * MB, remedy)
     elsewhere = f"{remedy}, or set runs_gb higher in the file of limits" if visitor.all_rights else remedy
     _check_room(needed, "all runs", RunFolder(root).size_bytes(), limits.runs_gb * GB, elsewhere)
-    free = shutil.disk_usage(root).free
+    free = shutil.disk_usage(_existing(root)).free
     if needed > free:
         raise JobRefused(
             f"this run needs up to {readable(needed)}, but the disk has {readable(free)} left; {remedy}"
         )
+
+
+def _existing(folder: Path) -> Path:
+    """The folder itself, or the nearest one above it that is there."""
+    return next(path for path in (folder.absolute(), *folder.absolute().parents) if path.is_dir())
 
 
 def _check_room(needed: int, whose: str, used: int, most: int, remedy: str) -> None:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import fields
 from types import TracebackType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from tqdm import tqdm
 
@@ -53,18 +53,26 @@ def aligned(rows: Sequence[Sequence[str]]) -> str:
 
 
 def runs_table(runs: Sequence[RunFolder]) -> str:
-    """All runs with their state, newest first."""
-    rows = [("RUN", "TASK", "STATE", "STEP", "LOSS", "NAME")]
+    """All runs with their state, newest first. The loss is that of the last validation, as on the page; its
+    step is said where the run has gone further.
+    """
+    rows = [("RUN", "TASK", "STATE", "STEP", "HELD-OUT LOSS", "NAME")]
     for run in runs:
         try:
-            described, last = run.description(), (run.metrics() or [{}])[-1]
+            described, lines = run.description(), run.metrics()
             status = read_status(run.path)
-            step = f"{status.step or last.get('step', 0):,} of {described['training']['steps']:,}"
-            loss = f"{last['loss']:.4f}" if "loss" in last else ""
+            done = status.step or (lines[-1]["step"] if lines else 0)
+            step = f"{done:,} of {described['training']['steps']:,}"
+            loss = next((_loss(line, done) for line in reversed(lines) if "validation" in line), "")
             rows.append((run.id, described["task"]["name"], status.state, step, loss, run.name))
         except (ValueError, KeyError, TypeError) as error:
             rows.append((run.id, "", "damaged", "", "", str(error)))
     return aligned(rows) if len(rows) > 1 else "no runs yet; `run --task reverse` starts one"
+
+
+def _loss(line: Mapping[str, Any], done: int) -> str:
+    at = "" if line["step"] == done else f" at {line['step']:,}"
+    return f"{line['validation']['loss']:.4f}{at}"
 
 
 def tasks_table() -> str:

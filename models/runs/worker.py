@@ -24,7 +24,7 @@ from models.runs.folder import LOCK, LOG, REQUEST, RunFolder
 from models.runs.limits import JobRefused
 from models.runs.owners import owned
 from models.runs.processes import Identity, memory_left
-from models.runs.status import State, Status, ended_by, read_status
+from models.runs.status import State, Status, ended_by, read_request, read_status
 from models.runs.watch import Watch
 
 if TYPE_CHECKING:
@@ -58,7 +58,7 @@ def _attend(folder: Path, parent: Identity | None) -> int:
             watch.finish("failed", _reason(error, watch.status))
             return 1
         if slot is None:
-            watch.finish(ended_by(watch.asked))
+            watch.finish(ended_by(watch.asked), _left(watch))
             return 0
         if slot.kind == "gpu":
             os.environ["CUDA_VISIBLE_DEVICES"] = slots.visible_gpus()[slot.index]
@@ -100,6 +100,14 @@ def _wait_for_slot(watch: Watch) -> slots.Slot | None:
         return None
     finally:
         slots.leave(root, run_id)
+
+
+def _left(watch: Watch) -> str:
+    """Says that a run was taken out of the queue; "" where the watch itself says why it ends."""
+    if read_request(watch.folder) is None:
+        return ""
+    done = f"it has done {watch.step:,} steps" if watch.step else "it has not trained yet"
+    return f"it left the queue before its turn, and {done}; resume puts it into the queue again"
 
 
 def train_here(folder: RunFolder, on_record: Callable[[Record], None] | None = None) -> Status:

@@ -1,8 +1,14 @@
 """Runs: every training run, to compare, scrub through, try and take away."""
 
+import os
+import shlex
+from pathlib import Path
+
 import streamlit as st
 
+from models.zoo.run_folders import runs_root
 from pages.runs import actions, compare, listing, scrubber, state, try_it
+from pages.shared import visitors
 from pages.shared.board.component import board
 from pages.shared.browser.acts import Act
 from pages.shared.places import without_places
@@ -30,6 +36,7 @@ def page() -> None:
         st.markdown("No run yet: start one on [Train](/train).")
         return
     listing.draw(listed)
+    _events()
     chosen = [run for run_id in state.chosen() if (run := runs.find(run_id))]
     if len(chosen) == 1:
         _one(chosen[0])
@@ -37,10 +44,22 @@ def page() -> None:
         _several(chosen)
 
 
+def _events() -> None:
+    """Says to whoever has the machine that TensorBoard reads the runs, too."""
+    if not visitors.is_class():
+        command = shlex.join(["tensorboard", "--logdir", _shown(runs_root())])
+        st.caption(f"The same numbers in TensorBoard, where it is installed: `{command}`")
+
+
+def _shown(folder: Path) -> str:
+    """A folder as it is named in the folder in which the app was started."""
+    return os.path.relpath(folder) if folder.absolute().is_relative_to(Path.cwd()) else str(folder)
+
+
 def _one(run: Run) -> None:
     status = runs.status_of(run)
     actions.draw(run, status)
-    if status.sentence and status.state in ("queued", "failed"):
+    if status.sentence and (status.state in ("queued", "failed") or not (status.live or status.step)):
         st.text(without_places(status.sentence[:1].upper() + status.sentence[1:]))
     shown = scrubber.scrubbed(run)
     _board(shown, part=run.id, link={"runs": run.id}, at=_at(shown))

@@ -34,6 +34,7 @@ SIZES: dict[str, tuple[Any, Rule]] = {
 """Fields of ModelConfig that a person chooses; d_ff 0 is four times d_model."""
 
 _LARGEST = 1e30
+_BY_FACTORS = ("learning_rate",)  # numbers whose order of magnitude is what matters
 Values = dict[str, Any]
 
 
@@ -79,6 +80,8 @@ def _param(name: str, default: Any, rule: Rule, about: str = "") -> Param:
         return Param(default, rule, widget.select(label, tip))
     if isinstance(default, int):
         return Param(default, rule, widget.count(label, tip, step=1))
+    if name in _BY_FACTORS:
+        return Param(default, rule, widget.rate(label, tip, step=None, format="%.6g"))
     if isinstance(default, float):
         return Param(default, rule, widget.count(label, tip, step=None, format="%.6g"))
     return Param(default, rule, widget.line(label, tip))

@@ -10,9 +10,12 @@ import pytest
 import torch
 
 from models.data.tasks import TASKS, make_task
+from models.engine.positions.sinusoidal import sinusoids
+from models.engine.trace import Trace
+from models.engine.transformer import Transformer
 from models.runs import translator_card
 from models.runs.command_line import main
-from models.runs.export import command_of, metrics_table
+from models.runs.export import command_of, metrics_table, scaling
 from models.runs.folder import find_run
 from models.runs.watch import Watch
 from models.training.config import run_config
@@ -44,7 +47,8 @@ def test_a_run_is_trained_listed_and_exported(call, tmp_path):
     run = find_run("mine")
     assert run.checkpoint().step == 4
     listed = call("list").splitlines()
-    assert listed[0].split() == ["RUN", "TASK", "STATE", "STEP", "LOSS", "NAME"]
+    assert listed[0].split() == ["RUN", "TASK", "STATE", "STEP", "HELD-OUT", "LOSS", "NAME"]
+    assert listed[1].split()[6] == f"{run.metrics()[-1]['validation']['loss']:.4f}"
     assert listed[1].split()[:6] == [run.id, "reverse", "finished", "4", "of", "4"]
     assert (
         call("export", "mine", "--out", tmp_path / "kept") == f"wrote {tmp_path}/kept/{run.id}.safetensors\n"
@@ -57,10 +61,47 @@ def test_a_run_is_trained_listed_and_exported(call, tmp_path):
     assert card["metrics"] == run.metrics()[-1]["validation"]
     assert card["training"]["steps"] == card["training"]["step"] == 4
     assert card["showcase"]["stack"] == "decoder.self"
+    assert card["license"] == "MIT"  # its data are made by this project's code
     rows = list(csv.DictReader((tmp_path / "kept" / "metrics.csv").open()))
     assert [float(row["loss"]) for row in rows] == [line["loss"] for line in run.metrics()]
     assert float(rows[-1]["validation.exact match"]) == card["metrics"]["exact match"]
     assert json.loads((tmp_path / "kept" / "config.json").read_text()) == run.description()
+
+
+def test_an_export_of_own_data_has_no_path_and_no_licence_of_ours(call, tmp_path):
+    text = tmp_path / "my folder" / "diary.txt"
+    text.parent.mkdir()
+    text.write_text("the cat sat on the mat. " * 80)
+    own = [*SMALL, "steps=1", f"file={text}", "length=16"]
+    call("run", "--task", "language-model", "--name", "own", settings=own)
+    call("export", "own", "--out", tmp_path / "kept")
+    card = json.loads((tmp_path / "kept" / "card.json").read_text())
+    assert card["license"] == "not stated"
+    assert card["task"]["options"]["file"] == "diary.txt"
+    assert "--set file=diary.txt" in card["training"]["command"]
+    for path in (tmp_path / "kept").glob("*.[jc]s*"):  # card.json, config.json, metrics.csv
+        assert str(tmp_path) not in path.read_text(), path.name
+    assert load_model(tmp_path / "kept").task.read("the cat").tokens["decoder"] == list("the cat")
+
+
+@pytest.mark.parametrize("positions", ["learned", "sinusoidal", "rotary"])
+def test_a_card_says_how_embeddings_and_positions_are_scaled(positions):
+    config = configured("reverse", [f"positions={positions}", "n_layers=1", "d_model=16"]).model
+    model = Transformer(config, seed=0).eval()
+    said = scaling(config)
+    trace = Trace()
+    model(torch.tensor([[3, 1, 2]]), trace=trace)
+    rows = model.embedding.weight[torch.tensor([3, 1, 2])] * said["embedding"]
+    if positions == "learned":
+        rows = rows + said["positions"] * model.decoder.positions.embedding.weight[:3]
+    elif positions == "sinusoidal":
+        rows = rows + said["positions"] * sinusoids(3, 16).float()
+    else:
+        assert said["positions"] is None
+    torch.testing.assert_close(trace["decoder.0.resid_pre"], rows)
+    q, k = trace["decoder.0.self.q"], trace["decoder.0.self.k"]
+    scores = trace["decoder.0.self.scores"]
+    torch.testing.assert_close(scores[:, 2, 0], (q[:, 2] * k[:, 0]).sum(-1) * said["dot_products"])
 
 
 def test_a_stopped_run_says_how_to_go_on(call, monkeypatch, tmp_path):
@@ -76,6 +117,22 @@ def test_a_run_that_this_machine_cannot_train_leaves_no_folder(call):
     with pytest.raises(SystemExit, match="device='cuda', but PyTorch finds no such GPU here"):
         call("run", "--task", "reverse", settings=["device=cuda"])
     assert call("list").startswith("no runs")
+
+
+@pytest.mark.parametrize(
+    ("settings", "sentence"),
+    [
+        (["threads=4000"], "threads=4,000, but this machine has"),
+        (["d_model=1000000", "n_heads=1", "d_ff=8"], "of memory, but .* are free; (try|no single change)"),
+        (["file=/nowhere/text.txt"], "'text.txt' cannot be read"),
+    ],
+)
+def test_a_refused_run_leaves_no_folder(call, tmp_path, settings, sentence):
+    with pytest.raises(SystemExit, match=sentence):
+        call("run", "--task", "language-model", settings=settings)
+    with pytest.raises(SystemExit, match="is no name for a run"):
+        call("run", "--task", "reverse", "--name", "n" * 81, settings=SMALL)
+    assert not (tmp_path / "runs").exists() or not list((tmp_path / "runs").iterdir())
 
 
 def test_tasks_are_printed_with_their_options(call):

@@ -12,10 +12,10 @@ from filelock import FileLock
 from models.byte_units import MB
 from models.data.tasks import make_task
 from models.files import WriteError
-from models.runs import recording, worker
+from models.runs import recording, slots, worker
 from models.runs.folder import RunFolder, create_run
 from models.runs.limits import JobRefused
-from models.runs.status import Status, read_status, write_request
+from models.runs.status import Ask, Status, read_status, write_request
 from models.runs.worker import train_here
 from models.training.config import run_config
 
@@ -65,6 +65,23 @@ def test_a_request_ends_it_after_its_step_and_it_goes_on(
         patch.setattr(recording, "train_into", train_into)
         assert train_here(run).state == "paused"
     assert train_here(run).state == "finished"
+
+
+@pytest.mark.parametrize(("ask", "state"), [("stop", "stopped"), ("pause", "paused")])
+def test_a_run_that_leaves_the_queue_says_so(
+    run: RunFolder, monkeypatch: pytest.MonkeyPatch, ask: Ask, state: str
+) -> None:
+    def ahead(*_: Any) -> int:
+        write_request(run.path, ask)
+        return 1  # runs wait before it
+
+    monkeypatch.setattr(slots, "take", ahead)
+    assert worker.main([str(run.path)]) == 0
+    last = read_status(run.path)
+    assert (last.state, last.sentence) == (
+        state,
+        "it left the queue before its turn, and it has not trained yet; resume puts it into the queue again",
+    )
 
 
 def test_ctrl_c_pauses(run: RunFolder, monkeypatch: pytest.MonkeyPatch) -> None:
