@@ -27,7 +27,7 @@ _PIECE = 1 << 17  # characters tokenized at once
 MAX_LEARNT_FROM = in_force().learnt_characters
 _LONGEST_WORD = 100  # characters; learning from longer ones takes minutes, and WordPiece reads none of them
 _LONG = re.compile(rf"\S{{{_LONGEST_WORD}}}(?=\S)")
-_INSIDE = "##"  # in front of a piece that does not begin a word (Devlin et al. 2019)
+INSIDE = "##"  # in front of a piece that does not begin a word (Devlin et al. 2019)
 
 
 class LearntTokenizer:
@@ -79,7 +79,7 @@ class LearntTokenizer:
         if not least <= size <= most:
             raise ValueError(f"{size} byte pairs make no vocabulary; give {least} (all bytes) to {most:,}")
         library = Tokenizer(models.BPE())
-        library.pre_tokenizer = _byte_rules()
+        library.pre_tokenizer = byte_rules()
         trainer = trainers.BpeTrainer(
             vocab_size=size - len(specials),
             initial_alphabet=sorted(BYTES.values()),
@@ -103,12 +103,12 @@ class LearntTokenizer:
         if not len(specials) < size <= most:
             raise ValueError(f"{size} word pieces make no vocabulary; give {len(specials) + 1} to {most:,}")
         library = Tokenizer(models.WordPiece(unk_token=specials[unknown_id]))
-        library.normalizer, library.pre_tokenizer = _word_rules()
+        library.normalizer, library.pre_tokenizer = word_rules()
         texts = list(_first(texts))
         seen = Counter(chain.from_iterable(library.normalizer.normalize_str(text) for text in texts))
         letters = sorted(c for c, _ in seen.most_common(_MAX_ALPHABET) if not c.isspace())
         # given in order, their ids and which of two equal pairs is merged are always the same
-        first = [*letters, *(_INSIDE + letter for letter in letters)]
+        first = [*letters, *(INSIDE + letter for letter in letters)]
         trainer = trainers.WordPieceTrainer(
             vocab_size=max(size - len(specials), len(first)), special_tokens=first, show_progress=False
         )
@@ -170,9 +170,7 @@ class LearntTokenizer:
             return "".join(tokens)
         if self.kind == "bpe":
             return bytes_of("".join(tokens)).decode(errors="replace")
-        return "".join(t.removeprefix(_INSIDE) if _is_inside(t) else " " + t for t in tokens).removeprefix(
-            " "
-        )
+        return "".join(t.removeprefix(INSIDE) if _is_inside(t) else " " + t for t in tokens).removeprefix(" ")
 
     @cached_property
     def labels(self) -> tuple[str, ...]:
@@ -189,7 +187,7 @@ class LearntTokenizer:
         for token in self.vocabulary[self.n_specials :]:
             raw = bytes_of(token) if self.kind == "bpe" else b""
             begun = sum(byte & 0xC0 != 0x80 for byte in raw)  # all bytes but UTF-8's continuations
-            counts.append(begun if self.kind == "bpe" else len(token.removeprefix(_INSIDE)))
+            counts.append(begun if self.kind == "bpe" else len(token.removeprefix(INSIDE)))
         if self.unknown_id is not None:
             counts[self.unknown_id] = 1
         return torch.tensor(counts)
@@ -230,12 +228,12 @@ class LearntTokenizer:
         try:
             if self.kind == "bpe":
                 library = Tokenizer(models.BPE(vocab=own, merges=list(self.merges)))
-                library.pre_tokenizer = _byte_rules()
+                library.pre_tokenizer = byte_rules()
                 return library
             unknown_id = cast(int, self.unknown_id)
             unknown = self.vocabulary[unknown_id]
             library = Tokenizer(models.WordPiece(vocab=own | {unknown: unknown_id}, unk_token=unknown))
-            library.normalizer, library.pre_tokenizer = _word_rules()
+            library.normalizer, library.pre_tokenizer = word_rules()
             return library
         except Exception as error:  # the library raises nothing narrower
             raise ValueError(
@@ -243,13 +241,13 @@ class LearntTokenizer:
             ) from None
 
 
-def _byte_rules() -> pre_tokenizers.PreTokenizer:
+def byte_rules() -> pre_tokenizers.PreTokenizer:
     """Words as bytes; longer ones are cut, because the time that merging takes grows with their square."""
     rules = [pre_tokenizers.ByteLevel(add_prefix_space=False), pre_tokenizers.FixedLength(_LONGEST_WORD)]
     return pre_tokenizers.Sequence(rules)
 
 
-def _word_rules() -> tuple[normalizers.Normalizer, pre_tokenizers.PreTokenizer]:
+def word_rules() -> tuple[normalizers.Normalizer, pre_tokenizers.PreTokenizer]:
     """Lower case, and each sign a word of its own (a typed apostrophe is a straight one)."""
     rules = [normalizers.NFC(), normalizers.Lowercase(), normalizers.Replace("’", "'")]
     return normalizers.Sequence(rules), pre_tokenizers.BertPreTokenizer()
@@ -283,4 +281,4 @@ def _first(texts: Iterable[str]) -> Iterator[str]:
 
 
 def _is_inside(token: str) -> bool:
-    return token.startswith(_INSIDE) and len(token) > len(_INSIDE)
+    return token.startswith(INSIDE) and len(token) > len(INSIDE)

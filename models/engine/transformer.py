@@ -1,7 +1,5 @@
 """The transformer in its three kinds: encoder-only, decoder-only, encoder-decoder."""
 
-from functools import lru_cache
-
 import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
@@ -14,6 +12,7 @@ from models.engine.cache import DecoderCache
 from models.engine.embedding import of_ids, of_vectors
 from models.engine.layers import OutputTransform, Stack, Stream
 from models.engine.long_trace import LongTrace, mask_in_parts
+from models.engine.own_mask import own_mask
 from models.engine.position_scheme import has_bias
 from models.engine.segments import SegmentMemory
 from models.engine.trace import Trace, check_one_prompt, within
@@ -217,7 +216,7 @@ class Transformer(nn.Module):
         if isinstance(trace, LongTrace):
             return mask_in_parts(self.config, n_key, mask, self._padding(read))
         if self.config.mask != "none":
-            own = _named(self.config.mask, self.config.mask_argument, n_key, read.device)
+            own = own_mask(self.config, n_key, read.device)
             mask = masks.combine(mask, own[:, :, -n_query:])
         return masks.combine(mask, self._padding(read))
 
@@ -233,6 +232,8 @@ class Transformer(nn.Module):
         if self.config.pad_id is None:
             return None
         mask = masks.padding(tokens, self.config.pad_id)
+        if torch.compiler.is_exporting():  # a graph for all inputs decides nothing by one of them
+            return mask
         return None if bool(mask.all()) else mask
 
     def _embed(
@@ -291,9 +292,3 @@ class Transformer(nn.Module):
                     module.bias.zero_()
             elif isinstance(module, nn.Embedding):
                 module.weight.normal_(0.0, self.config.d_model**-0.5, generator=generator)
-
-
-@lru_cache(maxsize=8)
-def _named(name: str, argument: str, n: int, device: torch.device) -> Tensor:
-    """A mask is the same for every batch of a training run: make it once."""
-    return masks.named(name, argument, n).to(device)

@@ -61,3 +61,20 @@ def test_several_masks_allow_what_all_allow() -> None:
     for rows, keys in PARTS:
         assert both(rows, keys).equal(expected[:, rows, keys])
     assert masks.both(None, None) is None
+
+
+@pytest.mark.parametrize(
+    ("name", "argument"),
+    [
+        ("window", "2"),
+        ("strided", "3"),
+        ("fixed", "4.1"),
+        ("prefix", "3"),
+        ("memory", "4.1"),
+        ("packed", "3.4"),
+    ],
+)
+def test_no_mask_changes_where_a_text_goes_on(name: str, argument: str) -> None:
+    whole = masks.named(name, argument, 20)
+    for n in range(1, 20):
+        assert torch.equal(masks.named(name, argument, n), whole[..., :n, :n])
