@@ -1,7 +1,8 @@
 """Trains models on tasks, from the command line.
 
-`run` trains, `resume` goes on, `list` shows all runs, `export` writes one to a folder, `tasks` says what
-there is to learn. `evaluate` scores translators on held-out sentences; `zoo` trains again
+`run` trains, `resume` goes on, `further` goes on with other settings, `list` shows all runs, `show` one,
+`compare` what several show against each other, `note` names and tags one, `export` writes one to a folder,
+`tasks` says what there is to learn. `evaluate` scores translators on held-out sentences; `zoo` trains again
 all that ships.
 """
 
@@ -14,6 +15,7 @@ from contextlib import redirect_stderr
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from models.runs import comparing
 from models.runs.folder import LOG, RunFolder, create_run, find_run, list_runs
 from models.zoo.cards import SHIPPED
 from models.zoo.run_folders import runs_root
@@ -33,7 +35,8 @@ def run(arguments: argparse.Namespace) -> None:
     check_threads(config.training)
     choose(config.training)
     check_memory(config)  # it reads some of the task's examples, too
-    _train(create_run(config, name=arguments.name, path=arguments.out), config)
+    about = comparing.about(arguments)
+    _train(create_run(config, name=arguments.name, path=arguments.out, about=about), config)
 
 
 def resume(arguments: argparse.Namespace) -> None:
@@ -62,11 +65,18 @@ def _train(folder: RunFolder, config: RunConfig) -> None:
         print(f"{status.state} at step {status.step:,}; go on with: {_command('resume', str(where))}")
 
 
-def show_runs(arguments: argparse.Namespace) -> None:
-    """Prints all runs."""
-    from models.runs.printing import runs_table
+def further(arguments: argparse.Namespace) -> None:
+    """Trains on from a run's last checkpoint with other settings, as a new run."""
+    folder = comparing.make(arguments)
+    _train(folder, folder.config())
 
-    print(runs_table(list_runs()))
+
+def show_runs(arguments: argparse.Namespace) -> None:
+    """Prints all runs, or those that a filter finds."""
+    from models.runs.printing import filtered, runs_table
+
+    runs = filtered(list_runs(), arguments.filter)
+    print("\n".join(run.id for run in runs) if arguments.ids else runs_table(runs))
 
 
 def show_tasks(arguments: argparse.Namespace) -> None:
@@ -130,6 +140,8 @@ def _add_runs(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> 
     )
     training.add_argument("--out", type=Path, help="the run's folder; left out, a new one among all runs")
     training.add_argument("--name", default="", help="what to call the run")
+    comparing.add_notes(training)
+    comparing.add(commands).set_defaults(act=further)
     going_on = commands.add_parser("resume", help="go on with a run from its last checkpoint")
     going_on.set_defaults(act=resume)
     writing = commands.add_parser("export", help="write a run's model, card, metrics and config to a folder")
@@ -138,7 +150,10 @@ def _add_runs(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> 
     writing.add_argument("--name", default="", help="the model's name; left out, the run's")
     for command in (going_on, writing):
         command.add_argument("run", help="the run's id, name or folder")
-    commands.add_parser("list", help="show all runs").set_defaults(act=show_runs)
+    listing = commands.add_parser("list", help="show all runs")
+    listing.set_defaults(act=show_runs)
+    listing.add_argument("--filter", default="", help="words that name, tags, task, state or notes have")
+    listing.add_argument("--ids", action="store_true", help="the ids alone, for a shell's completion")
     commands.add_parser("tasks", help="show what there is to learn").set_defaults(act=show_tasks)
 
 

@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Any
 from tqdm import tqdm
 
 from models.runs.folder import RunFolder
+from models.runs.notes import matches, tags_of
+from models.runs.results import history_of
 from models.runs.status import read_status
 
 if TYPE_CHECKING:
@@ -67,7 +69,37 @@ def runs_table(runs: Sequence[RunFolder]) -> str:
             rows.append((run.id, described["task"]["name"], status.state, step, loss, run.name))
         except (ValueError, KeyError, TypeError) as error:
             rows.append((run.id, "", "damaged", "", "", str(error)))
-    return aligned(rows) if len(rows) > 1 else "no runs yet; `run --task reverse` starts one"
+    return (
+        aligned(_with_notes(rows, runs)) if len(rows) > 1 else "no runs yet; `run --task reverse` starts one"
+    )
+
+
+def filtered(runs: Sequence[RunFolder], words: str) -> list[RunFolder]:
+    """The runs that a filter finds; a damaged one is found by its id."""
+    found = []
+    for run in runs:
+        try:
+            described = {"name": run.id, **run.description()}
+        except ValueError:
+            described = {"name": run.id}
+        state = read_status(run.path).state
+        if not words or matches(words, described, state):
+            found.append(run)
+    return found
+
+
+def _with_notes(rows: Sequence[Sequence[str]], runs: Sequence[RunFolder]) -> list[list[str]]:
+    """The rows with tags and the steps since which settings are others, where any run has them."""
+    columns: list[list[str]] = [["TAGS"], ["CHANGED"]]
+    for run in runs:
+        try:
+            described = run.description()
+        except ValueError:
+            described = {}
+        columns[0].append(", ".join(tags_of(described)))
+        columns[1].append(", ".join(f"at {entry['step']:,}" for entry in history_of(described)))
+    kept = [column for column in columns if any(column[1:])]
+    return [[*row, *(column[at] for column in kept)] for at, row in enumerate(rows)]
 
 
 def _loss(line: Mapping[str, Any], done: int) -> str:

@@ -7,14 +7,16 @@ import hashlib
 import json
 import math
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
+from models.config import ModelConfig
 from models.runs.folder import RunFolder
 from models.runs.status import read_status
+from models.training.config import TrainingConfig
 from models.zoo.run_folders import TASK
 
 LOSS = "loss"
@@ -104,10 +106,20 @@ def settings_of(
     """What makes a configuration beside its data: the model, the training without what is no part of it, and
     what was changed when it was trained further.
     """
+    training = _known(lambda: TrainingConfig.from_file(training).to_dict(), training)
+    model = _known(lambda: ModelConfig.from_dict(dict(model)).to_dict(), model)
     kept = {name: value for name, value in training.items() if name not in _BOOKKEEPING}
     found = {**model, **kept}
     changes = history_of(described)
     return found | ({"trained further": "; ".join(map(changed_words, changes))} if changes else {})
+
+
+def _known(read: Callable[[], dict[str, Any]], values: Mapping[str, Any]) -> Mapping[str, Any]:
+    """A config with the fields that an older file lacks; as it stands where it is damaged."""
+    try:
+        return read()
+    except (ValueError, TypeError):
+        return values
 
 
 def history_of(described: Mapping[str, Any]) -> list[dict[str, Any]]:
