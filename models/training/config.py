@@ -18,6 +18,7 @@ Decay = Literal["matrices", "all"]
 Schedule = Literal["cosine", "constant", "warm-up"]
 Precision = Literal["float32", "bfloat16", "float16"]
 Device = Literal["auto", "cpu", "cuda", "mps"]
+Sharding = Literal["ddp", "fsdp"]
 
 CHOICES: dict[str, tuple[str, ...]] = {
     "optimizer": get_args(Optimizer),
@@ -25,6 +26,7 @@ CHOICES: dict[str, tuple[str, ...]] = {
     "schedule": get_args(Schedule),
     "precision": get_args(Precision),
     "device": get_args(Device),
+    "sharding": get_args(Sharding),
 }
 LIMITS: dict[str, tuple[float, float]] = {
     "steps": (1, 10_000_000),
@@ -40,6 +42,7 @@ LIMITS: dict[str, tuple[float, float]] = {
     "final_rate": (0.0, 1.0),
     "label_smoothing": (0.0, 0.9),
     "threads": (0, 4_096),
+    "workers": (1, 1_024),
     "seed": (0, 2**31 - 1),
     "validate_every": (0, 10_000_000),
     "held_out": (1, 65_536),
@@ -88,6 +91,8 @@ class TrainingConfig:
     gradient_checkpointing: bool = False
     device: Device = "auto"
     threads: int = 0
+    workers: int = 1
+    sharding: Sharding = "ddp"
     seed: int = 0
     validate_every: int = 0
     held_out: int = 256
@@ -102,6 +107,15 @@ class TrainingConfig:
                 f"accumulation={self.accumulation} cannot divide batch_size={self.batch_size}; "
                 f"try accumulation={self.batch_size}, or a larger batch_size"
             )
+        if self.workers * self.accumulation > self.batch_size:
+            raise ValueError(
+                f"workers={self.workers} cannot share batch_size={self.batch_size} in accumulation="
+                f"{self.accumulation} pieces each; try workers={self.batch_size // self.accumulation}, or a "
+                "larger batch_size"
+            )
+        if self.workers > 1 and self.sharding == "fsdp" and (self.precision == "float16" or self.compile):
+            what = "precision='float16'" if self.precision == "float16" else "compile=True"
+            raise ValueError(f"{what} does not go with sharding='fsdp'; choose 'ddp', or bfloat16 uncompiled")
 
     @property
     def n_at_once(self) -> int:

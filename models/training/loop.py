@@ -3,8 +3,8 @@
 import math
 import os
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager, nullcontext
+from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -21,12 +21,12 @@ from models.training.devices import choose
 from models.training.optimizers import make_optimizer, restore, state_of
 from models.training.randomness import Randomness
 from models.training.schedule import learning_rate
+from models.training.shares import shares
 from models.training.snapshots import snapshot, snapshot_bytes, snapshot_steps
 
 HELD_OUT_SEED = 1
 """The same for all runs, so that their validations are of the same examples."""
 _MEMORY_EVERY = 20  # steps
-Terms = dict[str, tuple[float, int]]
 
 
 class DivergedError(ArithmeticError):
@@ -71,7 +71,7 @@ class Training(Iterator[Record]):
         self._machine = choose(how)
         self.chosen = self._machine.sentence
         self.step, self.seconds = 0, 0.0
-        self.model = Transformer(config.model, seed=how.seed).to(self._machine.device)
+        self.model = self._placed(Transformer(config.model, seed=how.seed))
         self.model.recompute = how.gradient_checkpointing
         # Only the steps run compiled: traces and samples need what a compiler would fuse away.
         self._trained: Any = torch.compile(self.model) if self._machine.compiled else self.model
@@ -130,8 +130,7 @@ class Training(Iterator[Record]):
             part, _, name = address.partition(".")
             parts.setdefault(part, {})[name] = tensor
         try:
-            self.model.load_state_dict(parts["model"])
-            restore(self._optimizer, self.model, parts["optimizer"])
+            self._load(parts["model"], parts["optimizer"])
             self.step, self.seconds = int(values["step"]), float(values["seconds"])
             if values["scaler"]:
                 self._scaler.load_state_dict(values["scaler"])
@@ -173,10 +172,10 @@ class Training(Iterator[Record]):
         if not self.model.training:
             self.model.train()
         self._optimizer.zero_grad()
-        with self._randomness if self.config.model.dropout else nullcontext():
+        with self._drawing() if self.config.model.dropout else nullcontext():
             losses = self._backward(batch)
         self._scaler.unscale_(self._optimizer)
-        gradients = norms.lengths([weight.grad for weight in self._weights if weight.grad is not None])
+        gradients = self._lengths([weight.grad for weight in self._weights if weight.grad is not None])
         if how.clip:
             clip_grads_with_norm_(self._weights, how.clip, norms.total(gradients))
         self._scaler.step(self._optimizer)
@@ -191,7 +190,7 @@ class Training(Iterator[Record]):
         found = iter(gradients.tolist())
         moved = [None if weight.grad is None else next(found) for weight in self._weights]
         with torch.no_grad():
-            return norms.by_part(self._parts, moved, norms.lengths(self._weights).tolist())
+            return norms.by_part(self._parts, moved, self._lengths(self._weights).tolist())
 
     def _backward(self, batch: Batch) -> dict[str, Tensor]:
         """Adds the gradients of the batch in `accumulation` pieces; returns the mean losses.
@@ -200,19 +199,43 @@ class Training(Iterator[Record]):
         of the whole batch.
         """
         how, task = self.config.training, self.config.task
-        pieces = batch.split(how.accumulation) if how.accumulation > 1 else [batch]
-        whole = task.terms(batch) if len(pieces) > 1 else {}
+        mine = self._mine(batch)
+        pieces = mine.split(how.accumulation) if how.accumulation > 1 else [mine]
+        whole = task.terms(batch) if len(pieces) > 1 or mine is not batch else {}
         means: dict[str, Tensor] = {}
         for piece in pieces:
             with self._machine.products():
                 moved = piece.to(self._machine.device)
                 losses = task.losses(self._trained, moved, label_smoothing=how.label_smoothing)
             if whole:
-                losses = _shares(losses, task.terms(piece), whole)
+                losses = shares(losses, task.terms(piece), whole)
             self._scaler.scale(losses["loss"]).backward()
             for name, loss in losses.items():
                 means[name] = means.get(name, 0.0) + loss.detach()
         return means
+
+    # What `models.training.together` does otherwise, where several processes train one model.
+
+    def _placed(self, model: Transformer) -> Transformer:
+        """The model where it trains."""
+        return model.to(self._machine.device)
+
+    def _load(self, weights: dict[str, Tensor], moments: dict[str, Tensor]) -> None:
+        """Takes over weights and the optimiser's moments, both by the names of the weights."""
+        self.model.load_state_dict(weights)
+        restore(self._optimizer, self.model, moments)
+
+    def _mine(self, batch: Batch) -> Batch:
+        """The part of a batch that this process reads."""
+        return batch
+
+    def _drawing(self) -> AbstractContextManager[None]:
+        """Inside, dropout draws the run's own random numbers."""
+        return self._randomness
+
+    def _lengths(self, tensors: Sequence[Tensor]) -> Tensor:
+        """The norm of each tensor."""
+        return norms.lengths(tensors)
 
     def _next_batch(self) -> Batch:
         """The batch that was prepared, else a new one."""
@@ -271,12 +294,3 @@ class Training(Iterator[Record]):
             f"the loss is {loss} at step {self.step}: the training diverged; "
             f"try learning_rate={rate / 3:.2g} instead of {rate:g}, more warmup_steps, or clip=1"
         )
-
-
-def _shares(losses: dict[str, Tensor], piece: Terms, whole: Terms) -> dict[str, Tensor]:
-    """What a piece's losses contribute to those of the whole batch, and to their weighted sum, "loss"."""
-    zero = losses["loss"].new_zeros(
-        ()
-    )  # leaves out terms that the piece does not have: the mean of nothing is NaN
-    shares = {name: losses[name] * (n / whole[name][1]) if n else zero for name, (_, n) in piece.items()}
-    return {"loss": sum((piece[name][0] * share for name, share in shares.items()), start=zero), **shares}

@@ -37,6 +37,8 @@ HELP = {
     "compile": "Uses torch.compile, which starts slowly and then trains faster",
     "gradient_checkpointing": "Computes activations twice instead of keeping them: less memory, more time",
     "threads": "Threads of the CPU; 0 takes every core",
+    "workers": "Processes of a Ray cluster that share each batch; without a cluster, one reads it all",
+    "sharding": "Between workers: ddp gives each the whole model, fsdp each a part of every layer",
     "seed": "The same seed gives the same numbers again on the same CPU",
     "validate_every": "Steps between validations; 0 is about 20 times a run",
     "held_out": "Examples that validation reads",
