@@ -36,6 +36,7 @@ pages = {
     "Your models": [
         st.Page("train/page.py", title="Train", url_path="train"),
         st.Page("runs/page.py", title="Runs", url_path="runs"),
+        st.Page("sweeps/page.py", title="Sweeps", url_path="sweeps"),
     ],
 }
 if visitors.is_class() and os.environ.get(teachers.HASH):

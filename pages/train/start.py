@@ -20,6 +20,7 @@ from pages.train import download, state
 from viz_core.boards import Board, Fact, Facts
 
 KEY = "train.before"
+SWEEPS = "sweeps/page.py"
 
 
 def draw(info: TaskInfo, values: dict[str, Any], heading: DeltaGenerator) -> None:
@@ -40,6 +41,7 @@ def draw(info: TaskInfo, values: dict[str, Any], heading: DeltaGenerator) -> Non
         download.offer(missing)
     heading.button("Start", type="primary", disabled=refused, on_click=_start, args=(ready,))
     link = settings.to_link(info, values)
+    heading.page_link(SWEEPS, label="Sweep over this…", query_params={**link, "sweep": "+"})
     board.show(message(_board(ready, values), part="before", link=link, keep=False), key=KEY, on_act=_on_act)
     _going_on()
 

@@ -48,7 +48,7 @@ def test_the_navigation_leads_to_these_pages(explore: ExplorePage) -> None:
         "/beside",
         "/findings",
     ]
-    for group, names in {"The lab": [*LAB_PAGES], "Your models": ["train", "runs"]}.items():
+    for group, names in {"The lab": [*LAB_PAGES], "Your models": ["train", "runs", "sweeps"]}.items():
         page.get_by_role("button", name=group).click()
         links = page.get_by_test_id("stTopNavPopover").locator("a").evaluate_all(paths)
         assert links == [f"/{name}" for name in names]

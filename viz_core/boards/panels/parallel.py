@@ -34,7 +34,8 @@ class Axis:
     log: bool = False
 
     def __post_init__(self) -> None:
-        check_axes(f"values of {self.name!r}", self.values, "trial")
+        if self.values.ndim != 1:
+            check_axes(f"values of {self.name!r}", self.values, "trial")
         known = self.values[np.isfinite(self.values)]
         if self.choices and known.size and not (known.min() >= 0 and known.max() < len(self.choices)):
             raise ValueError(

@@ -1,0 +1,112 @@
+"""A sweep as a board: parallel coordinates, importance, history, and the value by one setting."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from models.sweeps import Choices, Spec, Trial
+from pages.shared.training.labels import label_of
+from viz_core import sweeps
+from viz_core.boards import Axis, Board, Panel
+from viz_core.numbers import short
+
+DRAWN = ("finished", "pruned", "failed")
+
+
+def board_of(
+    spec: Spec, trials: Sequence[Trial], importance: Mapping[str, float], *, by: str, shown: Sequence[bool]
+) -> Board:
+    """The board of a sweep. by: the setting of the last chart. shown: which trials stand out."""
+    name, lower = spec.score or "score", spec.direction == "minimize"
+    kept = [at for at, trial in enumerate(trials) if trial.state in DRAWN]
+    notice = notice_of(spec, trials)
+    if not kept:
+        return Board(rows=[[]], notice=notice)
+    ended = [trials[at] for at in kept]
+    value = Axis(name=name, values=values_of(ended))
+    axes = [axis_of(spec, each, ended) for each in spec.space]
+    top = sweeps.parallel_panel(
+        axes, value, names=[f"trial {trial.number}" for trial in ended], lower_is_better=lower,
+        shown=np.array([shown[at] for at in kept], dtype=bool),
+    )  # fmt: skip
+    finished = [trial for trial in ended if trial.state == "finished"]
+    bottom: list[Panel] = [
+        sweeps.history_panel(
+            values_of(finished) if finished else np.array([np.nan]),
+            numbers=[trial.number for trial in finished] or [0],
+            lower_is_better=lower,
+            name=name,
+        ),
+        by_setting(spec, finished, by),
+    ]
+    if importance:
+        named = {label_of(each): share for each, share in importance.items()}
+        bottom.append(sweeps.importance_panel(named))
+    return Board(rows=[[top], bottom], notice=notice)
+
+
+def by_setting(spec: Spec, finished: Sequence[Trial], by: str) -> Panel:
+    """Every finished run's value by one setting, with the mean over trials and seeds and its interval."""
+    per_run = [(trial, value) for trial in finished for value in trial.values.values() or [trial.value]]
+    runs = [trial for trial, _ in per_run]
+    values = np.array([np.nan if value is None else value for _, value in per_run], dtype=np.float64)
+    return sweeps.setting_panel(axis_of(spec, by, runs), values, name=spec.score or "score")
+
+
+def values_of(trials: Sequence[Trial]) -> np.ndarray:
+    """The values [trial], NaN where there is none."""
+    found = [np.nan if trial.value is None else trial.value for trial in trials]
+    return np.array(found, dtype=np.float64)
+
+
+def axis_of(spec: Spec, name: str, trials: Sequence[Trial]) -> Axis:
+    """A setting's axis: of words by their places, of numbers by their size."""
+    varied = spec.space[name]
+    settings = [trial.settings.get(name) for trial in trials]
+    if isinstance(varied, Choices) and not all(_is_number(value) for value in varied.values):
+        places = {repr(value): at for at, value in enumerate(varied.values)}
+        at = np.array([places.get(repr(value), np.nan) for value in settings], dtype=np.float64)
+        return Axis(name=label_of(name), values=at, choices=[words(value) for value in varied.values])
+    numbers = np.array([value if _is_number(value) else np.nan for value in settings], dtype=np.float64)
+    log = _are_ratios(varied.values) if isinstance(varied, Choices) else varied.kind == "log"
+    return Axis(name=label_of(name), values=numbers, log=log)
+
+
+def _are_ratios(values: Sequence[Any]) -> bool:
+    """Whether numbers lie so far apart, such as 1, 2, 4, 8, that their ratios are what varies."""
+    return bool(min(values) > 0 and max(values) >= 8 * min(values))
+
+
+def words(value: object) -> str:
+    """A setting's value as the page writes it."""
+    return short(value) if isinstance(value, float) else "none" if value is None else str(value)
+
+
+def notice_of(spec: Spec, trials: Sequence[Trial]) -> str:
+    """The best trial in a sentence, or why there is none."""
+    sign = 1 if spec.direction == "minimize" else -1
+    finished = [trial for trial in trials if trial.state == "finished" and trial.value is not None]
+    if not finished:
+        failed = [trial for trial in trials if trial.state == "failed"]
+        if failed and all(trial.state in ("failed", "skipped") for trial in trials):
+            return f"**All {len(failed)} trials have failed.** {failed[0].sentence}"
+        return "No trial has finished yet."
+    best = min(finished, key=lambda trial: sign * (trial.value or 0.0))
+    said = ", ".join(f"{label_of(name)} {words(value)}" for name, value in best.settings.items())
+    return f"**Best so far: trial {best.number}**, with {said}: {spec.score or 'score'} {value_of(best)}."
+
+
+def value_of(trial: Trial) -> str:
+    """The value of a trial with its spread over the seeds, as far as it is known."""
+    if trial.value is None:
+        return "–"
+    if trial.spread is None or trial.n < 2:
+        return short(trial.value)
+    return f"{short(trial.value)} ± {short(trial.spread)} (n = {trial.n})"
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)

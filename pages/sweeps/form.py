@@ -1,0 +1,175 @@
+"""The form of a new sweep: its task, what varies, how trials are chosen, and what it would cost."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import streamlit as st
+
+from models.byte_units import readable
+from models.sweeps import Spec
+from pages.shared import visitors, wording
+from pages.shared.board.component import board
+from pages.shared.browser.acts import Act
+from pages.shared.places import without_places
+from pages.shared.problems import say
+from pages.shared.state import State, problems, refuse
+from pages.shared.training import settings, uploads
+from pages.shared.training.labels import label_of
+from pages.shared.training.message import message
+from pages.shared.training.tasks_on_offer import TaskInfo
+from pages.sweeps import asked, planning, state
+from pages.sweeps.planning import Planned
+from viz_core.boards import Board, Fact, Facts
+
+KEY = "sweeps.before"
+
+
+def draw() -> None:
+    """The form; below it what the sweep would be, and sentences where nothing can start."""
+    info = state.task()
+    fixed, form = state.fixed_of(info), state.form_of(info)
+    with st.container(horizontal=True, vertical_alignment="center", key="sweeps_form"):
+        st.markdown("**A new sweep** of", width="content")
+        state.page().draw("task")
+        start = st.container(width="content")
+    cost = st.container()
+    with st.container(border=True):
+        _rows(info, form)
+    with st.container(border=True):
+        _chosen(form)
+    _shared(info, fixed, form.kept)
+    with cost:
+        _cost(info, fixed.kept, form.kept, start)
+
+
+def _rows(info: TaskInfo, form: State) -> None:
+    """One row for each setting that varies."""
+    st.markdown("**What varies**")
+    for row in range(1, form.kept["rows"] + 1):
+        name, how, values, drop = st.columns([3, 3, 5, 1], vertical_alignment="bottom")
+
+        def renew(row: int = row) -> None:
+            kind, text = state.usual(info, form.kept[f"vary{row}"])
+            form.put({f"how{row}": kind, f"values{row}": text})
+
+        form.draw(f"vary{row}", name, then=renew)
+        form.draw(f"how{row}", how)
+        form.draw(f"values{row}", values)
+        if form.kept["rows"] > 1:
+            label = f"Leave {label_of(form.kept[f'vary{row}'])} out"
+            drop.button("✕", help=label, key=f"sweeps.drop{row}", on_click=_drop, args=(form, row))
+    if form.kept["rows"] < state.MOST_ROWS:
+        st.button("Vary another setting", key="sweeps.add", on_click=_add, args=(info, form))
+
+
+def _add(info: TaskInfo, form: State) -> None:
+    """One more row, with a setting that has none yet."""
+    rows = form.kept["rows"]
+    taken = [form.kept[f"vary{row}"] for row in range(1, rows + 1)]
+    name = next((each for each in state.varied(info) if each not in taken), taken[0])
+    how, values = state.usual(info, name)
+    form.put({"rows": rows + 1, f"vary{rows + 1}": name, f"how{rows + 1}": how, f"values{rows + 1}": values})
+
+
+def _drop(form: State, row: int) -> None:
+    """Takes a row out; those below move up."""
+    rows = form.kept["rows"]
+    moved: dict[str, Any] = {}
+    for each in range(row, rows):
+        moved |= {f"{part}{each}": form.kept[f"{part}{each + 1}"] for part in ("vary", "how", "values")}
+    form.put(moved | {"rows": rows - 1})
+
+
+def _chosen(form: State) -> None:
+    """How often, how many, which, and by what they are compared."""
+    st.markdown("**How it is tried**")
+    for names in (("seeds", "trials", "sampler"), ("prune", "score", "name")):
+        for place, name in zip(st.columns(3), names, strict=True):
+            form.draw(name, place)
+
+
+def _shared(info: TaskInfo, fixed: State, form: dict[str, Any]) -> None:
+    """The settings that all runs share: those of Train, without those that vary."""
+    varying = [form[f"vary{row}"] for row in range(1, form["rows"] + 1)]
+    files = [option.name for option in info.options if option.file]
+    names = [name for name in fixed.params if name not in files and name not in varying]
+    changed = [name for name in names if fixed.kept[name] != fixed.params[name].default]
+    said = f" ({len(changed)} changed)" if changed else ""
+    with st.expander(f"Settings that all runs share{said}"):
+        for name in files:
+            if fixed.kept[name]:
+                st.caption(f"{label_of(name)}: a file that you handed in on Train")
+        for at in range(0, len(names), 4):
+            for place, name in zip(
+                st.columns(4, vertical_alignment="bottom"), names[at : at + 4], strict=False
+            ):
+                fixed.draw(name, place)
+        st.button("As the task comes", key="sweeps.usual", on_click=fixed.reset, args=(names,))
+
+
+def _cost(info: TaskInfo, fixed: dict[str, Any], form: dict[str, Any], start: Any) -> None:
+    """How many runs, how long and how much disk; the button that starts them."""
+    said, ready, spec = problems(), None, None
+    try:
+        spec = asked.spec_of(info, fixed, form)
+        with st.spinner("Counting the runs…"):
+            ready = planning.planned(spec, visitors.visitor())
+    except (ValueError, OSError) as error:
+        said.append(_told(error))
+    say(dict.fromkeys(said))
+    start.button(
+        "Start", type="primary", disabled=ready is None, on_click=_start, args=(spec,), key="sweeps.start"
+    )
+    link = link_of(info, fixed, form)
+    shown = message(_board(ready), part="before", link=link, keep=False)
+    board.show(shown, key=KEY, on_act=_nothing)
+
+
+def _told(error: Exception) -> str:
+    said = without_places(uploads.without_names(str(error).replace(f"{uploads.folder()}/", "")))
+    return said[:1].upper() + said[1:] if "=" not in said.split()[0] else said
+
+
+def _board(ready: Planned | None) -> Board:
+    cost = ready.cost if ready else None
+    time = "–" if cost is None or cost.seconds is None else wording.duration(cost.seconds)
+    facts = [
+        Fact(label="runs", values=f"{ready.n_runs:,}" if ready else "–"),
+        Fact(label="time, about", values=time),
+        Fact(label="at once", values=str(ready.n_slots) if ready else "–"),
+        Fact(label="disk, at most about", values=readable(cost.disk_bytes) if cost else "–"),
+    ]
+    return Board(rows=[[Facts(facts=facts)]], notice=notice(ready))
+
+
+def notice(ready: Planned | None) -> str:
+    """The plan as one sentence: settings, seeds, runs, time, slots, and what they are compared by."""
+    if ready is None:
+        return "These settings make no sweep; see above."
+    slots = f"on {ready.n_slots} slot{'s' * (ready.n_slots != 1)}"
+    seconds = ready.cost.seconds
+    time = "" if seconds is None else f", about {wording.duration(seconds)} {slots}"
+    better = "less" if ready.spec.direction == "minimize" else "more"
+    return f"**{ready.sentence}**{time}. Trials are compared by {ready.spec.score}: {better} is better."
+
+
+def link_of(info: TaskInfo, fixed: dict[str, Any], form: dict[str, Any]) -> dict[str, str]:
+    """The link that opens this form: what differs from the task's usual one."""
+    shown = state.form_of(info)
+    rows = form["rows"]
+    seen = [f"{part}{row}" for row in range(1, rows + 1) for part in ("vary", "how", "values")]
+    return {**settings.to_link(info, fixed), "sweep": state.NEW, **shown.link(["rows", *seen, *state.SHARED])}
+
+
+def _nothing(act: Act) -> None:
+    """There is nothing to take away before the start but the link, which the browser copies."""
+
+
+def _start(spec: Spec | None) -> None:
+    if spec is None:
+        return
+    try:
+        state.open_sweep(planning.begin(spec, visitors.visitor()).name)
+    except (ValueError, OSError) as error:
+        refuse(_told(error))

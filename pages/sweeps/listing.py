@@ -1,0 +1,63 @@
+"""The list of all sweeps, kept up to date while one of them works."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import streamlit as st
+
+from models.files import FileError
+from models.sweeps import Sweep
+from pages.shared import wording
+from pages.shared.browser.acts import Act
+from pages.shared.table.component import Row, message, table
+from pages.sweeps import found, state
+from viz_core.numbers import short
+
+SECONDS = 2.0
+KEY = "sweeps.table"
+COLUMNS = ("sweep", "task", "what varies", "status", "#trials", "best", "#worked", "made")
+
+
+def draw(listed: Sequence[Sweep], opened: str) -> None:
+    """The table, read again every two seconds as long as a sweep works."""
+    live = any(sweep.status().live for sweep in listed)
+    st.fragment(_table, run_every=SECONDS if live else None)(opened, live)
+
+
+def _table(opened: str, was_live: bool) -> None:
+    listed = found.every()
+    rows = [row_of(sweep, opened) for sweep in listed]
+    table.show(message("All sweeps", COLUMNS, rows), key=KEY, on_act=_on_act)
+    ended = was_live and not any(sweep.status().live for sweep in listed)
+    if ended or st.session_state.pop("sweeps_acted", False):
+        st.rerun()  # the page as a whole, which shows what was opened
+
+
+def _on_act(act: Act) -> None:
+    if act["type"] == "open":
+        state.open_sweep(str(act["id"]))
+        st.session_state.sweeps_acted = True
+
+
+def row_of(sweep: Sweep, opened: str) -> Row:
+    """How a sweep stands, in words; a damaged one says so."""
+    status = sweep.status()
+    try:
+        spec, trials, best = sweep.spec, sweep.trials(), sweep.best()
+    except FileError as error:
+        cells = [sweep.name, "", f"damaged: {error}", status.state, "–", "–", "–", sweep.created[:10]]
+        return Row(sweep.name, cells, opened=sweep.name == opened)
+    ended = sum(trial.state in ("finished", "pruned", "failed") for trial in trials)
+    value = "–" if best is None or best.value is None else f"{spec.score or 'score'} {short(best.value)}"
+    cells = [
+        sweep.name,
+        spec.task,
+        ", ".join(spec.space),
+        status.state,
+        f"{ended:,} of {spec.trials:,}",
+        value,
+        wording.duration(status.seconds or 0.0),
+        sweep.created[:16].replace("T", " "),
+    ]
+    return Row(sweep.name, cells, opened=sweep.name == opened)

@@ -1,0 +1,78 @@
+"""The figures and the table of a sweep say what its trials did."""
+
+import json
+
+import numpy as np
+import pytest
+
+from pages.sweeps import board, found, listing, opened
+from tests.pages.sweeps.conftest import MakeSweep
+from viz_core.boards import Bars, Parallel, Points
+
+
+def drawn(sweep, **given):
+    trials = sweep.trials()
+    return board.board_of(
+        sweep.spec, trials, sweep.importance(), **{"by": "n_heads", "shown": [True] * len(trials), **given}
+    )
+
+
+def test_every_trial_is_a_line_and_the_best_is_said(make_sweep: MakeSweep) -> None:
+    sweep = make_sweep()
+    shown = drawn(sweep)
+    (top,), bottom = shown.rows
+    assert isinstance(top, Parallel)
+    assert [axis.name for axis in top.axes] == ["Heads", "Norm", "exact match"]
+    assert list(top.axes[0].values) == [1, 1, 2, 2, 4, 4] and list(top.axes[1].values) == [0, 1] * 3
+    np.testing.assert_allclose(top.axes[2].values, [0.005, 0.005, 0.255, 0.255, 0.505, 0.505])
+    assert top.axes[1].choices == ["pre", "post"]
+    assert shown.notice == (
+        "**Best so far: trial 4**, with Heads 4, Norm pre: exact match 0.505 ± 0.00707 (n = 2)."
+    )
+    history, by_heads, importance = bottom
+    assert isinstance(history, Points) and isinstance(by_heads, Points) and isinstance(importance, Bars)
+    np.testing.assert_allclose(by_heads.dots[1].y, [0.005, 0.255, 0.505])
+    assert len(by_heads.dots[0].y) == 12  # six trials of two seeds
+    assert importance.labels[0] == "Heads"
+
+
+def test_a_sweep_that_has_not_begun_and_one_that_failed_say_so(make_sweep: MakeSweep) -> None:
+    waiting = drawn(make_sweep(waiting=6))
+    assert waiting.rows == [[]] and waiting.notice == "No trial has finished yet."
+    failed = drawn(make_sweep(name="failed", fails=1))
+    assert failed.notice.startswith("**All 6 trials have failed.** <b>the loss is not a number</b>")
+    assert isinstance(failed.rows[0][0], Parallel) and failed.rows[0][0].best is None
+
+
+def test_brushed_trials_stand_out(make_sweep: MakeSweep) -> None:
+    (top,), _ = drawn(make_sweep(), shown=[True, True, True, False, False, False]).rows
+    assert top.best == 2
+
+
+def test_words_that_are_numbers_apart_are_on_a_logarithmic_axis(make_sweep: MakeSweep) -> None:
+    sweep = make_sweep("n_heads=1,2,4,8", "learning_rate=log(1e-4,1e-2)", trials=5)
+    axes = drawn(sweep).rows[0][0].axes
+    assert [axis.log for axis in axes] == [True, True, False]
+
+
+def test_the_list_says_how_a_sweep_stands(make_sweep: MakeSweep) -> None:
+    sweep = make_sweep(fails=3)
+    row = listing.row_of(sweep, "heads")
+    assert row.cells[:6] == ["heads", "copy", "n_heads, norm", "stopped", "6 of 6", "exact match 0.505"]
+    assert row.opened
+    (sweep.path / "sweep.json").write_text(json.dumps({"version": 1}))
+    assert listing.row_of(sweep, "").cells[2].startswith("damaged: ")
+
+
+@pytest.mark.parametrize("name", ["nothing", "../heads", "", "+", "a" * 500, "heads/"])
+def test_what_is_no_sweep_is_not_found(make_sweep: MakeSweep, name: str) -> None:
+    make_sweep()
+    assert found.find(name) is None
+    assert found.find("heads") is not None
+
+
+def test_the_lines_of_the_take_away_run(make_sweep: MakeSweep, capsys: pytest.CaptureFixture[str]) -> None:
+    sweep = make_sweep()
+    exec(opened.code_of(sweep), {})
+    printed = capsys.readouterr().out
+    assert "4 {'n_heads': 4, 'norm': 'pre'} finished 0.505" in printed and "'n_heads': " in printed

@@ -1,0 +1,117 @@
+"""The page as a visitor uses it: the form counts before it starts, an opened sweep shows its trials."""
+
+from pathlib import Path
+
+import pytest
+import streamlit as st
+from streamlit.testing.v1 import AppTest
+
+from models.sweeps import list_sweeps
+from models.sweeps.estimates import Estimate
+from pages.sweeps import planning, seen, state
+from tests.pages.sweeps.conftest import MakeSweep
+
+SECONDS = 60
+
+
+def _page() -> None:
+    import runpy
+
+    runpy.run_path("pages/sweeps/page.py")
+
+
+@pytest.fixture
+def page(monkeypatch: pytest.MonkeyPatch) -> AppTest:
+    """The page of a first visit; its links lead nowhere, since there are no other pages."""
+    links: list[dict] = []
+    monkeypatch.setattr(st, "page_link", lambda page, **given: links.append({"page": page, **given}))
+    cost = Estimate(seconds=90.0, disk_bytes=10**6)
+    monkeypatch.setattr("models.sweeps.estimates.estimated", lambda *_, **__: cost)
+    shown = AppTest.from_function(_page, default_timeout=SECONDS)
+    shown.session_state["links"] = links
+    return shown
+
+
+def said(page: AppTest) -> str:
+    assert not page.exception, page.exception
+    return "\n".join(text.value for text in page.text)
+
+
+def test_the_form_refuses_in_place_and_keeps_what_was_typed(page: AppTest, root: Path) -> None:
+    page.query_params["task"] = "copy"
+    page.run()
+    assert said(page) == "" and not page.button("sweeps.start").disabled
+    page.selectbox("sweeps.copy.form.vary1").set_value("n_heads").run()
+    assert page.text_input("sweeps.copy.form.values1").value == "2, 4, 8"
+    page.text_input("sweeps.copy.form.values1").set_value("2, seven").run()
+    assert said(page) == ("Heads: 'seven' is not a whole number from 1 to 64; change it, or leave it out")
+    assert page.button("sweeps.start").disabled
+    assert page.text_input("sweeps.copy.form.values1").value == "2, seven"
+    page.text_input("sweeps.copy.form.values1").set_value("3").run()
+    assert "d_model=64 is not divisible by n_heads=3" in said(page)
+    assert not list_sweeps()
+
+
+def test_a_grid_of_ten_thousand_runs_is_refused_with_a_remedy(page: AppTest) -> None:
+    numbers = ", ".join(map(str, range(1, 101)))
+    page.query_params.update({
+        "task": "copy", "rows": "2", "vary1": "steps", "values1": numbers, "how1": "list",
+        "vary2": "batch_size", "values2": numbers, "how2": "list", "seeds": "1",
+    })  # fmt: skip
+    page.run()
+    assert "10,000 settings × 1 seed = 10,000 runs, and a sweep has at most" in said(page)
+    assert page.button("sweeps.start").disabled
+
+
+def test_rows_come_and_go(page: AppTest) -> None:
+    page.query_params["task"] = "copy"
+    page.run()
+    page.button("sweeps.add").click().run()
+    assert page.selectbox("sweeps.copy.form.vary2").value == "n_layers"
+    assert page.text_input("sweeps.copy.form.values2").value == "1, 2, 4"
+    page.button("sweeps.drop1").click().run()
+    assert page.selectbox("sweeps.copy.form.vary1").value == "n_layers"
+    assert said(page) == ""
+
+
+def test_start_makes_the_sweep_that_was_counted(page: AppTest, monkeypatch: pytest.MonkeyPatch) -> None:
+    started: list[str] = []
+    monkeypatch.setattr(planning, "start", lambda name, by: started.append(name))
+    page.query_params.update(
+        {"task": "copy", "vary1": "n_heads", "values1": "1, 2", "name": "mine", "steps": "20"}
+    )
+    page.run()
+    page.button("sweeps.start").click().run()
+    assert said(page) == "" or "No process" in said(page)
+    (sweep,) = list_sweeps()
+    assert started == [sweep.name] == ["mine"]
+    assert sweep.spec.settings() == ["steps=20", "n_heads=1,2"] and sweep.spec.seeds == 3
+    assert page.session_state["kept"][state.PAGE]["sweep"] == "mine"
+    page.button("sweeps.new").click().run()
+    page.text_input("sweeps.copy.form.name").set_value("mine").run()
+    page.button("sweeps.start").click().run()
+    assert (
+        "there is a sweep 'mine' already; resume it, delete it, or take another name, such as 'mine-2'"
+        in (said(page).lower())
+    )
+    assert page.text_input("sweeps.copy.form.values1").value == "1, 2"  # nothing that was typed is lost
+
+
+def test_an_opened_sweep_is_brushed_by_its_settings(page: AppTest, make_sweep: MakeSweep) -> None:
+    make_sweep(fails=6)
+    page.run()
+    assert page.get("progress")[0].proto.text == r"Stopped\: 6 of 6 trials \(1 failed\)"
+    page.selectbox("sweeps.brush").set_value("n_heads").run()
+    between = page.select_slider("sweeps.between.heads.n_heads")
+    assert list(between.options) == ["1", "2", "4"]
+    between.set_value((1, 2)).run()
+    assert "4 of 6 trials stand out" in [caption.value for caption in page.caption]
+    page.selectbox("sweeps.brush").set_value(seen.BEST).run()
+    assert "2 of 6 trials stand out" in [caption.value for caption in page.caption]
+
+
+def test_a_sweep_that_is_gone_is_said_and_the_form_comes(page: AppTest) -> None:
+    page.query_params["sweep"] = "<b>gone</b>"
+    page.run()
+    assert "There is no sweep '<b>gone</b>' here; choose one of the list, or start a new one." in said(page)
+    assert page.button("sweeps.start")
