@@ -193,6 +193,7 @@ def _line(record: Record, seconds: float) -> str:
     }
     if record.validation is not None:
         values["validation"] = record.validation
+        values["intervals"], values["n"] = record.intervals or {}, record.n or {}
     if record.norms:
         values["norms"] = record.norms
     return f"{json.dumps(values)}\n"

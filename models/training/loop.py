@@ -13,8 +13,10 @@ import torch
 from torch import Tensor
 from torch.nn.utils import clip_grads_with_norm_
 
-from models.data.tasks import Batch, Sample, Tally, quotients
+from models.data.tasks import Batch, Sample
 from models.engine.transformer import Transformer
+from models.scores.intervals import Interval
+from models.scores.validation import Verdict, validated
 from models.training import norms
 from models.training.config import RunConfig
 from models.training.devices import choose
@@ -40,7 +42,8 @@ class Record:
     learning_rate: of this step. memory: bytes, as `Machine.memory_bytes` counts them.
     validation ("loss" and the task's scores), samples and snapshot (address -> float16 [head, query, key],
     and what the task watches) are None but at their own steps; so are norms: part of the model ->
-    [norm of its gradient before clipping, norm of its weights after the step].
+    [norm of its gradient before clipping, norm of its weights after the step]. intervals and n: of 95%, and
+    the examples that count, for each score of the validation where they are known.
     """
 
     step: int
@@ -54,6 +57,8 @@ class Record:
     samples: list[Sample] | None = None
     snapshot: dict[str, Tensor] | None = None
     norms: dict[str, list[float]] | None = None
+    intervals: dict[str, Interval] | None = None
+    n: dict[str, int] | None = None
 
 
 class Training(Iterator[Record]):
@@ -152,17 +157,13 @@ class Training(Iterator[Record]):
 
         As many are read at once as in a step, so that it needs no more memory than a step does.
         """
-        task, sums, tallies = self.config.task, dict[str, tuple[float, float]](), list[Tally]()
-        for part in self._held_out:
-            batch = part.to(self._machine.device)
-            with self._looking(), self._machine.products():
-                losses = task.losses(self.model, batch)
-                tallies.append(task.tally(self.model, batch))
-            for name, (weight, n) in task.terms(part).items():
-                if n:  # the mean of nothing is NaN
-                    before = sums.get(name, (0.0, 0.0))
-                    sums[name] = (before[0] + weight * n * losses[name].item(), before[1] + n)
-        return {"loss": sum(quotients([sums]).values()), **quotients(tallies)}
+        return self.verdict().scores
+
+    def verdict(self) -> Verdict:
+        """The same, with how many examples each score counts, and its 95% interval."""
+        with self._looking():
+            products = self._machine.products()
+            return validated(self.config.task, self.model, self._held_out, products=products)
 
     def _update(self, batch: Batch, rate: float) -> tuple[dict[str, Tensor], Tensor]:
         """One step of the optimiser: the batch's mean losses, and the norm of each weight's gradient."""
@@ -252,7 +253,7 @@ class Training(Iterator[Record]):
         how, found = self.config.training, dict[str, Any]()
         last = self.step == how.steps
         if last or self.step % how.validation_interval == 0:
-            found["validation"] = self.validate()
+            found |= self.verdict().noted()
             with self._looking():
                 found["samples"] = self.config.task.samples(self.model, how.seed)
         if self.step in self._snapshot_steps:

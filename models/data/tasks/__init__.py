@@ -16,6 +16,7 @@ from models.data.tasks.batch import (
     Split,
     Writing,
 )
+from models.data.tasks.judged import At, Each, Judged
 from models.data.tasks.options import option
 from models.data.tasks.task import TASKS, Tally, Task, generator_of, make_task, quotients
 
@@ -24,8 +25,11 @@ __all__ = [
     "TASKS",
     "Advice",
     "Aligned",
+    "At",
     "Batch",
+    "Each",
     "Example",
+    "Judged",
     "Named",
     "Rarity",
     "Reading",

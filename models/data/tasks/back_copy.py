@@ -12,10 +12,10 @@ from torch import Tensor
 
 from models.data.tasks.algorithmic import is_held_out
 from models.data.tasks.alphabet import Alphabet
-from models.data.tasks.batch import IGNORED, Batch, Reading
+from models.data.tasks.batch import Batch, Reading
+from models.data.tasks.judged import At, Each
 from models.data.tasks.options import option
-from models.data.tasks.task import Tally, Task, generator_of, share
-from models.engine.transformer import Transformer
+from models.data.tasks.task import Task, generator_of
 
 BEGINNING = "<bos>"
 LETTERS = string.ascii_lowercase
@@ -100,14 +100,11 @@ class BackCopy(Task):
         """Letters; the mark is none."""
         return "".join(LETTERS[at - 1] for at in ids if at)
 
-    @torch.no_grad()
-    def tally(self, model: Transformer, batch: Batch) -> Tally:
+    def scored(self, at: At, batch: Batch) -> dict[str, Each]:
         """The share of letters after vowels that are right."""
-        logits, targets = self.answers(model, batch)
-        read = batch.inputs[0][batch.targets != IGNORED].cpu()
+        read = batch.inputs[0].cpu()
         after_vowel = (read > 0) & _IS_VOWEL[(read - 1).clamp(min=0)]
-        right = (logits.argmax(dim=-1) == targets).cpu()
-        return {"after vowels": share(right[after_vowel])}
+        return {"after vowels": at.shares(at.asked & after_vowel)}
 
     @cached_property
     def table(self) -> Float[Tensor, "letter next"]:

@@ -12,8 +12,9 @@ from torch import Tensor
 from models.data.tasks.algorithmic import SIZES, is_held_out, padded, random_of
 from models.data.tasks.alphabet import Alphabet
 from models.data.tasks.batch import IGNORED, Batch, Reading, Sample
+from models.data.tasks.judged import At, Each
 from models.data.tasks.options import option
-from models.data.tasks.task import Tally, Task, share
+from models.data.tasks.task import Task
 from models.engine.transformer import Transformer
 
 SHORTEST = 4
@@ -94,13 +95,9 @@ class Induction(Task):
         ids = [known.index(letter) + 1 for letter in typed]
         return Reading((torch.tensor([ids]),), {"decoder": list(typed)}, text=typed)
 
-    @torch.no_grad()
-    def tally(self, model: Transformer, batch: Batch) -> Tally:
+    def scored(self, at: At, batch: Batch) -> dict[str, Each]:
         """Shares of the second half's letters that are right, and of sequences that are right throughout."""
-        logits, targets = self.answers(model, batch)
-        right = torch.ones_like(batch.targets, dtype=torch.bool)
-        right[batch.targets != IGNORED] = found = logits.argmax(dim=-1) == targets
-        return {"second half": share(found), "exact match": share(right.all(dim=1))}
+        return {"second half": at.shares(), "exact match": at.whole()}
 
     @torch.no_grad()
     def samples(self, model: Transformer, seed: int) -> list[Sample]:

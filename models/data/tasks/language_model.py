@@ -9,15 +9,15 @@ from typing import Any
 
 import torch
 from torch import Tensor
-from torch.nn.functional import cross_entropy
 
 from models.data.learnt_tokenizer import MAX_VOCABULARY, LearntTokenizer, lines_of
 from models.data.tasks.alphabet import Alphabet
 from models.data.tasks.batch import Batch, Reading, Sample, Split, check_room
 from models.data.tasks.finite import OLD, THREE, Finite, cut_pieces
+from models.data.tasks.judged import At, Each
 from models.data.tasks.labelled import draw
 from models.data.tasks.options import option
-from models.data.tasks.task import Tally, Task, generator_of, share
+from models.data.tasks.task import Task, generator_of
 from models.data.text_sources import GRAMMAR, TEXT_ENDINGS, TEXT_SOURCES, Texts, texts_of
 from models.data.word_tokenizer import Unknown
 from models.engine.decoding import sample
@@ -74,18 +74,13 @@ class TextModel(Finite):
         """A batch of the held-out tenth: an estimate of time must not wait for all ids of a long text."""
         return self.batch(generator_of(0, 0), size, held_out=True)
 
-    @torch.no_grad()
-    def tally(self, model: Transformer, batch: Batch) -> Tally:
+    def scored(self, at: At, batch: Batch) -> dict[str, Each]:
         """Bits per character (lower is better): all nats over the characters that they pay for; and the
         share of tokens that are likeliest where they stand.
         """
-        logits = self.logits(model, batch).float()
-        nats = cross_entropy(logits.flatten(0, 1), batch.targets.flatten(), reduction="sum").double()
-        characters = self.tokenizer.n_characters.to(batch.targets.device)[batch.targets].sum()
-        return {
-            "bits per character": (nats.item() / math.log(2), float(characters)),
-            "accuracy": share(logits.argmax(dim=-1) == batch.targets),
-        }
+        characters = self.tokenizer.n_characters[batch.targets.cpu()].double().sum(dim=1)
+        bits = at.loss().above / math.log(2)
+        return {"bits per character": Each(bits, characters), "accuracy": at.shares()}
 
     def logits(self, model: Transformer, batch: Batch) -> Tensor:
         """What the model makes of a batch, [piece, position, token]."""

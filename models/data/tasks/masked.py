@@ -19,9 +19,10 @@ from models.data.tasks.algorithmic import padded, random_of
 from models.data.tasks.alphabet import Alphabet
 from models.data.tasks.batch import IGNORED, Batch, Rarity, Reading, Sample, Split, check_room
 from models.data.tasks.finite import OLD, THREE, Finite, Parts
+from models.data.tasks.judged import Judged, answers_at, of_examples
 from models.data.tasks.labelled import draw
 from models.data.tasks.options import option
-from models.data.tasks.task import Tally, generator_of, share
+from models.data.tasks.task import generator_of
 from models.data.text_sources import GRAMMAR, TEXT_ENDINGS, TEXT_SOURCES
 from models.data.word_tokenizer import Unknown
 from models.engine.transformer import Transformer
@@ -116,15 +117,19 @@ class Masked(Finite):
         return {"masked": (1.0, batch.n_asked), "next sentence": (1.0, len(batch))}
 
     @torch.no_grad()
-    def tally(self, model: Transformer, batch: Batch) -> Tally:
+    def judged(self, model: Transformer, batch: Batch) -> Judged:
         """Shares of hidden words, and of pairs of sentences, that the model gets right."""
         if not self.next_sentence:
-            logits, targets = self.answers(model, batch)
-            return {"hidden words": share(logits.argmax(dim=-1) == targets)}
+            at = self.at(model, batch)
+            return Judged({"loss": at.loss()}, {"hidden words": at.shares()})
         logits, targets, first = self._answers_of_both(model, batch)
-        said = logits[first][:, [NEXT, OTHER]].argmax(dim=-1) + NEXT
-        right = logits[~first].argmax(dim=-1) == targets[~first]
-        return {"hidden words": share(right), "next sentence": share(said == targets[first])}
+        words = answers_at(logits[~first], targets[~first], batch)
+        follows = replace(batch, targets=batch.extra["next"][:, None])
+        at = answers_at(logits[first], targets[first], follows)
+        said = (logits[first][:, [NEXT, OTHER]].argmax(dim=-1) + NEXT).cpu()
+        right = of_examples(said == follows.targets[:, 0].cpu())
+        scores = {"hidden words": words.shares(), "next sentence": right}
+        return Judged({"masked": words.loss(), "next sentence": at.loss()}, scores)
 
     def _answers_of_both(self, model: Transformer, batch: Batch) -> tuple[Tensor, Tensor, Tensor]:
         """`answers` for the hidden words and, at [CLS], for the sentence; and which of them are at [CLS]."""

@@ -14,8 +14,9 @@ from torch.nn.functional import cross_entropy
 from models.data.grammar_text import COUNTED_SENTENCES, english_text, kept_counts, kept_vocabulary
 from models.data.tasks.alphabet import Alphabet
 from models.data.tasks.batch import Batch, Rarity, Reading
+from models.data.tasks.judged import At, Each
 from models.data.tasks.options import option
-from models.data.tasks.task import Tally, Task, generator_of
+from models.data.tasks.task import Task, generator_of
 from models.data.word_tokenizer import EOS, SPECIALS, WordTokenizer
 from models.engine.transformer import Transformer
 
@@ -57,15 +58,12 @@ class NextWord(Task):
         """Windows of the held-out text, which is short: words are made one after another."""
         return _windows(self._held_out, self.length, generator_of(0, 0), size)
 
-    @torch.no_grad()
-    def tally(self, model: Transformer, batch: Batch) -> Tally:
+    def scored(self, at: At, batch: Batch) -> dict[str, Each]:
         """Mean loss (nats a word) in training's positions, in the next as many, and in the rest."""
-        texts = torch.cat([batch.inputs[0], batch.targets[:, -1:]], dim=1)
-        nats = self.nats(model, texts)  # [text, position]
-        n = nats.shape[1]
+        n = at.nats.shape[1]
         spans = pairwise(sorted({0, min(self.length, n), min(2 * self.length, n), n}))
-        parts = {f"positions {a + 1} to {b}": nats[:, a:b] for a, b in spans}
-        return {name: (float(part.sum()), float(part.numel())) for name, part in parts.items()}
+        place = torch.arange(n)
+        return {f"positions {a + 1} to {b}": at.loss(at.asked & (place >= a) & (place < b)) for a, b in spans}
 
     @torch.no_grad()
     def nats(self, model: Transformer, texts: Int[Tensor, "text word"]) -> Float[Tensor, "text predicted"]:

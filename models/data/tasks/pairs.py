@@ -11,8 +11,9 @@ from torch.nn.functional import cross_entropy
 from models.data.parallel import NOTHING_NAMED, Row
 from models.data.tasks.algorithmic import padded
 from models.data.tasks.batch import IGNORED, Batch, Reading, Writing
+from models.data.tasks.judged import At, Each, Judged
 from models.data.tasks.options import option
-from models.data.tasks.task import Tally, Task, share
+from models.data.tasks.task import Task
 from models.data.word_tokenizer import BOS, EOS, PAD, SPECIALS
 from models.engine.beam import BeamTree, beam_search
 from models.engine.decoding import greedy
@@ -56,14 +57,15 @@ class Pairs(Task):
         return {"loss": self._loss(model, model.encode(source), source, target, batch, label_smoothing)}
 
     @torch.no_grad()
-    def tally(self, model: Transformer, batch: Batch) -> Tally:
-        """The share of sentences that are right throughout."""
-        source, target = batch.inputs
-        written = batch.targets != IGNORED
-        best = model.decode(target, model.encode(source), source, asked=written).argmax(dim=-1)
-        right = torch.ones_like(written)
-        right[written] = best == batch.targets[written]
-        return {"whole sentences": share(right.all(dim=1))}
+    def judged(self, model: Transformer, batch: Batch) -> Judged:
+        at = self.at(model, batch)
+        return Judged({"loss": at.loss()}, self.scored(at, batch))
+
+    def scored(self, at: At, batch: Batch) -> dict[str, Each]:
+        """Shares of sentences that are right throughout, and of tokens that are likeliest where they stand,
+        after the right ones (teacher forcing).
+        """
+        return {"whole sentences": at.whole(), "tokens right": at.shares()}
 
     @torch.no_grad()
     def answered(self, model: Transformer, reading: Reading) -> Reading:

@@ -17,6 +17,7 @@ from models.data.tasks.algorithmic import random_of
 from models.data.tasks.alphabet import Alphabet
 from models.data.tasks.batch import Batch, Reading, Sample, Split, check_room
 from models.data.tasks.finite import OLD, THREE, Finite, without_test
+from models.data.tasks.judged import At, Each
 from models.data.tasks.labelled import draw
 from models.data.tasks.options import option
 from models.data.tasks.pairs import Pairs, make_batch
@@ -58,6 +59,12 @@ class ParallelText(Finite, Pairs):
 
     def numbered(self, split: Split, numbers: Sequence[int], generator: torch.Generator) -> Batch:
         return make_batch([self._row(*self._parts[split][at], self.length) for at in numbers])
+
+    def scored(self, at: At, batch: Batch) -> dict[str, Each]:
+        """The share of tokens that are likeliest where they stand, after the right ones (teacher forcing);
+        and that of whole sentences, which stays at none for long where texts have more ways to be said.
+        """
+        return {"tokens right": at.shares(), "whole sentences": at.whole()}
 
     def probe(self) -> Reading:
         """The first held-out pair."""

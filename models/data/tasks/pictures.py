@@ -15,9 +15,10 @@ from models.data.pictures.changes import BLANK, hidden, moved
 from models.data.pictures.parts import Cut
 from models.data.tasks.batch import Batch, Reading, Sample, Split
 from models.data.tasks.finite import OLD, THREE, Finite
+from models.data.tasks.judged import At, Each, Judged, of_examples
 from models.data.tasks.labelled import classes_of, draw
 from models.data.tasks.options import option
-from models.data.tasks.task import Tally, generator_of, share
+from models.data.tasks.task import generator_of
 from models.engine.transformer import Transformer
 
 _SHOWN = 10  # pictures at a time
@@ -124,7 +125,7 @@ class Autoencoder(Pictures):
         return {"loss": mse_loss(model(*batch.inputs).float(), batch.targets)}
 
     @torch.no_grad()
-    def tally(self, model: Transformer, batch: Batch) -> Tally:
+    def judged(self, model: Transformer, batch: Batch) -> Judged:
         """Squared errors as shares of the pictures' variance about the mean picture: less is better, 0 best.
 
         The error of PCA with `d_model` numbers for a whole picture stands beside it, to be beaten.
@@ -132,10 +133,14 @@ class Autoencoder(Pictures):
         originals, made = (self.cut.join(p.cpu().float()) for p in (batch.targets, model(*batch.inputs)))
         rebuilt = self.pictures.pca(originals, model.config.d_model)
         variance, error, error_of_pca = (
-            mse_loss(p.expand_as(originals), originals, reduction="sum").item()
+            (p.expand_as(originals) - originals).double().square().flatten(1).sum(dim=1)
             for p in (self.pictures.mean, made, rebuilt)
         )
-        return {"error (share of variance)": (error, variance), "error of PCA": (error_of_pca, variance)}
+        scores = {
+            "error (share of variance)": Each(error, variance),
+            "error of PCA": Each(error_of_pca, variance),
+        }
+        return Judged({"loss": Each(error, torch.full_like(error, originals[0].numel()))}, scores)
 
     @torch.no_grad()
     def samples(self, model: Transformer, seed: int) -> list[Sample]:
@@ -193,9 +198,8 @@ class Classifier(Pictures):
         pictures, labels = self.drawn(split, numbers)
         return Batch((self._framed(pictures),), labels[:, None])
 
-    @torch.no_grad()
-    def tally(self, model: Transformer, batch: Batch) -> Tally:
-        return {"accuracy": share(model(*batch.inputs).argmax(dim=-1) == batch.targets)}
+    def scored(self, at: At, batch: Batch) -> dict[str, Each]:
+        return {"accuracy": of_examples(at.right[:, 0])}
 
     @torch.no_grad()
     def samples(self, model: Transformer, seed: int) -> list[Sample]:

@@ -25,6 +25,7 @@ from models.data.tasks.batch import (
     Split,
     Writing,
 )
+from models.data.tasks.judged import At, Each, Judged, answers_at
 from models.data.tasks.options import check
 from models.engine.trace import Trace
 from models.engine.transformer import Transformer
@@ -230,26 +231,36 @@ class Task(ABC):
         """Held-out scores, the most important first."""
         return quotients([self.tally(model, batch)])
 
-    @torch.no_grad()
     def tally(self, model: Transformer, batch: Batch) -> Tally:
-        """What the scores are made of, so that those of a batch can be put together from its pieces.
+        """What the scores are made of, so that those of a batch can be put together from its pieces."""
+        scores = self.judged(model, batch).scores
+        return {name: (each.above.sum().item(), each.below.sum().item()) for name, each in scores.items()}
+
+    @torch.no_grad()
+    def judged(self, model: Transformer, batch: Batch) -> Judged:
+        """The losses and scores of each example, in one pass. A task whose own `losses` are not the
+        cross-entropy gives its own, or none: then `losses` says them, without an interval.
+        """
+        at = self.at(model, batch)
+        own = type(self).losses is not Task.losses
+        return Judged({} if own else {"loss": at.loss()}, self.scored(at, batch))
+
+    @torch.no_grad()
+    def at(self, model: Transformer, batch: Batch) -> At:
+        """What the model answers at each position that is asked."""
+        return answers_at(*self.answers(model, batch), batch)
+
+    def scored(self, at: At, batch: Batch) -> dict[str, Each]:
+        """The scores of each example, the most important first.
 
         Here it is the share of examples that are right throughout. The model reads the right words before
         each answer; greedy writing gets the same share right.
         """
-        logits, targets = self.answers(model, batch)
-        right = torch.ones_like(batch.targets, dtype=torch.bool)
-        right[batch.targets != IGNORED] = logits.argmax(dim=-1) == targets
-        return {"exact match": share(right.all(dim=1))}
+        return {"exact match": at.whole()}
 
     def samples(self, model: Transformer, seed: int) -> list[Sample]:
         """A few things that the model makes, to be looked at while it learns."""
         return []
-
-
-def share(right: Tensor) -> tuple[float, float]:
-    """How many of some answers are right, and how many there are."""
-    return float(right.sum()), float(right.numel())
 
 
 def quotients(tallies: Iterable[Tally]) -> dict[str, float]:

@@ -13,9 +13,10 @@ from models.data.learnt_tokenizer import LearntTokenizer
 from models.data.tasks.algorithmic import padded
 from models.data.tasks.alphabet import Alphabet
 from models.data.tasks.batch import Batch, Rarity, Reading, Sample
+from models.data.tasks.judged import At, Each, of_examples
 from models.data.tasks.labelled import classes_of
 from models.data.tasks.options import option
-from models.data.tasks.task import Tally, Task, generator_of, share
+from models.data.tasks.task import Task, generator_of
 from models.data.word_tokenizer import Unknown
 from models.engine.transformer import Transformer
 
@@ -92,12 +93,11 @@ class TextClasses(Task):
         for step in count():
             yield from self.labelled(generator_of(seed, step), 1, held_out=True).texts
 
-    @torch.no_grad()
-    def tally(self, model: Transformer, batch: Batch) -> Tally:
+    def scored(self, at: At, batch: Batch) -> dict[str, Each]:
         """The share of right answers: of all, and of each kind that is scored apart."""
-        right = (model(*batch.inputs).argmax(dim=-1) == batch.targets)[:, 0]
-        marked = {f"accuracy, {name}": share(right[where]) for name, where in batch.extra.items()}
-        return {"accuracy": share(right), **marked}
+        right = at.right[:, 0]
+        marked = {f"accuracy, {name}": of_examples(right, where.cpu()) for name, where in batch.extra.items()}
+        return {"accuracy": of_examples(right), **marked}
 
     @torch.no_grad()
     def samples(self, model: Transformer, seed: int) -> list[Sample]:

@@ -19,12 +19,13 @@ from models.data.parallel import NOTHING_NAMED, first_token, grammar_batches, gr
 from models.data.pronouns import PRONOUNS
 from models.data.tasks.algorithmic import random_of
 from models.data.tasks.alphabet import Alphabet
-from models.data.tasks.batch import Aligned, Batch, Named, Rarity, Reading, Sample, check_room
+from models.data.tasks.batch import IGNORED, Aligned, Batch, Named, Rarity, Reading, Sample, check_room
+from models.data.tasks.judged import Judged, answers_at
 from models.data.tasks.languages import advice, direction_of, words_of
 from models.data.tasks.options import option
 from models.data.tasks.pairs import Pairs, make_batch
 from models.data.tasks.parallel_text import ParallelText
-from models.data.tasks.task import Tally, Task, share
+from models.data.tasks.task import Task
 from models.data.word_tokenizer import BOS, EOS, PAD, SPECIALS, TO_FRENCH, Encoded, WordTokenizer
 from models.engine.beam import BeamTree
 from models.engine.trace import Trace
@@ -104,15 +105,17 @@ class Translation(Pairs):
         return {"translation": (1.0, batch.n_asked), "antecedent": (self.antecedent_weight, n_named)}
 
     @torch.no_grad()
-    def tally(self, model: Transformer, batch: Batch) -> Tally:
-        """Shares of sentences that are right throughout, and of pronouns whose noun is named."""
-        scores = super().tally(model, batch)
+    def judged(self, model: Transformer, batch: Batch) -> Judged:
+        """Shares of sentences that are right throughout, of pronouns whose noun is named, and of tokens."""
+        source, target = batch.inputs
+        memory, written = model.encode(source), batch.targets != IGNORED
+        logits = model.decode(target, memory, source, asked=written)
+        at = answers_at(logits, batch.targets[written], batch)
         asked = batch.extra["named"] != NOTHING_NAMED
-        if bool(asked.any()):
-            memory = model.encode(batch.inputs[0])
-            named = model.unembed(memory[asked]).argmax(dim=-1) == batch.extra["named"][asked]
-            scores["antecedents"] = share(named)
-        return scores
+        pronouns = replace(batch, targets=batch.extra["named"])
+        named = answers_at(model.unembed(memory[asked]), pronouns.targets[asked], pronouns)
+        scores = {"whole sentences": at.whole(), "antecedents": named.shares(), "tokens right": at.shares()}
+        return Judged({"translation": at.loss(), "antecedent": named.loss()}, scores)
 
     def probe(self) -> Reading:
         """The animal that did not cross the street, translated."""

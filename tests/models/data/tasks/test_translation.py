@@ -200,7 +200,7 @@ def test_a_file_of_pairs_is_a_task(table):
         ModelConfig(kind=task.kind, **{**task.sizes, "d_model": 16}, **task.dictates()), seed=0
     )
     assert set(task.losses(model, batch)) == {"loss"}
-    assert set(task.score(model, batch)) == {"whole sentences"}
+    assert set(task.score(model, batch)) == {"whole sentences", "tokens right"}
     assert len(task.samples(model, 0)) == 4
     again = make_task("parallel-text", {"file": str(table), "vocabulary": 300})
     learnt = json.loads(json.dumps(task.learnt()))
