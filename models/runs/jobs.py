@@ -4,6 +4,7 @@ Each run is a process and a folder of its own; the folder is the truth, so that 
 server that was restarted all see the same.
 """
 
+import os
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
@@ -49,6 +50,9 @@ __all__ = [
 class Backend(Protocol):
     """Where runs train: this machine, or something that takes them elsewhere and writes the same folders."""
 
+    def check(self, config: RunConfig) -> int:
+        """The run's number of parameters. Raises JobRefused where it cannot train there."""
+
     def submit(self, run_id: str, *, keep_going: bool = False) -> None:
         """Accepts a run, new or resumed. Raises JobRefused where there is no room."""
 
@@ -60,7 +64,11 @@ class Backend(Protocol):
 
 
 def backend() -> Backend:
-    """The backend that all runs go to."""
+    """The backend that all runs go to: this machine, or the Ray cluster that ATTENTION_LAB_RAY names."""
+    if os.environ.get("ATTENTION_LAB_RAY"):
+        from models.runs.ray.backend import RayBackend
+
+        return RayBackend(runs_root())
     return LocalBackend(runs_root())
 
 
@@ -207,8 +215,7 @@ def _admitted(config: RunConfig, by: Visitor, *, keep_going: bool) -> Iterator[N
 def _check_run(config: RunConfig, by: Visitor, *, keep_going: bool) -> int:
     """The run's number of parameters. Raises JobRefused where this visitor or machine cannot train it."""
     limits.check_rights(config.training, by, keep_going=keep_going)
-    limits.check_threads(config.training)
-    return limits.check_memory(config)
+    return backend().check(config)
 
 
 def _check_root(root: Path, by: Visitor, n_parameters: int) -> None:

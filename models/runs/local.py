@@ -12,6 +12,7 @@ from models.runs import limits, slots, spent
 from models.runs.folder import LOG, REQUEST, RunFolder
 from models.runs.processes import Identity, serving_process
 from models.runs.status import Ask, Status, ended_by, hanging, read_status, write_request, write_status
+from models.training.config import RunConfig
 
 ROOT = Path(__file__).parents[2]
 WORKER = [sys.executable, "-m", "models.runs.worker"]
@@ -24,6 +25,14 @@ class LocalBackend:
 
     def __init__(self, root: Path) -> None:
         self.root = root
+
+    def check(self, config: RunConfig) -> int:
+        """The run's number of parameters.
+
+        Raises JobRefused where it asks for more threads or memory than this machine has.
+        """
+        limits.check_threads(config.training)
+        return limits.check_memory(config)
 
     def submit(self, run_id: str, *, keep_going: bool = False) -> None:
         """Queues the run, new or resumed, and starts its process.
@@ -48,6 +57,7 @@ class LocalBackend:
             keep_going=keep_going,
             queued_at=now,
             heartbeat=now,
+            attempt=before.attempt + 1 if before.attempt else 0,
         )
         write_status(folder, queued)
         slots.enter(self.root, run_id, slots.kind_for(str(training["device"])))

@@ -9,6 +9,7 @@ from collections.abc import Callable
 from contextlib import ExitStack, suppress
 from typing import IO, Any
 
+import torch.distributed as dist
 from safetensors.torch import save
 from torch import Tensor
 
@@ -52,21 +53,27 @@ def train_into(
 
     Raises WriteError where the disk refuses (the last checkpoint then stands), FileError for a
     damaged folder and one that holds a checkpoint already, and what `Training` raises.
+
+    Where this process belongs to a group that trains one model, each process calls this with the same folder;
+    that of rank 0 alone writes, and alone is asked whether to stop.
     """
     checkpoint = folder.checkpoint()
     if checkpoint and not resume:
         raise FileError(f"run {folder.id!r} was trained to step {checkpoint.step} already; resume it")
-    training = Training(config)
+    training = _training(config)
     if checkpoint:
         training.load_state(checkpoint.tensors, checkpoint.values)
     on_start(training)
-    with Recorder(folder, config.training, training.step) as recorder:
+    record_with = Follower if training.rank else Recorder
+    with record_with(folder, config.training, training.step) as recorder:
         if training.step == 0:
             recorder.begin(config.task.probe(), training.snapshot())
             recorder.checkpoint(training)
         while True:
-            if should_stop():
+            stop, due = training.agreed(should_stop(), recorder.checkpoint_is_due)
+            if stop or due:
                 recorder.checkpoint(training)
+            if stop:
                 return training.step >= config.training.steps
             record = next(training, None)
             if record is None:
@@ -74,8 +81,15 @@ def train_into(
                 return True
             recorder.write(record, training.seconds)
             on_record(record)
-            if recorder.checkpoint_is_due:
-                recorder.checkpoint(training)
+
+
+def _training(config: RunConfig) -> Training:
+    """The training of this process: alone, or together with the others of its `torch.distributed` group."""
+    if not (dist.is_available() and dist.is_initialized() and dist.get_world_size() > 1):
+        return Training(config)
+    from models.training.together import TogetherTraining
+
+    return TogetherTraining(config)
 
 
 class Recorder:
@@ -174,6 +188,31 @@ class Recorder:
                 cut_files(self._path / name, step)
         for name in (METRICS, SAMPLES):
             cut_lines(self._path / name, step)
+
+
+class Follower(Recorder):
+    """What a process of another rank than 0 does while that one records: it gives its part of each state."""
+
+    def __init__(self, folder: RunFolder, config: TrainingConfig, step: int) -> None:
+        self._checkpointed_step = step if step else -1
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, where: Any) -> None:
+        return None
+
+    def begin(self, probe: Reading, untrained: dict[str, Tensor]) -> None:
+        """Nothing: the other writes it."""
+
+    def write(self, record: Record, seconds: float) -> None:
+        """Nothing, likewise."""
+
+    @property
+    def checkpoint_is_due(self) -> bool:
+        return False
+
+    def checkpoint(self, training: Training) -> None:
+        if training.step != self._checkpointed_step:
+            training.state()
+            self._checkpointed_step = training.step
 
 
 def _append(path: Any) -> IO[str]:

@@ -25,6 +25,11 @@ SILENT_SECONDS = 15.0
 START_SECONDS = 60.0
 """A process takes at most so long to start and give its first sign, on a machine that is busy."""
 
+AFAR_SECONDS = 30.0
+"""The same for a process on another machine, whose clock and file system may lag."""
+CLUSTER = "cluster"
+"""The `node` of a run that waits for one."""
+
 _OVERWRITING_SECONDS = 0.02  # a reader may see half of a file that is overwritten in place
 _LIVE = ("queued", "running", "stopping")
 
@@ -38,7 +43,9 @@ class Status:
     smaller: sizes that need less memory, in case the system kills the process without a word. memory, free:
     bytes that the process holds, and that the machine had left beside it. n_starved: processes that the
     system had killed by then because memory ran out. unnoted: seconds in its slot that no file of the owner's
-    minutes counts yet.
+    minutes counts yet. node: the machine of a Ray cluster where the run trains, or "cluster" while it waits
+    there; "" on this machine. attempt: counts the processes that were given the run; one that finds a later
+    attempt in the file ends, so that no two write it.
     """
 
     state: State
@@ -60,6 +67,8 @@ class Status:
     n_starved: int = 0
     smaller: str = ""
     unnoted: float = 0.0
+    node: str = ""
+    attempt: int = 0
 
     @property
     def live(self) -> bool:
@@ -107,6 +116,8 @@ def judged(
     if not status.live:
         return status
     silent, process = _silence(status, now), status.process
+    if status.node:
+        return _judged_afar(status, silent)
     if process is None:
         if silent <= START_SECONDS:
             return status
@@ -124,6 +135,19 @@ def judged(
     if asked:
         return replace(status, state=ended_by(asked), asked="", sentence=CUT_SHORT)
     return replace(status, state="failed", sentence=_last_words(status, n_starved))
+
+
+def _judged_afar(status: Status, silent: float) -> Status:
+    """A run on a cluster: its process is out of sight, so only its signs of life count."""
+    if silent <= (AFAR_SECONDS if status.pid else START_SECONDS):
+        return status
+    where = "its turn" if status.node == CLUSTER else status.node
+    sentence = (
+        f"the cluster gave no sign of this run for {silent:.0f} seconds (last at step {status.step:,}, "
+        f"{'waiting for ' if status.node == CLUSTER else 'on '}{where}): it went away, or its folder did; "
+        "resume goes on from the last checkpoint, on a cluster or on this machine"
+    )
+    return replace(status, state="failed", sentence=sentence)
 
 
 def _silence(status: Status, now: float) -> float:
@@ -159,7 +183,7 @@ def hanging(folder: Path) -> Identity | None:
         written = _written(folder)
     except ValueError:
         return None
-    if written is None or not written.live or written.process is None:
+    if written is None or not written.live or written.process is None or written.node:
         return None
     silent = _silence(written, time.time()) > SILENT_SECONDS
     return written.process if silent and written.process.alive else None
@@ -203,6 +227,15 @@ def _overwrite(path: Path, content: bytes) -> None:
         file.truncate()
 
 
+def latest_attempt(folder: Path) -> int:
+    """The attempt that the run's status names; 0 where it names none or cannot be read."""
+    try:
+        written = _written(folder)
+    except ValueError:
+        return 0
+    return written.attempt if written else 0
+
+
 def _written(folder: Path) -> Status | None:
     """What the file says; None where there is none. Raises ValueError for a damaged or newer one."""
     values = read_json_if_any(folder / STATUS, newest=VERSION)
@@ -217,7 +250,7 @@ def _written(folder: Path) -> Status | None:
 
 _NUMBERS = ("seconds", "queued_at", "heartbeat", "started_at", "up", "unnoted")
 _MOST = 10**18
-_COUNTS = ("step", "steps", "memory", "free", "n_starved", "pid")
+_COUNTS = ("step", "steps", "memory", "free", "n_starved", "pid", "attempt")
 
 
 def _fits(name: str, value: Any) -> bool:

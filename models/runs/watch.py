@@ -20,7 +20,7 @@ from models.runs import spent
 from models.runs.folder import LOG
 from models.runs.owners import owned
 from models.runs.processes import Identity, memory_left, n_starved, this_process
-from models.runs.status import CUT_SHORT, State, Status, ended_by, read_request, write_status
+from models.runs.status import CUT_SHORT, State, Status, ended_by, latest_attempt, read_request, write_status
 
 MAX_LOG_BYTES = in_force().log_mb * MB
 LOOK_SECONDS = 0.25
@@ -90,7 +90,8 @@ class Watch:
 
     def _go_on(self, sentence: str, **changes: Any) -> None:
         """Notes that the run goes on, unless a request has come: then the status keeps saying that."""
-        news = {} if self.asked else {"state": "running", "sentence": sentence}
+        where = f", on {self._status.node}" if self._status.node else ""
+        news = {} if self.asked else {"state": "running", "sentence": sentence + where}
         self.note(**changes, **news)
 
     def finish(self, state: State, sentence: str = "") -> None:
@@ -157,6 +158,8 @@ class Watch:
     def _beat(self) -> None:
         if not self.folder.is_dir():  # somebody deleted the run
             os._exit(1)
+        if self._status.attempt and latest_attempt(self.folder) > self._status.attempt:
+            os._exit(1)  # the run was given to another process, since this one seemed lost
         self.note()
         log = self.folder / LOG
         with contextlib.suppress(OSError):

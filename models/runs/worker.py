@@ -26,6 +26,7 @@ from models.runs.owners import owned
 from models.runs.processes import Identity, memory_left
 from models.runs.status import State, Status, ended_by, read_request, read_status
 from models.runs.watch import Watch
+from models.training.peers import PeerLost
 
 if TYPE_CHECKING:
     from models.training.loop import Record, Training
@@ -119,7 +120,11 @@ def train_here(folder: RunFolder, on_record: Callable[[Record], None] | None = N
         with FileLock(folder.path / LOCK, timeout=0):
             now = time.time()
             steps = folder.description()["training"]["steps"]
-            before = replace(read_status(folder.path), steps=steps, queued_at=now, keep_going=True)
+            before = read_status(folder.path)
+            if before.live and before.node:
+                raise JobRefused(f"run {folder.name!r} is {before.state} on a cluster; stop it first")
+            again = before.attempt + 1 if before.attempt else 0
+            before = replace(before, steps=steps, queued_at=now, keep_going=True, node="", attempt=again)
             (folder.path / REQUEST).unlink(missing_ok=True)
             watch = Watch(folder.path, before)
             with _heeding_signals(watch), watch:
@@ -136,6 +141,8 @@ def work(watch: Watch, on_record: Callable[[Record], None] | None = None) -> Sta
     watch.starts("loads PyTorch")
     try:
         state, sentence = _train(watch, on_record)
+    except PeerLost:
+        raise  # whoever started the group starts it again
     except Exception as error:
         with suppress(OSError), (watch.folder / LOG).open("a") as log:
             traceback.print_exc(file=log)

@@ -3,8 +3,8 @@
 import math
 import os
 import time
-from collections.abc import Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from collections.abc import Iterator
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -18,9 +18,10 @@ from models.engine.transformer import Transformer
 from models.scores.intervals import Interval
 from models.scores.validation import Verdict, validated
 from models.training import norms
+from models.training.alone import Alone
 from models.training.config import RunConfig
 from models.training.devices import choose
-from models.training.optimizers import make_optimizer, restore, state_of
+from models.training.optimizers import make_optimizer, state_of
 from models.training.randomness import Randomness
 from models.training.schedule import learning_rate
 from models.training.shares import shares
@@ -61,7 +62,7 @@ class Record:
     n: dict[str, int] | None = None
 
 
-class Training(Iterator[Record]):
+class Training(Alone, Iterator[Record]):
     """A training under way: each `next` is one step. The same config and threads give the same numbers.
 
     chosen: a sentence on the device. seconds: spent on steps so far, including those before a `load_state`.
@@ -214,29 +215,6 @@ class Training(Iterator[Record]):
             for name, loss in losses.items():
                 means[name] = means.get(name, 0.0) + loss.detach()
         return means
-
-    # What `models.training.together` does otherwise, where several processes train one model.
-
-    def _placed(self, model: Transformer) -> Transformer:
-        """The model where it trains."""
-        return model.to(self._machine.device)
-
-    def _load(self, weights: dict[str, Tensor], moments: dict[str, Tensor]) -> None:
-        """Takes over weights and the optimiser's moments, both by the names of the weights."""
-        self.model.load_state_dict(weights)
-        restore(self._optimizer, self.model, moments)
-
-    def _mine(self, batch: Batch) -> Batch:
-        """The part of a batch that this process reads."""
-        return batch
-
-    def _drawing(self) -> AbstractContextManager[None]:
-        """Inside, dropout draws the run's own random numbers."""
-        return self._randomness
-
-    def _lengths(self, tensors: Sequence[Tensor]) -> Tensor:
-        """The norm of each tensor."""
-        return norms.lengths(tensors)
 
     def _next_batch(self) -> Batch:
         """The batch that was prepared, else a new one."""

@@ -49,7 +49,7 @@ class TogetherTraining(Training):
 
     def agreed(self, *flags: bool) -> list[bool]:
         """What rank 0 says, at every rank."""
-        said = torch.tensor([float(flag) for flag in flags], device=self._machine.device)
+        said = torch.tensor([float(flag) for flag in flags])  # by gloo, which sees at once that one is gone
         with _heeding_the_others():
             dist.broadcast(said, src=0)
         return [bool(flag) for flag in said.tolist()]
@@ -158,8 +158,3 @@ def _heeding_the_others() -> Iterator[None]:
         if isinstance(error, dist.DistError) or any(sign in str(error).lower() for sign in _SIGNS):
             raise PeerLost(f"a process of this run ended: {str(error).splitlines()[0][:200]}") from error
         raise
-
-
-def grouped() -> bool:
-    """Whether this process belongs to a group of more than one."""
-    return dist.is_available() and dist.is_initialized() and dist.get_world_size() > 1

@@ -1,0 +1,116 @@
+"""Jobs on a Ray cluster: the same folders, requests and statuses as on this machine.
+
+The server never connects to the cluster itself, since Ray ends a process whose cluster is gone. It leaves a
+ticket for the dispatcher, a process of its own beside the runs (`models.runs.ray.dispatcher`).
+"""
+
+from __future__ import annotations
+
+import sys
+import time
+from dataclasses import replace
+from pathlib import Path
+
+from filelock import FileLock, Timeout
+
+from models.files import write_json
+from models.limits import in_force
+from models.runs import spent
+from models.runs.folder import REQUEST, RunFolder, list_runs
+from models.runs.limits import JobRefused
+from models.runs.local import launch
+from models.runs.processes import serving_process
+from models.runs.ray import cluster
+from models.runs.status import (
+    CLUSTER,
+    Ask,
+    Status,
+    ended_by,
+    hanging,
+    read_status,
+    write_request,
+    write_status,
+)
+from models.training.config import RunConfig
+
+DISPATCHER = [sys.executable, "-m", "models.runs.ray.dispatcher"]
+LOCK, TICKETS = "dispatcher.lock", "tickets"
+
+
+class RayBackend:
+    """Hands the runs of one folder to a cluster's dispatcher, and starts it where none works."""
+
+    def __init__(self, root: Path) -> None:
+        self.root = root
+
+    def check(self, config: RunConfig) -> int:
+        """The run's number of parameters. Raises JobRefused where no cluster is there or too many runs wait.
+
+        Whether a machine of the cluster has the memory is checked there.
+        """
+        from models.engine.size import count_parameters
+
+        cluster.address()
+        waiting = [run for run in list_runs(self.root) if read_status(run.path).state == "queued"]
+        if len(waiting) >= in_force().queue_length:
+            raise JobRefused(
+                f"{len(waiting)} runs wait already, and at most {in_force().queue_length} may; stop one, or "
+                "wait for the first"
+            )
+        return count_parameters(config.model).total
+
+    def submit(self, run_id: str, *, keep_going: bool = False) -> None:
+        """Leaves a ticket for the dispatcher.
+
+        Raises JobRefused where no cluster answers, and OSError where no process can be started.
+        """
+        found, folder = cluster.address(), self.root / run_id
+        steps = RunFolder(folder).description()["training"]["steps"]
+        before, hung = read_status(folder), hanging(folder)
+        if hung is not None:
+            hung.kill()
+        spent.note_killed(folder)
+        (folder / REQUEST).unlink(missing_ok=True)
+        now = time.time()
+        queued = Status(
+            state="queued",
+            step=before.step,
+            steps=steps,
+            seconds=before.seconds,
+            sentence=f"asks the cluster at {found}",
+            keep_going=keep_going,
+            queued_at=now,
+            heartbeat=now,
+            node=CLUSTER,
+            attempt=before.attempt + 1,
+        )
+        write_status(folder, queued)
+        office = cluster.office(self.root, found)
+        (office / TICKETS).mkdir(parents=True, exist_ok=True)
+        parent = "" if keep_going else str(serving_process())
+        ticket = {"run": run_id, "parent": parent}
+        write_json(office / TICKETS / f"{time.time_ns():020d}-{run_id}.json", ticket)
+        _make_sure_of_a_dispatcher(self.root, office, found)
+
+    def status(self, run_id: str) -> Status:
+        """How the run stands now."""
+        return read_status(self.root / run_id)
+
+    def stop(self, run_id: str, *, ask: Ask = "stop") -> None:
+        """Asks the run to end; returns at once. The dispatcher ends one that does not within five seconds."""
+        folder = self.root / run_id
+        status = read_status(folder)
+        if status.live:
+            write_request(folder, ask)
+        elif status.state == "paused" and ask == "stop":
+            write_status(folder, replace(status, state=ended_by(ask)))
+
+
+def _make_sure_of_a_dispatcher(root: Path, office: Path, found: str) -> None:
+    """Starts one unless one holds the lock; it looks for tickets again after it has let go of the lock."""
+    try:
+        with FileLock(office / LOCK, timeout=0):
+            pass
+    except Timeout:
+        return
+    launch([*DISPATCHER, str(root.resolve()), found], office)

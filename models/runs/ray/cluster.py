@@ -1,0 +1,76 @@
+"""Which Ray cluster is meant, and whether anything answers there; found without importing Ray."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import socket
+from importlib.util import find_spec
+from pathlib import Path
+
+from models.runs.limits import JobRefused
+
+VARIABLE = "ATTENTION_LAB_RAY"
+"""Variable of the environment: a cluster's address, host:port, or "auto" for the one of this machine."""
+ANSWER_SECONDS = 3.0
+_KNOWN = "ray/ray_current_cluster"  # where `ray start` notes its cluster, in Ray's temporary folder
+
+
+def wanted() -> str:
+    """The cluster that the environment names; "" for none."""
+    return os.environ.get(VARIABLE, "").strip()
+
+
+def address() -> str:
+    """The cluster's host:port. Raises JobRefused, with the remedy, where none is there or Ray is missing."""
+    if find_spec("ray") is None:
+        raise JobRefused(f"{VARIABLE}={wanted()!r}, but Ray is not installed: make install-ray")
+    found = wanted()
+    if found == "auto":
+        found = os.environ.get("RAY_ADDRESS", "") or _noted()
+    host, port = _parts(found)
+    if not answers(found):
+        raise JobRefused(
+            f"no Ray cluster answers at {host}:{port} ({VARIABLE}={wanted()!r}); start it "
+            f"(ray start --head), or take {VARIABLE} away to train on this machine"
+        )
+    return found
+
+
+def answers(found: str) -> bool:
+    """Whether something listens at host:port."""
+    try:
+        with socket.create_connection(_parts(found), timeout=ANSWER_SECONDS):
+            return True
+    except OSError:
+        return False
+
+
+def is_here(found: str) -> bool:
+    """Whether the address is that of this machine's loopback."""
+    return _parts(found)[0] in ("127.0.0.1", "localhost", "::1")
+
+
+def office(root: Path, found: str) -> Path:
+    """The folder beside the runs in which a cluster's dispatcher finds what it is to do."""
+    return root / ".ray" / hashlib.sha256(found.encode()).hexdigest()[:16]
+
+
+def _noted() -> str:
+    try:
+        return Path(os.environ.get("RAY_TMPDIR", "/tmp"), _KNOWN).read_text(encoding="utf-8").strip()
+    except OSError:
+        raise JobRefused(
+            f"{VARIABLE}='auto', but no Ray cluster runs on this machine; start one (ray start --head), or "
+            "give its address, host:port"
+        ) from None
+
+
+def _parts(found: str) -> tuple[str, int]:
+    host, _, port = found.removeprefix("ray://").rpartition(":")
+    if found.startswith("ray://") or not host or not port.isdecimal() or int(port) > 65_535:
+        raise JobRefused(
+            f"{VARIABLE}={found[:100]!r} is no address of a Ray cluster; give host:port, such as "
+            "10.0.0.5:6379, or auto"
+        )
+    return host, int(port)

@@ -1,0 +1,238 @@
+"""Gives runs to a Ray cluster and watches them there: the dispatcher's work."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import secrets
+import time
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from filelock import FileLock, Timeout
+
+from models.files import FileError, read_json
+from models.runs.folder import LOCK, RunFolder
+from models.runs.processes import Identity
+from models.runs.ray import cluster, work
+from models.runs.ray.backend import TICKETS
+from models.runs.status import (
+    CLUSTER,
+    CUT_SHORT,
+    Status,
+    ended_by,
+    read_request,
+    read_status,
+    write_request,
+    write_status,
+)
+from models.runs.watch import SERVER_GONE
+
+IDLE_SECONDS = 60.0
+LOOK_SECONDS = 0.25
+BEAT_SECONDS = 1.0
+END_SECONDS = 4.5
+"""A run that has not ended so long after a request is killed."""
+GONE_SECONDS = 10.0
+"""A cluster that does not answer for so long is gone."""
+RESUME = "resume goes on from the last checkpoint, on a cluster or on this machine"
+GOES_ON = "goes on from the last checkpoint as soon as the cluster has room"
+LEFT = "it left the queue before its turn; resume puts it into the queue again"
+_FRESH_SECONDS = 5.0  # a worker's sign of life that is younger needs no help
+
+
+@dataclass
+class Job:
+    """A run that was given to the cluster. parent: whose end pauses it. tries: after lost workers."""
+
+    run_id: str
+    parent: Identity | None
+    attempt: int
+    task: Any = None
+    tries: int = 0
+    asked_at: float | None = None
+    parted: bool = False
+
+
+class Dispatcher:
+    """Gives tickets to Ray and beats for the runs that wait, until there are none for a while."""
+
+    def __init__(self, root: Path, found: str, ray: Any) -> None:
+        self.root, self.found, self.ray = root, found, ray
+        self.office = cluster.office(root, found)
+        self.jobs: list[Job] = []
+        self.token = f"seen-{secrets.token_hex(8)}"
+        self._answered = time.monotonic()
+        self._beat = 0.0
+        (root / ".ray" / self.token).touch()
+
+    def serve(self) -> None:
+        """Returns when nothing was to be done for `IDLE_SECONDS`."""
+        idle_since = time.monotonic()
+        while time.monotonic() - idle_since < IDLE_SECONDS:
+            self._take_tickets()
+            self._collect()
+            for job in self.jobs:
+                self._attend(job)
+            if time.monotonic() - self._beat >= BEAT_SECONDS:
+                self._beat = time.monotonic()
+                self._check_cluster()
+            if self.jobs:
+                idle_since = time.monotonic()
+
+    def _take_tickets(self) -> None:
+        for path in sorted((self.office / TICKETS).glob("*.json")):
+            with contextlib.suppress(FileError, OSError, ValueError, KeyError):
+                said = read_json(path)
+                parent = Identity.parse(said["parent"]) if said["parent"] else None
+                folder = self.root / str(said["run"])
+                self.jobs.append(Job(folder.name, parent, read_status(folder).attempt))
+                self._start(self.jobs[-1])
+            path.unlink(missing_ok=True)
+
+    def _start(self, job: Job) -> None:
+        """Hands a run to Ray, which starts it where the resources that it asks for are free."""
+        try:
+            training = RunFolder(self.root / job.run_id).config().training
+            cpus, gpu = self._resources(training.threads or 1, training.device)
+        except (ValueError, OSError) as error:
+            self._end(job, Status(state="failed", sentence=str(error)))
+            return
+        given = (str(self.root), self.token, job.run_id, job.attempt)
+        if training.workers > 1:
+            task = self.ray.remote(work.train_together).options(num_cpus=0, max_retries=0)
+            job.task = task.remote(*given, training.workers, cpus, bool(gpu))
+        else:
+            task = self.ray.remote(work.train).options(num_cpus=cpus, num_gpus=gpu, max_retries=0)
+            job.task = task.remote(*given, cpus)
+
+    def _resources(self, cpus: int, device: str) -> tuple[int, int]:
+        """The CPUs and GPUs of one process. Raises ValueError where no machine of the cluster has them."""
+        nodes = [node["Resources"] for node in self.ray.nodes() if node["Alive"]]
+        gpu = int(device in ("auto", "cuda") and any(node.get("GPU", 0) for node in nodes))
+        if device == "cuda" and not gpu:
+            raise ValueError("device='cuda', but no machine of the cluster has a GPU; choose 'auto' or 'cpu'")
+        most = max((int(node.get("CPU", 0)) for node in nodes), default=0)
+        if cpus > most:
+            raise ValueError(
+                f"threads={cpus}, but no machine of the cluster gives more than {most} CPUs; "
+                f"try {max(1, most)}"
+            )
+        return cpus, gpu
+
+    def _collect(self) -> None:
+        """Waits a little for runs to end, and sees to those that did."""
+        tasks = {job.task: job for job in self.jobs if job.task is not None}
+        if not tasks:
+            time.sleep(LOOK_SECONDS)
+            return
+        for task in self.ray.wait(list(tasks), num_returns=1, timeout=LOOK_SECONDS)[0]:
+            job = tasks[task]
+            try:
+                said = self.ray.get(task)
+            except self.ray.exceptions.RayError as error:
+                self._lost(job, error)
+                continue
+            now = read_status(self.root / job.run_id)
+            self._end(job, replace(now, state="failed", sentence=said) if said else None)
+
+    def _lost(self, job: Job, error: Exception) -> None:
+        """Lets a run whose worker went away go on elsewhere, a few times; one that had ended stays so."""
+        now, asked = read_status(self.root / job.run_id), read_request(self.root / job.run_id)
+        if not (self.root / job.run_id).is_dir() or not _belongs(now, job):
+            self._end(job, None)
+        elif asked or now.asked:
+            ended, sentence = ended_by(asked or now.asked), LEFT if now.node == CLUSTER else CUT_SHORT
+            self._end(job, replace(now, state=ended, asked="", sentence=sentence))
+        elif job.tries == work.RETRIES or isinstance(error, self.ray.exceptions.RayTaskError):
+            said = str(error).strip().splitlines()[-1][:300]
+            tries = f"after {job.tries + 1} tries" if job.tries else "at once"
+            sentence = f"the cluster gave it up {tries}, at step {now.step:,} ({said}); {RESUME}"
+            self._end(job, replace(now, state="failed", sentence=sentence))
+        else:
+            job.tries += 1
+            job.attempt += 1  # a worker that was only cut off sees that the run is another's
+            write_status(self.root / job.run_id, self._waits(job, now))
+            self._start(job)
+
+    def _end(self, job: Job, status: Status | None) -> None:
+        """Writes a run's last status, where it has not done so itself, and forgets the run."""
+        self.jobs = [each for each in self.jobs if each is not job]
+        folder = self.root / job.run_id
+        with contextlib.suppress(OSError):
+            now = read_status(folder)
+            if status is not None and now.attempt <= job.attempt:
+                kept = replace(
+                    now, state=status.state, sentence=status.sentence, asked="", attempt=job.attempt
+                )
+                write_status(folder, kept)
+            elif job.parted and now.state == "paused":
+                write_status(folder, replace(now, sentence=SERVER_GONE))
+
+    def _attend(self, job: Job) -> None:
+        """Beats for a run that no worker has, and kills one that does not end when asked."""
+        folder = self.root / job.run_id
+        if job.parent is not None and not job.parent.alive and not job.parted:
+            job.parted = True
+            with contextlib.suppress(OSError):
+                write_request(folder, "pause")
+        asked = read_request(folder)
+        if asked is None:
+            job.asked_at = None
+        elif job.asked_at is None:
+            job.asked_at = time.monotonic()
+        elif time.monotonic() - job.asked_at > END_SECONDS and job.task is not None:
+            self.ray.cancel(job.task, force=True)
+            job.asked_at = time.monotonic()
+        if self._beat + BEAT_SECONDS < time.monotonic() or asked:
+            self._speak_for(job, bool(asked))
+
+    def _speak_for(self, job: Job, asked: bool) -> None:
+        """Writes the sign of life of a run that waits: only while no worker has its lock."""
+        folder = self.root / job.run_id
+        with contextlib.suppress(Timeout, OSError), FileLock(folder / LOCK, timeout=0):
+            now = read_status(folder)
+            trains = now.node != CLUSTER and time.time() - now.heartbeat < _FRESH_SECONDS
+            if trains or not _belongs(now, job):
+                return
+            if asked and job.task is not None:
+                self.ray.cancel(job.task, force=True)
+                return
+            write_status(folder, self._waits(job, now))
+
+    def _waits(self, job: Job, now: Status) -> Status:
+        """The status of a run that no worker has, yet or again."""
+        lost = now.node != CLUSTER or job.tries > 0
+        sentence = now.sentence if lost else self._waits_for_room()
+        if lost and now.node != CLUSTER:
+            tries = f" (try {job.tries + 1} of {work.RETRIES + 1})" if job.tries else ""
+            sentence = f"its worker on {now.node} was lost at step {now.step:,}; another{tries} {GOES_ON}"
+        return replace(
+            now, state="queued", sentence=sentence, node=CLUSTER, attempt=job.attempt,
+            heartbeat=time.time(), up=0.0, pid=None, started_at=None, born="",
+        )  # fmt: skip
+
+    def _waits_for_room(self) -> str:
+        room, everything = self.ray.available_resources(), self.ray.cluster_resources()
+        kinds = [kind for kind in ("CPU", "GPU") if everything.get(kind)]
+        free = ", ".join(f"{room.get(kind, 0):g} of {everything[kind]:g} {kind}s free" for kind in kinds)
+        return f"waits until the cluster at {self.found} has room for it ({free})"
+
+    def _check_cluster(self) -> None:
+        """Ends this process, and says so in every run, where the cluster answers no more."""
+        if cluster.answers(self.found):
+            self._answered = time.monotonic()
+        elif time.monotonic() - self._answered > GONE_SECONDS:
+            for job in self.jobs:
+                now = read_status(self.root / job.run_id)
+                sentence = f"the cluster at {self.found} went away at step {now.step:,}; {RESUME}"
+                if now.live:
+                    self._end(job, replace(now, state="failed", sentence=sentence))
+            (self.root / ".ray" / self.token).unlink(missing_ok=True)
+            os._exit(1)
+
+
+def _belongs(now: Status, job: Job) -> bool:
+    """Whether the run is live and nobody else's by now."""
+    return now.live and now.attempt <= job.attempt

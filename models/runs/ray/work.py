@@ -1,0 +1,147 @@
+"""What a node of the cluster does with a run: the same as a process of this machine, in the same folder."""
+
+from __future__ import annotations
+
+import socket
+from contextlib import redirect_stderr
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from filelock import FileLock, Timeout
+
+from models.runs.folder import LOCK, LOG, RunFolder
+from models.runs.owners import owned
+from models.runs.status import ended_by, read_request, read_status
+from models.runs.watch import Watch
+from models.training.peers import PeerLost
+
+LAST_ONE_SECONDS = 10.0
+"""To wait for a process that had the run before and has not seen yet that it is another's."""
+RETRIES = 3
+"""So often a run whose worker or machine was lost goes on elsewhere from its last checkpoint."""
+PORT_SECONDS = 1_800  # for a process to wait for the others, while the first validates
+
+
+def train(root: str, token: str, run_id: str, attempt: int, cpus: int) -> str:
+    """Trains a run in this process of a node; returns a sentence where it could not, else "".
+
+    token: the name of a file that the dispatcher wrote beside the runs: a node that does not see it has
+    another folder. attempt: of the dispatcher; cpus: threads where the run's config asks for none.
+    """
+    unseen = not_seen(Path(root), token)
+    if unseen:
+        return unseen
+    folder = Path(root) / run_id
+    if not folder.is_dir():
+        return ""  # deleted meanwhile
+    try:
+        with (
+            FileLock(folder / LOCK, timeout=LAST_ONE_SECONDS),
+            (folder / LOG).open("a") as log,
+            redirect_stderr(log),
+        ):
+            _work(folder, attempt, cpus)
+    except Timeout:
+        return "another process trains this run still; stop it, then resume"
+    return ""
+
+
+def _work(folder: Path, attempt: int, cpus: int) -> None:
+    from models.runs.worker import work
+
+    before = read_status(folder)
+    if not before.live or before.attempt > attempt:
+        return
+    status = replace(before, node=_node(), attempt=attempt)
+    watch = Watch(folder, status, minutes=owned(folder).minutes)
+    with watch:
+        asked = read_request(folder)
+        if asked:
+            watch.finish(ended_by(asked))
+            return
+        import torch
+
+        # The process may have trained another run before, with other threads.
+        torch.set_num_threads(RunFolder(folder).config().training.threads or cpus)
+        work(watch)
+
+
+def train_together(
+    root: str, token: str, run_id: str, attempt: int, workers: int, cpus: int, gpu: bool
+) -> str:
+    """Trains a run by several workers of Ray Train, each on a node that has room; returns as `train` does.
+
+    Where a worker is lost, Ray Train starts all anew, and they go on from the last checkpoint.
+    """
+    from ray.train import FailureConfig, RunConfig, ScalingConfig
+    from ray.train.torch import TorchConfig, TorchTrainer
+
+    unseen = not_seen(Path(root), token)
+    if unseen:
+        return unseen
+    resources = {"CPU": cpus, **({"GPU": 1} if gpu else {})}
+    trainer = TorchTrainer(
+        train_share,
+        train_loop_config={"root": root, "token": token, "run": run_id, "attempt": attempt, "cpus": cpus},
+        torch_config=TorchConfig(backend="cpu:gloo,cuda:nccl" if gpu else "gloo", timeout_s=PORT_SECONDS),
+        scaling_config=ScalingConfig(num_workers=workers, use_gpu=gpu, resources_per_worker=resources),
+        run_config=RunConfig(
+            name=f"{run_id}-{attempt}",
+            storage_path=str(Path(root) / ".ray" / "train"),
+            failure_config=FailureConfig(max_failures=RETRIES),
+        ),
+    )
+    trainer.fit()
+    return ""
+
+
+def train_share(given: dict[str, Any]) -> None:
+    """What each worker of a group does: the first as `train`, the others beside it, without a word."""
+    import torch.distributed as dist
+
+    if dist.get_rank():
+        _follow(Path(given["root"]), given)
+        return
+    said = train(given["root"], given["token"], given["run"], given["attempt"], given["cpus"])
+    dist.destroy_process_group()  # the others, who wait for the next step, see that there is none
+    if said:
+        raise RuntimeError(said)
+
+
+def _follow(root: Path, given: dict[str, Any]) -> None:
+    """Trains beside the process of rank 0 until that one has ended."""
+    import torch
+
+    from models.runs.recording import train_into
+
+    said, run = not_seen(root, given["token"]), RunFolder(root / given["run"])
+    if said:
+        raise RuntimeError(said)
+    if not read_status(run.path).live:
+        return
+    config = run.config()
+    torch.set_num_threads(config.training.threads or given["cpus"])
+    try:
+        train_into(run, config, resume=True)
+    except (ValueError, ArithmeticError):
+        return  # so does the first, which says it
+    except PeerLost:
+        if read_status(run.path).live:
+            raise  # the first was lost, not done
+
+
+def not_seen(root: Path, token: str) -> str:
+    """A sentence where this node does not see the folder of the runs; "" where it does."""
+    if (root / ".ray" / token).is_file():
+        return ""
+    return (
+        f"the folder of the runs, {str(root)!r}, is not the same on {_node()}; put it where all machines of "
+        "the cluster see it (ATTENTION_LAB_RUNS), at the same path"
+    )
+
+
+def _node() -> str:
+    import ray
+
+    return str(ray.util.get_node_ip_address() if ray.is_initialized() else socket.gethostname())
