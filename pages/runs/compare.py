@@ -1,31 +1,52 @@
-"""Several runs over each other, and only the settings that tell them apart."""
+"""Several runs over each other, what they show against each other, and the settings that tell them apart."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
+from models.runs.groups import differing
+from models.runs.verdicts import Rows, differences_table, scores_table, verdict
 from models.zoo.offers import offer_of
+from pages.runs.grouping import Shown, grouped
 from pages.shared.places import without_places
 from pages.shared.table.component import Row, message
-from pages.shared.training import curves, runs
+from pages.shared.training import curves
 from pages.shared.training.history import history_of
 from pages.shared.training.runs import Run
 from viz_core.boards import Board, Curves, Line, Panel
 
+MOST = 8
+"""Configurations that are drawn over each other: more cannot be told apart."""
+Entries = Sequence[Sequence[dict[str, Any]]]
+
 
 def board_of(compared: Sequence[Run]) -> Board:
-    """Held-out loss, held-out score and training loss of each run."""
-    found = [history_of(run.folder.path / "metrics.jsonl").entries() for run in compared]
-    last = max((entries[-1]["step"] for entries in found if entries), default=1)
+    """Held-out loss, held-out score and training loss: a line for a run, and a mean with a band for a group.
+
+    The band is one standard deviation on either side, over the seeds.
+    """
+    shown = grouped(compared)
+    drawn = shown[:MOST]
+    found = [[history_of(run.folder.path / "metrics.jsonl").entries() for run in each.runs] for each in drawn]
+    last = max((entries[-1]["step"] for each in found for entries in each if entries), default=1)
     x = curves.grid(last)
-    names = [run.title for run in compared]
+    names = [each.name for each in drawn]
     panels: list[Panel] = [
         _over("loss, held out", found, names, [curves.validated("loss")] * len(found), x),
         _score(found, names, x),
         _over("loss, training", found, names, [curves.of("loss")] * len(found), x),
     ]
-    return Board(rows=[panels], notice=_notice(found, names))
+    return Board(rows=[panels], notice=sentences(shown)[0])
+
+
+def sentences(shown: Sequence[Shown]) -> list[str]:
+    """What these show against each other, the most important first; one sentence at least."""
+    groups = [each.group for each in shown if each.group]
+    said = verdict(groups) or ["None of these runs can be read: see the list."]
+    if len(shown) > MOST:
+        said.append(f"{len(shown)} configurations are more than can be told apart; {MOST} are drawn.")
+    return said
 
 
 def heads_link(compared: Sequence[Run]) -> dict[str, str]:
@@ -40,9 +61,9 @@ def heads_link(compared: Sequence[Run]) -> dict[str, str]:
     return models | {"matched": "likeness"} | about
 
 
-def _score(found: Sequence[list[dict[str, Any]]], names: Sequence[str], x: np.ndarray) -> Panel:
-    """The main score of each run, with its name where the runs have different ones."""
-    first = [(curves.scores_of(entries) or [""])[0] for entries in found]
+def _score(found: Sequence[Entries], names: Sequence[str], x: np.ndarray) -> Panel:
+    """The main score of each, with its name where they have different ones."""
+    first = [next((s[0] for each in group if (s := curves.scores_of(each))), "") for group in found]
     reads = [curves.validated(name) for name in first]
     if len(set(first)) == 1:
         return _over(f"{first[0] or 'score'}, held out", found, names, reads, x)
@@ -51,51 +72,53 @@ def _score(found: Sequence[list[dict[str, Any]]], names: Sequence[str], x: np.nd
 
 
 def _over(
-    title: str,
-    found: Sequence[list[dict[str, Any]]],
-    names: Sequence[str],
-    reads: Sequence[curves.Read],
-    x: np.ndarray,
+    title: str, found: Sequence[Entries], names: Sequence[str], reads: Sequence[curves.Read], x: np.ndarray
 ) -> Curves:
     lines = [
-        Line(y=curves.series(entries, read, x), name=name, colour=at)
-        for at, (entries, name, read) in enumerate(zip(found, names, reads, strict=True))
+        _line([curves.series(entries, read, x) for entries in group], name, at)
+        for at, (group, name, read) in enumerate(zip(found, names, reads, strict=True))
     ]
     return Curves(title=title, x=x, lines=lines, x_label="step")
 
 
-def _notice(found: Sequence[list[dict[str, Any]]], names: Sequence[str]) -> str:
-    """The sentence that names the run with the lowest held-out loss."""
-    losses = [curves.last(entries, curves.validated("loss")) for entries in found]
-    known = [(loss, name) for loss, name in zip(losses, names, strict=True) if loss is not None]
-    if not known:
-        return "None of these runs has been validated yet."
-    loss, name = min(known)
-    return f"**{name}** has the lowest held-out loss of them, {loss:.4f}."
+def _line(series: Sequence[np.ndarray], name: str, colour: int) -> Line:
+    """One run as a line [point]; several as their mean, where all have come as far, with a band around it."""
+    if len(series) == 1:
+        return Line(y=series[0], name=name, colour=colour)
+    values = np.stack([each for each in series if np.isfinite(each).any()] or series)  # [run, point]
+    mean = values.mean(axis=0)
+    spread = values.std(axis=0, ddof=1) if len(values) > 1 else np.zeros_like(mean)
+    return Line(y=mean, name=name, colour=colour, low=mean - spread, high=mean + spread)
+
+
+def tables(compared: Sequence[Run]) -> list[tuple[str, bytes]]:
+    """The tables below the curves, each with its name: scores, tests, and the settings that differ."""
+    groups = [each.group for each in grouped(compared) if each.group]
+    found = [("Held-out scores at the end", scores_table(groups))]
+    tests = differences_table(groups)
+    if len(tests) > 1:
+        found.append(("Differences, each tested", tests))
+    named = [(title, _message(title, rows)) for title, rows in found]
+    return [*named, ("Settings that differ", differences(compared))]
+
+
+def _message(title: str, rows: Rows) -> bytes:
+    header, *body = rows
+    return message(title, header, [Row(str(at), row) for at, row in enumerate(body)])
 
 
 def differences(compared: Sequence[Run]) -> bytes:
-    """The table of the settings that are not the same in all runs."""
-    settings = [flat(runs.described(run)) for run in compared]
-    names = list(dict.fromkeys(name for each in settings for name in each))
+    """The table of the settings that are not the same in all groups."""
+    shown = [each for each in grouped(compared) if each.group]
     rows = []
-    for name in names:
-        values = [each.get(name, "–") for each in settings]
-        if len(set(values)) > 1:
-            usual = max(values, key=values.count)
-            marks = [at for at, value in enumerate(values, start=1) if value != usual]
-            rows.append(Row(name, [name, *values], marks=marks))
-    called = [run.title for run in compared]
+    for name, values in differing([each.group for each in shown if each.group]).items():
+        said = [_text(value) for value in values]
+        usual = max(said, key=said.count)
+        marks = [at for at, value in enumerate(said, start=1) if value != usual]
+        rows.append(Row(name, [name, *said], marks=marks))
     if not rows:
-        rows.append(Row("none", ["all settings are the same", *("" for _ in compared)]))
-    return message("Settings that differ", ("setting", *called), rows)
-
-
-def flat(described: Mapping[str, Any]) -> dict[str, str]:
-    """The settings of a run's config as texts, by name."""
-    found = {"task": described["task"].get("name", ""), **described["task"]["options"]}
-    found |= {**described["model"], **described["training"]}
-    return {name: _text(value) for name, value in found.items()}
+        rows.append(Row("none", ["all settings but the seed are the same", *("" for _ in shown)]))
+    return message("Settings that differ", ("setting", *(each.name for each in shown)), rows)
 
 
 def _text(value: Any) -> str:

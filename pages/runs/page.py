@@ -7,7 +7,7 @@ from pathlib import Path
 import streamlit as st
 
 from models.zoo.run_folders import runs_root
-from pages.runs import actions, compare, listing, scrubber, state, try_it
+from pages.runs import actions, compare, grouping, listing, scrubber, state, try_it
 from pages.shared import visitors
 from pages.shared.board.component import board
 from pages.shared.browser.acts import Act
@@ -31,6 +31,7 @@ def page() -> None:
     with st.container(horizontal=True, vertical_alignment="center", key="runs_heading"):
         st.html("<h1>Runs</h1>", width="content")
         st.markdown("Open one to scrub through its training; tick several to compare them.", width="content")
+        state.STATE.draw("filter")
     say([*problems()])
     if not listed:
         st.markdown("No run yet: start one on [Train](/train).")
@@ -62,7 +63,7 @@ def _one(run: Run) -> None:
     if status.sentence and (status.state in ("queued", "failed") or not (status.live or status.step)):
         st.text(without_places(status.sentence[:1].upper() + status.sentence[1:]))
     shown = scrubber.scrubbed(run)
-    _board(shown, part=run.id, link={"runs": run.id}, at=_at(shown))
+    _board(shown, part=run.id, link={"runs": run.id, **state.STATE.link(["filter"])}, at=_at(shown))
     if "takeaway" in st.session_state:
         _take_away(run.title, run.id, shown, run)
     try_it.draw(run)
@@ -82,9 +83,13 @@ def _several(chosen: list[Run]) -> None:
     link = compare.heads_link(chosen)
     if link:
         st.page_link("beside/page.py", label="Compare their heads →", query_params=link)
-    _board(shown, part="compare", link={"runs": ids}, at=None)
-    st.markdown("**Settings that differ**")
-    table.show(compare.differences(chosen), key="runs.differences", on_act=_nothing)
+    _board(shown, part="compare", link={"runs": ids, **state.STATE.link(["filter"])}, at=None)
+    with st.container(key="runs_verdict"):
+        for sentence in compare.sentences(grouping.grouped(chosen))[1:]:
+            st.text(sentence)
+    for at, (title, rows) in enumerate(compare.tables(chosen)):
+        st.markdown(f"**{title}**")
+        table.show(rows, key=f"runs.table.{at}", on_act=_nothing)
     if "takeaway" in st.session_state:
         _take_away("Runs compared", "runs", shown, chosen[0])
 

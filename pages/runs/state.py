@@ -1,17 +1,19 @@
-"""The state of Runs: the chosen runs. One is opened, several are compared."""
+"""The state of Runs: the chosen runs, and the filter of the list. One run is opened, several are compared."""
 
 from collections.abc import Sequence
 from typing import Any
 
 import streamlit as st
 
-from pages.shared.link import Param, Rule, checked, whole
+from models.runs.notes import MAX_FILTER
+from pages.shared import widget
+from pages.shared.link import Param, Rule, characters, checked, whole
 from pages.shared.state import State, arrive, refuse
 from pages.shared.training import runs
 from pages.shared.training.runs import SHIPPED, Run
 
 PAGE = "runs"
-MOST, MOST_CHARACTERS = 8, 200
+MOST, MOST_CHARACTERS = 64, 200
 FIRST = f"{SHIPPED}induction"
 
 
@@ -28,12 +30,26 @@ IDS = Rule(
     lambda raw: checked(tuple(raw.split(".")), _are_ids),
     _are_ids,
 )
-STATE = State(PAGE, {"runs": Param((), IDS), "step": Param(None, whole(0, 10**11))})
+_FILTER = widget.line(
+    "Filter",
+    label_visibility="collapsed",
+    placeholder="Filter by name, tag, task or status",
+    width=300,
+)
+STATE = State(
+    PAGE,
+    {
+        "runs": Param((), IDS),
+        "step": Param(None, whole(0, 10**11)),
+        "filter": Param("", characters(MAX_FILTER), _FILTER),
+    },
+)
 
 
 def enter(listed: Sequence[Run]) -> None:
     """On arrival, chooses the link's runs, else those of the last visit, else one with snapshots."""
     if not arrive(PAGE):
+        STATE.take()
         return
     STATE.arrive()
     gone = [run_id for run_id in STATE.kept["runs"] if not runs.find(run_id)]
@@ -50,7 +66,7 @@ def chosen() -> list[str]:
 
 
 def choose(ids: Sequence[str]) -> None:
-    """Chooses these runs, eight at most, since more cannot be told apart."""
+    """Chooses these runs, 64 at most."""
     STATE.put({"runs": tuple(run_id[:MOST_CHARACTERS] for run_id in ids[:MOST])})
     if len(ids) > MOST:
-        refuse(f"{len(ids)} runs are more than can be told apart; {MOST} are compared.")
+        refuse(f"{len(ids)} runs are more than are compared at once; the first {MOST} are.")

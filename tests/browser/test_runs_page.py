@@ -80,7 +80,7 @@ def test_several_runs_are_compared_and_only_what_differs_is_told(runs: RunsPage,
         runs.row(trained[1]).get_by_role("checkbox").check()
     runs.settle()
     assert len(runs.traces("loss, held out")) == 2
-    differences = runs.page.locator(".table-box[data-rows]").nth(1)
+    differences = runs.page.get_by_role("region", name="Settings that differ")
     assert differences.locator("tbody th").all_inner_texts() == ["learning_rate"]
     rates = differences.locator("tbody td").all_inner_texts()
     assert sorted(rates) == sorted(["0.02", f"{make_task('reverse').training['learning_rate']:g}"])

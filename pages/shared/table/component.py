@@ -17,7 +17,8 @@ table = Component("attention_lab_table", HERE / "table.js", HERE / "table.css", 
 @dataclass(frozen=True)
 class Row:
     """A row of cells, its name first. chosen: whether its box is ticked; opened: whether it is open, None
-    where rows cannot be opened. marks: the places of the cells that stand out.
+    where rows cannot be opened. marks: the places of the cells that stand out. members: of a group's row, the
+    ids of the rows that it unfolds, which follow it; group: of such a row, the id of its group's.
     """
 
     id: str
@@ -25,6 +26,8 @@ class Row:
     chosen: bool = False
     opened: bool | None = None
     marks: Sequence[int] = field(default=())
+    members: Sequence[str] = field(default=())
+    group: str = ""
 
 
 def message(caption: str, columns: Sequence[str], rows: Sequence[Row], *, choose: bool = False) -> bytes:
@@ -32,7 +35,8 @@ def message(caption: str, columns: Sequence[str], rows: Sequence[Row], *, choose
     named = [{"name": name.removeprefix("#"), "numeric": name.startswith("#")} for name in columns]
     plain: list[dict[str, Any]] = [asdict(row) for row in rows]
     for row in plain:
-        if row["opened"] is None:
-            del row["opened"]
+        for name, nothing in (("opened", None), ("members", ()), ("group", "")):
+            if row[name] == nothing:
+                del row[name]
     content = {"caption": caption, "columns": named, "rows": plain, "choose": choose}
     return json.dumps(content, ensure_ascii=False).encode()

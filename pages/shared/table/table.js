@@ -13,11 +13,15 @@ import { themeOf } from "../browser/theme.js";
  * @property {boolean} chosen
  * @property {boolean} [opened]
  * @property {number[]} marks
+ * @property {string[]} [members] of a group's row: the ids of the rows that it unfolds
+ * @property {string} [group] of a member's row: the id of its group's row
  */
 /** @typedef {{caption: string, columns: Column[], rows: Row[], choose: boolean}} Content */
 
 class Table {
   /** @type {string} the message */ shown;
+  /** @type {Set<string>} the ids of the groups whose members are shown */ unfolded = new Set();
+  /** @type {Set<string>} the ids of the groups that were there before */ met = new Set();
   /** @type {import("../browser/shell.js").Send} */ send;
 
   /** @param {HTMLElement} host */
@@ -45,12 +49,60 @@ class Table {
       el("th", { scope: "col", class: numeric ? "numeric" : null, text: name }),
     );
     this.head.replaceChildren(...(choose ? [el("td", {})] : []), ...names);
+    this.unfold(rows);
     // Rows that stay keep their elements, and with them the keyboard's focus.
     const old = new Map([...this.body.rows].map((row) => [row.dataset.id, row]));
     const now = rows.map((row) => this.row(row, columns, choose, old.get(row.id)));
     if (now.length !== this.body.children.length || now.some((row, at) => row !== this.body.children[at]))
       this.body.replaceChildren(...now);
     this.root.dataset.rows = String(rows.length);
+    this.fold();
+  }
+
+  /** Unfolds a group that is met for the first time and of which only some are chosen. @param {Row[]} rows */
+  unfold(rows) {
+    const chosen = new Set(rows.filter((row) => row.chosen && !row.members).map((row) => row.id));
+    for (const { id, members } of rows) {
+      if (!members || this.met.has(id)) continue;
+      this.met.add(id);
+      if (members.some((each) => chosen.has(each)) && !members.every((each) => chosen.has(each)))
+        this.unfolded.add(id);
+    }
+  }
+
+  /** Shows the members of the unfolded groups alone, and says at each group how many of them are ticked. */
+  fold() {
+    for (const row of this.body.rows) {
+      const { id, group } = row.dataset;
+      if (group) row.hidden = !this.unfolded.has(group);
+      const fold = row.querySelector(".fold");
+      if (!fold) continue;
+      fold.setAttribute("aria-expanded", String(this.unfolded.has(id)));
+      const ticked = this.boxes(id).map((box) => box.checked);
+      const box = row.querySelector("input");
+      if (!box) continue;
+      box.checked = ticked.every(Boolean);
+      box.indeterminate = !box.checked && ticked.some(Boolean);
+    }
+  }
+
+  /** The boxes of a group's members. @param {string} id */
+  boxes(id) {
+    return [...this.body.rows]
+      .filter((row) => row.dataset.group === id)
+      .flatMap((row) => row.querySelector("input") ?? []);
+  }
+
+  /** Ticks all members of a group, or none. @param {string} id @param {boolean} checked */
+  chooseAll(id, checked) {
+    for (const box of this.boxes(id)) box.checked = checked;
+    this.choose();
+  }
+
+  /** Shows or hides the members of a group. @param {string} id */
+  turn(id) {
+    if (!this.unfolded.delete(id)) this.unfolded.add(id);
+    this.fold();
   }
 
   /**
@@ -59,15 +111,23 @@ class Table {
    * @param {boolean} choose whether it has a box
    * @param {HTMLTableRowElement | undefined} old
    */
-  row({ id, cells, chosen, opened, marks }, columns, choose, old) {
-    const signature = JSON.stringify([cells, marks, choose, opened !== undefined]);
+  row({ id, cells, chosen, opened, marks, members, group }, columns, choose, old) {
+    const signature = JSON.stringify([cells, marks, choose, opened !== undefined, members, group]);
     const row = old ?? el("tr", { "data-id": id });
     if (row.dataset.signature !== signature) {
       row.dataset.signature = signature;
+      if (group) row.dataset.group = group;
+      else delete row.dataset.group;
       const box = el("input", {
         type: "checkbox",
         "aria-label": `Compare ${cells[0]}`,
-        onchange: () => this.choose(),
+        onchange: () => (members ? this.chooseAll(id, box.checked) : this.choose()),
+      });
+      const fold = el("button", {
+        type: "button",
+        class: "fold",
+        "aria-label": `Show the runs of ${cells[0]}`,
+        onclick: () => this.turn(id),
       });
       const named =
         opened === undefined
@@ -86,7 +146,7 @@ class Table {
       );
       row.replaceChildren(
         ...(choose ? [el("td", {}, [box])] : []),
-        el("th", { scope: "row" }, [named]),
+        el("th", { scope: "row" }, members ? [fold, named] : [named]),
         ...rest,
       );
     }
@@ -99,7 +159,7 @@ class Table {
 
   choose() {
     const ids = [...this.body.querySelectorAll("tr")]
-      .filter((row) => row.querySelector("input")?.checked)
+      .filter((row) => row.querySelector("input")?.checked && !row.querySelector(".fold"))
       .map((row) => row.dataset.id);
     this.send({ type: "choose", ids });
   }
