@@ -3,6 +3,7 @@
 It is read without torch. The sentences are in verdicts.py, the tests in significance.py.
 """
 
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -14,6 +15,7 @@ from models.runs.significance import Difference, Summary, between, holm, summary
 __all__ = ["Group", "Rankable", "differs_by_seed_alone", "groups", "rankable", "summary"]
 
 MISSING = "–"
+_SEED = re.compile(r"[ ,;:_-]*\bseed[ =:_-]*\d+", re.IGNORECASE)
 
 
 @dataclass(frozen=True)
@@ -29,9 +31,15 @@ class Group:
 
     @property
     def name(self) -> str:
-        """What the group is called: as its only run, or as the first with the number of the others."""
-        others = len(self.runs) - 1
-        return self.first.name if not others else f"{self.first.name} and {others} more"
+        """What the group is called: as its only run; as all of them where their names differ by a seed alone;
+        else as the first with the number of the others.
+        """
+        n = len(self.runs)
+        if n == 1:
+            return self.first.name
+        names = {_SEED.sub("", run.name).strip() for run in self.runs}
+        alike = names.pop() if len(names) == 1 else ""
+        return f"{alike} ({n} runs)" if alike else f"{self.first.name} and {n - 1} more"
 
     @property
     def counted(self) -> list[Result]:

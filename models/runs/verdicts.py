@@ -3,6 +3,7 @@
 Nothing is called better, let alone best, where the interval of the difference holds zero.
 """
 
+import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -175,9 +176,18 @@ def _seeds(n: int) -> str:
 MISSING = "–"
 
 
-def mean_words(found: Summary) -> str:
-    """A mean, with ± the standard deviation where there is one."""
-    return number(found.mean) + (f" ± {number(found.spread)}" if found.spread is not None else "")
+def mean_words(found: Summary, times: int = 1) -> str:
+    """A mean, with ± the standard deviation where there is one, of which two digits are told and as many of
+    the mean. times: 100 for per cent.
+    """
+    mean = times * found.mean
+    if found.spread is None:
+        return number(mean)
+    spread = times * found.spread
+    if spread == 0 or not math.isfinite(spread):
+        return f"{number(mean)} ± {number(spread)}"
+    digits = min(9, max(0, 1 - math.floor(math.log10(spread))))
+    return f"{mean:,.{digits}f} ± {spread:,.{digits}f}".replace("-", "−")
 
 
 def interval_words(interval: tuple[float, float] | None) -> str:

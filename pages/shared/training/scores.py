@@ -1,5 +1,8 @@
 """Scores of a run, as pages write them."""
 
+from models.runs.significance import Summary
+from models.runs.verdicts import mean_words
+
 
 def worded(name: str, value: float) -> str:
     """A score in words: a share in per cent, another number with its digits."""
@@ -8,11 +11,10 @@ def worded(name: str, value: float) -> str:
     return f"{value:.3f}"
 
 
-def worded_mean(name: str, mean: float, spread: float | None) -> str:
+def worded_mean(name: str, found: Summary) -> str:
     """A mean over seeds with its name, ± the standard deviation where there is one: accuracy 91.2 ± 1.0 %."""
     times, unit = (100, " %") if is_share(name) else (1, "")
-    around = "" if spread is None else f" ± {times * spread:.3g}"
-    return f"{name} {times * mean:.4g}{around}{unit}"
+    return f"{name} {mean_words(found, times)}{unit}"
 
 
 def is_share(name: str) -> bool:

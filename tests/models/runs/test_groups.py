@@ -47,6 +47,12 @@ def test_runs_that_differ_by_their_seed_alone_are_one_group(make: Make) -> None:
     assert groups(runs)[0].name == "a and 2 more"
 
 
+def test_names_that_tell_seeds_apart_make_one_name(make: Make) -> None:
+    assert groups([make("wide, seed 0", 0), make("wide, Seed 12", 1)])[0].name == "wide (2 runs)"
+    assert groups([make("seed 0", 0), make("seed 1", 1)])[0].name == "seed 0 and 1 more"
+    assert groups([make("a", 0), make("a", 1)])[0].name == "a (2 runs)"
+
+
 def test_a_seed_counts_once(make: Make) -> None:
     [group] = groups([make("a", 0, 0.4), make("b", 0, 0.6), make("c", 1, 0.9), make("d", 2, finished=False)])
     assert group.by_seed("exact match") == {0: 0.5, 1: 0.9}
@@ -80,9 +86,9 @@ def test_a_better_group_is_said_with_its_test(make: Make) -> None:
     good = [make("good", seed, score) for seed, score in enumerate((0.90, 0.93, 0.88, 0.95))]
     bad = [make("bad", seed, score, learning_rate=1.0) for seed, score in enumerate((0.5, 0.55, 0.45, 0.5))]
     said = verdict(groups([*bad, *good]))
-    assert said[0] == "“good and 3 more” is better than the other."
+    assert said[0] == "“good (4 runs)” is better than the other."
     assert said[1].startswith(
-        "By exact match, held out (higher is better): “good and 3 more” 0.915 ± 0.03109 (n = 4 "
+        "By exact match, held out (higher is better): “good (4 runs)” 0.915 ± 0.031 (n = 4 "
     )
     assert "paired t test, n = 4 pairs of seeds, p < 0.001" in said[2]
     assert said[2].endswith("a difference is shown.")
@@ -96,7 +102,7 @@ def test_no_best_is_named_where_the_interval_holds_zero(make: Make) -> None:
     third = [make("c", seed, score, learning_rate=2.0) for seed, score in enumerate((0.10, 0.11, 0.08))]
     assert verdict(groups(first + second))[0] == "No difference is shown between the two."
     said = verdict(groups(first + second + third))
-    assert said[0].startswith("No best is shown: “a and 2 more” is better than “c and 2 more”")
+    assert said[0].startswith("No best is shown: “a (3 runs)” is better than “c (3 runs)”")
     assert "after Holm" in "".join(said)
     rows = differences_table(groups(first + second + third))
     assert [row[-1] for row in rows] == ["shown", "no difference shown", "yes", "yes"]
@@ -130,9 +136,9 @@ def test_tables_of_scores_and_of_what_differs(make: Make) -> None:
     found = groups([make("a", 0, 0.5), make("a", 1, 0.7), make("b", 0, 0.6, learning_rate=1.0)])
     table = scores_table(found)
     assert table[0][:3] == ["configuration", "seeds", "exact match"]
-    assert table[1][:4] == ["a and 1 more", "0, 1", "0.6 ± 0.1414", "–"]
+    assert table[1][:4] == ["a (2 runs)", "0, 1", "0.60 ± 0.14", "–"]
     assert differing(found) == {"learning_rate": [0.01, 1.0]}
-    assert differing_table(found) == [["setting", "a and 1 more", "b"], ["learning_rate", "0.01", "1.0"]]
+    assert differing_table(found) == [["setting", "a (2 runs)", "b"], ["learning_rate", "0.01", "1.0"]]
     assert main_score(found) == "exact match"
 
 

@@ -36,8 +36,8 @@ def test_runs_lie_over_each_other_under_their_names(make_run: MakeRun) -> None:
 
 
 def test_seeds_are_one_line_with_a_band_and_a_verdict(make_run: MakeRun) -> None:
-    runs = [make_run(name=f"slow {seed}", seed=seed) for seed in range(3)]
-    runs += [make_run(name=f"fast {seed}", seed=seed, learning_rate=0.01) for seed in range(3)]
+    runs = [make_run(name=f"slow seed {seed}", seed=seed) for seed in range(3)]
+    runs += [make_run(name=f"fast seed {seed}", seed=seed, learning_rate=0.01) for seed in range(3)]
     for at, run in enumerate(runs):
         score = (0.50, 0.54, 0.47, 0.90, 0.95, 0.88)[at]
         lines = [{"step": step, "validation": {"loss": 1 - score, "second half": score}} for step in (1, 100)]
@@ -45,12 +45,12 @@ def test_seeds_are_one_line_with_a_band_and_a_verdict(make_run: MakeRun) -> None
     finish(*runs)
     board = compare.board_of(runs)
     score = board.rows[0][1]
-    assert [line.name for line in score.lines] == ["slow 0 and 2 more", "fast 0 and 2 more"]
+    assert [line.name for line in score.lines] == ["slow (3 runs)", "fast (3 runs)"]
     last = score.lines[1]
     assert last.y[-1] == pytest.approx(0.91)
     assert last.high is not None and last.low is not None
     assert (last.high[-1] - last.low[-1]) / 2 == pytest.approx(np.std([0.90, 0.95, 0.88], ddof=1))
-    assert board.notice == "“fast 0 and 2 more” is better than the other."
+    assert board.notice == "“fast (3 runs)” is better than the other."
     found = dict(compare.tables(runs))
     assert list(found) == ["Held-out scores at the end", "Differences, each tested", "Settings that differ"]
     assert json.loads(found["Differences, each tested"])["rows"][0]["cells"][-1] == "yes"
