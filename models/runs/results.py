@@ -5,7 +5,6 @@ It is read without torch, from config.json, task.json and metrics.jsonl.
 
 import hashlib
 import json
-import math
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -20,6 +19,7 @@ from models.training.config import TrainingConfig
 from models.zoo.run_folders import TASK
 
 LOSS = "loss"
+_LARGEST = 1e30  # of a number that a file may state
 _UPLOAD = re.compile(r"[0-9a-f]{64}\b.*")
 _BOOKKEEPING = ("seed", "checkpoint_seconds", "threads", "n_snapshots")
 """Settings of a training that do not change its configuration: the seed, and what is kept of a run."""
@@ -165,7 +165,7 @@ def _last_scores(entries: Sequence[Mapping[str, Any]]) -> tuple[int, dict[str, f
 
 
 def _is_number(value: object) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
+    return isinstance(value, int | float) and not isinstance(value, bool) and -_LARGEST < value < _LARGEST
 
 
 def _file(value: Any) -> Any:

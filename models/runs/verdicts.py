@@ -15,6 +15,8 @@ Outcomes = Callable[[Result, str], Sequence[float] | None]
 """Looks up the numbers of a run's held-out examples for a score, one for each; None where none are kept."""
 Rows = list[list[str]]
 
+MOST_PAIRS = 3
+"""Pairs that have a sentence each; of more, the table speaks."""
 FEW = 5
 """With fewer seeds than this in a test, the sentence warns that n is small."""
 
@@ -67,6 +69,10 @@ def _ranked(kind: Rankable, outcomes: Outcomes | None) -> list[str]:
     if outcomes is not None and all(len(group.by_seed(kind.score)) == 1 for group in kind.ranked):
         differences = _by_examples(kind, outcomes) or differences
     pairs = [_pair(names[a], names[b], each) for (a, b), each in differences.items()]
+    if len(pairs) > MOST_PAIRS:
+        pairs = [
+            f"Each of these with each other makes {len(pairs)} tests, which the table of differences has."
+        ]
     return [_best(names, differences), *said, *pairs, *_caveats(differences)]
 
 

@@ -137,7 +137,7 @@ def _cells(run: Run, tagged: bool, seed: int | None = None) -> list[str]:
     entries = latest(run.folder.path / "metrics.jsonl")
     loss = curves.last(entries, curves.validated("loss"))
     cells = [
-        run.title if seed is None else f"{run.title}, seed {seed}",
+        run.title if seed is None or "seed" in run.title.lower() else f"{run.title}, seed {seed}",
         str(described["task"].get("name", "")),
         "shipped" if run.shipped else status.state,
         f"{status.step:,}" if not status.live else f"{status.step:,} of {status.steps:,}",

@@ -108,6 +108,15 @@ def test_no_best_is_named_where_the_interval_holds_zero(make: Make) -> None:
     assert [row[-1] for row in rows] == ["shown", "no difference shown", "yes", "yes"]
 
 
+def test_many_pairs_are_left_to_the_table(make: Make) -> None:
+    runs = [
+        make(f"c{at}", seed, 0.2 * at + 0.01 * seed, clip=float(at)) for at in range(4) for seed in range(3)
+    ]
+    said = verdict(groups(runs))
+    assert said[2] == "Each of these with each other makes 6 tests, which the table of differences has."
+    assert len(differences_table(groups(runs))) == 7
+
+
 def test_single_runs_show_nothing_without_their_examples(make: Make) -> None:
     pair = groups([make("a", 0, 0.9), make("b", 0, 0.4, learning_rate=1.0)])
     said = verdict(pair)
