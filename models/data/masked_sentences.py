@@ -3,8 +3,11 @@
 import re
 from collections.abc import Iterator
 from itertools import chain, islice, pairwise
+from pathlib import Path
 from typing import NamedTuple
 
+from models.data.encodings import AUTO
+from models.data.own_names import own_name
 from models.data.text_sources import GRAMMAR, sentences, test_sentences, texts_of
 from models.limits import in_force
 
@@ -20,7 +23,9 @@ class Passages(NamedTuple):
     pairs: list[tuple[str, str]]
 
 
-def passages_of(source: str, file: str, held_out: bool, *, tested: bool = False) -> Passages:
+def passages_of(
+    source: str, file: str, held_out: bool, *, tested: bool = False, encoding: str = AUTO
+) -> Passages:
     """Sentences of a part of the text; `tested`: of a text that has a part for a test. The grammar's stand
     alone, so their pairs are two clauses of one.
 
@@ -29,23 +34,24 @@ def passages_of(source: str, file: str, held_out: bool, *, tested: bool = False)
     if source == GRAMMAR and not file:
         singles = sentences(held_out)
         return Passages(singles, [pair for pair in map(_clauses, singles) if pair])
-    text = texts_of(source, file, tested=tested)[held_out]
+    text = texts_of(source, file, tested=tested, encoding=encoding)[held_out]
     singles = list(islice(_sentences(text), in_force().sentences))
     if len(singles) < 2:
+        called = own_name(Path(file)) if file else source
         raise ValueError(
-            f"{file or source!r} has {len(singles)} sentences in its {'held-out ' * held_out}part; "
+            f"{called!r} has {len(singles)} sentences in its {'held-out ' * held_out}part; "
             "take a longer text, with full stops or line ends"
         )
     return Passages(singles, list(pairwise(singles)))
 
 
-def test_passages_of(source: str, file: str) -> Passages:
+def test_passages_of(source: str, file: str, *, encoding: str = AUTO) -> Passages:
     """Those of the test part: sentences that are neither trained on nor held out, which may be none."""
     if source == GRAMMAR and not file:
         singles = test_sentences()
         return Passages(singles, [pair for pair in map(_clauses, singles) if pair])
     most = in_force().sentences
-    texts = texts_of(source, file, tested=True)
+    texts = texts_of(source, file, tested=True, encoding=encoding)
     training, held_out, test = (list(islice(_sentences(text), most)) for text in texts)
     known = {*training, *held_out}
     pairs = [pair for pair in pairwise(test) if pair[0] not in known]

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from models.data.downloads import needed
+from models.data.encodings import AUTO
 from models.data.grammar import sample_pairs
 from models.data.text_files import read_text
 
@@ -25,7 +26,7 @@ class Texts(NamedTuple):
     test: str = ""
 
 
-def texts_of(source: str, file: str, *, tested: bool = False) -> Texts:
+def texts_of(source: str, file: str, *, tested: bool = False, encoding: str = AUTO) -> Texts:
     """The text of `file`, where one is named, else that of `source`; its last tenth is held out, and where
     it is `tested`, the tenth before that is kept for a test and not trained on.
 
@@ -36,7 +37,7 @@ def texts_of(source: str, file: str, *, tested: bool = False) -> Texts:
         parts = [sentences(held_out) for held_out in (False, True)] + [test_sentences()] * tested
         return Texts(*map("\n".join, parts))
     if file:
-        text = read_text(Path(file).expanduser())
+        text = read_text(Path(file).expanduser(), encoding)
     elif source in _BYTES:
         text = needed(source)[0].read_bytes().decode("latin-1")
     else:

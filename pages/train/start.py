@@ -16,7 +16,7 @@ from pages.shared.training import runs, settings, uploads
 from pages.shared.training.message import message
 from pages.shared.training.prepare import Prepared, prepared
 from pages.shared.training.tasks_on_offer import TaskInfo
-from pages.train import download, state
+from pages.train import download, own_file, state
 from viz_core.boards import Board, Fact, Facts
 
 KEY = "train.before"
@@ -25,7 +25,8 @@ SWEEPS = "sweeps/page.py"
 
 def draw(info: TaskInfo, values: dict[str, Any], heading: DeltaGenerator) -> None:
     """Parameters, memory and time expected; sentences where nothing can start. The button is in `heading`."""
-    said = problems()
+    held = own_file.refusals(info, state.settings_of(info))
+    said = problems() + held
     ready: Prepared | None = None
     missing = ""
     try:
@@ -36,6 +37,8 @@ def draw(info: TaskInfo, values: dict[str, Any], heading: DeltaGenerator) -> Non
     except ValueError as error:
         said.append(_told(error))
         missing, refused = getattr(error, "source", ""), True
+    if held:
+        ready, refused = None, True
     say(dict.fromkeys(said))
     if missing:
         download.offer(missing)

@@ -17,6 +17,7 @@ from models.data.tasks.finite import OLD, THREE, Finite, cut_pieces
 from models.data.tasks.judged import At, Each
 from models.data.tasks.labelled import draw
 from models.data.tasks.options import option
+from models.data.tasks.own_files import OwnFile
 from models.data.tasks.task import Task, generator_of
 from models.data.text_sources import GRAMMAR, TEXT_ENDINGS, TEXT_SOURCES, Texts, texts_of
 from models.data.word_tokenizer import Unknown
@@ -29,7 +30,7 @@ _WRITTEN = 160
 
 
 @dataclass(frozen=True, kw_only=True)
-class TextModel(Finite):
+class TextModel(OwnFile, Finite):
     """What every task has that reads one text from the left; a subclass with a name is one."""
 
     abilities = ("continue",)
@@ -148,7 +149,7 @@ class TextModel(Finite):
 
     def learnt(self) -> dict[str, Any]:
         """The tokenizer, and the words that are watched."""
-        return {"tokenizer": self.tokenizer.to_json(), "opening": self._opening}
+        return {"tokenizer": self.tokenizer.to_json(), "opening": self._opening, **self.kept_reading()}
 
     def restore(self, learnt: dict[str, Any]) -> None:
         """Raises ValueError for what is no tokenizer, or no text to watch."""
@@ -157,6 +158,7 @@ class TextModel(Finite):
             raise ValueError(f"opening={opening!r:.40} is no text to watch; give what learnt returned")
         self.__dict__["tokenizer"] = LearntTokenizer.from_json(learnt.get("tokenizer", {}))
         self.__dict__["_opening"] = opening
+        self.take_reading(learnt)
 
     @cached_property
     def tokenizer(self) -> LearntTokenizer:
@@ -167,7 +169,7 @@ class TextModel(Finite):
 
     @cached_property
     def _texts(self) -> Texts:
-        return texts_of(self.source, self.file, tested=self.splits == THREE)
+        return texts_of(self.source, self.file, tested=self.splits == THREE, encoding=self.how.encoding)
 
     @cached_property
     def _training_ids(self) -> Tensor:

@@ -22,6 +22,7 @@ from models.data.tasks.finite import OLD, THREE, Finite, Parts
 from models.data.tasks.judged import Judged, answers_at, of_examples
 from models.data.tasks.labelled import draw
 from models.data.tasks.options import option
+from models.data.tasks.own_files import OwnFile
 from models.data.tasks.task import generator_of
 from models.data.text_sources import GRAMMAR, TEXT_ENDINGS, TEXT_SOURCES
 from models.data.word_tokenizer import Unknown
@@ -38,7 +39,7 @@ _Pair = tuple[list[int], list[int]]
 
 
 @dataclass(frozen=True, kw_only=True)
-class Masked(Finite):
+class Masked(OwnFile, Finite):
     """The model tells 15% of a sentence's words from the rest: 80% of these 15% are [MASK], 10% another word
     at random, 10% themselves (Devlin et al. 2019, 3.1). It reads [CLS] sentence [SEP].
 
@@ -205,7 +206,7 @@ class Masked(Finite):
 
     def learnt(self) -> dict[str, Any]:
         """The tokenizer, and the sentence that is watched."""
-        return {"tokenizer": self.tokenizer.to_json(), "shown": self._shown}
+        return {"tokenizer": self.tokenizer.to_json(), "shown": self._shown, **self.kept_reading()}
 
     def restore(self, learnt: dict[str, Any]) -> None:
         """Raises ValueError for what is no tokenizer, or no sentence to watch."""
@@ -214,6 +215,7 @@ class Masked(Finite):
         if not isinstance(shown, str) or tokenizer.vocabulary[: len(SPECIALS)] != SPECIALS:
             raise ValueError(f"shown={shown!r:.40} or the tokenizer is not as learnt returned it")
         self.__dict__.update(tokenizer=tokenizer, _shown=shown)
+        self.take_reading(learnt)
 
     @cached_property
     def tokenizer(self) -> LearntTokenizer:
@@ -222,10 +224,11 @@ class Masked(Finite):
         return LearntTokenizer.wordpiece(singles, self.vocabulary, specials=SPECIALS, unknown_id=UNK)
 
     def _passages(self, split: Split) -> Passages:
-        tested = self.splits == THREE
+        tested, encoding = self.splits == THREE, self.how.encoding
         if split == "test":
-            return test_passages_of(self.source, self.file) if tested else Passages([], [])
-        return passages_of(self.source, self.file, split == "held out", tested=tested)
+            none = Passages([], [])
+            return test_passages_of(self.source, self.file, encoding=encoding) if tested else none
+        return passages_of(self.source, self.file, split == "held out", tested=tested, encoding=encoding)
 
     @cached_property
     def _examples(self) -> Parts[_Pair]:

@@ -15,14 +15,17 @@ def option(
     high: int | float | None = None,
     choices: Sequence[Any] = (),
     file: Sequence[str] = (),
+    of: str = "",
+    column_of: str = "",
 ) -> Any:
     """A field: its default, what it is, and what it may be.
 
     low, high: the least and the greatest number. choices: all that it may be. file: the endings of a file
-    that it names (a path; "" for none).
+    that it names (a path; "" for none). of: the option that names a file, where this one is about that file.
+    column_of: the same, where this one names a column of it.
     """
     rule = {"about": about, "low": low, "high": high, "choices": tuple(choices), "file": tuple(file)}
-    return field(default=default, metadata=rule)
+    return field(default=default, metadata=rule | {"of": of or column_of, "column": bool(column_of)})
 
 
 def check(name: str, value: Any, spec: Field[Any]) -> None:

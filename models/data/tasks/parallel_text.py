@@ -12,7 +12,8 @@ import torch
 from models.data.grammar import sample_pairs
 from models.data.grammar.pairs import Split as GrammarSplit
 from models.data.learnt_tokenizer import MAX_VOCABULARY, LearntTokenizer
-from models.data.parallel import NOTHING_NAMED, Row, read_parallel
+from models.data.parallel import NOTHING_NAMED, Row, Table, as_before, read_pairs
+from models.data.tables import Source
 from models.data.tasks.algorithmic import random_of
 from models.data.tasks.alphabet import Alphabet
 from models.data.tasks.batch import Batch, Reading, Sample, Split, check_room
@@ -20,6 +21,7 @@ from models.data.tasks.finite import OLD, THREE, Finite, without_test
 from models.data.tasks.judged import At, Each
 from models.data.tasks.labelled import draw
 from models.data.tasks.options import option
+from models.data.tasks.own_files import OwnTable, column
 from models.data.tasks.pairs import Pairs, make_batch
 from models.data.word_tokenizer import BOS, EOS, SPECIALS
 from models.engine.transformer import Transformer
@@ -30,7 +32,7 @@ _TRAINING, _HELD_OUT = 5_000, 500  # pairs of the grammar that stand in for a fi
 
 
 @dataclass(frozen=True, kw_only=True)
-class ParallelText(Finite, Pairs):
+class ParallelText(OwnTable, Finite, Pairs):
     """The model translates texts of a file of two columns; without a file, English and French of the grammar.
 
     Its tokens are byte pairs, counted in both columns together.
@@ -40,7 +42,11 @@ class ParallelText(Finite, Pairs):
     title = "Translation of your texts"
     see = "In cross-attention, each word looks at the one it translates."
     file: str = option("", "a table of two columns instead", file=(".csv", ".tsv", ".txt"))
+    source_column: str = column("texts to translate")
+    target_column: str = column("translations")
     vocabulary: int = option(2000, "byte pairs", low=300, high=MAX_VOCABULARY)
+    columns = ("source_column", "target_column")
+    before = staticmethod(as_before)
 
     def batch(self, generator: torch.Generator, size: int, *, held_out: bool = False) -> Batch:
         part: Split = "held out" if held_out else "training"
@@ -101,7 +107,7 @@ class ParallelText(Finite, Pairs):
 
     def learnt(self) -> dict[str, Any]:
         """The tokenizer, and the pair that is watched."""
-        return {"tokenizer": self._pieces.to_json(), "shown": list(self._shown)}
+        return {"tokenizer": self._pieces.to_json(), "shown": list(self._shown), **self.kept_reading()}
 
     def restore(self, learnt: dict[str, Any]) -> None:
         """Raises ValueError for what `learnt` did not return."""
@@ -110,6 +116,7 @@ class ParallelText(Finite, Pairs):
             raise ValueError(f"shown={shown!r:.40} is no pair of texts; give what learnt returned")
         pieces = LearntTokenizer.from_json(learnt.get("tokenizer", {}))
         self.__dict__.update(_pieces=pieces, _shown=(shown[0], shown[1]))
+        self.take_reading(learnt)
 
     @cached_property
     def _parts(self) -> dict[Split, list[tuple[str, str]]]:
@@ -117,7 +124,7 @@ class ParallelText(Finite, Pairs):
         the grammar has more pairs to hold out.
         """
         if self.file:
-            table = read_parallel(Path(self.file).expanduser())
+            table = self._table[0]
             training, tested = table.training, list[tuple[str, str]]()
             if self.splits == THREE:
                 training, tested = without_test(training, lambda pair: pair[0])
@@ -133,6 +140,14 @@ class ParallelText(Finite, Pairs):
             "held out": list(dict.fromkeys(held_out)),
             "test": [pair for pair in dict.fromkeys(further) if pair not in known],
         }
+
+    @cached_property
+    def _table(self) -> tuple[Table, Source]:
+        return read_pairs(Path(self.file).expanduser(), self.how)
+
+    @property
+    def _read(self) -> Source:
+        return self._table[1]
 
     @cached_property
     def _pieces(self) -> LearntTokenizer:

@@ -5,16 +5,20 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
+from typing import Any
 
 import torch
 
 from models.data.learnt_tokenizer import LearntTokenizer
 from models.data.sentiment import Table, read_table, sample_review, vocabulary
+from models.data.sentiment.table import as_before
+from models.data.tables import Source
 from models.data.tasks.algorithmic import random_of
 from models.data.tasks.batch import Batch, Rarity, Split
 from models.data.tasks.finite import OLD, THREE, Finite, without_test
 from models.data.tasks.labelled import draw
 from models.data.tasks.options import option
+from models.data.tasks.own_files import OwnTable, column
 from models.data.tasks.text_classes import SPECIALS, UNKNOWN, Labelled, TextClasses, of_words
 
 _COUNTED = 2_000
@@ -24,7 +28,7 @@ _WATCHED_CHARACTERS = 1_000  # more than a probe needs
 
 
 @dataclass(frozen=True, kw_only=True)
-class Sentiment(Finite, TextClasses):
+class Sentiment(OwnTable, Finite, TextClasses):
     """The model says whether a review praises or blames, in spite of negations and clauses that disagree."""
 
     name = "sentiment"
@@ -35,14 +39,25 @@ class Sentiment(Finite, TextClasses):
     )
     sizes = {"n_layers": 2, "n_heads": 4, "d_model": 64, "positions": "rotary"}
     training = {"steps": 1200, "batch_size": 64, "learning_rate": 3e-3}
+    columns = ("text_column", "label_column")
+    before = staticmethod(as_before)
 
     file: str = option("", "CSV of texts and labels; empty: reviews made here", file=(".csv", ".tsv", ".txt"))
+    text_column: str = column("texts")
+    label_column: str = column("labels")
     pieces: int = option(8000, "words and parts of words that are learnt from a file", low=100, high=50_000)
 
     @cached_property
     def table(self) -> Table | None:
         """The person's texts. Raises ValueError as `read_table` does."""
-        return read_table(Path(self.file)) if self.file else None
+        return read_table(Path(self.file).expanduser(), self.how) if self.file else None
+
+    @property
+    def _read(self) -> Source:
+        assert (
+            self.table is not None and self.table.source is not None
+        )  # `OwnFile` asks where there is a file
+        return self.table.source
 
     @cached_property
     def tokenizer(self) -> LearntTokenizer:
@@ -91,6 +106,13 @@ class Sentiment(Finite, TextClasses):
             return {"training": training, "held out": held_out, "test": ()}
         trained, tested = without_test(training, lambda row: row[0])
         return {"training": trained, "held out": held_out, "test": tested}
+
+    def learnt(self) -> dict[str, Any]:
+        return {**super().learnt(), **self.kept_reading()}
+
+    def restore(self, learnt: dict[str, Any]) -> None:
+        super().restore(learnt)
+        self.take_reading(learnt)
 
     def rarity(self) -> Rarity | None:
         return None if self.table is not None else self._rarity

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import Field, fields
+from dataclasses import Field, fields, replace
 from typing import TYPE_CHECKING, Any, get_args
 
 from models.config import POSITION_SCHEMES, Normalizer
@@ -67,7 +67,10 @@ def declared(info: TaskInfo) -> dict[str, Param]:
 
 
 def _option(option: Option) -> Param:
-    return _param(option.name, option.default, option_rule(option), option.about)
+    made = _param(option.name, option.default, option_rule(option), option.about)
+    if option.column:  # one of the file's, which the page knows once there is a file
+        return replace(made, widget=widget.select(label_of(option.name), made.widget and made.widget.help))
+    return made
 
 
 def _param(name: str, default: Any, rule: Rule, about: str = "") -> Param:

@@ -23,7 +23,10 @@ _BYTES = 50_000
 
 @dataclass(frozen=True)
 class Option:
-    """One option of a task; what it may be, as `models.data.tasks.option` says."""
+    """One option of a task; what it may be, as `models.data.tasks.option` says.
+
+    of: the option that names the file which this one is about. column: whether it names a column of that.
+    """
 
     name: str
     default: Any
@@ -32,6 +35,8 @@ class Option:
     high: float | None
     choices: tuple[Any, ...]
     file: tuple[str, ...]
+    of: str = ""
+    column: bool = False
 
 
 @dataclass(frozen=True)
@@ -79,4 +84,7 @@ def _described(name: str, kind: type[Task]) -> TaskInfo:
 def _option(spec: Field[Any]) -> Option:
     rule = spec.metadata
     about, low, high = rule.get("about", spec.name), rule.get("low"), rule.get("high")
-    return Option(spec.name, spec.default, about, low, high, rule.get("choices", ()), rule.get("file", ()))
+    return Option(
+        spec.name, spec.default, about, low, high, rule.get("choices", ()), rule.get("file", ()),
+        rule.get("of", ""), rule.get("column", False),
+    )  # fmt: skip

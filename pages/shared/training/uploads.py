@@ -1,4 +1,5 @@
-"""Files that visitors upload: kept for a time in a folder for each visitor, under the hash of their content.
+"""Files that visitors upload: kept for a time in a folder for each visitor, under the hash of their content,
+with what they called them in a file beside each.
 
 A link names a file by that hash, and is read as a name in the folder of whoever opens it: it can only ever
 name a file that they handed in themselves.
@@ -10,12 +11,13 @@ import os
 import re
 import time
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from filelock import FileLock, Timeout
 
 from models.byte_units import MB, readable
+from models.data.own_names import beside, names_of, own_name, with_name
 from models.files import write_whole, writing
 from models.limits import in_force
 from models.runs.owners import Visitor
@@ -35,16 +37,20 @@ PATIENCE_SECONDS = 10.0
 THE_FILE = "your file"
 _NAME = re.compile(r"[0-9a-f]{64}\.[a-z0-9-]{1,12}")
 _DAY = 86_400
+_LOOKED_AT = 4_096  # bytes, most of which are not blank in any file but an empty one
 _KINDS = {f".{ATTENTION}": "attention"} | {f".{ending}": "picture" for ending in PICTURES}
 
 
 @dataclass(frozen=True)
 class Upload:
-    """A file that is kept: its name in links, its bytes, and the days until it expires if nobody uses it."""
+    """A file that is kept: its name in links, its bytes, the days until it expires if nobody uses it, and all
+    that its owner called it, the last first.
+    """
 
     name: str
     size: int
     days_left: int
+    called: tuple[str, ...] = field(default=(), compare=False)
 
 
 def folder(visitor: Visitor | None = None) -> Path:
@@ -74,8 +80,20 @@ def path_of(name: str) -> Path:
 
 
 def without_names(sentence: str) -> str:
-    """A sentence in which `THE_FILE` stands in place of each file's hash, which nobody would recognise."""
-    return re.sub(rf"(['\"]?){_NAME.pattern}\1", THE_FILE, sentence)
+    """A sentence in which a file's own name, or `THE_FILE`, stands in place of its hash."""
+
+    def told(found: re.Match[str]) -> str:
+        name = found["name"]
+        called = own_name(folder() / name)
+        return THE_FILE if called == name else f"{found['mark']}{called}{found['mark']}"
+
+    return re.sub(rf"(?P<mark>['\"]?)(?P<name>{_NAME.pattern})(?P=mark)", told, sentence)
+
+
+def called(name: str) -> str:
+    """What this visitor called a file that they handed in; their other names for the same content follow."""
+    first, *others = names_of(folder() / name)
+    return f"{first} (also {', '.join(others)})" if others else first
 
 
 def name_of(path: object) -> str:
@@ -89,7 +107,7 @@ def mine(kind: str = "data") -> list[Upload]:
     ends = in_force().upload_days - time.time() / _DAY
     found = sorted(_files(folder()).items(), key=lambda file: file[1].st_mtime, reverse=True)
     return [
-        Upload(path.name, it.st_size, max(0, round(ends + it.st_mtime / _DAY)))
+        Upload(path.name, it.st_size, max(0, round(ends + it.st_mtime / _DAY)), tuple(names_of(path)))
         for path, it in found
         if _KINDS.get(path.suffix, "data") == kind
     ]
@@ -99,13 +117,14 @@ def delete(name: str) -> None:
     """Removes a file of this visitor; one that is gone stays gone."""
     if _is_here(name):
         with writing(folder() / name):
-            (folder() / name).unlink(missing_ok=True)
+            _remove(folder() / name)
 
 
 def keep(content: bytes | memoryview, original: str) -> str:
     """Keeps a file and returns its name. Raises ValueError where it is empty, too large, or one too many.
 
-    original: what the visitor called it; only its ending is used.
+    original: what the visitor called it: its ending is used, and the name is kept for them, unless it begins
+    with "_".
     """
     visitor = visitors.visitor()
     if in_force().read_only:
@@ -115,7 +134,7 @@ def keep(content: bytes | memoryview, original: str) -> str:
             "your browser keeps no cookie of this server, so a file of yours would be nobody's; "
             "allow cookies for this address, then load the page again"
         )
-    if not len(content):
+    if not len(content) or (not bytes(content[:_LOOKED_AT]).strip() and not bytes(content).strip()):
         raise ValueError(f"{original[:80]!r} is empty; choose a file with text in it")
     if len(content) > MAX_BYTES:
         raise ValueError(
@@ -129,6 +148,8 @@ def keep(content: bytes | memoryview, original: str) -> str:
             if not target.is_file():
                 _make_room(target.parent, len(content))
                 write_whole(target, content)
+            if not original.startswith("_"):
+                write_whole(beside(target), with_name(target, original))
     except Timeout:
         raise ValueError("other files are being kept just now; try again in a moment") from None
     except OSError as error:
@@ -153,7 +174,7 @@ def _make_room(target: Path, coming: int) -> None:
             left.unlink(missing_ok=True)
         for path, it in _files(one).items():
             if it.st_mtime < oldest:
-                path.unlink(missing_ok=True)
+                _remove(path)
             else:
                 sizes[path] = it.st_size
     _check(
@@ -165,6 +186,12 @@ def _make_room(target: Path, coming: int) -> None:
         "all visitors handed in", "delete one of yours, or wait until others expire", coming,
         list(sizes.values()), limits.uploads_in_all, limits.uploads_in_all_mb * MB,
     )  # fmt: skip
+
+
+def _remove(path: Path) -> None:
+    """Removes a file, and what it was called."""
+    path.unlink(missing_ok=True)
+    beside(path).unlink(missing_ok=True)
 
 
 def _check(who: str, remedy: str, coming: int, sizes: list[int], most: int, most_bytes: int) -> None:

@@ -26,7 +26,7 @@ def test_a_file_is_read_once_and_not_kept(name: str, monkeypatch: pytest.MonkeyP
     wanted = settings.run_config(info, values)
     assert first.config == wanted and first.watched == wanted.task.probe().text
     assert first.config.task.learnt() == wanted.task.learnt()
-    assert vars(first.config.task).keys() == {*first.config.task.to_dict(), *KEPT[name]}
+    assert vars(first.config.task).keys() == {*first.config.task.to_dict(), *KEPT[name], "how", "_kept"}
     monkeypatch.setattr(text_sources, "read_text", lambda path: pytest.fail("it was read before"))
     changed = prepared(info, values | {"n_heads": 2, "d_model": 32})
     assert changed.n_parameters < first.n_parameters
@@ -45,7 +45,7 @@ def test_a_visit_does_not_wait_for_a_file_that_another_reads(monkeypatch: pytest
     info, done = tasks_on_offer.tasks()["language-model"], threading.Event()
     large = settings.defaults(info) | {"file": uploads.keep(TEXT * 2, "large.txt")}
 
-    def slow(path: object) -> str:
+    def slow(path: object, encoding: str) -> str:
         assert done.wait(60)
         return TEXT.decode() * 2
 

@@ -1,0 +1,136 @@
+"""A file of a visitor's own on Train: handed in, said how it is read, its columns chosen, put aside again."""
+
+from __future__ import annotations
+
+import streamlit as st
+from cachetools import LRUCache
+
+from models.byte_units import MB, readable
+from models.data.encodings import AUTO, TITLES
+from models.data.table_shape import columns_of
+from pages.shared.browser import uploading
+from pages.shared.state import State, refuse
+from pages.shared.training import uploads
+from pages.shared.training.labels import label_of
+from pages.shared.training.tasks_on_offer import Option, TaskInfo
+
+BY_ITSELF = "by its name or place"
+_ANOTHER = "nothing starts until you choose another file, or press Without a file"
+_columns: LRUCache[tuple[object, ...], tuple[str, ...]] = LRUCache(200)
+
+
+def draw(info: TaskInfo, given: State, option: Option) -> None:
+    """Draws the field for an upload, whose name is the setting, and the options that are about the file."""
+    key = given.key(option.name)
+    uploading.expect()
+    st.file_uploader(
+        f"{label_of(option.name)}: {option.about}",
+        key=f"{key}.upload",
+        on_change=_take,
+        args=(given, option),
+        help=f"Files that end in {', '.join(option.file)}",
+        max_upload_size=uploads.MAX_BYTES // MB,  # Streamlit's MB are larger: `keep` refuses what is between
+    )
+    name = given.kept[option.name]
+    refused = st.session_state.get(f"{key}.refused", "")
+    if name and not refused:
+        st.text(f"Reads {uploads.called(name)}")
+    if name or refused:
+        st.button("Without a file", key=f"{key}.clear", on_click=_choose, args=(given, option.name, ""))
+    _kept_files(given, option.name)
+    if name and not refused:
+        for about in info.options:
+            if about.of == option.name:
+                _about_it(given, about, name)
+
+
+def refusals(info: TaskInfo, given: State) -> list[str]:
+    """What was wrong with files that were handed in, until another is chosen: nothing else may start
+    meanwhile, since a run without the file would be another than the visitor believes.
+    """
+    found = [
+        st.session_state.get(f"{given.key(option.name)}.refused") for option in info.options if option.file
+    ]
+    return [f"{said}; {_ANOTHER}." for said in found if said]
+
+
+def _take(given: State, option: Option) -> None:
+    """Keeps what was handed in, or notes why not. A file that was refused is not forgotten with its ×."""
+    key = given.key(option.name)
+    handed = st.session_state.get(f"{key}.upload")
+    if handed is None:
+        if not st.session_state.get(f"{key}.refused"):
+            _choose(given, option.name, "")
+        return
+    try:
+        _check_ending(handed.name, option.file)
+        _choose(given, option.name, uploads.keep(handed.getbuffer(), handed.name))
+    except ValueError as error:
+        st.session_state[f"{key}.refused"] = str(error)
+
+
+def _check_ending(name: str, endings: tuple[str, ...]) -> None:
+    """Raises ValueError for another kind of file. Not every format has an ending: train-images-idx3-ubyte."""
+    if name.lower().endswith(endings) or not all(ending.startswith(".") for ending in endings):
+        return
+    raise ValueError(f"{name[:80]!r} is no file that ends in {', '.join(endings)}; save it as one of these")
+
+
+def _choose(given: State, field: str, name: str) -> None:
+    """Reads this file from now on; "" is none."""
+    st.session_state.pop(f"{given.key(field)}.refused", None)
+    given.put({field: name})
+
+
+def _about_it(given: State, option: Option, file: str) -> None:
+    """Draws an option that is about the file: a menu of its columns, encodings by what people call them."""
+    now = given.kept[option.name]
+    if option.column:
+        found = _columns_of(given, option.of, file)
+        options = ("", *dict.fromkeys(name for name in (*found, now) if name))
+        given.draw(option.name, options=options, format_func=lambda name: name or BY_ITSELF)
+    elif option.name == "encoding":
+        given.draw(option.name, format_func=lambda name: TITLES.get(name, "as its bytes show"))
+    else:
+        given.draw(option.name, format_func=lambda name: "as it shows" if name == AUTO else name)
+
+
+def _columns_of(given: State, field: str, file: str) -> tuple[str, ...]:
+    """The names of a file's columns by its beginning; () where it is gone."""
+    said = tuple(given.kept.get(name, AUTO) for name in ("encoding", "separator", "header"))
+    try:
+        path = uploads.path_of(file)
+    except ValueError:
+        return ()
+    key = (str(path), *said)
+    if key not in _columns:
+        _columns[key] = columns_of(path, *said)
+    return _columns[key]
+
+
+def _kept_files(given: State, field: str) -> None:
+    """Draws the visitor's kept files, to be used again, or deleted before they expire."""
+    found = uploads.mine()
+    if not found:
+        return
+
+    def delete(name: str) -> None:
+        try:
+            uploads.delete(name)
+        except ValueError as error:
+            refuse(str(error))
+        if given.kept[field] == name:
+            given.put({field: ""})
+
+    with st.expander(f"Your files ({len(found)})"):
+        for upload in found:
+            key = f"{given.key(field)}.{upload.name}"
+            left = f"Kept for {upload.days_left} more days, longer if it is read"
+            with st.container(horizontal=True, vertical_alignment="center"):
+                st.text(f"{uploads.called(upload.name)}, {readable(upload.size)}", width="content")
+                st.button(
+                    "Read", type="tertiary", key=f"{key}.read", help=left,
+                    on_click=_choose, args=(given, field, upload.name),
+                )  # fmt: skip
+                drop = f"{key}.delete"
+                st.button("Delete", type="tertiary", key=drop, on_click=delete, args=(upload.name,))
