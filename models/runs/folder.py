@@ -25,6 +25,7 @@ from models.files import (
     write_whole,
     writing,
 )
+from models.runs.data_files import FILES, files_of
 from models.runs.notes import checked_about, checked_name, checked_notes, checked_tags
 from models.runs.owners import OWNER
 from models.runs.refused import gone_if
@@ -204,11 +205,13 @@ def create_run(
     if (folder.path / CONFIG).exists():
         raise FileError(f"{str(folder.path)!r} holds a run already; resume it, or choose another folder")
     name, about = checked_name(name or folder.id), checked_about(about or {})
+    files = {FILES: found} if FILES not in about and (found := files_of(config.task)) else {}
     described = {
         "version": VERSION,
         "name": name,
         "created": datetime.now(UTC).isoformat(timespec="microseconds"),
         **about,
+        **files,
         **config.to_dict(),
     }
     with gone_if(folder, WriteError):

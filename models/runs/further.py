@@ -12,6 +12,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, fields, replace
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
+from models.runs.data_files import FILES, files_of
 from models.runs.folder import METRICS, PICTURES, SAMPLES, SNAPSHOTS, RunFolder, create_run
 from models.runs.refused import gone_if
 from models.runs.results import history_of
@@ -97,6 +98,8 @@ def make_further(run: RunFolder, config: RunConfig, change: Change, step: int, n
     """Makes the new run's folder with all that the old one recorded, ready to be resumed."""
     said = run.description()
     about = {part: said[part] for part in ("tags",) if part in said}
+    if files := files_of(config.task, before=said):
+        about[FILES] = files
     about["history"] = history(run, run.config(), config, change, step)
     further = create_run(config, name=name or further_name(run.name, change.steps), about=about)
     with gone_if(further, OSError, ValueError):

@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any
 from filelock import FileLock, Timeout
 
 from models.runs import limits, slots
+from models.runs.data_files import check_files
 from models.runs.folder import LOCK, LOG, REQUEST, RunFolder
 from models.runs.limits import JobRefused
 from models.runs.owners import owned
@@ -156,6 +157,7 @@ def _train(watch: Watch, on_record: Callable[[Record], None] | None) -> tuple[St
     from models.runs.recording import train_into
 
     folder = RunFolder(watch.folder)
+    check_files(folder.description())
     config = folder.config()
     limits.refuse_above(config, _memory_left(config.training.device))
     watch.note(smaller=limits.out_of_memory(config))

@@ -1,13 +1,13 @@
 """What tasks share that read a file of a person's own: its encoding, its marks, its columns."""
 
 from abc import abstractmethod
-from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from functools import cached_property
 from pathlib import Path
 from typing import Any, ClassVar
 
 from models.data.encodings import AUTO, CHOICES
+from models.data.own_names import own_name
 from models.data.table_shape import HEADERS, SEPARATORS
 from models.data.tables import How, Source
 from models.data.tasks.options import option
@@ -51,7 +51,8 @@ class OwnFile(Task):
         """How the file was read, for what the task has `learnt`; {} without one."""
         if not self.file or "_unsaid" in self.__dict__:
             return {}
-        return {READING: (self.how if "_kept" in self.__dict__ else self._read.how).to_json()}
+        how = self.how if "_kept" in self.__dict__ else self._read.how
+        return {READING: {**how.to_json(), "asked": self._asked()}}
 
     def take_reading(self, learnt: dict[str, Any]) -> None:
         """Takes over what `kept_reading` returned. Runs from before it was kept read by the rules of then.
@@ -59,9 +60,16 @@ class OwnFile(Task):
         Raises ValueError for anything else.
         """
         if READING in learnt:
-            self.__dict__.update(how=How.from_json(learnt[READING]), _kept=True)
+            how = How.from_json(learnt[READING])
+            if learnt[READING].get("asked") == self._asked():
+                self.__dict__.update(how=how, _kept=True)
         elif self.file:
             self.__dict__["_unsaid"] = True
+
+    def _asked(self) -> list[str]:
+        """The file's name and the options about it: where they change, what was found out counts no more."""
+        about = [spec.name for spec in fields(self) if spec.metadata.get("of") == "file"]
+        return [own_name(Path(self.file)), *(str(getattr(self, name)) for name in about)]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -69,16 +77,19 @@ class OwnTable(OwnFile):
     """A task that reads two columns of a table; `columns` are the options that name them."""
 
     columns: ClassVar[tuple[str, str]]
-    before: ClassVar[Callable[[Path], How]]
     separator: str = option(AUTO, "what parts the columns", choices=(AUTO, *SEPARATORS), of="file")
     header: str = option(AUTO, "whether the first row holds the columns' names", choices=HEADERS, of="file")
 
     @cached_property
     def how(self) -> How:
         if "_unsaid" in self.__dict__:
-            return type(self).before(Path(self.file).expanduser())
+            return self._before(Path(self.file).expanduser())
         columns = tuple(getattr(self, name) for name in self.columns)
         return How(self.encoding, self.separator, self.header, columns)
+
+    @abstractmethod
+    def _before(self, path: Path) -> How:
+        """How runs read this file before they kept how they read it."""
 
     @property
     @abstractmethod

@@ -13,7 +13,7 @@ from models.data.grammar import sample_pairs
 from models.data.grammar.pairs import Split as GrammarSplit
 from models.data.learnt_tokenizer import MAX_VOCABULARY, LearntTokenizer
 from models.data.parallel import NOTHING_NAMED, Row, Table, as_before, read_pairs
-from models.data.tables import Source
+from models.data.tables import How, Source
 from models.data.tasks.algorithmic import random_of
 from models.data.tasks.alphabet import Alphabet
 from models.data.tasks.batch import Batch, Reading, Sample, Split, check_room
@@ -46,7 +46,6 @@ class ParallelText(OwnTable, Finite, Pairs):
     target_column: str = column("translations")
     vocabulary: int = option(2000, "byte pairs", low=300, high=MAX_VOCABULARY)
     columns = ("source_column", "target_column")
-    before = staticmethod(as_before)
 
     def batch(self, generator: torch.Generator, size: int, *, held_out: bool = False) -> Batch:
         part: Split = "held out" if held_out else "training"
@@ -144,6 +143,9 @@ class ParallelText(OwnTable, Finite, Pairs):
     @cached_property
     def _table(self) -> tuple[Table, Source]:
         return read_pairs(Path(self.file).expanduser(), self.how)
+
+    def _before(self, path: Path) -> How:
+        return as_before(path)
 
     @property
     def _read(self) -> Source:

@@ -12,7 +12,7 @@ import torch
 from models.data.learnt_tokenizer import LearntTokenizer
 from models.data.sentiment import Table, read_table, sample_review, vocabulary
 from models.data.sentiment.table import as_before
-from models.data.tables import Source
+from models.data.tables import How, Source
 from models.data.tasks.algorithmic import random_of
 from models.data.tasks.batch import Batch, Rarity, Split
 from models.data.tasks.finite import OLD, THREE, Finite, without_test
@@ -40,7 +40,6 @@ class Sentiment(OwnTable, Finite, TextClasses):
     sizes = {"n_layers": 2, "n_heads": 4, "d_model": 64, "positions": "rotary"}
     training = {"steps": 1200, "batch_size": 64, "learning_rate": 3e-3}
     columns = ("text_column", "label_column")
-    before = staticmethod(as_before)
 
     file: str = option("", "CSV of texts and labels; empty: reviews made here", file=(".csv", ".tsv", ".txt"))
     text_column: str = column("texts")
@@ -51,6 +50,9 @@ class Sentiment(OwnTable, Finite, TextClasses):
     def table(self) -> Table | None:
         """The person's texts. Raises ValueError as `read_table` does."""
         return read_table(Path(self.file).expanduser(), self.how) if self.file else None
+
+    def _before(self, path: Path) -> How:
+        return as_before(path)
 
     @property
     def _read(self) -> Source:

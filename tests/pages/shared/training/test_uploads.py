@@ -35,6 +35,17 @@ def test_a_sentence_calls_a_file_what_its_owner_knows_it_by() -> None:
     assert uploads.without_names(f"{name} is empty") == f"{uploads.THE_FILE} is empty"
 
 
+def test_a_file_keeps_its_own_names() -> None:
+    name = uploads.keep(b"text;label\n1;2", "../reviews <b>.csv")
+    assert uploads.called(name) == "reviews <b>.csv"
+    assert uploads.keep(b"text;label\n1;2", "copy.csv") == name
+    assert uploads.called(name) == "copy.csv (also reviews <b>.csv)"
+    assert [file.called for file in uploads.mine()] == [("copy.csv", "reviews <b>.csv")]
+    assert uploads.without_names(f"'{name}' has no line") == "'copy.csv' has no line"
+    uploads.delete(name)
+    assert not list(uploads.folder().iterdir())
+
+
 def test_uploads_are_kept_once_by_their_content() -> None:
     first = uploads.keep(b"some text", "mine.txt")
     assert first == uploads.keep(b"some text", "../../yours.txt")
@@ -97,6 +108,8 @@ def test_files_expire_unless_they_are_used(come, set_limits: SetLimits) -> None:
 def test_one_file_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(ValueError, match=r"'mine\.txt' is empty; choose a file with text in it"):
         uploads.keep(b"", "mine.txt")
+    with pytest.raises(ValueError, match=r"'mine\.txt' is empty; choose a file with text in it"):
+        uploads.keep(b" \r\n\t" * 2_000, "mine.txt")
     monkeypatch.setattr(uploads, "MAX_BYTES", 4)
     with pytest.raises(ValueError, match=r"has 5 bytes; at most 4 bytes are read: cut it"):
         uploads.keep(b"12345", "mine.txt")
