@@ -44,7 +44,9 @@ def draw(info: TaskInfo, values: dict[str, Any], heading: DeltaGenerator) -> Non
         download.offer(missing)
     heading.button("Start", type="primary", disabled=refused, on_click=_start, args=(ready,))
     link = settings.to_link(info, values)
-    heading.page_link(SWEEPS, label="Sweep over this…", query_params={**link, "sweep": "+"})
+    heading.page_link(
+        SWEEPS, label="Sweep over this…", query_params={**link, "sweep": "+"}, disabled=bool(held)
+    )  # fmt: skip
     board.show(message(_board(ready, values), part="before", link=link, keep=False), key=KEY, on_act=_on_act)
     _going_on()
 

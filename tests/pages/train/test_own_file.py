@@ -3,6 +3,7 @@
 from pathlib import Path
 
 import pytest
+from streamlit.delta_generator import DeltaGenerator
 from streamlit.testing.v1 import AppTest
 
 from models.runs.owners import Visitor
@@ -18,6 +19,7 @@ FILE = "\n".join(["id;avis;note", *ROWS]).encode("cp1252")
 @pytest.fixture
 def page(monkeypatch: pytest.MonkeyPatch) -> AppTest:
     monkeypatch.setattr(visitors, "visitor", lambda: Visitor("anna"))
+    monkeypatch.setattr(DeltaGenerator, "page_link", lambda *given, **more: None)  # there is no other page
     at = AppTest.from_file(PAGE, default_timeout=60)
     at.query_params["task"] = "sentiment"
     return at.run()
