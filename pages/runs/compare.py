@@ -11,7 +11,7 @@ from models.zoo.offers import offer_of
 from pages.runs.grouping import Shown, grouped
 from pages.shared.places import without_places
 from pages.shared.table.component import Row, message
-from pages.shared.training import curves
+from pages.shared.training import curves, uploads
 from pages.shared.training.history import history_of
 from pages.shared.training.runs import Run
 from viz_core.boards import Board, Curves, Line, Panel
@@ -122,4 +122,4 @@ def differences(compared: Sequence[Run]) -> bytes:
 
 
 def _text(value: Any) -> str:
-    return f"{value:g}" if isinstance(value, float) else without_places(str(value))
+    return f"{value:g}" if isinstance(value, float) else uploads.told(without_places(str(value)))

@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from models.data.encodings import AUTO, CHOICES
-from models.data.own_names import own_name
 from models.data.table_shape import HEADERS, SEPARATORS
 from models.data.tables import How, Source
 from models.data.tasks.options import option
@@ -69,7 +68,7 @@ class OwnFile(Task):
     def _asked(self) -> list[str]:
         """The file's name and the options about it: where they change, what was found out counts no more."""
         about = [spec.name for spec in fields(self) if spec.metadata.get("of") == "file"]
-        return [own_name(Path(self.file)), *(str(getattr(self, name)) for name in about)]
+        return [Path(self.file).name, *(str(getattr(self, name)) for name in about)]
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -10,6 +10,7 @@ import hashlib
 import os
 import re
 import time
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -82,12 +83,21 @@ def path_of(name: str) -> Path:
 def without_names(sentence: str) -> str:
     """A sentence in which a file's own name, or `THE_FILE`, stands in place of its hash."""
 
-    def told(found: re.Match[str]) -> str:
-        name = found["name"]
-        called = own_name(folder() / name)
-        return THE_FILE if called == name else f"{found['mark']}{called}{found['mark']}"
+    return _with_names(sentence, lambda name: THE_FILE)
 
-    return re.sub(rf"(?P<mark>['\"]?)(?P<name>{_NAME.pattern})(?P=mark)", told, sentence)
+
+def told(value: str) -> str:
+    """A setting in which a file's own name, or the beginning of its hash, stands in place of its hash."""
+    return _with_names(value, lambda name: f"{name[:8]}…{name[64:]}")
+
+
+def _with_names(text: str, unknown: Callable[[str], str]) -> str:
+    def said(found: re.Match[str]) -> str:
+        name = found["name"]
+        own = own_name(folder() / name)
+        return unknown(name) if own == name else f"{found['mark']}{own}{found['mark']}"
+
+    return re.sub(rf"(?P<mark>['\"]?)(?P<name>{_NAME.pattern})(?P=mark)", said, text)
 
 
 def called(name: str) -> str:
