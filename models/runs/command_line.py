@@ -2,8 +2,9 @@
 
 `run` trains, `resume` goes on, `further` goes on with other settings, `list` shows all runs, `show` one,
 `compare` what several show against each other, `note` names and tags one, `export` writes one to a folder,
-`tasks` says what there is to learn. `evaluate` scores translators on held-out sentences; `zoo` trains again
-all that ships.
+`tasks` says what there is to learn. `sweep` trains many settings and compares them, `sweeps` lists sweeps,
+`sweep-show` shows one, `find-rate` looks for a learning rate. `evaluate` scores translators on held-out
+sentences; `zoo` trains again all that ships.
 """
 
 from __future__ import annotations
@@ -11,9 +12,10 @@ from __future__ import annotations
 import argparse
 import shlex
 import sys
+from collections.abc import Callable
 from contextlib import redirect_stderr
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from models.runs import comparing
 from models.runs.folder import LOG, RunFolder, create_run, find_run, list_runs
@@ -22,6 +24,9 @@ from models.zoo.run_folders import runs_root
 
 if TYPE_CHECKING:
     from models.training.config import RunConfig
+
+AddCommands = Callable[[Any], None]
+"""A function that adds commands to those of a parser."""
 
 
 def run(arguments: argparse.Namespace) -> None:
@@ -114,8 +119,8 @@ def _command(*words: str) -> str:
     return shlex.join(["python", "-m", "models.training", *words])
 
 
-def parser() -> argparse.ArgumentParser:
-    """All commands with their arguments."""
+def parser(*more: AddCommands) -> argparse.ArgumentParser:
+    """All commands with their arguments. more: functions that add commands of other modules."""
     top = argparse.ArgumentParser(
         prog="python -m models.training",
         description=__doc__,
@@ -124,6 +129,8 @@ def parser() -> argparse.ArgumentParser:
     commands = top.add_subparsers(required=True, metavar="command")
     _add_runs(commands)
     _add_translators(commands)
+    for add in more:
+        add(commands)
     return top
 
 
@@ -174,9 +181,9 @@ def _add_translators(commands: argparse._SubParsersAction[argparse.ArgumentParse
     scoring.add_argument("--sentences", type=int, default=2_000, help="held out; default %(default)s")
 
 
-def main() -> None:
-    """Runs one command; a fault ends it with a sentence."""
-    arguments = parser().parse_args()
+def main(*more: AddCommands) -> None:
+    """Runs one command; a fault ends it with a sentence. more: functions that add commands."""
+    arguments = parser(*more).parse_args()
     try:
         arguments.act(arguments)
     except (ValueError, OSError) as error:

@@ -241,7 +241,7 @@ def _alone(root: Path) -> Iterator[None]:
         lock = slots.submitting(root)
         lock.acquire()
     except Timeout:
-        raise JobRefused("other runs are being started just now; try again in a moment") from None
+        raise limits.Busy("other runs are being started just now; try again in a moment") from None
     except OSError as error:
         raise JobRefused(
             f"runs cannot be kept in {str(root)!r} ({error.strerror}); make it writable, "

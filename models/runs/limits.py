@@ -21,14 +21,20 @@ class JobRefused(ValueError):  # noqa: N818 (it is the page's answer, not a faul
     """A run that may not start now; the text says why, and what to do."""
 
 
+class Busy(JobRefused):
+    """Refused only for now: others train or wait, and the same may start when they have ended."""
+
+
+class NoRoom(JobRefused):
+    """Refused until somebody makes room: of disk, or of a visitor's minutes."""
+
+
 def check_queue(root: Path) -> None:
     """Raises JobRefused where the queue is full."""
     queued = len(slots.waiting(root))
     most = in_force().queue_length
     if queued >= most:
-        raise JobRefused(
-            f"{queued} runs wait already, and at most {most} may; stop one, or wait for the first"
-        )
+        raise Busy(f"{queued} runs wait already, and at most {most} may; stop one, or wait for the first")
 
 
 def check_live(root: Path, visitor: Visitor) -> None:
@@ -37,7 +43,7 @@ def check_live(root: Path, visitor: Visitor) -> None:
     live = [run for run in list_runs(root) if is_of(run.path, visitor) and read_status(run.path).live]
     if len(live) >= most:
         names = " and ".join(repr(run.name) for run in live)
-        raise JobRefused(
+        raise Busy(
             f"{names} of yours train or wait already, and at most {most} may at once; "
             "stop one, or wait until it has finished"
         )
@@ -88,7 +94,7 @@ def check_minutes(root: Path, visitor: Visitor) -> int:
     limits, used = in_force(), spent.minutes(root, visitor.id)
     left = int(limits.visitor_minutes_a_day - used)
     if left < 1:
-        raise JobRefused(
+        raise NoRoom(
             f"your runs trained for {used:.0f} minutes within a day, and at most "
             f"{limits.visitor_minutes_a_day} are yours; come again in "
             f"{math.ceil(spent.hours_until_less(root, visitor.id))} hours, or ask your teacher to train it"
@@ -115,7 +121,7 @@ def check_disk(root: Path, visitor: Visitor, n_parameters: int) -> None:
     _check_room(needed, "all runs", RunFolder(root).size_bytes(), limits.runs_gb * GB, elsewhere)
     free = shutil.disk_usage(_existing(root)).free
     if needed > free:
-        raise JobRefused(
+        raise NoRoom(
             f"this run needs up to {readable(needed)}, but the disk has {readable(free)} left; {remedy}"
         )
 
@@ -127,7 +133,7 @@ def _existing(folder: Path) -> Path:
 
 def _check_room(needed: int, whose: str, used: int, most: int, remedy: str) -> None:
     if used + needed > most:
-        raise JobRefused(
+        raise NoRoom(
             f"this run needs up to {readable(needed)}, and {whose} together have {readable(used)} of "
             f"{readable(most)}; {remedy}"
         )

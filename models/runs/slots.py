@@ -23,7 +23,11 @@ Kind = Literal["cpu", "gpu", "mps"]
 PATIENCE_SECONDS = 10.0
 """One submission waits for the others at most so long."""
 
+SLOTS = "ATTENTION_LAB_SLOTS"
+"""Variable of the environment by which a command lets its own runs train on the CPU so many at once."""
+
 _FOLDER = ".slots"
+_MOST_ASKED = 256
 _TICKET = re.compile(rf"(\d{{20}})-(cpu|gpu|mps)-({RUN_ID})")
 
 
@@ -75,7 +79,13 @@ def n_slots(kind: Kind) -> int:
     """How many runs may train at once: one per GPU, and as many as the limit `cpu_jobs` on the CPU."""
     if kind == "gpu":
         return len(visible_gpus())
-    return in_force().cpu_jobs if kind == "cpu" else 1
+    return max(in_force().cpu_jobs, _asked_for()) if kind == "cpu" else 1
+
+
+def _asked_for() -> int:
+    """The runs at once that a command asked for; 0 where none did."""
+    asked = os.environ.get(SLOTS, "")
+    return min(int(asked), _MOST_ASKED) if asked.isdecimal() else 0
 
 
 def submitting(root: Path) -> FileLock:

@@ -53,7 +53,7 @@ def main(arguments: list[str] | None = None) -> int:
 def _attend(folder: Path, parent: Identity | None) -> int:
     """Waits for a slot and trains. The process holds the run's lock already."""
     watch = Watch(folder, read_status(folder), parent=parent, minutes=owned(folder).minutes)
-    with _heeding_signals(watch), watch:
+    with heeding_signals(watch), watch:
         try:
             slot = _wait_for_slot(watch)
         except Exception as error:
@@ -68,8 +68,8 @@ def _attend(folder: Path, parent: Identity | None) -> int:
 
 
 @contextmanager
-def _heeding_signals(watch: Watch) -> Iterator[None]:
-    """Inside, a signal to end (SIGTERM, Ctrl-C) is a request to pause."""
+def heeding_signals(watch: Watch) -> Iterator[None]:
+    """Inside, a signal to end (SIGTERM, Ctrl-C) is a request to pause, which the watch takes up."""
 
     def on_signal(number: int, frame: Any) -> None:
         watch.signalled = True
@@ -128,7 +128,7 @@ def train_here(folder: RunFolder, on_record: Callable[[Record], None] | None = N
             before = replace(before, steps=steps, queued_at=now, keep_going=True, node="", attempt=again)
             (folder.path / REQUEST).unlink(missing_ok=True)
             watch = Watch(folder.path, before)
-            with _heeding_signals(watch), watch:
+            with heeding_signals(watch), watch:
                 return work(watch, on_record)
     except Timeout:
         raise JobRefused(f"run {folder.name!r} trains in another process; stop it first") from None

@@ -15,7 +15,7 @@ from pathlib import Path
 
 from models.files import FileError, write_json, writing
 from models.limits import in_force
-from models.runs import limits, local, owners, slots
+from models.runs import jobs, limits, local, owners, slots
 from models.runs.folder import REQUEST
 from models.runs.limits import JobRefused
 from models.runs.owners import NotAllowed, Ownership, Visitor
@@ -45,8 +45,7 @@ def create(spec: Spec, *, by: Visitor) -> Sweep:
 
     found = plan(spec, by=by)
     limits.check_rights(found.config.training, by, keep_going=False)
-    limits.check_threads(found.config.training)
-    limits.check_memory(found.config)
+    jobs.backend().check(found.config)
     root, most = sweeps_root(), in_force().sweeps
     if len(list_sweeps()) >= most:
         raise JobRefused(f"{most} sweeps are kept already, and no more may be; delete one, its runs stay")

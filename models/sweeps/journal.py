@@ -26,7 +26,7 @@ from optuna.study import Study
 
 from models.byte_units import MB
 from models.files import FileError, check_size, writing
-from models.sweeps.space import Choices, Variation
+from models.sweeps.space import Choices, Value, Variation
 from models.sweeps.spec import Spec
 
 JOURNAL = "journal.log"
@@ -112,6 +112,15 @@ def sampler(spec: Spec, number: int, seed: int = 0) -> BaseSampler:
 def distributions(spec: Spec) -> dict[str, BaseDistribution]:
     """What each setting that varies is drawn from, as Optuna has it."""
     return {name: _distribution(varied) for name, varied in spec.space.items()}
+
+
+def suggested(trial: optuna.trial.Trial, name: str, varied: Variation) -> Value:
+    """The value that a trial under way draws for one setting."""
+    if isinstance(varied, Choices):
+        return trial.suggest_categorical(name, varied.values)
+    if varied.kind == "int":
+        return trial.suggest_int(name, int(varied.low), int(varied.high))
+    return trial.suggest_float(name, varied.low, varied.high, log=varied.kind == "log")
 
 
 def _distribution(varied: Variation) -> BaseDistribution:

@@ -14,14 +14,13 @@ from models.limits import in_force
 from models.names import nearest
 from models.runs.limits import JobRefused
 from models.runs.owners import MACHINE, Visitor
+from models.runs.results import lower_is_better
 from models.sweeps.space import Choices, Range, Value, written
 from models.sweeps.spec import USUAL_TRIALS, Direction, Spec
 from models.training.config import RunConfig, run_config
 from models.training.settings import check_not_dictated, parted
 
 Settings = dict[str, Value]
-_LESS = ("loss", "error", "perplexity", "bits")
-"""Words in the names of scores of which less is better."""
 _TRIES = 100
 _MOST_CHECKED = 5_000
 """Settings of a grid of which each is checked whether it makes a model."""
@@ -108,7 +107,7 @@ def plan(spec: Spec, *, by: Visitor = MACHINE) -> Plan:
     else:
         trials = min(spec.trials or USUAL_TRIALS, spec.n_points or _ENDLESS)
         check_size(trials, spec.seeds, by)
-        points, skipped, first = None, [], _drawn(spec, configs)
+        points, skipped, first = None, [], first_settings(spec, configs)
     config = configs.run(first)
     score, direction = judged_by(spec, config)
     whole = replace(spec, sampler=spec.how, trials=trials, score=score, direction=direction)
@@ -139,8 +138,7 @@ def judged_by(spec: Spec, config: RunConfig) -> tuple[str, Direction]:
     score = spec.score or known[0]
     if score not in known:
         raise ValueError(f"task {spec.task!r} has no score {score!r:.60}; {nearest(score, known)}")
-    less = any(word in score.lower() for word in _LESS)
-    return score, spec.direction or ("minimize" if less else "maximize")
+    return score, spec.direction or ("minimize" if lower_is_better(score) else "maximize")
 
 
 def _scores(config: RunConfig) -> list[str]:
@@ -188,7 +186,7 @@ def _combination(spec: Spec, at: int) -> Settings:
     return {name: settings[name] for name in spec.space}
 
 
-def _drawn(spec: Spec, configs: Configs) -> Settings:
+def first_settings(spec: Spec, configs: Configs) -> Settings:
     """Some settings of the space that make a model. Raises ValueError where a hundred draws give none."""
     rng, why = random.Random(0), ""
     for _ in range(_TRIES):

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from models.files import FileError, read_json, writing
 from models.runs.owners import Ownership, Visitor, may_change, may_see, owned
 from models.runs.status import Status, read_status
-from models.sweeps.space import Value
+from models.sweeps.space import Value, written
 from models.sweeps.spec import Spec
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 State = Literal["waiting", "running", "finished", "pruned", "failed", "stopped", "skipped"]
 SPEC = "sweep.json"
 VERSION = 1
-RUNS, VALUES, SENTENCE, SKIPPED = "runs", "values", "sentence", "skipped"
+RUNS, VALUES, SENTENCE, SKIPPED, STOPPED = "runs", "values", "sentence", "skipped", "stopped"
 """What a trial's entries in the journal are called."""
 
 
@@ -198,10 +198,21 @@ def trial_of(trial: FrozenTrial) -> Trial:
     )
 
 
+def in_words(settings: Mapping[str, Value]) -> str:
+    """A trial's settings in words, floats with four digits."""
+    said = {name: f"{v:.4g}" if isinstance(v, float) else written(v) for name, v in settings.items()}
+    return ", ".join(f"{name}={value}" for name, value in said.items())
+
+
+def is_skipped(trial: FrozenTrial) -> bool:
+    """Whether these settings count as no trial."""
+    return bool(trial.user_attrs.get(SKIPPED))
+
+
 def _state(trial: FrozenTrial) -> State:
     states: dict[str, State] = {"WAITING": "waiting", "RUNNING": "running", "COMPLETE": "finished"}
     if trial.state.name == "FAIL":
-        return "skipped" if trial.user_attrs.get(SKIPPED) else "failed"
+        return "skipped" if is_skipped(trial) else "stopped" if trial.user_attrs.get(STOPPED) else "failed"
     return states.get(trial.state.name, "pruned")
 
 

@@ -1,6 +1,7 @@
-"""`python -m models.training`: the command line, which is in models/runs/command_line.py."""
+"""`python -m models.training`: the command line, in command_line.py of models/runs and models/sweeps."""
 
 from models.runs.command_line import main
+from models.sweeps.command_line import add_commands
 
 if __name__ == "__main__":
-    main()
+    main(add_commands)

@@ -97,7 +97,7 @@ class Training(Alone, Iterator[Record]):
         start = time.perf_counter()
         batch = self._next_batch()
         self.step += 1
-        rate = learning_rate(self.config.training, self.step)
+        rate = self._rate()
         losses, gradients = self._update(batch, rate)
         if self._machine.works_by_itself and self.step < self.config.training.steps:
             # The device is still at this step, which is awaited below: meanwhile, prepare the next batch.
@@ -165,6 +165,10 @@ class Training(Alone, Iterator[Record]):
         with self._looking():
             products = self._machine.products()
             return validated(self.config.task, self.model, self._held_out, products=products)
+
+    def _rate(self) -> float:
+        """The learning rate of this step."""
+        return learning_rate(self.config.training, self.step)
 
     def _update(self, batch: Batch, rate: float) -> tuple[dict[str, Tensor], Tensor]:
         """One step of the optimiser: the batch's mean losses, and the norm of each weight's gradient."""
