@@ -55,6 +55,7 @@ bench: install-bench chromium  ## print every figure that the README quotes
 	$(VENV_PYTHON) -m benchmarks.training
 	$(VENV_PYTHON) -m benchmarks.tasks
 	$(VENV_PYTHON) -m benchmarks.jobs
+	$(VENV_PYTHON) -m benchmarks.trials
 	$(VENV_PYTHON) -m benchmarks.interaction
 
 bench-load: install-dev  ## 200 visitors on one and on two servers behind a proxy

@@ -17,8 +17,9 @@ from contextlib import redirect_stderr
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from models.runs import comparing
+from models.runs import comparing, jobs
 from models.runs.folder import LOG, RunFolder, create_run, find_run, list_runs
+from models.runs.ray.cluster import wanted
 from models.zoo.cards import SHIPPED
 from models.zoo.run_folders import runs_root
 
@@ -37,9 +38,12 @@ def run(arguments: argparse.Namespace) -> None:
 
     config = configured(arguments.task, arguments.set)
     # Everything that can be refused is refused before a folder is made.
-    check_threads(config.training)
-    choose(config.training)
-    check_memory(config)  # it reads some of the task's examples, too
+    if wanted():
+        jobs.backend().check(config)
+    else:
+        check_threads(config.training)
+        choose(config.training)
+        check_memory(config)  # it reads some of the task's examples, too
     about = comparing.about(arguments)
     _train(create_run(config, name=arguments.name, path=arguments.out, about=about), config)
 
@@ -51,9 +55,15 @@ def resume(arguments: argparse.Namespace) -> None:
 
 
 def _train(folder: RunFolder, config: RunConfig) -> None:
-    """Trains in this process and shows a progress bar; Ctrl-C pauses after the step."""
+    """Trains in this process, or on the cluster that the environment names, and shows a progress bar.
+
+    Ctrl-C pauses after the step.
+    """
     from models.runs.printing import Bar
     from models.runs.worker import train_here
+
+    if wanted():
+        from models.runs.ray.following import train_there as train_here
 
     print(f"run {folder.id} in {folder.path}")
     with (folder.path / LOG).open("a", encoding="utf-8") as log, Bar(config) as bar, redirect_stderr(log):

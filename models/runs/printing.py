@@ -42,7 +42,7 @@ class Bar:
             self._validation = {f"held-out {name}": f"{v:.4g}" for name, v in record.validation.items()}
         shown = {"loss": f"{record.loss:.4f}", "tokens/s": f"{record.tokens_per_second:,.0f}"}
         self._bar.set_postfix(shown | self._validation, refresh=False)
-        self._bar.update()
+        self._bar.update(record.step - self._bar.n)
 
 
 def aligned(rows: Sequence[Sequence[str]]) -> str:

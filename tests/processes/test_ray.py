@@ -1,5 +1,7 @@
 """Runs on a real Ray cluster of two nodes on this machine, one of which is lost in the middle."""
 
+import os
+import signal
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -109,3 +111,58 @@ def test_a_run_on_a_node_is_that_of_this_machine_to_the_bit(nodes: Any, tmp_path
         assert all(torch.equal(tensor, theirs.tensors[name]) for name, tensor in ours.tensors.items())
         assert [line["loss"] for line in there.metrics()] == [line["loss"] for line in here.metrics()]
         assert there.snapshots() == here.snapshots()
+
+
+def test_a_run_whose_worker_is_killed_goes_on_elsewhere_to_the_bit(nodes: Any, tmp_path: Path) -> None:
+    config = make(steps=400, checkpoint_seconds=0.0, validate_every=200)
+    run_id = jobs.submit(config, by=MACHINE)
+    until(lambda: (found := jobs.run_folder(run_id).checkpoint()) is not None and found.step > 20)
+    status = jobs.status(run_id)
+    assert status.pid is not None
+    os.kill(status.pid, signal.SIGKILL)
+    until(lambda: jobs.status(run_id).attempt == status.attempt + 1)
+    there, here = done(run_id), alone(config, tmp_path / "here")
+    ours, theirs = there.checkpoint(), here.checkpoint()
+    assert all(torch.equal(tensor, theirs.tensors[name]) for name, tensor in ours.tensors.items())
+    assert [line["loss"] for line in there.metrics()] == [line["loss"] for line in here.metrics()]
+
+
+def test_runs_wait_for_room_and_are_paused_stopped_and_resumed(nodes: Any) -> None:
+    first, second, third = (jobs.submit(make(steps=1_000_000), by=MACHINE) for _ in range(3))
+    until(lambda: sum(jobs.status(run_id).step > 0 for run_id in (first, second, third)) == 2)
+    (waits,) = [run_id for run_id in (first, second, third) if not jobs.status(run_id).step]
+    trains = first if waits != first else second
+    room = f"waits until the cluster at {nodes.address} has room for it (0 of 2 CPUs free)"
+    until(lambda: jobs.status(waits).sentence == room)
+    jobs.stop(waits, by=MACHINE)
+    until(in_state(waits, "stopped"), STOP_SECONDS)
+    assert jobs.status(waits).sentence.startswith("it left the queue before its turn")
+    for run_id in {first, second, third} - {waits}:
+        jobs.pause(run_id, by=MACHINE)
+    until(in_state(trains, "paused"), STOP_SECONDS)
+    step = jobs.status(trains).step
+    assert jobs.run_folder(trains).checkpoint().step == step
+    jobs.resume(trains, by=MACHINE)
+    until(lambda: jobs.status(trains).step > step)
+    jobs.stop(trains, by=MACHINE)
+    until(in_state(trains, "stopped"), STOP_SECONDS)
+
+
+def test_a_node_that_is_lost_costs_a_shared_run_the_time_since_its_checkpoint(
+    nodes: Any, tmp_path: Path
+) -> None:
+    config = make(steps=600, batch_size=16, workers=2, checkpoint_seconds=0.0, validate_every=300)
+    run_id = jobs.submit(config, by=MACHINE)
+    until(lambda: (found := jobs.run_folder(run_id).checkpoint()) is not None and found.step > 20)
+    assert "in 2 processes that share each batch" in jobs.status(run_id).sentence
+    nodes.remove_node(nodes.other, allow_graceful=False)
+    until(lambda: "was lost at step" in jobs.status(run_id).sentence)
+    lost_at = jobs.run_folder(run_id).checkpoint().step
+    assert lost_at < config.training.steps
+    nodes.other = nodes.add_node(**NODE)
+    there, here = done(run_id), alone(config, tmp_path / "here")
+    ours, theirs = there.checkpoint(), here.checkpoint()
+    assert ours.step == theirs.step == config.training.steps
+    losses = [[line["loss"] for line in run.metrics()] for run in (there, here)]
+    assert losses[0] == pytest.approx(losses[1], rel=1e-3)
+    assert losses[0][: lost_at // 2] == pytest.approx(losses[1][: lost_at // 2], rel=TOLERANCE)

@@ -1,0 +1,53 @@
+"""Follows a run of a cluster from the command line, which shows it as one of this machine."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from typing import Any
+
+from models.runs.folder import RunFolder
+from models.runs.limits import JobRefused
+from models.runs.ray.backend import RayBackend
+from models.runs.status import Status
+from models.training.loop import Record
+from models.zoo.run_folders import runs_root
+
+LOOK_SECONDS = 0.5
+
+
+def train_there(folder: RunFolder, on_record: Callable[[Record], None] | None = None) -> Status:
+    """Gives a run to the cluster and waits until it has ended; Ctrl-C, and the end of this process, pause it.
+
+    on_record: is given the record of each step that was kept. Raises JobRefused where the run lies elsewhere
+    than among all runs, trains already, or no cluster is there.
+    """
+    backend = RayBackend(runs_root())
+    if folder.path.absolute().parent != runs_root().absolute():
+        raise JobRefused(
+            f"{str(folder.path)!r} is not among all runs, where the cluster looks; leave --out away, or take "
+            "ATTENTION_LAB_RAY away to train on this machine"
+        )
+    now = backend.status(folder.id)
+    if now.live:
+        raise JobRefused(f"run {folder.name!r} is {now.state} already; stop it first")
+    seen = now.step
+    backend.submit(folder.id)
+    while True:
+        try:
+            now = backend.status(folder.id)
+            for line in folder.metrics(after_step=seen):
+                seen = line["step"]
+                if on_record is not None:
+                    on_record(_record(line))
+            if not now.live:
+                return now
+            time.sleep(LOOK_SECONDS)
+        except KeyboardInterrupt:
+            backend.stop(folder.id, ask="pause")
+
+
+def _record(line: dict[str, Any]) -> Record:
+    """The record of a step as the run's file has it."""
+    names = ("step", "loss", "losses", "learning_rate", "gradient_norm", "tokens_per_second", "memory")
+    return Record(*(line[name] for name in names), validation=line.get("validation"))
