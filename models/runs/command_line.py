@@ -71,6 +71,8 @@ def _train(folder: RunFolder, config: RunConfig) -> None:
     if status.state == "failed":
         raise ValueError(status.sentence)
     print(status.sentence)
+    if status.outcome:
+        print(status.outcome)
     last = next((line for line in reversed(folder.metrics()) if "validation" in line), None)
     if last:
         scores = ", ".join(f"{name} {value:.4g}" for name, value in last["validation"].items())
@@ -105,7 +107,15 @@ def export(arguments: argparse.Namespace) -> None:
     """Writes a run's model, card and numbers to a folder."""
     from models.runs.export import export_run
 
-    print("wrote", export_run(find_run(arguments.run), arguments.out, name=arguments.name))
+    print(
+        "wrote",
+        export_run(
+            find_run(arguments.run),
+            arguments.out,
+            name=arguments.name,
+            which="best" if arguments.best else "last",
+        ),
+    )
 
 
 def evaluate(arguments: argparse.Namespace) -> None:
@@ -164,6 +174,9 @@ def _add_runs(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> 
     writing = commands.add_parser("export", help="write a run's model, card, metrics and config to a folder")
     writing.set_defaults(act=export)
     writing.add_argument("--out", type=Path, required=True, help="the folder to write to")
+    writing.add_argument(
+        "--best", action="store_true", help="the best validation's weights, not the last step's"
+    )
     writing.add_argument("--name", default="", help="the model's name; left out, the run's")
     for command in (going_on, writing):
         command.add_argument("run", help="the run's id, name or folder")

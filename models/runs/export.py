@@ -23,21 +23,23 @@ from models.runs.translator_card import make_card, measures
 from models.training.config import RunConfig, run_config
 from models.training.snapshots import snapshot
 from models.zoo.files import write_model
+from models.zoo.run_folders import Which
 
 METRICS_CSV, CONFIG_JSON = "metrics.csv", "config.json"
 NOT_STATED = "not stated"
 
 
-def export_run(folder: RunFolder, out: Path, *, name: str = "") -> Path:
+def export_run(folder: RunFolder, out: Path, *, name: str = "", which: Which = "last") -> Path:
     """Writes a run's last checkpoint as `<name>.safetensors` with card.json, metrics.csv and config.json.
 
+    which: "best" writes the weights of the best validation instead, and its step and scores in the card.
     The card of a translator of the grammar also has its measures on held-out sentences. No path of this
     machine is in them: a file of the task's data is there by its name alone.
     Returns the weights' path. Raises ValueError for a run without a checkpoint, OSError of the disk.
     """
-    config, model = folder.config(), folder.model()
+    config, model = folder.config(), folder.model(which)
     name = name or folder.id
-    card = card_of(folder, config, model, name)
+    card = card_of(folder, config, model, name, which)
     with writing(out):
         weights = write_model(out, name, model, card)
     write_whole(out / METRICS_CSV, metrics_table(folder.metrics()).encode())
@@ -47,11 +49,17 @@ def export_run(folder: RunFolder, out: Path, *, name: str = "") -> Path:
     return weights
 
 
-def card_of(folder: RunFolder, config: RunConfig, model: Transformer, name: str) -> dict[str, Any]:
+def card_of(
+    folder: RunFolder, config: RunConfig, model: Transformer, name: str, which: Which = "last"
+) -> dict[str, Any]:
     """All that a reader needs to judge the model, to use it and to train it again."""
+    best = folder.best() if which == "best" else None
     training = _training(folder, config)
+    if best:
+        training |= {"step": best.step, "chosen": f"the best {best.score} of the run's validations"}
     probe = config.task.probe()
-    validated = [line for line in folder.metrics() if "validation" in line]
+    last = best.step if best else training["step"]
+    validated = [line for line in folder.metrics() if "validation" in line and line["step"] <= last]
     card = {
         "name": name,
         "summary": config.task.title,

@@ -5,7 +5,6 @@ Its JSON is read without torch; only `config`, `task` and the methods that retur
 
 from __future__ import annotations
 
-import json
 import os
 import re
 import secrets
@@ -22,28 +21,55 @@ from models.files import (
     read_json_if_any,
     read_lines,
     write_json,
-    write_whole,
     writing,
 )
 from models.runs.data_files import FILES, files_of
+from models.runs.kept import numbered, numbered_files, step_of, tensors_of
 from models.runs.notes import checked_about, checked_name, checked_notes, checked_tags
 from models.runs.owners import OWNER
 from models.runs.refused import gone_if
 from models.training.config import RunConfig, TrainingConfig
-from models.zoo.run_folders import CHECKPOINT, CONFIG, PROBE, TASK, VERSION, read_description, runs_root
+from models.zoo.run_folders import (
+    BEST,
+    CHECKPOINT,
+    CONFIG,
+    NEXT_BEST,
+    PROBE,
+    TASK,
+    VERSION,
+    Which,
+    read_description,
+    runs_root,
+    weights_path,
+)
 
 if TYPE_CHECKING:
     from torch import Tensor
 
     from models.data.tasks import Task
     from models.engine.transformer import Transformer
+    from models.runs.best import Best
     from models.runs.checkpoints import Checkpoint
 
 STATUS, REQUEST = "status.json", "request.json"
 METRICS, SAMPLES = "metrics.jsonl", "samples.jsonl"
 LOG, LOCK = "log.txt", ".lock"  # of the process that trains
 SNAPSHOTS, PICTURES, EVENTS = "snapshots", "pictures", "events.out.tfevents"
-_FILES = (CONFIG, TASK, PROBE, STATUS, REQUEST, METRICS, SAMPLES, CHECKPOINT, LOG, LOCK, OWNER)
+_FILES = (
+    CONFIG,
+    TASK,
+    PROBE,
+    STATUS,
+    REQUEST,
+    METRICS,
+    SAMPLES,
+    CHECKPOINT,
+    LOG,
+    LOCK,
+    OWNER,
+    BEST,
+    NEXT_BEST,
+)
 
 
 class RunFolder:
@@ -104,11 +130,11 @@ class RunFolder:
 
     def metrics(self, after_step: int = 0) -> list[dict[str, Any]]:
         """The kept records of the steps after `after_step`, in order."""
-        return [line for line in read_lines(self.path / METRICS) if _step(line) > after_step]
+        return [line for line in read_lines(self.path / METRICS) if step_of(line) > after_step]
 
     def samples(self) -> list[dict[str, Any]]:
         """The samples taken during training: {"step", "samples": [{"given", "made", "wanted"}]}, in order."""
-        return [line for line in read_lines(self.path / SAMPLES) if _step(line) >= 0]
+        return [line for line in read_lines(self.path / SAMPLES) if step_of(line) >= 0]
 
     def probe(self) -> dict[str, Any]:
         """The example whose attention was watched: {"tokens", "text", "picture"}; {} before the start."""
@@ -116,19 +142,19 @@ class RunFolder:
 
     def snapshots(self) -> list[int]:
         """The steps that have a snapshot, in order; step 0 is the untrained model."""
-        return sorted(_numbered(self.path / SNAPSHOTS))
+        return sorted(numbered_files(self.path / SNAPSHOTS))
 
     def snapshot(self, step: int) -> dict[str, Tensor]:
         """The probe's patterns at a step: address -> float16 [head, query, key]."""
-        return _tensors(self.path / SNAPSHOTS / numbered(step))
+        return tensors_of(self.path / SNAPSHOTS / numbered(step))
 
     def picture_steps(self) -> list[int]:
         """The steps that have pictures, in order."""
-        return sorted(_numbered(self.path / PICTURES))
+        return sorted(numbered_files(self.path / PICTURES))
 
     def pictures(self, step: int) -> dict[str, Tensor]:
         """ "originals" and "pictures" at a step, each [picture, row, column] in 0..1."""
-        return _tensors(self.path / PICTURES / numbered(step))
+        return tensors_of(self.path / PICTURES / numbered(step))
 
     def checkpoint(self) -> Checkpoint | None:
         """The last checkpoint; None before the first."""
@@ -136,14 +162,18 @@ class RunFolder:
 
         return read_checkpoint(self.path / CHECKPOINT)
 
-    def model(self) -> Transformer:
-        """The model with the weights of the last checkpoint, ready to be asked. Raises FileError."""
+    def best(self) -> Best | None:
+        """The best validation, whose weights are kept; None before the first."""
+        from models.runs.best import read_best
+
+        return read_best(self.path)
+
+    def model(self, which: Which = "last") -> Transformer:
+        """The model with the weights of the last checkpoint, or of the best validation. Raises FileError."""
         from models.zoo.files import read_weights
 
-        path = self.path / CHECKPOINT
-        if not path.is_file():
-            raise FileError(f"run {self.id!r} has no checkpoint yet; wait for the first, or train it")
-        return read_weights(path, self.config().model, part="model.")
+        path = weights_path(self.path, which)
+        return read_weights(path, self.config().model, part="model." if which == "last" else "")
 
     def rename(self, name: str) -> None:
         """Gives the run another name. Raises ValueError for an empty or very long one."""
@@ -245,53 +275,6 @@ def find_run(name: str, root: Path | None = None) -> RunFolder:
         raise FileError(f"{len(called)} runs are called {name!r}; say which: {ids}")
     known = ", ".join(run.id for run in list_runs(root)[:5]) or "none"
     raise FileError(f"there is no run {name!r}; the latest are: {known}")
-
-
-def numbered(step: int) -> str:
-    """The name of the file of one step."""
-    return f"{step:08d}.safetensors"
-
-
-def cut_lines(path: Path, last_step: int) -> None:
-    """Removes the lines of later steps, and a line that a kill left half-written."""
-    if path.is_file():
-        kept = [line for line in read_lines(path) if 0 <= _step(line) <= last_step]
-        write_whole(path, "".join(f"{json.dumps(line, ensure_ascii=False)}\n" for line in kept).encode())
-
-
-def cut_files(folder: Path, last_step: int) -> None:
-    """Removes the numbered files of later steps."""
-    for step, path in _numbered(folder).items():
-        if step > last_step:
-            path.unlink(missing_ok=True)
-
-
-def _numbered(folder: Path) -> dict[int, Path]:
-    if not folder.is_dir():
-        return {}
-    return {
-        int(path.stem): path
-        for path in folder.iterdir()
-        if path.suffix == ".safetensors" and re.fullmatch(r"\d{8,20}", path.stem) and not path.is_symlink()
-    }
-
-
-def _tensors(path: Path) -> dict[str, Tensor]:
-    from safetensors import SafetensorError
-    from safetensors.torch import load
-
-    try:
-        return load(path.read_bytes())
-    except FileNotFoundError:
-        raise FileError(f"{str(path)!r} is not there; choose a step that was kept") from None
-    except (OSError, SafetensorError, ValueError, KeyError, TypeError):
-        raise FileError(f"{str(path)!r} is damaged; delete it, or restore it") from None
-
-
-def _step(line: dict[str, Any]) -> int:
-    """The step of a line; -1 where it states none."""
-    step = line.get("step")
-    return step if isinstance(step, int) and not isinstance(step, bool) else -1
 
 
 def _new_id(task: str) -> str:

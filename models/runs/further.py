@@ -17,7 +17,7 @@ from models.runs.folder import METRICS, PICTURES, SAMPLES, SNAPSHOTS, RunFolder,
 from models.runs.refused import gone_if
 from models.runs.results import history_of
 from models.training.config import RunConfig, TrainingConfig
-from models.zoo.run_folders import CHECKPOINT, PROBE
+from models.zoo.run_folders import BEST, CHECKPOINT, PROBE
 
 if TYPE_CHECKING:
     from models.config import ModelConfig
@@ -31,7 +31,7 @@ FIXED = ("seed", "schedule_from")
 """Fields of the training that stay: the seed says which data were read already."""
 MODEL = ("dropout",)
 """Fields of the model that its weights do not depend on."""
-_KEPT = (CHECKPOINT, METRICS, SAMPLES, PROBE)
+_KEPT = (CHECKPOINT, BEST, METRICS, SAMPLES, PROBE)
 
 
 @dataclass(frozen=True, kw_only=True)

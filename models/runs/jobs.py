@@ -109,6 +109,8 @@ def resume(run_id: str, *, by: Visitor, keep_going: bool = False) -> None:
     with _alone(root):
         now = status(run_id)
         _check_ended(run, now, "pause it first" if now.state == "running" else "wait until it has ended")
+        if now.state == "finished" and now.step < now.steps:
+            raise JobRefused(f"run {run.name!r} {now.outcome}; train it further instead")
         if now.state == "finished":
             raise JobRefused(f"run {run.name!r} has done its {now.steps:,} steps; train it further instead")
         limits.check_rights(run.config().training, by, keep_going=keep_going)

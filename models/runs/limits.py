@@ -14,7 +14,9 @@ from models.runs.status import read_status
 from models.training.config import RunConfig, TrainingConfig
 
 _RECORD_MB = 7  # metrics, samples and TensorBoard's events together
-_BYTES_PER_PARAMETER = 12  # a checkpoint: the weight and the optimiser's two means, as float32
+_BYTES_PER_PARAMETER = 20
+"""A checkpoint has the weight and the optimiser's two means, as float32; the best weights and those that wait
+to take their place have one float32 each."""
 
 
 class JobRefused(ValueError):  # noqa: N818 (it is the page's answer, not a fault)

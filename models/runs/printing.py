@@ -9,8 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 from tqdm import tqdm
 
+from models.files import FileError
 from models.runs.folder import RunFolder
 from models.runs.notes import matches, tags_of
+from models.runs.outcome import short
 from models.runs.results import history_of
 from models.runs.status import read_status
 
@@ -58,7 +60,7 @@ def runs_table(runs: Sequence[RunFolder]) -> str:
     """All runs with their state, newest first. The loss is that of the last validation, as on the page; its
     step is said where the run has gone further.
     """
-    rows = [("RUN", "TASK", "STATE", "STEP", "HELD-OUT LOSS", "NAME")]
+    rows = [("RUN", "TASK", "STATE", "STEP", "HELD-OUT LOSS", "BEST", "NAME")]
     for run in runs:
         try:
             described, lines = run.description(), run.metrics()
@@ -66,9 +68,10 @@ def runs_table(runs: Sequence[RunFolder]) -> str:
             done = status.step or (lines[-1]["step"] if lines else 0)
             step = f"{done:,} of {described['training']['steps']:,}"
             loss = next((_loss(line, done) for line in reversed(lines) if "validation" in line), "")
-            rows.append((run.id, described["task"]["name"], status.state, step, loss, run.name))
+            state = ", ".join(filter(None, (status.state, short(status.outcome))))
+            rows.append((run.id, described["task"]["name"], state, step, loss, _best(run), run.name))
         except (ValueError, KeyError, TypeError) as error:
-            rows.append((run.id, "", "damaged", "", "", str(error)))
+            rows.append((run.id, "", "damaged", "", "", "", str(error)))
     return (
         aligned(_with_notes(rows, runs)) if len(rows) > 1 else "no runs yet; `run --task reverse` starts one"
     )
@@ -100,6 +103,15 @@ def _with_notes(rows: Sequence[Sequence[str]], runs: Sequence[RunFolder]) -> lis
         columns[1].append(", ".join(f"at {entry['step']:,}" for entry in history_of(described)))
     kept = [column for column in columns if any(column[1:])]
     return [[*row, *(column[at] for column in kept)] for at, row in enumerate(rows)]
+
+
+def _best(run: RunFolder) -> str:
+    """The best validation whose weights are kept, and its step."""
+    try:
+        best = run.best()
+    except FileError:
+        return "damaged"
+    return f"{best.score} {best.value:.4g} at {best.step:,}" if best else ""
 
 
 def _loss(line: Mapping[str, Any], done: int) -> str:

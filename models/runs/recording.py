@@ -15,6 +15,7 @@ from torch import Tensor
 
 from models.data.tasks import Reading, Sample
 from models.files import FileError, write_json, write_whole, writing
+from models.runs import best
 from models.runs.checkpoints import Checkpoint, write_checkpoint
 from models.runs.events import Events
 from models.runs.folder import (
@@ -23,10 +24,8 @@ from models.runs.folder import (
     SAMPLES,
     SNAPSHOTS,
     RunFolder,
-    cut_files,
-    cut_lines,
-    numbered,
 )
+from models.runs.kept import cut_files, cut_lines, numbered
 from models.training.config import RunConfig, TrainingConfig
 from models.training.loop import Record, Training
 from models.zoo.run_folders import CHECKPOINT, PROBE
@@ -47,6 +46,8 @@ def train_into(
     on_record: Callable[[Record], None] = lambda record: None,
 ) -> bool:
     """Trains, and writes everything to the run's folder; True at the end, False where it was stopped before.
+
+    It also ends where `patience` validations in a row were no better; outcome.py words that.
 
     should_stop: asked after each step; a stop writes a checkpoint. resume: goes on from the last checkpoint,
     and removes what was written after it. on_start: is given the training before its first step.
@@ -70,14 +71,18 @@ def train_into(
             recorder.begin(config.task.probe(), training.snapshot())
             recorder.checkpoint(training)
         while True:
-            stop, due = training.agreed(should_stop(), recorder.checkpoint_is_due)
+            stop, due, enough, improved = training.agreed(
+                should_stop(), recorder.checkpoint_is_due, recorder.has_waited_enough, recorder.improved
+            )
+            if improved:
+                recorder.keep_best(training.weights())
             if stop or due:
                 recorder.checkpoint(training)
             if stop:
                 return training.step >= config.training.steps
-            record = next(training, None)
+            record = None if enough else next(training, None)
             if record is None:
-                recorder.checkpoint(training)
+                recorder.end(training)
                 return True
             recorder.write(record, training.seconds)
             on_record(record)
@@ -95,8 +100,9 @@ def _training(config: RunConfig) -> Training:
 class Recorder:
     """Writes a run's records, thinned and in batches, so that training hardly waits. A context manager.
 
-    step: the step of the last checkpoint; what was written of later steps is removed. Raises WriteError
-    where the disk refuses.
+    step: the step of the last checkpoint; what was written of later steps is removed, and the best weights
+    are those of the steps up to it. improved: whether the record written last has the best validation so far.
+    Raises WriteError where the disk refuses.
     """
 
     def __init__(self, folder: RunFolder, config: TrainingConfig, step: int) -> None:
@@ -106,6 +112,9 @@ class Recorder:
         self._due = time.monotonic() + config.checkpoint_seconds
         self._flushed = time.monotonic()
         self._cut(step)
+        self._tracker = best.tracked(folder.metrics(), config.to_dict(), folder.description())
+        best.settle(folder.path, self._tracker.best)
+        self.improved = False
         with ExitStack() as stack, writing(self._path / METRICS):
             self._metrics: IO[str] = stack.enter_context(_append(self._path / METRICS))
             self._samples: IO[str] = stack.enter_context(_append(self._path / SAMPLES))
@@ -135,12 +144,31 @@ class Recorder:
                 self._metrics.write(line)
         if notable or record.norms:
             self._events.add(record.step, _scalars(record))
+        validation = record.validation
+        self.improved = validation is not None and self._tracker.take(record.step, validation)
         if record.samples:
             self._write_samples(record.step, record.samples)
         if record.snapshot is not None:
             self._keep(SNAPSHOTS, record.step, record.snapshot)
         if time.monotonic() - self._flushed > _FLUSH_SECONDS:
             self._flush()
+
+    def keep_best(self, weights: dict[str, Tensor]) -> None:
+        """Keeps the weights of the step that was written last, whose validation is the best so far."""
+        if self._tracker.best:
+            best.keep(self._path, self._tracker.best, weights)
+        self.improved = False
+
+    @property
+    def has_waited_enough(self) -> bool:
+        """Whether so many validations in a row were no better that the training ends early."""
+        return 0 < self._config.patience <= self._tracker.waited
+
+    def end(self, training: Training) -> None:
+        """Writes the last checkpoint, and the patterns of the last step where it came early."""
+        if training.step < self._config.steps:
+            self._keep(SNAPSHOTS, training.step, training.snapshot())
+        self.checkpoint(training)
 
     @property
     def checkpoint_is_due(self) -> bool:
@@ -152,8 +180,10 @@ class Recorder:
             return
         start = time.monotonic()
         self._flush()
+        best.secure(self._path)
         tensors, values = training.state()
         write_checkpoint(self._path / CHECKPOINT, Checkpoint(training.step, tensors, values))
+        best.settle(self._path, self._tracker.best)
         self._checkpointed_step = training.step
         now = time.monotonic()
         self._due = now + max(self._config.checkpoint_seconds, (now - start) / _CHECKPOINT_SHARE)
@@ -194,7 +224,8 @@ class Follower(Recorder):
     """What a process of another rank than 0 does while that one records: it gives its part of each state."""
 
     def __init__(self, folder: RunFolder, config: TrainingConfig, step: int) -> None:
-        self._checkpointed_step = step if step else -1
+        self._config, self._checkpointed_step = config, step if step else -1
+        self.improved = False
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, where: Any) -> None:
         return None
@@ -204,6 +235,16 @@ class Follower(Recorder):
 
     def write(self, record: Record, seconds: float) -> None:
         """Nothing, likewise."""
+
+    def keep_best(self, weights: dict[str, Tensor]) -> None:
+        """Nothing, likewise."""
+
+    def _keep(self, folder: str, step: int, tensors: dict[str, Tensor]) -> None:
+        """Nothing, likewise."""
+
+    @property
+    def has_waited_enough(self) -> bool:
+        return False
 
     @property
     def checkpoint_is_due(self) -> bool:

@@ -20,7 +20,7 @@ from models.runs.status import read_status, write_status
 from models.runs.worker import train_here
 from models.training.config import RunConfig, run_config
 from models.zoo.files import write_model
-from models.zoo.run_folders import CHECKPOINT
+from models.zoo.run_folders import BEST, CHECKPOINT
 
 CURVE = 300
 """Records of a shipped run, about: its curves are drawn from as many."""
@@ -78,7 +78,7 @@ def _write(folder: RunFolder, config: RunConfig, recipe: Recipe, name: str, out:
 def _keep_run(folder: RunFolder, kept: Path) -> None:
     """Copies the run without its checkpoint, whose weights lie beside it, its events, log and lock."""
     shutil.rmtree(kept, ignore_errors=True)
-    left_out = shutil.ignore_patterns(CHECKPOINT, f"{EVENTS}*", LOG, LOCK)
+    left_out = shutil.ignore_patterns(CHECKPOINT, BEST, f"{EVENTS}*", LOG, LOCK)
     shutil.copytree(folder.path, kept, ignore=left_out)
     status = read_status(folder.path)
     gone = replace(status, pid=None, started_at=None, born="", heartbeat=0.0, up=0.0, memory=0, free=0)

@@ -45,7 +45,8 @@ class Status:
     system had killed by then because memory ran out. unnoted: seconds in its slot that no file of the owner's
     minutes counts yet. node: the machine of a Ray cluster where the run trains, or "cluster" while it waits
     there; "" on this machine. attempt: counts the processes that were given the run; one that finds a later
-    attempt in the file ends, so that no two write it.
+    attempt in the file ends, so that no two write it. outcome: that it stopped early, or that its loss
+    grew, else "".
     """
 
     state: State
@@ -69,6 +70,7 @@ class Status:
     unnoted: float = 0.0
     node: str = ""
     attempt: int = 0
+    outcome: str = ""
 
     @property
     def live(self) -> bool:

@@ -48,7 +48,9 @@ class Watch:
         self.folder, self.parent, self.minutes = folder, parent, minutes
         self.step = status.step
         self.signalled = False  # set by signal handlers, which may take no lock
-        self._status = replace(status, pid=me.pid, started_at=me.started_at, born=me.born, asked="")
+        self._status = replace(
+            status, pid=me.pid, started_at=me.started_at, born=me.born, asked="", outcome=""
+        )
         self._process = psutil.Process()
         self._clock: Callable[[], float] = lambda: status.seconds
         self._asked_at: float | None = None
@@ -94,12 +96,13 @@ class Watch:
         news = {} if self.asked else {"state": "running", "sentence": sentence + where}
         self.note(**changes, **news)
 
-    def finish(self, state: State, sentence: str = "") -> None:
+    def finish(self, state: State, sentence: str = "", outcome: str = "") -> None:
         """Writes the last status; nothing is written after it."""
         self._over.set()
         self._thread.join()
         self._count_minutes()
-        self.note(state=state, sentence=sentence or self._status.sentence, asked="")
+        said = sentence or self._status.sentence
+        self.note(state=state, sentence=said, asked="", outcome=outcome)
 
     def _seconds_in_slot(self) -> float:
         return 0.0 if self._in_slot_since is None else time.monotonic() - self._in_slot_since

@@ -140,20 +140,23 @@ def work(watch: Watch, on_record: Callable[[Record], None] | None = None) -> Sta
     on_record: is given every step's record, to show it.
     """
     watch.starts("loads PyTorch")
+    outcome = ""
     try:
-        state, sentence = _train(watch, on_record)
+        state, outcome = _train(watch, on_record)
+        sentence = ""
     except PeerLost:
         raise  # whoever started the group starts it again
     except Exception as error:
         with suppress(OSError), (watch.folder / LOG).open("a") as log:
             traceback.print_exc(file=log)
         state, sentence = "failed", _reason(error, watch.status)
-    watch.finish(state, sentence)
+    watch.finish(state, sentence, outcome)
     return watch.status
 
 
 def _train(watch: Watch, on_record: Callable[[Record], None] | None) -> tuple[State, str]:
-    """Trains until the end or a request; returns the final state and its sentence."""
+    """Trains until the end or a request; returns the final state, and what is to be said of it."""
+    from models.runs.outcome import outcome_of
     from models.runs.recording import train_into
 
     folder = RunFolder(watch.folder)
@@ -179,7 +182,8 @@ def _train(watch: Watch, on_record: Callable[[Record], None] | None) -> tuple[St
         on_start=starts,
         on_record=note,
     )
-    return ("finished" if done else ended_by(watch.asked)), ""
+    usual = config.task.training.get("learning_rate")
+    return ("finished", outcome_of(folder, watch.step, usual)) if done else (ended_by(watch.asked), "")
 
 
 def _memory_left(device: str) -> int:

@@ -46,6 +46,8 @@ LIMITS: dict[str, tuple[float, float]] = {
     "seed": (0, 2**31 - 1),
     "validate_every": (0, 10_000_000),
     "held_out": (1, 65_536),
+    "patience": (0, 10_000),
+    "min_delta": (0.0, 1e6),
     "n_snapshots": (2, 1_000),
     "checkpoint_seconds": (0.0, 86_400.0),
 }
@@ -65,7 +67,8 @@ class TrainingConfig:
     norm of the gradient, 0 for no limit. schedule: "warm-up" is that of Vaswani et al. 2017, 5.3, scaled to
     the peak; final_rate: the share of the peak where "cosine" ends. schedule_from: the step after which the
     schedule starts, of a run that was trained further. threads: of the CPU, 0 for PyTorch's own choice.
-    validate_every: steps, 0 for up to 20 times a run. held_out: examples that validation reads.
+    validate_every: steps, 0 for up to 20 times a run. held_out: examples that validation reads. patience: the
+    training ends after so many validations whose main score gained no more than min_delta, 0 never.
     checkpoint_seconds: between two checkpoints.
 
     Raises ValueError, with value, rule and remedy, for numbers that train nothing.
@@ -96,6 +99,8 @@ class TrainingConfig:
     seed: int = 0
     validate_every: int = 0
     held_out: int = 256
+    patience: int = 0
+    min_delta: float = 0.0
     n_snapshots: int = 40
     checkpoint_seconds: float = 30.0
 

@@ -21,6 +21,7 @@ from models.training import norms
 from models.training.alone import Alone
 from models.training.config import RunConfig
 from models.training.devices import choose
+from models.training.growth import remedy
 from models.training.optimizers import make_optimizer, state_of
 from models.training.randomness import Randomness
 from models.training.schedule import learning_rate
@@ -122,12 +123,16 @@ class Training(Alone, Iterator[Record]):
 
     def state(self) -> tuple[dict[str, Tensor], dict[str, Any]]:
         """Everything that the steps to come depend on: tensors by address, and JSON values."""
-        tensors = {f"model.{name}": value for name, value in self.model.state_dict().items()}
+        tensors = {f"model.{name}": value for name, value in self.weights().items()}
         moments = state_of(self._optimizer, self.model)
         tensors |= {f"optimizer.{name}": value for name, value in moments.items()}
         tensors |= {f"random.{kind}": value for kind, value in self._randomness.state().items()}
         values = {"step": self.step, "seconds": self.seconds, "scaler": self._scaler.state_dict()}
         return tensors, values
+
+    def weights(self) -> dict[str, Tensor]:
+        """The model's weights now, by their names."""
+        return self.model.state_dict()
 
     def load_state(self, tensors: dict[str, Tensor], values: dict[str, Any]) -> None:
         """Goes on from a `state`. Raises ValueError where it belongs to another model."""
@@ -270,10 +275,7 @@ class Training(Alone, Iterator[Record]):
         return self._memory
 
     def _check_finite(self, loss: float) -> None:
-        if math.isfinite(loss):
-            return
-        rate = self.config.training.learning_rate
-        raise DivergedError(
-            f"the loss is {loss} at step {self.step}: the training diverged; "
-            f"try learning_rate={rate / 3:.2g} instead of {rate:g}, more warmup_steps, or clip=1"
-        )
+        if not math.isfinite(loss):
+            how, usual = self.config.training, self.config.task.training.get("learning_rate", 1e-3)
+            words = remedy(how.learning_rate, usual, how.clip)
+            raise DivergedError(f"the loss is {loss} at step {self.step}: the training diverged; {words}")

@@ -60,6 +60,10 @@ class TogetherTraining(Training):
         with _heeding_the_others():
             return {name: _whole(value) for name, value in tensors.items()}, values
 
+    def weights(self) -> dict[str, Tensor]:
+        with _heeding_the_others():
+            return {name: _whole(value) for name, value in super().weights().items()}
+
     def _placed(self, model: Transformer) -> Transformer:
         if not self._sharded:
             return super()._placed(model)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, overload
 from models.files import FileError
 from models.zoo.cards import CARD, SHIPPED, ModelCard, list_models, read_card, shipped_names
 from models.zoo.hub.folder import PREFIX
-from models.zoo.run_folders import CHECKPOINT
+from models.zoo.run_folders import BEST, CHECKPOINT
 
 if TYPE_CHECKING:
     from models.zoo.trained import TrainedModel
@@ -37,6 +37,8 @@ def load_model(source: str | Path) -> Any:
     weights = _weights_of(source)
     if weights.name == CHECKPOINT:
         return read_run(weights.parent)
+    if weights.name == BEST:
+        return read_run(weights.parent, "best")
     return read_trained(weights, read_card(weights.parent / CARD))
 
 

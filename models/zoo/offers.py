@@ -19,7 +19,7 @@ from cachetools import TTLCache, cached
 from models.files import FileError, read_json
 from models.zoo.cards import list_models
 from models.zoo.hub.folder import NAME
-from models.zoo.run_folders import CHECKPOINT, PROBE, RUN_ID, read_description, run_path
+from models.zoo.run_folders import PROBE, RUN_ID, Which, read_description, run_path, weights_path
 from models.zoo.settings import OF_TASK, Setting
 
 if TYPE_CHECKING:
@@ -28,7 +28,8 @@ if TYPE_CHECKING:
 DEFAULT = "translator"
 """What is opened where nobody has chosen; its texts are what the untrained model reads, too."""
 HUB = NAME
-RUN = re.compile(f"run:({RUN_ID})")
+RUN = re.compile(f"run:({RUN_ID})(@best)?")
+"""A run's last checkpoint, or with the ending its best validation."""
 OWN = re.compile("own:([0-9a-f]{64})")
 _STACKS = {"encoder-only": "encoder.self", "decoder-only": "decoder.self"}
 _REGISTERED: dict[str, Offer] = {}
@@ -95,8 +96,8 @@ def _import_others() -> None:
 
 
 def offer_of(name: str) -> Offer | None:
-    """The offer of a name, of "run:" and a run's id, of "hf:" and a model of transformers, or of "own:" and
-    the hash of attention that was handed in.
+    """The offer of a name, of "run:" and a run's id, which "@best" may follow, of "hf:" and a model of
+    transformers, or of "own:" and the hash of attention that was handed in.
 
     None where there is no such model (any more).
     """
@@ -105,7 +106,7 @@ def offer_of(name: str) -> Offer | None:
         return _of_hub(name)
     if OWN.fullmatch(name):
         return _of_own(name)
-    return _of_run(name, found[1]) if found else offers().get(name)
+    return _of_run(name, found[1], "best" if found[2] else "last") if found else offers().get(name)
 
 
 @cache
@@ -141,12 +142,13 @@ def _of_card(name: str, card: dict[str, Any]) -> Offer:
     )
 
 
-def _of_run(name: str, run_id: str) -> Offer | None:
+def _of_run(name: str, run_id: str, which: Which) -> Offer | None:
     from models.zoo import load_model
 
     try:
         path = run_path(run_id)
-        stamp = (path / CHECKPOINT).stat().st_mtime_ns
+        weights = weights_path(path, which)
+        stamp = weights.stat().st_mtime_ns
         said = read_description(path)
         sizes, task = said["model"], str(said["task"]["name"])
         text = str(read_json(path / PROBE).get("text", "")) if (path / PROBE).is_file() else ""
@@ -155,8 +157,8 @@ def _of_run(name: str, run_id: str) -> Offer | None:
         return None
     return Offer(
         name=name,
-        load=lambda: load_model(path),
-        title=f"run: {said.get('name', run_id)}",
+        load=lambda: load_model(path if which == "last" else weights),
+        title=f"run: {said.get('name', run_id)}{', best' if which == 'best' else ''}",
         summary=f"Trained here on the task “{task}”.",
         text=text,
         examples=({"label": "watched in training", "text": text, "see": ""},) if text else (),

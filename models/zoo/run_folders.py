@@ -6,13 +6,19 @@ It is read without torch. `models.runs` writes these folders and reads the rest 
 import os
 import re
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from models.files import FileError, read_json
 
 VERSION = 1
 CONFIG, TASK, CHECKPOINT = "config.json", "task.json", "checkpoint.safetensors"
 PROBE = "probe.json"
+BEST = "best.safetensors"
+"""The weights of the best validation so far, by their names in the model."""
+NEXT_BEST = "best.next.safetensors"
+"""The weights of a better validation than that, until a checkpoint covers their step."""
+Which = Literal["last", "best"]
+"""Whose weights of a run: those of its last checkpoint, or those of its best validation."""
 RUN_ID = "[a-z0-9][a-z0-9-]{0,99}"
 """The pattern of every run's id, which is the name of its folder."""
 
@@ -40,6 +46,19 @@ def run_path(run_id: str) -> Path:
     if links:
         raise FileError(f"run {run_id!r} holds a link, {links[0]!r}, which no run does; remove it")
     return path
+
+
+def weights_path(folder: Path, which: Which = "last") -> Path:
+    """The file with a run's weights. Raises FileError where there is none yet."""
+    path = folder / (CHECKPOINT if which == "last" else BEST)
+    if path.is_file():
+        return path
+    if which == "best":
+        raise FileError(
+            f"run {folder.name!r} keeps no best weights: it was not validated yet, or it is older than they; "
+            "choose the last step"
+        )
+    raise FileError(f"run {folder.name!r} has no checkpoint yet; wait for the first, or train it")
 
 
 def read_description(folder: Path) -> dict[str, Any]:

@@ -18,7 +18,7 @@ from models.files import read_json
 from models.zoo.engine_model import EngineModel
 from models.zoo.files import read_config, read_task, read_weights
 from models.zoo.model import Model, call
-from models.zoo.run_folders import CHECKPOINT, TASK, read_description
+from models.zoo.run_folders import TASK, Which, read_description, weights_path
 
 _RUNS = "from models.zoo.run_folders import runs_root\n"
 Learnt = TypeVar("Learnt", bound=Task)
@@ -194,11 +194,13 @@ def read_trained(weights: Path, card: dict[str, Any]) -> TrainedModel[Any]:
     return _made(weights, weights.stem, card, card["config"], card["learnt"], part="")
 
 
-def read_run(folder: Path) -> TrainedModel[Any]:
-    """The model of a training run as its last checkpoint has it. Raises FileError."""
+def read_run(folder: Path, which: Which = "last") -> TrainedModel[Any]:
+    """The model of a training run as its last checkpoint has it, or its best validation. Raises FileError."""
     card, learnt = read_description(folder), read_json(folder / TASK)
-    model = _made(folder / CHECKPOINT, folder.name, card, card["model"], learnt, part="model.")
-    model.source, model.imports = f"runs_root() / {folder.name!r}", _RUNS
+    path, part = weights_path(folder, which), "model." if which == "last" else ""
+    model = _made(path, folder.name, card, card["model"], learnt, part=part)
+    file = "" if which == "last" else f" / {path.name!r}"
+    model.source, model.imports = f"runs_root() / {folder.name!r}{file}", _RUNS
     return model
 
 

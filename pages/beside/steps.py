@@ -19,7 +19,7 @@ NOTE = "A run keeps the patterns of the one text that it watched, and no outputs
 
 def run_of(name: str) -> runs.Run | None:
     """The run that a model comes from, where it is one whose folder is here."""
-    _, begins, run_id = name.partition("run:")
+    _, begins, run_id = name.removesuffix("@best").partition("run:")
     return runs.find(run_id if begins else f"{runs.SHIPPED}{name}")
 
 

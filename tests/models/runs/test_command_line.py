@@ -47,7 +47,7 @@ def test_a_run_is_trained_listed_and_exported(call, tmp_path):
     run = find_run("mine")
     assert run.checkpoint().step == 4
     listed = call("list").splitlines()
-    assert listed[0].split() == ["RUN", "TASK", "STATE", "STEP", "HELD-OUT", "LOSS", "NAME"]
+    assert listed[0].split() == ["RUN", "TASK", "STATE", "STEP", "HELD-OUT", "LOSS", "BEST", "NAME"]
     assert listed[1].split()[6] == f"{run.metrics()[-1]['validation']['loss']:.4f}"
     assert listed[1].split()[:6] == [run.id, "reverse", "finished", "4", "of", "4"]
     assert (

@@ -11,7 +11,8 @@ from safetensors.torch import save_file
 from models.data.tasks import make_task
 from models.files import FileError
 from models.runs.checkpoints import Checkpoint, write_checkpoint
-from models.runs.folder import RunFolder, create_run, cut_lines, find_run, list_runs
+from models.runs.folder import RunFolder, create_run, find_run, list_runs
+from models.runs.kept import cut_lines
 from models.training.config import run_config
 from models.zoo.run_folders import runs_root
 

@@ -64,7 +64,7 @@ def test_all_runs_together_have_a_budget(tmp_path: Path, set_limits: SetLimits) 
     with pytest.raises(JobRefused) as refused:
         limits.check_disk(tmp_path, MACHINE, 10**8)
     assert str(refused.value) == (
-        "this run needs up to 1.2 GB, and all runs together have 0 bytes of 1.0 GB; "
+        "this run needs up to 2.0 GB, and all runs together have 0 bytes of 1.0 GB; "
         "choose a smaller model, or set runs_gb higher in the file of limits"
     )
     for run_id, size in (("small", 10**6), ("large", 980 * 10**6)):
@@ -85,13 +85,13 @@ def test_what_a_run_needs_on_the_disk_grows_with_the_limit_of_its_snapshots(
         limits.check_disk(tmp_path, Visitor("anna"), 0)
     set_limits(visitor_runs_mb=10, snapshots_mb=1)
     limits.check_disk(tmp_path, Visitor("anna"), 0)
-    with pytest.raises(JobRefused, match=r"this run needs up to 10 MB, and your runs together have 0 bytes"):
+    with pytest.raises(JobRefused, match=r"this run needs up to 11 MB, and your runs together have 0 bytes"):
         limits.check_disk(tmp_path, Visitor("anna"), 100_000)
 
 
 def test_a_full_disk_takes_no_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(shutil, "disk_usage", lambda path: Usage(10**7))
-    with pytest.raises(JobRefused, match=r"needs up to 36 MB, but the disk has 10 MB left; choose a"):
+    with pytest.raises(JobRefused, match=r"needs up to 44 MB, but the disk has 10 MB left; choose a"):
         limits.check_disk(tmp_path, MACHINE, 10**6)
 
 
