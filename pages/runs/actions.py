@@ -7,16 +7,14 @@ import streamlit as st
 from models.runs import jobs, owners
 from models.runs.notes import MAX_NAME
 from models.runs.status import Status
-from models.training.config import LIMITS
-from pages.runs import export, state
+from pages.runs import export, notes, state
 from pages.shared import cache, visitors, wording
-from pages.shared.link import characters, whole
+from pages.shared.link import characters
 from pages.shared.places import without_places
 from pages.shared.state import guard, refuse
-from pages.shared.training import runs, settings, tasks_on_offer
+from pages.shared.training import further, runs, settings, tasks_on_offer
 from pages.shared.training.runs import Run
 
-MOST_STEPS = int(LIMITS["steps"][1])
 TRAIN, EXPLORE = "train/page.py", "explore/page.py"
 
 
@@ -34,14 +32,20 @@ def draw(run: Run, status: Status) -> None:
             st.page_link(TRAIN, label="Watch", query_params={**link, "run": run.id})
         if not runs.may_change(run):
             return
-        if has_model and not status.live and status.step < MOST_STEPS:
-            _further(run, status, link)
+        if has_model and not status.live and status.step < further.MOST_STEPS:
+            further.draw(run, status, lambda new: _watch(new, link))
         if has_model:
             _export(run)
         if visitors.is_class():
             _share(run)
         _rename(run)
+        notes.edit(run)
         _delete(run, status)
+
+
+def _watch(run_id: str, link: dict[str, str]) -> None:
+    steps = jobs.status(run_id).steps
+    st.switch_page(TRAIN, query_params={**link, "steps": str(steps), "run": run_id})
 
 
 def _settings_link(run: Run) -> dict[str, str]:
@@ -49,23 +53,6 @@ def _settings_link(run: Run) -> dict[str, str]:
     described = runs.described(run)
     info = tasks_on_offer.tasks().get(str(described["task"].get("name")))
     return settings.link_of_run(info, described) if info else {}
-
-
-def _further(run: Run, status: Status, link: dict[str, str]) -> None:
-    with st.popover("Train further…"):
-        rule = whole(status.step + 1, MOST_STEPS)
-        usual = min(MOST_STEPS, 2 * max(1, status.step))
-        more = st.number_input("Steps in all", rule.low, rule.high, usual, step=100, key="runs.steps")
-        guard("runs.steps", rule.fits, lambda value: f"Steps in all: {rule.refusal(value)}", lambda: usual)
-        st.caption("A new run goes on from this one's last checkpoint; this one stays as it is.")
-        if st.button("Go on", type="primary", key="runs.further"):
-            further = _attempt(lambda: _extend(run.id, int(more)))
-            if further:
-                st.switch_page(TRAIN, query_params={**link, "steps": str(int(more)), "run": further})
-
-
-def _extend(run_id: str, steps: int) -> str:
-    return jobs.extend(run_id, steps, by=visitors.visitor())
 
 
 def _export(run: Run) -> None:

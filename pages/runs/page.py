@@ -7,7 +7,7 @@ from pathlib import Path
 import streamlit as st
 
 from models.zoo.run_folders import runs_root
-from pages.runs import actions, compare, grouping, listing, scrubber, state, try_it
+from pages.runs import actions, compare, grouping, listing, notes, scrubber, state, try_it
 from pages.shared import visitors
 from pages.shared.board.component import board
 from pages.shared.browser.acts import Act
@@ -62,6 +62,7 @@ def _one(run: Run) -> None:
     actions.draw(run, status)
     if status.sentence and (status.state in ("queued", "failed") or not (status.live or status.step)):
         st.text(without_places(status.sentence[:1].upper() + status.sentence[1:]))
+    notes.show(run)
     shown = scrubber.scrubbed(run)
     _board(shown, part=run.id, link={"runs": run.id, **state.STATE.link(["filter"])}, at=_at(shown))
     if "takeaway" in st.session_state:

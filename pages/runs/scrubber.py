@@ -32,7 +32,7 @@ def board_of(run: Run, entries: Sequence[dict[str, Any]], *, steps: int, task: s
     frames = np.array(shown, dtype=np.float64)
     single = len(shown) < 2
     at = None if single else np.maximum(frames, 1)  # a logarithmic axis has no 0
-    more: dict[str, Any] = {"log_x": True, "at": at}
+    more: dict[str, Any] = {"log_x": True, "at": at, "marks": curves.marks_of(runs.described(run))}
     scores = (
         induction_curves(rows, figures.probe_tokens(run), frames, x)
         if task == INDUCTION and not single

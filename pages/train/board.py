@@ -20,10 +20,12 @@ def board_of(
     rows, shown = figures.head_rows(run, steps_kept[-1:])
     if live and not rows:
         rows = figures.awaited_rows(run)
+    described = runs.described(run)
+    marks = curves.marks_of(described)
     top: list[Panel] = [
-        curves.loss_curves(entries, x),
-        curves.score_curves(entries, x),
-        curves.rate_curve(entries, x, runs.described(run)["training"].get("learning_rate")),
+        curves.loss_curves(entries, x, marks=marks),
+        curves.score_curves(entries, x, marks=marks),
+        curves.rate_curve(entries, x, described["training"].get("learning_rate"), marks=marks),
     ]
     large = heads.large(rows, "")
     if large is not None:

@@ -40,6 +40,7 @@ def _settings() -> None:
         st.markdown("for", width="content")
         for label, preset in PRESETS.items():
             st.button(label, on_click=given.put, args=(given.defaults() | preset(info),))
+        state.page().draw("name")
     st.text(f"{info.about} {info.see}".replace("`", ""))
     places = st.container(), st.container()
     with places[1]:

@@ -77,7 +77,10 @@ def _start(ready: Prepared | None) -> None:
     if ready is None:
         return
     try:
-        state.watch(jobs.submit(ready.config, by=visitors.visitor(), keep_going=_keep_going()))
+        name = str(state.page().kept["name"]).strip()
+        run_id = jobs.submit(ready.config, name=name, by=visitors.visitor(), keep_going=_keep_going())
+        state.page().put({"name": ""})  # the next run is another
+        state.watch(run_id)
     except (ValueError, OSError) as error:
         refuse(str(error))
 

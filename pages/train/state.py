@@ -2,6 +2,7 @@
 
 import streamlit as st
 
+from models.runs.notes import MAX_NAME
 from pages.shared import widget
 from pages.shared.link import Param, characters, one_of
 from pages.shared.state import State, arrive
@@ -13,8 +14,13 @@ FIRST = "induction"
 MOST_CHARACTERS = 200
 
 
+_NAME = widget.line(
+    "Name of the run", label_visibility="collapsed", placeholder="Name of the run (or made up)", width=260
+)
+
+
 def page() -> State:
-    """The task, the run that is watched ("" for none), and whether runs outlive the server."""
+    """The task, the watched run ("" for none), the next one's name, and whether runs outlive the server."""
     names = {name: info.label for name, info in tasks_on_offer.tasks().items()}
     chooser = widget.select("Task", label_visibility="collapsed", width=340)
     return State(
@@ -22,6 +28,7 @@ def page() -> State:
         {
             "task": Param(FIRST if FIRST in names else next(iter(names)), one_of(names), chooser),
             "run": Param("", characters(MOST_CHARACTERS)),
+            "name": Param("", characters(MAX_NAME), _NAME),
             "keep_going": Param(False, one_of((True, False)), widget.tick("Go on when the server stops")),
         },
     )

@@ -12,7 +12,7 @@ from pages.shared.browser.acts import Act
 from pages.shared.places import without_places
 from pages.shared.problems import say
 from pages.shared.state import problems, refuse
-from pages.shared.training import figures, runs, settings, tasks_on_offer
+from pages.shared.training import figures, further, runs, settings, tasks_on_offer
 from pages.shared.training.history import history_of
 from pages.shared.training.message import message
 from pages.shared.training.runs import Run
@@ -83,6 +83,8 @@ def _heading(run: Run, status: Status) -> None:
         st.text(run.folder.name, width="content")
         if runs.may_change(run):
             _asking(run, status)
+            if not status.live and (run.folder.path / "checkpoint.safetensors").is_file():
+                further.draw(run, status, _watch_it)
         st.page_link(RUNS, label="Scrub through it", query_params={"runs": run.id})
         if (run.folder.path / "checkpoint.safetensors").is_file():
             st.page_link(EXPLORE, label="Open in Explore", query_params={"model": run.model_link})
@@ -97,6 +99,12 @@ def _asking(run: Run, status: Status) -> None:
         st.button("Stop", on_click=_ask, args=("stop", run.id), disabled=asked, key="train.stop")
     elif status.state != "finished":
         st.button("Resume", on_click=_ask, args=("resume", run.id), key="train.resume", type="primary")
+
+
+def _watch_it(run_id: str) -> None:
+    """Watches the run that goes on from this one, in the whole page."""
+    state.watch(run_id)
+    st.rerun()
 
 
 def _leave() -> None:

@@ -1,11 +1,12 @@
 """The curves of a run: its records on a fixed number of points, so that a chart keeps its shape."""
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
+from models.runs.results import changed_words, history_of
 from pages.shared.training import scores
 from pages.shared.training.history import MOST_STEPS
 from viz_core.boards import Colour, Curves, Line
@@ -105,8 +106,13 @@ def score_curves(entries: Sequence[Entry], x: np.ndarray, **more: Any) -> Curves
     )
 
 
-def rate_curve(entries: Sequence[Entry], x: np.ndarray, peak: object = None) -> Curves:
+def marks_of(described: Mapping[str, Any]) -> list[tuple[float, str]]:
+    """The steps at which a run was trained further with other settings, each with what changed."""
+    return [(float(entry["step"]), changed_words(entry)) for entry in history_of(described)]
+
+
+def rate_curve(entries: Sequence[Entry], x: np.ndarray, peak: object = None, **more: Any) -> Curves:
     """The learning rate, drawn up to its `peak` where that is a number."""
     line = Line(y=series(entries, of("learning_rate"), x), name="learning rate", colour="key")
     y_range = (0, peak) if isinstance(peak, int | float) and 0 < peak < math.inf else None
-    return Curves(title="learning rate", x=x, lines=[line], x_label="step", y_range=y_range)
+    return Curves(title="learning rate", x=x, lines=[line], x_label="step", y_range=y_range, **more)

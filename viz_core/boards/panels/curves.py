@@ -48,7 +48,10 @@ class Line:
 
 @dataclass(frozen=True, kw_only=True)
 class Curves(ChartPanel):
-    """Lines over x [point]; `at` [frame] is the x of each frame, drawn as a vertical line."""
+    """Lines over x [point]; `at` [frame] is the x of each frame, drawn as a vertical line.
+
+    marks: places on the x axis where something changed, each with what: a dashed vertical line there.
+    """
 
     x: np.ndarray
     lines: Sequence[Line]
@@ -59,6 +62,7 @@ class Curves(ChartPanel):
     log_y: bool = False
     y_range: tuple[int | float, int | float] | None = None
     at: np.ndarray | None = None
+    marks: Sequence[tuple[float, str]] = ()
 
     def __post_init__(self) -> None:
         check_axes("x", self.x, "point")
@@ -94,6 +98,7 @@ class Curves(ChartPanel):
                     _band(self.x, line.low, line.high, floor) | {"fillcolor": Paint(line.colour, 0.18)}
                 )
             traces.append(self._curve(line))
+        traces += [self._mark(x, words, y_range) for x, words in self.marks if x_range[0] <= x <= x_range[1]]
         if self.at is not None:
             traces += self._uprights(y_range)
         return Chart(
@@ -156,6 +161,18 @@ class Curves(ChartPanel):
         return [
             {"type": "scatter", "hoverinfo": "skip", "showlegend": False, **each} for each in (upright, dots)
         ]
+
+    def _mark(self, x: float, words: str, y_range: Pair) -> dict[str, Any]:
+        """A dashed vertical line, which says what changed when it is pointed at."""
+        return dict(
+            type="scatter",
+            x=np.full(2, x),
+            y=np.array(y_range, dtype=np.float64),
+            mode="lines",
+            line={"color": Paint("muted"), "width": 1.5, "dash": "6px,4px"},
+            hovertemplate=f"{word(words, 200)}<extra></extra>",
+            showlegend=False,
+        )
 
     def _legend_lines(self, width: int | float) -> int:
         """How many lines the legend takes in a chart of this width."""

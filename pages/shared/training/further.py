@@ -1,0 +1,141 @@
+"""The form that trains a run further: how far, what changes from there on, and how the schedule goes on."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import streamlit as st
+
+from models.runs import jobs
+from models.runs.further import Change
+from models.runs.status import Status
+from models.training.config import LIMITS
+from pages.shared import visitors, widget
+from pages.shared.link import Param, one_of, whole
+from pages.shared.state import State, guard_choice, refuse
+from pages.shared.training import runs, settings, tasks_on_offer, uploads
+from pages.shared.training.runs import Run
+from pages.shared.training.tasks_on_offer import TaskInfo
+
+MOST_STEPS = int(LIMITS["steps"][1])
+TRAINING = (
+    "learning_rate", "schedule", "warmup_steps", "final_rate", "batch_size", "accumulation",
+    "weight_decay", "clip", "label_smoothing", "precision",
+)  # fmt: skip
+MODEL = ("dropout",)
+HOW = {"goes on": "goes on from this step", "anew": "starts anew, with its warm-up"}
+PAIR = 2
+
+
+def draw(run: Run, status: Status, go: Callable[[str], None]) -> None:
+    """A button that opens the form. go: what to do once the new run has started, given its id."""
+    with st.popover("Train further…"):
+        given = _inputs(run, status)
+        given.take()
+        given.draw("steps")
+        given.draw("how")
+        st.caption("A new run goes on from this one's last checkpoint; this one stays as it is.")
+        with st.expander("Change settings"):
+            _settings(run, given)
+        if st.button("Go on", type="primary", key=f"further.{run.id}.go"):
+            further = _started(run, given)
+            if further:
+                go(further)
+
+
+def _inputs(run: Run, status: Status) -> State:
+    """The inputs of the form: at first, nothing changes but the number of steps."""
+    rule = whole(status.step + 1, MOST_STEPS)
+    usual = min(MOST_STEPS, 2 * max(1, status.step))
+    inputs = {
+        "steps": Param(usual, rule, widget.count("Steps in all", None, step=100)),
+        "how": Param("goes on", one_of(HOW), widget.segmented("The learning rate's schedule")),
+        "forget": Param(False, one_of((True, False)), widget.toggle("Forget the optimiser's moments")),
+    }
+    return State(f"further.{run.id}", {**inputs, **_changeable(run)})
+
+
+def _changeable(run: Run) -> dict[str, Param]:
+    """The settings that may change, with the run's own values; none of a task that is not known here."""
+    described = runs.described(run)
+    info = _info(run)
+    if info is None:
+        return {}
+    declared = settings.declared(info)
+    now = {**described["task"]["options"], **described["model"], **described["training"]}
+    names = [name for name in (*TRAINING, *MODEL, *_options(info)) if name in declared]
+    found = {name: replace(declared[name], default=now.get(name, declared[name].default)) for name in names}
+    return {name: spec for name, spec in found.items() if spec.rule.fits(spec.default)}
+
+
+def _info(run: Run) -> TaskInfo | None:
+    return tasks_on_offer.tasks().get(str(runs.described(run)["task"].get("name")))
+
+
+def _options(info: TaskInfo) -> list[str]:
+    """The options of the task that no file is chosen for."""
+    return [option.name for option in info.options if not option.file]
+
+
+def _settings(run: Run, given: State) -> None:
+    info = _info(run)
+    options = _options(info) if info else []
+    _pairs(given, [name for name in (*TRAINING, *MODEL) if name in given.params])
+    given.draw("forget")
+    st.caption("Sizes of the model belong to its weights and stay; a new run can have others.")
+    data = [name for name in options if name in given.params]
+    files = [option for option in info.options if option.file] if info else []
+    if data or files:
+        st.markdown("**Data**, where vocabulary and lengths stay")
+        _pairs(given, data)
+        for option in files:
+            _file(run, option.name)
+
+
+def _file(run: Run, field: str) -> None:
+    """Offers the visitor's kept files instead of the one that the run reads."""
+    key, found = f"further.{run.id}.{field}", {upload.name: upload for upload in uploads.mine()}
+    if not found:
+        st.caption(f"{field}: hand in another on Train, then choose it here.")
+        return
+    names = ["", *found]
+    st.selectbox(field, names, key=key, format_func=lambda name: name[:8] + name[64:] if name else "the same")
+    guard_choice(key, field, names, "")
+
+
+def _pairs(given: State, names: list[str]) -> None:
+    for at in range(0, len(names), PAIR):
+        for place, name in zip(st.columns(PAIR), names[at : at + PAIR], strict=False):
+            given.draw(name, place)
+
+
+def _change(run: Run, given: State) -> Change:
+    """What the form says, as far as it differs from the run's settings. Raises ValueError for a file gone."""
+    kept, info = given.kept, _info(run)
+    changed = {name: kept[name] for name in _changeable(run) if kept[name] != given.params[name].default}
+    options: dict[str, Any] = {
+        name: value for name, value in changed.items() if info and name in _options(info)
+    }
+    for option in info.options if info else ():
+        name = st.session_state.get(f"further.{run.id}.{option.name}") if option.file else ""
+        if name:
+            options[option.name] = str(uploads.path_of(name))
+    return Change(
+        steps=kept["steps"],
+        training={name: value for name, value in changed.items() if name in TRAINING},
+        model={name: value for name, value in changed.items() if name in MODEL},
+        options=options,
+        schedule="anew" if kept["how"] == "anew" else "goes on",
+        moments="forgotten" if kept["forget"] else "kept",
+    )
+
+
+def _started(run: Run, given: State) -> str | None:
+    """Starts the new run; where it is refused, the page says why."""
+    try:
+        return jobs.extend(run.id, _change(run, given), by=visitors.visitor())
+    except (ValueError, OSError) as error:
+        refuse(str(error))
+        return None
