@@ -75,3 +75,14 @@ def test_a_picture_with_more_names_than_room_says_so():
     axis = board_figure(Board(rows=[[panel]], notice="")).layout.yaxis
     assert axis.tickvals[:3] == (0, 4, 8)
     assert axis.title.text == "← query · every 4th"
+
+
+def test_a_mark_is_a_dashed_line_that_says_what_changed():
+    x = np.array([0.0, 50.0, 100.0])
+    marks = [(50.0, "rate 0.1 → <b>0.01</b>"), (300.0, "beyond the axis")]
+    panel = Curves(x=x, lines=[Line(y=x, name="loss")], y_range=(0, 100), marks=marks)
+    figure = board_figure(Board(rows=[[panel]], notice=""))
+    _, mark = figure.data
+    assert list(mark.x) == [50.0, 50.0] and list(mark.y) == [0.0, 100.0]
+    assert mark.line.dash == "6px,4px" and not mark.showlegend
+    assert mark.hovertemplate == "rate 0.1 → &lt;b&gt;0.01&lt;/b&gt;<extra></extra>"

@@ -1,0 +1,78 @@
+"""The form that trains a run further: what it offers, and the change that it hands on."""
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from models.runs.further import Change
+from models.runs.jobs import JobRefused
+from models.runs.status import Status, write_status
+from pages.shared.training.runs import Run
+from tests.pages.shared.training.conftest import MakeRun
+
+
+def page(run_id: str) -> None:
+    import streamlit as st
+
+    from pages.shared.problems import say
+    from pages.shared.state import problems
+    from pages.shared.training import further, runs
+
+    run = runs.find(run_id)
+    assert run is not None
+    say(problems())
+    further.draw(run, runs.status_of(run), lambda new: st.text(f"started {new}"))
+
+
+@pytest.fixture
+def run(make_run: MakeRun) -> Run:
+    found = make_run(learning_rate=0.004)
+    write_status(found.folder.path, Status(state="finished", step=100, steps=100))
+    return found
+
+
+def opened(run: Run) -> AppTest:
+    at = AppTest.from_function(page, args=(run.id,), default_timeout=60).run()
+    assert not at.exception
+    return at
+
+
+def test_only_what_was_changed_is_handed_on(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[Change] = []
+    monkeypatch.setattr(
+        "pages.shared.training.further.jobs.extend",
+        lambda run_id, change, **more: asked.append(change) or "the-new-run",
+    )
+    at, key = opened(run), f"further.{run.id}"
+    assert at.number_input(f"{key}.learning_rate").value == 0.004  # the run's own, not the task's default
+    at.button(f"{key}.go").click().run()
+    at.number_input(f"{key}.steps").set_value(150)
+    at.number_input(f"{key}.learning_rate").set_value(0.001)
+    at.number_input(f"{key}.dropout").set_value(0.25)
+    at.toggle(f"{key}.forget").set_value(True)
+    at.segmented_control(f"{key}.how").set_value("anew")
+    at.button(f"{key}.go").click().run()
+    assert not at.exception
+    assert asked == [
+        Change(steps=200),
+        Change(
+            steps=150,
+            training={"learning_rate": 0.001},
+            model={"dropout": 0.25},
+            schedule="anew",
+            moments="forgotten",
+        ),
+    ]
+    assert at.text[-1].value == "started the-new-run"
+
+
+def test_sizes_are_not_offered_and_a_refusal_is_said(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    def extend(*_: object, **__: object) -> str:
+        raise JobRefused("8 runs wait already; wait until one has started")
+
+    monkeypatch.setattr("pages.shared.training.further.jobs.extend", extend)
+    at, key = opened(run), f"further.{run.id}"
+    keys = {each.key for each in at.number_input}
+    assert f"{key}.batch_size" in keys
+    assert not keys & {f"{key}.{name}" for name in ("n_heads", "d_model", "seed", "schedule_from")}
+    at.button(f"{key}.go").click().run()
+    assert "8 runs wait already" in " ".join(each.value for each in at.run().text)
