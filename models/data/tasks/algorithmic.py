@@ -12,7 +12,7 @@ import torch
 from torch import Tensor
 
 from models.data.tasks.alphabet import Alphabet
-from models.data.tasks.batch import IGNORED, Batch, Reading, Sample, Writing
+from models.data.tasks.batch import IGNORED, Batch, Reading, Sample, Split, Writing
 from models.data.tasks.task import Task
 from models.engine.decoding import greedy
 from models.engine.transformer import Transformer
@@ -126,6 +126,11 @@ class Algorithmic(Task):
 
     def made_of(self) -> Alphabet:
         return Alphabet(self.outputs(), range(2, len(self.outputs())), {"decoder": ()})
+
+    def typed(self, batch: Batch, split: Split, numbers: Sequence[int] | None) -> list[str]:
+        """The question, for the model to answer."""
+        read = [self.written(row).partition(EQUALS)[0] for row in batch.inputs[0].tolist()]
+        return [question + EQUALS for question in read]
 
     def samples(self, model: Transformer, seed: int) -> list[Sample]:
         """The first held-out questions, answered greedily."""

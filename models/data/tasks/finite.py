@@ -73,17 +73,22 @@ class Finite(Task):
 
     def examples(self, seed: int, size: int, *, split: Split = "held out", at_once: int = 0) -> list[Batch]:
         """Different ones, fewer than `size` where the part has fewer, and of like lengths in a batch."""
-        n = self.count(split)
-        if n is None or (self.splits == OLD and split == "held out"):
+        numbers = self.chosen(seed, size, split=split)
+        if numbers is None:
             return super().examples(seed, size, split=split, at_once=at_once)
-        numbers = torch.randperm(n, generator=generator_of(seed, 0))[:size].tolist()
         most = at_once or max(1, len(numbers))
         if not numbers or self.widths(split, [0]) is None:
             whole = self.numbered(split, numbers, generator_of(seed, 1))
             return whole.split(-(-len(whole) // most)) if numbers else []
-        numbers = self.sorted(split, numbers)
         pieces = (numbers[at : at + most] for at in range(0, len(numbers), most))
         return [self.numbered(split, piece, generator_of(seed, 1)) for piece in pieces]
+
+    def chosen(self, seed: int, size: int, *, split: Split = "held out") -> list[int] | None:
+        """The numbers of `examples`, in their order; None where they are drawn without numbers."""
+        n = self.count(split)
+        if n is None or (self.splits == OLD and split == "held out"):
+            return None
+        return self.sorted(split, torch.randperm(n, generator=generator_of(seed, 0))[:size].tolist())
 
     def sorted(self, split: Split, numbers: list[int]) -> list[int]:
         """The numbers with examples of like lengths side by side."""

@@ -6,7 +6,7 @@ import torch
 from jaxtyping import Int
 from torch import Tensor
 
-_MOST_CLASSES = 256
+MOST_CLASSES = 256
 
 
 def draw(
@@ -28,8 +28,8 @@ def classes_of(learnt: dict[str, Any]) -> tuple[str, ...]:
     names = learnt.get("classes")
     if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
         raise ValueError(f"classes={names!r:.40} are no names; give what learnt returned")
-    if not 1 <= len(names) <= _MOST_CLASSES:
+    if not 1 <= len(names) <= MOST_CLASSES:
         raise ValueError(
-            f"there are {len(names):,} classes, not 1 to {_MOST_CLASSES}; give what learnt returned"
+            f"there are {len(names):,} classes, not 1 to {MOST_CLASSES}; give what learnt returned"
         )
     return tuple(names)

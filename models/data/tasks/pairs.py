@@ -10,7 +10,7 @@ from torch.nn.functional import cross_entropy
 
 from models.data.parallel import NOTHING_NAMED, Row
 from models.data.tasks.algorithmic import padded
-from models.data.tasks.batch import IGNORED, Batch, Reading, Writing
+from models.data.tasks.batch import IGNORED, Batch, Reading, Split, Writing
 from models.data.tasks.judged import At, Each, Judged
 from models.data.tasks.options import option
 from models.data.tasks.task import Task
@@ -66,6 +66,24 @@ class Pairs(Task):
         after the right ones (teacher forcing).
         """
         return {"whole sentences": at.whole(), "tokens right": at.shares()}
+
+    @torch.no_grad()
+    def translations(self, model: Transformer, batch: Batch) -> list[str]:
+        """What the model writes for each source of a batch, greedily and all at once."""
+        source = batch.inputs[0]
+        prefix, room = torch.full_like(source[:, :1], BOS), self._room(source.shape[1])
+        rows = greedy(model, prefix, source=source, eos_id=EOS, max_new_tokens=room)[:, 1:].tolist()
+        ends = [row.index(EOS) if EOS in row else len(row) for row in rows]
+        firsts = source[:, 0].tolist()
+        return [self.spoken(row[:end], first) for row, end, first in zip(rows, ends, firsts, strict=True)]
+
+    def wanted(self, batch: Batch, split: Split, numbers: Sequence[int] | None) -> list[str]:
+        """The right translation of each source of a batch."""
+        rows = [[id_ for id_ in row if id_ not in (IGNORED, EOS)] for row in batch.targets.tolist()]
+        return [self.spoken(r, f) for r, f in zip(rows, batch.inputs[0][:, 0].tolist(), strict=True)]
+
+    def typed(self, batch: Batch, split: Split, numbers: Sequence[int] | None) -> list[str]:
+        return [self.written([i for i in row if i >= len(SPECIALS)]) for row in batch.inputs[0].tolist()]
 
     @torch.no_grad()
     def answered(self, model: Transformer, reading: Reading) -> Reading:

@@ -65,6 +65,22 @@ class ParallelText(OwnTable, Finite, Pairs):
     def numbered(self, split: Split, numbers: Sequence[int], generator: torch.Generator) -> Batch:
         return make_batch([self._row(*self._parts[split][at], self.length) for at in numbers])
 
+    def wanted(self, batch: Batch, split: Split, numbers: Sequence[int] | None) -> list[str]:
+        """As the file has it, however much of it the model reads."""
+        if numbers is None:
+            return super().wanted(batch, split, numbers)
+        return [self._parts[split][at][1] for at in numbers]
+
+    def typed(self, batch: Batch, split: Split, numbers: Sequence[int] | None) -> list[str]:
+        """As the file has it, unless it is too long to be read whole."""
+        cut = super().typed(batch, split, numbers)
+        if numbers is None:
+            return cut
+        whole = [self._parts[split][at][0] for at in numbers]
+        return [
+            t if len(self._pieces.encode(t)) < self.length else c for t, c in zip(whole, cut, strict=True)
+        ]
+
     def scored(self, at: At, batch: Batch) -> dict[str, Each]:
         """The share of tokens that are likeliest where they stand, after the right ones (teacher forcing);
         and that of whole sentences, which stays at none for long where texts have more ways to be said.

@@ -61,6 +61,12 @@ class Pictures(Finite):
     def count(self, split: Split) -> int:
         return len(self.pictures.part(split)[1])
 
+    def typed(self, batch: Batch, split: Split, numbers: Sequence[int] | None) -> list[str]:
+        """The number of a held-out picture; those of other parts cannot be asked for."""
+        if split != "held out" or numbers is None:
+            return [""] * len(batch)
+        return [str(number + 1) for number in numbers]
+
     def drawn(self, split: Split, numbers: Sequence[int]) -> tuple[Tensor, Tensor]:
         """Pictures [picture, row, column] and labels of these numbers."""
         levels, labels = self.pictures.part(split)

@@ -95,6 +95,16 @@ class Sentiment(OwnTable, Finite, TextClasses):
     def numbered(self, split: Split, numbers: Sequence[int], generator: torch.Generator) -> Batch:
         return self.laid(self._labelled(split, numbers))
 
+    def typed(self, batch: Batch, split: Split, numbers: Sequence[int] | None) -> list[str]:
+        """As the file has it, unless it is too long to be read whole."""
+        cut = super().typed(batch, split, numbers)
+        if self.table is None or numbers is None:
+            return cut
+        room = self.longest - (self.pool == "cls")
+        whole = [self._rows[split][at][0] for at in numbers]
+        fits = [len(self.tokenizer.encode(text)) <= room for text in whole]
+        return [text if fit else short for text, fit, short in zip(whole, fits, cut, strict=True)]
+
     def _labelled(self, split: Split, numbers: Sequence[int]) -> Labelled:
         chosen = [self._rows[split][at] for at in numbers]
         return Labelled([text for text, _ in chosen], [label for _, label in chosen])

@@ -258,6 +258,13 @@ class Task(ABC):
         """
         return {"exact match": at.whole()}
 
+    def typed(self, batch: Batch, split: Split, numbers: Sequence[int] | None) -> list[str]:
+        """For each example of a batch, what one types to have it read again; "" where it cannot be.
+
+        numbers: those of the examples in their part, where they have any.
+        """
+        return [""] * len(batch)
+
     def samples(self, model: Transformer, seed: int) -> list[Sample]:
         """A few things that the model makes, to be looked at while it learns."""
         return []

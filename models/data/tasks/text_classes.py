@@ -2,7 +2,7 @@
 
 from abc import abstractmethod
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import count
 from typing import Any
@@ -12,7 +12,7 @@ import torch
 from models.data.learnt_tokenizer import LearntTokenizer
 from models.data.tasks.algorithmic import padded
 from models.data.tasks.alphabet import Alphabet
-from models.data.tasks.batch import Batch, Rarity, Reading, Sample
+from models.data.tasks.batch import Batch, Rarity, Reading, Sample, Split
 from models.data.tasks.judged import At, Each, of_examples
 from models.data.tasks.labelled import classes_of
 from models.data.tasks.options import option
@@ -88,6 +88,10 @@ class TextClasses(Task):
         rows = [self._ids(text)[: self.longest] for text in drawn.texts]
         marks = {name: torch.tensor(marked) for name, marked in drawn.marks.items()}
         return Batch((padded(rows, _PAD),), torch.tensor(drawn.labels)[:, None], marks)
+
+    def typed(self, batch: Batch, split: Split, numbers: Sequence[int] | None) -> list[str]:
+        known = [[id_ for id_ in row if id_ not in (_PAD, _CLS)] for row in batch.inputs[0].tolist()]
+        return [self.tokenizer.decode(ids) for ids in known]
 
     def texts(self, seed: int) -> Iterator[str]:
         for step in count():
