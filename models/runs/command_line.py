@@ -1,10 +1,10 @@
 """Trains models on tasks, from the command line.
 
 `run` trains, `resume` goes on, `further` goes on with other settings, `list` shows all runs, `show` one,
-`compare` what several show against each other, `note` names and tags one, `export` writes one to a folder,
-`tasks` says what there is to learn. `sweep` trains many settings and compares them, `sweeps` lists sweeps,
-`sweep-show` shows one, `find-rate` looks for a learning rate. `evaluate` scores translators on held-out
-sentences; `zoo` trains again all that ships.
+`compare` what several show against each other, `report` scores one with intervals, `note` names and tags
+one, `export` writes one to a folder, `tasks` says what there is to learn. `sweep` trains many settings and
+compares them, `sweeps` lists sweeps, `sweep-show` shows one, `find-rate` looks for a learning rate.
+`evaluate` scores translators on held-out sentences; `zoo` trains again all that ships.
 """
 
 from __future__ import annotations
@@ -118,6 +118,13 @@ def export(arguments: argparse.Namespace) -> None:
     )
 
 
+def report(arguments: argparse.Namespace) -> None:
+    """Scores a run's last checkpoint, writes report.json and prints its scores."""
+    from models.runs.report import table, write_report
+
+    print(table(write_report(find_run(arguments.run), examples=arguments.examples)))
+
+
 def evaluate(arguments: argparse.Namespace) -> None:
     """Prints the measures of translators."""
     from models.training.scoring import score
@@ -178,7 +185,10 @@ def _add_runs(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> 
         "--best", action="store_true", help="the best validation's weights, not the last step's"
     )
     writing.add_argument("--name", default="", help="the model's name; left out, the run's")
-    for command in (going_on, writing):
+    scoring = commands.add_parser("report", help="score a run on held-out and test examples: report.json")
+    scoring.set_defaults(act=report)
+    scoring.add_argument("--examples", type=int, default=0, help="of each part; default: as in validation")
+    for command in (going_on, writing, scoring):
         command.add_argument("run", help="the run's id, name or folder")
     listing = commands.add_parser("list", help="show all runs")
     listing.set_defaults(act=show_runs)

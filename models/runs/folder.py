@@ -52,24 +52,13 @@ if TYPE_CHECKING:
     from models.runs.checkpoints import Checkpoint
 
 STATUS, REQUEST = "status.json", "request.json"
-METRICS, SAMPLES = "metrics.jsonl", "samples.jsonl"
+METRICS, SAMPLES, REPORT = "metrics.jsonl", "samples.jsonl", "report.json"
 LOG, LOCK = "log.txt", ".lock"  # of the process that trains
 SNAPSHOTS, PICTURES, EVENTS = "snapshots", "pictures", "events.out.tfevents"
 _FILES = (
-    CONFIG,
-    TASK,
-    PROBE,
-    STATUS,
-    REQUEST,
-    METRICS,
-    SAMPLES,
-    CHECKPOINT,
-    LOG,
-    LOCK,
-    OWNER,
-    BEST,
+    CONFIG, TASK, PROBE, STATUS, REQUEST, METRICS, SAMPLES, REPORT, CHECKPOINT, LOG, LOCK, OWNER, BEST,
     NEXT_BEST,
-)
+)  # fmt: skip
 
 
 class RunFolder:

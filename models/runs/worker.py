@@ -182,8 +182,22 @@ def _train(watch: Watch, on_record: Callable[[Record], None] | None) -> tuple[St
         on_start=starts,
         on_record=note,
     )
+    if not done:
+        return ended_by(watch.asked), ""
+    _report(folder)
     usual = config.task.training.get("learning_rate")
-    return ("finished", outcome_of(folder, watch.step, usual)) if done else (ended_by(watch.asked), "")
+    return "finished", outcome_of(folder, watch.step, usual)
+
+
+def _report(folder: RunFolder) -> None:
+    """Writes down what the model scores. What keeps it from that ends in the log: the run has finished."""
+    from models.runs.report import write_report
+
+    try:
+        write_report(folder)
+    except Exception:
+        with suppress(OSError), (folder.path / LOG).open("a") as log:
+            traceback.print_exc(file=log)
 
 
 def _memory_left(device: str) -> int:

@@ -1,0 +1,88 @@
+"""The report of a run, `report.json` in its folder: scores of its model, with n and interval, and its errors.
+
+It is written when a run has finished, and for any run with a checkpoint by `python -m models.training report`
+or on Runs. It is read without torch.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from typing import Any
+
+from models.files import read_json_if_any, write_json
+from models.runs.folder import REPORT, RunFolder
+
+NEWEST = 1
+
+
+def read_report(folder: RunFolder) -> dict[str, Any]:
+    """The report as it stands; {} where there is none. Raises FileError for one that is damaged or newer."""
+    return read_json_if_any(folder.path / REPORT, newest=NEWEST)
+
+
+def write_report(folder: RunFolder, *, examples: int = 0) -> dict[str, Any]:
+    """Scores the run's last checkpoint, and writes and returns the report.
+
+    examples: of the held-out part and of the test at most; 0 for as many as a validation reads. As many are
+    read at once as in a step. Raises FileError for a run without a checkpoint, ValueError for a run whose
+    data are gone or whose device is not there, WriteError where the disk refuses.
+    """
+    from models.runs.checkpoints import read_step
+    from models.scores.report import report
+    from models.training.devices import choose
+    from models.zoo.run_folders import CHECKPOINT
+
+    start, config = time.monotonic(), folder.config()
+    if examples < 0:
+        raise ValueError(f"examples={examples} is no number of examples; give 1 or more, or leave it out")
+    machine = choose(config.training)
+    model = folder.model().to(machine.device)
+    how = config.training
+    found = report(config.task, model, examples=examples or how.held_out, at_once=how.n_at_once)
+    found["step"] = read_step(folder.path / CHECKPOINT)
+    found["made"] = datetime.now(UTC).isoformat(timespec="seconds")
+    found["seconds"] = round(time.monotonic() - start, 2)
+    write_json(folder.path / REPORT, found)
+    return found
+
+
+def table(found: Mapping[str, Any]) -> str:
+    """A report's scores as lines of text, a part after another."""
+    from models.runs.printing import aligned
+
+    blocks = []
+    for name, part in found["parts"].items():
+        of = f" of {part['of']:,}" if part.get("of") else ""
+        rows = [("SCORE", "VALUE", "95% INTERVAL", "N")]
+        for entry in part["scores"]:
+            rows.append((entry["name"], value_of(entry), within(entry), f"{entry['n']:,}"))
+        blocks.append(f"{name}: {part['n']:,}{of} {found.get('unit', 'examples')}\n{aligned(rows)}")
+    how = sorted({e["method"] for part in found["parts"].values() for e in part["scores"] if e["method"]})
+    signed = dict.fromkeys(
+        f"{e['name']}: {e['signature']}"
+        for part in found["parts"].values()
+        for e in part["scores"]
+        if e.get("signature")
+    )
+    return "\n\n".join([*blocks, "\n".join(["intervals: " + "; ".join(how), *signed])])
+
+
+def value_of(entry: Mapping[str, Any]) -> str:
+    """A score with enough digits to be none by rounding; of a share that is 0, what it is a share of."""
+    value = float(entry["value"])
+    if "right" in entry and value in (0.0, 1.0):
+        return f"{entry['right']:,} of {entry['n']:,}"
+    return digits(value)
+
+
+def within(entry: Mapping[str, Any]) -> str:
+    """The interval of a score, "–" where none is known."""
+    low, high = entry.get("low"), entry.get("high")
+    return "–" if low is None or high is None else f"{digits(low)} to {digits(high)}"
+
+
+def digits(value: float) -> str:
+    """A number with four significant digits or more: never rounded to nothing."""
+    return f"{value:,.1f}" if abs(value) >= 1_000 else f"{value:.4g}"
