@@ -22,7 +22,8 @@ def corpus_scores(made: Sequence[str], wanted: Sequence[str]) -> list[CorpusScor
     The interval is sacrebleu's: sentences are drawn again (Koehn 2004), and 95% of the scores lie within it
     around their mean; of fewer than two sentences there is none.
     """
-    from sacrebleu.metrics import BLEU, CHRF  # takes a moment, and only translators need it
+    from sacrebleu.metrics.bleu import BLEU  # takes a moment, and only translators need it
+    from sacrebleu.metrics.chrf import CHRF
 
     found = []
     for metric in (CHRF(), BLEU()):
@@ -40,7 +41,7 @@ def corpus_scores(made: Sequence[str], wanted: Sequence[str]) -> list[CorpusScor
 
 def sentence_chrf(made: Sequence[str], wanted: Sequence[str]) -> list[float]:
     """chrF of each sentence by itself, 0 to 100."""
-    from sacrebleu.metrics import CHRF
+    from sacrebleu.metrics.chrf import CHRF
 
     metric = CHRF()
     return [float(metric.sentence_score(m, [w]).score) for m, w in zip(made, wanted, strict=True)]

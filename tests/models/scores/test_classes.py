@@ -13,7 +13,7 @@ ANSWERS = np.where(RNG.random(300) < 0.6, TRUTH, RNG.integers(4, size=300))
 
 
 def test_precision_recall_and_f1_are_those_of_scikit_learn() -> None:
-    matrix = confusion(TRUTH, ANSWERS, 4)
+    matrix = confusion(TRUTH.tolist(), ANSWERS.tolist(), 4)
     assert matrix.tolist() == confusion_matrix(TRUTH, ANSWERS).tolist()
     precision, recall, f1, support = precision_recall_fscore_support(TRUTH, ANSWERS)
     found = class_scores(matrix)
@@ -41,6 +41,6 @@ def test_the_interval_of_the_mean_f1_is_that_of_scipy() -> None:
         (TRUTH, ANSWERS), lambda truth, answers: f1_score(truth, answers, average="macro"), paired=True,
         vectorized=False, method="percentile", n_resamples=300, rng=1,
     ).confidence_interval  # fmt: skip
-    low, high = macro_f1_interval(TRUTH, ANSWERS, 4)
+    low, high = macro_f1_interval(TRUTH.tolist(), ANSWERS.tolist(), 4)
     assert (low, high) == pytest.approx((wanted.low, wanted.high), abs=0.2 * (wanted.high - wanted.low))
     assert macro_f1_interval([0, 1], [0, 1], 2) is None, "all alike"
