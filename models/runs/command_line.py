@@ -21,7 +21,7 @@ from models.runs import comparing, jobs
 from models.runs.folder import LOG, RunFolder, create_run, find_run, list_runs
 from models.runs.ray.cluster import wanted
 from models.zoo.cards import SHIPPED
-from models.zoo.run_folders import runs_root
+from models.zoo.run_folders import Which, runs_root
 
 if TYPE_CHECKING:
     from models.training.config import RunConfig
@@ -107,15 +107,9 @@ def export(arguments: argparse.Namespace) -> None:
     """Writes a run's model, card and numbers to a folder."""
     from models.runs.export import export_run
 
-    print(
-        "wrote",
-        export_run(
-            find_run(arguments.run),
-            arguments.out,
-            name=arguments.name,
-            which="best" if arguments.best else "last",
-        ),
-    )
+    which: Which = "best" if arguments.best else "last"
+    found, out, name = find_run(arguments.run), arguments.out, arguments.name
+    print("wrote", export_run(found, out, name=name, which=which, form=arguments.format))
 
 
 def report(arguments: argparse.Namespace) -> None:
@@ -185,6 +179,12 @@ def _add_runs(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> 
         "--best", action="store_true", help="the best validation's weights, not the last step's"
     )
     writing.add_argument("--name", default="", help="the model's name; left out, the run's")
+    writing.add_argument(
+        "--format",
+        default="own",
+        choices=("own", "transformers", "onnx"),
+        help="own (opens here again), transformers (where GPT-2, BERT or another of theirs fits), or onnx",
+    )
     scoring = commands.add_parser("report", help="score a run on held-out and test examples: report.json")
     scoring.set_defaults(act=report)
     scoring.add_argument("--examples", type=int, default=0, help="of each part; default: as in validation")

@@ -17,22 +17,27 @@ from models.data.tasks import Task
 from models.data.tasks.mnist import Mnist
 from models.data.tasks.translation import Translation
 from models.engine.transformer import Transformer
-from models.files import write_json, write_whole, writing
+from models.files import write_json, write_whole
 from models.runs.folder import RunFolder
+from models.runs.formats import write_format
 from models.runs.translator_card import make_card, measures
 from models.training.config import RunConfig, run_config
 from models.training.snapshots import snapshot
-from models.zoo.files import write_model
 from models.zoo.run_folders import Which
 
-METRICS_CSV, CONFIG_JSON = "metrics.csv", "config.json"
+METRICS_CSV, CONFIG_JSON, RUN_JSON = "metrics.csv", "config.json", "run.json"
 NOT_STATED = "not stated"
 
 
-def export_run(folder: RunFolder, out: Path, *, name: str = "", which: Which = "last") -> Path:
+def export_run(
+    folder: RunFolder, out: Path, *, name: str = "", which: Which = "last", form: str = "own"
+) -> Path:
     """Writes a run's last checkpoint as `<name>.safetensors` with card.json, metrics.csv and config.json.
 
     which: "best" writes the weights of the best validation instead, and its step and scores in the card.
+    form: another of `formats.FORMATS`: "transformers" (its config.json is theirs, the run's is run.json) or
+    "onnx".
+
     The card of a translator of the grammar also has its measures on held-out sentences. No path of this
     machine is in them: a file of the task's data is there by its name alone.
     Returns the weights' path. Raises ValueError for a run without a checkpoint, OSError of the disk.
@@ -40,12 +45,12 @@ def export_run(folder: RunFolder, out: Path, *, name: str = "", which: Which = "
     config, model = folder.config(), folder.model(which)
     name = name or folder.id
     card = card_of(folder, config, model, name, which)
-    with writing(out):
-        weights = write_model(out, name, model, card)
+    weights = write_format(form, config.task, model, card, out, name)
     write_whole(out / METRICS_CSV, metrics_table(folder.metrics()).encode())
     described = folder.description()
     said = {**described["task"], "options": without_folders(config.task, described["task"]["options"])}
-    write_json(out / CONFIG_JSON, {**described, "task": said})
+    described_in = RUN_JSON if form == "transformers" else CONFIG_JSON
+    write_json(out / described_in, {**described, "task": said})
     return weights
 
 

@@ -7,10 +7,9 @@ import streamlit as st
 from models.runs import jobs, owners
 from models.runs.notes import MAX_NAME
 from models.runs.status import Status
-from pages.runs import export, notes, state
-from pages.shared import cache, visitors, wording
+from pages.runs import download, notes, state
+from pages.shared import visitors, wording
 from pages.shared.link import characters
-from pages.shared.places import without_places
 from pages.shared.state import guard, refuse
 from pages.shared.training import further, runs, settings, tasks_on_offer
 from pages.shared.training.runs import Run
@@ -35,7 +34,7 @@ def draw(run: Run, status: Status) -> None:
         if has_model and not status.live and status.step < further.MOST_STEPS:
             further.draw(run, status, lambda new: _watch(new, link))
         if has_model:
-            _export(run)
+            download.draw(run)
         if visitors.is_class():
             _share(run)
         _rename(run)
@@ -53,20 +52,6 @@ def _settings_link(run: Run) -> dict[str, str]:
     described = runs.described(run)
     info = tasks_on_offer.tasks().get(str(described["task"].get("name")))
     return settings.link_of_run(info, described) if info else {}
-
-
-def _export(run: Run) -> None:
-    """Offers the download of a run, or says why there is none: a failing download could not say so."""
-    try:
-        cache.on_worker(lambda: cache.model(run.model_link))
-    except (ValueError, OSError) as error:
-        st.button("Export", disabled=True, help=wording.plain(without_places(str(error))), key="runs.export")
-        return
-    by = visitors.visitor()
-    st.download_button(
-        "Export", lambda: export.archive(run, by), f"{run.folder.path.name}.zip", "application/zip",
-        on_click="ignore", help="Weights with their card, metrics.csv and config.json",
-    )  # fmt: skip
 
 
 def _share(run: Run) -> None:

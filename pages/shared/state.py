@@ -67,7 +67,7 @@ class State:
         kept = self.kept
         for field, spec in self.params.items():
             value = st.session_state.setdefault(self.key(field), kept[field])
-            if spec.rule.fits(value):
+            if value == spec.default or spec.rule.fits(value):  # None may stand for no value
                 kept[field] = value
             else:
                 refuse(self._refusal(field, value))

@@ -85,7 +85,7 @@ def test_a_run_is_its_owners_and_the_teachers(visitor: NewVisitor, server: Serve
     assert anna_runs.cells_of(run_id)[-1] == "yours, shared"
     actions = ben.locator(".st-key-runs_actions")
     expect(actions.get_by_role("link", name="Watch")).to_be_visible()
-    for name in ("Rename…", "Delete…", "Export", "Share", "Unshare", "Train further…"):
+    for name in ("Rename…", "Delete…", "Export…", "Share", "Unshare", "Train further…"):
         expect(actions.get_by_role("button", name=name, exact=True)).to_have_count(0)
     theirs = TrainPage(ben).open(run=run_id)
     expect(theirs.button("New run")).to_be_visible()

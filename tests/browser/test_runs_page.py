@@ -113,13 +113,20 @@ def test_an_export_holds_weights_card_numbers_and_config(
     runs: RunsPage, trained: list[str], tmp_path: Path
 ) -> None:
     runs.open(trained[1])
-    with zipfile.ZipFile(runs.download("Export", tmp_path)) as archive:
+    runs.page.get_by_role("button", name="Export…").click()
+    with zipfile.ZipFile(runs.download("Download", tmp_path)) as archive:
         assert archive.testzip() is None
         names = sorted(Path(name).name for name in archive.namelist())
         [metrics] = [name for name in archive.namelist() if name.endswith("metrics.csv")]
         lines = archive.read(metrics).decode().splitlines()
     assert names == ["card.json", "config.json", "metrics.csv", f"{trained[1]}.safetensors"]
     assert lines[0].startswith("step,loss") and lines[-1].startswith("60,")
+    runs.page.get_by_text("Hugging Face's transformers").click()
+    runs.page.get_by_role("button", name="Write the files").click(timeout=60_000)
+    expect(runs.page.get_by_role("button", name="Download")).to_be_visible(timeout=120_000)
+    with zipfile.ZipFile(runs.download("Download", tmp_path)) as archive:
+        written = {Path(name).name for name in archive.namelist()}
+    assert {"model.safetensors", "config.json", "run.json", "README.md"} <= written
 
 
 def test_a_model_is_tried_on_the_spot(runs: RunsPage, trained: list[str]) -> None:

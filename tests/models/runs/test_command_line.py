@@ -8,6 +8,7 @@ from itertools import islice
 
 import pytest
 import torch
+from transformers import AutoModelForCausalLM
 
 from models.data.tasks import TASKS, make_task
 from models.engine.positions.sinusoidal import sinusoids
@@ -66,6 +67,23 @@ def test_a_run_is_trained_listed_and_exported(call, tmp_path):
     assert [float(row["loss"]) for row in rows] == [line["loss"] for line in run.metrics()]
     assert float(rows[-1]["validation.exact match"]) == card["metrics"]["exact match"]
     assert json.loads((tmp_path / "kept" / "config.json").read_text()) == run.description()
+
+
+def test_an_export_to_other_programs_computes_the_same(call, tmp_path):
+    call("run", "--task", "reverse", "--name", "mine", settings=[*SMALL, "steps=1", "positions=alibi"])
+    with pytest.raises(SystemExit, match=r"positions=.alibi., but GPT-2 has .* export it as ONNX"):
+        call("export", "mine", "--out", tmp_path / "no", "--format", "transformers")
+    call("run", "--task", "copy", "--name", "other", settings=[*SMALL, "steps=1"])
+    printed = call("export", "other", "--out", tmp_path / "hub", "--format", "transformers")
+    assert printed == f"wrote {tmp_path}/hub/model.safetensors\n"
+    ids = torch.tensor([[3, 4, 5, 6]])
+    net = AutoModelForCausalLM.from_pretrained(tmp_path / "hub")
+    own = find_run("other").model()(ids)
+    torch.testing.assert_close(net(ids).logits, own, atol=1e-5, rtol=1e-5)
+    said = (tmp_path / "hub" / "README.md").read_text()
+    assert "GPT2LMHeadModel.from_pretrained" in said and "Licence: MIT." in said
+    assert json.loads((tmp_path / "hub" / "run.json").read_text()) == find_run("other").description()
+    assert json.loads((tmp_path / "hub" / "config.json").read_text())["model_type"] == "gpt2"
 
 
 def test_an_export_of_own_data_has_no_path_and_no_licence_of_ours(call, tmp_path):

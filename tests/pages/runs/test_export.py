@@ -60,3 +60,10 @@ def test_alone_the_card_says_where_the_file_was(make_run: MakeRun, root: Path) -
 def test_in_a_class_nothing_says_where_the_server_keeps_its_files(make_run: MakeRun) -> None:
     run = make_run()
     assert card(archive(run, MACHINE), run.id) == {"file": "text.txt"}
+
+
+def test_another_programs_format_is_written_by_a_process_whose_refusal_is_said(make_run: MakeRun) -> None:
+    run = make_run()
+    (run.folder.path / "checkpoint.safetensors").unlink(missing_ok=True)
+    with pytest.raises(ValueError, match="has no checkpoint yet"):
+        archive(run, MACHINE, "onnx")

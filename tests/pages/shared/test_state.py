@@ -7,7 +7,7 @@ import pytest
 
 from pages.shared import state as module
 from pages.shared import widget, widget_internals
-from pages.shared.link import characters, number, one_of, param, params_of, table, whole
+from pages.shared.link import Param, characters, number, one_of, param, params_of, table, whole
 from pages.shared.state import State, problems
 
 
@@ -189,3 +189,10 @@ def test_a_widget_is_drawn_as_declared_and_says_what_follows(st: FakeStreamlit) 
 def test_an_input_without_a_widget_cannot_be_drawn(st: FakeStreamlit) -> None:
     with pytest.raises(TypeError, match=r"demo\.spread is declared without a widget"):
         PAGE.draw("spread", Place())
+
+
+def test_no_value_is_kept_where_that_is_the_default(st: FakeStreamlit) -> None:
+    shown = State("step", {"step": Param(None, whole(0, 9))})
+    shown.take()
+    assert shown.kept["step"] is None
+    assert problems() == []

@@ -1,4 +1,4 @@
-"""A model of our engine as one of transformers: GPT-2, BERT, Marian or Pegasus, with the same logits."""
+"""A model of our engine as one of transformers (GPT-2, NeoX, BERT, Marian, Pegasus) with the same logits."""
 
 from __future__ import annotations
 

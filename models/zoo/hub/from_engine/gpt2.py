@@ -1,4 +1,6 @@
-"""Decoder-only models as GPT-2 (Radford et al. 2019): positions in a table, a norm before each sublayer."""
+"""Decoder-only models as GPT-2 (Radford et al. 2019): positions in a table (or, as
+GPT-NeoX, rotary), a norm before each sublayer.
+"""
 
 from __future__ import annotations
 
@@ -9,8 +11,10 @@ from torch import Tensor
 
 from models.config import ModelConfig
 from models.engine.transformer import Transformer
+from models.zoo.hub.from_engine import neox
 from models.zoo.hub.from_engine.fitting import (
     ACTIVATIONS,
+    ADDED,
     Weights,
     check_norm,
     check_positions,
@@ -25,16 +29,18 @@ FAMILY = "GPT-2"
 
 
 def family_of(config: ModelConfig) -> str:
-    """ "GPT-2". Raises Misfit."""
+    """ "GPT-2", or "GPT-NeoX", which is the same with rotary positions. Raises Misfit."""
     check_norm(config, "pre", FAMILY)
-    check_positions(config, FAMILY)
+    check_positions(config, FAMILY, (*ADDED, "rotary"))
     if config.embedding_norm or config.output_transform:
         raise misfit("embedding_norm or output_transform", f"{FAMILY} has neither")
-    return FAMILY
+    return neox.FAMILY if config.positions == "rotary" else FAMILY
 
 
 def made(model: Transformer, special_ids: dict[str, Any]) -> Any:
-    """A GPT2LMHeadModel."""
+    """A GPT2LMHeadModel or a GPTNeoXForCausalLM."""
+    if model.config.positions == "rotary":
+        return neox.made(model, special_ids)
     from transformers import GPT2Config, GPT2LMHeadModel
 
     config, stack = model.config, model.decoder

@@ -24,6 +24,7 @@ PEGASUS = ModelConfig(kind="encoder-decoder", **SIZES)
 MARIAN = replace(PEGASUS, norm="post")
 LOADERS = {
     "GPT-2": AutoModelForCausalLM,
+    "GPT-NeoX": AutoModelForCausalLM,
     "BERT": AutoModelForMaskedLM,
     "Marian": AutoModelForSeq2SeqLM,
     "Pegasus": AutoModelForSeq2SeqLM,
@@ -65,6 +66,11 @@ CASES = {
     "GPT-2 without positions and scale": (
         replace(GPT2, positions="none", attention_scale=False, activation="relu", pad_id=0),
         "GPT-2",
+    ),
+    "GPT-NeoX": (replace(GPT2, positions="rotary", d_model=16, d_head=8, d_ff=24), "GPT-NeoX"),
+    "GPT-NeoX of other scale and activation, without biases": (
+        replace(GPT2, positions="rotary", attention_scale=0.7, bias=False, activation="relu", pad_id=0),
+        "GPT-NeoX",
     ),
     "BERT": (BERT, "BERT"),
     "BERT with types": (replace(BERT, token_types=2, attention_scale=0.7), "BERT"),
@@ -120,7 +126,7 @@ def test_special_ids_are_told_to_their_models() -> None:
     ("config", "said"),
     [
         (replace(GPT2, norm="post"), "norm='post', but GPT-2 has norm='pre'"),
-        (replace(GPT2, positions="rotary"), "positions='rotary', but GPT-2 has"),
+        (replace(GPT2, positions="alibi"), "positions='alibi', but GPT-2 has"),
         (replace(GPT2, d_head=3), "d_head=3, but the 2 heads of theirs share d_model=8 channels"),
         (replace(GPT2, normalizer="sigmoid"), "normalizer='sigmoid', but theirs have 'softmax'"),
         (replace(GPT2, mask="window", mask_argument="2"), "mask='window', but theirs have 'none'"),
