@@ -20,6 +20,7 @@ from models.engine.transformer import Transformer
 from models.files import write_json, write_whole
 from models.runs.folder import RunFolder
 from models.runs.formats import write_format
+from models.runs.results import changed_words, history_of
 from models.runs.translator_card import make_card, measures
 from models.training.config import RunConfig, run_config
 from models.training.snapshots import snapshot
@@ -170,6 +171,8 @@ def command_of(config: RunConfig) -> str:
     for ours, theirs in ((config.model, usual.model), (config.training, usual.training)):
         for spec in fields(ours):
             value = getattr(ours, spec.name)
+            if spec.name == "schedule_from":  # a new run has one schedule from its start
+                continue
             follows = spec.name not in task.sizes and derived.get(spec.name) == value
             if value != getattr(theirs, spec.name) and not follows:
                 settings.append((spec.name, value))
@@ -180,8 +183,11 @@ def command_of(config: RunConfig) -> str:
 def _training(folder: RunFolder, config: RunConfig) -> dict[str, Any]:
     checkpoint = folder.checkpoint()
     assert checkpoint is not None  # its weights were read
+    changes = history_of(folder.description())
+    history = {"history": [changed_words(entry) for entry in changes]} if changes else {}
     return {
-        "command": command_of(config),
+        "command": command_of(config),  # with a history, the settings at the end
+        **history,
         "seconds": round(float(checkpoint.values.get("seconds", 0))),
         "machine": machine(),
         "step": checkpoint.step,

@@ -87,6 +87,28 @@ def test_several_runs_are_compared_and_only_what_differs_is_told(runs: RunsPage,
     assert sorted(runs.link()["runs"].split(".")) == sorted(trained)
 
 
+def test_seeds_are_one_row_that_unfolds_and_one_line_with_a_verdict(
+    runs: RunsPage, trained: list[str], new_page: NewPage
+) -> None:
+    tiny = {**TINY, "steps": 20}
+    seeds = [TrainPage(new_page()).open(**tiny, seed=seed, learning_rate=0.005).finish() for seed in (1, 2)]
+    runs.open(trained[0], *seeds, filter="reverse")
+    group = runs.table.locator("tr", has=runs.page.locator(".fold")).filter(has_text="2 finished")
+    expect(group.get_by_role("checkbox")).to_be_checked()
+    for run_id in seeds:
+        expect(runs.row(run_id)).to_be_hidden()
+    group.locator(".fold").click()
+    for run_id in seeds:
+        expect(runs.row(run_id)).to_be_visible()
+    assert len(runs.traces("loss, held out")) == 3  # a line, a mean, and its band
+    assert runs.notice == "No difference is shown between the two."
+    with runs.redrawn():
+        runs.row(seeds[0]).get_by_role("checkbox").uncheck()
+    runs.settle()
+    expect(group.get_by_role("checkbox")).not_to_be_checked()
+    assert runs.link()["filter"] == "reverse" and seeds[0] not in runs.link()["runs"]
+
+
 def test_a_run_is_renamed_as_it_is_typed(runs: RunsPage, trained: list[str]) -> None:
     runs.open(trained[0])
     name = "<b>mine</b> *and* :red[yours]"
@@ -151,8 +173,14 @@ def test_a_run_is_set_up_again_and_trained_further(runs: RunsPage, trained: list
     runs.page.get_by_role("button", name="Train further…").click()
     runs.page.get_by_role("spinbutton", name="Steps in all").fill("70")
     runs.page.get_by_role("spinbutton", name="Steps in all").press("Enter")
+    runs.page.get_by_text("Change settings").click()
+    runs.page.get_by_role("spinbutton", name="Batch").fill("8")
+    runs.page.get_by_role("spinbutton", name="Batch").press("Enter")
     runs.page.get_by_role("button", name="Go on", exact=True).click()
     expect(train.progress).to_contain_text("Finished: step 70 of 70", timeout=60_000)
+    runs.page.get_by_role("link", name="Scrub through it").click()
+    told = runs.page.locator(".st-key-runs_notes")
+    expect(told).to_contain_text("from step 60: steps 60 → 70, batch_size 16 → 8, the schedule goes on")
 
 
 def test_a_run_opens_in_explore(runs: RunsPage, trained: list[str]) -> None:

@@ -101,7 +101,7 @@ def _file(run: Run, field: str) -> None:
         st.caption(f"{field}: hand in another on Train, then choose it here.")
         return
     names = ["", *found]
-    st.selectbox(field, names, key=key, format_func=lambda name: name[:8] + name[64:] if name else "the same")
+    st.selectbox(field, names, key=key, format_func=lambda name: uploads.called(name) if name else "the same")
     guard_choice(key, field, names, "")
 
 

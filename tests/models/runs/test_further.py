@@ -8,6 +8,7 @@ import torch
 
 from models.data.tasks import make_task
 from models.runs.checkpoints import Checkpoint, write_checkpoint
+from models.runs.export import card_of
 from models.runs.folder import RunFolder, create_run
 from models.runs.further import Change, changed_config, kept_step, make_further, may_change
 from models.runs.recording import train_into
@@ -90,6 +91,15 @@ def test_the_new_run_tells_what_changed_and_keeps_what_was_recorded(trained):
     again = further_of(on, replace(CHANGE, steps=20, training={}, schedule="goes on"))
     assert [each["from"] for each in again.description()["history"]] == [trained.id, on.id]
     assert again.config().training.schedule_from == 6  # it goes on with the schedule that started there
+
+
+def test_the_exported_card_tells_the_history(trained):
+    on = further_of(trained, CHANGE)
+    card = card_of(on, on.config(), on.model(), "on")
+    assert card["training"]["history"] == [
+        "from step 6: steps 6 → 14, batch_size 4 → 6, learning_rate 0.003 → 0.0003, the schedule starts anew"
+    ]
+    assert "schedule_from" not in card["training"]["command"]
 
 
 def test_forgotten_moments_leave_the_weights(trained):
