@@ -27,8 +27,10 @@ from benchmarks.setting import print_table
 from models.data.tasks import make_task
 from models.engine.transformer import Transformer
 from models.training.config import RunConfig, run_config
+from models.training.durations import FRESH_SECONDS
+from models.training.estimates import estimate
 from models.training.loop import Training
-from models.training.memory import FRESH_SECONDS, estimate
+from models.training.probing import probe
 
 SHAKESPEARE = Path(__file__).parents[2] / "shared" / "data" / "tinyshakespeare" / "input.txt"
 LENGTH, BATCH = 64, 12
@@ -93,7 +95,7 @@ def steps_and_estimate(n_steps: int) -> tuple[float, float]:
     """Seconds that some steps of a translator take, and what was said before."""
     training = {"steps": n_steps, "validate_every": 1_000_000, "n_snapshots": 2, "held_out": 1}
     run = run_config(make_task("translation"), training=training)
-    said = estimate(run).seconds or float("nan")
+    said = estimate(run, probe(run)).seconds or float("nan")
     steps = Training(run)
     for _ in steps:
         pass

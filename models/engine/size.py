@@ -106,8 +106,8 @@ def activation_bytes(
 
     Per position and layer: the stream before and after each norm, q, k and v, the heads' answers
     before and after they are put side by side, and the feed-forward network after its activation (before it,
-    too, but for relu). Dropout keeps what it dropped, and with it the scores are written out, three times; a
-    bias that the positions keep is, once. Per position of the output: three times the logits. `recompute`
+    too, but for relu). Dropout keeps what it dropped, and with it the scores are written out, three times;
+    with a bias that the positions keep, too. Per position of the output: three times the logits. `recompute`
     keeps one layer at a time, and the stream at each; `half` is autocast, where norms and sums stay float32.
     """
     heads = config.n_heads * config.head_size
@@ -119,7 +119,7 @@ def activation_bytes(
         numbers = n_sublayers * (1 + (config.norm != "none")) * config.d_model
         numbers += 5 * heads * (1 + crossing) + n_ff * config.ff_size
         numbers += 2 * config.d_model * bool(config.dropout)
-        written_out = 3 * bool(config.dropout) + keeps_bias(config) + (config.normalizer == "sigmoid")
+        written_out = 3 * bool(config.dropout) + 3 * keeps_bias(config) + (config.normalizer == "sigmoid")
         scores = config.n_heads * (length + lengths[0] * crossing)
         per_layer += length * (numbers + written_out * scores)
     n_kept = 1 if recompute else config.n_layers

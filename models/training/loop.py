@@ -66,7 +66,8 @@ class Record:
 class Training(Alone, Iterator[Record]):
     """A training under way: each `next` is one step. The same config and threads give the same numbers.
 
-    chosen: a sentence on the device. seconds: spent on steps so far, including those before a `load_state`.
+    chosen: a sentence on the device. seconds: spent on steps, validations, samples and snapshots so
+    far, including those before a `load_state`.
     Raises ValueError for a device that is not there, DivergedError when the loss is no longer finite.
     """
 
@@ -108,7 +109,8 @@ class Training(Alone, Iterator[Record]):
         norm_value = norms.total(gradients).item()
         by_part = self._norms(gradients)
         seconds = time.perf_counter() - start
-        self.seconds += seconds
+        looks = self._looks()
+        self.seconds += time.perf_counter() - start
         return Record(
             self.step,
             values["loss"],
@@ -118,7 +120,7 @@ class Training(Alone, Iterator[Record]):
             batch.n_tokens / seconds,
             self._memory_bytes(),
             norms=by_part,
-            **self._looks(),
+            **looks,
         )
 
     def state(self) -> tuple[dict[str, Tensor], dict[str, Any]]:

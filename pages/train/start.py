@@ -1,26 +1,33 @@
 """What a run would cost, and its start."""
 
+import os
 from typing import Any
 
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from models.byte_units import readable
-from models.runs import jobs, limits
+from models.runs import jobs
 from pages.shared import visitors, wording
 from pages.shared.board.component import board
 from pages.shared.browser.acts import Act
 from pages.shared.problems import say
 from pages.shared.state import problems, refuse
+from pages.shared.training import probes as probing
 from pages.shared.training import runs, settings, uploads
 from pages.shared.training.message import message
 from pages.shared.training.prepare import Prepared, prepared
+from pages.shared.training.probes import Tried, probes
 from pages.shared.training.tasks_on_offer import TaskInfo
 from pages.train import download, own_file, state
 from viz_core.boards import Board, Fact, Facts
 
 KEY = "train.before"
 SWEEPS = "sweeps/page.py"
+SOON_SECONDS, LATER_SECONDS = 1.0, 15.0
+"""Until the next look at what is told: while something is awaited, and otherwise."""
+BUSY_SHARE = 0.8
+NO_RUN = "These settings make no run; see above."
 
 
 def draw(info: TaskInfo, values: dict[str, Any], heading: DeltaGenerator) -> None:
@@ -28,27 +35,62 @@ def draw(info: TaskInfo, values: dict[str, Any], heading: DeltaGenerator) -> Non
     held = own_file.refusals(info, state.settings_of(info))
     said = problems() + held
     ready: Prepared | None = None
-    missing = ""
+    missing = why = ""
     try:
         with st.spinner("Reading the task's data…"):
             ready = prepared(info, values)
-        limits.check_rights(ready.config.training, visitors.visitor(), keep_going=_keep_going())
-        refused = False
     except ValueError as error:
-        said.append(_told(error))
-        missing, refused = getattr(error, "source", ""), True
+        missing, why = getattr(error, "source", ""), _told(error)
     if held:
-        ready, refused = None, True
-    say(dict.fromkeys(said))
+        ready = None
+    why = why or _refusal(ready)
+    say(dict.fromkeys([*said, why] if why else said))
     if missing:
         download.offer(missing)
-    heading.button("Start", type="primary", disabled=refused, on_click=_start, args=(ready,))
+    heading.button(
+        "Start", type="primary", disabled=ready is None or bool(why), on_click=_start, args=(ready,)
+    )
     link = settings.to_link(info, values)
     heading.page_link(
         SWEEPS, label="Sweep over this…", query_params={**link, "sweep": "+"}, disabled=bool(held)
     )  # fmt: skip
-    board.show(message(_board(ready, values), part="before", link=link, keep=False), key=KEY, on_act=_on_act)
+    tried = _tried(ready, why)
+    waits = bool(ready and why) or (tried is None and bool(ready and ready.seconds is not None and not why))
+    every = SOON_SECONDS if waits else LATER_SECONDS
+    st.fragment(_before, run_every=every if ready else None)(info, values, ready, why, tried)
     _going_on()
+
+
+def _refusal(ready: Prepared | None) -> str:
+    """Why the run that stands ready could only be refused now; "" where it can start."""
+    if ready is None:
+        return ""
+    try:
+        jobs.check(ready.config, by=visitors.visitor(), keep_going=_keep_going())
+    except ValueError as error:
+        return str(error)
+    return ""
+
+
+def _tried(ready: Prepared | None, why: str) -> Tried | None:
+    """The run's time as it was tried here, if it was; a run that cannot start is not tried."""
+    if ready is None or ready.seconds is None or why:
+        return None
+    return probes.look(ready.key, ready.timed)
+
+
+def _before(
+    info: TaskInfo, values: dict[str, Any], ready: Prepared | None, why: str, tried: Tried | None
+) -> None:
+    """What is told before the start. It looks again by itself: once it is known how long the run takes, or
+    the run may start, the whole page is drawn anew.
+    """
+    if ready is not None and (_refusal(ready) != why or _tried(ready, why) != tried):
+        st.rerun()
+    link = settings.to_link(info, values)
+    board.show(
+        message(_board(ready, values, tried), part="before", link=link, keep=False), key=KEY, on_act=_on_act
+    )
 
 
 def _told(error: ValueError) -> str:
@@ -61,16 +103,32 @@ def _on_act(act: Act) -> None:
     """There is nothing to take away before the start but the link, which the browser copies."""
 
 
-def _board(ready: Prepared | None, values: dict[str, Any]) -> Board:
-    seconds = wording.duration(ready.seconds) if ready and ready.seconds is not None else "–"
+def _board(ready: Prepared | None, values: dict[str, Any], tried: Tried | None) -> Board:
+    known = tried.seconds if tried is not None and tried.seconds is not None else ready and ready.seconds
     facts = [
         Fact(label="parameters", values=f"{ready.n_parameters:,}" if ready else "–"),
         Fact(label="memory, about", values=readable(ready.memory_bytes) if ready else "–"),
-        Fact(label="time, about", values=seconds),
+        Fact(label="time, about", values="–" if known is None else wording.duration(known)),
         Fact(label="examples", values=f"{values['steps'] * values['batch_size']:,}"),
     ]
-    notice = f"This run **{ready.device}**." if ready else "These settings make no run; see above."
+    notice = f"This run **{ready.device}**. {_assumed(ready, tried)}" if ready else NO_RUN
     return Board(rows=[[Facts(facts=facts)]], notice=notice)
+
+
+def _assumed(ready: Prepared, tried: Tried | None) -> str:
+    """What the time takes for granted."""
+    if ready.seconds is None:
+        return "How long a GPU takes is not known before it has begun."
+    if tried is None:
+        return "Its time is by formula; its own steps are being tried."
+    if tried.seconds is None or tried.alone is None:
+        return "Its time is by formula, since it is too large to be tried here."
+    if tried.busy < probing.BUSIER or tried.alone > BUSY_SHARE * tried.seconds:
+        return "Its time is that of its own steps, validations and samples, tried here while little else ran."
+    return (
+        f"Its time is for a machine as busy as this one is now, with {tried.busy:.1f} of its "
+        f"{os.cpu_count()} cores at work; alone it would take about {wording.duration(tried.alone)}."
+    )
 
 
 def _start(ready: Prepared | None) -> None:

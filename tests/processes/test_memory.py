@@ -11,11 +11,11 @@ SCRIPT = """
 from models.data.tasks import make_task
 from models.training.config import run_config
 from models.training.loop import Training
-from models.training.memory import estimate
+from models.training.memory import memory_bytes
 
 training = {"threads": 1, "batch_size": 64, "steps": 2, "held_out": 8}
 run = run_config(make_task("reverse"), training=training)
-print(list(Training(run))[-1].memory, estimate(run).memory_bytes)
+print(list(Training(run))[-1].memory, memory_bytes(run))
 """
 
 
@@ -26,7 +26,7 @@ import torch
 from models.data.tasks import Batch, Reading, Task
 from models.training.config import run_config
 from models.training.loop import Training
-from models.training.memory import estimate
+from models.training.memory import memory_bytes
 
 @dataclass(frozen=True, kw_only=True)
 class Wide(Task):
@@ -45,7 +45,7 @@ steps = Training(run)
 validated = steps.validate(), next(steps)
 # Of this program alone: what getrusage tells begins with the peak of the process that started it.
 peak = re.search(r"VmHWM:\\s+(\\d+) kB", open("/proc/self/status").read())
-print(1024 * int(peak[1]), estimate(run).memory_bytes)
+print(1024 * int(peak[1]), memory_bytes(run))
 """
 """256 examples at once would have 524 MB of logits."""
 

@@ -27,9 +27,13 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Prepared:
-    """A run that could start now. seconds: of training, None if nobody knows. watched: the probe's text."""
+    """A run that could start now. key: of its settings. timed: its config with the threads that it will have.
+    seconds: by formula, None if nobody knows. watched: the probe's text.
+    """
 
+    key: str
     config: RunConfig
+    timed: RunConfig
     n_parameters: int
     memory_bytes: int
     seconds: float | None
@@ -67,7 +71,7 @@ def prepared(info: TaskInfo, values: Mapping[str, Any]) -> Prepared:
         memory.check()
     with _lock:
         if key not in _made:
-            _made[key] = thread.submit(_prepared_or_refused, info, values)
+            _made[key] = thread.submit(_prepared_or_refused, info, values, key)
         future = _made[key]
     found = future.result()
     if isinstance(found, ValueError):
@@ -91,23 +95,23 @@ def _key(info: TaskInfo, values: Mapping[str, Any]) -> str:
     return json.dumps([info.name, options], sort_keys=True, default=str)
 
 
-def _prepared_or_refused(info: TaskInfo, values: Mapping[str, Any]) -> Prepared | ValueError:
+def _prepared_or_refused(info: TaskInfo, values: Mapping[str, Any], run: str) -> Prepared | ValueError:
     """Prepares a run, or returns its refusal without the traceback, whose frames would keep the data."""
     from models.data.pictures import forget
 
     try:
-        return _prepare(info, values)
+        return _prepare(info, values, run)
     except ValueError as error:
         return error.with_traceback(None)
     finally:
         forget()
 
 
-def _prepare(info: TaskInfo, values: Mapping[str, Any]) -> Prepared:
+def _prepare(info: TaskInfo, values: Mapping[str, Any], run: str) -> Prepared:
     import torch
 
     from models.training.devices import check_threads, choose
-    from models.training.memory import estimate
+    from models.training.estimates import estimate
 
     torch.set_num_threads(1)
     key = _key(info, values)
@@ -125,7 +129,16 @@ def _prepare(info: TaskInfo, values: Mapping[str, Any]) -> Prepared:
     with _lock:
         light = _tasks[key] = _tasks.get(key) or _without_data(task)
     config = replace(config, task=light)
-    return Prepared(config, found.n_parameters, found.memory_bytes, found.seconds, machine.sentence, watched)
+    return Prepared(
+        run,
+        config,
+        replace(config, training=training),
+        found.n_parameters,
+        found.memory_bytes,
+        found.seconds,
+        machine.sentence,
+        watched,
+    )
 
 
 def _without_data(task: Task) -> Task:

@@ -1,7 +1,5 @@
 """Estimates against models that are really built, and passes that are really run."""
 
-import subprocess
-import sys
 import time
 from dataclasses import replace
 
@@ -12,13 +10,11 @@ from models.byte_units import MB
 from models.data.tasks import generator_of, make_task
 from models.engine.size import count_parameters
 from models.engine.transformer import Transformer
-from models.training import memory
 from models.training.config import run_config
-from models.training.loop import Training
+from models.training.estimates import estimate
 from models.training.memory import (
     PROCESS_BYTES,
     activation_bytes,
-    estimate,
     fitting_sizes,
     memory_bytes,
     remedy,
@@ -58,6 +54,7 @@ def kept_bytes(run, examples):
         {"norm": "none", "residual": False},
         {"feed_forward": False},
         {"positions": "alibi"},
+        {"positions": "transformer-xl"},
         {"normalizer": "sigmoid", "n_heads": 8},
         {"normalizer": "softmax-plus-one", "n_heads": 8},
     ],
@@ -72,7 +69,7 @@ def test_memory_grows_with_what_needs_it():
     run = config({"d_model": 64})
     plain = memory_bytes(run)
     held_out = 256 * 2 * 16 * 8  # inputs and targets of 16 positions, as int64
-    kept = activation_bytes(run, 64)
+    kept = round(1.3 * activation_bytes(run, 64))  # with gradients of some of it
     assert plain == PROCESS_BYTES + 16 * count_parameters(run.model).total + kept + held_out
     assert memory_bytes(config({"d_model": 128})) > plain
     assert memory_bytes(config({"d_model": 64}, accumulation=4)) < plain
@@ -86,22 +83,6 @@ def test_an_estimate_comes_at_once_and_builds_nothing_large():
     found = estimate(replace(run, model=replace(run.model, n_layers=47)))
     assert time.perf_counter() - start < 0.05
     assert found.n_parameters > 9e9
-
-
-@pytest.mark.parametrize(("threads", "n_busy"), [(1, 0), (2, 2)])
-def test_the_time_of_a_short_run_is_about_as_said(threads, n_busy):
-    run = config({"d_model": 64}, steps=40, validate_every=10_000, held_out=8, threads=threads)
-    others = [subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in range(n_busy)]
-    try:
-        memory._rate.cache_clear()
-        said = estimate(run).seconds
-        training = Training(run)
-        list(training)
-    finally:
-        for other in others:
-            other.kill()
-            other.wait()
-    assert said / 4 < training.seconds < said * 4
 
 
 def test_sizes_that_fit_are_the_nearest_ones():

@@ -1,10 +1,22 @@
 """Train as a visitor has it before a run starts: what can be set, what it costs, and why it cannot start."""
 
+import time
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 from streamlit.delta_generator import DeltaGenerator
 from streamlit.testing.v1 import AppTest
+
+from models.data.tasks import make_task
+from models.limits import in_force
+from models.runs import limits, owners
+from models.runs.folder import create_run
+from models.runs.owners import Ownership
+from models.runs.status import Status, write_status
+from models.training.config import run_config
+from pages.shared import visitors
 
 FILE = Path(__file__).parents[3] / "pages" / "train" / "page.py"
 RATE = "train.reverse.learning_rate"
@@ -27,13 +39,13 @@ def opened(**link: str) -> AppTest:
 def test_the_rate_s_buttons_step_by_factors_and_any_rate_can_be_typed() -> None:
     at = opened(learning_rate="0.001")
     seen = [at.number_input(RATE).value]
-    for _ in range(3):
+    for _ in range(2):
         at.button(f"{RATE}.up").click().run()
         seen.append(at.number_input(RATE).value)
-    for _ in range(5):
+    for _ in range(3):
         at.button(f"{RATE}.down").click().run()
         seen.append(at.number_input(RATE).value)
-    assert seen == pytest.approx([1e-3, 2e-3, 5e-3, 1e-2, 5e-3, 2e-3, 1e-3, 5e-4, 2e-4])
+    assert seen == pytest.approx([1e-3, 2e-3, 5e-3, 2e-3, 1e-3, 5e-4])
     at.number_input(RATE).set_value(3.3e-4).run()
     assert at.session_state["kept"]["train.reverse"]["learning_rate"] == 3.3e-4
     at.button(f"{RATE}.up").click().run()
@@ -55,3 +67,34 @@ def test_a_run_is_named_before_it_starts(monkeypatch: pytest.MonkeyPatch) -> Non
     assert started == ["My first"]
     assert at.session_state["kept"]["train"]["name"] == ""  # the next run is another
     assert not at.exception
+
+
+def start(at: AppTest) -> Any:
+    return next(button for button in at.button if button.label == "Start")
+
+
+def test_what_can_only_be_refused_cannot_be_started_and_says_why(
+    root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    at = opened()
+    assert not start(at).disabled
+    run = create_run(run_config(make_task("reverse")), name="mine")
+    visitor = visitors.visitor()
+    owners.write_owned(run.path, Ownership(owner=visitor.id))
+    monkeypatch.setattr(limits, "in_force", lambda: replace(in_force(), live_runs=1))
+    now = time.time()
+    status = Status(state="queued", queued_at=now, heartbeat=now)
+    write_status(run.path, status)
+    for page in (at.run(), opened()):  # a reload is a new session, and sees the same
+        assert start(page).disabled
+        assert "'mine' of yours train or wait already, and at most 1 may at once" in said(page)
+    write_status(run.path, replace(status, state="stopped"))
+    assert not start(at.run()).disabled and said(at) == ""
+    monkeypatch.setattr(limits, "memory_left", lambda: 1_000)
+    assert start(at.run()).disabled
+    assert "of memory, but 1.0 kB are free; no single change is enough" in said(at)
+    assert [path.name for path in root.iterdir()] == [run.id]
+
+
+def said(at: AppTest) -> str:
+    return " ".join(text.value for text in at.text if " at most " in text.value or " free; " in text.value)

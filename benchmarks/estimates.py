@@ -1,0 +1,190 @@
+"""What Train says before a run starts, against what the run takes: seconds and peak memory of every preset.
+
+    python -m benchmarks.estimates [--preset laptop minutes] [--seconds 60] [--threads 0] [name ...]
+
+Each run is the command line's: a process of its own that reads its data, trains, validates, samples, takes
+snapshots and writes checkpoints. A run that is expected to take longer than `--seconds` does a share of its
+steps, with as many steps between two validations as the whole run has; what it takes after its start is then
+divided by that share. CPU seconds are those of the process: other work on the machine adds to the wall clock
+and not to them.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import re
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import psutil
+
+from benchmarks.setting import print_table
+from benchmarks.tasks import MNIST
+from models.byte_units import MB
+from models.data.tasks import make_task
+from models.files import read_json_if_any
+from models.runs.local import ROOT
+from models.training.config import RunConfig, run_config
+from models.training.estimates import estimate
+from models.training.probing import probe
+from pages.shared.training import settings, tasks_on_offer
+from pages.train.presets import PRESETS
+
+LOOK_SECONDS = 0.02
+TIME_FACTOR, MEMORY_FACTOR = 2.0, 1.3
+_NAMES = {"laptop": "30 seconds on a laptop", "minutes": "5 minutes"}
+_FILES = {
+    "images": str(MNIST / "t10k-images-idx3-ubyte.gz"),
+    "labels": str(MNIST / "t10k-labels-idx1-ubyte.gz"),
+}
+
+
+@dataclass(frozen=True)
+class Taken:
+    """What a run's process took: seconds in all, seconds before its first step, CPU seconds of both, bytes
+    at its peak, and the share of its steps that it did.
+    """
+
+    seconds: float
+    start: float
+    start_cpu: float
+    cpu: float
+    peak: int
+    share: float
+
+    @property
+    def whole(self) -> float:
+        """Seconds of the whole run."""
+        return self.start + (self.seconds - self.start) / self.share
+
+    @property
+    def cpu_whole(self) -> float:
+        """CPU seconds of the whole run."""
+        return self.start_cpu + (self.cpu - self.start_cpu) / self.share
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("names", nargs="*", metavar="name", help="of tasks; default: all")
+    parser.add_argument("--preset", nargs="+", choices=list(_NAMES), default=["laptop"])
+    parser.add_argument("--seconds", type=float, default=60.0, help="longer runs do a share of their steps")
+    parser.add_argument("--threads", type=int, default=0, help="of each run; 0: all cores")
+    options = parser.parse_args()
+    rows = []
+    for preset in options.preset:
+        for config in _configs(options.names, _NAMES[preset], options.threads):
+            rows.append(_row(config, preset, options.seconds))
+            print(json.dumps(rows[-1]), file=sys.stderr, flush=True)
+    columns = [
+        "run", "said, s", "took, s", "ratio", "by formula", "alone / CPU", "probe, s", "start, s", "CPU, s",
+        "share", "said, MB", "peak, MB", "ratio",
+    ]  # fmt: skip
+    print_table(f"Estimates, {os.cpu_count()} cores", columns, rows)
+
+
+def _configs(names: list[str], preset: str, threads: int) -> Iterator[RunConfig]:
+    for info in tasks_on_offer.tasks().values():
+        if names and info.name not in names:
+            continue
+        values = settings.defaults(info) | PRESETS[preset](info) | {"threads": threads}
+        if info.name.startswith("mnist"):
+            if not MNIST.is_dir():
+                continue
+            values |= _FILES
+        task = make_task(info.name, {option.name: values[option.name] for option in info.options})
+        yield settings.run_config(info, values, task)
+
+
+def _row(config: RunConfig, preset: str, most: float) -> list[object]:
+    how = config.training
+    config = replace(config, training=replace(how, threads=how.threads or os.cpu_count() or 1))
+    by_formula = estimate(config).seconds or float("nan")
+    start = time.perf_counter()
+    costs = probe(config)
+    probing = time.perf_counter() - start
+    said = estimate(config, costs)
+    seconds = said.seconds or float("nan")
+    taken = _run(config, min(1.0, most / (said.alone or seconds)))
+    return [
+        f"{config.task.name}, {preset}",
+        f"{seconds:.1f}",
+        f"{taken.whole:.1f}",
+        _judged(seconds / taken.whole, TIME_FACTOR),
+        f"{by_formula / taken.whole:.2f}",
+        f"{(said.alone or float('nan')) / (taken.cpu_whole):.2f}",
+        f"{probing:.1f}",
+        f"{taken.start:.1f}",
+        f"{taken.cpu_whole:.1f}",
+        f"{taken.share:.2f}",
+        f"{said.memory_bytes / MB:.0f}",
+        f"{taken.peak / MB:.0f}",
+        _judged(said.memory_bytes / taken.peak, MEMORY_FACTOR),
+    ]
+
+
+def _judged(ratio: float, factor: float) -> str:
+    return f"{ratio:.2f}{'' if 1 / factor <= ratio <= factor else ' NO'}"
+
+
+def _run(config: RunConfig, share: float) -> Taken:
+    """Trains a share of a run's steps in a process of its own."""
+    how = config.training
+    steps = max(1, round(share * how.steps))
+    with tempfile.TemporaryDirectory() as parent:
+        folder = Path(parent) / "run"
+        changes = {"steps": steps, "validate_every": how.validation_interval}
+        command = [sys.executable, "-m", "models.training", "run", "--task", config.task.name]
+        for name, value in _settings(config, changes).items():
+            command += ["--set", f"{name}={value}"]
+        start = time.perf_counter()
+        process = subprocess.Popen(
+            [*command, "--out", str(folder)], cwd=ROOT, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
+            env={name: value for name, value in os.environ.items() if name != "OMP_NUM_THREADS"},
+        )  # fmt: skip
+        began, start_cpu, peak = 0.0, 0.0, 0
+        while True:
+            peak = max(peak, _peak(process.pid))
+            if not began and read_json_if_any(folder / "status.json").get("device"):
+                began = time.perf_counter() - start
+                start_cpu = sum(psutil.Process(process.pid).cpu_times()[:2])
+            pid, code, usage = os.wait4(process.pid, os.WNOHANG)
+            if pid:
+                break
+            time.sleep(LOOK_SECONDS)
+        seconds = time.perf_counter() - start
+    if code:
+        raise SystemExit(f"{config.task.name}: {process.stderr.read().decode()[-2_000:]}")
+    return Taken(seconds, began, start_cpu, usage.ru_utime + usage.ru_stime, peak, steps / how.steps)
+
+
+def _settings(config: RunConfig, changes: dict[str, Any]) -> dict[str, Any]:
+    """What differs from the task's own run, as `--set` takes it."""
+    usual = run_config(config.task)
+    found = {name: value for name, value in config.task.to_dict().items() if value != ""}
+    for ours, theirs in ((config.model, usual.model), (config.training, usual.training)):
+        a, b = ours.to_dict(), theirs.to_dict()
+        found |= {name: a[name] for name in a if a[name] != b[name] and name not in ("d_head", "d_ff")}
+    return found | changes
+
+
+def _peak(pid: int) -> int:
+    """The most memory that a process has held, in bytes, without its parent's share; 0 once it has ended."""
+    try:
+        found = re.search(r"VmHWM:\s+(\d+) kB", Path(f"/proc/{pid}/status").read_text())
+    except OSError:
+        return 0
+    return 1_024 * int(found[1]) if found else 0
+
+
+if __name__ == "__main__":
+    main()
