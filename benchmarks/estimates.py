@@ -12,6 +12,7 @@ and not to them.
 from __future__ import annotations
 
 import argparse
+import io
 import json
 import os
 import re
@@ -163,7 +164,7 @@ def _run(config: RunConfig, share: float) -> Taken:
             time.sleep(LOOK_SECONDS)
         seconds = time.perf_counter() - start
     if code:
-        raise SystemExit(f"{config.task.name}: {process.stderr.read().decode()[-2_000:]}")
+        raise SystemExit(f"{config.task.name}: {(process.stderr or io.BytesIO()).read().decode()[-2_000:]}")
     return Taken(seconds, began, start_cpu, usage.ru_utime + usage.ru_stime, peak, steps / how.steps)
 
 

@@ -15,8 +15,6 @@ from models.sweeps.space import Choices, Value, Variation
 if TYPE_CHECKING:
     from models.training.config import RunConfig
 
-START_SECONDS = 4.0
-"""What a run takes beside its steps, most of it to import PyTorch; `make bench` measures it."""
 _BYTES_PER_PARAMETER = 12  # a checkpoint: the weight and the optimiser's two means, as float32
 _RECORD_MB = 1
 
@@ -35,7 +33,7 @@ def estimated(plan: Plan, *, n_slots: int, threads: int) -> Estimate:
     threads: that each run trains with, where its settings leave that open. n_slots: runs at once.
     """
     from models.engine.size import count_parameters
-    from models.training.memory import estimate
+    from models.training.estimates import estimate
 
     configs = _some(plan)
     seconds: list[float | None] = []
@@ -48,7 +46,7 @@ def estimated(plan: Plan, *, n_slots: int, threads: int) -> Estimate:
     kept = (limits.snapshots_mb + limits.log_mb + _RECORD_MB) * MB + _BYTES_PER_PARAMETER * parameters
     in_all = None
     if known:
-        in_all = (fmean(known) + START_SECONDS) * math.ceil(plan.n_runs / max(1, n_slots))
+        in_all = fmean(known) * math.ceil(plan.n_runs / max(1, n_slots))
     return Estimate(seconds=in_all, disk_bytes=round(kept * plan.n_runs))
 
 

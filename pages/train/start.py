@@ -104,7 +104,9 @@ def _on_act(act: Act) -> None:
 
 
 def _board(ready: Prepared | None, values: dict[str, Any], tried: Tried | None) -> Board:
-    known = tried.seconds if tried is not None and tried.seconds is not None else ready and ready.seconds
+    known = None if ready is None else ready.seconds
+    if tried is not None and tried.seconds is not None:
+        known = tried.seconds
     facts = [
         Fact(label="parameters", values=f"{ready.n_parameters:,}" if ready else "–"),
         Fact(label="memory, about", values=readable(ready.memory_bytes) if ready else "–"),

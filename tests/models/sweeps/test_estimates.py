@@ -7,7 +7,7 @@ from models.engine.size import count_parameters
 from models.limits import in_force
 from models.sweeps import Spec, estimates, parse
 from models.sweeps.plan import Configs, plan
-from models.training import memory
+from models.training import estimates as of_runs
 
 
 def planned(*lines: str, **given):
@@ -23,14 +23,14 @@ def test_a_sweep_costs_the_mean_of_its_settings_times_its_runs(monkeypatch: pyte
             asked.append(config.training)
             self.seconds = float(config.training.steps)
 
-    monkeypatch.setattr(memory, "estimate", Found)
+    monkeypatch.setattr(of_runs, "estimate", Found)
     found = planned("steps=10,20,40,80,160", "d_model=32", seeds=3)
     cost = estimates.estimated(found, n_slots=2, threads=1)
     assert [training.steps for training in asked] == [10, 40, 160]
     assert {training.threads for training in asked} == {1}
     assert cost.seconds == pytest.approx(
-        ((10 + 40 + 160) / 3 + estimates.START_SECONDS) * 8
-    )  # 15 runs by two
+        (10 + 40 + 160) / 3 * 8  # 15 runs by two
+    )
     parameters = count_parameters(Configs(found.spec).run({"steps": 10}).model).total
     limits = in_force()
     assert cost.disk_bytes == 15 * ((limits.snapshots_mb + limits.log_mb + 1) * MB + 12 * parameters)
@@ -45,7 +45,7 @@ def test_of_a_range_its_ends_and_its_middle_are_asked(monkeypatch: pytest.Monkey
         def __init__(self, config) -> None:
             asked.append((config.training.learning_rate, config.model.n_layers, config.training.steps))
 
-    monkeypatch.setattr(memory, "estimate", Found)
+    monkeypatch.setattr(of_runs, "estimate", Found)
     found = planned("learning_rate=log(1e-4,1e-2)", "n_layers=int(1,5)", "steps=10,30", trials=4)
     assert estimates.estimated(found, n_slots=1, threads=1).seconds is None
     assert asked == [
