@@ -8,6 +8,7 @@ import os
 import threading
 import time
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -63,33 +64,36 @@ class Probes:
         self._probe, self._busy, self._clock = probe, busy, clock
         self._known: LRUCache[str, _Known] = LRUCache(_MOST_KEPT)
         self._wanted: dict[str, tuple[RunConfig, float]] = {}
-        self._change = threading.Condition()
-        self._thread: threading.Thread | None = None
+        self._lock = threading.Lock()
+        self._working = False
+        # The interpreter waits for a pool's thread as it ends; PyTorch does not survive to be cut off in a step.
+        self._thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="probing")
 
     def drop(self) -> None:
         """Forgets everything."""
-        with self._change:
+        with self._lock:
             self._known.clear()
             self._wanted.clear()
 
     def look(self, key: str, config: RunConfig) -> Tried | None:
         """What is known of a run now, None before it was tried. Where it is due, it is tried (anew)."""
         now = self._clock()
-        with self._change:
+        with self._lock:
             known = self._known.get(key)
             if known is None or now - known.looked > FRESH_SECONDS or known.n_cores != os.cpu_count():
                 self._wanted.pop(key, None)
                 self._wanted[key] = config, now  # the last that was asked for is the next
-                if self._thread is None:
-                    self._thread = threading.Thread(target=self._work, name="probing", daemon=True)
-                    self._thread.start()
-                self._change.notify()
+                if not self._working:
+                    self._working = True
+                    self._thread.submit(self._work)
         return known.tried if known else None
 
     def _work(self) -> None:
         while True:
-            with self._change:
-                self._change.wait_for(lambda: self._wanted)
+            with self._lock:
+                self._working = bool(self._wanted) and threading.main_thread().is_alive()
+                if not self._working:
+                    return
                 key, (config, asked) = self._wanted.popitem()
             if self._clock() - asked < _WANTED_SECONDS:
                 self.update(key, config)
@@ -97,7 +101,7 @@ class Probes:
     def update(self, key: str, config: RunConfig) -> None:
         """Tries a run, unless it is known how long it takes on a machine as busy as now."""
         busy, n_cores = self._busy(), os.cpu_count()
-        with self._change:
+        with self._lock:
             known = self._known.get(key)
         now = self._clock()
         if (
@@ -110,7 +114,7 @@ class Probes:
         else:
             seconds, alone = self._probe(config) or (None, None)
             found = _Known(Tried(seconds, alone, busy), n_cores, now, self._clock())
-        with self._change:
+        with self._lock:
             self._known[key] = found
 
 
