@@ -66,7 +66,7 @@ class Probes:
         self._wanted: dict[str, tuple[RunConfig, float]] = {}
         self._lock = threading.Lock()
         self._working = False
-        # The interpreter waits for a pool's thread as it ends; PyTorch does not survive to be cut off in a step.
+        # The interpreter waits for a pool's thread as it ends; PyTorch must not be cut off in a step.
         self._thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="probing")
 
     def drop(self) -> None:
@@ -95,8 +95,12 @@ class Probes:
                 if not self._working:
                     return
                 key, (config, asked) = self._wanted.popitem()
-            if self._clock() - asked < _WANTED_SECONDS:
-                self.update(key, config)
+            try:
+                if self._clock() - asked < _WANTED_SECONDS:
+                    self.update(key, config)
+            except BaseException:
+                self._working = False
+                raise
 
     def update(self, key: str, config: RunConfig) -> None:
         """Tries a run, unless it is known how long it takes on a machine as busy as now."""
