@@ -22,7 +22,7 @@ from models.runs.owners import NotAllowed, Visitor
 from models.runs.refused import gone_if
 from models.runs.status import Ask, Status
 from models.training.config import RunConfig
-from models.zoo.run_folders import CHECKPOINT, run_path, runs_root
+from models.zoo.run_folders import CHECKPOINT, run_path, runs_root, runs_url
 
 __all__ = [
     "Backend",
@@ -171,6 +171,10 @@ def delete(run_id: str, *, by: Visitor) -> None:
         _check_ended(run, status(run_id), "stop it first")
         spent.note_killed(run.path)
         run.delete()
+        if runs_url():
+            from models.runs.ray.mirror import Mirror
+
+            Mirror(runs_root(), runs_url()).drop(run.id)
 
 
 def rename(run_id: str, name: str, *, by: Visitor) -> None:

@@ -13,11 +13,21 @@ from models.runs.folder import LOG, REQUEST, RunFolder
 from models.runs.processes import Identity, serving_process
 from models.runs.status import Ask, Status, ended_by, hanging, read_status, write_request, write_status
 from models.training.config import RunConfig
+from models.zoo.run_folders import runs_url
 
 ROOT = Path(__file__).parents[2]
 WORKER = [sys.executable, "-m", "models.runs.worker"]
 KILL_SECONDS = 4.5
 """A process that does not end by itself so long after a request is killed."""
+
+
+def refuse_url() -> None:
+    """Raises JobRefused where the runs live behind a URL, to which only a cluster's dispatcher copies."""
+    if runs_url():
+        raise limits.JobRefused(
+            f"ATTENTION_LAB_RUNS={runs_url()!r} is a URL, which only runs of a Ray cluster use; set "
+            "ATTENTION_LAB_RAY, or name a folder of this machine"
+        )
 
 
 class LocalBackend:
@@ -31,6 +41,7 @@ class LocalBackend:
 
         Raises JobRefused where it asks for more threads or memory than this machine has.
         """
+        refuse_url()
         limits.check_threads(config.training)
         return limits.check_memory(config)
 
@@ -39,6 +50,7 @@ class LocalBackend:
 
         Raises JobRefused where too many wait, and OSError where no process can be started.
         """
+        refuse_url()
         folder = self.root / run_id
         training = RunFolder(folder).description()["training"]
         limits.check_queue(self.root)

@@ -23,11 +23,13 @@ from models.runs import limits, slots
 from models.runs.data_files import check_files
 from models.runs.folder import LOCK, LOG, REQUEST, RunFolder
 from models.runs.limits import JobRefused
+from models.runs.local import refuse_url
 from models.runs.owners import owned
 from models.runs.processes import Identity, memory_left
 from models.runs.status import State, Status, ended_by, read_request, read_status
 from models.runs.watch import Watch
 from models.training.peers import PeerLost
+from models.zoo.run_folders import runs_root
 
 if TYPE_CHECKING:
     from models.training.loop import Record, Training
@@ -117,6 +119,8 @@ def train_here(folder: RunFolder, on_record: Callable[[Record], None] | None = N
 
     A signal to end (Ctrl-C, SIGTERM) pauses it after its step. Raises JobRefused where a process trains it.
     """
+    if folder.path.parent == runs_root():
+        refuse_url()
     try:
         with FileLock(folder.path / LOCK, timeout=0):
             now = time.time()
@@ -167,7 +171,7 @@ def _train(watch: Watch, on_record: Callable[[Record], None] | None) -> tuple[St
 
     def starts(training: Training) -> None:
         device = next(training.model.parameters()).device.type
-        watch.trains(training.step, lambda: training.seconds, training.chosen, device)
+        watch.trains(training.step, lambda: training.seconds, _said(training), device)
 
     def note(record: Record) -> None:
         watch.step = record.step
@@ -198,6 +202,17 @@ def _report(folder: RunFolder) -> None:
     except Exception:
         with suppress(OSError), (folder.path / LOG).open("a") as log:
             traceback.print_exc(file=log)
+
+
+def _said(training: Training) -> str:
+    """What was chosen; and where one process does what several were asked for."""
+    n = training.config.training.workers
+    alone = n > 1 and type(training).__name__ == "Training"
+    return (
+        f"{training.chosen}, in one process: only a Ray cluster gives workers={n}"
+        if alone
+        else training.chosen
+    )
 
 
 def _memory_left(device: str) -> int:

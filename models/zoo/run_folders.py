@@ -3,6 +3,7 @@
 It is read without torch. `models.runs` writes these folders and reads the rest of them.
 """
 
+import hashlib
 import os
 import re
 from pathlib import Path
@@ -23,9 +24,21 @@ RUN_ID = "[a-z0-9][a-z0-9-]{0,99}"
 """The pattern of every run's id, which is the name of its folder."""
 
 
+def runs_url() -> str:
+    """The fsspec URL of the runs that ATTENTION_LAB_RUNS names, such as s3://bucket/runs; "" for a folder."""
+    given = os.environ.get("ATTENTION_LAB_RUNS", "")
+    return given.rstrip("/") if "://" in given else ""
+
+
 def runs_root() -> Path:
-    """Where runs live: the environment's ATTENTION_LAB_RUNS, else `runs/` in the project."""
+    """Where runs live: the environment's ATTENTION_LAB_RUNS, else `runs/` in the project.
+
+    For a URL it is the local copy that `models.runs.ray.mirror` keeps.
+    """
     given = os.environ.get("ATTENTION_LAB_RUNS")
+    if url := runs_url():
+        copies = os.environ.get("ATTENTION_LAB_MIRROR") or Path(__file__).parents[2] / "runs" / ".mirrors"
+        return Path(copies).expanduser() / hashlib.sha256(url.encode()).hexdigest()[:16]
     return Path(given).expanduser() if given else Path(__file__).parents[2] / "runs"
 
 

@@ -18,7 +18,9 @@ from models.runs.owners import MACHINE
 from models.runs.ray import cluster as known
 from models.runs.ray.backend import RayBackend
 from models.runs.recording import train_into
+from models.sweeps import Choices, Spec, create, find, start
 from models.training.config import RunConfig, run_config
+from models.zoo.run_folders import runs_root
 
 pytest.importorskip("ray", reason="Ray is not installed: make install-ray")
 
@@ -44,6 +46,7 @@ def nodes(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
         cluster = Cluster(initialize_head=True, head_node_args={**NODE, "include_dashboard": False})
         try:
             cluster.root = tmp_path_factory.mktemp("runs")
+            cluster.roots = [cluster.root]
             cluster.other = cluster.add_node(**NODE)
             patch.setenv(known.VARIABLE, cluster.address)
             patch.setenv("ATTENTION_LAB_RUNS", str(cluster.root))
@@ -56,7 +59,8 @@ def nodes(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
 def _end_dispatcher(cluster: Any) -> None:
     for process in psutil.Process().children(recursive=True) + psutil.Process(1).children():
         try:
-            if "models.runs.ray.dispatcher" in process.cmdline() and str(cluster.root) in process.cmdline():
+            words = process.cmdline()
+            if "models.runs.ray.dispatcher" in words and any(str(root) in words for root in cluster.roots):
                 process.kill()
                 process.wait(10)
         except psutil.Error:
@@ -166,3 +170,46 @@ def test_a_node_that_is_lost_costs_a_shared_run_the_time_since_its_checkpoint(
     losses = [[line["loss"] for line in run.metrics()] for run in (there, here)]
     assert losses[0] == pytest.approx(losses[1], rel=1e-3)
     assert losses[0][: lost_at // 2] == pytest.approx(losses[1][: lost_at // 2], rel=TOLERANCE)
+
+
+def test_a_sweep_trains_its_trials_on_the_cluster(nodes: Any) -> None:
+    fixed = {"steps": 20, "n_layers": 1, "d_model": 16, "batch_size": 8, "threads": 1, "device": "cpu"}
+    spec = Spec(task="reverse", space={"n_heads": Choices((1, 2))}, fixed=fixed)
+    sweep = create(spec, by=MACHINE)
+    start(sweep.name, by=MACHINE)
+    until(lambda: not find(sweep.name).status().live)
+    assert find(sweep.name).status().state == "finished", find(sweep.name).status()
+    trials = find(sweep.name).trials()
+    assert [trial.settings for trial in trials] == [{"n_heads": 1}, {"n_heads": 2}]
+    for trial in trials:
+        (run_id,) = trial.runs
+        assert jobs.status(run_id).node == "127.0.0.1"
+        assert trial.state == "finished"
+
+
+def test_runs_behind_a_url_train_in_copies_that_come_back(
+    nodes: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A text of the server trains a model on a node, which sees nothing of the server's folder."""
+    monkeypatch.setenv("ATTENTION_LAB_RUNS", f"file://{tmp_path}/store")
+    monkeypatch.setenv("ATTENTION_LAB_MIRROR", str(tmp_path / "copies"))
+    root = runs_root()
+    assert root.parent == tmp_path / "copies"
+    (root / "uploads").mkdir(parents=True)
+    (root / "uploads" / "words.txt").write_text("the cat sat on the mat and the dog saw it\n" * 60)
+    nodes.roots.append(root)
+    task = make_task("language-model", {"file": str(root / "uploads" / "words.txt")})
+    config = run_config(
+        task,
+        sizes={"n_layers": 1, "n_heads": 2, "d_model": 16, "max_len": 16},
+        training={"steps": 30, "batch_size": 4, "threads": 1, "device": "cpu", "held_out": 4},
+    )
+    run_id = jobs.submit(config, by=MACHINE)
+    there, here = done(run_id), alone(config, tmp_path / "here")
+    ours, theirs = there.checkpoint(), here.checkpoint()
+    assert all(torch.equal(tensor, theirs.tensors[name]) for name, tensor in ours.tensors.items())
+    assert (tmp_path / "store" / run_id / "checkpoint.safetensors").is_file()
+    assert there.path.parent == root
+    assert there.snapshots() == here.snapshots()
+    jobs.delete(run_id, by=MACHINE)
+    assert not (tmp_path / "store" / run_id).exists()

@@ -17,7 +17,7 @@ from models.files import write_json
 from models.limits import in_force
 from models.runs import spent
 from models.runs.folder import REQUEST, RunFolder, list_runs
-from models.runs.limits import JobRefused
+from models.runs.limits import Busy
 from models.runs.local import launch
 from models.runs.processes import serving_process
 from models.runs.ray import cluster
@@ -53,7 +53,7 @@ class RayBackend:
         cluster.address()
         waiting = [run for run in list_runs(self.root) if read_status(run.path).state == "queued"]
         if len(waiting) >= in_force().queue_length:
-            raise JobRefused(
+            raise Busy(
                 f"{len(waiting)} runs wait already, and at most {in_force().queue_length} may; stop one, or "
                 "wait for the first"
             )

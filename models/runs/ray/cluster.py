@@ -8,7 +8,7 @@ import socket
 from importlib.util import find_spec
 from pathlib import Path
 
-from models.runs.limits import JobRefused
+from models.runs.limits import JobRefused, NoRoom
 
 VARIABLE = "ATTENTION_LAB_RAY"
 """Variable of the environment: a cluster's address, host:port, or "auto" for the one of this machine."""
@@ -30,7 +30,7 @@ def address() -> str:
         found = os.environ.get("RAY_ADDRESS", "") or _noted()
     host, port = _parts(found)
     if not answers(found):
-        raise JobRefused(
+        raise NoRoom(
             f"no Ray cluster answers at {host}:{port} ({VARIABLE}={wanted()!r}); start it "
             f"(ray start --head), or take {VARIABLE} away to train on this machine"
         )

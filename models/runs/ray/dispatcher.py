@@ -22,6 +22,7 @@ from models.runs.ray import cluster
 from models.runs.ray.backend import LOCK, TICKETS
 from models.runs.ray.dispatching import RESUME, Dispatcher
 from models.runs.status import read_status, write_status
+from models.zoo.run_folders import runs_url
 
 ROOT = Path(__file__).parents[3]
 
@@ -71,7 +72,8 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("address")
     options = parser.parse_args(arguments)
     office = cluster.office(options.root, options.address)
-    os.environ["ATTENTION_LAB_RUNS"] = str(options.root)
+    if not runs_url():
+        os.environ["ATTENTION_LAB_RUNS"] = str(options.root)
     lock, ray = FileLock(office / LOCK, timeout=1.0), None
     while any((office / TICKETS).glob("*.json")):  # those that came after the last look, too
         try:

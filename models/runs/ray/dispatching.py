@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import secrets
+import shutil
 import time
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -13,10 +14,11 @@ from typing import Any
 from filelock import FileLock, Timeout
 
 from models.files import FileError, read_json
-from models.runs.folder import LOCK, RunFolder
+from models.runs.folder import LOCK, REQUEST, STATUS, RunFolder
 from models.runs.processes import Identity
 from models.runs.ray import cluster, work
 from models.runs.ray.backend import TICKETS
+from models.runs.ray.mirror import FROM_SERVER, Mirror, uploads_of
 from models.runs.status import (
     CLUSTER,
     CUT_SHORT,
@@ -28,6 +30,7 @@ from models.runs.status import (
     write_status,
 )
 from models.runs.watch import SERVER_GONE
+from models.zoo.run_folders import runs_url
 
 IDLE_SECONDS = 60.0
 LOOK_SECONDS = 0.25
@@ -44,13 +47,16 @@ _FRESH_SECONDS = 5.0  # a worker's sign of life that is younger needs no help
 
 @dataclass
 class Job:
-    """A run that was given to the cluster. parent: whose end pauses it. tries: after lost workers."""
+    """A run that was given to the cluster. parent: whose end pauses it. tries: after lost workers, which Ray
+    Train does not count. lost: whether it ever had a worker and lost it.
+    """
 
     run_id: str
     parent: Identity | None
     attempt: int
     task: Any = None
     tries: int = 0
+    lost: bool = False
     asked_at: float | None = None
     parted: bool = False
 
@@ -65,7 +71,10 @@ class Dispatcher:
         self.token = f"seen-{secrets.token_hex(8)}"
         self._answered = time.monotonic()
         self._beat = 0.0
+        self.mirror = Mirror(root, runs_url()) if runs_url() else None
         (root / ".ray" / self.token).touch()
+        if self.mirror:
+            self.mirror.put(f".ray/{self.token}", b"")
 
     def serve(self) -> None:
         """Returns when nothing was to be done for `IDLE_SECONDS`."""
@@ -96,16 +105,37 @@ class Dispatcher:
         try:
             training = RunFolder(self.root / job.run_id).config().training
             cpus, gpu = self._resources(training.threads or 1, training.device)
+            self._send(job)
         except (ValueError, OSError) as error:
             self._end(job, Status(state="failed", sentence=str(error)))
             return
-        given = (str(self.root), self.token, job.run_id, job.attempt)
+        root = runs_url() or str(self.root)
+        given = work.Given(root, str(self.root), self.token, job.run_id, job.attempt, cpus)
         if training.workers > 1:
             task = self.ray.remote(work.train_together).options(num_cpus=0, max_retries=0)
-            job.task = task.remote(*given, training.workers, cpus, bool(gpu))
+            job.task = task.remote(given, training.workers, bool(gpu))
         else:
             task = self.ray.remote(work.train).options(num_cpus=cpus, num_gpus=gpu, max_retries=0)
-            job.task = task.remote(*given, cpus)
+            job.task = task.remote(given)
+
+    def _send(self, job: Job) -> None:
+        """Brings a run, and the files that it reads, to the URL of the runs."""
+        if self.mirror:
+            self.mirror.drop(f"{job.run_id}/{REQUEST}")
+            self.mirror.send(job.run_id)
+            for name in uploads_of(self.root / job.run_id):
+                self.mirror.put(name, (self.root / name).read_bytes())
+
+    def _fetch(self, job: Job) -> None:
+        """Brings what the run's node has written to the folder that the server reads."""
+        if self.mirror and (self.root / job.run_id).is_dir():
+            with contextlib.suppress(Exception):  # a store that stutters: the next second fetches it
+                self.mirror.fetch(job.run_id, lambda name: name not in FROM_SERVER)
+
+    def _write(self, run_id: str, status: Status) -> None:
+        write_status(self.root / run_id, status)
+        if self.mirror:
+            self.mirror.put(f"{run_id}/{STATUS}", (self.root / run_id / STATUS).read_bytes())
 
     def _resources(self, cpus: int, device: str) -> tuple[int, int]:
         """The CPUs and GPUs of one process. Raises ValueError where no machine of the cluster has them."""
@@ -129,6 +159,7 @@ class Dispatcher:
             return
         for task in self.ray.wait(list(tasks), num_returns=1, timeout=LOOK_SECONDS)[0]:
             job = tasks[task]
+            self._fetch(job)
             try:
                 said = self.ray.get(task)
             except self.ray.exceptions.RayError as error:
@@ -153,12 +184,13 @@ class Dispatcher:
         else:
             job.tries += 1
             job.attempt += 1  # a worker that was only cut off sees that the run is another's
-            write_status(self.root / job.run_id, self._waits(job, now))
+            self._write(job.run_id, self._waits(job, now))
             self._start(job)
 
     def _end(self, job: Job, status: Status | None) -> None:
         """Writes a run's last status, where it has not done so itself, and forgets the run."""
         self.jobs = [each for each in self.jobs if each is not job]
+        shutil.rmtree(self.root / ".ray" / "train" / f"{job.run_id}-{job.attempt}", ignore_errors=True)
         folder = self.root / job.run_id
         with contextlib.suppress(OSError):
             now = read_status(folder)
@@ -166,9 +198,9 @@ class Dispatcher:
                 kept = replace(
                     now, state=status.state, sentence=status.sentence, asked="", attempt=job.attempt
                 )
-                write_status(folder, kept)
+                self._write(job.run_id, kept)
             elif job.parted and now.state == "paused":
-                write_status(folder, replace(now, sentence=SERVER_GONE))
+                self._write(job.run_id, replace(now, sentence=SERVER_GONE))
 
     def _attend(self, job: Job) -> None:
         """Beats for a run that no worker has, and kills one that does not end when asked."""
@@ -182,10 +214,15 @@ class Dispatcher:
             job.asked_at = None
         elif job.asked_at is None:
             job.asked_at = time.monotonic()
-        elif time.monotonic() - job.asked_at > END_SECONDS and job.task is not None:
+            if self.mirror:
+                self.mirror.put(f"{job.run_id}/{REQUEST}", (folder / REQUEST).read_bytes())
+        elif (
+            time.monotonic() - job.asked_at > END_SECONDS * (2 if self.mirror else 1) and job.task is not None
+        ):
             self.ray.cancel(job.task, force=True)
             job.asked_at = time.monotonic()
         if self._beat + BEAT_SECONDS < time.monotonic() or asked:
+            self._fetch(job)
             self._speak_for(job, bool(asked))
 
     def _speak_for(self, job: Job, asked: bool) -> None:
@@ -199,13 +236,13 @@ class Dispatcher:
             if asked and job.task is not None:
                 self.ray.cancel(job.task, force=True)
                 return
-            write_status(folder, self._waits(job, now))
+            self._write(job.run_id, self._waits(job, now))
 
     def _waits(self, job: Job, now: Status) -> Status:
         """The status of a run that no worker has, yet or again."""
-        lost = now.node != CLUSTER or job.tries > 0
-        sentence = now.sentence if lost else self._waits_for_room()
-        if lost and now.node != CLUSTER:
+        sentence = now.sentence if job.lost else self._waits_for_room()
+        if now.node != CLUSTER:
+            job.lost = True
             tries = f" (try {job.tries + 1} of {work.RETRIES + 1})" if job.tries else ""
             sentence = f"its worker on {now.node} was lost at step {now.step:,}; another{tries} {GOES_ON}"
         return replace(

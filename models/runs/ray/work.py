@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import socket
-from contextlib import redirect_stderr
+from collections.abc import Iterator
+from contextlib import contextmanager, redirect_stderr
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from filelock import FileLock, Timeout
 
@@ -23,37 +24,59 @@ RETRIES = 3
 PORT_SECONDS = 1_800  # for a process to wait for the others, while the first validates
 
 
-def train(root: str, token: str, run_id: str, attempt: int, cpus: int) -> str:
-    """Trains a run in this process of a node; returns a sentence where it could not, else "".
-
-    token: the name of a file that the dispatcher wrote beside the runs: a node that does not see it has
-    another folder. attempt: of the dispatcher; cpus: threads where the run's config asks for none.
+class Given(NamedTuple):
+    """What a node is told of a run. root: the folder of the runs, or its URL; server: that folder on the
+    server. token: the name of a file that the dispatcher wrote there: a node that does not see it has another
+    folder. attempt: of the dispatcher; cpus: threads where the run's config asks for none.
     """
-    unseen = not_seen(Path(root), token)
+
+    root: str
+    server: str
+    token: str
+    run_id: str
+    attempt: int
+    cpus: int
+
+
+def train(given: Given) -> str:
+    """Trains a run in this process of a node; returns a sentence where it could not, else ""."""
+    unseen = not_seen(given)
     if unseen:
         return unseen
-    folder = Path(root) / run_id
-    if not folder.is_dir():
-        return ""  # deleted meanwhile
-    try:
-        with (
-            FileLock(folder / LOCK, timeout=LAST_ONE_SECONDS),
-            (folder / LOG).open("a") as log,
-            redirect_stderr(log),
-        ):
-            _work(folder, attempt, cpus)
-    except Timeout:
-        return "another process trains this run still; stop it, then resume"
+    with _folder(given) as folder:
+        if not folder.is_dir():
+            return ""  # deleted meanwhile
+        try:
+            with (
+                FileLock(folder / LOCK, timeout=LAST_ONE_SECONDS),
+                (folder / LOG).open("a") as log,
+                redirect_stderr(log),
+            ):
+                _work(folder, given)
+        except Timeout:
+            return "another process trains this run still; stop it, then resume"
     return ""
 
 
-def _work(folder: Path, attempt: int, cpus: int) -> None:
+@contextmanager
+def _folder(given: Given) -> Iterator[Path]:
+    """The run's folder on this node; that of a URL is a copy, which is sent back as it changes."""
+    if "://" not in given.root:
+        yield Path(given.root) / given.run_id
+        return
+    from models.runs.ray.mirror import working_copy
+
+    with working_copy(given.root, given.server, given.run_id, given.attempt) as root:
+        yield root / given.run_id
+
+
+def _work(folder: Path, given: Given) -> None:
     from models.runs.worker import work
 
     before = read_status(folder)
-    if not before.live or before.attempt > attempt:
+    if not before.live or before.attempt > given.attempt:
         return
-    status = replace(before, node=_node(), attempt=attempt)
+    status = replace(before, node=_node(), attempt=given.attempt)
     watch = Watch(folder, status, minutes=owned(folder).minutes)
     with watch:
         asked = read_request(folder)
@@ -63,13 +86,11 @@ def _work(folder: Path, attempt: int, cpus: int) -> None:
         import torch
 
         # The process may have trained another run before, with other threads.
-        torch.set_num_threads(RunFolder(folder).config().training.threads or cpus)
+        torch.set_num_threads(RunFolder(folder).config().training.threads or given.cpus)
         work(watch)
 
 
-def train_together(
-    root: str, token: str, run_id: str, attempt: int, workers: int, cpus: int, gpu: bool
-) -> str:
+def train_together(given: Given, workers: int, gpu: bool) -> str:
     """Trains a run by several workers of Ray Train, each on a node that has room; returns as `train` does.
 
     Where a worker is lost, Ray Train starts all anew, and they go on from the last checkpoint.
@@ -77,18 +98,18 @@ def train_together(
     from ray.train import FailureConfig, RunConfig, ScalingConfig
     from ray.train.torch import TorchConfig, TorchTrainer
 
-    unseen = not_seen(Path(root), token)
+    unseen = not_seen(given)
     if unseen:
         return unseen
-    resources = {"CPU": cpus, **({"GPU": 1} if gpu else {})}
+    resources = {"CPU": given.cpus, **({"GPU": 1} if gpu else {})}
     trainer = TorchTrainer(
         train_share,
-        train_loop_config={"root": root, "token": token, "run": run_id, "attempt": attempt, "cpus": cpus},
+        train_loop_config=given._asdict(),
         torch_config=TorchConfig(backend="cpu:gloo,cuda:nccl" if gpu else "gloo", timeout_s=PORT_SECONDS),
         scaling_config=ScalingConfig(num_workers=workers, use_gpu=gpu, resources_per_worker=resources),
         run_config=RunConfig(
-            name=f"{run_id}-{attempt}",
-            storage_path=str(Path(root) / ".ray" / "train"),
+            name=f"{given.run_id}-{given.attempt}",
+            storage_path=f"{given.root}/.ray/train",
             failure_config=FailureConfig(max_failures=RETRIES),
         ),
     )
@@ -96,49 +117,70 @@ def train_together(
     return ""
 
 
-def train_share(given: dict[str, Any]) -> None:
+def train_share(said: dict[str, Any]) -> None:
     """What each worker of a group does: the first as `train`, the others beside it, without a word."""
     import torch.distributed as dist
 
+    given = Given(**said)
     if dist.get_rank():
-        _follow(Path(given["root"]), given)
+        _follow(given)
         return
-    said = train(given["root"], given["token"], given["run"], given["attempt"], given["cpus"])
+    refused = train(given)
     dist.destroy_process_group()  # the others, who wait for the next step, see that there is none
-    if said:
-        raise RuntimeError(said)
+    if refused:
+        raise RuntimeError(refused)
 
 
-def _follow(root: Path, given: dict[str, Any]) -> None:
+def _follow(given: Given) -> None:
     """Trains beside the process of rank 0 until that one has ended."""
     import torch
 
     from models.runs.recording import train_into
 
-    said, run = not_seen(root, given["token"]), RunFolder(root / given["run"])
-    if said:
-        raise RuntimeError(said)
-    if not read_status(run.path).live:
+    refused = not_seen(given)
+    if refused:
+        raise RuntimeError(refused)
+    with _folder_to_read(given) as folder:
+        if not read_status(folder).live:
+            return
+        config = RunFolder(folder).config()
+        torch.set_num_threads(config.training.threads or given.cpus)
+        try:
+            train_into(RunFolder(folder), config, resume=True)
+        except (ValueError, ArithmeticError):
+            return  # so does the first, which says it
+        except PeerLost:
+            with _folder_to_read(given) as now:
+                if read_status(now).live:
+                    raise  # the first was lost, not done
+
+
+@contextmanager
+def _folder_to_read(given: Given) -> Iterator[Path]:
+    """The run's folder as it is now, for one who does not write."""
+    if "://" not in given.root:
+        yield Path(given.root) / given.run_id
         return
-    config = run.config()
-    torch.set_num_threads(config.training.threads or given["cpus"])
-    try:
-        train_into(run, config, resume=True)
-    except (ValueError, ArithmeticError):
-        return  # so does the first, which says it
-    except PeerLost:
-        if read_status(run.path).live:
-            raise  # the first was lost, not done
+    from models.runs.ray.mirror import copy
+
+    with copy(given.root, given.server, given.run_id) as root:
+        yield root / given.run_id
 
 
-def not_seen(root: Path, token: str) -> str:
+def not_seen(given: Given) -> str:
     """A sentence where this node does not see the folder of the runs; "" where it does."""
-    if (root / ".ray" / token).is_file():
+    if "://" in given.root:
+        from models.runs.ray.mirror import Mirror
+
+        if Mirror(Path(), given.root).get(f".ray/{given.token}") is not None:
+            return ""
+        what, remedy = f"the URL {given.root!r}", "give one that all machines of the cluster reach alike"
+    elif (Path(given.root) / ".ray" / given.token).is_file():
         return ""
-    return (
-        f"the folder of the runs, {str(root)!r}, is not the same on {_node()}; put it where all machines of "
-        "the cluster see it (ATTENTION_LAB_RUNS), at the same path"
-    )
+    else:
+        what = f"the folder of the runs, {given.root!r},"
+        remedy = "put it where all machines of the cluster see it (ATTENTION_LAB_RUNS), at the same path"
+    return f"{what} is not the same on {_node()}; {remedy}"
 
 
 def _node() -> str:

@@ -96,7 +96,7 @@ def test_a_node_with_another_folder_says_so(root, monkeypatch):
     run = create_run(config)
     write_status(run.path, Status(state="queued", node=CLUSTER, heartbeat=time.time(), attempt=1))
     monkeypatch.setattr(work, "_node", lambda: "10.0.0.5")
-    said = work.train(str(root), "seen-never", run.id, 1, 1)
+    said = work.train(work.Given(str(root), str(root), "seen-never", run.id, 1, 1))
     assert said.startswith(
         f"the folder of the runs, {str(root)!r}, is not the same on 10.0.0.5; put it where"
     )
