@@ -92,14 +92,16 @@ def _chosen(form: State) -> None:
 def _shared(info: TaskInfo, fixed: State, form: dict[str, Any]) -> None:
     """The settings that all runs share: those of Train, without those that vary."""
     varying = [form[f"vary{row}"] for row in range(1, form["rows"] + 1)]
-    files = [option.name for option in info.options if option.file]
+    files = state.of_files(info)
     names = [name for name in fixed.params if name not in files and name not in varying]
     changed = [name for name in names if fixed.kept[name] != fixed.params[name].default]
     said = f" ({len(changed)} changed)" if changed else ""
     with st.expander(f"Settings that all runs share{said}"):
         for name in files:
             if fixed.kept[name]:
-                st.caption(f"{label_of(name)}: a file that you handed in on Train")
+                st.caption(
+                    wording.plain(f"{label_of(name)}: {uploads.told(str(fixed.kept[name]))}, as on Train")
+                )
         for at in range(0, len(names), 4):
             for place, name in zip(
                 st.columns(4, vertical_alignment="bottom"), names[at : at + 4], strict=False

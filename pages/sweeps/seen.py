@@ -48,7 +48,7 @@ def controls(name: str, spec: Spec, trials: Sequence[Trial]) -> Seen:
     for field, options in (("by", labels), ("brush", brushes)):
         if shown.kept[field] not in options:
             shown.put({field: next(iter(options))})
-    with st.container(horizontal=True, vertical_alignment="bottom", key="sweeps_seen"):
+    with st.container(horizontal=True, vertical_alignment="top", key="sweeps_seen"):
         if len(labels) > 1:
             shown.draw("by", options=list(labels), format_func=labels.__getitem__, width=220)
         shown.draw("brush", options=list(brushes), format_func=brushes.__getitem__, width=220)

@@ -102,10 +102,14 @@ def _choosing() -> dict[str, Param]:
     }  # fmt: skip
 
 
+def of_files(info: TaskInfo) -> list[str]:
+    """The options that name a file or say how one is read: Train asks for them, where the file is seen."""
+    return [option.name for option in info.options if option.file or option.of]
+
+
 def varied(info: TaskInfo) -> list[str]:
     """The settings of a task that may vary, those asked about first first."""
-    files = [option.name for option in info.options if option.file]
-    names = [name for name in settings.declared(info) if name not in (*NOT_VARIED, *files)]
+    names = [name for name in settings.declared(info) if name not in (*NOT_VARIED, *of_files(info))]
     return [*(name for name in EARLY if name in names), *(name for name in names if name not in EARLY)]
 
 

@@ -8,7 +8,7 @@ from pages.shared.state import State
 from pages.shared.training import settings
 from pages.shared.training.labels import label_of
 from pages.shared.training.tasks_on_offer import TaskInfo
-from pages.train import own_file, state
+from pages.train import own_file, rate, state
 
 SHOWN = ("steps", "batch_size", "learning_rate", "schedule", "warmup_steps", "seed")
 DEVICE = ("device", "precision", "threads", "compile")
@@ -34,6 +34,7 @@ def draw(info: TaskInfo) -> None:
     with training, st.container(border=True):
         st.markdown("**Training**")
         _pairs(given, SHOWN)
+        rate.draw(info, given)
         with st.expander("More"):
             _pairs(given, [name for name in settings.training_names() if name not in (*SHOWN, *DEVICE)])
 

@@ -39,6 +39,7 @@ PLACES = (
     ("findings", "finding=positional&positional_texts=5"),
     *(("train", f"task={name}") for name in ("sort", "masked", "mnist-classifier")),
     *(("runs", f"runs=zoo_{name}") for name in ("induction", "masked")),
+    ("sweeps", "task=sort&rows=2"),
 )  # fmt: skip
 SEED = "Seed of the random numbers"
 ACTS = {**STAGE, **BOARD, **TABLE, **MAP}

@@ -1,0 +1,150 @@
+"""A rate found by a test: a fresh model trains for some steps while the rate rises, beside the page.
+
+The test runs on a thread of its own, which no other visitor waits for; it ends after a minute at the latest.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import streamlit as st
+
+from models.runs.owners import Visitor
+from pages.shared import visitors
+from pages.shared.board.component import board
+from pages.shared.browser.acts import Act
+from pages.shared.places import without_places
+from pages.shared.state import State, refuse
+from pages.shared.training import settings, tasks_on_offer, uploads
+from pages.shared.training.message import message
+from pages.shared.training.tasks_on_offer import TaskInfo
+from pages.shared.waiting import progress, sentence, this_page
+from pages.shared.wishes import Wish, Wishes
+from viz_core.boards import Board
+from viz_core.sweeps import finder_panel
+
+if TYPE_CHECKING:
+    from models.training.rates import RateTest
+
+KEY = "train.finder"
+ASKED = "train_rate"
+SECONDS = 60.0
+"""The longest that a test may take; what it has found by then is shown."""
+HELP = (
+    "Trains a fresh model for about a hundred steps while the rate rises, and shows where the loss falls "
+    "(Smith 2017)"
+)
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What a page wants tested: the settings of a task as JSON, with the paths of its files, and by whom."""
+
+    task: str
+    values: str
+    by: Visitor
+
+
+@dataclass(kw_only=True)
+class Work(Wish):
+    """One test on its way."""
+
+    doing: str = "trains while the rate rises"
+    found: RateTest | None = None
+
+
+def draw(info: TaskInfo, given: State) -> None:
+    """The button, and below it the test that was asked for last, with its suggestion to take."""
+    st.button("Find a rate…", key="train.find", help=HELP, on_click=_ask, args=(info, given))
+    asked: Asked | None = st.session_state.get(ASKED)
+    if asked is None or asked.task != info.name:
+        return
+    try:
+        work = wishes.ask(Work(asked=asked), this_page())
+    except ValueError as error:
+        st.text(str(error))
+        return
+    if not work.done.wait(0.15):
+        progress(work)
+        return
+    if work.problem:
+        st.text(sentence(without_places(uploads.without_names(work.problem))))
+    if work.found is not None and work.found.rates:
+        _show(work.found, info, given, asked)
+    with st.container(horizontal=True):
+        suggestion = None if work.found is None else work.found.suggestion
+        if suggestion is not None:
+            take = {"learning_rate": float(f"{suggestion:.2g}")}
+            use = f"Use {take['learning_rate']:g}"
+            st.button(use, key="train.find_use", type="primary", on_click=given.put, args=(take,))
+        st.button("Close", key="train.find_close", on_click=_close)
+
+
+def _ask(info: TaskInfo, given: State) -> None:
+    """Notes what is to be tested; the same settings are tested anew."""
+    try:
+        values = settings.with_paths(info, given.kept)
+    except ValueError as error:
+        refuse(str(error))
+        return
+    wishes.forget(this_page())
+    st.session_state[ASKED] = _asked(info, values)
+
+
+def _asked(info: TaskInfo, values: dict[str, Any]) -> Asked:
+    kept = {name: value for name, value in values.items() if name != "learning_rate"}
+    return Asked(info.name, json.dumps(kept, sort_keys=True, default=str), visitors.visitor())
+
+
+def _close() -> None:
+    st.session_state.pop(ASKED, None)
+    wishes.forget(this_page())
+
+
+def _show(found: RateTest, info: TaskInfo, given: State, asked: Asked) -> None:
+    """The curve, what it says, and the suggestion to take."""
+    arrays = (np.array(each, dtype=np.float64) for each in (found.rates, found.losses, found.smoothed))
+    panel = finder_panel(*arrays, suggestion=found.suggestion)
+    said = f"{found.sentence[:1].upper()}{found.sentence[1:]}."
+    try:
+        same = _asked(info, settings.with_paths(info, given.kept)) == asked
+    except ValueError:
+        same = False
+    if not same:
+        said += " **The settings have changed since**: find again."
+    drawn = Board(rows=[[panel]], notice=said)
+    link = settings.to_link(info, given.kept)
+    board.show(message(drawn, part="rate", link=link, keep=False), key=KEY, on_act=_nothing)
+
+
+def _nothing(act: Act) -> None:
+    """There is nothing to take away but the link, which the browser copies."""
+
+
+def _do(work: Work) -> None:
+    """Runs a test until it ends, is stopped, or has taken a minute."""
+    from models.runs import limits
+    from models.training.rates import STEPS, RateFinder
+
+    asked: Asked = work.asked
+    info = tasks_on_offer.tasks()[asked.task]
+    values = settings.defaults(info) | json.loads(asked.values)
+    task = settings.task_of(info, values)
+    config = settings.run_config(info, values, task)
+    config = replace(config, training=replace(config.training, threads=1, compile=False))
+    limits.check_rights(config.training, asked.by, keep_going=False)
+    limits.check_memory(config)
+    work.tell(0.0)
+    start = time.monotonic()
+    for test in RateFinder(config, steps=STEPS):
+        work.found = test
+        if time.monotonic() - start > SECONDS:
+            return
+        work.tell(len(test.rates) / STEPS)
+
+
+wishes = Wishes("rate tests", _do, "smaller batches")
