@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
+from models.runs.examples import outcomes_in
 from models.runs.folder import RunFolder, find_run
 from models.runs.groups import groups
 from models.runs.notes import notes_of, tags_of
@@ -24,9 +25,10 @@ def compare(arguments: argparse.Namespace) -> None:
     if arguments.score and arguments.score not in known:
         said = ", ".join(sorted(known)) or "none: none of these runs has finished and was validated"
         raise ValueError(f"score={arguments.score!r} is none of these runs'; they have {said}")
-    print("\n".join(verdict(found, arguments.score)))
+    outcomes = outcomes_in({run.id: run for run in folders.values()})
+    print("\n".join(verdict(found, arguments.score, outcomes=outcomes)))
     print(f"\n{aligned(scores_table(found))}")
-    tests = differences_table(found, arguments.score)
+    tests = differences_table(found, arguments.score, outcomes=outcomes)
     if len(tests) > 1:
         print(f"\n{aligned(tests)}")
     differing = differing_table(found, _said)

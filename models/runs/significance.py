@@ -146,8 +146,13 @@ def welch(first: Sequence[float], second: Sequence[float]) -> Difference:
     return Difference(difference=mean, n=n, test="Welch's t test", interval=interval, p=float(found.pvalue))
 
 
-def of_examples(first: Sequence[float], second: Sequence[float]) -> Difference:
+def of_examples(
+    first: Sequence[float], second: Sequence[float], below: Sequence[float] | None = None
+) -> Difference:
     """The difference of two single runs on the same held-out examples, from one number per example of each.
+
+    below: what each number is divided by, such as the answers of an example, where a score is a quotient of
+    sums; left out, 1 each, and the score is a mean.
 
     Right and wrong (1 and 0) are tested by McNemar's exact test (1947), other numbers by whether the interval
     leaves out zero; the interval is the paired bootstrap's (Efron 1979; percentiles of 10,000 resamples with
@@ -159,10 +164,13 @@ def of_examples(first: Sequence[float], second: Sequence[float]) -> Difference:
             f"{len(first)} and {len(second)} examples are no pairs; give those of the same examples"
         )
     a, b = np.asarray(first, dtype=np.float64), np.asarray(second, dtype=np.float64)
+    weights = np.ones_like(a) if below is None else np.asarray(below, dtype=np.float64)
     differences = a - b
-    interval = _bootstrap(differences)
-    n, mean = (len(a),), float(differences.mean())
-    if np.isin(np.concatenate((a, b)), (0.0, 1.0)).all():
+    means = _resampled(differences, weights)
+    low, high = np.quantile(means, [LEVEL / 2, 1 - LEVEL / 2])
+    interval = float(low), float(high)
+    n, mean = (len(a),), float(differences.sum() / weights.sum())
+    if (weights == 1).all() and np.isin(np.concatenate((a, b)), (0.0, 1.0)).all():
         from scipy.stats import binomtest
 
         only_first, only_second = int((differences > 0).sum()), int((differences < 0).sum())
@@ -170,25 +178,19 @@ def of_examples(first: Sequence[float], second: Sequence[float]) -> Difference:
         p = float(binomtest(only_first, apart).pvalue) if apart else 1.0
         test = "McNemar's exact test with a paired bootstrap"
         return Difference(difference=mean, n=n, test=test, interval=interval, p=p)
-    means = _resampled(differences)
     p = min(1.0, 2 * (1 + min((means <= 0).sum(), (means >= 0).sum())) / (RESAMPLES + 1))
     return Difference(difference=mean, n=n, test="paired bootstrap", interval=interval, p=float(p))
 
 
-def _bootstrap(differences: np.ndarray) -> tuple[float, float]:
-    low, high = np.quantile(_resampled(differences), [LEVEL / 2, 1 - LEVEL / 2])
-    return float(low), float(high)
-
-
-def _resampled(differences: np.ndarray) -> np.ndarray:
-    """The means [resample] of samples with replacement, in parts that stay small in memory."""
+def _resampled(differences: np.ndarray, weights: np.ndarray) -> np.ndarray:
+    """The quotients of sums [resample] of samples with replacement, in parts that stay small in memory."""
     generator = np.random.default_rng(BOOTSTRAP_SEED)
     n = len(differences)
     at_once = max(1, 1_000_000 // n)
-    parts = [
-        differences[generator.integers(n, size=(min(at_once, RESAMPLES - start), n))].mean(axis=1)
-        for start in range(0, RESAMPLES, at_once)
-    ]
+    parts = []
+    for start in range(0, RESAMPLES, at_once):
+        drawn = generator.integers(n, size=(min(at_once, RESAMPLES - start), n))  # [resample, example]
+        parts.append(differences[drawn].sum(axis=1) / np.maximum(weights[drawn].sum(axis=1), 1e-12))
     return np.concatenate(parts)
 
 

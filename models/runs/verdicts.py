@@ -9,10 +9,10 @@ from typing import Any
 
 from models.runs.groups import Group, Rankable, differing, rankable
 from models.runs.results import LOSS, Result, lower_is_better
-from models.runs.significance import LEAST, Difference, Summary, of_examples
+from models.runs.significance import LEAST, Difference, Summary, holm, of_examples
 
-Outcomes = Callable[[Result, str], Sequence[float] | None]
-"""Looks up the numbers of a run's held-out examples for a score, one for each; None where none are kept."""
+Outcomes = Callable[[Result, str], tuple[Sequence[float], Sequence[float]] | None]
+"""Looks up what each held-out example adds to a run's score, and what it is divided by; else None."""
 Rows = list[list[str]]
 
 MOST_PAIRS = 3
@@ -65,9 +65,7 @@ def _ranked(kind: Rankable, outcomes: Outcomes | None) -> list[str]:
     said = [f"By {worded_score(kind.score)}, held out ({way}): {means}."]
     if len(kind.ranked) == 1:
         return said
-    differences = dict(kind.differences)
-    if outcomes is not None and all(len(group.by_seed(kind.score)) == 1 for group in kind.ranked):
-        differences = _by_examples(kind, outcomes) or differences
+    differences = _differences(kind, outcomes)
     pairs = [_pair(names[a], names[b], each) for (a, b), each in differences.items()]
     if len(pairs) > MOST_PAIRS:
         pairs = [
@@ -135,16 +133,22 @@ def _caveats(differences: dict[tuple[int, int], Difference]) -> list[str]:
     return []
 
 
+def _differences(kind: Rankable, outcomes: Outcomes | None) -> dict[tuple[int, int], Difference]:
+    """The tests between every two ranked groups: over seeds, or of single runs over their examples."""
+    if outcomes is not None and all(len(group.by_seed(kind.score)) == 1 for group in kind.ranked):
+        return _by_examples(kind, outcomes) or kind.differences
+    return kind.differences
+
+
 def _by_examples(kind: Rankable, outcomes: Outcomes) -> dict[tuple[int, int], Difference]:
     """The tests of single runs on the same examples; {} unless all have kept theirs."""
-    from models.runs.significance import holm
-
     found = [outcomes(group.counted[-1], kind.score) for group in kind.ranked]
-    known = [each for each in found if each is not None and len(each) > 1]
-    if len(known) < len(found) or len({len(each) for each in known}) != 1:
+    known = [each for each in found if each is not None and len(each[0]) > 1]
+    if len(known) < len(found) or any(list(each[1]) != list(known[0][1]) for each in known):
         return {}
     places = [(a, b) for a in range(len(known)) for b in range(a + 1, len(known))]
-    return dict(zip(places, holm([of_examples(known[a], known[b]) for a, b in places]), strict=True))
+    tests = [of_examples(known[a][0], known[b][0], known[a][1]) for a, b in places]
+    return dict(zip(places, holm(tests), strict=True))
 
 
 def _left_out(found: Sequence[Group]) -> list[str]:
@@ -233,11 +237,11 @@ def scores_table(found: Sequence[Group]) -> Rows:
     return rows
 
 
-def differences_table(found: Sequence[Group], score: str = "") -> Rows:
+def differences_table(found: Sequence[Group], score: str = "", *, outcomes: Outcomes | None = None) -> Rows:
     """A row per two groups that may be ranked: difference, interval, test, n, p and verdict."""
     rows = [["first", "second", "score", "difference", "95% interval", "test", "n", "p", "Holm", "shown"]]
     for kind in rankable(found, score):
-        for (a, b), each in kind.differences.items():
+        for (a, b), each in _differences(kind, outcomes).items():
             names = [kind.ranked[a].name, kind.ranked[b].name, kind.score]
             shown = ("yes" if each.shown else "no difference shown") if each.test else "no test"
             corrected = p_words(each.holm) if each.test else MISSING

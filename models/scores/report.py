@@ -28,6 +28,7 @@ from models.scores.validation import Found, judge, n_of, value_of, verdict
 VERSION = 1
 PARTS: tuple[Split, ...] = ("held out", "test")
 Entry = dict[str, Any]
+MOST_OUTCOMES = 5_000
 
 
 def report(task: Task, model: Transformer, *, examples: int, at_once: int) -> Entry:
@@ -45,6 +46,8 @@ def report(task: Task, model: Transformer, *, examples: int, at_once: int) -> En
         judged = judge(task, model, [piece.batch for piece in held])
         part: Entry = {"n": sum(len(piece.batch) for piece in held), "of": sizes[split]}
         part["scores"] = scores_of(judged)
+        if split == "held out":
+            part["outcomes"] = outcomes(judged)
         found["parts"][split] = part | _further(task, model, held, judged, split, part["scores"])
     return found
 
@@ -89,6 +92,16 @@ def unit_of(task: Task) -> str:
     if isinstance(task, TextModel | TextClasses):
         known = "texts" if isinstance(task, TextClasses) else "pieces of text"
     return known or "examples"
+
+
+def outcomes(found: Found) -> dict[str, list[list[float]]]:
+    """What each example adds to a score: sums [example], and what they are divided by [example].
+
+    Two runs with the same data are compared by these (models/runs/verdicts.py); the first 5,000 are kept.
+    """
+    scores = {**found.judged.losses, **found.judged.scores}
+    rounded = {name: [each[:MOST_OUTCOMES].tolist() for each in pair] for name, pair in scores.items()}
+    return {name: [[float(f"{v:.6g}") for v in each] for each in pair] for name, pair in rounded.items()}
 
 
 def scores_of(found: Found) -> list[Entry]:

@@ -5,8 +5,9 @@ from typing import Any
 
 import numpy as np
 
+from models.runs.examples import outcomes_in
 from models.runs.groups import differing
-from models.runs.verdicts import Rows, differences_table, scores_table, verdict
+from models.runs.verdicts import Outcomes, Rows, differences_table, scores_table, verdict
 from models.zoo.offers import offer_of
 from pages.runs.grouping import Shown, grouped
 from pages.shared.places import without_places
@@ -43,7 +44,7 @@ def board_of(compared: Sequence[Run]) -> Board:
 def sentences(shown: Sequence[Shown]) -> list[str]:
     """What these show against each other, the most important first; one sentence at least."""
     groups = [each.group for each in shown if each.group]
-    said = verdict(groups) or ["None of these runs can be read: see the list."]
+    said = verdict(groups, outcomes=_outcomes(shown)) or ["None of these runs can be read: see the list."]
     if len(shown) > MOST:
         said.append(f"{len(shown)} configurations are more than can be told apart; {MOST} are drawn.")
     return said
@@ -93,13 +94,19 @@ def _line(series: Sequence[np.ndarray], name: str, colour: int) -> Line:
 
 def tables(compared: Sequence[Run]) -> list[tuple[str, bytes]]:
     """The tables below the curves, each with its name: scores, tests, and the settings that differ."""
-    groups = [each.group for each in grouped(compared) if each.group]
+    shown = grouped(compared)
+    groups = [each.group for each in shown if each.group]
     found = [("Held-out scores at the end", scores_table(groups))]
-    tests = differences_table(groups)
+    tests = differences_table(groups, outcomes=_outcomes(shown))
     if len(tests) > 1:
         found.append(("Differences, each tested", tests))
     named = [(title, _message(title, rows)) for title, rows in found]
     return [*named, ("Settings that differ", differences(compared))]
+
+
+def _outcomes(shown: Sequence[Shown]) -> Outcomes:
+    """The held-out examples of single runs, which have a report."""
+    return outcomes_in({run.id: run.folder for each in shown for run in each.runs})
 
 
 def _message(title: str, rows: Rows) -> bytes:

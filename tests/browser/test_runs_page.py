@@ -1,5 +1,7 @@
 """Runs in a real browser: the list, the scrubber, comparing, and what can be done with a run."""
 
+import json
+import shutil
 import zipfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -87,11 +89,20 @@ def test_several_runs_are_compared_and_only_what_differs_is_told(runs: RunsPage,
     assert sorted(runs.link()["runs"].split(".")) == sorted(trained)
 
 
+def copied(root: Path, run_id: str, seed: int, **training: object) -> str:
+    """Another run with the same records, as if it had been trained with this seed; its id."""
+    path = root / f"{run_id}-seed-{seed}"
+    shutil.copytree(root / run_id, path)
+    said = json.loads((path / "config.json").read_text())
+    said["training"] |= {"seed": seed, **training}
+    (path / "config.json").write_text(json.dumps(said))
+    return path.name
+
+
 def test_seeds_are_one_row_that_unfolds_and_one_line_with_a_verdict(
-    runs: RunsPage, trained: list[str], new_page: NewPage
+    runs: RunsPage, trained: list[str], server_folder: Path
 ) -> None:
-    tiny = {**TINY, "steps": 20}
-    seeds = [TrainPage(new_page()).open(**tiny, seed=seed, learning_rate=0.005).finish() for seed in (1, 2)]
+    seeds = [copied(server_folder / "runs", trained[1], seed, clip=0.5) for seed in (1, 2)]
     runs.open(trained[0], *seeds, filter="reverse")
     group = runs.table.locator("tr", has=runs.page.locator(".fold")).filter(has_text="2 finished")
     expect(group.get_by_role("checkbox")).to_be_checked()

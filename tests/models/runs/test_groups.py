@@ -125,7 +125,7 @@ def test_single_runs_show_nothing_without_their_examples(make: Make) -> None:
         "no test: one seed of a configuration cannot show a difference; train at least 3 of each."
     )
     outcomes = {"a": [1.0] * 18 + [0.0] * 2, "b": [1.0] * 8 + [0.0] * 12}
-    said = verdict(pair, outcomes=lambda run, score: outcomes[run.name])
+    said = verdict(pair, outcomes=lambda run, score: (outcomes[run.name], [1.0] * 20))
     assert said[0] == "“a” is better than the other."
     assert "McNemar's exact test" in said[2] and "n = 20 examples, p = 0.002" in said[2]
     assert "say nothing of other seeds" in said[3]

@@ -116,6 +116,22 @@ def test_the_bootstrap_is_scipy_s() -> None:
     assert of_examples(list(first), list(second)) == found  # its seed is fixed
 
 
+def test_the_bootstrap_of_quotients_resamples_both_sums():
+    noise = np.random.default_rng(5)
+    below = noise.integers(1, 30, size=300).astype(float)
+    first, second = below * noise.uniform(1, 2, size=300), below * noise.uniform(1, 2, size=300)
+    found = of_examples(list(first), list(second), list(below))
+    assert found.difference == pytest.approx(first.sum() / below.sum() - second.sum() / below.sum())
+
+    def quotient(differences, weights, axis=-1):
+        return differences.sum(axis=axis) / weights.sum(axis=axis)
+
+    data = (first - second, below)
+    theirs = stats.bootstrap(data, quotient, paired=True, method="percentile", rng=2).confidence_interval
+    assert found.interval == pytest.approx(tuple(theirs), abs=0.006)
+    assert found.test == "paired bootstrap"
+
+
 def test_nothing_is_shown_where_there_is_nothing() -> None:
     """Of 400 comparisons of the same thing, about one in twenty shows a difference."""
     noise = np.random.default_rng(0)

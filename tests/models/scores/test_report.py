@@ -49,6 +49,10 @@ def test_of_a_classifier_there_are_classes_and_the_most_wrong_which_can_be_read_
             cross_entropy(logits, torch.tensor(int(entry["truth"]))).item(), rel=1e-4
         )
     assert "wrong" not in found["parts"]["test"], "what is for a test is not looked at"
+    for name, (above, below) in part["outcomes"].items():
+        assert len(above) == len(below) == 40
+        assert sum(above) / sum(below) == pytest.approx(scores(found, "held out")[name]["value"], rel=1e-4)
+    assert {"loss", "accuracy"} <= part["outcomes"].keys() and "outcomes" not in found["parts"]["test"]
 
 
 def test_of_a_text_there_are_perplexity_bits_and_the_loss_by_position() -> None:
