@@ -105,9 +105,9 @@ def _work(found: Sweep, n_slots: int) -> None:
     with tqdm(total=spec.trials, unit="trial", dynamic_ncols=True) as bar:
 
         def show(n_ended: int, sentence: str) -> None:
-            bar.n = n_ended
-            bar.set_postfix_str(sentence, refresh=False)
-            bar.refresh()
+            if (n_ended, sentence) != (bar.n, bar.postfix):
+                bar.n = n_ended
+                bar.set_postfix_str(sentence)
 
         def ended(trial: Open, state: str, value: float | None, sentence: str) -> None:
             score = "" if value is None else f"  {spec.score} {value:.4g}"

@@ -15,7 +15,7 @@ from models.runs.status import Ask, State, Status, ended_by
 from models.sweeps.journal import JOURNAL
 from models.sweeps.ledger import Ledger, Open
 from models.sweeps.plan import Configs
-from models.sweeps.results import is_finite, last_score, outcome, status_of
+from models.sweeps.results import check_cluster, is_finite, last_score, outcome, status_of
 from models.sweeps.sweep import Sweep
 from models.zoo.run_folders import runs_root
 
@@ -93,7 +93,8 @@ class Conductor:
         self._leaving = {run for run in self._leaving if status_of(run).live}
         failures = self._ledger.failures
         if len(failures) >= min(FAILURES, self._spec.trials):
-            return "failed", f"all {len(failures)} trials so far failed; the first: {failures[0]}"
+            said = f"all {len(failures)} trials so far failed; the first: {failures[0]}"
+            return "failed", f"{said}; start a sweep with other settings"
         self._start_runs()
         self._say(self._ledger.n_ended, self._sentence())
         if not self._open:
@@ -233,6 +234,7 @@ class Conductor:
             except (NoRoom, OSError):
                 raise
             except ValueError as error:  # among them a run that is refused, as it needs too much memory
+                check_cluster()
                 self._give_up(trial, f"seed {seed}: {error}")
 
     def _due(self) -> Iterator[tuple[Open, int]]:

@@ -1,13 +1,17 @@
 """How the runs of a sweep stand and what they reached, as its driver reads them."""
 
 import math
+import os
 from typing import TypeGuard
 
 from models.files import FileError
 from models.runs import jobs
 from models.runs.folder import RunFolder
+from models.runs.limits import JobRefused, NoRoom
 from models.runs.status import Status
 from models.sweeps.sweep import Sweep, in_words
+
+RAY = "ATTENTION_LAB_RAY"
 
 
 def outcome(sweep: Sweep) -> str:
@@ -16,6 +20,17 @@ def outcome(sweep: Sweep) -> str:
     if best is None:
         return "no trial has a value"
     return f"best is trial {best.number} ({in_words(best.settings)}): {sweep.spec.score} {best.value:.4g}"
+
+
+def check_cluster() -> None:
+    """Raises NoRoom where runs are to train on a cluster, and none answers: the sweep waits for it, then."""
+    if os.environ.get(RAY):
+        from models.runs.ray import cluster
+
+        try:
+            cluster.address()
+        except JobRefused as error:
+            raise NoRoom(str(error)) from None
 
 
 def status_of(run_id: str) -> Status:

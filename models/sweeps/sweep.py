@@ -161,7 +161,13 @@ def _trials(folder: str, changed: int, size: int) -> tuple[Trial, ...]:
     from models.sweeps.journal import read
 
     study = read(Path(folder))
-    return () if study is None else tuple(trial_of(each) for each in study.get_trials(deepcopy=False))
+    try:
+        return () if study is None else tuple(trial_of(each) for each in study.get_trials(deepcopy=False))
+    except (ValueError, TypeError, AttributeError, KeyError) as error:
+        raise FileError(
+            f"a trial in the journal of {folder!r} is damaged ({str(error)[:100]}); delete the sweep: its "
+            "runs stay"
+        ) from None
 
 
 @lru_cache(16)

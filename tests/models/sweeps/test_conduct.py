@@ -66,21 +66,21 @@ def by_loss(values):
 
 def test_each_trial_is_the_mean_of_its_seeds_held_out_scores(backend):
     used = backend()
-    sweep, ended = conduct(spec_of({"n_heads": Choices((1, 2))}, seeds=3, score="loss"))
+    sweep, ended = conduct(spec_of({"n_heads": Choices((1, 2))}, seeds=2, score="loss"))
     assert ended[0] == "finished" and "best is trial" in ended[1]
     trials = sweep.trials()
     assert [trial.state for trial in trials] == ["finished", "finished"]
     runs = {run.id: run for run in list_runs()}
-    assert len(runs) == 6 == len(used.submitted)
+    assert len(runs) == 4 == len(used.submitted)
     for trial in trials:
         said = [runs[run_id].description() for run_id in trial.runs]
-        assert [each["training"]["seed"] for each in said] == [0, 1, 2]
+        assert [each["training"]["seed"] for each in said] == [0, 1]
         assert {each["model"]["n_heads"] for each in said} == {trial.settings["n_heads"]}
-        assert [(each["sweep"]["name"], each["sweep"]["trial"]) for each in said] == [("s", trial.number)] * 3
+        assert [(each["sweep"]["name"], each["sweep"]["trial"]) for each in said] == [("s", trial.number)] * 2
         losses = [runs[run_id].metrics()[-1]["validation"]["loss"] for run_id in trial.runs]
-        assert trial.value == pytest.approx(sum(losses) / 3, rel=1e-12)
+        assert trial.value == pytest.approx(sum(losses) / 2, rel=1e-12)
         assert trial.spread == pytest.approx(statistics.stdev(losses), rel=1e-9)
-        assert trial.n == 3 and len(set(losses)) == 3
+        assert trial.n == 2 and len(set(losses)) == 2
     assert sweep.best() == min(trials, key=lambda trial: trial.value)
 
 
@@ -101,10 +101,10 @@ def test_settings_of_no_model_are_left_out_and_do_not_count(backend):
 @pytest.mark.parametrize("sampler", ["random", "tpe"])
 def test_a_sweep_cut_anywhere_tries_what_an_uncut_one_tries(backend, sampler):
     backend(by_loss(lambda rate, seed, step: abs(math.log10(rate) + 3)))
-    spec = spec_of(RATES, trials=6, sampler=sampler, score="loss")
+    spec = spec_of(RATES, trials=5, sampler=sampler, score="loss")
     whole, _ = conduct(spec, n_slots=1)
     cut = sweeps.create(replace(spec, name="cut"), by=MACHINE)
-    for turns in (1, 3, 1_000):
+    for turns in (3, 1_000):
         left = itertools.count(turns, -1)
         Conductor(cut, by=MACHINE, n_slots=1, asked=lambda left=left: "" if next(left) > 0 else "pause").run()
     assert [(trial.settings, trial.value) for trial in cut.trials()] == [
