@@ -15,6 +15,7 @@ from models.sweeps.control import (
     sweeps_root,
     usual_slots,
 )
+from models.sweeps.shipped import ShippedSweep, list_shipped
 from models.sweeps.space import Choices, Range, parse
 from models.sweeps.spec import Spec
 from models.sweeps.sweep import Sweep, Trial
@@ -22,12 +23,14 @@ from models.sweeps.sweep import Sweep, Trial
 __all__ = [
     "Choices",
     "Range",
+    "ShippedSweep",
     "Spec",
     "Sweep",
     "Trial",
     "create",
     "delete",
     "find",
+    "list_shipped",
     "list_sweeps",
     "parse",
     "pause",

@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import argparse
 import time
+from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tqdm import tqdm
 
+from models.names import nearest
 from models.runs.owners import MACHINE
 from models.runs.printing import aligned
 from models.sweeps import control
+from models.sweeps.shipped import SHIPPED, list_shipped, write_results
 from models.sweeps.space import parse
 from models.sweeps.spec import USUAL_TRIALS, Spec
 from models.sweeps.sweep import Sweep, Trial, in_words
@@ -33,7 +37,7 @@ def sweep(arguments: argparse.Namespace) -> None:
 def sweeps(arguments: argparse.Namespace) -> None:
     """Prints all sweeps, newest first."""
     rows: list[tuple[str, ...]] = [("SWEEP", "TASK", "STATE", "TRIALS", "BEST", "VARIES")]
-    for each in control.list_sweeps():
+    for each in (*control.list_sweeps(), *list_shipped()):
         try:
             rows.append(_row(each))
         except ValueError as error:
@@ -69,11 +73,41 @@ def find_rate(arguments: argparse.Namespace) -> None:
     print(f"{aligned(rows)}\n{last.sentence}")
 
 
+def sweep_export(arguments: argparse.Namespace) -> None:
+    """Writes what a sweep asked and found to a folder, without its runs."""
+    found, out = control.find(arguments.name), arguments.out
+    print("wrote", write_results(found, out, answer=arguments.answer, shipped=out.parent == SHIPPED))
+
+
+def _shipped(name: str) -> Spec:
+    """What a shipped sweep asked."""
+    known = {each.name: each for each in list_shipped()}
+    if name not in known:
+        raise ValueError(f"no shipped sweep is named {name!r}; {nearest(name, known)}")
+    return known[name].spec
+
+
 def _made(arguments: argparse.Namespace) -> Sweep:
     from models.sweeps.plan import plan
 
+    spec = _spec(arguments)
+    found = plan(spec)
+    print(found.sentence)
+    chosen = found.spec
+    print(f"sampler {chosen.how}; {chosen.direction} {chosen.score!r}, the mean over the seeds")
+    return control.create(spec, by=MACHINE)
+
+
+def _spec(arguments: argparse.Namespace) -> Spec:
+    if arguments.shipped:
+        if arguments.set or arguments.task:
+            raise ValueError("--shipped repeats a sweep as it is; leave out --task and --set")
+        spec = _shipped(arguments.shipped)
+        return replace(spec, name=arguments.name or spec.name)
+    if not arguments.task:
+        raise ValueError("a sweep needs a task; give --task, such as --task reverse (`tasks` lists them)")
     fixed, space = parse(arguments.set)
-    spec = Spec(
+    return Spec(
         task=arguments.task,
         space=space,
         name=arguments.name,
@@ -84,11 +118,6 @@ def _made(arguments: argparse.Namespace) -> Sweep:
         score=arguments.score,
         prune=arguments.prune,
     )
-    found = plan(spec)
-    print(found.sentence)
-    chosen = found.spec
-    print(f"sampler {chosen.how}; {chosen.direction} {chosen.score!r}, the mean over the seeds")
-    return control.create(spec, by=MACHINE)
 
 
 def _resumed(arguments: argparse.Namespace) -> Sweep:
@@ -177,6 +206,11 @@ def add_commands(commands: argparse._SubParsersAction[argparse.ArgumentParser]) 
         command = commands.add_parser(name, help=about)
         command.set_defaults(act=act)
         command.add_argument("name", help="the sweep's name")
+    kept = commands.add_parser("sweep-export", help="write a sweep's spec and results, without its runs")
+    kept.set_defaults(act=sweep_export)
+    kept.add_argument("name", help="the sweep's name")
+    kept.add_argument("--out", type=Path, required=True, help="the folder to write to")
+    kept.add_argument("--answer", default="", help="what it shows, in words, kept with the results")
     finder = commands.add_parser("find-rate", help="look for a learning rate: a range test")
     finder.set_defaults(act=find_rate)
     finder.add_argument("--task", required=True, help="what to learn; `tasks` lists them")
@@ -206,4 +240,7 @@ def _add_sweep(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
     command.add_argument("--score", default="", help="what is compared; default: the task's main score")
     command.add_argument("--name", default="", help="what to call the sweep; left out, made up")
     command.add_argument("--slots", type=int, default=0, help="runs at once; default: what the limits allow")
+    command.add_argument(
+        "--shipped", default="", metavar="NAME", help="repeat a sweep that ships with the app"
+    )
     command.add_argument("--resume", default="", metavar="NAME", help="go on with this sweep")

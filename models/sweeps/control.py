@@ -22,6 +22,7 @@ from models.runs.owners import NotAllowed, Ownership, Visitor
 from models.runs.processes import serving_process
 from models.runs.ray.cluster import wanted
 from models.runs.status import Ask, Status, hanging, write_status
+from models.sweeps.shipped import ShippedSweep, list_shipped
 from models.sweeps.spec import NAME, Spec
 from models.sweeps.sweep import SPEC, VERSION, Sweep
 from models.zoo.run_folders import runs_root
@@ -82,8 +83,15 @@ def create(spec: Spec, *, by: Visitor) -> Sweep:
 
 
 def find(name: str) -> Sweep:
-    """The sweep of a name, which may come from anybody. Raises FileError where there is none."""
+    """The sweep of a name, which may come from anybody: one made here, else one that ships.
+
+    Raises FileError where there is none.
+    """
     path = sweeps_root() / name if re.fullmatch(NAME, name) else None
+    if path is None or not (path / SPEC).is_file():
+        for shipped in list_shipped():
+            if shipped.name == name:
+                return shipped
     if path is None or path.is_symlink() or not (path / SPEC).is_file():
         known = ", ".join(sweep.name for sweep in list_sweeps()[:5]) or "none"
         raise FileError(f"there is no sweep {name[:60]!r}; the latest are: {known}")
@@ -205,6 +213,10 @@ def _ask(name: str, ask: Ask, by: Visitor) -> None:
 def _own(name: str, by: Visitor, act: str) -> Sweep:
     """The sweep that this visitor may change. Raises NotAllowed for another's."""
     sweep = find(name)
+    if isinstance(sweep, ShippedSweep):
+        raise NotAllowed(
+            f"sweep {name!r} ships with the app, so nobody can {act}; train it again under another name"
+        )
     if not sweep.may_change(by):
         raise NotAllowed(f"this sweep is another visitor's: only its owner and a teacher may {act}")
     return sweep

@@ -1,0 +1,94 @@
+"""The commands of sweeps: what they print, how a paused sweep goes on, and what they refuse."""
+
+import pytest
+
+from models.runs import jobs
+from models.runs.command_line import main
+from models.runs.folder import list_runs
+from models.sweeps.command_line import add_commands
+from models.sweeps.shipped import ShippedSweep, list_shipped
+from tests.models.sweeps.trained import AtOnce
+
+SMALL = ["n_layers=1", "d_model=12", "batch_size=4", "held_out=8", "device=cpu", "threads=1", "steps=20"]
+
+
+@pytest.fixture
+def call(tmp_path, monkeypatch, capsys):
+    """Runs a command and returns what it printed."""
+    root = tmp_path / "runs"
+    monkeypatch.setenv("ATTENTION_LAB_RUNS", str(root))
+    monkeypatch.setattr("models.sweeps.conduct.TURN_SECONDS", 0.0)
+    monkeypatch.setenv("ATTENTION_LAB_SERVING", "")  # the driver names itself there; forgotten afterwards
+    used = AtOnce(root, lambda said: {10: {"loss": 2.0}, 20: {"loss": said["training"]["learning_rate"]}})
+    monkeypatch.setattr(jobs, "backend", lambda: used)
+
+    def run(*words, settings=()):
+        sets = [part for setting in settings for part in ("--set", setting)]
+        monkeypatch.setattr("sys.argv", ["training", *map(str, words), *sets])
+        main(add_commands)
+        return capsys.readouterr().out
+
+    return run
+
+
+def test_a_sweep_is_run_listed_shown_exported_and_deleted(call, tmp_path):
+    space = ["learning_rate=0.003,0.001,0.002", "n_heads=1,5"]
+    words = ("sweep", "--task", "copy", "--seeds", 2, "--score", "loss", "--name", "rates")
+    printed = call(*words, settings=[*SMALL, *space])
+    assert "3 settings × 2 seeds = 6 runs; left out, as they make no model: learning_rate=0.003" in printed
+    assert "minimize 'loss', the mean over the seeds" in printed
+    assert "trial 1  learning_rate=0.001, n_heads=1  finished  loss 0.001" in printed
+    assert "best is trial 1 (learning_rate=0.001, n_heads=1): loss 0.001" in printed
+    assert len(list_runs()) == 6
+    listed = call("sweeps").splitlines()
+    assert listed[1].split()[:6] == ["rates", "copy", "finished", "3", "of", "3"]
+    shown = call("sweep-show", "rates").splitlines()
+    assert [line.split()[:4] for line in shown[1:4]] == [
+        ["1", "0.001", "1", "finished"], ["2", "0.002", "1", "finished"], ["0", "0.003", "1", "finished"]
+    ]  # fmt: skip
+    assert "3 settings make no model" in shown[4]
+    call("sweep-export", "rates", "--out", tmp_path / "kept", "--answer", "small ones")
+    kept = ShippedSweep(tmp_path / "kept")
+    assert [trial.value for trial in kept.trials()] == [0.003, 0.001, 0.002]
+    assert (kept.answer, kept.status().state, kept.best().number) == ("small ones", "finished", 1)
+    with pytest.raises(SystemExit, match="sweep 'rates' has tried its 3 settings"):
+        call("sweep", "--resume", "rates")
+    assert call("sweep-delete", "rates").endswith("deleted sweep rates; its runs stay\n")
+    assert len(list_runs()) == 6
+
+
+@pytest.mark.parametrize(
+    ("words", "settings", "said"),
+    [
+        (["sweep"], ["n_heads=1,2"], "a sweep needs a task; give --task"),
+        (["sweep", "--task", "copi"], ["n_heads=1,2"], "task='copi' is unknown; did you mean copy"),
+        (["sweep", "--task", "copy"], ["n_heads=1"], "nothing varies; give a setting several values"),
+        (["sweep", "--task", "copy", "--resume", "x"], [], "leave out --task and --set"),
+        (["sweep", "--resume", "x"], [], "there is no sweep 'x'; the latest are: none"),
+        (["sweep", "--shipped", "x"], [], "no shipped sweep is named 'x'"),
+        (["sweep-show", "../x"], [], "there is no sweep '../x'"),
+    ],
+)
+def test_bad_commands_end_with_one_sentence(call, words, settings, said):
+    with pytest.raises(SystemExit) as refusal:
+        call(*words, settings=settings)
+    assert said in str(refusal.value) and str(refusal.value).startswith("error: ")
+    assert list_runs() == []
+
+
+def test_a_rate_is_found(call):
+    printed = call("find-rate", "--task", "copy", "--steps", 40, settings=SMALL[:-1]).splitlines()
+    assert printed[0].split() == ["RATE", "LOSS", "SMOOTHED"]
+    assert printed[1].split()[0] == "1.00e-06"
+    assert printed[-1].startswith(("try learning_rate=", "the loss has not fallen"))
+
+
+def test_what_ships_is_whole():
+    for shipped in list_shipped():
+        spec, trials = shipped.spec, shipped.trials()
+        assert spec.name == shipped.name == shipped.path.name
+        assert len(trials) == spec.trials
+        assert all(trial.n == spec.seeds and trial.runs == () for trial in trials)
+        for trial in trials:
+            assert trial.value == pytest.approx(sum(trial.values.values()) / trial.n)
+        assert shipped.answer and shipped.results()["command"].endswith(f"--shipped {shipped.name}")
