@@ -188,20 +188,26 @@ def _train(watch: Watch, on_record: Callable[[Record], None] | None) -> tuple[St
     )
     if not done:
         return ended_by(watch.asked), ""
-    _report(folder)
+    unreported = _report(folder)
     usual = config.task.training.get("learning_rate")
-    return "finished", outcome_of(folder, watch.step, usual)
+    return "finished", "; ".join(filter(None, [outcome_of(folder, watch.step, usual), unreported]))
 
 
-def _report(folder: RunFolder) -> None:
-    """Writes down what the model scores. What keeps it from that ends in the log: the run has finished."""
+def _report(folder: RunFolder) -> str:
+    """Writes down what the model scores; returns what kept it from that, "" where nothing did. The run has
+    finished either way, and its last checkpoint stands.
+    """
     from models.runs.report import write_report
 
     try:
         write_report(folder)
-    except Exception:
+    except Exception as error:
         with suppress(OSError), (folder.path / LOG).open("a") as log:
             traceback.print_exc(file=log)
+        known = isinstance(error, ValueError | OSError)
+        why = str(error).partition(";")[0] if known else f"{LOG} in the run's folder says why"
+        return f"its report is missing ({why}); python -m models.training report {folder.id} writes it"
+    return ""
 
 
 def _said(training: Training) -> str:

@@ -119,10 +119,13 @@ def test_a_full_disk_leaves_the_last_whole_one(tmp_path, scored, monkeypatch):
     def full(path, content, **more):
         raise WriteError("the disk is full")
 
-    monkeypatch.setattr(best, "write_whole", full)
-    with pytest.raises(WriteError, match="the disk is full"):
-        train_into(run, config(**RUN), resume=True)
+    with monkeypatch.context() as patch:
+        patch.setattr(best, "write_whole", full)
+        with pytest.raises(WriteError, match="the disk is full"):
+            train_into(run, config(**RUN), resume=True)
     assert (run.path / BEST).read_bytes() == before and run.checkpoint().step == 5
+    assert train_into(run, config(**RUN), resume=True)  # there is room again
+    assert run.checkpoint().step == RUN["steps"]
 
 
 def test_a_damaged_file_says_so(tmp_path, scored):

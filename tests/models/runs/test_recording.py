@@ -188,10 +188,19 @@ def test_a_full_disk_ends_the_run_with_a_sentence(new_run, monkeypatch):
     def refuse(**arguments):
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("models.files.tempfile.mkstemp", refuse)
-    with pytest.raises(WriteError, match=r"could not be written to .*: the disk is full; free some space"):
-        train_into(run, config(), resume=True)
+    with monkeypatch.context() as patch:
+        patch.setattr("models.files.tempfile.mkstemp", refuse)
+        with pytest.raises(
+            WriteError, match=r"could not be written to .*: the disk is full; free some space"
+        ):
+            train_into(run, config(), resume=True)
     assert (run.path / "checkpoint.safetensors").read_bytes() == whole
+    undisturbed = new_run(config())
+    train_into(undisturbed, config())
+    assert train_into(run, config(), resume=True)  # there is room again
+    one, other = run.checkpoint().tensors, undisturbed.checkpoint().tensors
+    assert all(torch.equal(one[name], other[name]) for name in one)
+    assert [line["loss"] for line in run.metrics()] == [line["loss"] for line in undisturbed.metrics()]
 
 
 def test_every_line_is_json_that_any_program_reads(new_run):

@@ -1,5 +1,6 @@
 """How a run's process begins and ends, in this process and without training."""
 
+import errno
 import signal
 from collections.abc import Callable
 from pathlib import Path
@@ -11,8 +12,8 @@ from filelock import FileLock
 
 from models.byte_units import MB
 from models.data.tasks import make_task
-from models.files import WriteError
-from models.runs import recording, slots, worker
+from models.files import WriteError, writing
+from models.runs import recording, report, slots, worker
 from models.runs.folder import RunFolder, create_run
 from models.runs.limits import JobRefused
 from models.runs.status import Ask, Status, read_status, write_request
@@ -82,6 +83,28 @@ def test_a_run_that_leaves_the_queue_says_so(
         state,
         "it left the queue before its turn, and it has not trained yet; resume puts it into the queue again",
     )
+
+
+def test_a_report_that_the_disk_has_no_room_for_leaves_the_run_finished(
+    run: RunFolder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(path: Path, value: object) -> None:
+        with writing(path):
+            raise OSError(errno.ENOSPC, "No space left on device")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(report, "write_json", full)
+        last = train_here(run)
+    assert last.state == "finished"
+    assert last.outcome.endswith(
+        f"its report is missing (report.json could not be written to {str(run.path)!r}: the disk is full); "
+        f"python -m models.training report {run.id} writes it"
+    )
+    checkpoint = run.checkpoint()
+    assert checkpoint is not None and checkpoint.step == 6
+    assert report.read_report(run) == {}
+    report.write_report(run)  # once there is room
+    assert report.read_report(run)["step"] == 6
 
 
 def test_ctrl_c_pauses(run: RunFolder, monkeypatch: pytest.MonkeyPatch) -> None:
