@@ -8,11 +8,14 @@ import socket
 from importlib.util import find_spec
 from pathlib import Path
 
+from cachetools import TTLCache, cached
+
 from models.runs.limits import JobRefused, NoRoom
 
 VARIABLE = "ATTENTION_LAB_RAY"
 """Variable of the environment: a cluster's address, host:port, or "auto" for the one of this machine."""
 ANSWER_SECONDS = 3.0
+ASKED_SECONDS = 3.0
 _KNOWN = "ray/ray_current_cluster"  # where `ray start` notes its cluster, in Ray's temporary folder
 
 
@@ -29,7 +32,7 @@ def address() -> str:
     if found == "auto":
         found = os.environ.get("RAY_ADDRESS", "") or _noted()
     host, port = _parts(found)
-    if not answers(found):
+    if not _answered(found):
         raise NoRoom(
             f"no Ray cluster answers at {host}:{port} ({VARIABLE}={wanted()!r}); start it "
             f"(ray start --head), or take {VARIABLE} away to train on this machine"
@@ -44,6 +47,12 @@ def answers(found: str) -> bool:
             return True
     except OSError:
         return False
+
+
+@cached(TTLCache(16, ttl=ASKED_SECONDS))
+def _answered(found: str) -> bool:
+    """The last answer, if it is fresh: a page that is drawn again must not wait for it each time."""
+    return answers(found)
 
 
 def is_here(found: str) -> bool:
