@@ -1,0 +1,256 @@
+"""What a task's data is, looked at before anything is trained: counted, measured, the first examples.
+
+Every number is of the data as the model will read it, through the task's own tokens and batches.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from itertools import islice
+from typing import TypeVar
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from models.byte_units import readable
+from models.data.looked_at import Shown, cells_of, pad_of, padding_of
+from models.data.tables import Source
+from models.data.tasks.batch import Batch, Split
+from models.data.tasks.finite import Finite
+from models.data.tasks.language_model import TextModel
+from models.data.tasks.masked import Masked
+from models.data.tasks.own_files import OwnFile
+from models.data.tasks.parallel_text import ParallelText
+from models.data.tasks.pictures import Pictures
+from models.data.tasks.sentiment import Sentiment
+from models.data.tasks.task import Task, generator_of
+
+SPLITS: tuple[Split, ...] = ("training", "held out", "test")
+MEASURED = 4_000
+"""Examples whose tokens are counted; of more, as many as this spread over all."""
+_SHOWN, _PICTURES, _DRAWN = 4, 10, 512
+_BATCHES = 4
+Row = TypeVar("Row")
+_BINS = 24
+
+
+@dataclass(frozen=True)
+class Look:
+    """A task's data. source: the file it was read from, if there is one. sizes: of each part, in `unit`; None
+    where examples are made at random, without end. classes: how many examples have each answer, of all parts
+    or of those that were drawn. lengths: how many examples are of up to `ends` tokens, of those measured.
+    room: the tokens that the model reads of one; cut: the share of examples that have more. padding: the
+    share of what training reads, in batches of `batch_size`, that is padding. unknown: the share of held-out
+    tokens that the vocabulary lacks. None where there is no such thing. pictures: [picture, row, column].
+    """
+
+    source: Source | None = None
+    sizes: dict[str, int | None] = field(default_factory=dict)
+    unit: str = "examples"
+    classes: dict[str, int] = field(default_factory=dict)
+    lengths: tuple[int, ...] = ()
+    ends: tuple[int, ...] = ()
+    measured: int = 0
+    median: float = 0.0
+    longest: int = 0
+    room: int | None = None
+    cut: float | None = None
+    padding: float | None = None
+    batch_size: int = 0
+    vocabulary: int | None = None
+    unknown: float | None = None
+    examples: tuple[Shown, ...] = ()
+    pictures: np.ndarray | None = None
+    labels: tuple[str, ...] = ()
+
+
+def look(task: Task) -> Look:
+    """Looks at a task that has its data at hand. Raises ValueError as reading them does."""
+    source = task.own_source if isinstance(task, OwnFile) else None
+    if isinstance(task, Pictures):
+        return _at_pictures(task)
+    dictated = task.dictates()
+    size = int(task.training.get("batch_size", 32))
+    counts = np.array(_token_counts(task), dtype=np.int64)
+    room = int(dictated["max_len"]) if len(counts) else None
+    lengths, ends = _histogram(counts, room)
+    batch, said = _first(task)
+    return Look(
+        source=source,
+        sizes=_sizes(task),
+        unit="characters" if isinstance(task, TextModel) else "examples",
+        classes=_classes(task),
+        lengths=lengths,
+        ends=ends,
+        measured=len(counts),
+        median=float(np.median(counts)) if len(counts) else 0.0,
+        longest=int(counts.max(initial=0)),
+        room=room,
+        cut=float((counts > room).mean()) if room is not None else None,
+        padding=_padding(task, size),
+        batch_size=size,
+        vocabulary=int(dictated["vocab_size"]),
+        unknown=_unknown(task),
+        examples=tuple(cells_of(task, batch, at, text) for at, text in enumerate(said)),
+    )
+
+
+def _sizes(task: Task) -> dict[str, int | None]:
+    if isinstance(task, TextModel):  # tokens of a long text take minutes to count
+        return {split: len(text) for split, text in zip(SPLITS, task._texts, strict=True)}
+    return {str(split): count for split, count in task.split_sizes().items()}
+
+
+def _spread(n: int, most: int) -> list[int]:
+    """At most so many numbers below n, evenly over all."""
+    return list(range(n)) if n <= most else np.linspace(0, n - 1, most).astype(int).tolist()
+
+
+def _token_counts(task: Task) -> list[int]:
+    """The tokens of examples of all parts before any is cut; of a pair, those of its longer side."""
+    if isinstance(task, TextModel):
+        return []
+    if isinstance(task, Masked):
+        return [
+            2 + len(task.tokenizer.encode(texts[0]))
+            for split in SPLITS[:2]
+            for texts in _some([(text,) for text in task._passages(split).singles])
+        ]
+    if isinstance(task, Sentiment) and task.table is not None:
+        rows = [row for split in SPLITS for row in task._rows[split]]
+        return [len(task._ids(text)) for text, _ in _some(rows)]
+    if isinstance(task, ParallelText):
+        pairs = [pair for split in SPLITS for pair in task._parts[split]]
+        return [1 + max(len(task._pieces.encode(side)) for side in pair) for pair in _some(pairs)]
+    batch = task.batch(generator_of(0, 0), _DRAWN)
+    return [int(n) for n in padding_of(task, batch)[1].max(dim=0).values] if _has_tokens(batch) else []
+
+
+def _some(rows: Sequence[Row]) -> Iterable[Row]:
+    return (rows[at] for at in _spread(len(rows), MEASURED))
+
+
+def _has_tokens(batch: Batch) -> bool:
+    return not batch.inputs[0].is_floating_point()
+
+
+def _histogram(counts: np.ndarray, room: int | None) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """How many counts are in each bin, and each bin's last number; one bin ends where the room does."""
+    if not len(counts) or room is None:
+        return (), ()
+    top = int(counts.max())
+    step = max(1, -(-min(top, 4 * room) // _BINS))
+    ends = sorted({*range(step, top + step, step), room} if top > room else {*range(step, top + step, step)})
+    if len(ends) > 2 * _BINS:  # a few are far longer than all others
+        ends = [*ends[: 2 * _BINS - 1], top]
+    found = np.searchsorted(ends, counts)
+    return tuple(np.bincount(found, minlength=len(ends)).tolist()), tuple(ends)
+
+
+def _classes(task: Task) -> dict[str, int]:
+    """How many examples have each answer, where there is one answer to each; the most frequent first."""
+    if isinstance(task, Sentiment) and task.table is not None:
+        counts = Counter(task.classes[label] for split in SPLITS for _, label in task._rows[split])
+    else:
+        batch = task.batch(generator_of(0, 0), _DRAWN)
+        names = task.outputs()
+        if batch.targets.is_floating_point() or batch.targets.shape[1] != 1 or len(names) > 100:
+            return {}
+        counts = Counter(names[at] for at in batch.targets[:, 0].tolist() if at >= 0)
+    return dict(counts.most_common())
+
+
+def _padding(task: Task, size: int) -> float | None:
+    """The share of all positions of the first batches of training that are padding."""
+    if isinstance(task, TextModel):
+        return 0.0
+    read = padded = 0
+    for batch in islice(task.batches(0, size), _BATCHES):
+        if not _has_tokens(batch):
+            return None
+        all_, own = padding_of(task, batch)
+        read, padded = read + all_, padded + all_ - int(own.sum())
+    return padded / read
+
+
+def _unknown(task: Task) -> float | None:
+    """The share of the tokens of held-out examples that stand for what the vocabulary lacks."""
+    names = [name for name in ("[UNK]", "<unk>") if name in (made.names if (made := task.made_of()) else ())]
+    if not names:
+        return None
+    assert made is not None
+    unknown = list(made.names).index(names[0])
+    batch = task.sketched(64) if isinstance(task, TextModel) else _held_out(task)
+    ids = torch.cat([side.flatten() for side in batch.inputs])
+    pad = pad_of(task)
+    own = ids[ids != pad] if pad is not None else ids
+    return float((own == unknown).float().mean())
+
+
+def _held_out(task: Task) -> Batch:
+    if isinstance(task, Finite) and (n := task.count("held out")) is not None:
+        return task.numbered("held out", _spread(n, 500), generator_of(0, 0))
+    return task.batch(generator_of(0, 0), _DRAWN, held_out=True)
+
+
+def _first(task: Task) -> tuple[Batch, list[str]]:
+    """The first examples of training, each with its text as it stands in a person's file."""
+    if isinstance(task, TextModel):
+        ids = task.tokenizer.tensor(task._texts.training[: 100 * _SHOWN * task.length])
+        n = min(_SHOWN, max(1, (len(ids) - 1) // task.length))
+        pieces = torch.stack([ids[at * task.length : (at + 1) * task.length + 1] for at in range(n)]).long()
+        return Batch((pieces[:, :-1],), pieces[:, 1:]), [""] * n
+    if isinstance(task, Finite) and (n := task.count("training")) is not None:
+        numbers = list(range(min(_SHOWN, n)))
+        batch = task.numbered("training", numbers, generator_of(0, 0))
+        if isinstance(task, Sentiment):
+            return batch, [task._rows["training"][at][0] for at in numbers]
+        if isinstance(task, ParallelText):
+            return batch, [" ⇥ ".join(task._parts["training"][at]) for at in numbers]
+        return batch, [""] * len(numbers)
+    return task.batch(generator_of(0, 0), _SHOWN), [""] * _SHOWN
+
+
+def _at_pictures(task: Pictures) -> Look:
+    sizes = {str(split): count for split, count in task.split_sizes().items()}
+    pictures, labels = task.drawn("training", range(min(_PICTURES, task.count("training"))))
+    every: Tensor = torch.cat([task.pictures.part(split)[1] for split in SPLITS])
+    counts = torch.bincount(every, minlength=task.pictures.n_classes).tolist()
+    return Look(
+        sizes=sizes,
+        unit="pictures",
+        classes={str(at): n for at, n in enumerate(counts)},
+        room=task.cut.count,
+        pictures=pictures.numpy(),
+        labels=tuple(str(label) for label in labels.tolist()),
+    )
+
+
+def sentences(source: Source) -> list[str]:
+    """What was found out about a file, and what of it is not used."""
+    found = [f"{source.name}: {readable(source.n_bytes)}, read as {source.encoding}."]
+    if source.encoding.doubt:
+        found.append(source.encoding.doubt)
+    if not source.columns:
+        return [*found, f"{source.rows:,} lines."]
+    head = "The first row names the columns" if source.how.header == "yes" else "No row names the columns"
+    found.append(
+        f"Columns are parted by {_MARKS[source.how.separator]}. {head}: {', '.join(source.columns)}."
+    )
+    roles = ", ".join(f"{role.replace('_', ' ')} is “{name}”" for role, name in source.chosen.items())
+    found.append(f"{roles[:1].upper()}{roles[1:]}.")
+    first = source.first
+    parts = [
+        f"{count:,} {reason}" + (f" (first: line {first[reason]:,})" if reason in first else "")
+        for reason, count in source.left_out.items()
+    ]
+    left = f"; left out: {', '.join(parts)}" if parts else "; none is left out"
+    found.append(f"{source.rows:,} rows, {source.kept:,} of them used{left}.")
+    return found
+
+
+_MOST_NAMES = 400  # characters
+_MARKS = {"comma": "commas", "semicolon": "semicolons", "tab": "tabs", "bar": "bars"}
