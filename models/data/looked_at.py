@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import torch
 from torch import Tensor
 
+from models.data.looked import Cell, Shown
 from models.data.tasks.batch import IGNORED, Batch
 from models.data.tasks.task import Task
 
@@ -18,30 +17,6 @@ _SIDES = {
 MOST_CELLS = 96
 _MOST_TEXT = 400
 _UNKNOWN = ("[UNK]", "<unk>")
-
-
-@dataclass(frozen=True)
-class Cell:
-    """A token as it is read. special: it stands for no text. target: the token asked for there, "" for none.
-    unknown: it stands for what the vocabulary lacks.
-    """
-
-    token: str
-    special: bool = False
-    target: str = ""
-    unknown: bool = False
-
-
-@dataclass(frozen=True)
-class Shown:
-    """An example. sides: the tokens that "encoder" and "decoder" read. answer: the one right answer, if there
-    is one to the whole. text: as a person's file has it. more: tokens that are read and not shown.
-    """
-
-    sides: dict[str, tuple[Cell, ...]]
-    answer: str = ""
-    text: str = ""
-    more: int = 0
 
 
 def pad_of(task: Task) -> int | None:

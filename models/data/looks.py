@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
 from itertools import islice
 from typing import TypeVar
 
@@ -15,9 +14,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from models.byte_units import readable
-from models.data.looked_at import Shown, cells_of, pad_of, padding_of
-from models.data.tables import Source
+from models.data.looked import Look
+from models.data.looked_at import cells_of, pad_of, padding_of
 from models.data.tasks.batch import Batch, Split
 from models.data.tasks.finite import Finite
 from models.data.tasks.language_model import TextModel
@@ -33,38 +31,9 @@ MEASURED = 4_000
 """Examples whose tokens are counted; of more, as many as this spread over all."""
 _SHOWN, _PICTURES, _DRAWN = 4, 10, 512
 _BATCHES = 4
+_FEW = 20_000  # sentences
 Row = TypeVar("Row")
 _BINS = 24
-
-
-@dataclass(frozen=True)
-class Look:
-    """A task's data. source: the file it was read from, if there is one. sizes: of each part, in `unit`; None
-    where examples are made at random, without end. classes: how many examples have each answer, of all parts
-    or of those that were drawn. lengths: how many examples are of up to `ends` tokens, of those measured.
-    room: the tokens that the model reads of one; cut: the share of examples that have more. padding: the
-    share of what training reads, in batches of `batch_size`, that is padding. unknown: the share of held-out
-    tokens that the vocabulary lacks. None where there is no such thing. pictures: [picture, row, column].
-    """
-
-    source: Source | None = None
-    sizes: dict[str, int | None] = field(default_factory=dict)
-    unit: str = "examples"
-    classes: dict[str, int] = field(default_factory=dict)
-    lengths: tuple[int, ...] = ()
-    ends: tuple[int, ...] = ()
-    measured: int = 0
-    median: float = 0.0
-    longest: int = 0
-    room: int | None = None
-    cut: float | None = None
-    padding: float | None = None
-    batch_size: int = 0
-    vocabulary: int | None = None
-    unknown: float | None = None
-    examples: tuple[Shown, ...] = ()
-    pictures: np.ndarray | None = None
-    labels: tuple[str, ...] = ()
 
 
 def look(task: Task) -> Look:
@@ -101,6 +70,10 @@ def look(task: Task) -> Look:
 def _sizes(task: Task) -> dict[str, int | None]:
     if isinstance(task, TextModel):  # tokens of a long text take minutes to count
         return {split: len(text) for split, text in zip(SPLITS, task._texts, strict=True)}
+    if isinstance(task, Masked):
+        passages = task._passages("training")
+        training = len(passages.pairs if task.next_sentence else passages.singles)
+        return {"training": training, "held out": task.count("held out"), "test": task.count("test")}
     return {str(split): count for split, count in task.split_sizes().items()}
 
 
@@ -125,7 +98,7 @@ def _token_counts(task: Task) -> list[int]:
     if isinstance(task, ParallelText):
         pairs = [pair for split in SPLITS for pair in task._parts[split]]
         return [1 + max(len(task._pieces.encode(side)) for side in pair) for pair in _some(pairs)]
-    batch = task.batch(generator_of(0, 0), _DRAWN)
+    batch = _drawn(task, _DRAWN)
     return [int(n) for n in padding_of(task, batch)[1].max(dim=0).values] if _has_tokens(batch) else []
 
 
@@ -155,10 +128,9 @@ def _classes(task: Task) -> dict[str, int]:
     if isinstance(task, Sentiment) and task.table is not None:
         counts = Counter(task.classes[label] for split in SPLITS for _, label in task._rows[split])
     else:
-        batch = task.batch(generator_of(0, 0), _DRAWN)
-        names = task.outputs()
-        if batch.targets.is_floating_point() or batch.targets.shape[1] != 1 or len(names) > 100:
+        if "n_outputs" not in task.dictates():
             return {}
+        batch, names = task.batch(generator_of(0, 0), _DRAWN), task.outputs()
         counts = Counter(names[at] for at in batch.targets[:, 0].tolist() if at >= 0)
     return dict(counts.most_common())
 
@@ -167,8 +139,11 @@ def _padding(task: Task, size: int) -> float | None:
     """The share of all positions of the first batches of training that are padding."""
     if isinstance(task, TextModel):
         return 0.0
+    if isinstance(task, Masked) and (_sizes(task)["training"] or 0) > _FEW:
+        return None  # all of them would have to be encoded first
     read = padded = 0
-    for batch in islice(task.batches(0, size), _BATCHES):
+    light = not isinstance(task, Finite) and type(task).sketched is not Task.sketched
+    for batch in [task.sketched(size)] if light else islice(task.batches(0, size), _BATCHES):
         if not _has_tokens(batch):
             return None
         all_, own = padding_of(task, batch)
@@ -211,7 +186,12 @@ def _first(task: Task) -> tuple[Batch, list[str]]:
         if isinstance(task, ParallelText):
             return batch, [" ⇥ ".join(task._parts["training"][at]) for at in numbers]
         return batch, [""] * len(numbers)
-    return task.batch(generator_of(0, 0), _SHOWN), [""] * _SHOWN
+    return _drawn(task, _SHOWN), [""] * _SHOWN
+
+
+def _drawn(task: Task, size: int) -> Batch:
+    """Examples of a task that makes them; where it says how, such as are quickly had."""
+    return task.sketched(size)
 
 
 def _at_pictures(task: Pictures) -> Look:
@@ -227,30 +207,3 @@ def _at_pictures(task: Pictures) -> Look:
         pictures=pictures.numpy(),
         labels=tuple(str(label) for label in labels.tolist()),
     )
-
-
-def sentences(source: Source) -> list[str]:
-    """What was found out about a file, and what of it is not used."""
-    found = [f"{source.name}: {readable(source.n_bytes)}, read as {source.encoding}."]
-    if source.encoding.doubt:
-        found.append(source.encoding.doubt)
-    if not source.columns:
-        return [*found, f"{source.rows:,} lines."]
-    head = "The first row names the columns" if source.how.header == "yes" else "No row names the columns"
-    found.append(
-        f"Columns are parted by {_MARKS[source.how.separator]}. {head}: {', '.join(source.columns)}."
-    )
-    roles = ", ".join(f"{role.replace('_', ' ')} is “{name}”" for role, name in source.chosen.items())
-    found.append(f"{roles[:1].upper()}{roles[1:]}.")
-    first = source.first
-    parts = [
-        f"{count:,} {reason}" + (f" (first: line {first[reason]:,})" if reason in first else "")
-        for reason, count in source.left_out.items()
-    ]
-    left = f"; left out: {', '.join(parts)}" if parts else "; none is left out"
-    found.append(f"{source.rows:,} rows, {source.kept:,} of them used{left}.")
-    return found
-
-
-_MOST_NAMES = 400  # characters
-_MARKS = {"comma": "commas", "semicolon": "semicolons", "tab": "tabs", "bar": "bars"}

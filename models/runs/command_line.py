@@ -2,7 +2,8 @@
 
 `run` trains, `resume` goes on, `further` goes on with other settings, `list` shows all runs, `show` one,
 `compare` what several show against each other, `report` scores one with intervals, `note` names and tags
-one, `export` writes one to a folder, `tasks` says what there is to learn. `sweep` trains many settings and
+one, `export` writes one to a folder, `tasks` says what there is to learn, `data` shows
+what a task reads. `sweep` trains many settings and
 compares them, `sweeps` lists sweeps, `sweep-show` shows one, `find-rate` looks for a learning rate.
 `evaluate` scores translators on held-out sentences; `zoo` trains again all that ships.
 """
@@ -96,6 +97,15 @@ def show_runs(arguments: argparse.Namespace) -> None:
     print("\n".join(run.id for run in runs) if arguments.ids else runs_table(runs))
 
 
+def show_data(arguments: argparse.Namespace) -> None:
+    """Prints what a task's data is, as a model will read it."""
+    from models.data.looks import look
+    from models.runs.shown_data import told
+    from models.training.settings import configured
+
+    print(told(look(configured(arguments.task, arguments.set).task)))
+
+
 def show_tasks(arguments: argparse.Namespace) -> None:
     """Prints all tasks with their options."""
     from models.runs.printing import tasks_table
@@ -158,14 +168,17 @@ def parser(*more: AddCommands) -> argparse.ArgumentParser:
 def _add_runs(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     training = commands.add_parser("run", help="train a model on a task")
     training.set_defaults(act=run)
-    training.add_argument("--task", required=True, help="what to learn; `tasks` lists them")
-    training.add_argument(
-        "--set",
-        action="append",
-        default=[],
-        metavar="NAME=VALUE",
-        help="an option of the task, a size of the model or a number of the training, such as n_heads=8",
-    )
+    looking = commands.add_parser("data", help="show a task's data as the model will read it")
+    looking.set_defaults(act=show_data)
+    for command in (training, looking):
+        command.add_argument("--task", required=True, help="what to learn; `tasks` lists them")
+        command.add_argument(
+            "--set",
+            action="append",
+            default=[],
+            metavar="NAME=VALUE",
+            help="an option of the task, a size of the model or a number of the training, such as n_heads=8",
+        )
     training.add_argument("--out", type=Path, help="the run's folder; left out, a new one among all runs")
     training.add_argument("--name", default="", help="what to call the run")
     comparing.add_notes(training)

@@ -5,7 +5,7 @@ import streamlit as st
 from pages.shared.board.component import board
 from pages.shared.state import refuse
 from pages.shared.training import runs
-from pages.train import form, start, state, watch
+from pages.train import data, form, start, state, watch
 from pages.train.presets import PRESETS
 
 
@@ -46,7 +46,8 @@ def _settings() -> None:
     with places[1]:
         form.draw(info)
     with places[0]:
-        start.draw(info, given.kept, heading)
+        ready = start.draw(info, given.kept, heading)
+    data.draw(ready.look if ready else None)
 
 
 page()

@@ -30,8 +30,11 @@ BUSY_SHARE = 0.8
 NO_RUN = "These settings make no run; see above."
 
 
-def draw(info: TaskInfo, values: dict[str, Any], heading: DeltaGenerator) -> None:
-    """Parameters, memory and time expected; sentences where nothing can start. The button is in `heading`."""
+def draw(info: TaskInfo, values: dict[str, Any], heading: DeltaGenerator) -> Prepared | None:
+    """Parameters, memory and time expected; sentences where nothing can start. The button is in `heading`.
+
+    Returns what could start; None where nothing can.
+    """
     held = own_file.refusals(info, state.settings_of(info))
     said = problems() + held
     ready: Prepared | None = None
@@ -59,6 +62,7 @@ def draw(info: TaskInfo, values: dict[str, Any], heading: DeltaGenerator) -> Non
     every = SOON_SECONDS if waits else LATER_SECONDS
     st.fragment(_before, run_every=every if ready else None)(info, values, ready, why, tried)
     _going_on()
+    return ready
 
 
 def _refusal(ready: Prepared | None) -> str:

@@ -21,6 +21,7 @@ from pages.shared.training import settings
 from pages.shared.training.tasks_on_offer import TaskInfo
 
 if TYPE_CHECKING:
+    from models.data.looks import Look
     from models.data.tasks import Task
     from models.training.config import RunConfig
 
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
 @dataclass(frozen=True)
 class Prepared:
     """A run that could start now. key: of its settings. timed: its config with the threads that it will have.
-    seconds: by formula, None if nobody knows. watched: the probe's text.
+    seconds: by formula, None if nobody knows. watched: the probe's text. look: what its data are.
     """
 
     key: str
@@ -39,6 +40,7 @@ class Prepared:
     seconds: float | None
     device: str
     watched: str
+    look: Look
 
 
 _thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="preparing")
@@ -49,14 +51,17 @@ are in memory at once. Runs without such data do not wait for it.
 _made: LRUCache[str, Future[Prepared | ValueError]] = LRUCache(in_force().prepared_tasks)
 _tasks: LRUCache[str, Any] = LRUCache(in_force().prepared_tasks)
 """The tasks by their options, without their data, so that changing a size reads no file again."""
+_looks: LRUCache[str, Any] = LRUCache(in_force().prepared_tasks)
+"""What their data are, by the same keys."""
 _lock = threading.Lock()
-"""The lock for both caches."""
+"""The lock for these caches."""
 
 
 def _drop() -> None:
     with _lock:
         _made.clear()
         _tasks.clear()
+        _looks.clear()
 
 
 memory.droppers.append(_drop)
@@ -110,14 +115,16 @@ def _prepared_or_refused(info: TaskInfo, values: Mapping[str, Any], run: str) ->
 def _prepare(info: TaskInfo, values: Mapping[str, Any], run: str) -> Prepared:
     import torch
 
+    from models.data.looks import look
     from models.training.devices import check_threads, choose
     from models.training.estimates import estimate
 
     torch.set_num_threads(1)
     key = _key(info, values)
     with _lock:
-        task = _tasks.get(key)
-    task = task or settings.task_of(info, values)
+        task, seen = _tasks.get(key), _looks.get(key)
+    if task is None or seen is None:
+        task = settings.task_of(info, values)
     config = settings.run_config(info, values, task)
     training = config.training
     check_threads(training)
@@ -126,7 +133,9 @@ def _prepare(info: TaskInfo, values: Mapping[str, Any], run: str) -> Prepared:
     machine = choose(training)
     found = estimate(replace(config, training=training))
     watched = task.probe().text
+    seen = seen or look(task)
     with _lock:
+        _looks[key] = seen
         light = _tasks[key] = _tasks.get(key) or _without_data(task)
     config = replace(config, task=light)
     return Prepared(
@@ -138,6 +147,7 @@ def _prepare(info: TaskInfo, values: Mapping[str, Any], run: str) -> Prepared:
         found.seconds,
         machine.sentence,
         watched,
+        seen,
     )
 
 

@@ -27,7 +27,8 @@ class Bars(ChartPanel):
 
     reach, low: the upper and the lower end of the axis; by default it holds 0 and all values.
     nan_is_empty: NaN stands for what is not computed yet, and has neither bar nor number.
-    lit: the place of the one bar that stands out; the others are then faint.
+    lit: the place of the one bar that stands out; the others are then faint. faint_from: the place from which
+    on bars are faint, as those beyond a cut.
     """
 
     values: np.ndarray
@@ -42,6 +43,7 @@ class Bars(ChartPanel):
     digits: int = 2
     axis: str = ""
     lit: int | None = None
+    faint_from: int | None = None
 
     def __post_init__(self) -> None:
         check_frames("values", self.values, "bar")
@@ -93,9 +95,12 @@ class Bars(ChartPanel):
 
     def _colours(self, count: int) -> Paint | list[Paint]:
         strong = Paint(self.colour)
+        faint = Paint("muted", 0.5)
+        if self.faint_from is not None:
+            return [strong if at < self.faint_from else faint for at in range(count)]
         if self.lit is None:
             return strong
-        return [strong if at == self.lit else Paint("muted", 0.5) for at in range(count)]
+        return [strong if at == self.lit else faint for at in range(count)]
 
     def numbers(self, frame: int) -> Iterator[NumberRow]:
         return grid_numbers(at_frame(self.values, frame, 1)[None], (), self.labels)

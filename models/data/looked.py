@@ -1,0 +1,91 @@
+"""What is found when a task's data is looked at, as plain values that a page can hold without torch."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from models.byte_units import readable
+from models.data.tables import Source
+
+
+@dataclass(frozen=True)
+class Cell:
+    """A token as it is read. special: it stands for no text. target: the token asked for there, "" for none.
+    unknown: it stands for what the vocabulary lacks.
+    """
+
+    token: str
+    special: bool = False
+    target: str = ""
+    unknown: bool = False
+
+
+@dataclass(frozen=True)
+class Shown:
+    """An example. sides: the tokens that "encoder" and "decoder" read. answer: the one right answer, if there
+    is one to the whole. text: as a person's file has it. more: tokens that are read and not shown.
+    """
+
+    sides: dict[str, tuple[Cell, ...]]
+    answer: str = ""
+    text: str = ""
+    more: int = 0
+
+
+@dataclass(frozen=True)
+class Look:
+    """A task's data. source: the file it was read from, if there is one. sizes: of each part, in `unit`; None
+    where examples are made at random, without end. classes: how many examples have each answer, of all parts
+    or of those that were drawn. lengths: how many examples are of up to `ends` tokens, of those measured.
+    room: the tokens that the model reads of one; cut: the share of examples that have more. padding: the
+    share of what training reads, in batches of `batch_size`, that is padding. unknown: the share of held-out
+    tokens that the vocabulary lacks. None where there is no such thing. pictures: [picture, row, column].
+    """
+
+    source: Source | None = None
+    sizes: dict[str, int | None] = field(default_factory=dict)
+    unit: str = "examples"
+    classes: dict[str, int] = field(default_factory=dict)
+    lengths: tuple[int, ...] = ()
+    ends: tuple[int, ...] = ()
+    measured: int = 0
+    median: float = 0.0
+    longest: int = 0
+    room: int | None = None
+    cut: float | None = None
+    padding: float | None = None
+    batch_size: int = 0
+    vocabulary: int | None = None
+    unknown: float | None = None
+    examples: tuple[Shown, ...] = ()
+    pictures: np.ndarray | None = None
+    labels: tuple[str, ...] = ()
+
+
+def sentences(source: Source) -> list[str]:
+    """What was found out about a file, and what of it is not used."""
+    found = [f"{source.name}: {readable(source.n_bytes)}, read as {source.encoding}."]
+    if source.encoding.doubt:
+        found.append(source.encoding.doubt)
+    if not source.columns:
+        return [*found, f"{source.rows:,} lines."]
+    head = "The first row names the columns" if source.how.header == "yes" else "No row names the columns"
+    found.append(
+        f"Columns are parted by {_MARKS[source.how.separator]}. {head}: {', '.join(source.columns)}."
+    )
+    roles = ", ".join(f"{role.replace('_', ' ')} is “{name}”" for role, name in source.chosen.items())
+    found.append(f"{roles[:1].upper()}{roles[1:]}.")
+    first = source.first
+    parts = [
+        f"{count:,} {reason}" + (f" (first: line {first[reason]:,})" if reason in first else "")
+        for reason, count in source.left_out.items()
+    ]
+    left = f"; left out: {', '.join(parts)}" if parts else "; none is left out"
+    found.append(f"{source.rows:,} rows, {source.kept:,} of them used{left}.")
+    return found
+
+
+_MOST_NAMES = 400  # characters
+_MARKS = {"comma": "commas", "semicolon": "semicolons", "tab": "tabs", "bar": "bars"}

@@ -1,0 +1,124 @@
+"""The data of a run before its start: counted, measured, and the first examples as they will be read."""
+
+from collections.abc import Sequence
+from html import escape
+
+import numpy as np
+import streamlit as st
+
+from models.data.looked import Cell, Look, Shown, sentences
+from viz_core.boards import Bars, Board, Matrix, Panel, board_figure
+
+_MOST_CLASSES = 20
+_SIDES = {"encoder": "read", "decoder": "read and written"}
+
+
+def draw(look: Look | None) -> None:
+    """The panel under the settings, which moves nothing when it comes or goes."""
+    if look is None:
+        return
+    with st.container(border=True, key="train_data"):
+        st.markdown("**Data**")
+        if look.source is not None:
+            for said in sentences(look.source):
+                st.text(said)
+        st.html(_facts(look))
+        for board in boards_of(look):
+            figure = board_figure(board, dark=st.context.theme.type == "dark")
+            st.plotly_chart(figure, theme=None, width="content", config={"displayModeBar": False})
+        if look.examples:
+            st.caption(
+                "The first examples, as the model reads them. Under a token stands what is asked there."
+            )
+            st.html(examples(look.examples))
+
+
+def facts_of(look: Look) -> list[tuple[str, str]]:
+    """What is known of the data as single numbers: a name and a text for each."""
+    found = [
+        (split, "made at random" if size is None else f"{size:,} {look.unit}")
+        for split, size in look.sizes.items()
+        if size != 0 or split != "test"
+    ]
+    if look.room is not None and look.lengths:
+        found.append(("tokens, median and longest", f"{look.median:,.0f} and {look.longest:,}"))
+        found.append((f"cut at {look.room:,} tokens", _percent(look.cut)))
+    if look.padding is not None:
+        found.append((f"padding, in batches of {look.batch_size}", _percent(look.padding)))
+    if look.vocabulary is not None:
+        found.append(("vocabulary", f"{look.vocabulary:,} tokens"))
+    if look.unknown is not None:
+        found.append(("unknown tokens, held out", _percent(look.unknown)))
+    return found
+
+
+def boards_of(look: Look) -> list[Board]:
+    """How many examples each class has, how long they are, and the first pictures."""
+    rows: list[list[Panel]] = []
+    if look.classes:
+        names = list(look.classes)[:_MOST_CLASSES]
+        title = "examples of each class" + (
+            f", the first {_MOST_CLASSES} of {len(look.classes)}" if len(look.classes) > _MOST_CLASSES else ""
+        )
+        counts = np.array([look.classes[name] for name in names])
+        rows.append([Bars(values=counts, labels=names, title=title, x_label="class", digits=0)])
+    if look.lengths and look.room is not None:
+        beyond = next((at for at, end in enumerate(look.ends) if end > look.room), None)
+        title = f"lengths of {look.measured:,} examples" + (
+            f"; faint bars are cut at {look.room:,} tokens" if beyond is not None else ""
+        )
+        bars = Bars(
+            values=np.array(look.lengths), labels=[f"{end:,}" for end in look.ends], title=title,
+            x_label="tokens, up to", digits=0, faint_from=beyond,
+        )  # fmt: skip
+        rows = [[*rows[0], bars]] if rows else [[bars]]
+    if look.pictures is not None:
+        rows.append(
+            [
+                Matrix(
+                    title=label,
+                    values=picture,
+                    scale="weights",
+                    row_axis="row",
+                    column_axis="column",
+                    small=True,
+                )
+                for picture, label in zip(look.pictures.astype(np.float32), look.labels, strict=True)
+            ]
+        )
+    return [Board(rows=rows, notice="")] if rows else []
+
+
+def examples(shown: Sequence[Shown]) -> str:
+    """Examples as HTML: each token a cell, with its target under it. Everything of a file is escaped."""
+    return f'<div class="read_examples">{"".join(map(_example, shown))}</div>'
+
+
+def _example(shown: Shown) -> str:
+    text = f"<p>{escape(shown.text)}</p>" if shown.text else ""
+    sides = "".join(
+        f'<div class="side" title="{_SIDES.get(side, side)}">{"".join(map(_cell, cells))}</div>'
+        for side, cells in shown.sides.items()
+    )
+    more = f"<span>… and {shown.more:,} more tokens</span>" if shown.more else ""
+    answer = f'<p>answer: <b class="target">{escape(shown.answer)}</b></p>' if shown.answer else ""
+    return f"<section>{text}{sides}{more}{answer}</section>"
+
+
+def _cell(cell: Cell) -> str:
+    kinds = " ".join(kind for kind in ("special", "unknown") if getattr(cell, kind))
+    token = escape(cell.token).replace("\n", "↵").replace(" ", "·") or "∅"
+    target = escape(cell.target).replace("\n", "↵").replace(" ", "·")
+    under = f'<b class="target">{target}</b>' if target else ""
+    return f'<span class="cell {kinds}">{token}{under}</span>'
+
+
+def _facts(look: Look) -> str:
+    cells = "".join(
+        f"<div><dt>{escape(name)}</dt><dd>{escape(value)}</dd></div>" for name, value in facts_of(look)
+    )
+    return f'<dl class="data_facts">{cells}</dl>'
+
+
+def _percent(share: float | None) -> str:
+    return "–" if share is None else f"{100 * share:.1f} %"
