@@ -25,7 +25,10 @@ def draw(look: Look | None) -> None:
         st.html(_facts(look))
         for board in boards_of(look):
             figure = board_figure(board, dark=st.context.theme.type == "dark")
-            st.plotly_chart(figure, theme=None, width="content", config={"displayModeBar": False})
+            st.plotly_chart(
+                figure, theme=None, width="content", config={"displayModeBar": False},
+                alt="How many examples each class has, and how long they are", key="train.data.figure",
+            )  # fmt: skip
         if look.examples:
             st.caption(
                 "The first examples, as the model reads them. Under a token stands what is asked there."

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import streamlit as st
 from cachetools import LRUCache
+from streamlit.delta_generator import DeltaGenerator
 
 from models.byte_units import MB, readable
 from models.data.encodings import AUTO, TITLES
@@ -39,9 +40,10 @@ def draw(info: TaskInfo, given: State, option: Option) -> None:
         st.button("Without a file", key=f"{key}.clear", on_click=_choose, args=(given, option.name, ""))
     _kept_files(given, option.name)
     if name and not refused:
-        for about in info.options:
-            if about.of == option.name:
-                _about_it(given, about, name)
+        about = [each for each in info.options if each.of == option.name]
+        for at in range(0, len(about), 2):
+            for place, each in zip(st.columns(2), about[at : at + 2], strict=False):
+                _about_it(given, each, name, place)
 
 
 def refusals(info: TaskInfo, given: State) -> list[str]:
@@ -82,17 +84,17 @@ def _choose(given: State, field: str, name: str) -> None:
     given.put({field: name})
 
 
-def _about_it(given: State, option: Option, file: str) -> None:
+def _about_it(given: State, option: Option, file: str, place: DeltaGenerator) -> None:
     """Draws an option that is about the file: a menu of its columns, encodings by what people call them."""
     now = given.kept[option.name]
     if option.column:
         found = _columns_of(given, option.of, file)
         options = ("", *dict.fromkeys(name for name in (*found, now) if name))
-        given.draw(option.name, options=options, format_func=lambda name: name or BY_ITSELF)
+        given.draw(option.name, place, options=options, format_func=lambda name: name or BY_ITSELF)
     elif option.name == "encoding":
-        given.draw(option.name, format_func=lambda name: TITLES.get(name, "as its bytes show"))
+        given.draw(option.name, place, format_func=lambda name: TITLES.get(name, "as its bytes show"))
     else:
-        given.draw(option.name, format_func=lambda name: "as it shows" if name == AUTO else name)
+        given.draw(option.name, place, format_func=lambda name: "as it shows" if name == AUTO else name)
 
 
 def _columns_of(given: State, field: str, file: str) -> tuple[str, ...]:

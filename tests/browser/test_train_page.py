@@ -153,13 +153,34 @@ def test_a_text_that_is_handed_in_is_read(train: TrainPage) -> None:
         file = {"name": "hamlet.txt", "mimeType": "text/plain", "buffer": text.encode()}
         train.page.locator("input[type=file]").first.set_input_files(file)
     train.settle()
-    expect(train.page.get_by_text("Reads the file")).to_be_visible()
+    expect(train.page.get_by_text("Reads hamlet.txt")).to_be_visible()
     letters = len(set(text)) + 1  # and one for letters never seen
     sizes = {"n_layers": 1, "vocab_size": letters}
     config = run_config(make_task("language-model"), sizes={"n_layers": 1}).model.to_dict() | sizes
     model = Transformer(ModelConfig.from_dict(config), seed=0)
     counted = sum(parameter.numel() for parameter in model.parameters())
     assert train.facts()["parameters"] == f"{counted:,}"
+
+
+def test_a_table_of_one_s_own_is_chosen_from_looked_at_and_trained_on(train: TrainPage) -> None:
+    said = [("beau", "oui") if at % 2 else ("gris", "non") for at in range(60)]
+    rows = [f"{at};l'été était très {how}, {at};{label}" for at, (how, label) in enumerate(said)]
+    table = "\r\n".join(["nº;phrase;avis", *rows]).encode("cp1252")
+    train.open(**{name: value for name, value in TINY.items() if name != "length"} | {"task": "sentiment"})
+    file = {"name": "été <b>.csv", "mimeType": "text/csv", "buffer": table}
+    train.page.locator("input[type=file]").first.set_input_files(file)
+    expect(train.problem).to_contain_text("'été <b>.csv' has the columns 'nº, phrase, avis'")
+    expect(train.button("Start")).to_be_disabled()
+    for label, column in (("Text column", "phrase"), ("Label column", "avis")):
+        train.page.get_by_role("combobox", name=label).click()
+        train.page.get_by_role("option", name=column, exact=True).click()
+        train.settle()
+    panel = train.page.locator(".st-key-train_data")
+    expect(panel).to_contain_text("read as Windows-1252", timeout=TRAINING_SECONDS)
+    expect(panel).to_contain_text("60 rows, 60 of them used; none is left out")
+    expect(panel.locator(".read_examples .cell").first).to_have_text("[CLS]")
+    train.start()
+    expect(train.progress).to_contain_text("Finished", timeout=TRAINING_SECONDS)
 
 
 def test_a_table_with_the_wrong_columns_is_refused_in_a_sentence(train: TrainPage) -> None:
