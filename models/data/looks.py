@@ -160,8 +160,7 @@ def _unknown(task: Task) -> float | None:
     unknown = list(made.names).index(names[0])
     batch = task.sketched(64) if isinstance(task, TextModel) else _held_out(task)
     ids = torch.cat([side.flatten() for side in batch.inputs])
-    pad = pad_of(task)
-    own = ids[ids != pad] if pad is not None else ids
+    own = ids if pad_of(task) is None else ids[ids != pad_of(task)]
     return float((own == unknown).float().mean())
 
 
@@ -175,9 +174,10 @@ def _first(task: Task) -> tuple[Batch, list[str]]:
     """The first examples of training, each with its text as it stands in a person's file."""
     if isinstance(task, TextModel):
         ids = task.tokenizer.tensor(task._texts.training[: 100 * _SHOWN * task.length])
-        n = min(_SHOWN, max(1, (len(ids) - 1) // task.length))
-        pieces = torch.stack([ids[at * task.length : (at + 1) * task.length + 1] for at in range(n)]).long()
-        return Batch((pieces[:, :-1],), pieces[:, 1:]), [""] * n
+        n_pieces = min(_SHOWN, max(1, (len(ids) - 1) // task.length))
+        pieces = [ids[at * task.length : (at + 1) * task.length + 1] for at in range(n_pieces)]
+        stacked = torch.stack(pieces).long()
+        return Batch((stacked[:, :-1],), stacked[:, 1:]), [""] * n_pieces
     if isinstance(task, Finite) and (n := task.count("training")) is not None:
         numbers = list(range(min(_SHOWN, n)))
         batch = task.numbered("training", numbers, generator_of(0, 0))

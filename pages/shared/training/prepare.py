@@ -21,7 +21,7 @@ from pages.shared.training import settings
 from pages.shared.training.tasks_on_offer import TaskInfo
 
 if TYPE_CHECKING:
-    from models.data.looks import Look
+    from models.data.looked import Look
     from models.data.tasks import Task
     from models.training.config import RunConfig
 
