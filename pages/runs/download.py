@@ -52,8 +52,9 @@ def _other(run: Run, form: str) -> None:
     if made and made[0] == (run.id, step, form):
         content = made[1]
         _offer(run, form, lambda: content)
-    else:
-        st.button("Write the files", on_click=_write, args=(run, step, form), key="runs.write")
+    elif st.button("Write the files", key="runs.write"):
+        _write(run, step, form)
+        st.rerun()
 
 
 def _write(run: Run, step: int, form: str) -> None:
