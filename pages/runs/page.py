@@ -7,7 +7,7 @@ from pathlib import Path
 import streamlit as st
 
 from models.zoo.run_folders import runs_root
-from pages.runs import actions, compare, grouping, listing, notes, scrubber, state, try_it
+from pages.runs import actions, compare, grouping, listing, notes, report, scrubber, state, try_it
 from pages.shared import visitors
 from pages.shared.board.component import board
 from pages.shared.browser.acts import Act
@@ -67,6 +67,7 @@ def _one(run: Run) -> None:
     _board(shown, part=run.id, link={"runs": run.id, **state.STATE.link(["filter"])}, at=_at(shown))
     if "takeaway" in st.session_state:
         _take_away(run.title, run.id, shown, run)
+    report.draw(run, status)
     try_it.draw(run)
 
 

@@ -3,12 +3,28 @@
 from models.runs.significance import Summary
 from models.runs.verdicts import mean_words
 
+_NO_SHARES = ("error", "loss", "bits", "perplexity", "variance", "positions", "bleu", "chrf", "f1")
 
-def worded(name: str, value: float) -> str:
-    """A score in words: a share in per cent, another number with its digits."""
-    if is_share(name):
-        return f"{100 * value:.1f} %"
-    return f"{value:.3f}"
+
+def worded(name: str, value: float, *, n: int | None = None) -> str:
+    """A score in words: a share in per cent, another number with its digits; neither is rounded to nothing,
+    nor to all. n: the examples that a share of 0 or 1 is of, where it is one of examples.
+    """
+    if not is_share(name):
+        return number(value)
+    if n is not None and value in (0, 1):
+        return f"{round(value * n):,} of {n:,}"
+    per_cent = 100 * value
+    if 0 < per_cent < 0.05:
+        return f"{per_cent:.2g} %"
+    return f"{per_cent:.4g} %" if 99.95 <= per_cent < 100 else f"{per_cent:.1f} %"
+
+
+def number(value: float) -> str:
+    """A number that is no share, with three digits after the point, or so many that it is not nothing."""
+    if value and abs(value) < 0.001:
+        return f"{value:.2e}"
+    return f"{value:,.1f}" if abs(value) >= 1_000 else f"{value:.3f}"
 
 
 def worded_mean(name: str, found: Summary) -> str:
@@ -19,4 +35,4 @@ def worded_mean(name: str, found: Summary) -> str:
 
 def is_share(name: str) -> bool:
     """Whether a score is a share of right answers. Errors and bits are not, whatever their size."""
-    return not any(word in name.lower() for word in ("error", "loss", "bits", "perplexity", "variance"))
+    return not any(word in name.lower() for word in _NO_SHARES)

@@ -1,0 +1,277 @@
+"""The scores of one run: held out and test, with n and intervals, and where its model errs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import streamlit as st
+
+from models.runs.report import read_report, write_report
+from models.runs.status import Status
+from models.zoo.run_folders import CHECKPOINT
+from pages.shared import cache, memory, wording
+from pages.shared.board.component import board
+from pages.shared.browser.acts import Act
+from pages.shared.places import without_places
+from pages.shared.state import refuse
+from pages.shared.table.component import Row, message, table
+from pages.shared.training import figures, runs, scores
+from pages.shared.training.message import message as board_message
+from pages.shared.training.runs import Run
+from viz_core.boards import Board, Colour, Curves, Line, Matrix, Panel
+
+EXPLORE = "explore/page.py"
+KEY = "runs.report"
+PARTS = ("held out", "test")
+MOST_ROWS, MOST_CELL = 40, 120
+MOST_CLASSES = 40  # more are no picture that can be read
+Report = Mapping[str, Any]
+
+
+def draw(run: Run, status: Status) -> None:
+    """The section; of a run without a report, a button that writes one, where there is something to score."""
+    with st.container(border=True, key="runs_scores"):
+        st.markdown("**Scores**")
+        try:
+            found = read_report(run.folder)
+            if found:
+                _shown(run, found)
+        except (ValueError, KeyError, TypeError, AttributeError, IndexError) as error:
+            said = without_places(str(error)) if isinstance(error, ValueError) else "it is damaged"
+            st.text(f"The report of this run cannot be shown: {said}; score the run again")
+            found = {}
+        _score_now(run, status, found)
+
+
+def _score_now(run: Run, status: Status, found: Report) -> None:
+    has_model = (run.folder.path / CHECKPOINT).is_file()
+    if not has_model or status.live or not runs.may_change(run):
+        if not found:
+            live = "Scores with their intervals are here when the run has finished."
+            st.caption(live if status.live else "This run has no report of its scores.")
+        return
+    if found and found.get("step") == status.step:
+        return
+    label = "Score this step" if found else "Score it now"
+    tip = "Scores the last checkpoint on held-out and test examples, as many as a validation reads"
+    if st.button(label, help=tip, key="runs.score"):
+        memory.check()
+        try:
+            with st.spinner("Scoring …"):
+                cache.on_worker(lambda: write_report(run.folder))
+        except (ValueError, OSError) as error:
+            refuse(without_places(str(error)))
+        st.rerun()
+
+
+def _shown(run: Run, found: Report) -> None:
+    parts = {name: found["parts"][name] for name in PARTS if name in found["parts"]}
+    if not parts:
+        raise ValueError("it is damaged")
+    st.caption(wording.plain(about(found, parts)))
+    table.show(message("Scores", *score_rows(parts)), key=f"{KEY}.scores", on_act=_nothing)
+    panels = panels_of(parts)
+    pictures = figures.pictures(run, run.folder.picture_steps()[-1]) if run.folder.picture_steps() else []
+    rows = [*([panels] if panels else []), *pictures]
+    if rows:
+        shown = Board(rows=rows, notice=notice_of(parts))
+        try:
+            sent = board_message(shown, part=f"scores.{run.id}", link={"runs": run.id}, keep=False)
+            board.show(sent, key=f"{KEY}.board", on_act=_nothing)
+        except ValueError as error:  # too large for a message
+            st.text(str(error))
+    held_out = parts.get("held out", {})
+    if "classes" in held_out:
+        content = class_rows(held_out["classes"]["rows"])
+        table.show(message("Each class, held out", *content), key=f"{KEY}.classes", on_act=_nothing)
+    if held_out.get("errors", {}).get("rows"):
+        content = error_rows(held_out["errors"]["rows"])
+        table.show(message("Error of each class, held out", *content), key=f"{KEY}.errors", on_act=_nothing)
+    _opened(run, held_out)
+
+
+def _opened(run: Run, held_out: Report) -> None:
+    """The tables whose rows open Explore with the text of an example."""
+    entries, caption, content = examples_of(held_out)
+    if not entries:
+        return
+    texts = [str(entry.get("text", "")) for entry in entries]
+
+    def on_act(act: Act) -> None:
+        at = str(act.get("id", ""))
+        if act["type"] == "open" and at.isdigit() and int(at) < len(texts):
+            st.session_state[f"{KEY}.opened"] = texts[int(at)]
+
+    st.caption("Press a row to see its text on Explore, with every head of this model.")
+    table.show(message(caption, *content), key=f"{KEY}.examples", on_act=on_act)
+    text = st.session_state.pop(f"{KEY}.opened", "")
+    if text:
+        st.switch_page(EXPLORE, query_params={"model": run.model_link, "text": text})
+
+
+def about(found: Report, parts: Mapping[str, Report]) -> str:
+    """What was scored, on how many examples, and how the intervals were found."""
+    counted = []
+    for name, part in parts.items():
+        of = f" of {part['of']:,}" if isinstance(part.get("of"), int) else ""
+        counted.append(f"{name}: {part['n']:,}{of} {found.get('unit', 'examples')}")
+    entries = [entry for part in parts.values() for entry in part["scores"]]
+    how = list(dict.fromkeys(str(entry["method"]) for entry in entries if entry.get("method")))
+    signed = dict.fromkeys(f"{e['name']} {e['signature']}" for e in entries if e.get("signature"))
+    said = [f"Step {found.get('step', 0):,}", *counted]
+    intervals = f"95% intervals: {'; '.join(how)}." if how else ""
+    return " ".join([f"{'; '.join(said)}.", intervals, *(f"{each}." for each in signed)]).strip()
+
+
+def score_rows(parts: Mapping[str, Report]) -> tuple[tuple[str, ...], list[Row]]:
+    """Columns and rows: each score with its interval and n, a part beside the other."""
+    columns = ["score"]
+    for name in parts:
+        columns += [f"#{name}", "#95% interval", "#n"]
+    names = list(dict.fromkeys(str(e["name"]) for part in parts.values() for e in part["scores"]))
+    rows = []
+    for name in names:
+        cells = [name]
+        for part in parts.values():
+            entry = next((e for e in part["scores"] if e["name"] == name), None)
+            cells += ["–"] * 3 if entry is None else [_value(entry), _within(entry), f"{entry['n']:,}"]
+        rows.append(Row(name, cells))
+    return tuple(columns), rows
+
+
+def _value(entry: Report) -> str:
+    name, value = str(entry["name"]), float(entry["value"])
+    n = entry["n"] if "right" in entry else None
+    return scores.worded(name, value, n=n)
+
+
+def _within(entry: Report) -> str:
+    low, high = entry.get("low"), entry.get("high")
+    if low is None or high is None:
+        return "–"
+    return f"{scores.worded(str(entry['name']), low)} to {scores.worded(str(entry['name']), high)}"
+
+
+def class_rows(rows: Sequence[Report]) -> tuple[tuple[str, ...], list[Row]]:
+    """Precision, recall and F1 of each class; "–" where there is nothing to divide by."""
+
+    def said(value: float | None) -> str:
+        return "–" if value is None else f"{value:.3f}"
+
+    return ("class", "#precision", "#recall", "#F1", "#n"), [
+        Row(
+            str(at),
+            [
+                str(row["class"])[:MOST_CELL],
+                *(said(row[name]) for name in ("precision", "recall", "f1")),
+                f"{row['n']:,}",
+            ],
+        )
+        for at, row in enumerate(rows)
+    ]
+
+
+def error_rows(rows: Sequence[Report]) -> tuple[tuple[str, ...], list[Row]]:
+    """The error of each class of pictures as a share of the variance, with its interval."""
+    return ("class", "#error (share of variance)", "#95% interval", "#n"), [
+        Row(
+            str(at),
+            [
+                str(row["class"]),
+                scores.number(row["value"]),
+                _within({**row, "name": "error"}),
+                f"{row['n']:,}",
+            ],
+        )
+        for at, row in enumerate(rows)
+    ]
+
+
+def examples_of(held_out: Report) -> tuple[Sequence[Report], str, tuple[tuple[str, ...], list[Row]]]:
+    """The examples that went most wrong, the table's caption, and its columns and rows."""
+    if held_out.get("translations"):
+        found, caption = held_out["translations"][:MOST_ROWS], "Translations, the worst first"
+        columns: tuple[str, ...] = ("text", "#chrF", "made", "wanted")
+        cells = [[e["text"], f"{e['chrf']:.1f}", e["made"], e["wanted"]] for e in found]
+    elif held_out.get("wrong"):
+        found, caption = held_out["wrong"][:MOST_ROWS], "Most wrong, the highest loss first"
+        columns = ("text", "truth", "answer", "#its probability", "#loss")
+        cells = [
+            [e["text"], e["truth"], e["answer"], f"{e['probability']:.3f}", scores.number(e["loss"])]
+            for e in found
+        ]
+    elif held_out.get("errors", {}).get("wrong"):
+        found, caption = held_out["errors"]["wrong"][:MOST_ROWS], "Pictures with the highest error"
+        columns = ("held-out picture", "class", "#error (share of variance)")
+        cells = [[e["text"], e["class"], scores.number(e["value"])] for e in found]
+    else:
+        return [], "", ((), [])
+    rows = [
+        Row(str(at), [_cut(cell) for cell in row], opened=False if found[at].get("text") else None)
+        for at, row in enumerate(cells)
+    ]
+    return found, caption, (columns, rows)
+
+
+def _cut(text: object) -> str:
+    said = " ".join(str(text).split())
+    return said if len(said) <= MOST_CELL else f"{said[: MOST_CELL - 1]}…"
+
+
+def panels_of(parts: Mapping[str, Report]) -> list[Panel]:
+    """The confusion matrix of the held-out part, and the loss by position of every part with its band."""
+    panels: list[Panel] = []
+    known = parts.get("held out", {}).get("classes")
+    if known and len(known["names"]) <= MOST_CLASSES:
+        panels.append(confusion_panel(known))
+    bands = {name: part["positions"] for name, part in parts.items() if part.get("positions")}
+    if bands:
+        panels.append(position_panel(bands))
+    return panels
+
+
+def confusion_panel(known: Report) -> Matrix:
+    """Who is taken for whom: each row's counts, coloured as shares of the row."""
+    counts = np.asarray(known["confusion"], dtype=np.float64)
+    shares = counts / np.maximum(counts.sum(axis=1, keepdims=True), 1)
+    names = [str(name)[:24] for name in known["names"]]
+    return Matrix(
+        title="truth and answer, held out",
+        values=shares.astype(np.float32),
+        rows=names,
+        columns=names,
+        row_axis="truth",
+        column_axis="answer",
+        scale="weights",
+        texts=[[f"{int(count)}" for count in row] for row in counts],
+    )
+
+
+def position_panel(bands: Mapping[str, Report]) -> Curves:
+    """The mean loss at each position, with the band of its 95% interval."""
+    last = max(band["position"][-1] for band in bands.values())
+    x = np.arange(1, last + 1, dtype=np.float64)
+    lines, colours = list[Line](), dict[str, Colour](zip(PARTS, ("accent", "muted"), strict=True))
+    for name, band in bands.items():
+        at = np.asarray(band["position"], dtype=np.int64) - 1
+        y, low, high = (np.full(last, np.nan) for _ in range(3))
+        for array, field in ((y, "loss"), (low, "low"), (high, "high")):
+            array[at] = band[field]
+        lines.append(Line(y=y, name=name, colour=colours[name], low=low, high=high))
+    return Curves(title="loss by position", x=x, lines=lines, x_label="position", y_label="nats")
+
+
+def notice_of(parts: Mapping[str, Report]) -> str:
+    """A sentence about the panels."""
+    held_out = parts.get("held out", {})
+    if "classes" in held_out:
+        return "Each row is a true class: how many of its examples were taken for which; the colour is their share of it."
+    if held_out.get("positions"):
+        return "A loss that falls along the text says that the model uses what it has read; the band is 95%."
+    return "Held-out originals above what the model makes of them."
+
+
+def _nothing(act: Act) -> None:
+    """These rows cannot be chosen."""
