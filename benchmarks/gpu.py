@@ -33,7 +33,9 @@ PEAKS = {"H200": 989e12, "H100": 989e12, "A100": 312e12, "L40S": 362e12, "L4": 1
 
 def config(file: Path, steps: int, *, compiled: bool) -> RunConfig:
     """The run that is measured."""
-    task = make_task("language-model", {"file": str(file), "tokens": "characters", "length": 256})
+    task = make_task(
+        "language-model", {"file": str(file), "tokens": "characters", "length": 256, "splits": "two"}
+    )
     return run_config(
         task,
         sizes={"n_layers": 6, "n_heads": 6, "d_model": 384, "dropout": 0.2, "bias": False},

@@ -267,7 +267,7 @@ def notice_of(parts: Mapping[str, Report]) -> str:
     """A sentence about the panels."""
     held_out = parts.get("held out", {})
     if "classes" in held_out:
-        return "Each row is a true class: how many of its examples were taken for which; the colour is their share of it."
+        return "A row is a true class: how many of it were taken for which; the colour is their share of it."
     if held_out.get("positions"):
         return "A loss that falls along the text says that the model uses what it has read; the band is 95%."
     return "Held-out originals above what the model makes of them."

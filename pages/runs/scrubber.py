@@ -22,7 +22,9 @@ def scrubbed(run: Run) -> Board:
     info = tasks_on_offer.tasks().get(name)
     entries = history_of(run.folder.path / "metrics.jsonl").entries()
     count = steps if isinstance(steps, int) else 1
-    return board_of(run, entries, steps=count, task=name, see=info.see if info else "")
+    return board_of(
+        run, entries, steps=count, task=name, see=info.look_for(described["task"]["options"]) if info else ""
+    )
 
 
 def board_of(run: Run, entries: Sequence[dict[str, Any]], *, steps: int, task: str, see: str) -> Board:

@@ -1,5 +1,6 @@
 """A run as it trains: read from its folder once a second, drawn by one component that stays where it is."""
 
+from collections.abc import Mapping
 from typing import Any
 
 import streamlit as st
@@ -50,7 +51,7 @@ def _live(run_id: str, was_live: bool) -> None:
     described = runs.described(run)
     steps = _whole(described["training"].get("steps"))
     st.progress(min(1.0, status.step / steps), text=_progress(status, entries, steps))
-    notice = _notice(described["task"].get("name"), status)
+    notice = _notice(described["task"], status)
     shown = board_of(run, entries, steps=steps, notice=notice, live=status.live)
     info = tasks_on_offer.tasks().get(str(described["task"].get("name")))
     link = {**(settings.link_of_run(info, described) if info else {}), "run": run.id}
@@ -135,9 +136,9 @@ def _progress(status: Status, entries: list[dict[str, Any]], steps: int) -> str:
     return f"{where}, about {wording.duration(left)} left"
 
 
-def _notice(task: object, status: Status) -> str:
-    info = tasks_on_offer.tasks().get(str(task))
-    see = info.see if info else ""
+def _notice(task: Mapping[str, Any], status: Status) -> str:
+    info = tasks_on_offer.tasks().get(str(task.get("name")))
+    see = info.look_for(task["options"]) if info else ""
     if status.state in ("running", "finished") and see:
         return see
     sentence = status.sentence[:1].upper() + status.sentence[1:]

@@ -216,6 +216,10 @@ class LanguageModel(TextModel):
         "First a head learns to look at the token just before; later, others look back to where the word or "
         "the line began."
     )
+    see_own = (
+        "Look for a head whose weight lies on the token just before, which most texts teach first; and "
+        "whether others look further back, to where a word or a line began."
+    )
     sizes = {
         "n_layers": 4,
         "n_heads": 4,

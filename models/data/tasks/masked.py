@@ -51,6 +51,7 @@ class Masked(OwnFile, Finite):
     name = "masked"
     title = "Masked words"
     see = "Heads look from [MASK] to both sides: to the verb of a noun, to the noun that a pronoun means."
+    see_own = "Look where heads look from [MASK]: to one side or to both, to neighbours or further away."
     abilities = ("fill",)
     kind = "encoder-only"
     sizes = {"n_layers": 2, "n_heads": 4, "d_model": 64, "positions": "learned", "activation": "gelu"}

@@ -37,6 +37,10 @@ class Sentiment(OwnTable, Finite, TextClasses):
         "The answer is read at [CLS]: its row shows where the verdict comes from. Watch the words that judge "
         "look for their negation, and for but or although, which say which clause counts."
     )
+    see_own = (
+        "The answer is read at [CLS]: its row shows which words each head looks at there. Whether these are "
+        "the ones that decide, a change of the text tells; begin with the texts that it gets most wrong."
+    )
     sizes = {"n_layers": 2, "n_heads": 4, "d_model": 64, "positions": "rotary"}
     training = {"steps": 1200, "batch_size": 64, "learning_rate": 3e-3}
     columns = ("text_column", "label_column")

@@ -41,9 +41,10 @@ class Task(ABC):
     """Seeded examples, a kind of model, a loss, a score, a probe; its fields are its options.
 
     name: in links and on the command line. title: what a person reads. see: one sentence on what to look for
-    in the heads. kind: of the model. abilities: what its models can be asked to do, of `models.zoo.model`; ()
-    leaves it to the kind. sizes, training: values of ModelConfig and TrainingConfig that learn the
-    task in about half a minute on a laptop; the page starts from them.
+    in the heads; see_own: the same for a file of one's own, of which nothing is known. kind: of the model.
+    abilities: what its models can be asked to do, of `models.zoo.model`; () leaves it to the kind. sizes,
+    training: values of ModelConfig and TrainingConfig that learn the task in about half a minute on a
+    laptop; the page starts from them.
 
     Raises ValueError, with value, rule and remedy, for options that make no task.
     """
@@ -52,6 +53,7 @@ class Task(ABC):
     abilities: ClassVar[tuple[str, ...]] = ()
     title: ClassVar[str]
     see: ClassVar[str]
+    see_own: ClassVar[str] = ""
     kind: ClassVar[Kind]
     sizes: ClassVar[dict[str, Any]] = {}
     training: ClassVar[dict[str, Any]] = {}
@@ -91,8 +93,8 @@ class Task(ABC):
 
     @property
     def seen(self) -> str:
-        """`see`, as far as it holds with these options."""
-        return self.see
+        """What to look for, as far as it holds with these options."""
+        return self.see_own if self.see_own and getattr(self, "file", "") else self.see
 
     @abstractmethod
     def dictates(self) -> dict[str, Any]:

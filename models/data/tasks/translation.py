@@ -32,6 +32,7 @@ from models.engine.trace import Trace
 from models.engine.transformer import Transformer
 
 _SAMPLES = 4
+_CROSSING = "In cross-attention, each word looks at the one it translates"
 
 
 class Translated(NamedTuple):
@@ -53,13 +54,13 @@ class Translation(Pairs):
 
     name = "translation"
     title = "Translation"
-    see = f"{ParallelText.see.removesuffix('.')}; in the encoder, a pronoun looks at the noun it means."
+    see = f"{_CROSSING}; in the encoder, a pronoun looks at the noun it means."
     antecedent_weight: float = option(0.5, "of naming what pronouns mean", low=0.0, high=10.0)
 
     @property
     def seen(self) -> str:
         """Only a model that has to name nouns looks at them from pronouns."""
-        return self.see if self.antecedent_weight else ParallelText.see
+        return self.see if self.antecedent_weight else f"{_CROSSING}."
 
     @classmethod
     def of(cls, options: dict[str, Any]) -> Task:
@@ -111,8 +112,7 @@ class Translation(Pairs):
         memory, written = model.encode(source), batch.targets != IGNORED
         logits = model.decode(target, memory, source, asked=written)
         at = answers_at(logits, batch.targets[written], batch)
-        asked = batch.extra["named"] != NOTHING_NAMED
-        pronouns = replace(batch, targets=batch.extra["named"])
+        pronouns, asked = replace(batch, targets=batch.extra["named"]), batch.extra["named"] != NOTHING_NAMED
         named = answers_at(model.unembed(memory[asked]), pronouns.targets[asked], pronouns)
         scores = {"whole sentences": at.whole(), "antecedents": named.shares(), "tokens right": at.shares()}
         return Judged({"translation": at.loss(), "antecedent": named.loss()}, scores)

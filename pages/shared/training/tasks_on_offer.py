@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+from collections.abc import Mapping
 from dataclasses import Field, dataclass, fields
 from typing import TYPE_CHECKING, Any, cast
 
@@ -53,6 +54,12 @@ class TaskInfo:
     sizes: dict[str, Any]
     training: dict[str, Any]
     fixes: dict[str, str]
+    see_own: str = ""
+
+    def look_for(self, options: Mapping[str, Any]) -> str:
+        """What to look for in the heads of a run with these options."""
+        own = any(options.get(option.name) for option in self.options if option.file)
+        return self.see_own if own and self.see_own else self.see
 
     @property
     def label(self) -> str:
@@ -78,7 +85,9 @@ def _described(name: str, kind: type[Task]) -> TaskInfo:
     about = inspect.cleandoc(kind.__doc__ or "").split("\n\n")[0].replace("\n", " ")
     group = next((group for group, names in GROUPS.items() if name.startswith(names)), OTHERS)
     sizes, training, fixes = dict(kind.sizes), dict(kind.training), dict(kind.fixes)
-    return TaskInfo(name, kind.title, group, about, kind.see, kind.kind, options, sizes, training, fixes)
+    return TaskInfo(
+        name, kind.title, group, about, kind.see, kind.kind, options, sizes, training, fixes, kind.see_own
+    )  # fmt: skip
 
 
 def _option(spec: Field[Any]) -> Option:
