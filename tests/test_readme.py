@@ -73,10 +73,18 @@ def test_the_command_line_s_examples_run(
 
 
 def test_the_notebook_s_lines_run():
-    (code,) = (block for block in BLOCKS if "load_model(" in block)
+    (code,) = (block for block in BLOCKS if "load_model(" in block and "report(" not in block)
     names: dict[str, Any] = {}
     exec(code.replace(".show()", ""), names)
     assert names["pattern"].shape[0] == names["lm"].config.n_heads
+
+
+def test_the_lines_for_the_scores_of_a_model_run():
+    (code,) = (block for block in BLOCKS if "report(" in block)
+    names: dict[str, Any] = {}
+    exec(code, names)
+    accuracy = names["found"]["parts"]["held out"]["scores"][1]
+    assert accuracy["name"] == "accuracy" and 0.8 < accuracy["low"] < accuracy["value"] < accuracy["high"]
 
 
 def test_the_lines_for_a_module_of_one_s_own_run():
