@@ -73,16 +73,16 @@ def best_first(values: Float[np.ndarray, " trial"], *, lower_is_better: bool = F
 
 
 def importance_panel(importance: Mapping[str, float]) -> Bars:
-    """The share of the value's variation that each setting explains, the largest first."""
+    """How much each setting tells the best trials from all, the largest first."""
     found = sorted(importance.items(), key=lambda each: -each[1])[:MOST_BARS]
-    title = "importance of each setting"
+    title = "what tells the best tenth of trials apart"
     if len(importance) > MOST_BARS:
         title += f" ({MOST_BARS} of {len(importance)})"
     return Bars(
         values=np.array([share for _, share in found] or [0.0], dtype=np.float64),
         labels=[name for name, _ in found] or ["–"],
         title=title,
-        y_label="share of the variation",
+        y_label="importance",
         low=0,
         reach=1,
     )
@@ -91,7 +91,7 @@ def importance_panel(importance: Mapping[str, float]) -> Bars:
 def importance_bars(
     importance: Mapping[str, float], *, dark: bool = False, title: str | None = None
 ) -> go.Figure:
-    """Bars of the settings' importances, as `models.sweeps` or Optuna's fANOVA gives them: shares, sum 1.
+    """Bars of the settings' importances, such as `Sweep.importance` gives them: shares that sum to 1.
 
     Raises ValueError for a share that is not within 0 to 1.
     """
@@ -133,7 +133,7 @@ def history_panel(
     title = f"{name} by trial"
     if len(values) > MOST_POINTS:
         title += f" (the first {MOST_POINTS:,} of {len(values):,})"
-    return Points(dots=dots, title=title, x_label="trial", y_label=name, log_y=log)
+    return Points(dots=dots, title=title, x_label="trial", y_label=name, log_y=log, whole_x=True)
 
 
 def so_far(values: Float[np.ndarray, " trial"], *, lower_is_better: bool = False) -> np.ndarray:

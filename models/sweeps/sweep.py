@@ -133,7 +133,7 @@ class Sweep:
         return min(finished, key=lambda trial: sign * (trial.value or 0.0), default=None)
 
     def importance(self) -> dict[str, float]:
-        """How much of the values' variance each setting explains, as shares that sum to 1, largest first.
+        """How far each setting tells the best tenth of trials from all: shares that sum to 1, largest first.
 
         It is PED-ANOVA (Watanabe et al. 2023) as Optuna computes it from the finished trials; {} before four
         of them differ, from which it says nothing.

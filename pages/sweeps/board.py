@@ -96,7 +96,11 @@ def notice_of(spec: Spec, trials: Sequence[Trial]) -> str:
         return "No trial has finished yet."
     best = min(finished, key=lambda trial: sign * (trial.value or 0.0))
     said = ", ".join(f"{label_of(name)} {words(value)}" for name, value in best.settings.items())
-    return f"**Best so far: trial {best.number}**, with {said}: {spec.score or 'score'} {value_of(best)}."
+    ended = not any(trial.state in ("waiting", "running", "stopped") for trial in trials)
+    first = "Best" if ended and len(trials) >= spec.trials else "Best so far"
+    equal = sum(trial.value == best.value for trial in finished) - 1
+    others = f", as {equal} more {'has' if equal == 1 else 'have'}" if equal else ""
+    return f"**{first}: trial {best.number}**, with {said}: {spec.score or 'score'} {value_of(best)}{others}."
 
 
 def value_of(trial: Trial) -> str:

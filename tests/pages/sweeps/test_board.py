@@ -27,7 +27,7 @@ def test_every_trial_is_a_line_and_the_best_is_said(make_sweep: MakeSweep) -> No
     np.testing.assert_allclose(top.axes[2].values, [0.005, 0.005, 0.255, 0.255, 0.505, 0.505])
     assert top.axes[1].choices == ["pre", "post"]
     assert shown.notice == (
-        "**Best so far: trial 4**, with Heads 4, Norm pre: exact match 0.505 ± 0.00707 (n = 2)."
+        "**Best: trial 4**, with Heads 4, Norm pre: exact match 0.505 ± 0.00707 (n = 2), as 1 more has."
     )
     history, by_heads, importance = bottom
     assert isinstance(history, Points) and isinstance(by_heads, Points) and isinstance(importance, Bars)

@@ -45,7 +45,7 @@ class Dots:
 class Points(ChartPanel):
     """Kinds of points over each other. names: of the places 0, 1, 2 … where x counts instead of measuring.
 
-    uprights: vertical lines, each an x and a few words.
+    uprights: vertical lines, each an x and a few words. whole_x: x has no numbers between whole ones.
     """
 
     dots: Sequence[Dots]
@@ -57,6 +57,7 @@ class Points(ChartPanel):
     log_y: bool = False
     y_range: tuple[int | float, int | float] | None = None
     uprights: Sequence[tuple[int | float, str]] = ()
+    whole_x: bool = False
 
     def __post_init__(self) -> None:
         for each in self.dots:
@@ -85,6 +86,8 @@ class Points(ChartPanel):
         else:
             places = np.concatenate([each.x for each in self.dots] or [np.empty(0)])
             x = _scale(_span(places, self.log_x, room=0.03), self.log_x)
+            if self.whole_x and places.size and np.nanmax(places) - np.nanmin(places) < 10:
+                x["dtick"] = 1
         line = {"showline": True, "linecolor": Paint("muted")}
         return Chart(
             traces=traces,
