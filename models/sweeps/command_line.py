@@ -76,7 +76,8 @@ def find_rate(arguments: argparse.Namespace) -> None:
 def sweep_export(arguments: argparse.Namespace) -> None:
     """Writes what a sweep asked and found to a folder, without its runs."""
     found, out = control.find(arguments.name), arguments.out
-    print("wrote", write_results(found, out, answer=arguments.answer, shipped=out.parent == SHIPPED))
+    shipped = out.resolve().parent == SHIPPED.resolve()
+    print("wrote", write_results(found, out, answer=arguments.answer, shipped=shipped))
 
 
 def _shipped(name: str) -> Spec:

@@ -34,10 +34,15 @@ class ShippedSweep(Sweep):
         return str(self.results().get("answer", ""))
 
     def status(self) -> Status:
-        """It has finished."""
-        n, results = self.spec.trials, self.results()
-        seconds = float(results.get("seconds", 0.0))
-        return Status(state="finished", step=n, steps=n, seconds=seconds, sentence=self.answer)
+        """How it ended: "finished", or "stopped" where not all trials had."""
+        ended = [trial.state in ("finished", "pruned", "failed") for trial in self.trials()]
+        return Status(
+            state="finished" if all(ended) else "stopped",
+            step=sum(ended),
+            steps=self.spec.trials,
+            seconds=float(self.results().get("seconds", 0.0)),
+            sentence=self.answer,
+        )
 
     def may_see(self, visitor: Visitor) -> bool:
         return True

@@ -186,7 +186,8 @@ def _importance(folder: str, changed: int, size: int) -> Mapping[str, float]:
 def trial_of(trial: FrozenTrial) -> Trial:
     """A trial of Optuna's journal in our words."""
     kept = trial.user_attrs
-    runs, values = kept.get(RUNS, {}), {int(seed): float(v) for seed, v in kept.get(VALUES, {}).items()}
+    runs = kept.get(RUNS, {})
+    values = {int(seed): float(value) for seed, value in sorted(kept.get(VALUES, {}).items(), key=_seed)}
     value = trial.values[0] if trial.values else None
     duration = trial.duration
     return Trial(
@@ -202,6 +203,10 @@ def trial_of(trial: FrozenTrial) -> Trial:
         curve=dict(trial.intermediate_values),
         seconds=None if duration is None else duration.total_seconds(),
     )
+
+
+def _seed(entry: tuple[str, float]) -> int:
+    return int(entry[0])
 
 
 def in_words(settings: Mapping[str, Value]) -> str:

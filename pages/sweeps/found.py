@@ -1,7 +1,7 @@
 """The sweeps that a visitor may see."""
 
 from models.files import FileError
-from models.sweeps import Sweep, list_sweeps
+from models.sweeps import Sweep, list_shipped, list_sweeps
 from models.sweeps import find as find_any
 from pages.shared import visitors
 
@@ -10,9 +10,11 @@ MOST = 200
 
 
 def every() -> list[Sweep]:
-    """The sweeps that this visitor may see, newest first."""
+    """The sweeps that this visitor may see, newest first, and then those that ship."""
     visitor = visitors.visitor()
-    return [sweep for sweep in list_sweeps() if sweep.may_see(visitor)][:MOST]
+    own = [sweep for sweep in list_sweeps() if sweep.may_see(visitor)][:MOST]
+    names = {sweep.name for sweep in own}
+    return [*own, *(sweep for sweep in list_shipped() if sweep.name not in names)]
 
 
 def first() -> Sweep | None:
