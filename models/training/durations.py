@@ -22,6 +22,7 @@ FRESH_SECONDS = 10.0
 UPDATE_SECONDS = 2e-9  # of the optimiser, per parameter
 _STEP_SECONDS = 1e-3  # of everything that does not grow with the model
 _RECORD_SECONDS = 2e-4  # of a step's record in the run's folder
+_REPORT = 3  # validations that the report at the end costs: held-out part and test, and what is most wrong
 _WRITTEN_BYTES = 300 * MB  # of a checkpoint, in a second
 _CHECKPOINT_SECONDS = 0.02  # of a small checkpoint, which is waited for until the disk has it
 _TIMED_TOKENS, _TIMED_WIDTH = 512, 256  # of the layer that is timed: small, so that the formula is quick
@@ -77,6 +78,7 @@ def whole(config: RunConfig, costs: Costs) -> Timed:
     start = Timed(START_SECONDS * min(max(1.0, slowed), _MOST_SLOWED), START_SECONDS)
     total = start + costs.data + (costs.step + record) * how.steps + costs.snapshot * n_snapshots
     total += (costs.example * how.held_out + costs.samples) * n_validations
+    total += costs.example * (how.held_out * _REPORT)
     written = 3 * size.FLOAT_BYTES * size.count_parameters(config.model).total / _WRITTEN_BYTES
     checkpoint = written + _CHECKPOINT_SECONDS
     n_checkpoints = 2 + total.seconds / max(how.checkpoint_seconds, 50 * checkpoint)
