@@ -72,6 +72,7 @@ def _measured(what: str, slots: int, options: argparse.Namespace) -> list[object
         jobs.delete(run, by=MACHINE)
     steps = statistics.mean(status.seconds for status in ended)
     beyond = wall * slots / len(runs) - steps
+    print(f"{what}: {len(runs)} trials in {wall:.1f} s", flush=True)  # the whole takes minutes
     return [what, f"{60 * len(runs) / wall:.1f}", f"{steps:.2f}", f"{beyond:.2f}"]
 
 

@@ -118,7 +118,7 @@ def test_a_run_on_a_node_is_that_of_this_machine_to_the_bit(nodes: Any, tmp_path
 
 
 def test_a_run_whose_worker_is_killed_goes_on_elsewhere_to_the_bit(nodes: Any, tmp_path: Path) -> None:
-    config = make(steps=400, checkpoint_seconds=0.0, validate_every=200)
+    config = make(steps=800, checkpoint_seconds=0.0, validate_every=400)
     run_id = jobs.submit(config, by=MACHINE)
     until(lambda: (found := jobs.run_folder(run_id).checkpoint()) is not None and found.step > 20)
     status = jobs.status(run_id)
@@ -141,6 +141,11 @@ def test_runs_wait_for_room_and_are_paused_stopped_and_resumed(nodes: Any) -> No
     jobs.stop(waits, by=MACHINE)
     until(in_state(waits, "stopped"), STOP_SECONDS)
     assert jobs.status(waits).sentence.startswith("it left the queue before its turn")
+    large = jobs.submit(make(workers=3), by=MACHINE)
+    until(in_state(large, "failed"))
+    assert jobs.status(large).sentence == (
+        "workers=3 with 1 CPU each, but the cluster has 2 CPUs in all; try workers=2"
+    )
     for run_id in {first, second, third} - {waits}:
         jobs.pause(run_id, by=MACHINE)
     until(in_state(trains, "paused"), STOP_SECONDS)

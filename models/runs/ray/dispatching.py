@@ -105,6 +105,8 @@ class Dispatcher:
         try:
             training = RunFolder(self.root / job.run_id).config().training
             cpus, gpu = self._resources(training.threads or 1, training.device)
+            if not job.tries:
+                self._check_workers(training.workers, cpus, gpu)
             self._send(job)
         except (ValueError, OSError) as error:
             self._end(job, Status(state="failed", sentence=str(error)))
@@ -150,6 +152,17 @@ class Dispatcher:
                 f"try {max(1, most)}"
             )
         return cpus, gpu
+
+    def _check_workers(self, workers: int, cpus: int, gpu: int) -> None:
+        """Raises ValueError where the whole cluster has no room for so many processes."""
+        everything = self.ray.cluster_resources()
+        for kind, each in (("CPU", cpus), ("GPU", gpu)):
+            most = int(everything.get(kind, 0)) // each if each else workers
+            if workers > most:
+                raise ValueError(
+                    f"workers={workers} with {each} {kind}{'s' * (each > 1)} each, but the cluster has "
+                    f"{everything.get(kind, 0):g} {kind}s in all; try workers={max(1, most)}"
+                )
 
     def _collect(self) -> None:
         """Waits a little for runs to end, and sees to those that did."""
