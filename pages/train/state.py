@@ -15,7 +15,7 @@ MOST_CHARACTERS = 200
 
 
 _NAME = widget.line(
-    "Name of the run", label_visibility="collapsed", placeholder="Name of the run (or made up)", width=260
+    "Name of the run", label_visibility="collapsed", placeholder="Name (or made up)", width=170
 )
 
 
