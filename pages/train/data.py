@@ -63,6 +63,8 @@ def boards_of(look: Look) -> list[Board]:
         title = "examples of each class" + (
             f", the first {_MOST_CLASSES} of {len(look.classes)}" if len(look.classes) > _MOST_CLASSES else ""
         )
+        if look.sizes.get("training") is None:
+            title += f" among {sum(look.classes.values()):,} that were drawn"
         counts = np.array([look.classes[name] for name in names])
         rows.append([Bars(values=counts, labels=names, title=title, x_label="class", digits=0)])
     if look.lengths and look.room is not None:
