@@ -68,9 +68,7 @@ def _ranked(kind: Rankable, outcomes: Outcomes | None) -> list[str]:
     differences = _differences(kind, outcomes)
     pairs = [_pair(names[a], names[b], each) for (a, b), each in differences.items()]
     if len(pairs) > MOST_PAIRS:
-        pairs = [
-            f"Each of these with each other makes {len(pairs)} tests, which the table of differences has."
-        ]
+        pairs = [f"Each of these with each other makes {len(pairs)} pairs; the table has their tests."]
     return [_best(names, differences), *said, *pairs, *_caveats(differences)]
 
 

@@ -113,7 +113,7 @@ def test_many_pairs_are_left_to_the_table(make: Make) -> None:
         make(f"c{at}", seed, 0.2 * at + 0.01 * seed, clip=float(at)) for at in range(4) for seed in range(3)
     ]
     said = verdict(groups(runs))
-    assert said[2] == "Each of these with each other makes 6 tests, which the table of differences has."
+    assert said[2] == "Each of these with each other makes 6 pairs; the table has their tests."
     assert len(differences_table(groups(runs))) == 7
 
 
