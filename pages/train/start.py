@@ -60,7 +60,7 @@ def draw(info: TaskInfo, values: dict[str, Any], heading: DeltaGenerator) -> Pre
     tried = _tried(ready, why)
     waits = bool(ready and why) or (tried is None and bool(ready and ready.seconds is not None and not why))
     every = SOON_SECONDS if waits else LATER_SECONDS
-    st.fragment(_before, run_every=every if ready else None)(info, values, ready, why, tried)
+    st.fragment(_before, run_every=every if ready else None)(info, values, ready, why, tried, [True])
     _going_on()
     return ready
 
@@ -84,12 +84,19 @@ def _tried(ready: Prepared | None, why: str) -> Tried | None:
 
 
 def _before(
-    info: TaskInfo, values: dict[str, Any], ready: Prepared | None, why: str, tried: Tried | None
+    info: TaskInfo,
+    values: dict[str, Any],
+    ready: Prepared | None,
+    why: str,
+    tried: Tried | None,
+    fresh: list[bool],
 ) -> None:
     """What is told before the start. It looks again by itself: once it is known how long the run takes, or
-    the run may start, the whole page is drawn anew.
+    the run may start, the whole page is drawn anew. fresh: empty once this was found out a while ago.
     """
-    if ready is not None and (_refusal(ready) != why or _tried(ready, why) != tried):
+    if fresh:
+        fresh.clear()
+    elif ready is not None and (_refusal(ready) != why or _tried(ready, why) != tried):
         st.rerun()
     link = settings.to_link(info, values)
     board.show(
