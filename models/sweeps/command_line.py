@@ -48,7 +48,10 @@ def sweeps(arguments: argparse.Namespace) -> None:
 
 def sweep_show(arguments: argparse.Namespace) -> None:
     """Prints a sweep's trials, the best first, and how much each setting matters."""
-    _print(control.find(arguments.name))
+    found = control.find(arguments.name)
+    _print(found)
+    if found.status().sentence:
+        print(found.status().sentence)
 
 
 def sweep_delete(arguments: argparse.Namespace) -> None:
