@@ -269,6 +269,7 @@ def _line(record: Record, seconds: float) -> str:
         "gradient_norm": record.gradient_norm,
         "tokens_per_second": round(record.tokens_per_second, 1),
         "memory": record.memory,
+        "tokens": record.tokens,
         "seconds": round(seconds, 3),
     }
     if record.validation is not None:

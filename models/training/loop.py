@@ -45,7 +45,7 @@ class Record:
     validation ("loss" and the task's scores), samples and snapshot (address -> float16 [head, query, key],
     and what the task watches) are None but at their own steps; so are norms: part of the model ->
     [norm of its gradient before clipping, norm of its weights after the step]. intervals and n: of 95%, and
-    the examples that count, for each score of the validation where they are known.
+    the examples that count, for each score of the validation where they are known. tokens: read so far.
     """
 
     step: int
@@ -61,6 +61,7 @@ class Record:
     norms: dict[str, list[float]] | None = None
     intervals: dict[str, Interval] | None = None
     n: dict[str, int] | None = None
+    tokens: int = 0
 
 
 class Training(Alone, Iterator[Record]):
@@ -78,7 +79,7 @@ class Training(Alone, Iterator[Record]):
             torch.set_num_threads(min(how.threads, os.cpu_count() or 1))  # a run may come from elsewhere
         self._machine = choose(how)
         self.chosen = self._machine.sentence
-        self.step, self.seconds = 0, 0.0
+        self.step, self.seconds, self.tokens = 0, 0.0, 0
         self.model = self._placed(Transformer(config.model, seed=how.seed))
         self.model.recompute = how.gradient_checkpointing
         # Only the steps run compiled: traces and samples need what a compiler would fuse away.
@@ -111,6 +112,7 @@ class Training(Alone, Iterator[Record]):
         seconds = time.perf_counter() - start
         looks = self._looks()
         self.seconds += time.perf_counter() - start
+        self.tokens += batch.n_tokens
         return Record(
             self.step,
             values["loss"],
@@ -120,6 +122,7 @@ class Training(Alone, Iterator[Record]):
             batch.n_tokens / seconds,
             self._memory_bytes(),
             norms=by_part,
+            tokens=self.tokens,
             **looks,
         )
 
@@ -129,7 +132,8 @@ class Training(Alone, Iterator[Record]):
         moments = state_of(self._optimizer, self.model)
         tensors |= {f"optimizer.{name}": value for name, value in moments.items()}
         tensors |= {f"random.{kind}": value for kind, value in self._randomness.state().items()}
-        values = {"step": self.step, "seconds": self.seconds, "scaler": self._scaler.state_dict()}
+        values: dict[str, Any] = {"step": self.step, "seconds": self.seconds, "tokens": self.tokens}
+        values["scaler"] = self._scaler.state_dict()
         return tensors, values
 
     def weights(self) -> dict[str, Tensor]:
@@ -145,6 +149,7 @@ class Training(Alone, Iterator[Record]):
         try:
             self._load(parts["model"], parts["optimizer"])
             self.step, self.seconds = int(values["step"]), float(values["seconds"])
+            self.tokens = int(values.get("tokens", 0))  # a state of before did not count them
             if values["scaler"]:
                 self._scaler.load_state_dict(values["scaler"])
         except (RuntimeError, KeyError, TypeError, ValueError) as error:

@@ -11,17 +11,21 @@ from pages.runs import download, notes, state
 from pages.shared import visitors, wording
 from pages.shared.link import characters
 from pages.shared.state import guard, refuse
-from pages.shared.training import further, runs, settings, tasks_on_offer
+from pages.shared.training import further, runs, scores, settings, tasks_on_offer
 from pages.shared.training.runs import Run
 
 TRAIN, EXPLORE = "train/page.py", "explore/page.py"
 
 
-def draw(run: Run, status: Status) -> None:
-    """The name and the buttons of a run; those that would change a shipped one are left out."""
+def draw(run: Run, status: Status) -> Run:
+    """The name and the buttons of a run; those that would change a shipped one are left out.
+
+    Returns the run with the weights that are chosen, its last ones or its best.
+    """
     has_model = run.shipped or (run.folder.path / "checkpoint.safetensors").is_file()
     with st.container(horizontal=True, vertical_alignment="center", key="runs_actions"):
         st.markdown(f"**{wording.plain(run.title)}**", width="content")
+        run = _with_weights(run)
         if has_model:
             st.page_link(EXPLORE, label="Open in Explore", query_params={"model": run.model_link})
         link = _settings_link(run)
@@ -30,7 +34,7 @@ def draw(run: Run, status: Status) -> None:
         if status.live:
             st.page_link(TRAIN, label="Watch", query_params={**link, "run": run.id})
         if not runs.may_change(run):
-            return
+            return run
         if has_model and not status.live and status.step < further.MOST_STEPS:
             further.draw(run, status, lambda new: _watch(new, link))
         if has_model:
@@ -40,6 +44,18 @@ def draw(run: Run, status: Status) -> None:
         _rename(run)
         notes.edit(run)
         _delete(run, status)
+    return run
+
+
+def _with_weights(run: Run) -> Run:
+    """The choice between the last and the best weights, for Explore, the export and trying it."""
+    best = run.best
+    if best is None or run.shipped:
+        return run
+    said = scores.worded(best.score, best.value)
+    words = {"last": "Last step", "best": f"Best, step {best.step:,}: {best.score} {said}"}
+    state.STATE.draw("weights", format_func=words.__getitem__)
+    return run.of_best if state.STATE.kept["weights"] == "best" else run
 
 
 def _watch(run_id: str, link: dict[str, str]) -> None:

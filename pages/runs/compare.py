@@ -1,6 +1,7 @@
 """Several runs over each other, what they show against each other, and the settings that tell them apart."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -12,7 +13,8 @@ from models.zoo.offers import offer_of
 from pages.runs.grouping import Shown, grouped
 from pages.shared.places import without_places
 from pages.shared.table.component import Row, message
-from pages.shared.training import curves, uploads
+from pages.shared.training import curves, scores, uploads
+from pages.shared.training.curves import STEPS, View
 from pages.shared.training.history import history_of
 from pages.shared.training.runs import Run
 from viz_core.boards import Board, Curves, Line, Panel
@@ -22,7 +24,7 @@ MOST = 8
 Entries = Sequence[Sequence[dict[str, Any]]]
 
 
-def board_of(compared: Sequence[Run]) -> Board:
+def board_of(compared: Sequence[Run], view: View = STEPS) -> Board:
     """Held-out loss, held-out score and training loss: a line for a run, and a mean with a band for a group.
 
     The band is one standard deviation on either side, over the seeds.
@@ -30,13 +32,12 @@ def board_of(compared: Sequence[Run]) -> Board:
     shown = grouped(compared)
     drawn = shown[:MOST]
     found = [[history_of(run.folder.path / "metrics.jsonl").entries() for run in each.runs] for each in drawn]
-    last = max((entries[-1]["step"] for each in found for entries in each if entries), default=1)
-    x = curves.grid(last)
-    names = [each.name for each in drawn]
+    x, view = _axis([entries for each in found for entries in each if entries], view)
+    names, plain = [each.name for each in drawn], replace(view, smoothing=0.0)
     panels: list[Panel] = [
-        _over("loss, held out", found, names, [curves.validated("loss")] * len(found), x),
-        _score(found, names, x),
-        _over("loss, training", found, names, [curves.of("loss")] * len(found), x),
+        _over("loss, held out", found, names, [curves.validated("loss")] * len(found), x, plain),
+        _score(found, names, x, plain),
+        _over("loss, training", found, names, [curves.of("loss")] * len(found), x, view),
     ]
     return Board(rows=[panels], notice=sentences(shown)[0])
 
@@ -62,24 +63,40 @@ def heads_link(compared: Sequence[Run]) -> dict[str, str]:
     return models | {"matched": "likeness"} | about
 
 
-def _score(found: Sequence[Entries], names: Sequence[str], x: np.ndarray) -> Panel:
+def _axis(found: Entries, view: View) -> tuple[np.ndarray, View]:
+    """The x axis as far as the longest run; over steps where a run does not count what the view asks for."""
+    if any(view.known_in(entries) != view for entries in found):
+        view = replace(view, x="steps")
+    axes = [curves.axis(entries, entries[-1]["step"], view) for entries in found] or [curves.grid(1)]
+    return max(axes, key=lambda axis: float(axis[-1])), view
+
+
+def _score(found: Sequence[Entries], names: Sequence[str], x: np.ndarray, view: View) -> Panel:
     """The main score of each, with its name where they have different ones."""
     first = [next((s[0] for each in group if (s := curves.scores_of(each))), "") for group in found]
+    view = replace(view, log_y=view.log_y and not any(map(scores.is_share, first)))
     reads = [curves.validated(name) for name in first]
     if len(set(first)) == 1:
-        return _over(f"{first[0] or 'score'}, held out", found, names, reads, x)
+        return _over(f"{first[0] or 'score'}, held out", found, names, reads, x, view)
     named = [f"{name}: {score}" if score else name for name, score in zip(names, first, strict=True)]
-    return _over("scores, held out", found, named, reads, x)
+    return _over("scores, held out", found, named, reads, x, view)
 
 
 def _over(
-    title: str, found: Sequence[Entries], names: Sequence[str], reads: Sequence[curves.Read], x: np.ndarray
+    title: str,
+    found: Sequence[Entries],
+    names: Sequence[str],
+    reads: Sequence[curves.Read],
+    x: np.ndarray,
+    view: View,
 ) -> Curves:
-    lines = [
-        _line([curves.series(entries, read, x) for entries in group], name, at)
-        for at, (group, name, read) in enumerate(zip(found, names, reads, strict=True))
-    ]
-    return Curves(title=title, x=x, lines=lines, x_label="step")
+    raw, lines = replace(view, smoothing=0.0), list[Line]()
+    for at, (group, name, read) in enumerate(zip(found, names, reads, strict=True)):
+        if view.smoothing:
+            behind = _line([curves.series(entries, read, x, raw) for entries in group], name, at)
+            lines.append(replace(behind, low=None, high=None, faint=True, listed=False))
+        lines.append(_line([curves.series(entries, read, x, view) for entries in group], name, at))
+    return curves.chart(title, lines, x, view)
 
 
 def _line(series: Sequence[np.ndarray], name: str, colour: int) -> Line:

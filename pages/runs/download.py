@@ -49,7 +49,7 @@ def _refusal(run: Run, form: str) -> str:
 def _other(run: Run, form: str) -> None:
     step = runs.status_of(run).step
     made = st.session_state.get(WRITTEN)
-    if made and made[0] == (run.id, step, form):
+    if made and made[0] == (run.model_link, step, form):
         content = made[1]
         _offer(run, form, lambda: content)
     elif st.button("Write the files", key="runs.write"):
@@ -65,7 +65,7 @@ def _write(run: Run, step: int, form: str) -> None:
     except (ValueError, OSError) as error:
         refuse(str(error))
         return
-    st.session_state[WRITTEN] = ((run.id, step, form), content)
+    st.session_state[WRITTEN] = ((run.model_link, step, form), content)
 
 
 def _offer(run: Run, form: str, content: bytes | Callable[[], bytes]) -> None:

@@ -33,7 +33,7 @@ def archive(run: Run, by: Visitor, form: str = "own") -> bytes:
     name = run.title if run.shipped else run.id
     with tempfile.TemporaryDirectory() as folder:
         if form == "own":
-            export_run(run.folder, Path(folder), name=name)
+            export_run(run.folder, Path(folder), name=name, which=run.which)
         else:
             _write_apart(run, Path(folder), name, form)
         files = sorted(path for path in Path(folder).iterdir() if path.is_file())
@@ -61,6 +61,7 @@ def _write_apart(run: Run, out: Path, name: str, form: str) -> None:
     """
     command = [sys.executable, "-m", "models.training", "export", str(run.folder.path)]
     command += ["--out", str(out), "--name", name, "--format", form]
+    command += ["--best"] if run.which == "best" else []
     try:
         done = subprocess.run(command, capture_output=True, text=True, timeout=SECONDS, cwd=ROOT, check=False)
     except subprocess.TimeoutExpired:

@@ -15,7 +15,7 @@ from pages.shared.places import without_places
 from pages.shared.problems import say
 from pages.shared.state import problems
 from pages.shared.table.component import table
-from pages.shared.training import runs
+from pages.shared.training import runs, view
 from pages.shared.training.message import message
 from pages.shared.training.runs import Run
 from viz_core.boards import Board
@@ -59,12 +59,16 @@ def _shown(folder: Path) -> str:
 
 def _one(run: Run) -> None:
     status = runs.status_of(run)
-    actions.draw(run, status)
+    run = actions.draw(run, status)
+    if status.outcome:
+        st.text(f"{status.outcome[:1].upper()}{status.outcome[1:]}.")
     if status.sentence and (status.state in ("queued", "failed") or not (status.live or status.step)):
         st.text(without_places(status.sentence[:1].upper() + status.sentence[1:]))
     notes.show(run)
-    shown = scrubber.scrubbed(run)
-    _board(shown, part=run.id, link={"runs": run.id, **state.STATE.link(["filter"])}, at=_at(shown))
+    seen = state.view_state()
+    shown = scrubber.scrubbed(run, view.draw(seen))
+    kept = {**state.STATE.link(["filter", "weights"]), **seen.link(seen.params)}
+    _board(shown, part=run.id, link={"runs": run.id, **kept}, at=_at(shown))
     if "takeaway" in st.session_state:
         _take_away(run.title, run.id, shown, run)
     report.draw(run, status)
@@ -81,11 +85,17 @@ def _at(shown: Board) -> float | None:
 
 def _several(chosen: list[Run]) -> None:
     ids = ".".join(run.id for run in chosen)
-    shown = compare.board_of(chosen)
+    seen = state.view_state()
+    shown = compare.board_of(chosen, view.draw(seen, heads=False))
     link = compare.heads_link(chosen)
     if link:
         st.page_link("beside/page.py", label="Compare their heads →", query_params=link)
-    _board(shown, part="compare", link={"runs": ids, **state.STATE.link(["filter"])}, at=None)
+    _board(
+        shown,
+        part="compare",
+        link={"runs": ids, **state.STATE.link(["filter"]), **seen.link(seen.params)},
+        at=None,
+    )
     with st.container(key="runs_verdict"):
         for sentence in compare.sentences(grouping.grouped(chosen))[1:]:
             st.text(sentence)
@@ -117,7 +127,7 @@ def _take_away(title: str, file_name: str, shown: Board, run: Run) -> None:
     code = (
         f"{runs.opening(run)}\n"
         "patterns = {step: run.snapshot(step) for step in run.snapshots()}\n"
-        "records, model = run.metrics(), run.model()"
+        f"records, model = run.metrics(), run.model({'' if run.which == 'last' else repr(run.which)})"
     )
     takeaway.dialog(title, file_name, shown, frame, code)
 

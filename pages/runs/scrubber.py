@@ -1,81 +1,73 @@
 """The board of one run: a slider over its snapshots moves every head and a mark on the curves together."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from pages.shared.training import curves, figures, heads, runs, scores, tasks_on_offer
+from pages.shared.training.curves import View
+from pages.shared.training.head_curves import USUAL, best, head_curves
 from pages.shared.training.history import history_of
 from pages.shared.training.runs import Run
-from viz_core import induction_score
-from viz_core.boards import Board, Curves, Line, Matrix, Panel, Scrub
+from viz_core.boards import Board, Curves, Matrix, Panel, Scrub
 
 INDUCTION = "induction"
-MOST_LINES = 16
+LOG = View(log_x=True)
 
 
-def scrubbed(run: Run) -> Board:
-    """The run's board with its slider."""
+def scrubbed(run: Run, view: View = LOG) -> Board:
+    """The run's board with its slider, its curves drawn as `view` says."""
     described = runs.described(run)
     name, steps = str(described["task"].get("name", "")), described["training"].get("steps")
     info = tasks_on_offer.tasks().get(name)
     entries = history_of(run.folder.path / "metrics.jsonl").entries()
     count = steps if isinstance(steps, int) else 1
-    return board_of(
-        run, entries, steps=count, task=name, see=info.look_for(described["task"]["options"]) if info else ""
-    )
+    see = info.look_for(described["task"]["options"]) if info else ""
+    return board_of(run, entries, steps=count, task=name, see=see, view=view)
 
 
-def board_of(run: Run, entries: Sequence[dict[str, Any]], *, steps: int, task: str, see: str) -> Board:
+def board_of(
+    run: Run, entries: Sequence[dict[str, Any]], *, steps: int, task: str, see: str, view: View = LOG
+) -> Board:
     """One frame for each snapshot that a message has room for; without any, the curves alone."""
     rows, shown = figures.head_rows(run, run.folder.snapshots())
-    x = curves.grid(max(steps, shown[-1] if shown else 0), log=True)
+    view = view.known_in(entries)
+    x = curves.axis(entries, max(steps, shown[-1] if shown else 0), view)
     frames = np.array(shown, dtype=np.float64)
     single = len(shown) < 2
-    at = None if single else np.maximum(frames, 1)  # a logarithmic axis has no 0
-    more: dict[str, Any] = {"log_x": True, "at": at, "marks": curves.marks_of(runs.described(run))}
-    scores = (
-        induction_curves(rows, figures.probe_tokens(run), frames, x)
-        if task == INDUCTION and not single
-        else None
-    )
-    top: list[Panel] = [curves.loss_curves(entries, x, **more)]
-    top.append(scores or curves.score_curves(entries, x, **more))
-    large = heads.large(rows, best(scores) if scores else sharpest(rows))
+    at = None if single else curves.places(entries, frames, view)
+    more: dict[str, Any] = {"view": view, "at": at}
+    more["marks"] = curves.marks_of(runs.described(run), entries, view)
+    usual = INDUCTION if task == INDUCTION else USUAL
+    found = None if single else head_curves(run, entries, x, usual=usual, **more)
+    induced = found if found and (view.measure or usual) == INDUCTION else None
+    score = curves.score_curves(entries, x, **more)
+    top: list[Panel] = [curves.loss_curves(entries, x, **more), induced or score]
+    large = heads.large(rows, best(induced) if induced else sharpest(rows))
     if large is not None:
         top.append(large)
+    numbers = _training(run, entries, x, more, score if induced else found)
     made = _pictures(run) if not rows or single else []
     if single:
-        return Board(rows=[top, *rows, *made], notice=see)
+        return Board(rows=[top, *rows, numbers, *made], notice=see)
     notices = [_notice(entries, step, see) for step in shown]
     scrub = Scrub(field="step", label="step", values=frames, words=[f"{step:,}" for step in shown])
-    return Board(rows=[top, *rows], notice=notices, scrub=scrub)
+    return Board(rows=[top, *rows, numbers], notice=notices, scrub=scrub)
 
 
-def induction_curves(
-    rows: Sequence[Sequence[Panel]], tokens: Mapping[str, Sequence[str]], frames: np.ndarray, x: np.ndarray
-) -> Curves | None:
-    """The induction score of every head at every snapshot; None where the probe repeats nothing."""
-    lines = []
-    read = next(iter(tokens.values()), [])
-    for head, panel in enumerate(_thumbnails(rows)[:MOST_LINES]):
-        try:
-            scores = induction_score(panel.values.astype(np.float32), read)  # [frame]
-        except ValueError:
-            return None
-        y = np.interp(x, np.maximum(frames, 1), scores, right=np.nan)
-        lines.append(Line(y=y, name=panel.title, colour=head, dashed=panel.title.startswith("L0")))
-    if not lines:
-        return None
-    title, at = "induction score of every head", np.maximum(frames, 1)
-    return Curves(title=title, x=x, lines=lines, x_label="step", log_x=True, y_range=(0, 1), at=at)
-
-
-def best(scores: Curves) -> str:
-    """The head with the highest score at the last snapshot."""
-    last = [line.y[np.isfinite(line.y)][-1] for line in scores.lines]
-    return scores.lines[int(np.argmax(last))].name
+def _training(
+    run: Run, entries: Sequence[dict[str, Any]], x: np.ndarray, more: dict[str, Any], first: Curves | None
+) -> list[Panel]:
+    """What the training did besides: gradients, norms, rate, speed; and in front what has no room above."""
+    how = runs.described(run)["training"]
+    return [
+        *([first] if first else []),
+        curves.gradient_curve(entries, x, how.get("clip"), **more),
+        curves.part_curves(entries, x, **more),
+        curves.rate_curve(entries, x, how.get("learning_rate"), **more),
+        curves.speed_curve(entries, x, **more),
+    ]
 
 
 def sharpest(rows: Sequence[Sequence[Panel]]) -> str:

@@ -7,9 +7,9 @@ import streamlit as st
 
 from models.runs.notes import MAX_FILTER
 from pages.shared import widget
-from pages.shared.link import Param, Rule, characters, checked, whole
+from pages.shared.link import Param, Rule, characters, checked, one_of, whole
 from pages.shared.state import State, arrive, refuse
-from pages.shared.training import runs
+from pages.shared.training import runs, view
 from pages.shared.training.runs import SHIPPED, Run
 
 PAGE = "runs"
@@ -36,22 +36,31 @@ _FILTER = widget.line(
     placeholder="Filter by name, tag, task or status",
     width=300,
 )
+_WEIGHTS = widget.segmented("Weights", label_visibility="collapsed")
 STATE = State(
     PAGE,
     {
         "runs": Param((), IDS),
         "step": Param(None, whole(0, 10**11)),
+        "weights": Param("last", one_of(("last", "best")), _WEIGHTS),
         "filter": Param("", characters(MAX_FILTER), _FILTER),
     },
 )
+
+
+def view_state() -> State:
+    """How the curves are drawn."""
+    return view.state(PAGE, log_x=True)
 
 
 def enter(listed: Sequence[Run]) -> None:
     """On arrival, chooses the link's runs, else those of the last visit, else one with snapshots."""
     if not arrive(PAGE):
         STATE.take()
+        view_state().take()
         return
     STATE.arrive()
+    view_state().arrive()
     gone = [run_id for run_id in STATE.kept["runs"] if not runs.find(run_id)]
     if gone and "runs" in st.query_params:
         refuse(f"The link's run {gone[0][:60]!r} is not here; choose one of the list.")

@@ -6,7 +6,7 @@ from models.runs.notes import MAX_NAME
 from pages.shared import widget
 from pages.shared.link import Param, characters, one_of
 from pages.shared.state import State, arrive
-from pages.shared.training import settings, tasks_on_offer
+from pages.shared.training import settings, tasks_on_offer, view
 from pages.shared.training.tasks_on_offer import TaskInfo
 
 PAGE = "train"
@@ -45,12 +45,14 @@ def enter() -> None:
     if arrived:
         shown.arrive()
     shown.take()
-    given = settings_of(task())
+    given, seen = settings_of(task()), view.state(PAGE)
     if arrived:
         given.arrive()
+        seen.arrive()
     elif st.session_state.get("train_drawn") != given.name:
         given.write_again()
     given.take()
+    seen.take()
     st.session_state.train_drawn = given.name
 
 

@@ -1,19 +1,19 @@
 """A run as it trains: read from its folder once a second, drawn by one component that stays where it is."""
 
-from collections.abc import Mapping
 from typing import Any
 
 import streamlit as st
 
 from models.runs import jobs
+from models.runs.outcome import growing
 from models.runs.status import Status
 from pages.shared import visitors, wording
 from pages.shared.board.component import board
 from pages.shared.browser.acts import Act
 from pages.shared.places import without_places
 from pages.shared.problems import say
-from pages.shared.state import problems, refuse
-from pages.shared.training import figures, further, runs, settings, tasks_on_offer
+from pages.shared.state import State, problems, refuse
+from pages.shared.training import figures, further, runs, settings, tasks_on_offer, view
 from pages.shared.training.history import history_of
 from pages.shared.training.message import message
 from pages.shared.training.runs import Run
@@ -51,10 +51,16 @@ def _live(run_id: str, was_live: bool) -> None:
     described = runs.described(run)
     steps = _whole(described["training"].get("steps"))
     st.progress(min(1.0, status.step / steps), text=_progress(status, entries, steps))
-    notice = _notice(described["task"], status)
-    shown = board_of(run, entries, steps=steps, notice=notice, live=status.live)
+    notice = _notice(described, status, entries)
+    seen = view_state()
+    view.draw(seen)
+    shown = board_of(run, entries, steps=steps, notice=notice, live=status.live, view=view.of(seen))
     info = tasks_on_offer.tasks().get(str(described["task"].get("name")))
-    link = {**(settings.link_of_run(info, described) if info else {}), "run": run.id}
+    link = {
+        **(settings.link_of_run(info, described) if info else {}),
+        "run": run.id,
+        **seen.link(seen.params),
+    }
     board.show(message(shown, part=run.id, link=link), key=KEY, on_act=_on_act)
     _samples(run)
     if status.live != was_live or "takeaway" in st.session_state:
@@ -72,7 +78,7 @@ def take_away(run: Run) -> None:
     described = runs.described(run)
     entries = history_of(run.folder.path / "metrics.jsonl").entries()
     steps = _whole(described["training"].get("steps"))
-    shown = board_of(run, entries, steps=steps, notice=run.folder.name)
+    shown = board_of(run, entries, steps=steps, notice=run.folder.name, view=view.of(view_state()))
     code = f"{runs.opening(run)}\nrecords, model = run.metrics(), run.model()"
     takeaway.dialog(run.folder.name, run.id, shown, 0, code)
 
@@ -89,6 +95,9 @@ def _heading(run: Run, status: Status) -> None:
         st.page_link(RUNS, label="Scrub through it", query_params={"runs": run.id})
         if (run.folder.path / "checkpoint.safetensors").is_file():
             st.page_link(EXPLORE, label="Open in Explore", query_params={"model": run.model_link})
+        if run.best:
+            of_best = {"model": run.of_best.model_link}
+            st.page_link(EXPLORE, label=f"Open its best, step {run.best.step:,}", query_params=of_best)
         st.button("New run", on_click=_leave, key="train.new")
 
 
@@ -136,9 +145,19 @@ def _progress(status: Status, entries: list[dict[str, Any]], steps: int) -> str:
     return f"{where}, about {wording.duration(left)} left"
 
 
-def _notice(task: Mapping[str, Any], status: Status) -> str:
-    info = tasks_on_offer.tasks().get(str(task.get("name")))
-    see = info.look_for(task["options"]) if info else ""
+def view_state() -> State:
+    """How the curves are drawn."""
+    return view.state(state.PAGE)
+
+
+def _notice(described: dict[str, Any], status: Status, entries: list[dict[str, Any]]) -> str:
+    """What to look for; before it, that the run stopped early, or that its loss grows."""
+    info = tasks_on_offer.tasks().get(str(described["task"].get("name")))
+    see = info.look_for(described["task"]["options"]) if info else ""
+    usual = info.training.get("learning_rate") if info else None
+    said = growing(described, entries, usual) if status.live else status.outcome
+    if said and status.state in ("running", "finished"):
+        return f"**{said[:1].upper()}{said[1:]}.** {see}"
     if status.state in ("running", "finished") and see:
         return see
     sentence = status.sentence[:1].upper() + status.sentence[1:]

@@ -1,7 +1,7 @@
 """The curves of a run: its records on a fixed number of points, so that a chart keeps its shape."""
 
-import math
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -10,11 +10,46 @@ from models.runs.results import changed_words, history_of
 from pages.shared.training import scores
 from pages.shared.training.history import MOST_STEPS
 from viz_core.boards import Colour, Curves, Line
+from viz_core.smoothing import smoothed
 
 POINTS = 200
+MOST_PARTS = 12
 LARGEST = 1e30  # the largest number that is drawn, of either sign
 Entry = dict[str, Any]
 Read = Callable[[Entry], Any]
+
+
+@dataclass(frozen=True)
+class View:
+    """How curves are drawn. x: along steps, tokens or seconds. smoothing: the weight of the moving average.
+
+    norms: of each part's "gradient" or "weights". measure: that of every head, by its name.
+    """
+
+    x: str = "steps"
+    log_x: bool = False
+    log_y: bool = False
+    smoothing: float = 0.0
+    norms: str = "gradient"
+    measure: str = ""
+
+    @property
+    def place(self) -> Read:
+        """Reads where a record stands on the x axis."""
+        return of("step" if self.x == "steps" else self.x)
+
+    @property
+    def x_label(self) -> str:
+        return {"steps": "step", "seconds": "seconds of training"}.get(self.x, self.x)
+
+    def known_in(self, entries: Sequence[Entry]) -> "View":
+        """This view, over steps where the records, being older, do not count what x asks for."""
+        if self.x == "steps" or any(is_number(self.place(entry)) for entry in entries[-3:]):
+            return self
+        return replace(self, x="steps")
+
+
+STEPS = View()
 
 
 def grid(steps: int, *, log: bool = False) -> np.ndarray:
@@ -23,16 +58,44 @@ def grid(steps: int, *, log: bool = False) -> np.ndarray:
     return np.geomspace(1, last, POINTS) if log else np.linspace(0, last, POINTS)
 
 
-def series(entries: Sequence[Entry], read: Read, x: np.ndarray) -> np.ndarray:
+def axis(entries: Sequence[Entry], steps: int, view: View) -> np.ndarray:
+    """The places [point] on the x axis of a run of so many steps; of tokens and seconds, as many as they will
+    be if the rest takes as long.
+    """
+    if view.x == "steps":
+        return grid(steps, log=view.log_x)
+    known = [entry for entry in entries if is_number(view.place(entry))]
+    first, last = (float(view.place(known[at])) for at in (0, -1))
+    end = max(last * max(1.0, steps / max(1, known[-1]["step"])), first * 2, 1e-3)
+    return np.geomspace(max(first, end / 1e6), end, POINTS) if view.log_x else np.linspace(0, end, POINTS)
+
+
+def places(entries: Sequence[Entry], steps: np.ndarray, view: View) -> np.ndarray:
+    """Where steps stand on the x axis [step]; none before the first that a logarithmic one can show."""
+    if view.x != "steps":
+        known = [(entry["step"], at) for entry in entries if is_number(at := view.place(entry))]
+        of_steps, there = np.array([(0, 0.0), *known], dtype=np.float64).T
+        steps = np.interp(steps, of_steps, there)
+    first = axis(entries, 1, view)[0] if view.log_x and view.x != "steps" else 1
+    return np.maximum(steps, first) if view.log_x else steps
+
+
+def series(entries: Sequence[Entry], read: Read, x: np.ndarray, view: View = STEPS) -> np.ndarray:
     """What `read` finds in the records, on the points x [point].
 
     It is a mean where records are dense, a straight line where they are not, NaN before the first and after
     the last.
     """
-    found = [(entry["step"], value) for entry in entries if is_number(value := read(entry))]
+    found = [
+        (at, value)
+        for entry in entries
+        if is_number(value := read(entry)) and is_number(at := view.place(entry))
+    ]
     if not found:
         return np.full(len(x), np.nan)
     steps, values = np.array(found, dtype=np.float64).T
+    if view.smoothing:
+        values = smoothed(values, view.smoothing)
     bins = np.searchsorted((x[1:] + x[:-1]) / 2, steps)
     counts = np.bincount(bins, minlength=len(x))
     some = counts > 0
@@ -40,6 +103,17 @@ def series(entries: Sequence[Entry], read: Read, x: np.ndarray) -> np.ndarray:
     at, means = (each / counts[some] for each in sums)
     inside = (x >= x[bins.min()]) & (x <= x[bins.max()])
     return np.where(inside, np.interp(x, at, means), np.nan)
+
+
+def lines(
+    entries: Sequence[Entry], read: Read, x: np.ndarray, name: str, colour: Colour, view: View = STEPS
+) -> list[Line]:
+    """The curve of what `read` finds; a smoothed one stands before the curve as it was recorded."""
+    raw = Line(y=series(entries, read, x, replace(view, smoothing=0.0)), name=name, colour=colour)
+    if not view.smoothing:
+        return [raw]
+    behind = replace(raw, name=f"{name}, as recorded", faint=True, listed=False)
+    return [behind, replace(raw, y=series(entries, read, x, view))]
 
 
 def is_number(value: object) -> bool:
@@ -76,43 +150,97 @@ def last(entries: Sequence[Entry], read: Read) -> float | None:
     return next((float(v) for entry in reversed(entries) if is_number(v := read(entry))), None)
 
 
-def loss_curves(entries: Sequence[Entry], x: np.ndarray, **more: Any) -> Curves:
-    """Training and held-out loss."""
-    return Curves(
-        title="loss",
-        x=x,
-        lines=[
-            Line(y=series(entries, of("loss"), x), name="training", colour="muted"),
-            Line(y=series(entries, validated("loss"), x), name="held out", colour="accent"),
-        ],
-        x_label="step",
-        **more,
-    )
+def loss_curves(entries: Sequence[Entry], x: np.ndarray, view: View = STEPS, **more: Any) -> Curves:
+    """Training and held-out loss; smoothing is for the noise of training alone."""
+    plain = replace(view, smoothing=0.0)
+    drawn = lines(entries, of("loss"), x, "training", "muted", view)
+    drawn += lines(entries, validated("loss"), x, "held out", "accent", plain)
+    return chart("loss", drawn, x, view, **more)
 
 
-def score_curves(entries: Sequence[Entry], x: np.ndarray, **more: Any) -> Curves:
+def score_curves(entries: Sequence[Entry], x: np.ndarray, view: View = STEPS, **more: Any) -> Curves:
     """All held-out scores, of which a record has one or a few; shares are drawn from 0 to 1."""
     names = scores_of(entries)[:4]
     colours: list[Colour] = ["value", "query", "key", "muted"]
-    lines = [
-        Line(y=series(entries, validated(name), x), name=name, colour=colour)
+    drawn = [
+        Line(y=series(entries, validated(name), x, replace(view, smoothing=0.0)), name=name, colour=colour)
         for name, colour in zip(names, colours, strict=False)
     ]
     title = names[0] if len(names) == 1 else "scores"
     blank = Line(y=np.full(len(x), np.nan), name="score", colour="value")
-    y_range = (0, 1) if all(map(scores.is_share, names)) else None
-    return Curves(
-        title=f"{title}, held out", x=x, lines=lines or [blank], x_label="step", y_range=y_range, **more
-    )
+    shares = all(map(scores.is_share, names))
+    view = replace(view, log_y=view.log_y and not shares)
+    y_range = (0, 1) if shares else None
+    return chart(f"{title}, held out", drawn or [blank], x, view, y_range=y_range, **more)
 
 
-def marks_of(described: Mapping[str, Any]) -> list[tuple[float, str]]:
-    """The steps at which a run was trained further with other settings, each with what changed."""
-    return [(float(entry["step"]), changed_words(entry)) for entry in history_of(described)]
+def marks_of(
+    described: Mapping[str, Any], entries: Sequence[Entry] = (), view: View = STEPS
+) -> list[tuple[float, str]]:
+    """Where a run was trained further with other settings, each with what changed."""
+    history = history_of(described)
+    steps = np.array([entry["step"] for entry in history], dtype=np.float64)
+    there = places(entries, steps, view) if history else steps
+    return [(float(at), changed_words(entry)) for at, entry in zip(there, history, strict=True)]
 
 
-def rate_curve(entries: Sequence[Entry], x: np.ndarray, peak: object = None, **more: Any) -> Curves:
+def rate_curve(
+    entries: Sequence[Entry], x: np.ndarray, peak: object = None, view: View = STEPS, **more: Any
+) -> Curves:
     """The learning rate, drawn up to its `peak` where that is a number."""
-    line = Line(y=series(entries, of("learning_rate"), x), name="learning rate", colour="key")
-    y_range = (0, peak) if isinstance(peak, int | float) and 0 < peak < math.inf else None
-    return Curves(title="learning rate", x=x, lines=[line], x_label="step", y_range=y_range, **more)
+    line = Line(
+        y=series(entries, of("learning_rate"), x, replace(view, smoothing=0.0)),
+        name="learning rate",
+        colour="key",
+    )
+    y_range = (0, peak) if isinstance(peak, int | float) and 0 < peak < LARGEST and not view.log_y else None
+    return chart("learning rate", [line], x, view, y_range=y_range, **more)
+
+
+def gradient_curve(
+    entries: Sequence[Entry], x: np.ndarray, clip: object = None, view: View = STEPS, **more: Any
+) -> Curves:
+    """The norm of the whole gradient before clipping, and the norm to which it is clipped."""
+    drawn = lines(entries, of("gradient_norm"), x, "gradient norm", "accent", view)
+    if isinstance(clip, int | float) and 0 < clip < LARGEST:
+        level = Line(y=np.full(len(x), float(clip)), name=f"clipped at {clip:g}", colour="muted", dashed=True)
+        drawn.append(level)
+    return chart("gradient norm before clipping", drawn, x, view, **more)
+
+
+def part_curves(entries: Sequence[Entry], x: np.ndarray, view: View = STEPS, **more: Any) -> Curves:
+    """The norm of the gradient or the weights of each part; of many parts, some evenly spread."""
+    names = next((list(entry["norms"]) for entry in entries if isinstance(entry.get("norms"), dict)), [])
+    kept = np.linspace(0, len(names) - 1, min(len(names), MOST_PARTS)).round().astype(int).tolist()
+    which = 0 if view.norms == "gradient" else 1
+    drawn = [
+        line
+        for colour, at in enumerate(kept)
+        for line in lines(entries, _norm(names[at], which), x, names[at], colour, view)
+    ]
+    blank = Line(y=np.full(len(x), np.nan), name="norm", colour="muted")
+    title = f"{'gradient' if which == 0 else 'weight'} norm of each part"
+    if len(kept) < len(names):
+        title = f"{title}, {len(kept)} of {len(names)}"
+    return chart(title, drawn or [blank], x, view, **more)
+
+
+def speed_curve(entries: Sequence[Entry], x: np.ndarray, view: View = STEPS, **more: Any) -> Curves:
+    """Tokens a second, on a linear axis from 0."""
+    drawn = lines(entries, of("tokens_per_second"), x, "tokens / s", "query", view)
+    return chart("tokens / s", drawn, x, replace(view, log_y=False), **more)
+
+
+def chart(title: str, drawn: Sequence[Line], x: np.ndarray, view: View, **more: Any) -> Curves:
+    """These lines with the axes of a view."""
+    axes: dict[str, Any] = {"x_label": view.x_label, "log_x": view.log_x, "log_y": view.log_y}
+    return Curves(title=title, x=x, lines=drawn, **axes, **more)
+
+
+def _norm(part: str, which: int) -> Read:
+    def read(entry: Entry) -> Any:
+        norms = entry.get("norms")
+        both = norms.get(part) if isinstance(norms, dict) else None
+        return both[which] if isinstance(both, list) and len(both) == 2 else None
+
+    return read

@@ -63,7 +63,7 @@ def large(rows: Sequence[Sequence[Panel]], title: str) -> Matrix | None:
     return Matrix(**shown, scale="weights", row_axis="query", column_axis="key", picture=True, large=True)
 
 
-def _title(address: str, head: int, *, several: bool) -> str:
+def title(address: str, head: int, *, several: bool) -> str:
     """What a head is called on a board: L1 H3, and in front the stack where a model has several."""
     match = _ADDRESS.fullmatch(address)
     assert match, address
@@ -82,7 +82,7 @@ def _thumbnails(
     columns = _labels(tokens.get("encoder" if ".cross." in address else side), shape[2])
     return [
         Matrix(
-            title=_title(address, head, several=len(tokens) > 1),
+            title=title(address, head, several=len(tokens) > 1),
             values=stack[0][head] if len(stack) == 1 else np.stack([pattern[head] for pattern in stack]),
             scale="weights",
             rows=rows,

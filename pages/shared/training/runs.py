@@ -1,6 +1,6 @@
 """Runs by their id in a link: those of this machine, and the shipped ones, which nobody may change."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -8,13 +8,14 @@ from typing import Any
 from models.files import FileError
 from models.limits import in_force
 from models.runs import jobs, owners
+from models.runs.best import Best
 from models.runs.folder import RunFolder, list_runs
 from models.runs.owners import Visitor, may_see
 from models.runs.status import Status
 from models.training.config import BEFORE
 from models.zoo import cards
 from models.zoo.cards import shipped_names
-from models.zoo.run_folders import CONFIG, run_path
+from models.zoo.run_folders import CONFIG, Which, run_path
 from pages.shared import visitors
 
 SHIPPED = "zoo_"
@@ -26,11 +27,12 @@ MOST = in_force().runs_listed
 
 @dataclass(frozen=True)
 class Run:
-    """A run that a page shows."""
+    """A run that a page shows. which: whose weights, the last checkpoint's or the best validation's."""
 
     id: str
     folder: RunFolder
     shipped: bool = False
+    which: Which = "last"
 
     @property
     def title(self) -> str:
@@ -40,7 +42,21 @@ class Run:
     @property
     def model_link(self) -> str:
         """The value of `model` in a link to Explore."""
-        return self.title if self.shipped else f"run:{self.id}"
+        ending = "@best" if self.which == "best" else ""
+        return self.title if self.shipped else f"run:{self.id}{ending}"
+
+    @property
+    def best(self) -> Best | None:
+        """The best validation whose weights are kept; None where there is none, or its file is damaged."""
+        try:
+            return self.folder.best()
+        except ValueError:
+            return None
+
+    @property
+    def of_best(self) -> "Run":
+        """The run with the weights of its best validation."""
+        return replace(self, which="best")
 
 
 def zoo() -> Path:

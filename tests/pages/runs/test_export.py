@@ -28,7 +28,7 @@ def a_class(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 def _quick(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The files of an export, of which the card says what the run's file was."""
 
-    def export_run(folder, out: Path, *, name: str) -> None:
+    def export_run(folder, out: Path, *, name: str, which: str) -> None:
         write_json(out / "card.json", {"file": f"{root}/uploads/{'a1' * 16}/text.txt"})
         (out / "metrics.csv").write_text("step,loss\n")
 

@@ -3,6 +3,7 @@ import pytest
 
 from pages.runs import scrubber
 from pages.shared.board import pack
+from pages.shared.training.curves import View
 from pages.shared.training.history import history_of
 from pages.shared.training.message import message
 from tests.pages.shared.training.conftest import STEPS, TOKENS, MakeRun, patterns
@@ -23,7 +24,7 @@ def test_one_slider_moves_heads_and_marks_over_the_snapshots(board: Board) -> No
     assert isinstance(loss, Curves) and isinstance(induction, Curves) and isinstance(large, Matrix)
     for curves in (loss, induction):
         np.testing.assert_array_equal(curves.at, [1, 1, 10, 100])
-    heads = [panel for row in board.rows[1:] for panel in row]
+    heads = [panel for row in board.rows[1:-1] for panel in row]
     assert [panel.values.shape for panel in heads] == [(4, 8, 8)] * 4
     assert large.title == "L1 H1"  # the only head that changes
 
@@ -46,6 +47,26 @@ def test_induction_scores_are_those_of_the_patterns(board: Board) -> None:
 def test_other_tasks_show_their_score_instead(make_run: MakeRun) -> None:
     board = scrubber.scrubbed(make_run("sort"))
     assert [panel.title for panel in board.rows[0]] == ["loss", "second half, held out", "L1 H1"]
+    assert [panel.title for panel in board.rows[-1]] == [
+        "entropy of every head",
+        "gradient norm before clipping",
+        "gradient norm of each part",
+        "learning rate",
+        "tokens / s",
+    ]
+
+
+def test_a_chosen_measure_of_every_head_is_that_of_the_patterns(make_run: MakeRun) -> None:
+    board = scrubber.scrubbed(make_run("sort"), View(measure="previous", x="seconds"))
+    found = board.rows[-1][0]
+    assert (
+        isinstance(found, Curves)
+        and found.title == "previous token of every head"
+        and found.x_label == "step"
+    )
+    last = patterns(100)["decoder.1.self.pattern"].astype(np.float64)
+    expected = [np.mean([head[q, q - 1] for q in range(1, len(TOKENS))]) for head in last]
+    np.testing.assert_allclose([line.y[-1] for line in found.lines[2:]], expected, rtol=1e-3)
 
 
 def test_a_run_without_snapshots_has_curves_and_no_slider(make_run: MakeRun) -> None:

@@ -31,7 +31,10 @@ _LEGEND_LINE = 20
 
 @dataclass(frozen=True, kw_only=True)
 class Line:
-    """One curve: y [*frame, point]; low and high [*frame, point] bound a band around it."""
+    """One curve: y [*frame, point]; low and high [*frame, point] bound a band around it.
+
+    faint: it stands behind the others, thin and pale. listed: whether the legend names it.
+    """
 
     y: np.ndarray
     name: str
@@ -39,6 +42,8 @@ class Line:
     dashed: bool = False
     low: np.ndarray | None = None
     high: np.ndarray | None = None
+    faint: bool = False
+    listed: bool = True
 
     @property
     def arrays(self) -> list[np.ndarray]:
@@ -132,11 +137,15 @@ class Curves(ChartPanel):
             y=line.y if line.y.ndim == 1 else Moving(line.y),
             mode="lines",
             name=word(line.name, 80),
-            line={"color": Paint(line.colour), "width": 2.5, "dash": "7px,5px" if line.dashed else "solid"},
+            line={
+                "color": Paint(line.colour, 0.35 if line.faint else 1.0),
+                "width": 1.25 if line.faint else 2.5,
+                "dash": "7px,5px" if line.dashed else "solid",
+            },
             customdata=Written(line.y if line.y.ndim == 1 else Moving(line.y)),
             hovertemplate=f"{word(self.x_label, 80)} %{{x:,.6~r}}<br><b>%{{customdata}}</b>",
             # One line that the title names needs no legend.
-            showlegend=len(self.lines) > 1 or not self.title,
+            showlegend=line.listed and (len(self._listed) > 1 or not self.title),
         )
 
     def _uprights(self, y_range: Pair) -> list[dict[str, Any]]:
@@ -144,7 +153,8 @@ class Curves(ChartPanel):
         here = np.asarray(self.at, dtype=np.float64)  # [frame]
         nearest = np.abs(self.x - here[:, None]).argmin(-1)
         frames = np.arange(len(here))
-        heights = [line.y[nearest] if line.y.ndim == 1 else line.y[frames, nearest] for line in self.lines]
+        marked = [line for line in self.lines if not line.faint]
+        heights = [line.y[nearest] if line.y.ndim == 1 else line.y[frames, nearest] for line in marked]
         upright = dict(
             x=Moving(np.stack([here, here], -1)),
             y=np.array(y_range, dtype=np.float64),
@@ -152,11 +162,11 @@ class Curves(ChartPanel):
             line={"color": Paint("muted"), "width": 1.5, "dash": "dot"},
         )
         dots = dict(
-            x=Moving(np.repeat(self.x[nearest][:, None], len(self.lines), axis=1)),
+            x=Moving(np.repeat(self.x[nearest][:, None], len(marked), axis=1)),
             y=Moving(np.stack(heights, -1)),
             mode="markers",
             cliponaxis=False,
-            marker={"size": 9, "color": [Paint(line.colour) for line in self.lines]},
+            marker={"size": 9, "color": [Paint(line.colour) for line in marked]},
         )
         return [
             {"type": "scatter", "hoverinfo": "skip", "showlegend": False, **each} for each in (upright, dots)
@@ -174,12 +184,17 @@ class Curves(ChartPanel):
             showlegend=False,
         )
 
+    @property
+    def _listed(self) -> list[Line]:
+        """The lines that the legend names."""
+        return [line for line in self.lines if line.listed]
+
     def _legend_lines(self, width: int | float) -> int:
         """How many lines the legend takes in a chart of this width."""
-        if len(self.lines) == 1 and self.title:
+        if len(self._listed) == 1 and self.title:
             return 0
         rows, taken = 1, 0.0
-        for line in self.lines:
+        for line in self._listed:
             needed = text_width(line.name, SMALL) + 60
             rows, taken = (rows + 1, needed) if taken and taken + needed > width else (rows, taken + needed)
         return rows
