@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import streamlit as st
 
 from models.files import FileError
-from models.sweeps import Sweep
+from models.sweeps import ShippedSweep, Sweep
 from pages.shared import wording
 from pages.shared.browser.acts import Act
 from pages.shared.table.component import Row, message, table
@@ -54,7 +54,7 @@ def row_of(sweep: Sweep, opened: str) -> Row:
         sweep.name,
         spec.task,
         ", ".join(spec.space),
-        status.state,
+        "shipped" if isinstance(sweep, ShippedSweep) else status.state,
         f"{ended:,} of {spec.trials:,}",
         value,
         wording.duration(status.seconds or 0.0),

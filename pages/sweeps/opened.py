@@ -8,7 +8,7 @@ import streamlit as st
 
 from models.files import FileError
 from models.runs.status import Status
-from models.sweeps import Spec, Sweep, Trial, delete, pause, resume, stop
+from models.sweeps import ShippedSweep, Spec, Sweep, Trial, delete, pause, resume, stop
 from pages.shared import visitors, wording
 from pages.shared.board.component import board
 from pages.shared.browser.acts import Act
@@ -102,9 +102,14 @@ def take_away(sweep: Sweep) -> None:
 
 def code_of(sweep: Sweep) -> str:
     """Lines of Python that read the trials of a sweep on its machine."""
+    opening = f"from models.sweeps import find\n\nsweep = find({sweep.name!r})\n"
+    if isinstance(sweep, ShippedSweep):
+        opening = (
+            "from models.sweeps import list_shipped\n\n"
+            f"sweep = next(each for each in list_shipped() if each.name == {sweep.name!r})\n"
+        )
     return (
-        "from models.sweeps import find\n\n"
-        f"sweep = find({sweep.name!r})\n"
+        f"{opening}"
         "for trial in sweep.trials():\n"
         "    print(trial.number, trial.settings, trial.state, trial.value, trial.spread, trial.n)\n"
         "print(sweep.importance())\n"
@@ -183,5 +188,6 @@ def _progress(status: Status, spec: Spec, trials: list[Trial]) -> None:
     if status.state == "running" and 0 < ended < in_all and status.seconds > 0:
         where += f", about {wording.duration((in_all - ended) * status.seconds / ended)} left"
     st.progress(min(1.0, ended / in_all), text=wording.plain(where))
-    if status.sentence and status.state in ("queued", "failed", "paused", "stopped"):
+    shown = ("queued", "failed", "paused", "stopped", "finished")  # a shipped one says what it found
+    if status.sentence and status.state in shown:
         st.text(sentence(without_places(status.sentence)))

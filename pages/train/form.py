@@ -13,6 +13,7 @@ from pages.train import own_file, rate, state
 SHOWN = ("steps", "batch_size", "learning_rate", "schedule", "warmup_steps", "seed")
 DEVICE = ("device", "precision", "threads", "compile")
 PAIR = 2
+SWEEPS = "sweeps/page.py"
 
 
 def draw(info: TaskInfo) -> None:
@@ -34,6 +35,12 @@ def draw(info: TaskInfo) -> None:
     with training, st.container(border=True):
         st.markdown("**Training**")
         _pairs(given, SHOWN)
+        tools = st.container(horizontal=True, key="train_tools")
+        with tools:
+            rate.button(info, given)
+            link = settings.to_link(info, given.kept) | {"sweep": "+"}
+            held = bool(own_file.refusals(info, given))
+            tools.page_link(SWEEPS, label="Sweep over this…", query_params=link, disabled=held)
         rate.draw(info, given)
         with st.expander("More"):
             _pairs(given, [name for name in settings.training_names() if name not in (*SHOWN, *DEVICE)])

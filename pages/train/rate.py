@@ -57,9 +57,13 @@ class Work(Wish):
     found: RateTest | None = None
 
 
-def draw(info: TaskInfo, given: State) -> None:
-    """The button, and below it the test that was asked for last, with its suggestion to take."""
+def button(info: TaskInfo, given: State) -> None:
+    """The button that begins a test."""
     st.button("Find a rate…", key="train.find", help=HELP, on_click=_ask, args=(info, given))
+
+
+def draw(info: TaskInfo, given: State) -> None:
+    """The test that was asked for last, with its suggestion to take."""
     asked: Asked | None = st.session_state.get(ASKED)
     if asked is None or asked.task != info.name:
         return

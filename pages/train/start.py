@@ -23,7 +23,6 @@ from pages.train import download, own_file, state
 from viz_core.boards import Board, Fact, Facts
 
 KEY = "train.before"
-SWEEPS = "sweeps/page.py"
 SOON_SECONDS, LATER_SECONDS = 1.0, 15.0
 """Until the next look at what is told: while something is awaited, and otherwise."""
 BUSY_SHARE = 0.8
@@ -53,10 +52,6 @@ def draw(info: TaskInfo, values: dict[str, Any], heading: DeltaGenerator) -> Pre
     heading.button(
         "Start", type="primary", disabled=ready is None or bool(why), on_click=_start, args=(ready,)
     )
-    link = settings.to_link(info, values)
-    heading.page_link(
-        SWEEPS, label="Sweep over this…", query_params={**link, "sweep": "+"}, disabled=bool(held)
-    )  # fmt: skip
     tried = _tried(ready, why)
     waits = bool(ready and why) or (tried is None and bool(ready and ready.seconds is not None and not why))
     every = SOON_SECONDS if waits else LATER_SECONDS

@@ -1,10 +1,12 @@
 """The figures and the table of a sweep say what its trials did."""
 
 import json
+from pathlib import Path
 
 import numpy as np
 import pytest
 
+from models.sweeps import shipped
 from pages.sweeps import board, found, listing, opened
 from tests.pages.sweeps.conftest import MakeSweep
 from viz_core.boards import Bars, Parallel, Points
@@ -76,3 +78,17 @@ def test_the_lines_of_the_take_away_run(make_sweep: MakeSweep, capsys: pytest.Ca
     exec(opened.code_of(sweep), {})
     printed = capsys.readouterr().out
     assert "4 {'n_heads': 4, 'norm': 'pre'} finished 0.505" in printed and "'n_heads': " in printed
+
+
+def test_a_shipped_sweep_is_everybodys_and_nobodys(
+    make_sweep: MakeSweep, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(shipped, "SHIPPED", tmp_path / "shipped")
+    shipped.write_results(make_sweep(), tmp_path / "shipped" / "answered", answer="Four heads are enough.")
+    assert [sweep.name for sweep in found.every()] == ["heads", "answered"]
+    sweep = found.find("answered")
+    assert sweep is not None and listing.row_of(sweep, "").cells[3] == "shipped"
+    assert sweep.status().sentence == "Four heads are enough."
+    assert drawn(sweep).notice == drawn(make_sweep(name="again")).notice
+    exec(opened.code_of(sweep), {})
+    assert "4 {'n_heads': 4, 'norm': 'pre'} finished 0.505" in capsys.readouterr().out

@@ -52,6 +52,7 @@ def _column() -> None:
 
     state.enter()
     board.load()
+    rate.button(state.task(), state.settings_of(state.task()))
     rate.draw(state.task(), state.settings_of(state.task()))
     st.session_state["rate"] = state.settings_of(state.task()).kept["learning_rate"]
 
