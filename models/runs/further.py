@@ -62,6 +62,11 @@ def check_change(change: Change, task: str) -> None:
     for name in change.training:
         if name in FIXED:
             raise ValueError(f"{name} stays when a run is trained further; start a new run to change it")
+    if "splits" in change.options:
+        raise ValueError(
+            "splits stays when a run is trained further: its held-out and test examples must stay unseen; "
+            "start a new run to change it"
+        )
     if "steps" in change.training:
         raise ValueError("steps is how far the new run goes in all; give it once, as --steps")
 
