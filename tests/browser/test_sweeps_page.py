@@ -1,0 +1,90 @@
+"""Sweeps in a real browser: one is started from Train, watched to its end, and a trial opened."""
+
+from collections.abc import Callable
+from urllib.parse import urlencode
+
+from axe_playwright_python.sync_playwright import Axe
+from playwright.sync_api import Page, expect
+
+from tests.browser.board import BoardPage
+from tests.browser.test_lab_pages import overflow
+from tests.browser.training import TINY, TRAINING_SECONDS, RunsPage, TrainPage
+
+NewPage = Callable[..., Page]
+SHORT = {**TINY, "task": "copy", "steps": 20, "n_snapshots": 2}
+FOUR = {
+    **SHORT, "sweep": "+", "name": "four", "seeds": 1,
+    "rows": 2, "vary1": "n_heads", "values1": "1, 2", "vary2": "norm", "values2": "pre, post", "how2": "list",
+}  # fmt: skip
+
+
+class SweepsPage(BoardPage):
+    """Sweeps in one tab."""
+
+    def __init__(self, page: Page) -> None:
+        super().__init__(page, "sweeps")
+
+    def button(self, name: str):
+        return self.page.get_by_role("button", name=name, exact=True)
+
+    @property
+    def trials(self):
+        return self.page.get_by_role("region", name="Trials")
+
+    def lines_of(self, title: str) -> int:
+        """How many trials a chart of parallel coordinates draws."""
+        return len(
+            {said.split(":")[0] for trace in self.traces(title) for said in trace.get("customdata") or []}
+        )
+
+
+def test_a_sweep_is_started_from_train_watched_to_its_end_and_opened(page: Page) -> None:
+    train = TrainPage(page)
+    train.open(**SHORT)
+    page.get_by_role("link", name="Sweep over this…").click()
+    sweeps = SweepsPage(page)
+    page.wait_for_url("**/sweeps**")
+    expect(sweeps.board).to_contain_text("3 settings × 3 seeds = 9 runs", timeout=TRAINING_SECONDS)
+    form = {
+        "rows": 2,
+        "vary1": "n_heads",
+        "values1": "1, 2",
+        "vary2": "norm",
+        "values2": "pre, post",
+        "seeds": 1,
+    }
+    page.goto(
+        f"/sweeps?{urlencode({**TINY, 'task': 'copy', 'steps': 20, 'sweep': '+', 'name': 'four', **form})}"
+    )
+    expect(sweeps.board).to_contain_text("4 settings × 1 seed = 4 runs", timeout=TRAINING_SECONDS)
+    sweeps.button("Start").click()
+    progress = page.get_by_test_id("stProgress")
+    expect(progress).to_contain_text("Finished: 4 of 4 trials", timeout=TRAINING_SECONDS)
+    sweeps.settle()
+    title = "settings and exact match of every trial"
+    assert sweeps.lines_of(title) == 4
+    assert sweeps.notice.startswith("Best: trial ")
+    rows = sweeps.trials.locator("tbody tr")
+    expect(rows).to_have_count(4)
+    sweeps.trials.get_by_role("button", name="2", exact=True).click()
+    page.get_by_role("link", name="Its runs on Runs").click()
+    runs = RunsPage(page).wait()
+    expect(runs.table.locator("tr.opened")).to_have_count(1)
+    assert runs.cells_of(runs.link()["runs"])[1:3] == ["copy", "finished"]
+
+
+def test_sweeps_fit_the_screen_and_axe_finds_no_fault(new_page: NewPage) -> None:
+    for scheme, query in (("light", "sweep=four&trial=1"), ("dark", "sweep=%2B&rows=3&task=copy")):
+        sweeps = SweepsPage(new_page(color_scheme=scheme))
+        sweeps.page.goto(f"/sweeps?{query}")
+        sweeps.board.wait_for(timeout=TRAINING_SECONDS)
+        sweeps.settle()
+        faults = []
+        for width in (1920, 800, 1366):
+            sweeps.page.set_viewport_size({"width": width, "height": 768})
+            faults += [f"at {width} px: {fault}" for fault in overflow(sweeps)]
+        found = Axe().run(sweeps.page, options={"resultTypes": ["violations"]}).response["violations"]
+        faults += [
+            f"{violation['id']}: {node['html'][:200]}" for violation in found for node in violation["nodes"]
+        ]
+        assert not faults, "\n".join(faults)
