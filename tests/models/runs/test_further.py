@@ -118,7 +118,7 @@ def test_dropout_may_change_and_sizes_may_not(trained):
     with pytest.raises(ValueError, match="n_heads belongs to the weights and cannot change"):
         changed_config(trained, CONFIG, replace(CHANGE, model={"n_heads": 4}), 6)
     with pytest.raises(ValueError, match="splits stays when a run is trained further: its held-out and test"):
-        further_of(run, Change(steps=8, options={"splits": "two"}))
+        changed_config(trained, CONFIG, replace(CHANGE, options={"splits": "two"}), 6)
     with pytest.raises(ValueError, match="seed stays when a run is trained further"):
         changed_config(trained, CONFIG, replace(CHANGE, training={"seed": 4}), 6)
     assert "dropout" in may_change() and "n_heads" not in may_change() and "seed" not in may_change()
