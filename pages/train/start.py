@@ -23,7 +23,7 @@ from pages.train import download, own_file, state
 from viz_core.boards import Board, Fact, Facts
 
 KEY = "train.before"
-SOON_SECONDS, LATER_SECONDS = 1.0, 15.0
+SOON_SECONDS, LATER_SECONDS = 2.0, 15.0
 """Until the next look at what is told: while something is awaited, and otherwise."""
 BUSY_SHARE = 0.8
 NO_RUN = "These settings make no run; see above."
@@ -52,10 +52,8 @@ def draw(info: TaskInfo, values: dict[str, Any], heading: DeltaGenerator) -> Pre
     heading.button(
         "Start", type="primary", disabled=ready is None or bool(why), on_click=_start, args=(ready,)
     )
-    tried = _tried(ready, why)
-    waits = bool(ready and why) or (tried is None and bool(ready and ready.seconds is not None and not why))
-    every = SOON_SECONDS if waits else LATER_SECONDS
-    st.fragment(_before, run_every=every if ready else None)(info, values, ready, why, tried, [True])
+    every = SOON_SECONDS if ready and (why or _tried(ready, why) is None) else LATER_SECONDS
+    st.fragment(_before, run_every=every if ready else None)(info, values, ready, why, said, [True])
     _going_on()
     return ready
 
@@ -83,20 +81,20 @@ def _before(
     values: dict[str, Any],
     ready: Prepared | None,
     why: str,
-    tried: Tried | None,
+    said: list[str],
     fresh: list[bool],
 ) -> None:
-    """What is told before the start. It looks again by itself: once it is known how long the run takes, or
-    the run may start, the whole page is drawn anew. fresh: empty once this was found out a while ago.
+    """What is told before the start. It looks again by itself, and the whole page is drawn anew, with what it
+    `said`, only where a run may start now or no longer may: that would close an open menu. fresh: empty once
+    this was found out a while ago.
     """
     if fresh:
         fresh.clear()
-    elif ready is not None and (_refusal(ready) != why or _tried(ready, why) != tried):
+    elif ready is not None and _refusal(ready) != why:
+        refuse(*said)
         st.rerun()
-    link = settings.to_link(info, values)
-    board.show(
-        message(_board(ready, values, tried), part="before", link=link, keep=False), key=KEY, on_act=_on_act
-    )
+    shown, link = _board(ready, values, _tried(ready, why)), settings.to_link(info, values)
+    board.show(message(shown, part="before", link=link, keep=False), key=KEY, on_act=_on_act)
 
 
 def _told(error: ValueError) -> str:
