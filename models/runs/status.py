@@ -159,6 +159,7 @@ def _silence(status: Status, now: float) -> float:
     return now - status.heartbeat
 
 
+WORDLESS = "the process ended without a word"
 CUT_SHORT = "ended in the middle of a step that took too long; resume goes on from the last checkpoint"
 
 
@@ -173,10 +174,7 @@ def _last_words(status: Status, n_starved: int) -> str:
         held, free = map(readable, (status.memory, status.free))
         said = f"the process was killed, most likely for want of memory: it held {held}, and {free} were left"
         return f"{said}; {status.smaller}" if status.smaller else said
-    return (
-        f"the process ended without a word at step {status.step:,} (killed?); "
-        "resume goes on from the last checkpoint"
-    )
+    return f"{WORDLESS} at step {status.step:,} (killed?); resume goes on from the last checkpoint"
 
 
 def hanging(folder: Path) -> Identity | None:

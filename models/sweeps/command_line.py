@@ -14,7 +14,7 @@ from models.names import nearest
 from models.runs.owners import MACHINE
 from models.runs.printing import aligned
 from models.sweeps import control
-from models.sweeps.shipped import SHIPPED, list_shipped, write_results
+from models.sweeps.shipped import SHIPPED, ShippedSweep, list_shipped, write_results
 from models.sweeps.space import parse
 from models.sweeps.spec import USUAL_TRIALS, Spec
 from models.sweeps.sweep import Sweep, Trial, in_words
@@ -50,8 +50,11 @@ def sweep_show(arguments: argparse.Namespace) -> None:
     """Prints a sweep's trials, the best first, and how much each setting matters."""
     found = control.find(arguments.name)
     _print(found)
-    if found.status().sentence:
-        print(found.status().sentence)
+    status = found.status()
+    if status.sentence:
+        print(status.sentence)
+    if not isinstance(found, ShippedSweep) and not status.live and status.state != "finished":
+        print(_goes_on(found))
 
 
 def sweep_delete(arguments: argparse.Namespace) -> None:
@@ -154,7 +157,11 @@ def _work(found: Sweep, n_slots: int) -> None:
     said = status.sentence or "its runs keep their checkpoints"
     print(f"{status.state} after {time.monotonic() - start:.0f} s: {said}")
     if status.state != "finished":
-        print(f"go on with: python -m models.training sweep --resume {found.name}")
+        print(_goes_on(found))
+
+
+def _goes_on(found: Sweep) -> str:
+    return f"go on with: python -m models.training sweep --resume {found.name}"
 
 
 def _row(each: Sweep) -> tuple[str, ...]:
@@ -195,7 +202,7 @@ def _settings(trial: Trial, names: list[str]) -> list[str]:
 
 def _result(trial: Trial) -> tuple[str, ...]:
     value = "" if trial.value is None else f"{trial.value:.4g}"
-    spread = "" if trial.spread is None else f"{trial.spread:.2g}"
+    spread = "" if trial.spread is None or not value else f"{trial.spread:.2g}"
     return trial.state, value, spread, str(trial.n or ""), trial.sentence
 
 

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from models.files import FileError, read_json, writing
 from models.runs.owners import Ownership, Visitor, may_change, may_see, owned
-from models.runs.status import Status, read_status
+from models.runs.status import WORDLESS, Status, read_status
 from models.sweeps.space import Value, written
 from models.sweeps.spec import Spec
 
@@ -107,7 +107,13 @@ class Sweep:
 
     def status(self) -> Status:
         """How its driver stands: `step` of `steps` trials have ended; `live` says whether it works."""
-        return read_status(self.path)
+        found = read_status(self.path)
+        if not found.sentence.startswith(WORDLESS):
+            return found
+        # Said of a run; a sweep counts trials, and the checkpoints are those of its runs.
+        done = f"after {found.step:,} of {found.steps:,} trials"
+        said = f"{WORDLESS} {done} (killed?); its runs keep their checkpoints, and resume goes on"
+        return replace(found, sentence=said)
 
     def ownership(self) -> Ownership:
         """Who started it, and whether every visitor may look at it."""

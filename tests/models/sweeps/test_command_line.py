@@ -5,6 +5,8 @@ import pytest
 from models.runs import jobs
 from models.runs.command_line import main
 from models.runs.folder import list_runs
+from models.runs.owners import MACHINE
+from models.sweeps import Choices, Spec, control
 from models.sweeps.command_line import add_commands
 from models.sweeps.shipped import ShippedSweep, list_shipped
 from tests.models.sweeps.trained import AtOnce
@@ -55,6 +57,13 @@ def test_a_sweep_is_run_listed_shown_exported_and_deleted(call, tmp_path):
         call("sweep", "--resume", "rates")
     assert call("sweep-delete", "rates").endswith("deleted sweep rates; its runs stay\n")
     assert len(list_runs()) == 6
+
+
+def test_a_sweep_that_is_not_done_says_how_it_goes_on(call):
+    spec = Spec(task="copy", fixed={"d_model": 12}, space={"n_heads": Choices((1, 2))}, name="half")
+    control.create(spec, by=MACHINE)
+    assert call("sweep-show", "half").endswith("go on with: python -m models.training sweep --resume half\n")
+    assert "--resume" not in call("sweep-show", list_shipped()[0].name)
 
 
 @pytest.mark.parametrize(

@@ -130,6 +130,18 @@ def test_what_works_or_is_done_is_not_started_again():
         sweeps.start("mine", by=PERSON)
 
 
+def test_a_killed_sweep_says_how_many_trials_it_had_done():
+    sweep = sweeps.create(Spec(**{**vars(GRID), "name": "mine"}), by=PERSON)
+    with subprocess.Popen([sys.executable, "-c", ""]) as gone:
+        pass
+    write_status(sweep.path, Status(state="running", step=1, steps=4, pid=gone.pid, started_at=1.0))
+    assert (sweep.status().state, sweep.status().sentence) == (
+        "failed",
+        "the process ended without a word after 1 of 4 trials (killed?); its runs keep their checkpoints, "
+        "and resume goes on",
+    )
+
+
 def test_a_damaged_folder_says_which_file():
     sweep = sweeps.create(Spec(**{**vars(GRID), "name": "mine"}), by=PERSON)
     (sweep.path / "journal.log").write_text('{"op_code":0}\n{"op\n{}\n')
