@@ -28,6 +28,9 @@ def write_format(
     """
     if kind not in FORMATS:
         raise ValueError(f"format={kind!r:.60} is unknown; {nearest(kind, FORMATS)}")
+    misfit = refusal(kind, model.config)
+    if misfit:  # before a folder is made
+        raise ValueError(misfit)
     with writing(out):
         out.mkdir(parents=True, exist_ok=True)
         return FORMATS[kind](task, model, card, out, name)
