@@ -11,6 +11,7 @@ compares them, `sweeps` lists sweeps, `sweep-show` shows one, `find-rate` looks 
 from __future__ import annotations
 
 import argparse
+import os
 import shlex
 import sys
 from collections.abc import Callable
@@ -19,7 +20,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from models.runs import comparing, jobs
-from models.runs.folder import LOG, RunFolder, create_run, find_run, list_runs
+from models.runs.folder import LOG, REPORT, RunFolder, create_run, find_run, list_runs
 from models.runs.ray.cluster import wanted
 from models.zoo.cards import SHIPPED
 from models.zoo.run_folders import Which, runs_root
@@ -126,7 +127,9 @@ def report(arguments: argparse.Namespace) -> None:
     """Scores a run's last checkpoint, writes report.json and prints its scores."""
     from models.runs.report import table, write_report
 
-    print(table(write_report(find_run(arguments.run), examples=arguments.examples)))
+    found = find_run(arguments.run)
+    print(table(write_report(found, examples=arguments.examples)))
+    print("wrote", found.path / REPORT)
 
 
 def evaluate(arguments: argparse.Namespace) -> None:
@@ -232,6 +235,10 @@ def main(*more: AddCommands) -> None:
     arguments = parser(*more).parse_args()
     try:
         arguments.act(arguments)
+        sys.stdout.flush()
+    except BrokenPipeError:  # who reads, such as `head`, has enough; nothing more is flushed into the pipe
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        sys.exit(128 + 13)  # as of SIGPIPE
     except (ValueError, OSError) as error:
         sys.exit(f"error: {error}")
     except KeyboardInterrupt:

@@ -15,6 +15,7 @@ from models.files import read_json_if_any, write_json
 from models.runs.folder import REPORT, RunFolder
 
 NEWEST = 1
+MOST_COLUMNS = 6  # of a confusion matrix, that a terminal has room for
 
 
 def read_report(folder: RunFolder) -> dict[str, Any]:
@@ -49,7 +50,7 @@ def write_report(folder: RunFolder, *, examples: int = 0) -> dict[str, Any]:
 
 
 def table(found: Mapping[str, Any]) -> str:
-    """A report's scores as lines of text, a part after another."""
+    """A report's scores as lines of text, a part after another; of a classifier also those of each class."""
     from models.runs.printing import aligned
 
     blocks = []
@@ -59,6 +60,8 @@ def table(found: Mapping[str, Any]) -> str:
         for entry in part["scores"]:
             rows.append((entry["name"], value_of(entry), within(entry), f"{entry['n']:,}"))
         blocks.append(f"{name}: {part['n']:,}{of} {found.get('unit', 'examples')}\n{aligned(rows)}")
+        if part.get("classes"):
+            blocks.append(_classes(part["classes"]))
     how = sorted({e["method"] for part in found["parts"].values() for e in part["scores"] if e["method"]})
     signed = dict.fromkeys(
         f"{e['name']}: {e['signature']}"
@@ -67,6 +70,18 @@ def table(found: Mapping[str, Any]) -> str:
         if e.get("signature")
     )
     return "\n\n".join([*blocks, "\n".join(["intervals: " + "; ".join(how), *signed])])
+
+
+def _classes(found: Mapping[str, Any]) -> str:
+    """Precision, recall and F1 of each class; of few classes, also who is taken for whom."""
+    from models.runs.printing import aligned
+
+    names = found["names"] if len(found["names"]) <= MOST_COLUMNS else []
+    rows = [("CLASS", "PRECISION", "RECALL", "F1", "N", *(f"TAKEN FOR {name}" for name in names))]
+    for row, counts in zip(found["rows"], found["confusion"], strict=True):
+        shares = ("–" if row[name] is None else digits(row[name]) for name in ("precision", "recall", "f1"))
+        rows.append((str(row["class"]), *shares, f"{row['n']:,}", *(f"{n:,}" for n in counts if names)))
+    return aligned(rows)
 
 
 def value_of(entry: Mapping[str, Any]) -> str:

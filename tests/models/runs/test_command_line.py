@@ -73,6 +73,7 @@ def test_an_export_to_other_programs_computes_the_same(call, tmp_path):
     call("run", "--task", "reverse", "--name", "mine", settings=[*SMALL, "steps=1", "positions=alibi"])
     with pytest.raises(SystemExit, match=r"positions=.alibi., but GPT-2 has .* export it as ONNX"):
         call("export", "mine", "--out", tmp_path / "no", "--format", "transformers")
+    assert not (tmp_path / "no").exists()
     call("run", "--task", "copy", "--name", "other", settings=[*SMALL, "steps=1"])
     printed = call("export", "other", "--out", tmp_path / "hub", "--format", "transformers")
     assert printed == f"wrote {tmp_path}/hub/model.safetensors\n"
