@@ -3,21 +3,17 @@
 from __future__ import annotations
 
 import streamlit as st
-from cachetools import LRUCache
 from streamlit.delta_generator import DeltaGenerator
 
 from models.byte_units import MB, readable
 from models.data.encodings import AUTO, TITLES
-from models.data.table_shape import columns_of
 from pages.shared.browser import uploading
 from pages.shared.state import State, refuse
-from pages.shared.training import uploads
+from pages.shared.training import own_columns, uploads
 from pages.shared.training.labels import label_of
 from pages.shared.training.tasks_on_offer import Option, TaskInfo
 
-BY_ITSELF = "by its name or place"
 _ANOTHER = "nothing starts until you choose another file, or press Without a file"
-_columns: LRUCache[tuple[object, ...], tuple[str, ...]] = LRUCache(200)
 
 
 def draw(info: TaskInfo, given: State, option: Option) -> None:
@@ -88,26 +84,11 @@ def _about_it(given: State, option: Option, file: str, place: DeltaGenerator) ->
     """Draws an option that is about the file: a menu of its columns, encodings by what people call them."""
     now = given.kept[option.name]
     if option.column:
-        found = _columns_of(given, option.of, file)
-        options = ("", *dict.fromkeys(name for name in (*found, now) if name))
-        given.draw(option.name, place, options=options, format_func=lambda name: name or BY_ITSELF)
+        given.draw(option.name, place, **own_columns.menu(own_columns.of(file, given.kept), now))
     elif option.name == "encoding":
         given.draw(option.name, place, format_func=lambda name: TITLES.get(name, "as its bytes show"))
     else:
         given.draw(option.name, place, format_func=lambda name: "as it shows" if name == AUTO else name)
-
-
-def _columns_of(given: State, field: str, file: str) -> tuple[str, ...]:
-    """The names of a file's columns by its beginning; () where it is gone."""
-    said = tuple(given.kept.get(name, AUTO) for name in ("encoding", "separator", "header"))
-    try:
-        path = uploads.path_of(file)
-    except ValueError:
-        return ()
-    key = (str(path), *said)
-    if key not in _columns:
-        _columns[key] = columns_of(path, *said)
-    return _columns[key]
 
 
 def _kept_files(given: State, field: str) -> None:

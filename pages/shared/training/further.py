@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -15,7 +15,7 @@ from models.training.config import LIMITS
 from pages.shared import visitors, widget
 from pages.shared.link import Param, one_of, whole
 from pages.shared.state import State, guard_choice, refuse
-from pages.shared.training import runs, settings, tasks_on_offer, uploads
+from pages.shared.training import own_columns, runs, settings, tasks_on_offer, uploads
 from pages.shared.training.runs import Run
 from pages.shared.training.tasks_on_offer import TaskInfo
 
@@ -79,6 +79,18 @@ def _options(info: TaskInfo) -> list[str]:
     return [option.name for option in info.options if not option.file]
 
 
+def _columns(run: Run) -> dict[str, dict[str, Any]]:
+    """What the menus of columns are drawn with, by the option: the columns of the file that will be read."""
+    now = runs.described(run)["task"]["options"]
+    info, found = _info(run), {}
+    for option in info.options if info else ():
+        if option.column:
+            chosen = st.session_state.get(f"further.{run.id}.{option.of}")
+            names = own_columns.of(chosen or now.get(option.of, ""), now)
+            found[option.name] = own_columns.menu(names, now.get(option.name, ""))
+    return found
+
+
 def _settings(run: Run, given: State) -> None:
     info = _info(run)
     options = _options(info) if info else []
@@ -89,7 +101,7 @@ def _settings(run: Run, given: State) -> None:
     files = [option for option in info.options if option.file] if info else []
     if data or files:
         st.markdown("**Data**, where vocabulary and lengths stay")
-        _pairs(given, data)
+        _pairs(given, data, _columns(run))
         for option in files:
             _file(run, option.name)
 
@@ -105,10 +117,10 @@ def _file(run: Run, field: str) -> None:
     guard_choice(key, field, names, "")
 
 
-def _pairs(given: State, names: list[str]) -> None:
+def _pairs(given: State, names: list[str], more: Mapping[str, dict[str, Any]] | None = None) -> None:
     for at in range(0, len(names), PAIR):
         for place, name in zip(st.columns(PAIR), names[at : at + PAIR], strict=False):
-            given.draw(name, place)
+            given.draw(name, place, **(more or {}).get(name, {}))
 
 
 def _change(run: Run, given: State) -> Change:

@@ -1,11 +1,16 @@
 """The form that trains a run further: what it offers, and the change that it hands on."""
 
+from pathlib import Path
+
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from models.data.tasks import make_task
+from models.runs.folder import create_run
 from models.runs.further import Change
 from models.runs.jobs import JobRefused
 from models.runs.status import Status, write_status
+from models.training.config import run_config
 from pages.shared.training.runs import Run
 from tests.pages.shared.training.conftest import MakeRun
 
@@ -76,3 +81,18 @@ def test_sizes_are_not_offered_and_a_refusal_is_said(run: Run, monkeypatch: pyte
     assert not keys & {f"{key}.{name}" for name in ("n_heads", "d_model", "seed", "schedule_from")}
     at.button(f"{key}.go").click().run()
     assert "8 runs wait already" in " ".join(each.value for each in at.run().text)
+
+
+def test_columns_of_the_run_s_file_are_menus(root: Path, tmp_path: Path) -> None:
+    table = tmp_path / "reviews.csv"
+    rows = [f"{at};number {at} was {word};{word}" for at in range(30) for word in ("good", "bad")]
+    table.write_text("\n".join(["No.;what they wrote;verdict", *rows]))
+    options = {"file": str(table), "text_column": "what they wrote", "label_column": "verdict"}
+    task = make_task("sentiment", options)
+    folder = create_run(run_config(task, training={"steps": 100}))
+    write_status(folder.path, Status(state="finished", step=100, steps=100))
+    at = opened(Run(folder.id, folder)).run()
+    menu = at.selectbox(f"further.{folder.id}.text_column")
+    assert menu.value == "what they wrote"
+    assert menu.options == ["by its name or place", "No.", "what they wrote", "verdict"]
+    assert not [said.value for said in at.text]  # no value was refused
