@@ -41,7 +41,7 @@ def _settings() -> None:
         for label, preset in PRESETS.items():
             st.button(label, on_click=given.put, args=(given.defaults() | preset(info),))
         state.page().draw("name")
-    st.text(f"{info.about} {info.see}".replace("`", ""))
+    st.text(info.said_of(given.kept).replace("`", ""))
     places = st.container(), st.container()
     with places[1]:
         form.draw(info)

@@ -61,6 +61,11 @@ class TaskInfo:
         own = any(options.get(option.name) for option in self.options if option.file)
         return self.see_own if own and self.see_own else self.see
 
+    def said_of(self, options: Mapping[str, Any]) -> str:
+        """What the model learns and what to look for; of a file of one's own, only what holds of any file."""
+        see = self.look_for(options)
+        return f"{self.about} {see}" if see == self.see else see
+
     @property
     def label(self) -> str:
         return f"{self.group}: {self.title}"

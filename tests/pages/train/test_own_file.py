@@ -38,6 +38,7 @@ def hand_in(page: AppTest, name: str, content: bytes) -> AppTest:
 
 
 def test_columns_are_menus_once_there_is_a_file(page: AppTest) -> None:
+    assert "praises or blames" in said(page)
     assert not start(page).disabled and "text_column" not in {box.key for box in page.selectbox}
     hand_in(page, "avis <i>.csv", FILE)
     assert start(page).disabled
@@ -48,6 +49,8 @@ def test_columns_are_menus_once_there_is_a_file(page: AppTest) -> None:
     menu.set_value("avis").run()
     page.selectbox(key="train.sentiment.label_column").set_value("note").run()
     assert not start(page).disabled and not page.exception
+    assert "praises or blames" not in said(page)  # nobody knows of an own file that its texts are reviews
+    assert "The answer is read at [CLS]" in said(page)
 
 
 @pytest.mark.parametrize(
