@@ -175,5 +175,7 @@ def _some(varied: Variation) -> str:
     """A few numbers of a range."""
     assert isinstance(varied, Range)
     low, high = varied.low, varied.high
+    if varied.kind == "int":
+        return f"{low:.0f},{round((low + high) / 2)},{high:.0f}"
     middle = math.sqrt(low * high) if varied.kind == "log" else (low + high) / 2
-    return f"{low:.3g},{round(middle) if varied.kind == 'int' else format(middle, '.3g')},{high:.3g}"
+    return f"{low:.3g},{middle:.3g},{high:.3g}"

@@ -64,3 +64,8 @@ def test_what_is_no_sweep_is_refused_with_a_remedy(values, said):
 def test_json_that_describes_no_sweep_is_refused(said):
     with pytest.raises(ValueError):
         Spec.from_dict(said)
+
+
+def test_whole_numbers_that_are_proposed_for_a_grid_are_written_out():
+    with pytest.raises(ValueError, match="list some, such as batch_size=1,5000,10000, or choose sampler tpe"):
+        Spec(task="copy", space={"batch_size": Range("int", 1, 10_000)}, sampler="grid")
