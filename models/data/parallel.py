@@ -25,8 +25,9 @@ TWICE = "that come twice"
 _NAMES = (("source", "text", "from", "en", "english"), ("target", "translation", "to"))
 ROLES = (Role("source_column", _NAMES[0]), Role("target_column", _NAMES[1]))
 _NEEDS = (
-    "call two of them source and target, or say which they are by source_column and target_column; each line "
-    "is a text and its translation, with a tab, a comma or a semicolon between"
+    "call two of them source and target, or choose its source column and target column (on the command line: "
+    "source_column and target_column); each line is a text and its translation, with a tab, a comma or a "
+    "semicolon between"
 )
 
 

@@ -17,7 +17,10 @@ TWICE, CONTRADICTING = "that come twice", "that come twice with another label"
 _TEXT_NAMES = ("text", "review", "sentence", "comment", "content")
 _LABEL_NAMES = ("label", "sentiment", "class", "target", "category")
 ROLES = (Role("text_column", _TEXT_NAMES), Role("label_column", _LABEL_NAMES))
-_NEEDS = "call two of them text and label, or say which they are by text_column and label_column"
+_NEEDS = (
+    "call two of them text and label, or choose its text column and label column (on the command line: "
+    "text_column and label_column)"
+)
 _HELD_OUT_SHARE = 10  # one text in ten
 _BREAK = re.compile(r"<br\s*/?>", re.IGNORECASE)  # IMDb's reviews are full of them
 

@@ -43,6 +43,7 @@ def test_columns_are_menus_once_there_is_a_file(page: AppTest) -> None:
     hand_in(page, "avis <i>.csv", FILE)
     assert start(page).disabled
     assert "'avis <i>.csv' has the columns 'id, avis, note'; call two of them text and label" in said(page)
+    assert "or choose its text column and label column" in said(page)
     assert "Reads avis <i>.csv" in said(page)
     menu = page.selectbox(key="train.sentiment.text_column")
     assert menu.options == ["by its name or place", "id", "avis", "note"]
