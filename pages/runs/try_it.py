@@ -18,6 +18,7 @@ from pages.shared.link import Param, characters, number, whole
 from pages.shared.places import without_places
 from pages.shared.state import State, guard_choice
 from pages.shared.table.component import Row, message, table
+from pages.shared.training import runs, tasks_on_offer
 from pages.shared.training.runs import Run
 
 if TYPE_CHECKING:
@@ -173,12 +174,19 @@ def _logits(model: Model, reading: Reading) -> Tensor:
 
 def _classify(run: Run, given: State) -> None:
     """The probability of every class."""
-    text = _typed(given, "Text, or the number of a held-out picture")
+    text = _typed(given, asked(str(runs.described(run)["task"].get("name"))))
 
     def ask(model: Model) -> list[tuple[str, float]]:
         return _likeliest(_logits(model, model.read(text))[0], model.outputs)
 
     _table("What the model takes it for", ("class", "#probability"), _on_model(run, ask))
+
+
+def asked(task: str) -> str:
+    """What a person types for a classifier of this task."""
+    info = tasks_on_offer.tasks().get(task)
+    reads_texts = info is not None and info.group == "Classification"
+    return "Text" if reads_texts else "Text, or the number of a held-out picture"
 
 
 def _rebuild(run: Run, given: State) -> None:
