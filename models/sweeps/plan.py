@@ -120,12 +120,14 @@ def check_size(trials: int, seeds: int, by: Visitor) -> None:
     most = limits.sweep_runs if by.all_rights else limits.visitor_sweep_runs
     if not most:
         raise JobRefused("visitors start no sweeps here (visitor_sweep_runs is 0); ask your teacher to")
-    remedy = "list fewer values, take fewer seeds, or set trials to how many of the settings to draw"
+    fewer, drawn = "list fewer values", "or set trials to how many of the settings to draw"
     said = f"{trials:,} settings × {seeds} seed{'s' * (seeds != 1)} = {trials * seeds:,} runs"
     if trials > limits.sweep_trials:
-        raise JobRefused(f"{said}, and a sweep has at most {limits.sweep_trials:,} settings; {remedy}")
+        raise JobRefused(
+            f"{said}, and a sweep has at most {limits.sweep_trials:,} settings; {fewer}, {drawn}"
+        )
     if trials * seeds > most:
-        raise JobRefused(f"{said}, and a sweep has at most {most:,} runs; {remedy}")
+        raise JobRefused(f"{said}, and a sweep has at most {most:,} runs; {fewer}, take fewer seeds, {drawn}")
 
 
 def judged_by(spec: Spec, config: RunConfig) -> tuple[str, Direction]:
