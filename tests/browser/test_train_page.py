@@ -171,6 +171,7 @@ def test_a_table_of_one_s_own_is_chosen_from_looked_at_and_trained_on(train: Tra
     train.page.locator("input[type=file]").first.set_input_files(file)
     expect(train.problem).to_contain_text("'été <b>.csv' has the columns 'nº, phrase, avis'")
     expect(train.button("Start")).to_be_disabled()
+    train.settle()
     for label, column in (("Text column", "phrase"), ("Label column", "avis")):
         train.page.get_by_role("combobox", name=label).click()
         train.page.get_by_role("option", name=column, exact=True).click()
