@@ -142,7 +142,7 @@ def test_a_file_is_listed_read_and_deleted_by_its_owner_alone(visitor: NewVisito
     file = {"name": "diary.txt", "mimeType": "text/plain", "buffer": text}
     anna.locator("input[type=file]").set_input_files([file])
     expect(anna.get_by_text("Your files (1)")).to_be_visible()
-    expect(anna.get_by_text("Reads the file")).to_be_visible()
+    expect(anna.get_by_text("Reads diary.txt")).to_be_visible()
     train.settle()
     link = train.link()
     TrainPage(ben).open(**link)
@@ -152,7 +152,7 @@ def test_a_file_is_listed_read_and_deleted_by_its_owner_alone(visitor: NewVisito
     anna.get_by_text("Your files (1)").click()
     anna.get_by_role("button", name="Delete", exact=True).click()
     expect(anna.get_by_text("Your files")).to_have_count(0)
-    expect(anna.get_by_text("Reads the file")).to_have_count(0)
+    expect(anna.get_by_text("Reads diary.txt")).to_have_count(0)
     assert not list((server.log.parent / "runs" / "uploads").rglob("*.txt"))
 
 

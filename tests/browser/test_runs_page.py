@@ -156,7 +156,7 @@ def test_an_export_holds_weights_card_numbers_and_config(
     assert lines[0].startswith("step,loss") and lines[-1].startswith("60,")
     runs.page.get_by_text("Hugging Face's transformers").click()
     runs.page.get_by_role("button", name="Write the files").click(timeout=60_000)
-    expect(runs.page.get_by_role("button", name="Download")).to_be_visible(timeout=120_000)
+    expect(runs.page.get_by_role("button", name="Download", exact=True)).to_be_visible(timeout=120_000)
     with zipfile.ZipFile(runs.download("Download", tmp_path)) as archive:
         written = {Path(name).name for name in archive.namelist()}
     assert {"model.safetensors", "config.json", "run.json", "README.md"} <= written
