@@ -173,10 +173,7 @@ def test_a_table_of_one_s_own_is_chosen_from_looked_at_and_trained_on(train: Tra
     expect(train.button("Start")).to_be_disabled()
     train.settle()
     for label, column in (("Text column", "phrase"), ("Label column", "avis")):
-        menu = train.page.get_by_role("combobox", name=label)
-        menu.fill(column)
-        menu.press("Enter")
-        train.settle()
+        train.select(label, column)
     panel = train.page.locator(".st-key-train_data")
     expect(panel).to_contain_text("read as Windows-1252", timeout=TRAINING_SECONDS)
     expect(panel).to_contain_text("60 rows, 60 of them used; none is left out")
