@@ -76,7 +76,7 @@ class Table {
       const { id, group } = row.dataset;
       if (group) row.hidden = !this.unfolded.has(group);
       const fold = row.querySelector(".fold");
-      if (!fold) continue;
+      if (!fold || !id) continue;
       fold.setAttribute("aria-expanded", String(this.unfolded.has(id)));
       const ticked = this.boxes(id).map((box) => box.checked);
       const box = row.querySelector("input");
