@@ -171,7 +171,7 @@ def test_a_recipe_is_trained_and_written_with_its_run(tmp_path: Path, monkeypatc
     assert run.snapshots()[0] == 0 and run.checkpoint() is None
     assert json.loads((run.path / "status.json").read_text())["state"] == "finished"
     kept = sorted(path.name for path in run.path.iterdir())
-    names = "config.json metrics.jsonl probe.json samples.jsonl snapshots status.json task.json"
+    names = "config.json metrics.jsonl probe.json report.json samples.jsonl snapshots status.json task.json"
     assert kept == names.split()
 
 

@@ -47,7 +47,7 @@ def test_a_run_takes_about_as_long_as_its_probe_says():
     start = time.thread_time()
     list(Training(run))
     taken = time.thread_time() - start
-    assert said.seconds >= said.alone
+    assert said.seconds >= 0.99 * said.alone  # two clocks are read one after the other
     assert taken / 3 < said.alone - durations.START_SECONDS < 3 * taken
 
 

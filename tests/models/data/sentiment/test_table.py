@@ -60,7 +60,10 @@ def test_a_text_twice_counts_once_and_breaks_are_blanks(tmp_path: Path):
 @pytest.mark.parametrize(
     ("text", "sentence"),
     [
-        ("a,b,c\n1,2,3\n", "'some.csv' has the columns 'a, b, c'; call two of them text and label, or say"),
+        (
+            "a,b,c\n1,2,3\n",
+            "'some.csv' has the columns 'a, b, c'; call two of them text and label, or choose its",
+        ),
         ("only one column\n" * 30, "has the columns 'only one column'; call two of them"),
         (
             "text,label\n" + "fine,well,good\n",
