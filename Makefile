@@ -44,7 +44,7 @@ unit: static
 	$(VENV_PYTHON) -m pytest tests --ignore=tests/browser --ignore=tests/processes -n 2
 
 processes: unit
-	$(VENV_PYTHON) -m pytest tests/processes -n 2 --dist loadfile
+	$(VENV_PYTHON) -m pytest tests/processes -n 3 --dist loadfile  # they wait more than they compute
 
 bench: install-bench chromium  ## print every figure that the README quotes
 	$(VENV_PYTHON) -m benchmarks.engine

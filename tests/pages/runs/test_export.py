@@ -2,6 +2,7 @@
 
 import io
 import json
+import subprocess
 import zipfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -62,8 +63,19 @@ def test_in_a_class_nothing_says_where_the_server_keeps_its_files(make_run: Make
     assert card(archive(run, MACHINE), run.id) == {"file": "text.txt"}
 
 
-def test_another_programs_format_is_written_by_a_process_whose_refusal_is_said(make_run: MakeRun) -> None:
+def test_another_programs_format_is_written_by_a_process_whose_refusal_is_said(
+    make_run: MakeRun, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[list[str]] = []
+
+    def refuse(command: list[str], **more: object) -> subprocess.CompletedProcess[str]:
+        asked.append(command)
+        return subprocess.CompletedProcess(command, 1, "", "a warning\nerror: it has no checkpoint yet\n")
+
+    monkeypatch.setattr(subprocess, "run", refuse)
     run = make_run()
-    (run.folder.path / "checkpoint.safetensors").unlink(missing_ok=True)
-    with pytest.raises(ValueError, match="has no checkpoint yet"):
+    with pytest.raises(ValueError, match=r"^it has no checkpoint yet$"):
         archive(run, MACHINE, "onnx")
+    [command] = asked
+    assert command[1:5] == ["-m", "models.training", "export", str(run.folder.path)]
+    assert command[-2:] == ["--format", "onnx"]
