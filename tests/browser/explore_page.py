@@ -88,6 +88,16 @@ def settle(page: Page) -> None:
     expect(page.get_by_test_id("stSkeleton")).to_have_count(0)
 
 
+def choose(page: Page, label: str, option: str) -> None:
+    """Pick one of a page's list."""
+    box = page.get_by_role("combobox", name=label, exact=True)
+    box.scroll_into_view_if_needed()
+    settle(page)  # a page that scrolls closes an open list
+    box.click()
+    page.get_by_role("option", name=option, exact=True).click()
+    settle(page)
+
+
 def _array(read: tuple[int, int, str]) -> np.ndarray:
     width, height, data = read
     return np.frombuffer(base64.b64decode(data), np.uint8).reshape(height, width, 4)

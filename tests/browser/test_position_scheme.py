@@ -17,7 +17,7 @@ from models.engine.size import count_parameters
 from models.training.config import run_config
 from tests.browser.board import BoardPage
 from tests.browser.copied_app import copied_app
-from tests.browser.explore_page import ExplorePage, settle, untrained
+from tests.browser.explore_page import ExplorePage, choose, untrained
 from tests.browser.test_design_page import rows
 from tests.browser.training import TINY, TrainPage
 
@@ -45,21 +45,11 @@ def registered() -> Iterator[None]:
     sys.modules.pop(f"tests.browser.{NAME}")
 
 
-def choose(page: Page, label: str, option: str = NAME) -> None:
-    """Pick one of a page's list, by default the scheme."""
-    box = page.get_by_role("combobox", name=label, exact=True)
-    box.scroll_into_view_if_needed()
-    settle(page)  # a page that scrolls closes an open list
-    box.click()
-    page.get_by_role("option", name=option, exact=True).click()
-    settle(page)
-
-
 @pytest.mark.usefixtures("registered")
 def test_train_trains_with_it(page: Page) -> None:
     train = TrainPage(page)
     train.open(**TINY)
-    choose(page, "Positions")
+    choose(page, "Positions", NAME)
     sizes = {name: TINY[name] for name in ("n_layers", "n_heads", "d_model")}
     config = run_config(make_task("reverse", {"length": 4}), sizes={**sizes, "positions": NAME})
     expect(train.board).to_contain_text(f"{count_parameters(config.model).total:,}")
@@ -71,7 +61,7 @@ def test_train_trains_with_it(page: Page) -> None:
 def test_explore_traces_an_untrained_model_with_it(explore: ExplorePage) -> None:
     explore.untrained(view="head", layer=1, head=2, seed=5)
     with explore.redrawn():
-        choose(explore.page, "Positions")
+        choose(explore.page, "Positions", NAME)
     assert "positions=alternating" in explore.page.url
     explore.hover_cell(query=7, key=1)
     trace = untrained(seed=5, positions=NAME)
@@ -85,7 +75,7 @@ def test_design_counts_it_and_says_what_it_needs(page: Page) -> None:
     design.open(part="calculator")
     assert rows(design)["positions"][0] == f"{1_024 * 768:,}"
     with design.redrawn():
-        choose(page, "positions")
+        choose(page, "positions", NAME)
     assert rows(design)["positions"][0] == "1"
     heads = page.get_by_role("spinbutton", name="n_heads")
     heads.fill("256")

@@ -11,6 +11,7 @@ from models import ModelConfig
 from models.data.tasks import make_task
 from models.engine.transformer import Transformer
 from models.training.config import run_config
+from tests.browser.explore_page import choose
 from tests.browser.test_lab_pages import overflow
 from tests.browser.training import ENDLESS, TINY, TRAINING_SECONDS, TrainPage
 
@@ -173,7 +174,7 @@ def test_a_table_of_one_s_own_is_chosen_from_looked_at_and_trained_on(train: Tra
     expect(train.button("Start")).to_be_disabled()
     train.settle()
     for label, column in (("Text column", "phrase"), ("Label column", "avis")):
-        train.select(label, column)
+        choose(train.page, label, column)
     panel = train.page.locator(".st-key-train_data")
     expect(panel).to_contain_text("read as Windows-1252", timeout=TRAINING_SECONDS)
     expect(panel).to_contain_text("60 rows, 60 of them used; none is left out")

@@ -53,17 +53,6 @@ class TrainPage(BoardPage):
     def number(self, label: str) -> Locator:
         return self.page.get_by_role("spinbutton", name=label, exact=True)
 
-    def select(self, label: str, option: str) -> None:
-        """Type an option into a menu; again where a page that is still being drawn lost it."""
-        menu = self.page.get_by_role("combobox", name=label)
-        for _ in range(5):
-            menu.fill(option)
-            menu.press("Enter")
-            self.settle()
-            if menu.input_value() == option:
-                break
-        expect(menu).to_have_value(option)
-
 
 class RunsPage(BoardPage):
     """Runs in one tab."""
