@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -62,6 +62,14 @@ class Look:
     examples: tuple[Shown, ...] = ()
     pictures: np.ndarray | None = None
     labels: tuple[str, ...] = ()
+
+
+def for_batches(seen: Look, size: int) -> Look | None:
+    """What was seen, for batches of this size; None where the data must be read again to measure padding."""
+    if seen.batch_size in (0, size):
+        return seen
+    same = seen.padding is None or seen.unit == "characters"  # pieces of a long text are of one length
+    return replace(seen, batch_size=size) if same else None
 
 
 def sentences(source: Source) -> list[str]:

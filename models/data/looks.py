@@ -36,13 +36,16 @@ Row = TypeVar("Row")
 _BINS = 24
 
 
-def look(task: Task) -> Look:
-    """Looks at a task that has its data at hand. Raises ValueError as reading them does."""
+def look(task: Task, batch_size: int = 0) -> Look:
+    """Looks at a task that has its data at hand. Raises ValueError as reading them does.
+
+    batch_size: of the batches whose padding is measured; 0 for the task's usual one.
+    """
     source = task.own_source if isinstance(task, OwnFile) else None
     if isinstance(task, Pictures):
         return _at_pictures(task)
     dictated = task.dictates()
-    size = int(task.training.get("batch_size", 32))
+    size = batch_size or int(task.training.get("batch_size", 32))
     counts = np.array(_token_counts(task), dtype=np.int64)
     room = int(dictated["max_len"]) if len(counts) else None
     lengths, ends = _histogram(counts, room)

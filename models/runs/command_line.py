@@ -104,7 +104,8 @@ def show_data(arguments: argparse.Namespace) -> None:
     from models.runs.shown_data import told
     from models.training.settings import configured
 
-    print(told(look(configured(arguments.task, arguments.set).task)))
+    config = configured(arguments.task, arguments.set)
+    print(told(look(config.task, config.training.batch_size)))
 
 
 def show_tasks(arguments: argparse.Namespace) -> None:

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from cachetools import LRUCache
 
+from models.data.looked import for_batches
 from models.limits import in_force
 from pages.shared import memory
 from pages.shared.training import settings
@@ -52,7 +53,7 @@ _made: LRUCache[str, Future[Prepared | ValueError]] = LRUCache(in_force().prepar
 _tasks: LRUCache[str, Any] = LRUCache(in_force().prepared_tasks)
 """The tasks by their options, without their data, so that changing a size reads no file again."""
 _looks: LRUCache[str, Any] = LRUCache(in_force().prepared_tasks)
-"""What their data are, by the same keys."""
+"""What their data are, by the same keys, for the batches that were asked for last."""
 _lock = threading.Lock()
 """The lock for these caches."""
 
@@ -91,8 +92,17 @@ def _reads_files(info: TaskInfo, values: Mapping[str, Any]) -> bool:
     from models.data.downloads import SOURCES
 
     handed_in = any(values[option.name] for option in info.options if option.file)
+    if not handed_in and values.get("source") not in SOURCES:
+        return False
+    key = _key(info, values)
     with _lock:
-        return (handed_in or values.get("source") in SOURCES) and _key(info, values) not in _tasks
+        return key not in _tasks or _seen(key, values["batch_size"]) is None
+
+
+def _seen(key: str, batch_size: int) -> Look | None:
+    """What a task's data are, where it is known for batches of this size; the lock is held."""
+    found: Look | None = _looks.get(key)
+    return None if found is None else for_batches(found, batch_size)
 
 
 def _key(info: TaskInfo, values: Mapping[str, Any]) -> str:
@@ -122,7 +132,7 @@ def _prepare(info: TaskInfo, values: Mapping[str, Any], run: str) -> Prepared:
     torch.set_num_threads(1)
     key = _key(info, values)
     with _lock:
-        task, seen = _tasks.get(key), _looks.get(key)
+        task, seen = _tasks.get(key), _seen(key, values["batch_size"])
     if task is None or seen is None:
         task = settings.task_of(info, values)
     config = settings.run_config(info, values, task)
@@ -133,7 +143,7 @@ def _prepare(info: TaskInfo, values: Mapping[str, Any], run: str) -> Prepared:
     machine = choose(training)
     found = estimate(replace(config, training=training))
     watched = task.probe().text
-    seen = seen or look(task)
+    seen = seen or look(task, training.batch_size)
     with _lock:
         _looks[key] = seen
         light = _tasks[key] = _tasks.get(key) or _without_data(task)

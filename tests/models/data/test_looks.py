@@ -5,8 +5,9 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
+from torch import Tensor
 
-from models.data.looked import sentences
+from models.data.looked import for_batches, sentences
 from models.data.looks import look
 from models.data.tasks import make_task
 from models.runs.shown_data import told
@@ -58,6 +59,12 @@ def test_padding_and_unknown_tokens_are_those_of_the_batches(file: Path) -> None
         for row in batch.inputs[0].tolist():
             read, padded = read + len(row), padded + row.count(0)
     assert found.padding == pytest.approx(padded / read)
+    assert for_batches(found, found.batch_size) is found and for_batches(found, 3) is None
+    few = look(task, 3)
+    batches = [batch.inputs[0] for _, batch in zip(range(4), task.batches(0, 3), strict=False)]
+    n_padded = sum(int((ids == 0).sum()) for ids in batches)
+    assert few.batch_size == 3 and few.padding == pytest.approx(n_padded / sum(map(Tensor.numel, batches)))
+    assert few.padding != found.padding
     rows = [task._ids(text)[:40] for text, _ in task._rows["held out"]]
     assert found.unknown == pytest.approx(sum(r.count(1) for r in rows) / sum(map(len, rows)))
 

@@ -30,6 +30,21 @@ def test_a_file_is_read_once_and_not_kept(name: str, monkeypatch: pytest.MonkeyP
     monkeypatch.setattr(text_sources, "read_text", lambda path: pytest.fail("it was read before"))
     changed = prepared(info, values | {"n_heads": 2, "d_model": 32})
     assert changed.n_parameters < first.n_parameters
+    if name == "language-model":  # pieces of one length, of which none is padding
+        assert prepared(info, values | {"batch_size": 7}).look.batch_size == 7
+
+
+def test_padding_is_told_for_the_batches_that_are_chosen() -> None:
+    info = tasks_on_offer.tasks()["sentiment"]
+    table = "text,label\n" + "".join(f"{'good film ' * (1 + 7 * n % 30)}{n},{n % 2}\n" for n in range(200))
+    file = uploads.keep(table.encode(), "films.csv")
+    values = settings.defaults(info) | {"file": file, "text_column": "text", "label_column": "label"}
+    shares = {}
+    for size in (1, 8, 64):
+        found = prepared(info, values | {"batch_size": size}).look
+        assert found.batch_size == size
+        shares[size] = found.padding
+    assert shares[1] == 0 < shares[8] < shares[64]
 
 
 def test_what_was_refused_is_asked_again() -> None:
