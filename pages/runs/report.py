@@ -245,6 +245,7 @@ def confusion_panel(known: Report) -> Matrix:
         row_axis="truth",
         column_axis="answer",
         scale="weights",
+        quantity="share of the true class",
         texts=[[f"{int(count)}" for count in row] for row in counts],
     )
 

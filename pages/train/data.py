@@ -84,6 +84,7 @@ def boards_of(look: Look) -> list[Board]:
                     title=label,
                     values=picture,
                     scale="weights",
+                    quantity="brightness",
                     row_axis="row",
                     column_axis="column",
                     small=True,

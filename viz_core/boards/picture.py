@@ -50,6 +50,7 @@ def _heat(panel: Matrix) -> dict[str, Any]:
     row, column = (
         word(axis) or usual for axis, usual in ((panel.row_axis, "row"), (panel.column_axis, "column"))
     )
+    said = "" if panel.quantity == "weight" else f"{word(panel.quantity, 40)} "
     return dict(
         type="heatmap",
         z=panel.values if panel.values.ndim == 2 else Moving(panel.values),
@@ -57,7 +58,9 @@ def _heat(panel: Matrix) -> dict[str, Any]:
         zmax=reach,
         colorscale=plain if panel.scale == "plain" else scale,
         showscale=False,
-        hovertemplate=f"{row} <b>%{{y}}</b><br>{column} <b>%{{x}}</b><br><b>%{{z:.5~g}}</b><extra></extra>",
+        hovertemplate=(
+            f"{row} <b>%{{y}}</b><br>{column} <b>%{{x}}</b><br>{said}<b>%{{z:.5~g}}</b><extra></extra>"
+        ),
     )
 
 

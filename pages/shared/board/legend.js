@@ -6,16 +6,23 @@ import { cssColour } from "../browser/images.js";
 /** @typedef {import("../browser/theme.js").Theme} Theme */
 
 const STOPS = 9;
-/** @type {Record<string, {table: "diverging" | "sequential", ends: [string, string]}>} */
-const SCALES = {
-  signed: { table: "diverging", ends: ["below 0", "above 0"] },
-  weights: { table: "sequential", ends: ["weight 0", "1"] },
-};
+/** @typedef {{table: "diverging" | "sequential", ends: string[]}} Scale */
 
-/** The scales whose colours numbers of these rows have. @param {import("./specs").Spec[][]} rows */
+/**
+ * The scales whose colours numbers of these rows have, with what their two ends are called.
+ * @param {import("./specs").Spec[][]} rows
+ * @returns {Scale[]}
+ */
 export function scalesOf(rows) {
-  const used = new Set(rows.flat().map((panel) => ("scale" in panel ? panel.scale : "")));
-  return Object.keys(SCALES).filter((scale) => used.has(scale));
+  const panels = /** @type {Partial<import("./specs").MatrixSpec>[]} */ (rows.flat());
+  const hasSigned = panels.some(({ scale }) => scale === "signed");
+  const shares = panels.filter(({ scale }) => scale === "weights").map(({ quantity }) => quantity);
+  return [
+    ...(hasSigned ? [/** @type {Scale} */ ({ table: "diverging", ends: ["below 0", "above 0"] })] : []),
+    ...[...new Set(shares)].map(
+      (quantity) => /** @type {Scale} */ ({ table: "sequential", ends: [`${quantity} 0`, "1"] }),
+    ),
+  ];
 }
 
 /** A table's colours as CSS paints them from left to right. @param {Theme["diverging"]} table */
@@ -30,8 +37,7 @@ export function gradientOf(table) {
  * @param {Theme} theme
  */
 export function legendNodes(rows, theme) {
-  return scalesOf(rows).flatMap((scale) => {
-    const { table, ends } = SCALES[scale];
+  return scalesOf(rows).flatMap(({ table, ends }) => {
     const [first, last] = ends.map((text) => el("span", { class: "term", text }));
     const bar = el("i", { style: `background: ${gradientOf(theme[table])}` });
     return [first, bar, last];

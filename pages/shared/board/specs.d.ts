@@ -158,6 +158,7 @@ export interface MatrixSpec extends Spec {
   row_heads: number[];
   column_heads: number[];
   scale: "weights" | "signed" | "mask" | "plain";
+  quantity: string;
   reach: number | null;
   digits: number;
   texts: string[][];

@@ -9,6 +9,9 @@ import { filled } from "./filled.js";
 /** @typedef {{pointNumber: any, curveNumber: number}} Point of Plotly: [row, column] in a picture */
 /** @typedef {{lit: import("./specs").Lit, words: string | undefined}} Told as board.light takes it */
 
+/** What the numbers of most matrices are; of others it is said. */
+const WEIGHT = "weight";
+
 /** What a label for Plotly says, as it was typed: viz_core/labels.py escapes it. @param {string} text */
 function unescaped(text) {
   const typed = text.replaceAll("&lt;", "<").replaceAll("&gt;", ">").replaceAll("&#36;", "$");
@@ -74,7 +77,8 @@ export function cellWords(spec, i, j, value, board) {
   const words = spec.scale === "mask" ? spec.words[Number(value !== 0)] : null;
   const said = words ?? numberWords(spec, value);
   const text = spec.texts[i] ? `: ${spec.texts[i][j]}` : "";
-  return `${spec.title ? `${spec.title}: ` : ""}${where}${text} = ${said}`;
+  const named = spec.quantity === WEIGHT ? ` = ${said}` : `${text ? "," : ":"} ${spec.quantity} ${said}`;
+  return `${spec.title ? `${spec.title}: ` : ""}${where}${text}${named}`;
 }
 
 /**

@@ -42,6 +42,7 @@ def _row(pictures: np.ndarray | None, title: str) -> list[Panel]:
             title=f"{title} {at + 1}",
             values=picture,
             scale="weights",
+            quantity="brightness",
             row_axis="row",
             column_axis="column",
             small=True,

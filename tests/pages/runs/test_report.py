@@ -64,6 +64,8 @@ def test_the_confusion_matrix_has_counts_coloured_as_shares_of_the_truth() -> No
         "truth",
         "answer",
     )
+    assert panel.quantity == "share of the true class"
+    assert "share of the true class <b>%{z" in panel.chart.traces[0]["hovertemplate"]
     columns, rows = report.class_rows(FOUND["parts"]["held out"]["classes"]["rows"])
     assert rows[1].cells == ["good", "–", "0.750", "0.667", "20"] and columns[1] == "#precision"
 

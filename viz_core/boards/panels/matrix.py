@@ -23,6 +23,7 @@ class Matrix(ChartPanel):
     nan_is_empty: NaN stands for what is not computed yet, and leaves its cell empty.
     scale: "weights" colours 0..1; "signed" colours -reach..reach; "mask" knows only 0 and 1; "plain" has no
     colour and serves as a table. reach: the number of the strongest colour; by default the largest |value|.
+    quantity: what the numbers of scale "weights" are called.
     row_axis, column_axis: what rows and columns are; panels of a board that share an axis light up together.
     edit: name of the page's input that the cells write: numbers, or with scale "mask" cells that flip.
     choose: name of the page's input that a press on a cell sets to its place, as "row.column".
@@ -48,6 +49,7 @@ class Matrix(ChartPanel):
     row_axis: str = ""
     column_axis: str = ""
     scale: Literal["weights", "signed", "mask", "plain"] = "signed"
+    quantity: str = "weight"
     reach: int | float | None = None
     digits: int = 2
     edit: str | None = None

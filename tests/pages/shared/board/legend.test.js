@@ -5,9 +5,18 @@ import { gradientOf, scalesOf } from "../../../../pages/shared/board/legend.js";
 test("each scale of a board's matrices is explained once; masks and plain numbers need no colours", () => {
   const rows = [
     [{ scale: "signed" }, { kind: "Sign" }],
-    [{ scale: "signed" }, { scale: "weights" }],
+    [
+      { scale: "signed" },
+      { scale: "weights", quantity: "weight" },
+      { scale: "weights", quantity: "weight" },
+      { scale: "weights", quantity: "share of the true class" },
+    ],
   ];
-  assert.deepEqual(scalesOf(rows), ["signed", "weights"]);
+  assert.deepEqual(scalesOf(rows), [
+    { table: "diverging", ends: ["below 0", "above 0"] },
+    { table: "sequential", ends: ["weight 0", "1"] },
+    { table: "sequential", ends: ["share of the true class 0", "1"] },
+  ]);
   assert.deepEqual(scalesOf([[{ scale: "mask" }, { scale: "plain" }, { kind: "Curves" }]]), []);
 });
 

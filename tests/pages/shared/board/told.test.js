@@ -37,6 +37,7 @@ test("a cell says where it stands and its number; names come from the board wher
     row_axis: "query",
     column_axis: "key",
     texts: [],
+    quantity: "weight",
     chart: { form: "cells", traces: [] },
   };
   const at = (row, column) => ({ curveNumber: 0, pointNumber: [row, column] });
@@ -45,6 +46,11 @@ test("a cell says where it stands and its number; names come from the board wher
     words: "scores: query cat, key key's 1 = 0.5000",
   });
   assert.match(told(spec, at(1, 2), 0, board).words, /= NaN$/);
+  const counted = { ...spec, quantity: "share of the true class", texts: [[], ["5", "15", "0"]] };
+  assert.equal(
+    told(counted, at(1, 1), 0, board).words,
+    "scores: query cat, key key's 1: 15, share of the true class 0.5000",
+  );
   assert.match(told({ ...spec, nan_is_empty: true }, at(1, 2), 0, board).words, /= not computed yet$/);
 });
 
