@@ -75,7 +75,7 @@ CASES = {
     "BERT": (BERT, "BERT"),
     "BERT with types": (replace(BERT, token_types=2, attention_scale=0.7), "BERT"),
     "Pegasus": (PEGASUS, "Pegasus"),
-    "Pegasus, untied": (replace(PEGASUS, tied_embeddings=False, bias=False, attention_scale=0.5), "Pegasus"),
+    "Pegasus, untied": (replace(PEGASUS, tied_embeddings=False, bias=False, attention_scale=0.7), "Pegasus"),
     "Marian": (MARIAN, "Marian"),
     "Marian of odd width": (
         replace(MARIAN, n_heads=1, d_model=9, d_head=9, d_ff=20, activation="gelu"),
