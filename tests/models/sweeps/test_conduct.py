@@ -183,6 +183,31 @@ def test_runs_that_a_killed_driver_began_are_found_and_not_trained_again(backend
     assert len(list_runs()) == 2 == len(used.submitted)
 
 
+def test_a_seed_that_has_ended_is_not_trained_again_even_where_its_run_is_gone(backend, monkeypatch):
+    used = backend(by_loss(lambda rate, seed, step: rate * (1 + seed)))
+    spec = spec_of({"learning_rate": Choices((1e-3,))}, seeds=2, score="loss")
+    sweep = sweeps.create(spec, by=MACHINE)
+    submit = jobs.submit
+
+    class Killed(BaseException):
+        pass
+
+    def killed_at_the_second(*arguments, **options):
+        if used.submitted:
+            raise Killed
+        return submit(*arguments, **options)
+
+    with monkeypatch.context() as patch, pytest.raises(Killed):
+        patch.setattr(jobs, "submit", killed_at_the_second)
+        Conductor(sweep, by=MACHINE, n_slots=1).run()
+    (first,) = list_runs()
+    first.delete()
+    assert Conductor(sweep, by=MACHINE, n_slots=1).run()[0] == "finished"
+    (trial,) = sweep.trials()
+    assert trial.values == {0: 1e-3, 1: 2e-3} and trial.runs == (first.id, list_runs()[0].id)
+    assert len(used.submitted) == 2
+
+
 def test_a_killed_draw_is_drawn_to_its_end(backend):
     backend(by_loss(lambda rate, seed, step: rate))
     spec = spec_of(
