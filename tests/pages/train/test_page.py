@@ -2,11 +2,13 @@
 
 import time
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
 from streamlit.delta_generator import DeltaGenerator
+from streamlit.runtime.scriptrunner import RerunData
 from streamlit.testing.v1 import AppTest
 
 from models.data.tasks import make_task
@@ -94,6 +96,25 @@ def test_what_can_only_be_refused_cannot_be_started_and_says_why(
     assert start(at.run()).disabled
     assert "of memory, but 1.0 kB are free; no single change is enough" in said(at)
     assert [path.name for path in root.iterdir()] == [run.id]
+
+
+def test_what_a_link_had_wrong_stays_said_when_a_run_may_start_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    wrong = "The link's learning_rate='fast' is not a number"
+    monkeypatch.setattr(limits, "in_force", lambda: replace(in_force(), live_runs=1))
+    run = create_run(run_config(make_task("reverse")), name="mine")
+    owners.write_owned(run.path, Ownership(owner=visitors.visitor().id))
+    now = time.time()
+    status = Status(state="queued", queued_at=now, heartbeat=now)
+    write_status(run.path, status)
+    at = opened(learning_rate="fast")
+    assert start(at).disabled and any(wrong in text.value for text in at.text)
+    write_status(run.path, replace(status, state="stopped"))
+    # The browser asks for what is told before the start alone, as it does by itself every few seconds.
+    (told,) = at._fragment_storage._fragments
+    alone = partial(RerunData, fragment_id=told)
+    monkeypatch.setattr("streamlit.testing.v1.local_script_runner.RerunData", alone)
+    at.run()
+    assert not start(at).disabled and any(wrong in text.value for text in at.text)
 
 
 def said(at: AppTest) -> str:
