@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from models.files import FileError, read_json, writing
+from models.runs.notes import MAX_NAME
 from models.runs.owners import Ownership, Visitor, may_change, may_see, owned
 from models.runs.status import WORDLESS, Status, read_status
 from models.sweeps.space import Value, written
@@ -219,6 +220,18 @@ def in_words(settings: Mapping[str, Value]) -> str:
     """A trial's settings in words, floats with four digits."""
     said = {name: f"{v:.4g}" if isinstance(v, float) else written(v) for name, v in settings.items()}
     return ", ".join(f"{name}={value}" for name, value in said.items())
+
+
+def run_name(sweep: str, number: int, settings: Mapping[str, Value], seed: int) -> str:
+    """What a trial's run is called: by the settings that vary, and by its trial's number where they are cut.
+
+    The seed ends it, so that runs that differ by their seed alone have one name.
+    """
+    words, ending = in_words(settings), f" seed {seed}"
+    room = MAX_NAME - len(f"{sweep} {ending}")
+    if len(words) > room:
+        words = f"{number} {words}"[: room - 1] + "…"
+    return f"{sweep} {words}{ending}"
 
 
 def is_skipped(trial: FrozenTrial) -> bool:

@@ -11,8 +11,10 @@ import pytest
 from models import sweeps
 from models.runs import jobs
 from models.runs.folder import list_runs
+from models.runs.groups import groups
 from models.runs.limits import NoRoom
 from models.runs.owners import MACHINE, Visitor
+from models.runs.results import result_of
 from models.sweeps import Choices, Range, Spec, journal
 from models.sweeps.conduct import Conductor
 from tests.models.sweeps.trained import AtOnce
@@ -77,6 +79,9 @@ def test_each_trial_is_the_mean_of_its_seeds_held_out_scores(backend):
         assert [each["training"]["seed"] for each in said] == [0, 1]
         assert {each["model"]["n_heads"] for each in said} == {trial.settings["n_heads"]}
         assert [(each["sweep"]["name"], each["sweep"]["trial"]) for each in said] == [("s", trial.number)] * 2
+        words = f"s n_heads={trial.settings['n_heads']}"
+        assert [each["name"] for each in said] == [f"{words} seed 0", f"{words} seed 1"]
+        assert groups(result_of(runs[run_id]) for run_id in trial.runs)[0].name == f"{words} (2 runs)"
         losses = [runs[run_id].metrics()[-1]["validation"]["loss"] for run_id in trial.runs]
         assert trial.value == pytest.approx(sum(losses) / 2, rel=1e-12)
         assert trial.spread == pytest.approx(statistics.stdev(losses), rel=1e-9)
