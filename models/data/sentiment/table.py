@@ -47,10 +47,13 @@ def read_table(path: Path, how: How | None = None) -> Table:
     labels = _labels(rows)
     name, classes = rows.read.name, tuple(sorted(set(labels.values())))
     if not 2 <= len(classes) <= MAX_CLASSES:
-        only = f" ({classes[0]!r:.40})" if len(classes) == 1 else ""
+        column = f"{rows.columns[rows.at[1]]!r:.60}"
+        has = f"{len(classes):,} different labels" if classes else "no label"
+        if len(classes) == 1:
+            has = f"only one label, {classes[0]!r:.40},"
         raise ValueError(
-            f"{name!r} has {len(classes):,} different labels{only}, not 2 to {MAX_CLASSES}, in its column "
-            f"{rows.columns[rows.at[1]]!r:.60}; one column must hold labels, each of them many times"
+            f"{name!r} has {has} in its column {column}, but a classifier needs 2 to {MAX_CLASSES} different "
+            "ones; choose a column that holds labels, each of them many times"
         )
     if len(labels) < MIN_TEXTS:
         raise ValueError(f"{name!r} has {len(labels)} different texts; give {MIN_TEXTS} or more")

@@ -70,14 +70,15 @@ def test_a_text_twice_counts_once_and_breaks_are_blanks(tmp_path: Path):
             "line 2 of 'some.csv' has 3 columns, but its first line has 2; put",
         ),
         ("text,label\n", "'some.csv' has no row but its names of columns; choose a file with rows in it"),
-        ("text,label\nfine,\n", "'some.csv' has 0 different labels, not 2 to 20, in its column 'label'; one"),
+        ("text,label\nfine,\n", "'some.csv' has no label in its column 'label', but a classifier needs 2"),
         (
             "text,label\n" + "fine,good\n" * 30,
-            "has 1 different labels ('good'), not 2 to 20, in its column",
+            "'some.csv' has only one label, 'good', in its column 'label', but a classifier needs 2 to 20 "
+            "different ones; choose a column that holds labels, each of them many times",
         ),
         (
             "\n".join(f"text {i},label {i}" for i in range(30)),
-            "has 30 different labels, not 2 to 20, in its",
+            "has 30 different labels in its column 'column 2', but a classifier needs 2 to 20 different",
         ),
         ("text,label\nfine,good\npoor,bad\n", "has 2 different texts; give 20 or more"),
         (
