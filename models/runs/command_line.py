@@ -23,7 +23,7 @@ from models.runs import comparing, jobs
 from models.runs.folder import LOG, REPORT, RunFolder, create_run, find_run, list_runs
 from models.runs.ray.cluster import wanted
 from models.zoo.cards import SHIPPED
-from models.zoo.run_folders import Which, runs_root
+from models.zoo.run_folders import Which, check_runs_root, runs_root
 
 if TYPE_CHECKING:
     from models.training.config import RunConfig
@@ -70,7 +70,7 @@ def _train(folder: RunFolder, config: RunConfig) -> None:
     print(f"run {folder.id} in {folder.path}")
     with (folder.path / LOG).open("a", encoding="utf-8") as log, Bar(config) as bar, redirect_stderr(log):
         status = train_here(folder, bar.show)
-    if status.state == "failed":
+    if status.state == "failed" or status.refused:
         raise ValueError(status.sentence)
     print(status.sentence)
     if status.outcome:
@@ -94,6 +94,7 @@ def show_runs(arguments: argparse.Namespace) -> None:
     """Prints all runs, or those that a filter finds."""
     from models.runs.printing import filtered, runs_table
 
+    check_runs_root()
     runs = filtered(list_runs(), arguments.filter)
     print("\n".join(run.id for run in runs) if arguments.ids else runs_table(runs))
 

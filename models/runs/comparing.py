@@ -40,6 +40,8 @@ def show(arguments: argparse.Namespace) -> None:
     run = find_run(arguments.run)
     said, result, status = run.description(), result_of(run), read_status(run.path)
     print(f"{run.name} ({run.id}): {status.state}, step {status.step or result.step:,} of {result.steps:,}")
+    if status.refused:
+        print(f"it could not be resumed: {status.sentence}")
     for label, words in (("tags", ", ".join(tags_of(said))), ("notes", notes_of(said))):
         if words:
             print(f"{label}: {words}")

@@ -38,6 +38,7 @@ from models.zoo.run_folders import (
     TASK,
     VERSION,
     Which,
+    check_runs_root,
     read_description,
     runs_root,
     weights_path,
@@ -220,6 +221,8 @@ def create_run(
     "notes", "history", "sweep". Raises FileError where there is a run already, ValueError for a name, tags or
     notes that are too long, and WriteError where the disk refuses; no folder is left behind then.
     """
+    if path is None:
+        check_runs_root()
     folder = RunFolder(path or runs_root() / _new_id(config.task.name))
     if (folder.path / CONFIG).exists():
         raise FileError(f"{str(folder.path)!r} holds a run already; resume it, or choose another folder")
@@ -259,6 +262,8 @@ def find_run(name: str, root: Path | None = None) -> RunFolder:
     called = [run for run in list_runs(root) if run.name == name]
     if len(called) == 1:
         return called[0]
+    if root == runs_root():
+        check_runs_root()
     if called:
         ids = ", ".join(run.id for run in called)
         raise FileError(f"{len(called)} runs are called {name!r}; say which: {ids}")

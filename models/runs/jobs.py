@@ -22,7 +22,7 @@ from models.runs.owners import NotAllowed, Visitor
 from models.runs.refused import gone_if
 from models.runs.status import Ask, Status
 from models.training.config import RunConfig
-from models.zoo.run_folders import CHECKPOINT, run_path, runs_root, runs_url
+from models.zoo.run_folders import CHECKPOINT, check_runs_root, run_path, runs_root, runs_url
 
 __all__ = [
     "Backend",
@@ -221,6 +221,7 @@ def _admitted(config: RunConfig, by: Visitor, *, keep_going: bool) -> Iterator[N
 def _check_run(config: RunConfig, by: Visitor, *, keep_going: bool) -> int:
     """The run's number of parameters. Raises JobRefused where this visitor or machine cannot train it."""
     limits.check_rights(config.training, by, keep_going=keep_going)
+    check_runs_root()
     return backend().check(config)
 
 

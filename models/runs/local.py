@@ -70,6 +70,7 @@ class LocalBackend:
             queued_at=now,
             heartbeat=now,
             attempt=before.attempt + 1 if before.attempt else 0,
+            resumed=before.state == "paused",
         )
         write_status(folder, queued)
         slots.enter(self.root, run_id, slots.kind_for(str(training["device"])))

@@ -58,8 +58,9 @@ def aligned(rows: Sequence[Sequence[str]]) -> str:
 
 def runs_table(runs: Sequence[RunFolder]) -> str:
     """All runs with their state, newest first. The loss is that of the last validation, as on the page; its
-    step is said where the run has gone further.
+    step is said where the run has gone further. Below them stands why a paused run could not go on.
     """
+    refused = []
     rows = [("RUN", "TASK", "STATE", "STEP", "HELD-OUT LOSS", "BEST", "NAME")]
     for run in runs:
         try:
@@ -69,12 +70,14 @@ def runs_table(runs: Sequence[RunFolder]) -> str:
             step = f"{done:,} of {described['training']['steps']:,}"
             loss = next((_loss(line, done) for line in reversed(lines) if "validation" in line), "")
             state = ", ".join(filter(None, (status.state, short(status.outcome))))
+            if status.refused:
+                refused.append(f"{run.id} could not be resumed: {status.sentence}")
             rows.append((run.id, described["task"]["name"], state, step, loss, _best(run), run.name))
         except (ValueError, KeyError, TypeError) as error:
             rows.append((run.id, "", "damaged", "", "", "", str(error)))
-    return (
-        aligned(_with_notes(rows, runs)) if len(rows) > 1 else "no runs yet; `run --task reverse` starts one"
-    )
+    if len(rows) == 1:
+        return "no runs yet; `run --task reverse` starts one"
+    return "\n".join([aligned(_with_notes(rows, runs)), *refused])
 
 
 def filtered(runs: Sequence[RunFolder], words: str) -> list[RunFolder]:

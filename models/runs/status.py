@@ -46,7 +46,7 @@ class Status:
     minutes counts yet. node: the machine of a Ray cluster where the run trains, or "cluster" while it waits
     there; "" on this machine. attempt: counts the processes that were given the run; one that finds a later
     attempt in the file ends, so that no two write it. outcome: that it stopped early, or that its loss
-    grew, else "".
+    grew, else "". resumed: it was paused and is to go on, but has not trained since.
     """
 
     state: State
@@ -71,6 +71,12 @@ class Status:
     node: str = ""
     attempt: int = 0
     outcome: str = ""
+    resumed: bool = False
+
+    @property
+    def refused(self) -> bool:
+        """Whether it is paused still because what was to let it go on was refused; the sentence says why."""
+        return self.state == "paused" and self.resumed
 
     @property
     def live(self) -> bool:
@@ -135,7 +141,7 @@ def judged(
         )
     asked = status.asked or request
     if asked:
-        return replace(status, state=ended_by(asked), asked="", sentence=CUT_SHORT)
+        return replace(status, state=ended_by(asked), asked="", sentence=CUT_SHORT, resumed=False)
     return replace(status, state="failed", sentence=_last_words(status, n_starved))
 
 
@@ -258,7 +264,7 @@ def _fits(name: str, value: Any) -> bool:
         return value in get_args(State)
     if name in ("pid", "started_at") and value is None:
         return True
-    if name == "keep_going":
+    if name in ("keep_going", "resumed"):
         return isinstance(value, bool)
     if name in _NUMBERS:
         return isinstance(value, int | float) and not isinstance(value, bool) and abs(value) < _MOST

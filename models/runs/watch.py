@@ -88,7 +88,7 @@ class Watch:
     def trains(self, step: int, clock: Callable[[], float], sentence: str, device: str) -> None:
         """Notes that training goes on after `step`. clock: returns the seconds spent on steps so far."""
         self.step, self._clock = step, clock
-        self._go_on(sentence, device=device)
+        self._go_on(sentence, device=device, resumed=False)
 
     def _go_on(self, sentence: str, **changes: Any) -> None:
         """Notes that the run goes on, unless a request has come: then the status keeps saying that."""
@@ -96,13 +96,16 @@ class Watch:
         news = {} if self.asked else {"state": "running", "sentence": sentence + where}
         self.note(**changes, **news)
 
-    def finish(self, state: State, sentence: str = "", outcome: str = "") -> None:
-        """Writes the last status; nothing is written after it."""
+    def finish(self, state: State, sentence: str = "", outcome: str = "", *, refused: bool = False) -> None:
+        """Writes the last status; nothing is written after it.
+
+        refused: what was to let a paused run go on was refused, so that it is paused still.
+        """
         self._over.set()
         self._thread.join()
         self._count_minutes()
         said = sentence or self._status.sentence
-        self.note(state=state, sentence=said, asked="", outcome=outcome)
+        self.note(state=state, sentence=said, asked="", outcome=outcome, resumed=refused)
 
     def _seconds_in_slot(self) -> float:
         return 0.0 if self._in_slot_since is None else time.monotonic() - self._in_slot_since
@@ -171,5 +174,5 @@ class Watch:
 
     def _cut_short(self) -> None:
         self._count_minutes()
-        self.note(state=ended_by(self.asked), sentence=CUT_SHORT, asked="")
+        self.note(state=ended_by(self.asked), sentence=CUT_SHORT, asked="", resumed=False)
         os._exit(1)

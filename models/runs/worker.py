@@ -129,7 +129,10 @@ def train_here(folder: RunFolder, on_record: Callable[[Record], None] | None = N
             if before.live and before.node:
                 raise JobRefused(f"run {folder.name!r} is {before.state} on a cluster; stop it first")
             again = before.attempt + 1 if before.attempt else 0
-            before = replace(before, steps=steps, queued_at=now, keep_going=True, node="", attempt=again)
+            paused = before.state == "paused"
+            before = replace(
+                before, steps=steps, queued_at=now, keep_going=True, node="", attempt=again, resumed=paused
+            )
             (folder.path / REQUEST).unlink(missing_ok=True)
             watch = Watch(folder.path, before)
             with heeding_signals(watch), watch:
@@ -144,7 +147,7 @@ def work(watch: Watch, on_record: Callable[[Record], None] | None = None) -> Sta
     on_record: is given every step's record, to show it.
     """
     watch.starts("loads PyTorch")
-    outcome = ""
+    outcome, refused = "", False
     try:
         state, outcome = _train(watch, on_record)
         sentence = ""
@@ -153,8 +156,9 @@ def work(watch: Watch, on_record: Callable[[Record], None] | None = None) -> Sta
     except Exception as error:
         with suppress(OSError), (watch.folder / LOG).open("a") as log:
             traceback.print_exc(file=log)
-        state, sentence = "failed", _reason(error, watch.status)
-    watch.finish(state, sentence, outcome)
+        refused = watch.status.resumed and isinstance(error, ValueError | OSError)
+        state, sentence = "paused" if refused else "failed", _reason(error, watch.status)
+    watch.finish(state, sentence, outcome, refused=refused)
     return watch.status
 
 

@@ -18,6 +18,7 @@ from models.sweeps.shipped import SHIPPED, ShippedSweep, list_shipped, write_res
 from models.sweeps.space import parse
 from models.sweeps.spec import USUAL_TRIALS, Spec
 from models.sweeps.sweep import Sweep, Trial, in_words
+from models.zoo.run_folders import check_runs_root
 
 if TYPE_CHECKING:
     from models.sweeps.ledger import Open
@@ -36,6 +37,7 @@ def sweep(arguments: argparse.Namespace) -> None:
 
 def sweeps(arguments: argparse.Namespace) -> None:
     """Prints all sweeps, newest first."""
+    check_runs_root()
     rows: list[tuple[str, ...]] = [("SWEEP", "TASK", "STATE", "TRIALS", "BEST", "VARIES")]
     for each in (*control.list_sweeps(), *list_shipped()):
         try:

@@ -16,7 +16,7 @@ from models.sweeps.journal import JOURNAL
 from models.sweeps.ledger import Ledger, Open
 from models.sweeps.plan import Configs
 from models.sweeps.results import check_cluster, is_finite, last_score, outcome, status_of
-from models.sweeps.sweep import Sweep
+from models.sweeps.sweep import Sweep, run_name
 from models.zoo.run_folders import runs_root
 
 TURN_SECONDS = 0.3
@@ -153,6 +153,7 @@ class Conductor:
 
         seen: whether this driver saw it live before.
         """
+        has_failed = status.state == "failed" or status.refused
         if status.state == "finished":
             if seed == self._spec.seed_list[0]:
                 self._reports(trial, run_id)
@@ -161,10 +162,10 @@ class Conductor:
                 return f"seed {seed}: {run_id} has no finite {self._spec.score!r} in its last validation"
             trial.values[seed] = value
             self._ledger.keep(trial)
-        elif status.state == "failed" and FULL in status.sentence:
+        elif has_failed and FULL in status.sentence:
             if seen:
                 raise NoRoom(status.sentence)
-        elif status.state == "failed" and not self._begins_again(run_id):
+        elif has_failed and not self._begins_again(run_id):
             return f"seed {seed}: {status.sentence}"
         elif seen and status.state in ("paused", "stopped") and _GOES_ON not in status.sentence:
             if status.state == "stopped":
@@ -274,7 +275,7 @@ class Conductor:
             about = {"name": name, "trial": trial.number, "seed": seed, "id": self._id}
             run_id = jobs.submit(
                 self._configs.run(trial.settings, seed),
-                name=f"{name} {trial.number} seed {seed}",
+                name=run_name(name, trial.number, trial.settings, seed),
                 about={"sweep": about, "tags": [name[:30]]},
                 by=self._by,
                 keep_going=self._keep_going,

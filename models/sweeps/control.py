@@ -25,7 +25,7 @@ from models.runs.status import Ask, Status, hanging, write_status
 from models.sweeps.shipped import ShippedSweep, list_shipped
 from models.sweeps.spec import NAME, Spec
 from models.sweeps.sweep import SPEC, VERSION, Sweep
-from models.zoo.run_folders import runs_root
+from models.zoo.run_folders import check_runs_root, runs_root
 
 _SAID = 200  # settings that make no model: no page shows more
 DRIVER = [sys.executable, "-m", "models.sweeps.driver"]
@@ -48,6 +48,7 @@ def create(spec: Spec, *, by: Visitor) -> Sweep:
     found = plan(spec, by=by)
     limits.check_rights(found.config.training, by, keep_going=False)
     jobs.backend().check(found.config)
+    check_runs_root()
     root, most = sweeps_root(), in_force().sweeps
     if len(list_sweeps()) >= most:
         raise JobRefused(f"{most} sweeps are kept already, and no more may be; delete one, its runs stay")

@@ -42,6 +42,16 @@ def runs_root() -> Path:
     return Path(given).expanduser() if given else Path(__file__).parents[2] / "runs"
 
 
+def check_runs_root() -> None:
+    """Raises FileError where the runs' folder is no folder but a file."""
+    root = runs_root()
+    if root.is_file():
+        raise FileError(
+            f"ATTENTION_LAB_RUNS names {str(root)!r}, which is a file, but runs are kept in a folder; name a "
+            "folder, or unset it for runs/ in the project"
+        )
+
+
 def uploads_root() -> Path:
     """Where the files that visitors hand in are kept, a folder for each visitor; runs read them there."""
     return runs_root() / "uploads"

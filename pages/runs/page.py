@@ -6,7 +6,7 @@ from pathlib import Path
 
 import streamlit as st
 
-from models.zoo.run_folders import runs_root
+from models.zoo.run_folders import check_runs_root, runs_root
 from pages.runs import actions, compare, grouping, listing, notes, report, scrubber, state, try_it
 from pages.shared import visitors
 from pages.shared.board.component import board
@@ -32,7 +32,7 @@ def page() -> None:
         st.html("<h1>Runs</h1>", width="content")
         st.markdown("Open one to scrub through its training; tick several to compare them.", width="content")
         state.STATE.draw("filter")
-    say([*problems()])
+    say([*problems(), *_no_folder()])
     if not listed:
         st.markdown("No run yet: start one on [Train](/train).")
         return
@@ -43,6 +43,15 @@ def page() -> None:
         _one(chosen[0])
     elif chosen:
         _several(chosen)
+
+
+def _no_folder() -> list[str]:
+    """Says where runs cannot be kept, and so none are listed."""
+    try:
+        check_runs_root()
+    except ValueError as error:
+        return [str(error)]
+    return []
 
 
 def _events() -> None:
@@ -62,7 +71,9 @@ def _one(run: Run) -> None:
     run = actions.draw(run, status)
     if status.outcome:
         st.text(f"{status.outcome[:1].upper()}{status.outcome[1:]}.")
-    if status.sentence and (status.state in ("queued", "failed") or not (status.live or status.step)):
+    if status.sentence and (
+        status.state in ("queued", "failed") or status.refused or not (status.live or status.step)
+    ):
         st.text(without_places(status.sentence[:1].upper() + status.sentence[1:]))
     notes.show(run)
     seen = state.view_state()

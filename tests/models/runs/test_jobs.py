@@ -226,7 +226,12 @@ def test_a_folder_that_keeps_no_runs_says_so(
     (root.parent / "file").write_text("no folder")
     monkeypatch.setenv("ATTENTION_LAB_RUNS", str(root.parent / "file"))
     with pytest.raises(
-        JobRefused, match=r"runs cannot be kept in '.*file' \(Not a directory\); make it writ"
+        FileError, match=r"ATTENTION_LAB_RUNS names '.*file', which is a file, but .*; name a"
+    ):
+        jobs.submit(config, by=MACHINE)
+    monkeypatch.setenv("ATTENTION_LAB_RUNS", str(root.parent / "file" / "runs"))
+    with pytest.raises(
+        JobRefused, match=r"runs cannot be kept in '.*runs' \(Not a directory\); make it writ"
     ):
         jobs.submit(config, by=MACHINE)
 

@@ -2,7 +2,9 @@
 
 import errno
 import signal
+import time
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,11 +14,12 @@ from filelock import FileLock
 
 from models.byte_units import MB
 from models.data.tasks import make_task
-from models.files import WriteError, writing
+from models.files import FileError, WriteError, writing
 from models.runs import recording, report, slots, worker
 from models.runs.folder import RunFolder, create_run
 from models.runs.limits import JobRefused
-from models.runs.status import Ask, Status, read_status, write_request
+from models.runs.printing import runs_table
+from models.runs.status import Ask, Status, read_status, write_request, write_status
 from models.runs.worker import train_here
 from models.training.config import run_config
 
@@ -66,6 +69,28 @@ def test_a_request_ends_it_after_its_step_and_it_goes_on(
         patch.setattr(recording, "train_into", train_into)
         assert train_here(run).state == "paused"
     assert train_here(run).state == "finished"
+
+
+def test_a_paused_run_that_is_refused_stays_paused_with_the_reason(
+    run: RunFolder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(described: object) -> None:
+        raise FileError("its file 'films.csv' is not there any more; hand it in again")
+
+    write_status(run.path, Status(state="paused", step=3, steps=6, sentence="the server stopped"))
+    for resume in (train_here, lambda run: worker.main([str(run.path)])):
+        with monkeypatch.context() as patch:
+            patch.setattr(worker, "check_files", refuse)
+            resume(run)
+        last = read_status(run.path)
+        assert (last.state, last.step, last.refused) == ("paused", 3, True)
+        assert last.sentence == "its file 'films.csv' is not there any more; hand it in again"
+        listed = runs_table([run])
+        assert "paused" in listed and "failed" not in listed
+        assert listed.splitlines()[-1] == f"run could not be resumed: {last.sentence}"
+        write_status(run.path, replace(last, state="queued", heartbeat=time.time()))  # by a page
+    last = train_here(run)
+    assert (last.state, last.refused, last.resumed) == ("finished", False, False)
 
 
 @pytest.mark.parametrize(("ask", "state"), [("stop", "stopped"), ("pause", "paused")])
