@@ -4,9 +4,9 @@
 
 Each run is the command line's: a process of its own that reads its data, trains, validates, samples, takes
 snapshots and writes checkpoints. A run that is expected to take longer than `--seconds` does a share of its
-steps, with as many steps between two validations as the whole run has; what it takes after its start is then
-divided by that share. CPU seconds are those of the process: other work on the machine adds to the wall clock
-and not to them.
+steps and snapshots, with as many steps between two validations as the whole run has; what it takes between
+its start and its report is then divided by that share. CPU seconds are those of the process: other work on
+the machine adds to the wall clock and not to them.
 """
 
 from __future__ import annotations
@@ -50,12 +50,13 @@ _FILES = {
 
 @dataclass(frozen=True)
 class Taken:
-    """What a run's process took: seconds in all, seconds before its first step, CPU seconds of both, bytes
-    at its peak, and the share of its steps that it did.
+    """What a run's process took: seconds in all, those before its first step and of its report, CPU seconds
+    of the first two, bytes at its peak, and the share of its steps that it did.
     """
 
     seconds: float
     start: float
+    report: float
     start_cpu: float
     cpu: float
     peak: int
@@ -64,12 +65,15 @@ class Taken:
     @property
     def whole(self) -> float:
         """Seconds of the whole run."""
-        return self.start + (self.seconds - self.start) / self.share
+        once = self.start + self.report
+        return once + (self.seconds - once) / self.share
 
     @property
     def cpu_whole(self) -> float:
         """CPU seconds of the whole run."""
-        return self.start_cpu + (self.cpu - self.start_cpu) / self.share
+        report = self.report * (self.cpu - self.start_cpu) / (self.seconds - self.start)
+        once = self.start_cpu + report
+        return once + (self.cpu - once) / self.share
 
 
 def main() -> None:
@@ -143,7 +147,11 @@ def _run(config: RunConfig, share: float) -> Taken:
     steps = max(1, round(share * how.steps))
     with tempfile.TemporaryDirectory() as parent:
         folder = Path(parent) / "run"
-        changes = {"steps": steps, "validate_every": how.validation_interval}
+        changes = {
+            "steps": steps,
+            "validate_every": how.validation_interval,
+            "n_snapshots": max(1, round(share * how.n_snapshots)),
+        }
         command = [sys.executable, "-m", "models.training", "run", "--task", config.task.name]
         for name, value in _settings(config, changes).items():
             command += ["--set", f"{name}={value}"]
@@ -163,9 +171,11 @@ def _run(config: RunConfig, share: float) -> Taken:
                 break
             time.sleep(LOOK_SECONDS)
         seconds = time.perf_counter() - start
+        report = float(read_json_if_any(folder / "report.json").get("seconds", 0.0))
     if code:
         raise SystemExit(f"{config.task.name}: {(process.stderr or io.BytesIO()).read().decode()[-2_000:]}")
-    return Taken(seconds, began, start_cpu, usage.ru_utime + usage.ru_stime, peak, steps / how.steps)
+    cpu = usage.ru_utime + usage.ru_stime
+    return Taken(seconds, began, report, start_cpu, cpu, peak, steps / how.steps)
 
 
 def _settings(config: RunConfig, changes: dict[str, Any]) -> dict[str, Any]:
