@@ -15,7 +15,6 @@ from models.engine.positions.sinusoidal import sinusoids
 from models.engine.trace import Trace
 from models.engine.transformer import Transformer
 from models.runs import translator_card
-from models.runs.command_line import main
 from models.runs.export import command_of, metrics_table, scaling
 from models.runs.folder import find_run
 from models.runs.watch import Watch
@@ -23,6 +22,7 @@ from models.training.config import run_config
 from models.training.loop import Training
 from models.training.settings import configured
 from models.zoo import load_model
+from tests.models.commands import caller
 
 SMALL = ["n_layers=1", "n_heads=2", "d_model=16", "batch_size=4", "threads=1", "held_out=8", "device=cpu"]
 
@@ -31,14 +31,7 @@ SMALL = ["n_layers=1", "n_heads=2", "d_model=16", "batch_size=4", "threads=1", "
 def call(tmp_path, monkeypatch, capsys):
     """Runs a command and returns what it printed."""
     monkeypatch.setenv("ATTENTION_LAB_RUNS", str(tmp_path / "runs"))
-
-    def run(*words, settings=()):
-        sets = [part for setting in settings for part in ("--set", setting)]
-        monkeypatch.setattr("sys.argv", ["training", *map(str, words), *sets])
-        main()
-        return capsys.readouterr().out
-
-    return run
+    return caller(monkeypatch, capsys)
 
 
 def test_a_run_is_trained_listed_and_exported(call, tmp_path):

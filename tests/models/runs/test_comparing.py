@@ -6,10 +6,10 @@ import shutil
 import pytest
 
 from models.runs import command_line
-from models.runs.command_line import main
 from models.runs.folder import RunFolder, find_run
 from models.runs.notes import checked_notes, checked_tags, matches
 from models.runs.status import Status, write_status
+from tests.models.commands import caller
 
 SMALL = ["n_layers=1", "n_heads=2", "d_model=16", "batch_size=4", "threads=1", "held_out=8", "device=cpu"]
 
@@ -18,14 +18,7 @@ SMALL = ["n_layers=1", "n_heads=2", "d_model=16", "batch_size=4", "threads=1", "
 def call(tmp_path, monkeypatch, capsys):
     """Runs a command and returns what it printed."""
     monkeypatch.setenv("ATTENTION_LAB_RUNS", str(tmp_path / "runs"))
-
-    def run(*words, settings=()):
-        sets = [part for setting in settings for part in ("--set", setting)]
-        monkeypatch.setattr("sys.argv", ["training", *map(str, words), *sets])
-        main()
-        return capsys.readouterr().out
-
-    return run
+    return caller(monkeypatch, capsys)
 
 
 @pytest.fixture

@@ -3,12 +3,12 @@
 import pytest
 
 from models.runs import jobs
-from models.runs.command_line import main
 from models.runs.folder import list_runs
 from models.runs.owners import MACHINE
 from models.sweeps import Choices, Spec, control
 from models.sweeps.command_line import add_commands
 from models.sweeps.shipped import ShippedSweep, list_shipped
+from tests.models.commands import caller
 from tests.models.sweeps.trained import AtOnce
 
 SMALL = ["n_layers=1", "d_model=12", "batch_size=4", "held_out=8", "device=cpu", "threads=1", "steps=20"]
@@ -23,14 +23,7 @@ def call(tmp_path, monkeypatch, capsys):
     monkeypatch.setenv("ATTENTION_LAB_SERVING", "")  # the driver names itself there; forgotten afterwards
     used = AtOnce(root, lambda said: {10: {"loss": 2.0}, 20: {"loss": said["training"]["learning_rate"]}})
     monkeypatch.setattr(jobs, "backend", lambda: used)
-
-    def run(*words, settings=()):
-        sets = [part for setting in settings for part in ("--set", setting)]
-        monkeypatch.setattr("sys.argv", ["training", *map(str, words), *sets])
-        main(add_commands)
-        return capsys.readouterr().out
-
-    return run
+    return caller(monkeypatch, capsys, add_commands)
 
 
 def test_a_sweep_is_run_listed_shown_exported_and_deleted(call, tmp_path):
