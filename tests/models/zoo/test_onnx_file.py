@@ -13,9 +13,9 @@ import pytest
 import torch
 
 from models.config import ModelConfig
-from models.engine.transformer import Transformer
 from models.zoo import onnx_file
 from models.zoo.onnx_file import write_onnx
+from tests.models.zoo.moved import trained
 
 SIZES: dict[str, Any] = {"n_layers": 1, "n_heads": 2, "d_model": 16, "vocab_size": 11, "max_len": 20}
 TEXT = ModelConfig(kind="decoder-only", **SIZES)
@@ -33,15 +33,6 @@ def unchecked_shapes() -> Iterator[None]:
     jaxtyping.config.update("jaxtyping_disable", True)
     yield
     jaxtyping.config.update("jaxtyping_disable", False)
-
-
-def trained(config: ModelConfig) -> Transformer:
-    model = Transformer(config, seed=3).eval()
-    generator = torch.Generator().manual_seed(4)
-    with torch.no_grad():
-        for weight in model.parameters():
-            weight += 0.3 * torch.randn(weight.shape, generator=generator)
-    return model
 
 
 @pytest.mark.parametrize("name", CASES)

@@ -13,6 +13,7 @@ from models.config import ModelConfig
 from models.engine.transformer import Transformer
 from models.zoo.hub.from_engine import Misfit, family_of, from_engine
 from models.zoo.hub.into_engine import into_engine
+from tests.models.zoo.moved import trained
 
 SIZES: dict[str, Any] = {"n_layers": 2, "n_heads": 2, "d_model": 8, "vocab_size": 11, "max_len": 12}
 GPT2 = ModelConfig(kind="decoder-only", positions="learned", activation="gelu", pad_id=None, **SIZES)
@@ -29,16 +30,6 @@ LOADERS = {
     "Marian": AutoModelForSeq2SeqLM,
     "Pegasus": AutoModelForSeq2SeqLM,
 }
-
-
-def trained(config: ModelConfig) -> Transformer:
-    """A model whose every weight, norms and biases included, has moved from where it began."""
-    model = Transformer(config, seed=3).eval()
-    generator = torch.Generator().manual_seed(4)
-    with torch.no_grad():
-        for weight in model.parameters():
-            weight += 0.3 * torch.randn(weight.shape, generator=generator)
-    return model
 
 
 def logits(model: Transformer, net: Any, seed: int = 0) -> tuple[torch.Tensor, torch.Tensor]:
