@@ -8,9 +8,10 @@ from dataclasses import replace
 from pathlib import Path
 from threading import Thread
 
-from models.runs import limits, slots, spent
-from models.runs.folder import LOG, REQUEST, RunFolder
+from models.runs import limits, slots
+from models.runs.folder import LOG, RunFolder
 from models.runs.processes import Identity, serving_process
+from models.runs.queued import queue
 from models.runs.status import Ask, Status, ended_by, hanging, read_status, write_request, write_status
 from models.training.config import RunConfig
 from models.zoo.run_folders import runs_url
@@ -52,33 +53,15 @@ class LocalBackend:
         """
         refuse_url()
         folder = self.root / run_id
-        training = RunFolder(folder).description()["training"]
+        device = str(RunFolder(folder).description()["training"]["device"])
         limits.check_queue(self.root)
-        before, hung = read_status(folder), hanging(folder)
-        if hung is not None:
-            hung.kill()
-        spent.note_killed(folder)
-        (folder / REQUEST).unlink(missing_ok=True)
-        now = time.time()
-        queued = Status(
-            state="queued",
-            step=before.step,
-            steps=training["steps"],
-            seconds=before.seconds,
-            sentence="its process starts",
-            keep_going=keep_going,
-            queued_at=now,
-            heartbeat=now,
-            attempt=before.attempt + 1 if before.attempt else 0,
-            resumed=before.state == "paused",
-        )
-        write_status(folder, queued)
-        slots.enter(self.root, run_id, slots.kind_for(str(training["device"])))
+        waits = queue(folder, "its process starts", keep_going=keep_going)
+        slots.enter(self.root, run_id, slots.kind_for(device))
         try:
             _start(folder, None if keep_going else serving_process())
         except OSError as error:
             slots.leave(self.root, run_id)
-            write_status(folder, replace(queued, state="failed", sentence=f"no process could start: {error}"))
+            write_status(folder, replace(waits, state="failed", sentence=f"no process could start: {error}"))
             raise
 
     def status(self, run_id: str) -> Status:

@@ -15,22 +15,13 @@ from filelock import FileLock, Timeout
 
 from models.files import write_json
 from models.limits import in_force
-from models.runs import spent
-from models.runs.folder import REQUEST, RunFolder, list_runs
+from models.runs.folder import list_runs
 from models.runs.limits import Busy
 from models.runs.local import launch
 from models.runs.processes import serving_process
+from models.runs.queued import queue
 from models.runs.ray import cluster
-from models.runs.status import (
-    CLUSTER,
-    Ask,
-    Status,
-    ended_by,
-    hanging,
-    read_status,
-    write_request,
-    write_status,
-)
+from models.runs.status import CLUSTER, Ask, Status, ended_by, read_status, write_request, write_status
 from models.training.config import RunConfig
 
 DISPATCHER = [sys.executable, "-m", "models.runs.ray.dispatcher"]
@@ -65,26 +56,7 @@ class RayBackend:
         Raises JobRefused where no cluster answers, and OSError where no process can be started.
         """
         found, folder = cluster.address(), self.root / run_id
-        steps = RunFolder(folder).description()["training"]["steps"]
-        before, hung = read_status(folder), hanging(folder)
-        if hung is not None:
-            hung.kill()
-        spent.note_killed(folder)
-        (folder / REQUEST).unlink(missing_ok=True)
-        now = time.time()
-        queued = Status(
-            state="queued",
-            step=before.step,
-            steps=steps,
-            seconds=before.seconds,
-            sentence=f"asks the cluster at {found}",
-            keep_going=keep_going,
-            queued_at=now,
-            heartbeat=now,
-            node=CLUSTER,
-            attempt=before.attempt + 1,
-        )
-        write_status(folder, queued)
+        queue(folder, f"asks the cluster at {found}", keep_going=keep_going, node=CLUSTER)
         office = cluster.office(self.root, found)
         (office / TICKETS).mkdir(parents=True, exist_ok=True)
         parent = "" if keep_going else str(serving_process())
