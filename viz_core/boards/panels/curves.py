@@ -6,27 +6,12 @@ from typing import Any
 
 import numpy as np
 
-from viz_core._axes import text_width
 from viz_core._checks import check_axes, check_frames
-from viz_core.boards.chart import Chart, ChartPanel, Moving, Paint, Written
+from viz_core.boards.chart import Chart, Moving, Paint, Written
+from viz_core.boards.legend import LegendPanel
 from viz_core.boards.panel import Framed, NumberRow
-from viz_core.boards.sheet import (
-    CAPTION,
-    CHART,
-    SMALL,
-    Colour,
-    Drawing,
-    Pair,
-    Place,
-    Room,
-    at_frame,
-    axis_title,
-    extent,
-    word,
-)
-from viz_core.numbers import power_of_ten
-
-_LEGEND_LINE = 20
+from viz_core.boards.scale import scale, span
+from viz_core.boards.sheet import Colour, Pair, at_frame, axis_title, word
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -52,7 +37,7 @@ class Line:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Curves(ChartPanel):
+class Curves(LegendPanel):
     """Lines over x [point]; `at` [frame] is the x of each frame, drawn as a vertical line.
 
     marks: places on the x axis where something changed, each with what: a dashed vertical line there.
@@ -87,14 +72,10 @@ class Curves(ChartPanel):
         found = [(line.name, array, 1) for line in self.lines for array in line.arrays]
         return [*found, ("at", self.at, 0)] if self.at is not None else found
 
-    def room(self, cell: int) -> Room:
-        above = 8 + CAPTION * bool(self.title) + _LEGEND_LINE * self._legend_lines(CHART["width"])
-        return Room(above=above, **CHART)
-
     def describe(self) -> Chart:
-        x_range = _span(self.x, self.log_x)
+        x_range = span(self.x, self.log_x)
         heights = np.concatenate([array.ravel() for line in self.lines for array in line.arrays])
-        y_range = self.y_range or _span(heights, self.log_y, room=0.02)
+        y_range = self.y_range or span(heights, self.log_y, room=0.02)
         traces = []
         for line in self.lines:
             if line.low is not None and line.high is not None:
@@ -112,23 +93,10 @@ class Curves(ChartPanel):
                 "title": axis_title(self.x_label),
                 "showline": True,
                 "linecolor": Paint("muted"),
-                **_scale(x_range, self.log_x),
+                **scale(x_range, self.log_x),
             },
-            y={"title": axis_title(self.y_label), **_scale(y_range, self.log_y)},
+            y={"title": axis_title(self.y_label), **scale(y_range, self.log_y)},
         )
-
-    def draw(self, place: Place, frame: int) -> Drawing:
-        drawing = super().draw(place, frame)
-        lines = self._legend_lines(place.width)
-        drawing.notes = place.caption(self.title, 8 + _LEGEND_LINE * lines)
-        (left, _), (_, top) = place.domain["x"], place.domain["y"]
-        drawing.axes[f"legend{place.number}"] = {
-            "x": left, "y": top, "xanchor": "left", "yanchor": "bottom", "orientation": "h",
-            "font": {"size": SMALL}, "bgcolor": "rgba(0, 0, 0, 0)",
-        }  # fmt: skip
-        for trace in drawing.traces:
-            trace["legend"] = f"legend{place.number}"
-        return drawing
 
     def _curve(self, line: Line) -> dict[str, Any]:
         return dict(
@@ -144,8 +112,7 @@ class Curves(ChartPanel):
             },
             customdata=Written(line.y if line.y.ndim == 1 else Moving(line.y)),
             hovertemplate=f"{word(self.x_label, 80)} %{{x:,.6~r}}<br><b>%{{customdata}}</b>",
-            # One line that the title names needs no legend.
-            showlegend=line.listed and (len(self._listed) > 1 or not self.title),
+            showlegend=line.listed and self.has_legend,
         )
 
     def _uprights(self, y_range: Pair) -> list[dict[str, Any]]:
@@ -185,19 +152,8 @@ class Curves(ChartPanel):
         )
 
     @property
-    def _listed(self) -> list[Line]:
-        """The lines that the legend names."""
-        return [line for line in self.lines if line.listed]
-
-    def _legend_lines(self, width: int | float) -> int:
-        """How many lines the legend takes in a chart of this width."""
-        if len(self._listed) == 1 and self.title:
-            return 0
-        rows, taken = 1, 0.0
-        for line in self._listed:
-            needed = text_width(line.name, SMALL) + 60
-            rows, taken = (rows + 1, needed) if taken and taken + needed > width else (rows, taken + needed)
-        return rows
+    def listed(self) -> list[str]:
+        return [line.name for line in self.lines if line.listed]
 
     def numbers(self, frame: int) -> Iterator[NumberRow]:
         for at, line in enumerate(self.lines):
@@ -205,42 +161,6 @@ class Curves(ChartPanel):
             y, low, high = (len(self.x) * [None] if b is None else at_frame(b, frame, 1) for b in bounds)
             for x, *numbers in zip(self.x, y, low, high, strict=True):
                 yield at, line.name, None, None, x, *numbers
-
-
-def _span(values: np.ndarray, log: bool, room: int | float = 0) -> Pair:
-    """The lowest and highest number that can be drawn, with a share of their distance added at both ends."""
-    low, high = extent(values[values > 0] if log else values)
-    if low == high:
-        return (low / 2, high * 2) if log else (low - 1, high + 1)
-    if log:
-        more = (high / low) ** room
-        return low / more, high * more
-    more = (high - low) * room
-    return low - more, high + more
-
-
-def _scale(span: Pair, log: bool) -> dict[str, Any]:
-    if not log:
-        return {"range": list(span)}
-    low, high = (float(end) for end in np.log10(span))
-    powers = range(int(np.ceil(low)), int(np.floor(high)) + 1)
-    if len(powers) < 2:
-        return {"type": "log", "range": [low, high]}
-    shown = powers[:: max(1, -(-len(powers) // 5))]
-    texts = _powers_of_ten(shown)
-    return {
-        "type": "log",
-        "range": [low, high],
-        "tickvals": [10.0**power for power in shown],
-        "ticktext": texts,
-    }
-
-
-def _powers_of_ten(powers: Sequence[int]) -> list[str]:
-    """The powers as labels: all in full, or all with an exponent where one would be long."""
-    if all(-4 < power < 5 for power in powers):
-        return [f"{10.0**power:,g}" for power in powers]
-    return [power_of_ten(power) for power in powers]
 
 
 def _band(x: np.ndarray, low: np.ndarray, high: np.ndarray, floor: int | float | None) -> dict[str, Any]:

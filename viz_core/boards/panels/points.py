@@ -6,17 +6,16 @@ from typing import Any
 
 import numpy as np
 
-from viz_core._axes import text_width
 from viz_core._checks import check_axes, check_length
-from viz_core.boards.chart import Chart, ChartPanel, Paint
+from viz_core.boards.chart import Chart, Paint
+from viz_core.boards.legend import LegendPanel
 from viz_core.boards.panel import NumberRow
-from viz_core.boards.panels.curves import _scale, _span
-from viz_core.boards.sheet import CAPTION, CHART, SMALL, Colour, Drawing, Pair, Place, Room, axis_title, word
+from viz_core.boards.scale import scale, span
+from viz_core.boards.sheet import SMALL, Colour, Pair, axis_title, word
 from viz_core.numbers import short
 
 TOLD = "told"
 """As the `meta` of a trace: the status line of the page says the `customdata` of the point pointed at."""
-_LEGEND_LINE = 20
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -42,7 +41,7 @@ class Dots:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Points(ChartPanel):
+class Points(LegendPanel):
     """Kinds of points over each other. names: of the places 0, 1, 2 … where x counts instead of measuring.
 
     uprights: vertical lines, each an x and a few words. whole_x: x has no numbers between whole ones.
@@ -71,12 +70,12 @@ class Points(ChartPanel):
                 raise ValueError(f"{each.name!r} has one end of an interval; give both, low and high")
             check_length(f"said of {each.name!r}", each.said, each.x.size)
 
-    def room(self, cell: int) -> Room:
-        lines = self._legend_lines(CHART["width"])
-        return Room(above=8 + CAPTION * bool(self.title) + _LEGEND_LINE * lines, **CHART)
+    @property
+    def listed(self) -> list[str]:
+        return [each.name for each in self.dots]
 
     def describe(self) -> Chart:
-        y_range = self.y_range or _span(self._heights(), self.log_y, room=0.04)
+        y_range = self.y_range or span(self._heights(), self.log_y, room=0.04)
         traces = [self._trace(each) for each in self.dots]
         for place, words in self.uprights:
             traces += self._upright(place, words, y_range)
@@ -85,27 +84,15 @@ class Points(ChartPanel):
             x = {"names": list(self.names), "range": [-0.5, len(self.names) - 0.5], "showgrid": False}
         else:
             places = np.concatenate([each.x for each in self.dots] or [np.empty(0)])
-            x = _scale(_span(places, self.log_x, room=0.03), self.log_x)
+            x = scale(span(places, self.log_x, room=0.03), self.log_x)
             if self.whole_x and places.size and np.nanmax(places) - np.nanmin(places) < 10:
                 x["dtick"] = 1
         line = {"showline": True, "linecolor": Paint("muted")}
         return Chart(
             traces=traces,
             x={"title": axis_title(self.x_label), **line, **x},
-            y={"title": axis_title(self.y_label), **_scale(y_range, self.log_y)},
+            y={"title": axis_title(self.y_label), **scale(y_range, self.log_y)},
         )
-
-    def draw(self, place: Place, frame: int) -> Drawing:
-        drawing = super().draw(place, frame)
-        drawing.notes = place.caption(self.title, 8 + _LEGEND_LINE * self._legend_lines(place.width))
-        (left, _), (_, top) = place.domain["x"], place.domain["y"]
-        drawing.axes[f"legend{place.number}"] = {
-            "x": left, "y": top, "xanchor": "left", "yanchor": "bottom", "orientation": "h",
-            "font": {"size": SMALL}, "bgcolor": "rgba(0, 0, 0, 0)",
-        }  # fmt: skip
-        for trace in drawing.traces:
-            trace["legend"] = f"legend{place.number}"
-        return drawing
 
     def numbers(self, frame: int) -> Iterator[NumberRow]:
         for at, each in enumerate(self.dots):
@@ -131,7 +118,7 @@ class Points(ChartPanel):
             customdata=list(map(lambda said: word(said, 300), each.said)) or self._said(each),
             hovertemplate="%{customdata}<extra></extra>",
             meta=TOLD,
-            showlegend=len(self.dots) > 1 or not self.title,
+            showlegend=self.has_legend,
         )
         if each.joined:
             trace["line"] = {
@@ -173,13 +160,3 @@ class Points(ChartPanel):
                 "textfont": {"size": SMALL, "color": Paint("ink")}, "cliponaxis": False,
             },
         ]  # fmt: skip
-
-    def _legend_lines(self, width: int | float) -> int:
-        """How many lines the legend takes in a chart of this width."""
-        if len(self.dots) == 1 and self.title:
-            return 0
-        rows, taken = 1, 0.0
-        for each in self.dots:
-            needed = text_width(each.name, SMALL) + 60
-            rows, taken = (rows + 1, needed) if taken and taken + needed > width else (rows, taken + needed)
-        return rows
