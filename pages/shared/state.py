@@ -48,8 +48,14 @@ class State:
 
     def enter(self) -> None:
         """To be called at the top of every run: takes the link's values on arrival, then what widgets say."""
-        if arrive(self.name):
+        self.follow(arrive(self.name))
+
+    def follow(self, arrived: bool, *, drawn_anew: bool = False) -> None:
+        """As `enter`, for a part of a page. drawn_anew: the last run drew other widgets in its place."""
+        if arrived:
             self.arrive()
+        elif drawn_anew:
+            self.write_again()
         self.take()
 
     def arrive(self) -> None:

@@ -50,12 +50,10 @@ SHARED = ("seeds", "trials", "sampler", "prune", "score", "name")
 
 def page() -> State:
     """The task of the form, the open sweep ("+" is the form, "" none yet), and what is seen of it."""
-    names = {name: info.label for name, info in tasks_on_offer.tasks().items()}
-    chooser = widget.select("Task", label_visibility="collapsed", width=340)
     return State(
         PAGE,
         {
-            "task": Param(FIRST if FIRST in names else next(iter(names)), one_of(names), chooser),
+            "task": settings.chosen_task(FIRST),
             "sweep": Param("", characters(MOST_NAME)),
             "trial": Param(-1, whole(-1, 10**9)),
             "by": Param("", characters(in_force().field_characters), widget.select("Value by")),
@@ -136,19 +134,13 @@ def _near(default: int, rule: Rule) -> list[int]:
 def enter() -> None:
     """At the top of every run: on arrival the link's values, else the newest sweep, else the form."""
     shown, arrived = page(), arrive(PAGE)
-    if arrived:
-        shown.arrive()
-    shown.take()
+    shown.follow(arrived)
     if arrived and not shown.kept["sweep"]:
         first = found.first() if "task" not in st.query_params else None
         shown.put({"sweep": first.name if first else NEW})
     info = task()
     for given in (fixed_of(info), form_of(info)):
-        if arrived:
-            given.arrive()
-        elif st.session_state.get("sweeps_drawn") != info.name:
-            given.write_again()
-        given.take()
+        given.follow(arrived, drawn_anew=st.session_state.get("sweeps_drawn") != info.name)
     st.session_state.sweeps_drawn = info.name
 
 

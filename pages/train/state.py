@@ -21,12 +21,10 @@ _NAME = widget.line(
 
 def page() -> State:
     """The task, the watched run ("" for none), the next one's name, and whether runs outlive the server."""
-    names = {name: info.label for name, info in tasks_on_offer.tasks().items()}
-    chooser = widget.select("Task", label_visibility="collapsed", width=340)
     return State(
         PAGE,
         {
-            "task": Param(FIRST if FIRST in names else next(iter(names)), one_of(names), chooser),
+            "task": settings.chosen_task(FIRST),
             "run": Param("", characters(MOST_CHARACTERS)),
             "name": Param("", characters(MAX_NAME), _NAME),
             "keep_going": Param(False, one_of((True, False)), widget.tick("Go on when the server stops")),
@@ -41,18 +39,11 @@ def settings_of(info: TaskInfo) -> State:
 
 def enter() -> None:
     """At the top of every run: on arrival the link's values, if it has any, then what widgets say."""
-    shown, arrived = page(), arrive(PAGE)
-    if arrived:
-        shown.arrive()
-    shown.take()
-    given, seen = settings_of(task()), view.state(PAGE)
-    if arrived:
-        given.arrive()
-        seen.arrive()
-    elif st.session_state.get("train_drawn") != given.name:
-        given.write_again()
-    given.take()
-    seen.take()
+    arrived = arrive(PAGE)
+    page().follow(arrived)
+    given = settings_of(task())
+    given.follow(arrived, drawn_anew=st.session_state.get("train_drawn") != given.name)
+    view.state(PAGE).follow(arrived)
     st.session_state.train_drawn = given.name
 
 

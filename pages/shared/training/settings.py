@@ -12,7 +12,7 @@ from models.training.config import CHOICES, LIMITS, USUAL_SIZES, RunConfig, Trai
 from models.training.config import run_config as made
 from pages.shared import widget
 from pages.shared.link import Param, Rule, characters, number, one_of, whole, written
-from pages.shared.training import uploads
+from pages.shared.training import tasks_on_offer, uploads
 from pages.shared.training.labels import HELP, label_of
 from pages.shared.training.tasks_on_offer import Option, TaskInfo
 
@@ -52,6 +52,13 @@ def training_names() -> list[str]:
 def _training_fields() -> list[Field[Any]]:
     """The fields of a new run: its schedule starts at its first step."""
     return [spec for spec in fields(TrainingConfig) if spec.name != "schedule_from"]
+
+
+def chosen_task(first: str) -> Param:
+    """The choice of a task as an input of a page; `first` where a link names none."""
+    names = {name: info.label for name, info in tasks_on_offer.tasks().items()}
+    chooser = widget.select("Task", label_visibility="collapsed", width=340)
+    return Param(first if first in names else next(iter(names)), one_of(names), chooser)
 
 
 def declared(info: TaskInfo) -> dict[str, Param]:
