@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Mapping
 from typing import Any
 
+from models.runs.data_files import own_names_in
 from models.runs.examples import outcomes_in
 from models.runs.folder import RunFolder, find_run
 from models.runs.groups import groups
@@ -31,7 +33,8 @@ def compare(arguments: argparse.Namespace) -> None:
     tests = differences_table(found, arguments.score, outcomes=outcomes)
     if len(tests) > 1:
         print(f"\n{aligned(tests)}")
-    differing = differing_table(found, _said)
+    called = own_names_in(run.description() for run in folders.values())
+    differing = differing_table(found, lambda value: _said(value, called))
     print(f"\n{aligned(differing)}" if len(differing) > 1 else "\nall settings but the seed are the same")
 
 
@@ -49,8 +52,9 @@ def show(arguments: argparse.Namespace) -> None:
         print(f"trained further from {entry.get('from', '?')}, {changed_words(entry)}")
     for name, value in result.scores.items():
         print(f"{name}, held out at step {result.step:,}: {number(value)}")
-    settings = {**result.data, **result.settings, "seed": result.seed}
-    print(aligned([("SETTING", "VALUE"), *((name, _said(value)) for name, value in settings.items())]))
+    settings, called = {**result.data, **result.settings, "seed": result.seed}, own_names_in([said])
+    rows = [(name, _said(value, called)) for name, value in settings.items()]
+    print(aligned([("SETTING", "VALUE"), *rows]))
 
 
 def note(arguments: argparse.Namespace) -> None:
@@ -151,5 +155,6 @@ def _further(commands: Any) -> argparse.ArgumentParser:
     return further
 
 
-def _said(value: Any) -> str:
-    return f"{value:g}" if isinstance(value, float) else str(value)
+def _said(value: Any, called: Mapping[str, str]) -> str:
+    """A value in words. called: what files that are kept by their content are called."""
+    return f"{value:g}" if isinstance(value, float) else called.get(str(value), str(value))

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Iterable, Mapping
 from dataclasses import fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -76,6 +77,20 @@ def name_of(described: Mapping[str, Any], option: str) -> str:
         return said[:120]
     path = _options(described).get(option)
     return own_name(Path(path)) if isinstance(path, str) and _BY_CONTENT.fullmatch(Path(path).name) else ""
+
+
+def own_names_in(runs: Iterable[Mapping[str, Any]]) -> dict[str, str]:
+    """What files are called that a server keeps by their content, in the config.json of these runs; two of
+    one name are told apart by the beginning of their digests.
+    """
+    found: dict[str, str] = {}
+    for described in runs:
+        for option, path in _options(described).items():
+            kept = Path(path).name if isinstance(path, str) else ""
+            if _BY_CONTENT.fullmatch(kept):
+                found.setdefault(kept, name_of(described, option) or kept)
+    many = Counter(found.values())
+    return {kept: name if many[name] == 1 else f"{name} ({kept[:8]}…)" for kept, name in found.items()}
 
 
 def _digest(path: Path, *, trust_name: bool = False) -> str:

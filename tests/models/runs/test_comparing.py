@@ -69,6 +69,16 @@ def test_runs_are_compared_as_on_the_page(call, base):
         SystemExit, match=r"error: score='BLEU' is none of these runs'; they have exact match"
     ):
         call("compare", *names, "--score", "BLEU")
+    name, uploads = "ab" * 32 + ".csv", {"slow-0": "spring.csv", "fast-0": "autumn.csv"}
+    for run, own in uploads.items():
+        said = find_run(run).description()
+        kept = name if run == "slow-0" else name.replace("a", "c")
+        said["task"]["options"] |= {"file": f"/kept/{kept}"}
+        said |= {"files": {"file": {"name": own}}}
+        (find_run(run).path / "config.json").write_text(json.dumps(said))
+    told = call("compare", *uploads)
+    assert "spring.csv" in told and "autumn.csv" in told and name[:16] not in told
+    assert "spring.csv" in call("show", "slow-0")
 
 
 def test_a_run_is_trained_further_with_other_settings(call, base):

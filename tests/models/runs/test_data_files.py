@@ -6,7 +6,7 @@ import pytest
 
 from models.data.own_names import beside, with_name
 from models.data.tasks import make_task
-from models.runs.data_files import check_files, files_of, name_of
+from models.runs.data_files import check_files, files_of, name_of, own_names_in
 from models.runs.folder import create_run
 from models.runs.further import Change, changed_config, make_further
 from models.runs.worker import train_here
@@ -72,5 +72,14 @@ def test_a_file_is_known_by_what_its_owner_called_it(tmp_path: Path, file: Path)
     beside(kept).unlink()
     assert name_of(described, "file") == "reviews of spring.csv"
     assert name_of(described, "pieces") == "" and name_of({}, "file") == ""
+    kept_as, other = kept.name, f"{'0' * 64}.csv"
+    assert own_names_in([described]) == {kept_as: "reviews of spring.csv"}
+    again = {
+        "task": {"options": {"file": f"/x/{other}"}},
+        "files": {"file": {"name": "reviews of spring.csv"}},
+    }
+    assert own_names_in([described, again, {}]) == {
+        kept_as: f"reviews of spring.csv ({kept_as[:8]}…)", other: "reviews of spring.csv (00000000…)",
+    }  # fmt: skip
     check_files(described)
     assert files_of(make_task("sort")) == {}
