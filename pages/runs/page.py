@@ -15,7 +15,8 @@ from pages.shared.places import without_places
 from pages.shared.problems import say
 from pages.shared.state import problems
 from pages.shared.table.component import table
-from pages.shared.training import runs, view
+from pages.shared.training import curves, runs, view
+from pages.shared.training.history import history_of
 from pages.shared.training.message import message
 from pages.shared.training.runs import Run
 from viz_core.boards import Board
@@ -77,7 +78,8 @@ def _one(run: Run) -> None:
         st.text(without_places(status.sentence[:1].upper() + status.sentence[1:]))
     notes.show(run)
     seen = state.view_state()
-    shown = scrubber.scrubbed(run, view.draw(seen))
+    entries = history_of(run.folder.path / "metrics.jsonl").entries()
+    shown = scrubber.scrubbed(run, view.draw(seen, parts=curves.has_norms(entries)))
     kept = {**state.STATE.link(["filter", "weights"]), **seen.link(seen.params)}
     _board(shown, part=run.id, link={"runs": run.id, **kept}, at=_at(shown))
     if "takeaway" in st.session_state:

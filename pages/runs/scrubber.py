@@ -61,10 +61,11 @@ def _training(
 ) -> list[Panel]:
     """What the training did besides: gradients, norms, rate, speed; and in front what has no room above."""
     how = runs.described(run)["training"]
+    parts = [curves.part_curves(entries, x, **more)] if curves.has_norms(entries) else []
     return [
         *([first] if first else []),
         curves.gradient_curve(entries, x, how.get("clip"), **more),
-        curves.part_curves(entries, x, **more),
+        *parts,
         curves.rate_curve(entries, x, how.get("learning_rate"), **more),
         curves.speed_curve(entries, x, **more),
     ]

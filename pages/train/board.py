@@ -46,7 +46,7 @@ def board_of(
     made = figures.pictures(run, pictured[-1]) if pictured else []
     more = [
         curves.rate_curve(entries, x, how.get("learning_rate"), view),
-        curves.part_curves(entries, x, view),
+        *([curves.part_curves(entries, x, view)] if live or curves.has_norms(entries) else []),
         _heads(run, entries, x, view),
         curves.speed_curve(entries, x, view),
     ]

@@ -13,7 +13,7 @@ from pages.shared.browser.acts import Act
 from pages.shared.places import without_places
 from pages.shared.problems import say
 from pages.shared.state import State, problems, refuse
-from pages.shared.training import figures, further, runs, settings, tasks_on_offer, view
+from pages.shared.training import curves, figures, further, runs, settings, tasks_on_offer, view
 from pages.shared.training.history import history_of
 from pages.shared.training.message import message
 from pages.shared.training.runs import Run
@@ -53,7 +53,7 @@ def _live(run_id: str, was_live: bool) -> None:
     st.progress(min(1.0, status.step / steps), text=_progress(status, entries, steps))
     notice = _notice(described, status, entries)
     seen = view_state()
-    view.draw(seen)
+    view.draw(seen, parts=status.live or curves.has_norms(entries))
     shown = board_of(run, entries, steps=steps, notice=notice, live=status.live, view=view.of(seen))
     info = tasks_on_offer.tasks().get(str(described["task"].get("name")))
     link = {

@@ -208,6 +208,11 @@ def gradient_curve(
     return chart("gradient norm before clipping", drawn, x, view, **more)
 
 
+def has_norms(entries: Sequence[Entry]) -> bool:
+    """Whether the norms of parts were recorded: older runs have none."""
+    return any(isinstance(entry.get("norms"), dict) for entry in entries)
+
+
 def part_curves(entries: Sequence[Entry], x: np.ndarray, view: View = STEPS, **more: Any) -> Curves:
     """The norm of the gradient or the weights of each part; of many parts, some evenly spread."""
     names = next((list(entry["norms"]) for entry in entries if isinstance(entry.get("norms"), dict)), [])

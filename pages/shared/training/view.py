@@ -50,9 +50,11 @@ def state(page: str, *, log_x: bool = False) -> State:
     )
 
 
-def draw(shown: State, *, heads: bool = True) -> View:
-    """Draws the controls in a row and returns the view. heads: whether parts and heads are drawn, too."""
-    fields = list(shown.params)
+def draw(shown: State, *, heads: bool = True, parts: bool = True) -> View:
+    """Draws the controls in a row and returns the view. heads: whether parts and heads are drawn, too.
+    parts: whether any norms of parts are known.
+    """
+    fields = [name for name in shown.params if parts or name != "part_norms"]
     with st.container(
         horizontal=True, vertical_alignment="bottom", key=f"{shown.name.replace('.', '_')}_controls"
     ):

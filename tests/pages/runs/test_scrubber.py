@@ -1,3 +1,5 @@
+import json
+
 import numpy as np
 import pytest
 
@@ -45,7 +47,14 @@ def test_induction_scores_are_those_of_the_patterns(board: Board) -> None:
 
 
 def test_other_tasks_show_their_score_instead(make_run: MakeRun) -> None:
-    board = scrubber.scrubbed(make_run("sort"))
+    older = scrubber.scrubbed(make_run("sort"))  # a run from before norms of parts were recorded
+    assert "gradient norm of each part" not in [panel.title for panel in older.rows[-1]]
+    run = make_run("sort")
+    metrics = run.folder.path / "metrics.jsonl"
+    *lines, last = metrics.read_text().splitlines()
+    last = json.dumps(json.loads(last) | {"norms": {"embedding": [0.5, 2.0]}})
+    metrics.write_text("\n".join([*lines, last, ""]))
+    board = scrubber.scrubbed(run)
     assert [panel.title for panel in board.rows[0]] == ["loss", "second half, held out", "L1 H1"]
     assert [panel.title for panel in board.rows[-1]] == [
         "entropy of every head",
