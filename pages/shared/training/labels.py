@@ -45,6 +45,12 @@ HELP = {
     "n_snapshots": "How often the heads are kept, for scrubbing",
     "checkpoint_seconds": "The seconds between two checkpoints",
 }
+_AS_BERT = "what answers at each token can be exported as a BERT only with norm post and embedding norm"
+ENCODER_HELP = {
+    "norm": f"{HELP['norm']}; {_AS_BERT}",
+    "embedding_norm": f"Normalises what enters the first layer; {_AS_BERT}",
+}
+"""What some settings do, of tasks whose model is an encoder."""
 
 
 def label_of(name: str) -> str:

@@ -13,7 +13,7 @@ from models.training.config import run_config as made
 from pages.shared import widget
 from pages.shared.link import Param, Rule, characters, number, one_of, whole, written
 from pages.shared.training import tasks_on_offer, uploads
-from pages.shared.training.labels import HELP, label_of
+from pages.shared.training.labels import ENCODER_HELP, HELP, label_of
 from pages.shared.training.tasks_on_offer import Option, TaskInfo
 
 if TYPE_CHECKING:
@@ -27,6 +27,7 @@ SIZES: dict[str, tuple[Any, Rule]] = {
     "max_len": (64, whole(1, 4_096)),
     "positions": ("sinusoidal", one_of(POSITION_SCHEMES)),
     "norm": ("pre", one_of(("pre", "post"))),
+    "embedding_norm": (False, one_of((True, False))),
     "activation": ("relu", one_of(("relu", "gelu", "gelu-tanh"))),
     "normalizer": ("softmax", one_of(get_args(Normalizer))),
     "dropout": (0.0, number(0, 0.95)),
@@ -39,8 +40,12 @@ Values = dict[str, Any]
 
 
 def size_names(info: TaskInfo) -> list[str]:
-    """The sizes that a person may choose for a task; the context only where the task leaves it open."""
-    open_ones = [name for name in SIZES if name != "max_len" or "max_len" in info.sizes]
+    """The sizes that a person may choose for a task; the context only where the task leaves it open, and a
+    norm of embeddings only for encoders, as BERT has it.
+    """
+    closed = set() if "max_len" in info.sizes else {"max_len"}
+    closed |= set() if info.kind == "encoder-only" else {"embedding_norm"}
+    open_ones = [name for name in SIZES if name not in closed]
     return [name for name in open_ones if name not in info.fixes]
 
 
@@ -66,7 +71,8 @@ def declared(info: TaskInfo) -> dict[str, Param]:
     found = {option.name: _option(option) for option in info.options}
     for name in size_names(info):
         default, rule = SIZES[name]
-        found[name] = _param(name, _like(default, info.sizes.get(name, default)), rule)
+        about = ENCODER_HELP.get(name, "") if info.kind == "encoder-only" else ""
+        found[name] = _param(name, _like(default, info.sizes.get(name, default)), rule, about)
     for spec in _training_fields():
         default = _like(spec.default, info.training.get(spec.name, spec.default))
         found[spec.name] = _param(spec.name, default, _training_rule(spec))
