@@ -35,7 +35,7 @@ def draw(info: TaskInfo) -> None:
     with training, st.container(border=True):
         st.markdown("**Training**")
         _pairs(given, SHOWN)
-        tools = st.container(horizontal=True, key="train_tools")
+        tools = st.container(horizontal=True, vertical_alignment="center", key="train_tools")
         with tools:
             rate.button(info, given)
             link = settings.to_link(info, given.kept) | {"sweep": "+"}
