@@ -58,7 +58,7 @@ def test_a_damaged_link_is_told(train: TrainPage) -> None:
 def test_a_preset_sets_the_widgets(train: TrainPage) -> None:
     train.open(task="sort")
     with train.redrawn():
-        train.button("5 minutes").click()
+        train.button("ten times the work").click()
     train.settle()
     expect(train.number("d_model")).to_have_value("128")
     steps = 3 * make_task("sort").training["steps"]

@@ -26,7 +26,7 @@ def test_a_preset_is_a_run_that_its_widgets_can_show(label: str) -> None:
 
 def test_the_gpu_preset_is_the_size_of_nanogpt_s_characters() -> None:
     info = tasks_on_offer.tasks()["sort"]
-    config = settings.run_config(info, settings.defaults(info) | PRESETS["GPU"](info))
+    config = settings.run_config(info, settings.defaults(info) | PRESETS["a GPU"](info))
     assert (config.model.n_layers, config.model.n_heads, config.model.d_model) == (6, 6, 384)
     assert (config.training.device, config.training.precision) == ("cuda", "bfloat16")
 
