@@ -5,8 +5,9 @@ from typing import Any
 
 import streamlit as st
 
+from models.runs import owners
 from models.runs.notes import MAX_FILTER
-from pages.shared import widget
+from pages.shared import visitors, widget
 from pages.shared.link import Param, Rule, characters, checked, one_of, whole
 from pages.shared.state import State, arrive, refuse
 from pages.shared.training import runs, view
@@ -54,7 +55,7 @@ def view_state() -> State:
 
 
 def enter(listed: Sequence[Run]) -> None:
-    """On arrival, chooses the link's runs, else those of the last visit, else one with snapshots."""
+    """On arrival, chooses the link's runs, else those of the last visit, else `first_of` the list."""
     if not arrive(PAGE):
         STATE.take()
         view_state().take()
@@ -65,8 +66,25 @@ def enter(listed: Sequence[Run]) -> None:
     if gone and "runs" in st.query_params:
         refuse(f"The link's run {gone[0][:60]!r} is not here; choose one of the list.")
     elif not STATE.kept["runs"]:
-        ids = [run.id for run in listed]
-        STATE.put({"runs": (FIRST,) if FIRST in ids else tuple(ids[:1])})
+        STATE.put({"runs": tuple(run.id for run in listed if run.id == first_of(listed))})
+
+
+def first_of(listed: Sequence[Run]) -> str:
+    """The run that a first visit opens: the visitor's newest that is live or has finished, else a shipped one
+    with snapshots; "" where there is none.
+    """
+    for run in listed:
+        if _is_own(run) and ((status := runs.status_of(run)).live or status.state == "finished"):
+            return run.id
+    ids = [run.id for run in listed]
+    return FIRST if FIRST in ids else "".join(ids[:1])
+
+
+def _is_own(run: Run) -> bool:
+    """Whether it is this visitor's; where there is but one person, whether they may change it."""
+    if visitors.is_class():
+        return not run.shipped and owners.is_of(run.folder.path, visitors.visitor())
+    return runs.may_change(run)
 
 
 def chosen() -> list[str]:
