@@ -32,7 +32,7 @@ from models.byte_units import MB
 from models.data.tasks import make_task
 from models.files import read_json_if_any
 from models.runs.local import ROOT
-from models.training.config import RunConfig, run_config
+from models.training.config import LIMITS, RunConfig, run_config
 from models.training.estimates import estimate
 from models.training.probing import probe
 from pages.shared.training import settings, tasks_on_offer
@@ -149,7 +149,7 @@ def _run(config: RunConfig, share: float) -> Taken:
         changes = {
             "steps": steps,
             "validate_every": how.validation_interval,
-            "n_snapshots": max(1, round(share * how.n_snapshots)),
+            "n_snapshots": max(LIMITS["n_snapshots"][0], round(share * how.n_snapshots)),
         }
         command = [sys.executable, "-m", "models.training", "run", "--task", config.task.name]
         for name, value in _settings(config, changes).items():

@@ -45,7 +45,7 @@ def _sentence(path: Path, error: OSError) -> str:
     if error.errno in (errno.EACCES, errno.EPERM, errno.EROFS):
         return f"{where}: the folder is not writable; allow writing, or choose another folder"
     if error.errno == errno.ENOENT:
-        return f"{where}: that folder is not there; make it, or choose another"
+        return f"{where}: that folder is not there (moved, or deleted?); put it back, or choose another"
     return f"{where}: {error.strerror or error}; see to the disk, then try again"
 
 

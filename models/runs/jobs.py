@@ -94,7 +94,9 @@ def submit(
 
 
 def check(config: RunConfig, *, by: Visitor, keep_going: bool = False) -> None:
-    """Raises JobRefused, with the remedy, where `submit` would refuse this run now. Nothing is written."""
+    """Raises JobRefused, with the remedy, where `submit` would refuse this run now, and FileError where the
+    runs' folder is a file. Nothing is written.
+    """
     root, n_parameters = runs_root(), _check_run(config, by, keep_going=keep_going)
     _check_root(root, by, n_parameters)
 
@@ -219,7 +221,9 @@ def _admitted(config: RunConfig, by: Visitor, *, keep_going: bool) -> Iterator[N
 
 
 def _check_run(config: RunConfig, by: Visitor, *, keep_going: bool) -> int:
-    """The run's number of parameters. Raises JobRefused where this visitor or machine cannot train it."""
+    """The run's number of parameters. Raises JobRefused where this visitor or machine cannot train it, and
+    FileError where the runs' folder is a file.
+    """
     limits.check_rights(config.training, by, keep_going=keep_going)
     check_runs_root()
     return backend().check(config)

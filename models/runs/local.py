@@ -12,7 +12,16 @@ from models.runs import limits, slots
 from models.runs.folder import LOG, RunFolder
 from models.runs.processes import Identity, serving_process
 from models.runs.queued import queue
-from models.runs.status import Ask, Status, ended_by, hanging, read_status, write_request, write_status
+from models.runs.status import (
+    Ask,
+    State,
+    Status,
+    ended_by,
+    hanging,
+    read_status,
+    write_request,
+    write_status,
+)
 from models.training.config import RunConfig
 from models.zoo.run_folders import runs_url
 
@@ -61,7 +70,8 @@ class LocalBackend:
             _start(folder, None if keep_going else serving_process())
         except OSError as error:
             slots.leave(self.root, run_id)
-            write_status(folder, replace(waits, state="failed", sentence=f"no process could start: {error}"))
+            state: State = "paused" if waits.resumed else "failed"
+            write_status(folder, replace(waits, state=state, sentence=f"no process could start: {error}"))
             raise
 
     def status(self, run_id: str) -> Status:
@@ -80,9 +90,9 @@ class LocalBackend:
             Thread(target=_make_sure, args=(folder, ask), name=f"stop {run_id}", daemon=True).start()
         elif hung is not None:
             hung.kill()
-            write_status(folder, replace(status, state=ended_by(ask)))
+            write_status(folder, replace(status, state=ended_by(ask), resumed=False))
         elif status.state == "paused" and ask == "stop":
-            write_status(folder, replace(status, state="stopped"))
+            write_status(folder, replace(status, state="stopped", resumed=False))
 
 
 def _start(folder: Path, parent: Identity | None) -> None:

@@ -64,9 +64,9 @@ def train_into(
     training = _training(config)
     if checkpoint:
         training.load_state(checkpoint.tensors, checkpoint.values)
-    on_start(training)
     record_with = Follower if training.rank else Recorder
     with record_with(folder, config.training, training.step) as recorder:
+        on_start(training)  # the disk has taken what is written so far
         if training.step == 0:
             recorder.begin(config.task.probe(), training.snapshot())
             recorder.checkpoint(training)

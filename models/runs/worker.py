@@ -59,7 +59,7 @@ def _attend(folder: Path, parent: Identity | None) -> int:
         try:
             slot = _wait_for_slot(watch)
         except Exception as error:
-            watch.finish("failed", _reason(error, watch.status))
+            _end(watch, error)
             return 1
         if slot is None:
             watch.finish(ended_by(watch.asked), _left(watch))
@@ -147,19 +147,23 @@ def work(watch: Watch, on_record: Callable[[Record], None] | None = None) -> Sta
     on_record: is given every step's record, to show it.
     """
     watch.starts("loads PyTorch")
-    outcome, refused = "", False
     try:
         state, outcome = _train(watch, on_record)
-        sentence = ""
     except PeerLost:
         raise  # whoever started the group starts it again
     except Exception as error:
         with suppress(OSError), (watch.folder / LOG).open("a") as log:
             traceback.print_exc(file=log)
-        refused = watch.status.resumed and isinstance(error, ValueError | OSError)
-        state, sentence = "paused" if refused else "failed", _reason(error, watch.status)
-    watch.finish(state, sentence, outcome, refused=refused)
+        _end(watch, error)
+    else:
+        watch.finish(state, outcome=outcome)
     return watch.status
+
+
+def _end(watch: Watch, error: Exception) -> None:
+    """Writes the last status of a run that met an error: what a paused one was refused for pauses it."""
+    refused = watch.status.resumed and watch.asked != "stop" and isinstance(error, ValueError | OSError)
+    watch.finish("paused" if refused else "failed", _reason(error, watch.status), refused=refused)
 
 
 def _train(watch: Watch, on_record: Callable[[Record], None] | None) -> tuple[State, str]:

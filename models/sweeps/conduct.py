@@ -153,7 +153,7 @@ class Conductor:
 
         seen: whether this driver saw it live before.
         """
-        has_failed = status.state == "failed" or status.refused
+        has_failed = status.state == "failed" or (seen and status.refused)  # an old refusal may be mended
         if status.state == "finished":
             if seed == self._spec.seed_list[0]:
                 self._reports(trial, run_id)

@@ -46,10 +46,12 @@ def check_runs_root() -> None:
     """Raises FileError where the runs' folder is no folder but a file."""
     root = runs_root()
     if root.is_file():
-        raise FileError(
-            f"ATTENTION_LAB_RUNS names {str(root)!r}, which is a file, but runs are kept in a folder; name a "
-            "folder, or unset it for runs/ in the project"
+        remedy = (
+            "let ATTENTION_LAB_RUNS name a folder, or unset it for runs/ in the project"
+            if os.environ.get("ATTENTION_LAB_RUNS")
+            else "move it away, or let ATTENTION_LAB_RUNS name a folder"
         )
+        raise FileError(f"{str(root)!r} is a file, but runs are kept in a folder; {remedy}")
 
 
 def uploads_root() -> Path:

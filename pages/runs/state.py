@@ -66,18 +66,19 @@ def enter(listed: Sequence[Run]) -> None:
     if gone and "runs" in st.query_params:
         refuse(f"The link's run {gone[0][:60]!r} is not here; choose one of the list.")
     elif not STATE.kept["runs"]:
-        STATE.put({"runs": tuple(run.id for run in listed if run.id == first_of(listed))})
+        first = first_of(listed)
+        STATE.put({"runs": (first,) if first else ()})
 
 
 def first_of(listed: Sequence[Run]) -> str:
     """The run that a first visit opens: the visitor's newest that is live or has finished, else a shipped one
-    with snapshots; "" where there is none.
+    with snapshots, else the first of the list; "" where it is empty.
     """
     for run in listed:
         if _is_own(run) and ((status := runs.status_of(run)).live or status.state == "finished"):
             return run.id
     ids = [run.id for run in listed]
-    return FIRST if FIRST in ids else "".join(ids[:1])
+    return FIRST if FIRST in ids else next(iter(ids), "")
 
 
 def _is_own(run: Run) -> bool:

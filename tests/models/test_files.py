@@ -28,7 +28,7 @@ def test_files_are_whole_or_as_they_were(tmp_path, monkeypatch):
     assert path.read_bytes() == b"old"
     assert [each.name for each in tmp_path.iterdir()] == ["file"]
     with pytest.raises(
-        WriteError, match=r"could not be written to .*nowhere': that folder is not there; make it, or"
+        WriteError, match=r"could not be written to .*nowhere': that folder is not there .*; put it back, or"
     ):
         write_whole(tmp_path / "nowhere" / "file", b"")
 

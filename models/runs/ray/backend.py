@@ -75,7 +75,7 @@ class RayBackend:
         if status.live:
             write_request(folder, ask)
         elif status.state == "paused" and ask == "stop":
-            write_status(folder, replace(status, state=ended_by(ask)))
+            write_status(folder, replace(status, state=ended_by(ask), resumed=False))
 
 
 def _make_sure_of_a_dispatcher(root: Path, office: Path, found: str) -> None:

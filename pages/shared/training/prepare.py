@@ -51,7 +51,8 @@ are in memory at once. Runs without such data do not wait for it.
 """
 _made: LRUCache[str, Future[Prepared | ValueError]] = LRUCache(in_force().prepared_tasks)
 _tasks: LRUCache[str, Any] = LRUCache(in_force().prepared_tasks)
-"""The tasks by their options, without their data, so that changing a size reads no file again."""
+"""The tasks by their options, without their data, so that changing a size of the model reads no file
+again; another batch size does, for the padding."""
 _looks: LRUCache[str, Any] = LRUCache(in_force().prepared_tasks)
 """What their data are, by the same keys, for the batches that were asked for last."""
 _lock = threading.Lock()
@@ -132,9 +133,12 @@ def _prepare(info: TaskInfo, values: Mapping[str, Any], run: str) -> Prepared:
     torch.set_num_threads(1)
     key = _key(info, values)
     with _lock:
-        task, seen = _tasks.get(key), _seen(key, values["batch_size"])
+        known, seen = _tasks.get(key), _seen(key, values["batch_size"])
+    task = known
     if task is None or seen is None:
         task = settings.task_of(info, values)
+        if known is not None:
+            task.restore(known.learnt())  # its data are read again, and not learnt from again
     config = settings.run_config(info, values, task)
     training = config.training
     check_threads(training)

@@ -166,14 +166,12 @@ def test_no_runs_is_said(call):
 
 def test_a_file_in_the_place_of_the_folder_of_runs_is_said(call, tmp_path):
     (tmp_path / "runs").write_text("")
-    said = (
-        f"error: ATTENTION_LAB_RUNS names '{tmp_path}/runs', which is a file, but runs are kept in a folder"
-    )
+    said = f"error: '{tmp_path}/runs' is a file, but runs are kept in a folder; let ATTENTION_LAB_RUNS name"
     new = ["run", "--task", "reverse"], [*SMALL, "steps=1"]
     for words, settings in ((["list"], ()), (["show", "mine"], ()), new):
         with pytest.raises(SystemExit) as ended:
             call(*words, settings=settings)
-        assert str(ended.value) == f"{said}; name a folder, or unset it for runs/ in the project"
+        assert str(ended.value) == f"{said} a folder, or unset it for runs/ in the project"
 
 
 @pytest.mark.parametrize(

@@ -226,7 +226,7 @@ def test_a_folder_that_keeps_no_runs_says_so(
     (root.parent / "file").write_text("no folder")
     monkeypatch.setenv("ATTENTION_LAB_RUNS", str(root.parent / "file"))
     with pytest.raises(
-        FileError, match=r"ATTENTION_LAB_RUNS names '.*file', which is a file, but .*; name a"
+        FileError, match=r"'.*file' is a file, but .*; let ATTENTION_LAB_RUNS name a folder, or unset"
     ):
         jobs.submit(config, by=MACHINE)
     monkeypatch.setenv("ATTENTION_LAB_RUNS", str(root.parent / "file" / "runs"))

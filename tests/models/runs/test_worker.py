@@ -93,6 +93,37 @@ def test_a_paused_run_that_is_refused_stays_paused_with_the_reason(
     assert (last.state, last.refused, last.resumed) == ("finished", False, False)
 
 
+def test_a_paused_run_whose_records_the_disk_refuses_stays_paused(
+    run: RunFolder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(*_: object) -> None:
+        raise WriteError("the disk is full; free some space")
+
+    write_status(run.path, Status(state="paused", step=3, steps=6))
+    monkeypatch.setattr(recording, "Recorder", full)
+    last = train_here(run)
+    assert (last.state, last.refused, last.sentence) == ("paused", True, "the disk is full; free some space")
+
+
+@pytest.mark.parametrize(("asked", "state"), [("", "paused"), ("stop", "failed")])
+def test_a_paused_run_whose_turn_cannot_be_found_stays_paused_unless_it_is_to_stop(
+    run: RunFolder, monkeypatch: pytest.MonkeyPatch, asked: str, state: str
+) -> None:
+    def unreadable(*_: object) -> None:
+        if asked:
+            write_request(run.path, "stop")
+            while not read_status(run.path).asked:
+                time.sleep(0.01)
+        raise PermissionError("the folder of slots is not writable")
+
+    write_status(run.path, Status(state="queued", step=3, steps=6, resumed=True))
+    monkeypatch.setattr(slots, "kind_for", unreadable)
+    assert worker.main([str(run.path)]) == 1
+    last = read_status(run.path)
+    assert (last.state, last.refused) == (state, state == "paused")
+    assert "slots is not writable" in last.sentence
+
+
 @pytest.mark.parametrize(("ask", "state"), [("stop", "stopped"), ("pause", "paused")])
 def test_a_run_that_leaves_the_queue_says_so(
     run: RunFolder, monkeypatch: pytest.MonkeyPatch, ask: Ask, state: str

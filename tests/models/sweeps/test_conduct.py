@@ -15,6 +15,7 @@ from models.runs.groups import groups
 from models.runs.limits import NoRoom
 from models.runs.owners import MACHINE, Visitor
 from models.runs.results import result_of
+from models.runs.status import Status, write_status
 from models.sweeps import Choices, Range, Spec, journal
 from models.sweeps.conduct import Conductor
 from tests.models.sweeps.trained import AtOnce
@@ -268,3 +269,26 @@ def test_importance_is_optunas_of_the_same_trials(backend):
                 optuna.create_trial(params=trial.settings, distributions=space, value=trial.value)
             )
     assert shares == pytest.approx(optuna.importance.get_param_importances(study))
+
+
+def test_a_run_that_is_refused_ends_its_trial_and_one_that_was_refused_before_is_tried_again(backend, root):
+    used = backend()
+    train, refusal = used.submit, Status(state="paused", resumed=True, sentence="its file is gone")
+
+    def refuse(run_id, *, keep_going=False):
+        write_status(root / run_id, refusal)
+
+    used.submit = refuse
+    sweep, ended = conduct(spec_of({"n_heads": Choices((1,))}))
+    assert [(trial.state, trial.sentence) for trial in sweep.trials()] == [
+        ("failed", "seed 0: its file is gone")
+    ]
+    used.submit = lambda run_id, *, keep_going=False: write_status(root / run_id, Status(state="paused"))
+    sweep, ended = conduct(spec_of({"n_heads": Choices((1,))}, name="t"))
+    assert ended[0] == "paused"
+    [run_id] = [run_id for trial in sweep.trials() for run_id in trial.runs]
+    write_status(root / run_id, refusal)  # somebody tried by hand, and mends the cause then
+    used.submit = train
+    ended = Conductor(sweep, by=MACHINE, n_slots=2).run()
+    assert ended[0] == "finished"
+    assert [trial.state for trial in sweep.trials()] == ["finished"]

@@ -11,6 +11,7 @@ import pytest
 import torch
 
 from models.data import text_sources
+from models.data.learnt_tokenizer import LearntTokenizer
 from pages.shared.training import settings, tasks_on_offer, uploads
 from pages.shared.training.prepare import prepared
 
@@ -45,6 +46,20 @@ def test_padding_is_told_for_the_batches_that_are_chosen() -> None:
         assert found.batch_size == size
         shares[size] = found.padding
     assert shares[1] == 0 < shares[8] < shares[64]
+
+
+def test_another_batch_size_learns_no_other_tokenizer(monkeypatch: pytest.MonkeyPatch) -> None:
+    info = tasks_on_offer.tasks()["parallel-text"]
+    pairs = "".join(
+        f"the {word} sees {n} dogs\tder {word} sieht {n} Hunde\n" for n in range(90) for word in "abc"
+    )
+    file = uploads.keep(pairs.encode(), "pairs.tsv")
+    values = settings.defaults(info) | {"file": file, "vocabulary": 300}
+    first = prepared(info, values | {"batch_size": 8})
+    monkeypatch.setattr(LearntTokenizer, "bpe", lambda *_, **__: pytest.fail("it was learnt before"))
+    again = prepared(info, values | {"batch_size": 16})
+    assert again.config.task.learnt() == first.config.task.learnt()
+    assert again.look.batch_size == 16
 
 
 def test_what_was_refused_is_asked_again() -> None:
