@@ -172,7 +172,7 @@ def test_while_a_dear_figure_is_computed_the_page_says_so_in_its_place(visitor: 
     seed = explore.page.get_by_role("slider", name="Seed")
     with explore.redrawn():
         seed.press("ArrowRight")
-        said.click(trial=True)
+        expect(said).to_be_visible()
         assert explore.stage.bounding_box() == before
     expect(said).to_have_count(0)
     explore.stage.get_by_role("button", name="take away").click()

@@ -132,12 +132,13 @@ def test_a_layer_shows_its_own_lines(explore: ExplorePage) -> None:
 
 def sums(explore: ExplorePage) -> dict[tuple[int, int], str]:
     """What is written beside each head's bar, from the top."""
-    rows = explore.stage.locator(".sum-rows tr").all()
+    rows = explore.stage.locator(".sum-rows tr")
+    expect(rows.first).to_be_visible()
     return {
         (int(row.get_attribute("data-layer") or -1), int(row.get_attribute("data-head") or -1)): row.locator(
             ".weight"
         ).inner_text()
-        for row in rows
+        for row in rows.all()
     }
 
 
