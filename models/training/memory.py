@@ -15,7 +15,7 @@ from models.training.devices import Machine, choose
 
 PROCESS_BYTES = 370 * MB
 """What a run's process holds at its peak beside its model and examples: Python, PyTorch, its data read, a
-report. Of 20 tasks as they come, the smallest took 357 MB, and the estimates stand within 1.3 of all.
+report. Of 20 tasks as they come, the smallest took 361 MB, and the estimates stand within 1.3 of all.
 """
 _DRAWN = 32  # examples
 _BACKWARD = 1.3  # what the backward pass holds at its peak, gradients of what was kept among it: measured

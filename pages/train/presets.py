@@ -8,7 +8,7 @@ from pages.shared.training.tasks_on_offer import TaskInfo
 
 
 def laptop(info: TaskInfo) -> Values:
-    """The task as it comes: from a quarter of a minute to ten minutes on two cores."""
+    """The task as it comes: from 20 seconds to nine minutes on two cores."""
     return {}
 
 
