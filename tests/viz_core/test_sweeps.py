@@ -138,3 +138,10 @@ def test_points_with_one_end_of_an_interval_are_refused() -> None:
         Points(dots=[Dots(x=x, y=x, name="a", low=x)])
     with pytest.raises(ValueError, match=r"y of 'a' has shape \(2,\), x \(1,\); give as many"):
         Points(dots=[Dots(x=x, y=np.ones(2), name="a")])
+
+
+def test_numbers_beside_an_axis_cover_none_of_each_other() -> None:
+    assert [text for _, text in HEADS.ticks()] == ["1", "2", "4", "8"]
+    close = Axis(name="score", values=np.array([0.64, 0.9996, 0.9997, 1.0]))
+    heights = [height for height, _ in close.ticks()]
+    assert heights == [0, 0.25, 0.5, 0.75, 1] and close.ticks()[-1][1] == "1"

@@ -17,6 +17,7 @@ SHADES = 6
 """Strengths of colour that tell values apart; lines of one strength are one trace, which is drawn fast."""
 _FAINTEST = 0.3
 _TICKS = 5
+_APART = 0.1  # of an axis: numbers that are closer would cover each other
 _BESIDE = 0.02  # from an axis to its numbers, where the next axis is at 1
 _BEST = 1  # a head's colour: orange, which no reader confuses with the blue of the others
 
@@ -64,8 +65,8 @@ class Axis:
         if low == high:
             return [(0.5, self._tick(low))]
         known = np.unique(self.values[np.isfinite(self.values)])
-        if len(known) <= _TICKS:  # the values that were tried, such as 1, 2, 4 and 8 heads
-            places = [(float(self._on(value)) - low) / (high - low) for value in known]
+        places = [(float(self._on(value)) - low) / (high - low) for value in known[: _TICKS + 1]]
+        if len(known) <= _TICKS and min(np.diff(places)) >= _APART:  # such as 1, 2, 4 and 8 heads
             return [(place, tick(value)) for place, value in zip(places, known, strict=True)]
         return [(place, self._tick(low + place * (high - low))) for place in np.linspace(0, 1, _TICKS)]
 
