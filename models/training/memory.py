@@ -9,6 +9,7 @@ from cachetools import LRUCache, cached
 
 from models.byte_units import MB
 from models.data.tasks import Task
+from models.data.tasks.pictures import Pictures
 from models.engine import size
 from models.training.config import RunConfig
 from models.training.devices import Machine, choose
@@ -22,10 +23,13 @@ _BACKWARD = 1.3  # what the backward pass holds at its peak, gradients of what w
 
 
 class Example(NamedTuple):
-    """The positions of each input of a task's example, and the bytes of the example itself."""
+    """The positions of each input of a task's example, the bytes of the example itself, and how many a run
+    holds for as long as it trains: all pictures, since they are read whole.
+    """
 
     lengths: tuple[int, ...]
     n_bytes: int
+    n_read: int = 0
 
 
 def memory_bytes(config: RunConfig, machine: Machine | None = None) -> int:
@@ -35,7 +39,8 @@ def memory_bytes(config: RunConfig, machine: Machine | None = None) -> int:
     """
     machine = machine or choose(config.training)
     how = config.training
-    kept = how.held_out * example(config.task).n_bytes
+    one = example(config.task)
+    kept = (how.held_out + one.n_read) * one.n_bytes
     kept += round(
         _BACKWARD * activation_bytes(config, how.n_at_once, half=machine.precision != torch.float32)
     )
@@ -134,4 +139,5 @@ def example(task: Task) -> Example:
     """The size of the task's examples, estimated from a few of them. Raises ValueError without its data."""
     batch = task.sketched(_DRAWN)
     held = sum(each.nbytes for each in (*batch.inputs, batch.targets, *batch.extra.values()))
-    return Example(tuple(each.shape[1] for each in batch.inputs), held // _DRAWN)
+    n_read = sum(n or 0 for n in task.split_sizes().values()) if isinstance(task, Pictures) else 0
+    return Example(tuple(each.shape[1] for each in batch.inputs), held // _DRAWN, n_read)

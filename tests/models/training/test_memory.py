@@ -107,3 +107,13 @@ def test_sizes_that_fit_are_the_nearest_ones():
     assert (
         remedy(run, 1_000) == "no single change is enough: choose a much smaller model, and smaller batches"
     )
+
+
+def test_pictures_are_counted_as_a_run_holds_them() -> None:
+    held = {
+        n: memory_bytes(run_config(make_task("digits-classifier"), training={"held_out": n})) for n in (1, 2)
+    }
+    config = run_config(make_task("digits-classifier"), training={"held_out": 1})
+    activations = round(1.3 * activation_bytes(config, config.training.n_at_once))
+    weights = 16 * count_parameters(config.model).total
+    assert held[1] == PROCESS_BYTES + weights + activations + (1_797 + 1) * (held[2] - held[1])
