@@ -80,7 +80,7 @@ def _one(run: Run) -> None:
     seen = state.view_state()
     entries = history_of(run.folder.path / "metrics.jsonl").entries()
     shown = scrubber.scrubbed(run, view.draw(seen, parts=curves.has_norms(entries)))
-    kept = {**state.STATE.link(["filter", "weights"]), **seen.link(seen.params)}
+    kept = {**state.STATE.link(["filter", "sort", "weights"]), **seen.link(seen.params)}
     _board(shown, part=run.id, link={"runs": run.id, **kept}, at=_at(shown))
     if "takeaway" in st.session_state:
         _take_away(run.title, run.id, shown, run)
@@ -106,7 +106,7 @@ def _several(chosen: list[Run]) -> None:
     _board(
         shown,
         part="compare",
-        link={"runs": ids, **state.STATE.link(["filter"]), **seen.link(seen.params)},
+        link={"runs": ids, **state.STATE.link(["filter", "sort"]), **seen.link(seen.params)},
         at=None,
     )
     with st.container(key="runs_verdict"):

@@ -120,6 +120,30 @@ def test_seeds_are_one_row_that_unfolds_and_one_line_with_a_verdict(
     assert runs.link()["filter"] == "reverse" and seeds[0] not in runs.link()["runs"]
 
 
+def test_the_list_is_sorted_by_keyboard_and_a_link_keeps_its_order(
+    runs: RunsPage, trained: list[str]
+) -> None:
+    """A group of the same settings may stand in the place of a run; its row has the mean, with ±."""
+    column = "loss, held out"
+    runs.open(trained[0], filter="reverse")
+    as_it_comes = runs.column(column)
+    heading = runs.table.get_by_role("columnheader", name=column)
+    heading.get_by_role("button").focus()
+    for way, sort in (("ascending", "loss"), ("descending", "-loss")):
+        runs.page.keyboard.press("Enter")
+        expect(heading).to_have_attribute("aria-sort", way)
+        runs.settle()
+        found = [float(text.split(" ")[0]) for text in runs.column(column) if text != "–"]
+        assert len(found) > 1 and found == sorted(found, reverse=way == "descending")
+        assert runs.link()["sort"] == sort
+    runs.page.keyboard.press("Enter")  # the heading has the focus still
+    expect(heading).not_to_have_attribute("aria-sort", "descending")
+    runs.settle()
+    assert runs.column(column) == as_it_comes and "sort" not in runs.link()
+    runs.open(trained[0], filter="reverse", sort="loss")
+    assert runs.column(column) == sorted(as_it_comes, key=lambda text: float(text.split(" ")[0]))
+
+
 def test_a_run_is_renamed_as_it_is_typed(runs: RunsPage, trained: list[str]) -> None:
     runs.open(trained[1])
     # Of the settings of the first, another test may have trained a seed: their rows tell the seed, too.

@@ -78,6 +78,12 @@ class RunsPage(BoardPage):
     def cells_of(self, run_id: str) -> list[str]:
         return self.row(run_id).locator("th, td").all_inner_texts()[1:]
 
+    def column(self, name: str) -> list[str]:
+        """What stands in a column of the list, from top to bottom, without the rows that are folded."""
+        rows = self.table.locator("tbody tr:not(.part):not([hidden])")
+        at = self.table.locator("thead tr > *").all_inner_texts().index(name)
+        return [row.locator("th, td").nth(at).inner_text() for row in rows.all()]
+
     def thumbnail(self, head: str) -> Locator:
         return self.board.get_by_role("button", name=f"Show {head} large")
 
