@@ -7,6 +7,8 @@ from urllib.parse import urlencode
 from playwright.sync_api import Locator, Page, expect
 
 from tests.browser.board import BoardPage
+from tests.browser.lab_scripts import UNDER_THE_TOOLBAR, UNREADABLE
+from tests.browser.test_lab_pages import lasting, overflow
 
 # One layer, so narrow and short that it has finished a few seconds after its process has started.
 TINY = {
@@ -15,6 +17,11 @@ TINY = {
 }  # fmt: skip
 ENDLESS = {**TINY, "steps": 1_000_000}
 TRAINING_SECONDS = 120_000  # milliseconds; the first page of a server also waits for torch
+
+
+def unfit(shown: BoardPage) -> list[str]:
+    """What sticks out of the page or of its figures, is cut, or lies on something else."""
+    return [*overflow(shown), *lasting(shown, UNREADABLE), *lasting(shown, UNDER_THE_TOOLBAR)]
 
 
 class TrainPage(BoardPage):
