@@ -2,103 +2,42 @@
 
 import os
 import signal
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import psutil
 import pytest
 import torch
 
 from models.data.tasks import make_task
 from models.runs import jobs
-from models.runs.folder import RunFolder, create_run, list_runs
 from models.runs.owners import MACHINE
-from models.runs.ray import cluster as known
 from models.runs.ray.backend import RayBackend
-from models.runs.recording import train_into
 from models.sweeps import Choices, Spec, create, find, start
-from models.training.config import RunConfig, run_config
+from models.training.config import run_config
 from models.zoo.run_folders import runs_root
+from tests.processes.clusters import (
+    NODE,
+    STOP_SECONDS,
+    alone,
+    done,
+    in_state,
+    make,
+    ray_cluster,
+    until,
+)
 
 pytest.importorskip("ray", reason="Ray is not installed: make install-ray")
 
-START_SECONDS = 240.0  # for Ray's workers and PyTorch on a busy machine
-STOP_SECONDS = 20.0
 TOLERANCE = 2e-5  # of float32 sums in another order
-NODE = {
-    "num_cpus": 1,
-    "object_store_memory": 80 * 2**20,
-    "node_ip_address": "127.0.0.1",
-}
-QUIET = {"RAY_USAGE_STATS_ENABLED": "0", "RAY_enable_metrics_collection": "0", "OMP_NUM_THREADS": "1"}
 
 
 @pytest.fixture(scope="module")
 def nodes(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
     """A head and another node, each with one CPU; `nodes.root` is the folder of the runs."""
-    with pytest.MonkeyPatch.context() as patch:
-        for name, value in QUIET.items():
-            patch.setenv(name, value)
-        from ray.cluster_utils import Cluster
-
-        cluster = Cluster(initialize_head=True, head_node_args={**NODE, "include_dashboard": False})
-        try:
-            cluster.root = tmp_path_factory.mktemp("runs")
-            cluster.roots = [cluster.root]
-            cluster.other = cluster.add_node(**NODE)
-            patch.setenv(known.VARIABLE, cluster.address)
-            patch.setenv("ATTENTION_LAB_RUNS", str(cluster.root))
-            yield cluster
-        finally:
-            _end_dispatcher(cluster)
-            cluster.shutdown()
-
-
-def _end_dispatcher(cluster: Any) -> None:
-    for process in psutil.Process().children(recursive=True) + psutil.Process(1).children():
-        try:
-            words = process.cmdline()
-            if "models.runs.ray.dispatcher" in words and any(str(root) in words for root in cluster.roots):
-                process.kill()
-                process.wait(10)
-        except psutil.Error:
-            continue
-
-
-def make(**training: Any) -> RunConfig:
-    values = {"steps": 60, "batch_size": 8, "held_out": 8, "n_snapshots": 4, "threads": 1, "device": "cpu"}
-    sizes = {"n_layers": 1, "n_heads": 2, "d_model": 16}
-    return run_config(make_task("reverse"), sizes=sizes, training={**values, **training})
-
-
-def until(condition: Callable[[], object], seconds: float = START_SECONDS) -> None:
-    end = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < end, [vars(jobs.status(run.id)) for run in list_runs()]
-        time.sleep(0.05)
-
-
-def in_state(run_id: str, *states: str) -> Callable[[], bool]:
-    return lambda: jobs.status(run_id).state in states
-
-
-def done(run_id: str) -> RunFolder:
-    until(lambda: not jobs.status(run_id).live)
-    status = jobs.status(run_id)
-    assert status.state == "finished", status
-    return jobs.run_folder(run_id)
-
-
-def alone(config: RunConfig, path: Path) -> RunFolder:
-    """The undisturbed run of one process, without Ray."""
-    run, n_threads = create_run(config, path=path), torch.get_num_threads()
-    try:
-        assert train_into(run, config)
-    finally:
-        torch.set_num_threads(n_threads)
-    return run
+    with ray_cluster(tmp_path_factory.mktemp("runs")) as cluster:
+        cluster.other = cluster.add_node(**NODE)
+        yield cluster
 
 
 def test_a_run_on_a_node_is_that_of_this_machine_to_the_bit(nodes: Any, tmp_path: Path) -> None:

@@ -1,31 +1,35 @@
 """Jobs on a Ray cluster: the same folders, requests and statuses as on this machine.
 
 The server never connects to the cluster itself, since Ray ends a process whose cluster is gone. It leaves a
-ticket for the dispatcher, a process of its own beside the runs (`models.runs.ray.dispatcher`).
+ticket for the dispatcher, a process of its own beside the runs (`models.runs.ray.dispatcher`), and starts
+that one's keeper (`models.runs.ray.keeper`) where none is at work.
 """
 
 from __future__ import annotations
 
 import sys
 import time
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 
 from filelock import FileLock, Timeout
 
-from models.files import write_json
 from models.limits import in_force
 from models.runs.folder import list_runs
-from models.runs.limits import Busy
+from models.runs.limits import Busy, JobRefused
 from models.runs.local import launch
 from models.runs.processes import serving_process
 from models.runs.queued import queue
 from models.runs.ray import cluster
+from models.runs.ray.tickets import any_in, leave
 from models.runs.status import CLUSTER, Ask, Status, ended_by, read_status, write_request, write_status
 from models.training.config import RunConfig
 
-DISPATCHER = [sys.executable, "-m", "models.runs.ray.dispatcher"]
-LOCK, TICKETS = "dispatcher.lock", "tickets"
+KEEPER = [sys.executable, "-m", "models.runs.ray.keeper"]
+LOCK = "keeper.lock"
+UNWATCHED_SECONDS = 5.0
+"""A run of the cluster without a sign of life for so long may have lost its dispatcher."""
 
 
 class RayBackend:
@@ -58,15 +62,19 @@ class RayBackend:
         found, folder = cluster.address(), self.root / run_id
         queue(folder, f"asks the cluster at {found}", keep_going=keep_going, node=CLUSTER)
         office = cluster.office(self.root, found)
-        (office / TICKETS).mkdir(parents=True, exist_ok=True)
-        parent = "" if keep_going else str(serving_process())
-        ticket = {"run": run_id, "parent": parent}
-        write_json(office / TICKETS / f"{time.time_ns():020d}-{run_id}.json", ticket)
-        _make_sure_of_a_dispatcher(self.root, office, found)
+        leave(office, run_id, "" if keep_going else str(serving_process()))
+        _make_sure_of_a_keeper(self.root, office, found)
 
     def status(self, run_id: str) -> Status:
-        """How the run stands now."""
-        return read_status(self.root / run_id)
+        """How the run stands now. One that fell silent has somebody look after it again, if nobody does."""
+        now = read_status(self.root / run_id)
+        if now.live and now.node and time.time() - now.heartbeat > UNWATCHED_SECONDS:
+            with suppress(JobRefused, OSError):
+                found = cluster.named()
+                office = cluster.office(self.root, found)
+                if any_in(office):
+                    _make_sure_of_a_keeper(self.root, office, found)
+        return now
 
     def stop(self, run_id: str, *, ask: Ask = "stop") -> None:
         """Asks the run to end; returns at once. The dispatcher ends one that does not within five seconds."""
@@ -78,11 +86,11 @@ class RayBackend:
             write_status(folder, replace(status, state=ended_by(ask), resumed=False))
 
 
-def _make_sure_of_a_dispatcher(root: Path, office: Path, found: str) -> None:
+def _make_sure_of_a_keeper(root: Path, office: Path, found: str) -> None:
     """Starts one unless one holds the lock; it looks for tickets again after it has let go of the lock."""
     try:
         with FileLock(office / LOCK, timeout=0):
             pass
     except Timeout:
         return
-    launch([*DISPATCHER, str(root.resolve()), found], office)
+    launch([*KEEPER, str(root.resolve()), found], office)

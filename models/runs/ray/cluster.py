@@ -28,9 +28,7 @@ def address() -> str:
     """The cluster's host:port. Raises JobRefused, with the remedy, where none is there or Ray is missing."""
     if find_spec("ray") is None:
         raise JobRefused(f"{VARIABLE}={wanted()!r}, but Ray is not installed: make install-ray")
-    found = wanted()
-    if found == "auto":
-        found = os.environ.get("RAY_ADDRESS", "") or _noted()
+    found = named()
     host, port = _parts(found)
     if not _answered(found):
         raise NoRoom(
@@ -38,6 +36,12 @@ def address() -> str:
             f"(ray start --head), or take {VARIABLE} away to train on this machine"
         )
     return found
+
+
+def named() -> str:
+    """The cluster's address, whether or not it answers. Raises JobRefused where "auto" names none."""
+    found = wanted()
+    return os.environ.get("RAY_ADDRESS", "") or _noted() if found == "auto" else found
 
 
 def answers(found: str) -> bool:

@@ -1,9 +1,10 @@
 """The process beside the runs that gives them to a Ray cluster, watches them there, and ends when idle.
 
-python -m models.runs.ray.dispatcher RUNS_FOLDER ADDRESS
+python -m models.runs.ray.dispatcher RUNS_FOLDER ADDRESS --keeper PID
 
 It lives apart from the server, since Ray ends every process of a cluster that goes away. What is asked of a
-run stands in its folder, as on this machine; this process looks there, too.
+run stands in its folder, as on this machine; this process looks there, too. Its parent, the keeper, starts
+it, starts it again where it was killed, and says what became of the runs where the cluster went away.
 """
 
 from __future__ import annotations
@@ -19,12 +20,15 @@ from typing import Any
 from filelock import FileLock, Timeout
 
 from models.runs.ray import cluster
-from models.runs.ray.backend import LOCK, TICKETS
-from models.runs.ray.dispatching import RESUME, Dispatcher
+from models.runs.ray.dispatching import Dispatcher
+from models.runs.ray.keeper import RESUME
+from models.runs.ray.tickets import any_in, tickets
 from models.runs.status import read_status, write_status
 from models.zoo.run_folders import runs_url
 
 ROOT = Path(__file__).parents[3]
+LOCK = "dispatcher.lock"
+LAST_ONE_SECONDS = 10.0  # to wait for one whose keeper was killed, and that has not seen that yet
 
 
 def _connected(found: str) -> Any:
@@ -54,15 +58,15 @@ def _connected(found: str) -> Any:
     return ray
 
 
-def _refuse(root: Path, tickets: Path, reason: str) -> None:
+def _refuse(root: Path, office: Path, reason: str) -> None:
     """Ends the runs that wait, since the cluster cannot be reached."""
-    for path in tickets.glob("*.json"):
-        folder = root / path.stem.partition("-")[2]
+    for ticket in tickets(office):
+        folder = root / ticket.run_id
         now = read_status(folder)
         if now.live:
             said = f"no connection to the cluster ({reason.splitlines()[0][:300]}); {RESUME}"
             write_status(folder, replace(now, state="failed", sentence=said))
-        path.unlink(missing_ok=True)
+        ticket.drop()
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -70,20 +74,21 @@ def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m models.runs.ray.dispatcher")
     parser.add_argument("root", type=Path)
     parser.add_argument("address")
+    parser.add_argument("--keeper", type=int, required=True, help="the process whose end ends this one")
     options = parser.parse_args(arguments)
     office = cluster.office(options.root, options.address)
     if not runs_url():
         os.environ["ATTENTION_LAB_RUNS"] = str(options.root)
-    lock, ray = FileLock(office / LOCK, timeout=1.0), None
-    while any((office / TICKETS).glob("*.json")):  # those that came after the last look, too
+    lock, ray = FileLock(office / LOCK, timeout=LAST_ONE_SECONDS), None
+    while any_in(office):  # those that came after the last look, too
         try:
             with lock:
                 try:
                     ray = ray or _connected(options.address)
                 except Exception as error:  # whatever Ray raises: the runs that wait must hear of it
-                    _refuse(options.root, office / TICKETS, f"{type(error).__name__}: {error}")
+                    _refuse(options.root, office, f"{type(error).__name__}: {error}")
                     raise
-                dispatcher = Dispatcher(options.root, options.address, ray)
+                dispatcher = Dispatcher(options.root, options.address, ray, options.keeper)
                 try:
                     dispatcher.serve()
                 finally:

@@ -13,12 +13,12 @@ from typing import Any
 
 from filelock import FileLock, Timeout
 
-from models.files import FileError, read_json
 from models.runs.folder import LOCK, REQUEST, STATUS, RunFolder
 from models.runs.processes import Identity
 from models.runs.ray import cluster, work
-from models.runs.ray.backend import TICKETS
+from models.runs.ray.keeper import RESUME
 from models.runs.ray.mirror import FROM_SERVER, Mirror, uploads_of
+from models.runs.ray.tickets import Ticket, tickets
 from models.runs.status import (
     CLUSTER,
     CUT_SHORT,
@@ -37,9 +37,6 @@ LOOK_SECONDS = 0.25
 BEAT_SECONDS = 1.0
 END_SECONDS = 4.5
 """A run that has not ended so long after a request is killed."""
-GONE_SECONDS = 10.0
-"""A cluster that does not answer for so long is gone."""
-RESUME = "resume goes on from the last checkpoint, on a cluster or on this machine"
 GOES_ON = "goes on from the last checkpoint as soon as the cluster has room"
 LEFT = "it left the queue before its turn; resume puts it into the queue again"
 _FRESH_SECONDS = 5.0  # a worker's sign of life that is younger needs no help
@@ -47,29 +44,34 @@ _FRESH_SECONDS = 5.0  # a worker's sign of life that is younger needs no help
 
 @dataclass
 class Job:
-    """A run that was given to the cluster. parent: whose end pauses it. tries: after lost workers, which Ray
-    Train does not count. lost: whether it ever had a worker and lost it.
+    """A run that was given to the cluster. parent: whose end pauses it. lost: whether it ever had a worker
+    and lost it. Its ticket counts the tries after lost workers, which Ray Train does not count.
     """
 
-    run_id: str
+    ticket: Ticket
     parent: Identity | None
-    attempt: int
     task: Any = None
-    tries: int = 0
     lost: bool = False
     asked_at: float | None = None
     parted: bool = False
+
+    @property
+    def run_id(self) -> str:
+        return self.ticket.run_id
+
+    @property
+    def attempt(self) -> int:
+        return self.ticket.attempt
 
 
 class Dispatcher:
     """Gives tickets to Ray and beats for the runs that wait, until there are none for a while."""
 
-    def __init__(self, root: Path, found: str, ray: Any) -> None:
-        self.root, self.found, self.ray = root, found, ray
+    def __init__(self, root: Path, found: str, ray: Any, keeper: int) -> None:
+        self.root, self.found, self.ray, self.keeper = root, found, ray, keeper
         self.office = cluster.office(root, found)
         self.jobs: list[Job] = []
         self.token = f"seen-{secrets.token_hex(8)}"
-        self._answered = time.monotonic()
         self._beat = 0.0
         self.mirror = Mirror(root, runs_url()) if runs_url() else None
         (root / ".ray" / self.token).touch()
@@ -77,7 +79,9 @@ class Dispatcher:
             self.mirror.put(f".ray/{self.token}", b"")
 
     def serve(self) -> None:
-        """Returns when nothing was to be done for `IDLE_SECONDS`."""
+        """Returns when nothing was to be done for `IDLE_SECONDS`. Without its keeper this process ends, and
+        with it the workers that the cluster gave it; whoever looks at a run then starts both again.
+        """
         idle_since = time.monotonic()
         while time.monotonic() - idle_since < IDLE_SECONDS:
             self._take_tickets()
@@ -86,28 +90,38 @@ class Dispatcher:
                 self._attend(job)
             if time.monotonic() - self._beat >= BEAT_SECONDS:
                 self._beat = time.monotonic()
-                self._check_cluster()
+                if os.getppid() != self.keeper:
+                    os._exit(1)
             if self.jobs:
                 idle_since = time.monotonic()
 
     def _take_tickets(self) -> None:
-        for path in sorted((self.office / TICKETS).glob("*.json")):
-            with contextlib.suppress(FileError, OSError, ValueError, KeyError):
-                said = read_json(path)
-                parent = Identity.parse(said["parent"]) if said["parent"] else None
-                folder = self.root / str(said["run"])
-                self.jobs.append(Job(folder.name, parent, read_status(folder).attempt))
-                self._start(self.jobs[-1])
-            path.unlink(missing_ok=True)
+        """Starts what is new; a run of a dispatcher that was killed goes on as if its worker was lost."""
+        known = {job.ticket.path for job in self.jobs}
+        for ticket in tickets(self.office):
+            if ticket.path in known:
+                continue
+            try:
+                job = Job(ticket, Identity.parse(ticket.parent) if ticket.parent else None)
+            except ValueError:
+                ticket.drop()
+                continue
+            self.jobs.append(job)
+            if ticket.attempt:
+                self._lost(job, ConnectionError("the process that had given the run to it was ended"))
+            else:
+                ticket.attempt = read_status(self.root / ticket.run_id).attempt
+                self._start(job)
 
     def _start(self, job: Job) -> None:
         """Hands a run to Ray, which starts it where the resources that it asks for are free."""
         try:
             training = RunFolder(self.root / job.run_id).config().training
             cpus, gpu = self._resources(training.threads or 1, training.device)
-            if not job.tries:
+            if not job.ticket.tries:
                 self._check_workers(training.workers, cpus, gpu)
             self._send(job)
+            job.ticket.write()
         except (ValueError, OSError) as error:
             self._end(job, Status(state="failed", sentence=str(error)))
             return
@@ -189,14 +203,14 @@ class Dispatcher:
         elif asked or now.asked:
             ended, sentence = ended_by(asked or now.asked), LEFT if now.node == CLUSTER else CUT_SHORT
             self._end(job, replace(now, state=ended, asked="", sentence=sentence))
-        elif job.tries == work.RETRIES or isinstance(error, self.ray.exceptions.RayTaskError):
+        elif job.ticket.tries == work.RETRIES or isinstance(error, self.ray.exceptions.RayTaskError):
             said = str(error).strip().splitlines()[-1][:300]
-            tries = f"after {job.tries + 1} tries" if job.tries else "at once"
+            tries = f"after {job.ticket.tries + 1} tries" if job.ticket.tries else "at once"
             sentence = f"the cluster gave it up {tries}, at step {now.step:,} ({said}); {RESUME}"
             self._end(job, replace(now, state="failed", sentence=sentence))
         else:
-            job.tries += 1
-            job.attempt += 1  # a worker that was only cut off sees that the run is another's
+            job.ticket.tries += 1
+            job.ticket.attempt += 1  # a worker that was only cut off sees that the run is another's
             self._write(job.run_id, self._waits(job, now))
             self._start(job)
 
@@ -214,6 +228,7 @@ class Dispatcher:
                 self._write(job.run_id, kept)
             elif job.parted and now.state == "paused":
                 self._write(job.run_id, replace(now, sentence=SERVER_GONE))
+        job.ticket.drop()
 
     def _attend(self, job: Job) -> None:
         """Beats for a run that no worker has, and kills one that does not end when asked."""
@@ -256,7 +271,8 @@ class Dispatcher:
         sentence = now.sentence if job.lost else self._waits_for_room()
         if now.node != CLUSTER:
             job.lost = True
-            tries = f" (try {job.tries + 1} of {work.RETRIES + 1})" if job.tries else ""
+            n = job.ticket.tries
+            tries = f" (try {n + 1} of {work.RETRIES + 1})" if n else ""
             sentence = f"its worker on {now.node} was lost at step {now.step:,}; another{tries} {GOES_ON}"
         return replace(
             now, state="queued", sentence=sentence, node=CLUSTER, attempt=job.attempt,
@@ -268,19 +284,6 @@ class Dispatcher:
         kinds = [kind for kind in ("CPU", "GPU") if everything.get(kind)]
         free = ", ".join(f"{room.get(kind, 0):g} of {everything[kind]:g} {kind}s free" for kind in kinds)
         return f"waits until the cluster at {self.found} has room for it ({free})"
-
-    def _check_cluster(self) -> None:
-        """Ends this process, and says so in every run, where the cluster answers no more."""
-        if cluster.answers(self.found):
-            self._answered = time.monotonic()
-        elif time.monotonic() - self._answered > GONE_SECONDS:
-            for job in self.jobs:
-                now = read_status(self.root / job.run_id)
-                sentence = f"the cluster at {self.found} went away at step {now.step:,}; {RESUME}"
-                if now.live:
-                    self._end(job, replace(now, state="failed", sentence=sentence))
-            (self.root / ".ray" / self.token).unlink(missing_ok=True)
-            os._exit(1)
 
 
 def _belongs(now: Status, job: Job) -> bool:

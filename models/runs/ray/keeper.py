@@ -1,0 +1,146 @@
+"""The process beside the runs that keeps a cluster's dispatcher at work, and ends when nothing is to be done.
+
+python -m models.runs.ray.keeper RUNS_FOLDER ADDRESS
+
+It does not import Ray, which may end or block a process whose cluster is gone. So it starts the dispatcher
+again where that was killed, and says what became of the runs where the cluster went away.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import os
+import subprocess
+import sys
+import time
+from dataclasses import replace
+from pathlib import Path
+
+from filelock import FileLock, Timeout
+
+from models.runs.folder import LOG, STATUS
+from models.runs.ray import cluster
+from models.runs.ray.backend import LOCK
+from models.runs.ray.tickets import Ticket, any_in, tickets
+from models.runs.status import Status, ended_by, latest_attempt, read_request, read_status, write_status
+from models.zoo.run_folders import runs_url
+
+DISPATCHER = [sys.executable, "-m", "models.runs.ray.dispatcher"]
+ROOT = Path(__file__).parents[3]
+GONE_SECONDS = 10.0
+"""A cluster that does not answer for so long is gone."""
+LOOK_SECONDS = 1.0
+RESUME = "resume goes on from the last checkpoint, on a cluster or on this machine"
+DEATHS = 4
+"""A dispatcher that ends so often soon after its start is not started again."""
+_SOON_SECONDS = 60.0
+_SETTLING_SECONDS = 2.0  # within which a worker sees that its run was taken away, and ends
+
+
+class Keeper:
+    """Starts the dispatcher of one cluster while there are tickets for it."""
+
+    def __init__(self, root: Path, found: str) -> None:
+        self.root, self.found, self.office = root, found, cluster.office(root, found)
+
+    def keep(self) -> None:
+        """Returns when no ticket is left and the dispatcher has ended, or when the cluster is gone."""
+        process: subprocess.Popen[bytes] | None = None
+        answered, began, deaths = time.monotonic(), 0.0, 0
+        while True:
+            now = time.monotonic()
+            ended = process is None or process.poll() is not None
+            if ended and not any_in(self.office):
+                return
+            if cluster.answers(self.found):
+                answered = now
+                if process is not None and ended:
+                    deaths = deaths + 1 if process.returncode and now - began < _SOON_SECONDS else 0
+                if deaths == DEATHS:
+                    log = self.office.relative_to(self.root) / LOG
+                    self.give_up(f"the cluster's dispatcher was lost {DEATHS} times ({log} says why)")
+                    return
+                if ended:
+                    process, began = self._dispatcher(), now
+            elif now - answered > GONE_SECONDS:
+                if process is not None:
+                    process.kill()
+                    process.wait()
+                self.give_up(f"the cluster at {self.found} went away")
+                return
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                process.wait(LOOK_SECONDS) if process is not None and not ended else time.sleep(LOOK_SECONDS)
+
+    def _dispatcher(self) -> subprocess.Popen[bytes]:
+        words = [str(self.root.resolve()), self.found, "--keeper", str(os.getpid())]
+        return subprocess.Popen([*DISPATCHER, *words], cwd=ROOT)
+
+    def give_up(self, why: str) -> None:
+        """Ends all runs that the cluster has or owes, and says why. A worker that is only cut off from the
+        cluster sees a later attempt in the run's folder and ends, so that no run trains unwatched.
+        """
+        owed = tickets(self.office)
+        for ticket in owed:
+            self._fetch(ticket)
+        said = {ticket.run_id: last for ticket in owed if (last := self._last_status(ticket, why))}
+        for _ in range(2):
+            for run_id, status in said.items():
+                with contextlib.suppress(OSError):
+                    # A worker that wrote its sign of life at the same moment may have written over this.
+                    if latest_attempt(self.root / run_id) < status.attempt:
+                        self._write(run_id, status)
+            time.sleep(_SETTLING_SECONDS if said else 0.0)
+        for ticket in owed:
+            ticket.drop()
+
+    def _last_status(self, ticket: Ticket, why: str) -> Status | None:
+        """What is to be said of a run; None where it has ended, or is no longer the cluster's."""
+        folder = self.root / ticket.run_id
+        now = read_status(folder)
+        if not now.live or not now.node or (ticket.attempt and now.attempt > ticket.attempt):
+            return None
+        asked = now.asked or read_request(folder)
+        return replace(
+            now, state=ended_by(asked) if asked else "failed", attempt=now.attempt + 1, asked="",
+            sentence=f"{why} at step {now.step:,}; {RESUME}",
+        )  # fmt: skip
+
+    def _fetch(self, ticket: Ticket) -> None:
+        """Brings what a run behind a URL has written last."""
+        if runs_url() and (self.root / ticket.run_id).is_dir():
+            from models.runs.ray.mirror import FROM_SERVER, Mirror
+
+            with contextlib.suppress(Exception):  # whatever a store raises: what was fetched before stands
+                Mirror(self.root, runs_url()).fetch(ticket.run_id, lambda name: name not in FROM_SERVER)
+
+    def _write(self, run_id: str, status: Status) -> None:
+        write_status(self.root / run_id, status)
+        if runs_url():
+            from models.runs.ray.mirror import Mirror
+
+            with contextlib.suppress(Exception):
+                content = (self.root / run_id / STATUS).read_bytes()
+                Mirror(self.root, runs_url()).put(f"{run_id}/{STATUS}", content)
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Serves until there is nothing to do; returns the exit status."""
+    parser = argparse.ArgumentParser(prog="python -m models.runs.ray.keeper")
+    parser.add_argument("root", type=Path)
+    parser.add_argument("address")
+    options = parser.parse_args(arguments)
+    if not runs_url():
+        os.environ["ATTENTION_LAB_RUNS"] = str(options.root)
+    keeper = Keeper(options.root, options.address)
+    while any_in(keeper.office):  # those that came after the last look, too
+        try:
+            with FileLock(keeper.office / LOCK, timeout=1.0):
+                keeper.keep()
+        except Timeout:
+            return 0  # another serves
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

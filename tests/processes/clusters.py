@@ -1,0 +1,114 @@
+"""A real Ray cluster on this machine for tests, and runs small enough to train on it."""
+
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any
+
+import psutil
+import pytest
+import torch
+
+from models.data.tasks import make_task
+from models.runs import jobs
+from models.runs.folder import RunFolder, create_run, list_runs
+from models.runs.ray import cluster as known
+from models.runs.recording import train_into
+from models.training.config import RunConfig, run_config
+
+START_SECONDS = 240.0  # for Ray's workers and PyTorch on a busy machine
+STOP_SECONDS = 20.0
+NODE = {
+    "num_cpus": 1,
+    "object_store_memory": 80 * 2**20,
+    "node_ip_address": "127.0.0.1",
+}
+QUIET = {"RAY_USAGE_STATS_ENABLED": "0", "RAY_enable_metrics_collection": "0", "OMP_NUM_THREADS": "1"}
+OURS = ("models.runs.ray.keeper", "models.runs.ray.dispatcher")
+
+
+@contextmanager
+def ray_cluster(root: Path) -> Iterator[Any]:
+    """A head with one CPU, to which runs of `root` go; the dispatchers of `roots` end with it."""
+    with pytest.MonkeyPatch.context() as patch:
+        for name, value in QUIET.items():
+            patch.setenv(name, value)
+        from ray.cluster_utils import Cluster
+
+        cluster = Cluster(initialize_head=True, head_node_args={**NODE, "include_dashboard": False})
+        try:
+            cluster.root, cluster.roots, cluster.environment = root, [root], patch
+            patch.setenv(known.VARIABLE, cluster.address)
+            patch.setenv("ATTENTION_LAB_RUNS", str(root))
+            yield cluster
+        finally:
+            for process in beside(*cluster.roots):
+                with suppress(psutil.NoSuchProcess):
+                    process.kill()
+                    process.wait(10)
+            cluster.shutdown()
+
+
+def beside(*roots: Path) -> list[psutil.Process]:
+    """The keepers of clusters' dispatchers for these folders of runs, and then the dispatchers."""
+    found = []
+    for process in psutil.process_iter():
+        try:
+            words = process.cmdline()
+        except psutil.Error:
+            continue
+        if any(str(root) in words for root in roots):
+            found += [(OURS.index(word), process) for word in words if word in OURS]
+    return [process for _, process in sorted(found, key=lambda pair: pair[0])]
+
+
+def make(**training: Any) -> RunConfig:
+    values = {"steps": 60, "batch_size": 8, "held_out": 8, "n_snapshots": 4, "threads": 1, "device": "cpu"}
+    sizes = {"n_layers": 1, "n_heads": 2, "d_model": 16}
+    return run_config(make_task("reverse"), sizes=sizes, training={**values, **training})
+
+
+def until(condition: Callable[[], object], seconds: float = START_SECONDS) -> None:
+    end = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < end, [vars(jobs.status(run.id)) for run in list_runs()]
+        time.sleep(0.05)
+
+
+def in_state(run_id: str, *states: str) -> Callable[[], bool]:
+    return lambda: jobs.status(run_id).state in states
+
+
+def one_trains(*ids: str) -> list[str]:
+    """Waits until one of the runs has a checkpoint some way on; the runs, that one first."""
+
+    def kept(run_id: str) -> int:
+        found = jobs.run_folder(run_id).checkpoint()
+        return found.step if found else 0
+
+    until(lambda: any(kept(run_id) > 20 for run_id in ids))
+    return sorted(ids, key=kept, reverse=True)
+
+
+def done(run_id: str) -> RunFolder:
+    until(lambda: not jobs.status(run_id).live)
+    status = jobs.status(run_id)
+    assert status.state == "finished", status
+    return jobs.run_folder(run_id)
+
+
+def alone(config: RunConfig, path: Path, last: int | None = None) -> RunFolder:
+    """The undisturbed run of one process, without Ray; up to a last step, if one is given."""
+    run, n_threads, steps = create_run(config, path=path), torch.get_num_threads(), [0]
+    try:
+        done = train_into(
+            run,
+            config,
+            should_stop=lambda: last is not None and steps[-1] >= last,
+            on_record=lambda record: steps.append(record.step),
+        )
+    finally:
+        torch.set_num_threads(n_threads)
+    assert done is (last is None)
+    return run
