@@ -1,20 +1,18 @@
 """The list of all runs, kept up to date while one of them trains."""
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
 
 import streamlit as st
 
-from models.runs import owners
 from models.runs.groups import Group, main_score
 from models.runs.notes import tags_of
 from models.runs.results import LOSS
-from models.runs.status import Status
 from models.runs.verdicts import mean_words
-from pages.runs import grouping, state
+from pages.runs import facts, grouping, sorting, state
 from pages.runs.grouping import Shown
+from pages.runs.sorting import Part
 from pages.shared import visitors, wording
 from pages.shared.browser.acts import Act
 from pages.shared.problems import say
@@ -29,6 +27,10 @@ KEY = "runs.table"
 COLUMNS = ("run", "task", "status", "#step", "#loss, held out", "#score, held out", "#n", "#trained", "made")
 GROUP = "group:"
 """Begins the id of a group's row, which ends with its first run's."""
+PART = "part:"
+"""Begins the id of the row above those that are sorted together, which ends with their first run's."""
+KEYS = {"loss, held out": "loss", "score, held out": "score"}
+"""What a link calls the columns whose names are long."""
 TAGS = "tags"
 """One more column, where any run has some."""
 WHOSE = "whose"
@@ -44,14 +46,16 @@ def draw(listed: Sequence[Run]) -> None:
 def _table(was_live: bool) -> None:
     listed = runs.every()
     chosen = state.chosen()
-    shown = grouping.grouped(_filtered())
+    sort = str(state.STATE.kept["sort"])
+    parts = sorting.parts(grouping.grouped(_filtered()), sort)
     tagged = any(tags_of(runs.described(run)) for run in listed)
-    rows = [row for each in shown for row in _rows(each, chosen, tagged)]
+    rows = [row for part in parts for row in _part(part, chosen, tagged, sort)]
     say(problems())
     columns = (*COLUMNS, *([TAGS] if tagged else []), *([WHOSE] if visitors.is_class() else []))
     if not rows:
         st.text(f"No run has all of these words: {state.STATE.kept['filter']}")
-    table.show(message("All runs", columns, rows, choose=True), key=KEY, on_act=_on_act)
+    shown = message("All runs", columns, rows, choose=True, sort=_named(sort))
+    table.show(shown, key=KEY, on_act=_on_act)
     if (was_live and not any(runs.status_of(run).live for run in listed)) or st.session_state.pop(
         "runs_acted", False
     ):
@@ -61,11 +65,21 @@ def _table(was_live: bool) -> None:
 def _on_act(act: Act) -> None:
     if act["type"] == "open":
         state.choose(_members(str(act["id"])))
+    elif act["type"] == "sort":
+        column = KEYS.get(str(act["column"]), str(act["column"]))
+        if column in state.SORTED:
+            state.STATE.put({"sort": sorting.turned(str(state.STATE.kept["sort"]), column)})
     else:
         ids = [str(run_id) for run_id in act["ids"]]
         here = {run.id for run in _filtered()}
         state.choose([*(run_id for run_id in state.chosen() if run_id not in here), *ids])
     st.session_state.runs_acted = True
+
+
+def _named(sort: str) -> str:
+    """The order in the words of the columns, which the table shows."""
+    sign, column = sort[: sort.startswith("-")], sort.removeprefix("-")
+    return sign + next((name for name, key in KEYS.items() if key == column), column)
 
 
 def _filtered() -> list[Run]:
@@ -82,7 +96,14 @@ def _members(row_id: str) -> list[str]:
     return next(([run.id for run in each.runs] for each in shown if each.runs[0].id == first), [])
 
 
-def _rows(shown: Shown, chosen: Sequence[str], tagged: bool) -> list[Row]:
+def _part(part: Part, chosen: Sequence[str], tagged: bool, sort: str) -> list[Row]:
+    """The rows that are sorted together, below what they have in common."""
+    rows = [row for each in part.shown for row in _rows(each, chosen, tagged, sort)]
+    first = part.shown[0].runs[0].id if part.shown else ""
+    return [*([Row(f"{PART}{first}", [part.label], heading=True)] if part.label else []), *rows]
+
+
+def _rows(shown: Shown, chosen: Sequence[str], tagged: bool, sort: str = "") -> list[Row]:
     """The row of a run; of a group one row with means, and the rows of its runs below."""
     group = shown.group
     if group is None or len(shown.runs) == 1:
@@ -97,7 +118,7 @@ def _rows(shown: Shown, chosen: Sequence[str], tagged: bool) -> list[Row]:
     members = [run.id for run in shown.runs]
     return [
         Row(head, _group_cells(shown, group, tagged), chosen=every, opened=opened, members=members),
-        *rows,
+        *(rows[at] for at in sorting.members(shown, sort)),
     ]
 
 
@@ -109,7 +130,7 @@ def _group_cells(shown: Shown, group: Group, tagged: bool) -> list[str]:
     loss, main = group.summary(LOSS), main_score([group])
     found = group.summary(main) if main not in ("", LOSS) else None
     entries = [latest(run.folder.path / "metrics.jsonl") for run in shown.runs]
-    seconds = sum(_seconds(each, status) for each, status in zip(entries, statuses, strict=True))
+    seconds = sum(facts.seconds(each, status) for each, status in zip(entries, statuses, strict=True))
     counted = loss or found
     cells = [
         group.name,
@@ -120,7 +141,7 @@ def _group_cells(shown: Shown, group: Group, tagged: bool) -> list[str]:
         "–" if found is None else scores.worded_mean(main, found),
         "–" if counted is None else str(counted.n),
         wording.duration(seconds),
-        max(_made(runs.described(run)) for run in shown.runs),
+        max(facts.made(runs.described(run)) for run in shown.runs),
     ]
     if tagged:
         cells.append(", ".join(dict.fromkeys(t for run in shown.runs for t in tags_of(runs.described(run)))))
@@ -142,43 +163,18 @@ def _cells(run: Run, tagged: bool, seed: int | None = None) -> list[str]:
         "shipped" if run.shipped else status.state,
         f"{status.step:,}" if not status.live else f"{status.step:,} of {status.steps:,}",
         "–" if loss is None else f"{loss:.4f}" if loss >= 0.001 else f"{loss:.2e}",
-        _score(entries),
+        _score(*facts.last_score(entries)),
         "–" if loss is None else "1",
-        wording.duration(_seconds(entries, status)),
-        _made(described),
+        wording.duration(facts.seconds(entries, status)),
+        facts.made(described),
     ]
     if tagged:
         cells.append(", ".join(tags_of(described)))
     if visitors.is_class():
-        cells.append(_whose(run))
+        cells.append(facts.whose(run))
     return cells
 
 
-def _made(described: Mapping[str, Any]) -> str:
-    return str(described.get("created", ""))[:16].replace("T", " ")
-
-
-def _whose(run: Run) -> str:
-    """Whether it is this visitor's, and whether others see it."""
-    owned, visitor = owners.owned(run.folder.path), visitors.visitor()
-    if run.shipped:
-        return "everybody's"
-    if owners.is_of(run.folder.path, visitor):
-        name = "yours"
-    else:
-        name = f"visitor {owned.owner[:6]}" if owned.owner else "the server's"
-    return f"{name}, shared" if owned.shared else name
-
-
-def _score(entries: Sequence[curves.Entry]) -> str:
+def _score(name: str, value: float | None) -> str:
     """The main score, with its name."""
-    for entry in reversed(entries):
-        names = curves.scores_of([entry])
-        if names:
-            value = curves.last([entry], curves.validated(names[0]))
-            return "–" if value is None else f"{names[0]} {scores.worded(names[0], value)}"
-    return "–"
-
-
-def _seconds(entries: Sequence[curves.Entry], status: Status) -> float:
-    return status.seconds or curves.last(entries, curves.of("seconds")) or 0.0
+    return "–" if value is None else f"{name} {scores.worded(name, value)}"

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import streamlit as st
 
-from models.zoo.run_folders import check_runs_root, runs_root
+from models.zoo.run_folders import runs_root
 from pages.runs import actions, compare, grouping, listing, notes, report, scrubber, state, try_it
 from pages.shared import visitors
 from pages.shared.board.component import board
@@ -33,7 +33,8 @@ def page() -> None:
         st.html("<h1>Runs</h1>", width="content")
         st.markdown("Open one to scrub through its training; tick several to compare them.", width="content")
         state.STATE.draw("filter")
-    say([*problems(), *_no_folder()])
+    say(runs.refusals(), of="folder")
+    say(problems())
     if not listed:
         st.markdown("No run yet: start one on [Train](/train).")
         return
@@ -44,15 +45,6 @@ def page() -> None:
         _one(chosen[0])
     elif chosen:
         _several(chosen)
-
-
-def _no_folder() -> list[str]:
-    """Says where runs cannot be kept, and so none are listed."""
-    try:
-        check_runs_root()
-    except ValueError as error:
-        return [str(error)]
-    return []
 
 
 def _events() -> None:
@@ -80,7 +72,7 @@ def _one(run: Run) -> None:
     seen = state.view_state()
     entries = history_of(run.folder.path / "metrics.jsonl").entries()
     shown = scrubber.scrubbed(run, view.draw(seen, parts=curves.has_norms(entries)))
-    kept = {**state.STATE.link(["filter", "weights"]), **seen.link(seen.params)}
+    kept = {**state.STATE.link(["filter", "sort", "weights"]), **seen.link(seen.params)}
     _board(shown, part=run.id, link={"runs": run.id, **kept}, at=_at(shown))
     if "takeaway" in st.session_state:
         _take_away(run.title, run.id, shown, run)
@@ -106,7 +98,7 @@ def _several(chosen: list[Run]) -> None:
     _board(
         shown,
         part="compare",
-        link={"runs": ids, **state.STATE.link(["filter"]), **seen.link(seen.params)},
+        link={"runs": ids, **state.STATE.link(["filter", "sort"]), **seen.link(seen.params)},
         at=None,
     )
     with st.container(key="runs_verdict"):

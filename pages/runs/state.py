@@ -1,6 +1,8 @@
-"""The state of Runs: the chosen runs, and the filter of the list. One run is opened, several are compared."""
+"""The state of Runs: the chosen runs, the filter and the order of the list. One run is opened, several
+are compared."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import streamlit as st
@@ -31,6 +33,12 @@ IDS = Rule(
     lambda raw: checked(tuple(raw.split(".")), _are_ids),
     _are_ids,
 )
+SORTED = ("run", "task", "status", "step", "loss", "score", "n", "trained", "made", "tags", "whose")
+"""The columns by which the list is sorted, as a link names them."""
+_ORDERS = ("", *(f"{sign}{column}" for column in SORTED for sign in ("", "-")))
+SORT = replace(
+    one_of(_ORDERS), said=f"a column of the list ({', '.join(SORTED)}), with - before it from its end"
+)
 _FILTER = widget.line(
     "Filter",
     label_visibility="collapsed",
@@ -45,6 +53,7 @@ STATE = State(
         "step": Param(None, whole(0, 10**11)),
         "weights": Param("last", one_of(("last", "best")), _WEIGHTS),
         "filter": Param("", characters(MAX_FILTER), _FILTER),
+        "sort": Param("", SORT),
     },
 )
 

@@ -14,7 +14,7 @@ from pages.shared.browser.acts import Act
 from pages.shared.places import without_places
 from pages.shared.problems import say
 from pages.shared.state import State, problems, refuse
-from pages.shared.training import settings, uploads
+from pages.shared.training import runs, settings, uploads
 from pages.shared.training.labels import label_of
 from pages.shared.training.message import message
 from pages.shared.training.tasks_on_offer import TaskInfo
@@ -120,8 +120,9 @@ def _cost(info: TaskInfo, fixed: dict[str, Any], form: dict[str, Any], start: An
     except (ValueError, OSError) as error:
         said.append(_told(error))
     say(dict.fromkeys(said))
+    impossible = ready is None or bool(runs.refusals())  # which the page says
     start.button(
-        "Start", type="primary", disabled=ready is None, on_click=_start, args=(spec,), key="sweeps.start"
+        "Start", type="primary", disabled=impossible, on_click=_start, args=(spec,), key="sweeps.start"
     )
     link = link_of(info, fixed, form)
     shown = message(_board(ready), part="before", link=link, keep=False)

@@ -3,7 +3,9 @@
 import streamlit as st
 
 from pages.shared.board.component import board
+from pages.shared.problems import say
 from pages.shared.table.component import table
+from pages.shared.training import runs
 from pages.sweeps import form, found, listing, opened, state
 
 
@@ -18,6 +20,7 @@ def page() -> None:
         st.markdown("Which settings are best? Many runs answer, over several seeds.", width="content")
         if sweep is not None:
             st.button("New sweep", on_click=state.open_sweep, args=(state.NEW,), key="sweeps.new")
+    say(runs.refusals(), of="folder")
     if listed:
         listing.draw(listed, sweep.name if sweep else "")
     if sweep is None:

@@ -19,7 +19,8 @@ SWEEPS = "sweeps/page.py"
 def draw(info: TaskInfo) -> None:
     """All settings in three columns: the task's, the model's, the training's."""
     given = state.settings_of(info)
-    task, model, training = st.columns(3, gap="medium")
+    with st.container(key="train_form"):
+        task, model, training = st.columns(3, gap="medium")
     with task, st.container(border=True):
         st.markdown("**Task**")
         _options(info, given)
@@ -67,5 +68,7 @@ def _options(info: TaskInfo, given: State) -> None:
 def _pairs(given: State, names: Sequence[str]) -> None:
     """Widgets side by side, two in a row."""
     for at in range(0, len(names), PAIR):
-        for place, name in zip(st.columns(PAIR), names[at : at + PAIR], strict=False):
+        for place, name in zip(
+            st.columns(PAIR, vertical_alignment="bottom"), names[at : at + PAIR], strict=False
+        ):
             given.draw(name, place)

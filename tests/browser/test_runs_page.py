@@ -11,8 +11,7 @@ from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Browser, Page, expect
 
 from models.data.tasks import make_task
-from tests.browser.test_lab_pages import overflow
-from tests.browser.training import TINY, RunsPage, TrainPage
+from tests.browser.training import TINY, RunsPage, TrainPage, unfit
 
 NewPage = Callable[..., Page]
 
@@ -120,6 +119,30 @@ def test_seeds_are_one_row_that_unfolds_and_one_line_with_a_verdict(
     assert runs.link()["filter"] == "reverse" and seeds[0] not in runs.link()["runs"]
 
 
+def test_the_list_is_sorted_by_keyboard_and_a_link_keeps_its_order(
+    runs: RunsPage, trained: list[str]
+) -> None:
+    """A group of the same settings may stand in the place of a run; its row has the mean, with ±."""
+    column = "loss, held out"
+    runs.open(trained[0], filter="reverse")
+    as_it_comes = runs.column(column)
+    heading = runs.table.get_by_role("columnheader", name=column)
+    heading.get_by_role("button").focus()
+    for way, sort in (("ascending", "loss"), ("descending", "-loss")):
+        runs.page.keyboard.press("Enter")
+        expect(heading).to_have_attribute("aria-sort", way)
+        runs.settle()
+        found = [float(text.split(" ")[0]) for text in runs.column(column) if text != "–"]
+        assert len(found) > 1 and found == sorted(found, reverse=way == "descending")
+        assert runs.link()["sort"] == sort
+    runs.page.keyboard.press("Enter")  # the heading has the focus still
+    expect(heading).not_to_have_attribute("aria-sort", "descending")
+    runs.settle()
+    assert runs.column(column) == as_it_comes and "sort" not in runs.link()
+    runs.open(trained[0], filter="reverse", sort="loss")
+    assert runs.column(column) == sorted(as_it_comes, key=lambda text: float(text.split(" ")[0]))
+
+
 def test_a_run_is_renamed_as_it_is_typed(runs: RunsPage, trained: list[str]) -> None:
     runs.open(trained[1])
     # Of the settings of the first, another test may have trained a seed: their rows tell the seed, too.
@@ -212,7 +235,9 @@ def test_runs_fit_the_screen_and_axe_finds_no_fault(
         runs.open(*chosen)
         for width in (1920, 800, 1366):
             runs.page.set_viewport_size({"width": width, "height": 768})
-            faults += [f"at {width} px: {fault}" for fault in overflow(runs)]
+            faults += [f"at {width} px: {fault}" for fault in unfit(runs)]
+        runs.board.locator(".modebar-btn").first.hover()
+        expect(runs.board.locator(".modebar-group").first).to_have_css("opacity", "1")
         for violation in Axe().run(runs.page, options={"resultTypes": ["violations"]}).response["violations"]:
             faults += [f"{violation['id']}: {node['html'][:200]}" for node in violation["nodes"]]
     assert not faults, "\n".join(faults)

@@ -7,8 +7,7 @@ from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Page, expect
 
 from tests.browser.board import BoardPage
-from tests.browser.test_lab_pages import overflow
-from tests.browser.training import TINY, TRAINING_SECONDS, RunsPage, TrainPage
+from tests.browser.training import TINY, TRAINING_SECONDS, RunsPage, TrainPage, unfit
 
 NewPage = Callable[..., Page]
 SHORT = {**TINY, "task": "copy", "steps": 20, "n_snapshots": 2}
@@ -82,7 +81,7 @@ def test_sweeps_fit_the_screen_and_axe_finds_no_fault(new_page: NewPage) -> None
         faults = []
         for width in (1920, 800, 1366):
             sweeps.page.set_viewport_size({"width": width, "height": 768})
-            faults += [f"at {width} px: {fault}" for fault in overflow(sweeps)]
+            faults += [f"at {width} px: {fault}" for fault in unfit(sweeps)]
         found = Axe().run(sweeps.page, options={"resultTypes": ["violations"]}).response["violations"]
         faults += [
             f"{violation['id']}: {node['html'][:200]}" for violation in found for node in violation["nodes"]

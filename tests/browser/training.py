@@ -7,6 +7,8 @@ from urllib.parse import urlencode
 from playwright.sync_api import Locator, Page, expect
 
 from tests.browser.board import BoardPage
+from tests.browser.lab_scripts import UNDER_THE_TOOLBAR, UNREADABLE
+from tests.browser.test_lab_pages import lasting, overflow
 
 # One layer, so narrow and short that it has finished a few seconds after its process has started.
 TINY = {
@@ -15,6 +17,11 @@ TINY = {
 }  # fmt: skip
 ENDLESS = {**TINY, "steps": 1_000_000}
 TRAINING_SECONDS = 120_000  # milliseconds; the first page of a server also waits for torch
+
+
+def unfit(shown: BoardPage) -> list[str]:
+    """What sticks out of the page or of its figures, is cut, or lies on something else."""
+    return [*overflow(shown), *lasting(shown, UNREADABLE), *lasting(shown, UNDER_THE_TOOLBAR)]
 
 
 class TrainPage(BoardPage):
@@ -77,6 +84,12 @@ class RunsPage(BoardPage):
 
     def cells_of(self, run_id: str) -> list[str]:
         return self.row(run_id).locator("th, td").all_inner_texts()[1:]
+
+    def column(self, name: str) -> list[str]:
+        """What stands in a column of the list, from top to bottom, without the rows that are folded."""
+        rows = self.table.locator("tbody tr:not(.part):not([hidden])")
+        at = self.table.locator("thead tr > *").all_inner_texts().index(name)
+        return [row.locator("th, td").nth(at).inner_text() for row in rows.all()]
 
     def thumbnail(self, head: str) -> Locator:
         return self.board.get_by_role("button", name=f"Show {head} large")

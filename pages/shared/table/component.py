@@ -10,7 +10,7 @@ from pages.shared.browser.acts import Kinds
 from pages.shared.browser.component import Component
 
 HERE = Path(__file__).parent
-ACTS: Kinds = {"open": {"id": str}, "choose": {"ids": list}}
+ACTS: Kinds = {"open": {"id": str}, "choose": {"ids": list}, "sort": {"column": str}}
 table = Component("attention_lab_table", HERE / "table.js", HERE / "table.css", acts=ACTS)
 
 
@@ -18,7 +18,8 @@ table = Component("attention_lab_table", HERE / "table.js", HERE / "table.css", 
 class Row:
     """A row of cells, its name first. chosen: whether its box is ticked; opened: whether it is open, None
     where rows cannot be opened. marks: the places of the cells that stand out. members: of a group's row, the
-    ids of the rows that it unfolds, which follow it; group: of such a row, the id of its group's.
+    ids of the rows that it unfolds, which follow it; group: of such a row, the id of its group's. heading:
+    whether it has but one cell, which says what the rows below have in common.
     """
 
     id: str
@@ -28,15 +29,27 @@ class Row:
     marks: Sequence[int] = field(default=())
     members: Sequence[str] = field(default=())
     group: str = ""
+    heading: bool = False
 
 
-def message(caption: str, columns: Sequence[str], rows: Sequence[Row], *, choose: bool = False) -> bytes:
-    """The bytes of a table. columns: their names; those that begin with "#" hold numbers."""
+def message(
+    caption: str,
+    columns: Sequence[str],
+    rows: Sequence[Row],
+    *,
+    choose: bool = False,
+    sort: str | None = None,
+) -> bytes:
+    """The bytes of a table. columns: their names; those that begin with "#" hold numbers.
+
+    sort: the column by which the rows are sorted, with "-" before it from its end, "" for none; a
+    press on a heading then asks for "sort". None: their order cannot be changed.
+    """
     named = [{"name": name.removeprefix("#"), "numeric": name.startswith("#")} for name in columns]
     plain: list[dict[str, Any]] = [asdict(row) for row in rows]
     for row in plain:
-        for name, nothing in (("opened", None), ("members", ()), ("group", "")):
+        for name, nothing in (("opened", None), ("members", ()), ("group", ""), ("heading", False)):
             if row[name] == nothing:
                 del row[name]
-    content = {"caption": caption, "columns": named, "rows": plain, "choose": choose}
+    content = {"caption": caption, "columns": named, "rows": plain, "choose": choose, "sort": sort}
     return json.dumps(content, ensure_ascii=False).encode()

@@ -15,8 +15,16 @@ import { themeOf } from "../browser/theme.js";
  * @property {number[]} marks
  * @property {string[]} [members] of a group's row: the ids of the rows that it unfolds
  * @property {string} [group] of a member's row: the id of its group's row
+ * @property {boolean} [heading] whether its one cell says what the rows below have in common
  */
-/** @typedef {{caption: string, columns: Column[], rows: Row[], choose: boolean}} Content */
+/**
+ * @typedef {object} Content
+ * @property {string} caption
+ * @property {Column[]} columns
+ * @property {Row[]} rows
+ * @property {boolean} choose whether rows have boxes
+ * @property {string | null} sort the column by which they are sorted, after "-" from its end; null: for good
+ */
 
 class Table {
   /** @type {string} the message */ shown;
@@ -42,21 +50,48 @@ class Table {
     this.shown = text;
     themeOf(this.root);
     /** @type {Content} */
-    const { caption, columns, rows, choose } = JSON.parse(text);
+    const { caption, columns, rows, choose, sort } = JSON.parse(text);
     this.caption.textContent = caption;
     this.root.setAttribute("aria-label", caption);
-    const names = columns.map(({ name, numeric }) =>
-      el("th", { scope: "col", class: numeric ? "numeric" : null, text: name }),
-    );
-    this.head.replaceChildren(...(choose ? [el("td", {})] : []), ...names);
+    this.headings(columns, choose, sort);
     this.unfold(rows);
     // Rows that stay keep their elements, and with them the keyboard's focus.
     const old = new Map([...this.body.rows].map((row) => [row.dataset.id, row]));
     const now = rows.map((row) => this.row(row, columns, choose, old.get(row.id)));
     if (now.length !== this.body.children.length || now.some((row, at) => row !== this.body.children[at]))
       this.body.replaceChildren(...now);
-    this.root.dataset.rows = String(rows.length);
+    this.root.dataset.rows = String(rows.filter((row) => !row.heading).length);
     this.fold();
+  }
+
+  /**
+   * The columns' names. They stay as long as the columns do, and with them the keyboard's focus.
+   * @param {Column[]} columns
+   * @param {boolean} choose
+   * @param {string | null} sort
+   */
+  headings(columns, choose, sort) {
+    const signature = JSON.stringify([columns, choose, sort === null]);
+    if (this.head.dataset.signature !== signature) {
+      this.head.dataset.signature = signature;
+      const names = columns.map((column) => this.heading(column, sort !== null));
+      this.head.replaceChildren(...(choose ? [el("td", {})] : []), ...names);
+    }
+    for (const heading of this.head.querySelectorAll("th")) {
+      const { name } = heading.dataset;
+      const way = sort === name ? "ascending" : sort === `-${name}` ? "descending" : null;
+      if (way) heading.setAttribute("aria-sort", way);
+      else heading.removeAttribute("aria-sort");
+    }
+  }
+
+  /** @param {Column} column @param {boolean} sorts whether a press asks for another order */
+  heading({ name, numeric }, sorts) {
+    const className = numeric ? "numeric" : null;
+    if (!sorts) return el("th", { scope: "col", class: className, text: name });
+    const onclick = () => this.send({ type: "sort", column: name });
+    const button = el("button", { type: "button", class: "sort", text: name, onclick });
+    return el("th", { scope: "col", class: className, "data-name": name }, [button]);
   }
 
   /** Unfolds a group that is met for the first time and of which only some are chosen. @param {Row[]} rows */
@@ -111,7 +146,8 @@ class Table {
    * @param {boolean} choose whether it has a box
    * @param {HTMLTableRowElement | undefined} old
    */
-  row({ id, cells, chosen, opened, marks, members, group }, columns, choose, old) {
+  row({ id, cells, chosen, opened, marks, members, group, heading }, columns, choose, old) {
+    if (heading) return this.part(id, cells[0], columns.length + Number(choose), old);
     const signature = JSON.stringify([cells, marks, choose, opened !== undefined, members, group]);
     const row = old ?? el("tr", { "data-id": id });
     if (row.dataset.signature !== signature) {
@@ -154,6 +190,22 @@ class Table {
     if (box) box.checked = Boolean(chosen);
     row.querySelector(".open")?.setAttribute("aria-pressed", String(Boolean(opened)));
     row.classList.toggle("opened", Boolean(opened));
+    return row;
+  }
+
+  /**
+   * The row above those that are sorted together.
+   * @param {string} id
+   * @param {string} text
+   * @param {number} across how many columns there are
+   * @param {HTMLTableRowElement | undefined} old
+   */
+  part(id, text, across, old) {
+    const row = old ?? el("tr", { "data-id": id, class: "part" });
+    if (row.dataset.signature !== `${across} ${text}`) {
+      row.dataset.signature = `${across} ${text}`;
+      row.replaceChildren(el("th", { scope: "rowgroup", colspan: across, text }));
+    }
     return row;
   }
 

@@ -15,7 +15,7 @@ from models.runs.status import Status
 from models.training.config import BEFORE
 from models.zoo import cards
 from models.zoo.cards import shipped_names
-from models.zoo.run_folders import CONFIG, Which, run_path
+from models.zoo.run_folders import CONFIG, Which, check_runs_root, run_path
 from pages.shared import visitors
 
 SHIPPED = "zoo_"
@@ -94,6 +94,15 @@ def every() -> list[Run]:
     mine = list(islice((run for folder in list_runs() if (run := _found(folder.id, visitor))), MOST))
     shipped = [run for path in sorted(zoo().glob("*/run")) if (run := find(f"{SHIPPED}{path.parent.name}"))]
     return mine + shipped
+
+
+def refusals() -> list[str]:
+    """Says where runs cannot be kept, and so neither they nor sweeps are listed; [] elsewhere."""
+    try:
+        check_runs_root()
+    except FileError as error:
+        return [str(error)]
+    return []
 
 
 def opening(run: Run) -> str:

@@ -115,3 +115,24 @@ def test_a_sweep_that_is_gone_is_said_and_the_form_comes(page: AppTest) -> None:
     page.run()
     assert "There is no sweep '<b>gone</b>' here; choose one of the list, or start a new one." in said(page)
     assert page.button("sweeps.start")
+
+
+@pytest.mark.parametrize("opened", ["+", "induction-heads"])
+def test_a_file_in_the_place_of_the_folder_of_runs_is_said_at_once(
+    page: AppTest, root: Path, opened: str
+) -> None:
+    root.write_text("")
+    page.query_params.update({"task": "copy", "sweep": opened})
+    page.run()
+    rule = (
+        f"'{root}' is a file, but runs are kept in a folder; let ATTENTION_LAB_RUNS name a folder, or unset"
+    )
+    assert rule in said(page)
+    if opened == "+":
+        assert page.button("sweeps.start").disabled
+    else:  # the shipped sweep can be looked at still, and the sentence stays while it is
+        page.selectbox("sweeps.brush").set_value(seen.BEST).run()
+        assert rule in said(page)
+    root.unlink()
+    page.run()
+    assert rule not in said(page) and (opened != "+" or not page.button("sweeps.start").disabled)
