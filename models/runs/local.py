@@ -14,11 +14,11 @@ from models.runs.processes import Identity, serving_process
 from models.runs.queued import queue
 from models.runs.status import (
     Ask,
-    State,
     Status,
     ended_by,
     hanging,
     read_status,
+    refused,
     write_request,
     write_status,
 )
@@ -70,8 +70,7 @@ class LocalBackend:
             _start(folder, None if keep_going else serving_process())
         except OSError as error:
             slots.leave(self.root, run_id)
-            state: State = "paused" if waits.resumed else "failed"
-            write_status(folder, replace(waits, state=state, sentence=f"no process could start: {error}"))
+            write_status(folder, refused(waits, f"no process could start: {error}"))
             raise
 
     def status(self, run_id: str) -> Status:

@@ -33,8 +33,7 @@ def queue(folder: Path, sentence: str, *, keep_going: bool, node: str = "") -> S
         heartbeat=now,
         node=node,
         attempt=before.attempt + 1 if node or before.attempt else 0,
-        # A cluster's dispatcher tells no refusal from a fault.
-        resumed=before.state == "paused" and not node,
+        resumed=before.state == "paused",
     )
     write_status(folder, queued)
     return queued

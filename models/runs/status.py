@@ -183,6 +183,12 @@ def _last_words(status: Status, n_starved: int) -> str:
     return f"{WORDLESS} at step {status.step:,} (killed?); resume goes on from the last checkpoint"
 
 
+def refused(status: Status, sentence: str) -> Status:
+    """The last status of a run that may not train: one that was to go on after a pause is paused still."""
+    state: State = "paused" if status.resumed else "failed"
+    return replace(status, state=state, asked="", sentence=sentence)
+
+
 def hanging(folder: Path) -> Identity | None:
     """The run's process if it is alive but has given no sign for long, so that it may be killed."""
     try:

@@ -10,7 +10,7 @@ import psutil
 import pytest
 import torch
 
-from models.data.tasks import make_task
+from models.data.tasks import Task, make_task
 from models.runs import jobs
 from models.runs.folder import RunFolder, create_run, list_runs
 from models.runs.ray import cluster as known
@@ -63,10 +63,10 @@ def beside(*roots: Path) -> list[psutil.Process]:
     return [process for _, process in sorted(found, key=lambda pair: pair[0])]
 
 
-def make(**training: Any) -> RunConfig:
+def make(task: Task | None = None, **training: Any) -> RunConfig:
     values = {"steps": 60, "batch_size": 8, "held_out": 8, "n_snapshots": 4, "threads": 1, "device": "cpu"}
     sizes = {"n_layers": 1, "n_heads": 2, "d_model": 16}
-    return run_config(make_task("reverse"), sizes=sizes, training={**values, **training})
+    return run_config(task or make_task("reverse"), sizes=sizes, training={**values, **training})
 
 
 def until(condition: Callable[[], object], seconds: float = START_SECONDS) -> None:

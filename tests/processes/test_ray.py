@@ -96,6 +96,42 @@ def test_runs_wait_for_room_and_are_paused_stopped_and_resumed(nodes: Any) -> No
     until(in_state(trains, "stopped"), STOP_SECONDS)
 
 
+def test_a_paused_run_that_the_cluster_refuses_stays_paused_with_the_reason(
+    nodes: Any, tmp_path: Path
+) -> None:
+    file, rows = tmp_path / "films.csv", [f"{n} a film,{'good' if n % 2 else 'bad'}" for n in range(80)]
+    whole = "\n".join(["text,label", *rows])
+    file.write_text(whole)
+    task = make_task("sentiment", {"file": str(file), "text_column": "text", "label_column": "label"})
+    run_id = jobs.submit(make(task, steps=1_000_000), by=MACHINE)
+    until(lambda: jobs.status(run_id).step > 0)
+    jobs.pause(run_id, by=MACHINE)
+    until(in_state(run_id, "paused"), STOP_SECONDS)
+    step = jobs.status(run_id).step
+    file.write_text("\n".join(["title,stars", *rows]))  # its columns are gone
+    jobs.resume(run_id, by=MACHINE)
+    until(lambda: not jobs.status(run_id).live)
+    now = jobs.status(run_id)
+    assert (now.state, now.refused, now.step) == ("paused", True, step)
+    assert now.sentence.startswith("'films.csv' has changed since this run began; put it back as it was")
+    file.write_text(whole)
+    with (jobs.run_folder(run_id).path / "config.json").open("r+") as config:
+        said = config.read()
+        config.seek(0)
+        config.write(said.replace('"threads": 1', '"threads": 7'))
+    jobs.resume(run_id, by=MACHINE)
+    until(lambda: not jobs.status(run_id).live)
+    now = jobs.status(run_id)
+    assert (now.state, now.refused, now.step) == ("paused", True, step)
+    assert now.sentence == "threads=7, but no machine of the cluster gives more than 1 CPUs; try 1"
+    (jobs.run_folder(run_id).path / "config.json").write_text(said)
+    jobs.resume(run_id, by=MACHINE)
+    until(lambda: jobs.status(run_id).step > step)
+    assert not jobs.status(run_id).resumed
+    jobs.stop(run_id, by=MACHINE)
+    until(in_state(run_id, "stopped"), STOP_SECONDS)
+
+
 def test_a_node_that_is_lost_costs_a_shared_run_the_time_since_its_checkpoint(
     nodes: Any, tmp_path: Path
 ) -> None:

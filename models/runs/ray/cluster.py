@@ -14,6 +14,8 @@ from models.runs.limits import JobRefused, NoRoom
 
 VARIABLE = "ATTENTION_LAB_RAY"
 """Variable of the environment: a cluster's address, host:port, or "auto" for the one of this machine."""
+WENT_AWAY = "went away"
+"""Is in the sentence of each run whose cluster is gone."""
 ANSWER_SECONDS = 3.0
 ASKED_SECONDS = 3.0
 _KNOWN = "ray/ray_current_cluster"  # where `ray start` notes its cluster, in Ray's temporary folder

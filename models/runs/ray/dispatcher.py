@@ -13,7 +13,6 @@ import argparse
 import logging
 import os
 import sys
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +22,7 @@ from models.runs.ray import cluster
 from models.runs.ray.dispatching import Dispatcher
 from models.runs.ray.keeper import RESUME
 from models.runs.ray.tickets import any_in, tickets
-from models.runs.status import read_status, write_status
+from models.runs.status import read_status, refused, write_status
 from models.zoo.run_folders import runs_url
 
 ROOT = Path(__file__).parents[3]
@@ -65,7 +64,7 @@ def _refuse(root: Path, office: Path, reason: str) -> None:
         now = read_status(folder)
         if now.live:
             said = f"no connection to the cluster ({reason.splitlines()[0][:300]}); {RESUME}"
-            write_status(folder, replace(now, state="failed", sentence=said))
+            write_status(folder, refused(now, said))
         ticket.drop()
 
 

@@ -26,6 +26,7 @@ from models.runs.status import (
     ended_by,
     read_request,
     read_status,
+    refused,
     write_request,
     write_status,
 )
@@ -123,7 +124,7 @@ class Dispatcher:
             self._send(job)
             job.ticket.write()
         except (ValueError, OSError) as error:
-            self._end(job, Status(state="failed", sentence=str(error)))
+            self._end(job, refused(read_status(self.root / job.run_id), str(error)))
             return
         root = runs_url() or str(self.root)
         given = work.Given(root, str(self.root), self.token, job.run_id, job.attempt, cpus)
@@ -193,7 +194,7 @@ class Dispatcher:
                 self._lost(job, error)
                 continue
             now = read_status(self.root / job.run_id)
-            self._end(job, replace(now, state="failed", sentence=said) if said else None)
+            self._end(job, refused(now, said) if said else None)
 
     def _lost(self, job: Job, error: Exception) -> None:
         """Lets a run whose worker went away go on elsewhere, a few times; one that had ended stays so."""
@@ -202,7 +203,7 @@ class Dispatcher:
             self._end(job, None)
         elif asked or now.asked:
             ended, sentence = ended_by(asked or now.asked), LEFT if now.node == CLUSTER else CUT_SHORT
-            self._end(job, replace(now, state=ended, asked="", sentence=sentence))
+            self._end(job, replace(now, state=ended, sentence=sentence, resumed=False))
         elif job.ticket.tries == work.RETRIES or isinstance(error, self.ray.exceptions.RayTaskError):
             said = str(error).strip().splitlines()[-1][:300]
             tries = f"after {job.ticket.tries + 1} tries" if job.ticket.tries else "at once"
@@ -222,10 +223,8 @@ class Dispatcher:
         with contextlib.suppress(OSError):
             now = read_status(folder)
             if status is not None and now.attempt <= job.attempt:
-                kept = replace(
-                    now, state=status.state, sentence=status.sentence, asked="", attempt=job.attempt
-                )
-                self._write(job.run_id, kept)
+                said = replace(now, state=status.state, sentence=status.sentence, resumed=status.resumed)
+                self._write(job.run_id, replace(said, asked="", attempt=job.attempt))
             elif job.parted and now.state == "paused":
                 self._write(job.run_id, replace(now, sentence=SERVER_GONE))
         job.ticket.drop()

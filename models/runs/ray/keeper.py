@@ -23,7 +23,15 @@ from models.runs.folder import LOG, STATUS
 from models.runs.ray import cluster
 from models.runs.ray.backend import LOCK
 from models.runs.ray.tickets import Ticket, any_in, tickets
-from models.runs.status import Status, ended_by, latest_attempt, read_request, read_status, write_status
+from models.runs.status import (
+    Status,
+    ended_by,
+    latest_attempt,
+    read_request,
+    read_status,
+    refused,
+    write_status,
+)
 from models.zoo.run_folders import runs_url
 
 DISPATCHER = [sys.executable, "-m", "models.runs.ray.dispatcher"]
@@ -67,7 +75,7 @@ class Keeper:
                 if process is not None:
                     process.kill()
                     process.wait()
-                self.give_up(f"the cluster at {self.found} went away")
+                self.give_up(f"the cluster at {self.found} {cluster.WENT_AWAY}")
                 return
             with contextlib.suppress(subprocess.TimeoutExpired):
                 process.wait(LOOK_SECONDS) if process is not None and not ended else time.sleep(LOOK_SECONDS)
@@ -101,10 +109,8 @@ class Keeper:
         if not now.live or not now.node or (ticket.attempt and now.attempt > ticket.attempt):
             return None
         asked = now.asked or read_request(folder)
-        return replace(
-            now, state=ended_by(asked) if asked else "failed", attempt=now.attempt + 1, asked="",
-            sentence=f"{why} at step {now.step:,}; {RESUME}",
-        )  # fmt: skip
+        last = refused(replace(now, attempt=now.attempt + 1), f"{why} at step {now.step:,}; {RESUME}")
+        return replace(last, state=ended_by(asked), resumed=False) if asked else last
 
     def _fetch(self, ticket: Ticket) -> None:
         """Brings what a run behind a URL has written last."""

@@ -7,14 +7,24 @@ from filelock import FileLock
 
 from models import sweeps
 from models.files import WriteError
-from models.runs import slots
+from models.runs import jobs, slots
 from models.runs.limits import JobRefused, NoRoom
 from models.runs.owners import MACHINE
+from models.runs.ray.cluster import WENT_AWAY
 from models.sweeps import Choices, Spec
+from models.sweeps.conduct import Conductor
 from models.sweeps.driver import drive_here, main
 from models.sweeps.results import check_cluster
+from models.zoo.run_folders import runs_root
+from tests.models.sweeps.trained import AtOnce
 
-SPEC = Spec(task="copy", name="s", fixed={"n_layers": 1, "d_model": 12}, space={"n_heads": Choices((1, 2))})
+SPEC = Spec(
+    task="copy",
+    name="s",
+    score="loss",
+    fixed={"n_layers": 1, "d_model": 12},
+    space={"n_heads": Choices((1, 2))},
+)
 
 
 @pytest.fixture
@@ -36,6 +46,20 @@ def test_two_drivers_of_one_sweep_are_one_too_many(sweep, monkeypatch, capsys):
             drive(sweep)
         assert main([str(sweep.path)]) == 1
     assert capsys.readouterr().err == "another process works on this sweep; this one ends\n"
+
+
+def test_a_cluster_that_goes_away_pauses_it_and_fails_no_trial(sweep, monkeypatch):
+    used = AtOnce(runs_root(), lambda described: {6: {"loss": 0.5}})
+    said = f"the cluster at 10.0.0.5:6379 {WENT_AWAY} at step 3; resume goes on from the last checkpoint"
+    monkeypatch.setattr(jobs, "backend", lambda: used)
+    monkeypatch.setattr("models.sweeps.conduct.TURN_SECONDS", 0.0)
+    with monkeypatch.context() as patch:
+        patch.setattr(used, "_note", lambda run_id, state: AtOnce._note(used, run_id, "failed", said))
+        ended = Conductor(sweep, by=MACHINE, n_slots=1).run()
+    assert ended == ("paused", f"{said}; then resume the sweep")
+    assert Conductor(sweep, by=MACHINE, n_slots=1).run()[0] == "finished"
+    assert [(trial.state, trial.value) for trial in sweep.trials()] == [("finished", 0.5)] * 2
+    assert used.submitted[0] == used.submitted[1]
 
 
 def test_a_disk_that_refuses_pauses_it(sweep, monkeypatch):

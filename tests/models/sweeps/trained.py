@@ -46,5 +46,5 @@ class AtOnce:
     def stop(self, run_id: str, *, ask: str = "stop") -> None:
         self._note(run_id, "stopped")
 
-    def _note(self, run_id: str, state: str) -> None:
-        write_status(self.root / run_id, Status(state=state, heartbeat=time.time()))
+    def _note(self, run_id: str, state: str, sentence: str = "") -> None:
+        write_status(self.root / run_id, Status(state=state, sentence=sentence, heartbeat=time.time()))
