@@ -57,6 +57,14 @@ def test_the_whole_then_a_part_then_a_row_and_a_column(shown: Locator, page: Pag
     for _ in range(6):
         page.keyboard.press("+")
     expect(tiles(shown)).to_have_count(2)
+    over = shown.locator(".over")
+    expect(over).to_contain_text("(weight)")  # the map moved under a pointer at rest
+    told = re.fullmatch(r"query ([\d,]+) “.*” → key ([\d,]+) “.*”: (.+) \(weight\)", over.inner_text())
+    assert told is not None, over.inner_text()
+    at = [int(place.replace(",", "")) for place in told.groups()[:2]]
+    assert agrees(told[3], pattern[*at].item())
+    page.mouse.move(0, 0)
+    expect(over).to_contain_text("a press shows a row and a column")
 
 
 def test_another_head_is_another_picture_and_the_link_says_which(shown: Locator, page: Page) -> None:

@@ -69,6 +69,19 @@ export function layoutOf({ theme, tokens, seen: { rows, keys }, looked, width, h
   };
 }
 
+/**
+ * The key and the query under a pointer; null where it is beside the picture.
+ * @param {HTMLElement} plot
+ * @param {{clientX: number, clientY: number}} pointer
+ */
+export function placeOf(plot, { clientX, clientY }) {
+  const { xaxis, yaxis } = /** @type {any} */ (plot)._fullLayout;
+  const box = plot.getBoundingClientRect();
+  const [x, y] = [clientX - box.left - xaxis._offset, clientY - box.top - yaxis._offset];
+  const isInside = x >= 0 && y >= 0 && x < xaxis._length && y < yaxis._length;
+  return isInside ? { key: Math.round(xaxis.p2l(x)), query: Math.round(yaxis.p2l(y)) } : null;
+}
+
 /** Around the pair that is looked at. @param {{query: number, key: number}} pair @param {string} color */
 function outline({ query, key }, color) {
   const place = { x0: key - 0.5, x1: key + 0.5, y0: query - 0.5, y1: query + 0.5 };

@@ -6,7 +6,7 @@ import { anyNumber } from "../../shared/browser/numbers.js";
 import { configOf, loadPlotly, registerFor, styled } from "../../shared/browser/plotly.js";
 import { announce, mounting, putUp, storyLine } from "../../shared/browser/shell.js";
 import { themeOf } from "../../shared/browser/theme.js";
-import { largestOf, layoutOf, traceOf } from "./figure.js";
+import { largestOf, layoutOf, placeOf, traceOf } from "./figure.js";
 import { Lists } from "./lists.js";
 import { cellAt, isWhole, leftOut, moved, within, zoomed } from "./view.js";
 
@@ -29,6 +29,8 @@ export class PatternMap {
   left = "";
   /** @type {Send} */ send;
   /** @type {import("../../shared/browser/theme.js").Theme} */ theme;
+  /** @type {{clientX: number, clientY: number} | null} */ pointer = null;
+  byHand = false; // whether Plotly may still tell where a wheel or a drag has gone to
   waiting = 0;
   drawing = 0;
 
@@ -118,6 +120,7 @@ export class PatternMap {
   show({ rows, keys }) {
     const sizes = this.sizes();
     this.seen = { rows: within(rows, sizes.rows), keys: within(keys, sizes.keys) };
+    this.byHand = false;
     this.draw();
     this.askSoon();
   }
@@ -180,14 +183,25 @@ export class PatternMap {
     const plot = /** @type {any} */ (this.plot);
     plot.on("plotly_relayout", (/** @type {any} */ change) => this.relaid(change));
     plot.on("plotly_doubleclick", () => this.showAll());
-    plot.on("plotly_hover", (/** @type {any} */ { points }) => this.hover(points[0].x, points[0].y));
     plot.on("plotly_click", (/** @type {any} */ { points }) => this.press(points[0].x, points[0].y));
-    plot.on("plotly_unhover", () => this.say());
+    // Not Plotly's hover, which tells nothing of a map that is drawn anew under a pointer at rest.
+    const point = (/** @type {PointerEvent | null} */ at) => {
+      this.pointer = at;
+      this.tell();
+    };
+    this.plot.addEventListener("pointermove", point);
+    this.plot.addEventListener("pointerleave", () => point(null));
+    for (const hand of ["wheel", "pointerdown"])
+      this.plot.addEventListener(hand, () => (this.byHand = true), { capture: true, passive: true });
   }
 
-  /** Plotly has moved or zoomed. @param {Record<string, number>} change */
+  /**
+   * Plotly has moved or zoomed; a key that was pressed since goes before.
+   * @param {Record<string, number>} change
+   */
   relaid(change) {
     if (change["xaxis.range[0]"] === undefined && change["yaxis.range[0]"] === undefined) return;
+    if (!this.byHand) return void this.draw();
     const { rows, keys } = /** @type {Seen} */ (this.seen);
     const x = [change["xaxis.range[0]"] ?? keys.from - 0.5, change["xaxis.range[1]"] ?? keys.to - 0.5];
     const y = [change["yaxis.range[1]"] ?? rows.from - 0.5, change["yaxis.range[0]"] ?? rows.to - 0.5];
@@ -205,10 +219,15 @@ export class PatternMap {
     return null;
   }
 
-  /** @param {number} x @param {number} y */
-  hover(x, y) {
-    const found = this.find(x, y);
-    if (!found) return;
+  /** What is under the pointer; where it points at nothing, what can be done. */
+  tell() {
+    const place = this.pointer && placeOf(this.plot, this.pointer);
+    const found = place && this.find(place.key, place.query);
+    this.over.textContent = found ? this.told(found) : this.hint();
+  }
+
+  /** @param {NonNullable<ReturnType<PatternMap["find"]>>} found */
+  told(found) {
     const { sent, row, column, weight } = found;
     const { tall, wide, q0, k0 } = sent;
     const named = (/** @type {number} */ at, /** @type {number} */ size, /** @type {string[]} */ tokens) => {
@@ -220,7 +239,7 @@ export class PatternMap {
     const what = tall * wide > 1 ? `${this.header.measure} of ${tall} × ${wide} pairs` : "weight";
     const asks = named(q0 + row * tall, tall, this.queries);
     const asked = named(k0 + column * wide, wide, this.keys);
-    this.over.textContent = `query ${asks} → key ${asked}: ${anyNumber(weight)} (${what})`;
+    return `query ${asks} → key ${asked}: ${anyNumber(weight)} (${what})`;
   }
 
   /** @param {number} x @param {number} y */
@@ -232,7 +251,7 @@ export class PatternMap {
   }
 
   say() {
-    const { about, without } = this.header;
+    const { about } = this.header;
     const { rows, keys } = this.sizes();
     const [best] = this.pairs;
     const top = best && `brightest: “${this.queries[best.query]}” → “${this.keys[best.key]}”`;
@@ -241,9 +260,14 @@ export class PatternMap {
     const read = alike ? `${named(keys)} tokens` : `${named(rows)} queries, ${named(keys)} keys`;
     const all = `${read}, ${named(rows * keys)} pairs`;
     this.story.notice.textContent = `${about}: ${all}${top ? `; ${top}` : ""}.`;
-    this.over.textContent =
+    this.tell();
+  }
+
+  hint() {
+    return (
       "Wheel or + and − zoom, drag or arrow keys move, a press shows a row and a column." +
-      (without ? " The first key is left out; the other weights are as they are." : "");
+      (this.header.without ? " The first key is left out; the other weights are as they are." : "")
+    );
   }
 }
 
