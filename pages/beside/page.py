@@ -15,6 +15,7 @@ from pages.shared.problems import say
 from pages.shared.state import problems, refuse
 from pages.shared.training.message import message
 from pages.shared.waiting import progress, sentence, this_page
+from pages.shared.wishes import STOPPED
 from viz_core.boards import Board
 
 KEY = "beside.board"
@@ -63,7 +64,7 @@ def figure(work: Work) -> None:
         progress(work)
     said = sentence(work.problem) or state.unchanged(work.asked) if done else None
     say([said, *refused])
-    if done and work.problem == "It was stopped.":
+    if done and work.problem == STOPPED:
         st.button("Compare again", on_click=working.forget, args=(this_page(),))
     asked, seen, kept = _last(work)
     if asked is None or seen is None:

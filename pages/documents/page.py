@@ -19,6 +19,7 @@ from pages.shared.problems import say
 from pages.shared.shown import generation
 from pages.shared.state import problems, refuse
 from pages.shared.waiting import progress, this_page
+from pages.shared.wishes import STOPPED
 from pages.shared.wording import plain
 
 MOST_FILE = state.MOST_CHARACTERS
@@ -131,7 +132,7 @@ def figure(work: Work, asked: Asked) -> None:
         progress(work)
         return
     say([work.problem or None, *problems()])
-    if work.problem == "It was stopped.":
+    if work.problem == STOPPED:
         st.button("Read it again", on_click=forget, args=(this_page(),))
     if work.seen is None:
         return

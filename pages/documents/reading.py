@@ -113,7 +113,9 @@ def on_tiles(make: Callable[[], Any]) -> Any:
 
 
 def _do(work: Work) -> None:
-    work.seen = _seen(work)
+    seen = _seen(work)
+    work.tell(1.0)
+    work.seen = seen
 
 
 wishes = Wishes("documents", _do, "a shorter one")

@@ -16,6 +16,7 @@ from pages.shared.problems import say
 from pages.shared.state import problems, refuse
 from pages.shared.training.message import message
 from pages.shared.waiting import progress, sentence, this_page
+from pages.shared.wishes import STOPPED
 from viz_core.boards import Board
 
 KEY = "findings.board"
@@ -70,7 +71,7 @@ def measured(finding: Finding, work: Work) -> None:
         refuse(*refused)  # to be said again, once this is drawn anew, which may be at once
         progress(work)
     say([sentence(work.problem) if done else None, *refused])
-    if done and work.problem == "It was stopped.":
+    if done and work.problem == STOPPED:
         st.button("Measure it again", on_click=working.forget, args=(this_page(),))
     if work.outcome is not None:
         kept[finding.name] = (work.asked, board_of(work.outcome))

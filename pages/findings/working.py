@@ -42,8 +42,10 @@ def ask(asked: Asked, page: str) -> Work:
 def _do(work: Work) -> None:
     asked: Asked = work.asked
     model = cache.model(asked.model) if asked.model else None
-    work.outcome = findings()[asked.finding].measured(model, work.tell, **dict(asked.parameters))
-    cache.results.put(asked, work.outcome, len(pickle.dumps(work.outcome)))
+    outcome = findings()[asked.finding].measured(model, work.tell, **dict(asked.parameters))
+    cache.results.put(asked, outcome, len(pickle.dumps(outcome)))
+    work.tell(1.0)
+    work.outcome = outcome
 
 
 wishes = Wishes("findings", _do, "fewer texts")

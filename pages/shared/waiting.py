@@ -15,7 +15,7 @@ def progress(work: Wish) -> None:
     if work.done.is_set():
         st.rerun()
     st.progress(min(1.0, work.share), text=f"{plain(work.doing.capitalize())} …")
-    st.button("Stop", on_click=work.stopped.set)
+    st.button("Stop", on_click=work.stop)
 
 
 def this_page() -> str:

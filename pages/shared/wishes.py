@@ -14,6 +14,7 @@ from typing import Any, Generic, TypeVar
 from pages.shared import memory
 
 MOST_WAITING = 8
+STOPPED = "It was stopped."
 _logger = logging.getLogger(__name__)
 
 
@@ -39,6 +40,13 @@ class Wish:
         self.share = share
         if self.stopped.is_set():
             raise StoppedError
+
+    def stop(self) -> None:
+        """Gives it up. Who waits hears so at once; the work ends when it next tells how far it is."""
+        self.stopped.set()
+        if not self.done.is_set():
+            self.problem = STOPPED
+            self.done.set()
 
 
 Kind = TypeVar("Kind", bound=Wish)
@@ -73,7 +81,7 @@ class Wishes(Generic[Kind]):
             if known is not None and known.asked == wish.asked:
                 return known
             if known is not None:
-                known.stopped.set()
+                known.stop()
             waiting = sum(not work.done.is_set() for work in self.works.values())
             if not wish.done.is_set() and waiting >= MOST_WAITING:
                 raise ValueError(
@@ -98,7 +106,7 @@ class Wishes(Generic[Kind]):
             memory.check()
             self._do(wish)
         except StoppedError:
-            wish.problem = "It was stopped."
+            wish.problem = STOPPED
         except ValueError as error:
             wish.problem = str(error)
         except MemoryError:

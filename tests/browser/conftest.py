@@ -54,11 +54,16 @@ def browser(chromium_path: str, playwright: Playwright) -> Iterator[Browser]:
 def app_url(server_folder: Path, browser: Browser) -> Iterator[str]:
     """Address of a server of this clone's app that runs for the session, and has answered once."""
     with serving_the_app(server_folder / "log.txt") as server:
-        page = browser.new_page()
-        page.goto(server.url)
-        page.locator(".stage[data-generation]").wait_for(timeout=1_000 * FIRST_VISIT_SECONDS)
-        page.close()
+        visit_first(browser, server.url)
         yield server.url
+
+
+def visit_first(browser: Browser, url: str) -> None:
+    """Wait for the first answer of a server that has just started."""
+    page = browser.new_page()
+    page.goto(url)
+    page.locator(".stage[data-generation]").wait_for(timeout=1_000 * FIRST_VISIT_SECONDS)
+    page.close()
 
 
 @pytest.fixture(scope="session")

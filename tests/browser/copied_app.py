@@ -7,14 +7,18 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
+from playwright.sync_api import Browser
 
+from tests.browser.conftest import visit_first
 from tools.background import ROOT, free_port, serving
 
 PARTS = ("app.py", "pages", "models", "viz_core", "tools", ".streamlit")
 
 
 @contextmanager
-def copied_app(places: Mapping[Path, str], factory: pytest.TempPathFactory) -> Iterator[str]:
+def copied_app(
+    places: Mapping[Path, str], factory: pytest.TempPathFactory, browser: Browser
+) -> Iterator[str]:
     """The address of the server; `places`: files, and the folders of the copy in which they lie."""
     folder, home, port = factory.mktemp("app"), factory.mktemp("home"), free_port()
     for part in PARTS:
@@ -25,4 +29,5 @@ def copied_app(places: Mapping[Path, str], factory: pytest.TempPathFactory) -> I
     settings = {"ATTENTION_LAB_RUNS": str(home / "runs"), "ATTENTION_LAB_DATA": str(home / "data")}
     command = [sys.executable, str(folder / "tools/serve.py"), "--port", str(port)]
     with serving(command, port, folder, home / "log.txt", **settings) as server:
+        visit_first(browser, server.url)
         yield server.url

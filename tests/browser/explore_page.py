@@ -13,7 +13,7 @@ from playwright.sync_api import Locator, Page, TimeoutError, expect
 from models import ModelConfig, Trace, UntrainedModel
 
 TEXT = "the cat sat on the mat because it was tired"
-SECONDS = 15_000
+SECONDS = 30_000
 ARRAYS = ("q", "k", "scores", "pattern")
 # What is written on a canvas cannot be read back from its pixels, so it is noted as it is written.
 NOTE_CANVAS_TEXT = """

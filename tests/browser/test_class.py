@@ -10,7 +10,7 @@ from playwright.sync_api import Browser, Page, expect
 
 from models.limits import FILE
 from pages.shared import teachers, visitors
-from tests.browser.conftest import usual_options, watch
+from tests.browser.conftest import usual_options, visit_first, watch
 from tests.browser.explore_page import ExplorePage, settle
 from tests.browser.training import ENDLESS, TINY, RunsPage, TrainPage
 from tests.limits import write_limits
@@ -21,12 +21,13 @@ NewVisitor = Callable[[], Page]
 
 
 @pytest.fixture(scope="module")
-def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+def server(tmp_path_factory: pytest.TempPathFactory, browser: Browser) -> Iterator[Server]:
     """A server as it is for a class, though it listens on this machine alone."""
     folder = tmp_path_factory.mktemp("class")
     limits = write_limits(folder / "limits.toml", visitor_steps=1_000_000, cheap_billions=2)
     settings = {visitors.CLASS: "1", teachers.HASH: teachers.hashed(SECRET), FILE: str(limits)}
     with serving_the_app(folder / "log.txt", **settings) as running:
+        visit_first(browser, running.url)
         yield running
 
 
@@ -162,7 +163,7 @@ def test_while_a_dear_figure_is_computed_the_page_says_so_in_its_place(visitor: 
     words = " ".join(f"w{at}" for at in range(300))
     link = {"model": "untrained", "text": words, "n_layers": 8, "n_heads": 16}
     explore.page.goto(f"/?{urlencode(link)}", wait_until="commit")  # it may be there before all has loaded
-    expect(said).to_be_visible(timeout=30_000)
+    said.wait_for()
     expect(said).to_contain_text("billion operations: a process of its own computes it, in at most 20")
     said.click(trial=True)  # nothing covers it
     explore.stage.wait_for(timeout=60_000)
@@ -172,7 +173,7 @@ def test_while_a_dear_figure_is_computed_the_page_says_so_in_its_place(visitor: 
     seed = explore.page.get_by_role("slider", name="Seed")
     with explore.redrawn():
         seed.press("ArrowRight")
-        expect(said).to_be_visible()
+        said.wait_for()
         assert explore.stage.bounding_box() == before
     expect(said).to_have_count(0)
     explore.stage.get_by_role("button", name="take away").click()

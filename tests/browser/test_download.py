@@ -10,10 +10,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import expect
+from playwright.sync_api import Browser, expect
 
 from models import load_model
 from models.byte_units import readable
+from tests.browser.conftest import visit_first
 from tests.browser.explore_page import ExplorePage, agrees
 from tests.browser.test_transformers import name_another
 from tests.limits import write_limits
@@ -41,7 +42,7 @@ class Hub:
 
 
 @pytest.fixture(scope="module")
-def hub(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Hub]:
+def hub(tmp_path_factory: pytest.TempPathFactory, browser: Browser) -> Iterator[Hub]:
     root = tmp_path_factory.mktemp("hub")
     families.save("gpt2", root / "hub" / "someone" / "large", **LARGE)
     (root / "hub" / "someone" / "large" / "pytorch_model.bin").write_bytes(b"never fetched")
@@ -60,6 +61,7 @@ def hub(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Hub]:
             "ATTENTION_LAB_LIMITS": str(write_limits(root / "limits.toml", confirm_mb=1)),
         }
         with serving_the_app(root / "log.txt", **settings) as server:
+            visit_first(browser, server.url)
             yield Hub(served, server.url, root / "cache")
 
 

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Browser, Page, expect
 from plotly import graph_objects
 
 from tests.browser.board import BoardPage
@@ -21,9 +21,11 @@ REGISTERED = "Object.keys(LabPlotly.PlotSchema.get().traces)"
 
 
 @pytest.fixture(scope="module")
-def app_url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+def app_url(tmp_path_factory: pytest.TempPathFactory, browser: Browser) -> Iterator[str]:
     """Address of a server of a copy of the app, with the kinds and a page that uses them."""
-    with copied_app({KINDS / name: place for name, place in PLACES.items()}, tmp_path_factory) as url:
+    with copied_app(
+        {KINDS / name: place for name, place in PLACES.items()}, tmp_path_factory, browser
+    ) as url:
         yield url
 
 

@@ -8,7 +8,7 @@ from importlib import import_module
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Browser, Page, expect
 
 from models.config import POSITION_SCHEMES
 from models.data.tasks import make_task
@@ -29,9 +29,9 @@ PLACES = {
 
 
 @pytest.fixture(scope="module")
-def app_url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+def app_url(tmp_path_factory: pytest.TempPathFactory, browser: Browser) -> Iterator[str]:
     """Address of a server of a copy of the app, with these files more."""
-    with copied_app(PLACES, tmp_path_factory) as url:
+    with copied_app(PLACES, tmp_path_factory, browser) as url:
         yield url
 
 

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import expect
+from playwright.sync_api import Browser, expect
 
 from models.zoo import offers
 from tests.browser.copied_app import copied_app
@@ -14,9 +14,9 @@ FILE = Path(__file__).with_name("wrapped.py")
 
 
 @pytest.fixture(scope="module")
-def app_url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+def app_url(tmp_path_factory: pytest.TempPathFactory, browser: Browser) -> Iterator[str]:
     """Address of a server of a copy of the app, with one file more."""
-    with copied_app({FILE: "models/zoo/others"}, tmp_path_factory) as url:
+    with copied_app({FILE: "models/zoo/others"}, tmp_path_factory, browser) as url:
         yield url
 
 

@@ -77,13 +77,14 @@ def test_a_new_wish_stops_the_one_before_it() -> None:
 def test_work_that_was_stopped_stays_so_until_it_is_asked_for_anew() -> None:
     wish = Asked("sparse", TEXT * 8)
     work = ask(wish, "a")
-    work.stopped.set()
-    assert work.done.wait(60)
+    work.stop()
+    assert work.done.is_set() and work.problem == wishes.STOPPED
     assert ask(wish, "a") is work
     forget("a")
     again = ask(wish, "a")
     assert again is not work and again.done.wait(60)
     assert again.seen is not None
+    assert (work.seen, work.problem) == (None, wishes.STOPPED)  # though it was being read
 
 
 def test_stopped_work_says_so() -> None:
