@@ -30,10 +30,12 @@ def parallel_panel(
     names: Sequence[str],
     lower_is_better: bool = False,
     shown: np.ndarray | None = None,
+    ranges: Sequence[tuple[float, float] | None] = (),
 ) -> Parallel:
     """Settings and value of all trials as a panel; of more than 300 the best, as its title says.
 
-    names [trial]. shown [trial]: the trials that stand out. Raises ValueError for lengths that differ.
+    names [trial]. shown [trial]: the trials that stand out. ranges [axis]: what is chosen on each. Raises
+    ValueError for lengths that differ.
     """
     axes = [*settings, value]
     for axis in axes:
@@ -48,7 +50,9 @@ def parallel_panel(
         ]
         names = [names[at] for at in kept]
         shown = None if shown is None else shown[kept]
-    return Parallel(axes=axes, names=names, lower_is_better=lower_is_better, shown=shown, title=title)
+    return Parallel(
+        axes=axes, names=names, lower_is_better=lower_is_better, shown=shown, ranges=ranges, title=title
+    )
 
 
 def parallel_coordinates(

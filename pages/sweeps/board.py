@@ -17,9 +17,17 @@ DRAWN = ("finished", "pruned", "failed")
 
 
 def board_of(
-    spec: Spec, trials: Sequence[Trial], importance: Mapping[str, float], *, by: str, shown: Sequence[bool]
+    spec: Spec,
+    trials: Sequence[Trial],
+    importance: Mapping[str, float],
+    *,
+    by: str,
+    shown: Sequence[bool],
+    ranges: Sequence[tuple[float, float] | None] = (),
 ) -> Board:
-    """The board of a sweep. by: the setting of the last chart. shown: which trials stand out."""
+    """The board of a sweep. by: the setting of the last chart. shown: which trials stand out. ranges: what is
+    chosen along each axis, where that can be changed.
+    """
     name, lower = spec.score or "score", spec.direction == "minimize"
     kept = [at for at, trial in enumerate(trials) if trial.state in DRAWN]
     notice = notice_of(spec, trials)
@@ -30,7 +38,7 @@ def board_of(
     axes = [axis_of(spec, each, ended) for each in spec.space]
     top = sweeps.parallel_panel(
         axes, value, names=[f"trial {trial.number}" for trial in ended], lower_is_better=lower,
-        shown=np.array([shown[at] for at in kept], dtype=bool),
+        shown=np.array([shown[at] for at in kept], dtype=bool), ranges=ranges,
     )  # fmt: skip
     finished = [trial for trial in ended if trial.state == "finished"]
     bottom: list[Panel] = [

@@ -18,9 +18,9 @@ from pages.shared.state import problems, refuse
 from pages.shared.training import runs, settings, tasks_on_offer
 from pages.shared.training.message import message
 from pages.shared.waiting import sentence
-from pages.sweeps import asked, found, seen, state
+from pages.sweeps import asked, brushes, found, seen, state
 from pages.sweeps.board import board_of
-from viz_core.boards import Board
+from viz_core.boards import Board, Parallel
 
 SECONDS = 2.0
 KEY = "sweeps.board"
@@ -57,9 +57,11 @@ def _live(name: str, was_live: bool) -> None:
     _heading(sweep, status, spec, sweep.best())
     say(problems())
     _progress(status, spec, trials)
-    shown = seen.controls(sweep.name, spec, trials)
-    drawn = board_of(spec, trials, importance, by=shown.by, shown=shown.brushed)
-    _board(sweep, drawn)
+    shown = seen.controls(spec, trials)
+    drawn = board_of(
+        spec, trials, importance, by=shown.by, shown=shown.brushed, ranges=brushes.on_axes(spec, shown.ranges)
+    )
+    _board(sweep, spec, drawn)
     seen.table_of(spec, trials, shown)
     st.caption("On the command line")
     st.code(spec.command(), language="bash", wrap_lines=True)
@@ -67,20 +69,35 @@ def _live(name: str, was_live: bool) -> None:
         st.rerun()  # the page as a whole: the clock stops with the sweep, and a dialog outlives its ticks
 
 
-def _board(sweep: Sweep, drawn: Board) -> None:
+def _board(sweep: Sweep, spec: Spec, drawn: Board) -> None:
     if not drawn.rows[0]:
         st.markdown(drawn.notice if isinstance(drawn.notice, str) else "")
         return
-    link = {"sweep": sweep.name, **state.page().link(("trial", "by", "brush", "order"))}
+    link = {"sweep": sweep.name, **state.page().link(("trial", "by", "brush", "within", "order"))}
+    (top,) = drawn.rows[0]
+
+    def on_act(act: Act) -> None:
+        if act["type"] == "takeaway":
+            st.session_state.takeaway = act
+        elif act["type"] == "brush" and isinstance(top, Parallel):
+            _brush(spec, top, act)
+
     try:
-        board.show(message(drawn, part=sweep.name, link=link), key=KEY, on_act=_on_act)
+        board.show(message(drawn, part=sweep.name, link=link), key=KEY, on_act=on_act)
     except ValueError as error:  # too large for a message
         st.text(str(error))
 
 
-def _on_act(act: Act) -> None:
-    if act["type"] == "takeaway":
-        st.session_state.takeaway = act
+def _brush(spec: Spec, drawn: Parallel, act: Act) -> None:
+    """A range was chosen along an axis; the trials within it stand out from now on."""
+    shown = state.page()
+    try:
+        ranges = brushes.read(shown.kept["within"])
+        found = brushes.changed(spec, ranges, drawn, act["axis"], act["low"], act["high"])
+    except ValueError:
+        refuse("The server was asked for what no page asks for; reload the page.")
+        return
+    shown.put({"within": brushes.written(found)})
 
 
 def take_away(sweep: Sweep) -> None:

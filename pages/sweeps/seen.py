@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import streamlit as st
 
@@ -12,12 +11,11 @@ from models.sweeps import Spec, Trial
 from pages.shared import wording
 from pages.shared.browser.acts import Act
 from pages.shared.places import without_places
-from pages.shared.state import guard
 from pages.shared.table.component import Row, message, table
 from pages.shared.training import runs
 from pages.shared.training.labels import label_of
 from pages.shared.waiting import sentence
-from pages.sweeps import state
+from pages.sweeps import brushes, state
 from pages.sweeps.board import value_of, values_of, words
 from viz_core.numbers import short
 from viz_core.sweeps import best_first
@@ -28,80 +26,47 @@ MOST = 300
 MOST_RUNS = 8
 """Runs that Runs compares at once."""
 RUNS, EXPLORE = "runs/page.py", "explore/page.py"
-ALL, BEST, VALUE = "", "*best", "*value"
+ALL, BEST = "", "*best"
 
 
 @dataclass(frozen=True)
 class Seen:
-    """by: the setting of one chart. brushed [trial]: which trials stand out; order: their places."""
+    """by: the setting of one chart. brushed [trial]: which trials stand out; order: their places. ranges:
+    those chosen along the axes.
+    """
 
     by: str
     brushed: list[bool]
     order: list[int]
+    ranges: brushes.Ranges
 
 
-def controls(name: str, spec: Spec, trials: Sequence[Trial]) -> Seen:
-    """The choices above the figures; name: of the sweep, whose brush is its own."""
+def controls(spec: Spec, trials: Sequence[Trial]) -> Seen:
+    """The choices above the figures, and the trials that they and the ranges along the axes leave."""
     shown = state.page()
     labels = {each: label_of(each) for each in spec.space}
-    brushes = {ALL: "all trials", BEST: "the best quarter", VALUE: spec.score or "score", **labels}
-    for field, options in (("by", labels), ("brush", brushes)):
+    highlights = {ALL: "all trials", BEST: "the best quarter"}
+    for field, options in (("by", labels), ("brush", highlights)):
         if shown.kept[field] not in options:
             shown.put({field: next(iter(options))})
-    with st.container(horizontal=True, vertical_alignment="top", key="sweeps_seen"):
+    with st.container(horizontal=True, vertical_alignment="bottom", key="sweeps_seen"):
         if len(labels) > 1:
             shown.draw("by", options=list(labels), format_func=labels.__getitem__, width=220)
-        shown.draw("brush", options=list(brushes), format_func=brushes.__getitem__, width=220)
-        within = _within(name, shown.kept["brush"], trials)
+        shown.draw("brush", options=list(highlights), format_func=highlights.__getitem__)
         shown.draw("order")
+        ranges = brushes.read(shown.kept["within"])
+        if ranges:
+            st.button("Clear ranges", on_click=shown.put, args=({"within": ""},), key="sweeps.whole")
+    brushed = brushes.within(spec, ranges, trials)
     values = values_of(trials)
     less = spec.direction == "minimize"
     best = [int(at) for at in best_first(values, lower_is_better=less)]
     if shown.kept["brush"] == BEST:
         finished = [at for at in best if trials[at].state == "finished"]
-        within = set(finished[: max(1, -(-len(finished) // 4))])
-    brushed = [within is None or at in within for at in range(len(trials))]
+        quarter = set(finished[: max(1, -(-len(finished) // 4))])
+        brushed = [each and at in quarter for at, each in enumerate(brushed)]
     order = best if shown.kept["order"] == "best" else list(range(len(trials)))
-    return Seen(shown.kept["by"], brushed, order)
-
-
-def _within(name: str, brush: str, trials: Sequence[Trial]) -> set[int] | None:
-    """The trials between two values of a setting, which a slider chooses; None for all."""
-    if brush in (ALL, BEST):
-        return None
-    given = [trial.value if brush == VALUE else trial.settings.get(brush) for trial in trials]
-    if all(value is None or _is_number(value) for value in given):
-        steps: list[Any] = sorted({value for value in given if value is not None})
-    else:
-        steps = list(dict.fromkeys(given))
-    if len(steps) < 2:
-        return None
-    key, places = f"sweeps.between.{name}.{brush}", list(range(len(steps)))
-    now = st.session_state.get(key)
-    if now is not None and not _fits(now, len(steps)):  # the sweep goes on, and has other values now
-        st.session_state.pop(key)
-    ends = st.select_slider(
-        "Between", places, (0, len(steps) - 1), key=key, width=280,
-        format_func=lambda at: words(steps[at]) if at < len(steps) else "",
-    )  # fmt: skip
-    whole = (0, len(steps) - 1)
-    guard(key, lambda value: _fits(value, len(steps)), lambda _: "Between: no such values.", lambda: whole)
-    low, high = ends if _fits(ends, len(steps)) else whole
-    kept = steps[low : high + 1]
-    return {at for at, value in enumerate(given) if value in kept}
-
-
-def _fits(value: Any, count: int) -> bool:
-    return (
-        isinstance(value, tuple | list)
-        and len(value) == 2
-        and all(isinstance(each, int) and 0 <= each < count for each in value)
-        and value[0] <= value[1]
-    )
-
-
-def _is_number(value: object) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool)
+    return Seen(shown.kept["by"], brushed, order, ranges)
 
 
 def table_of(spec: Spec, trials: Sequence[Trial], shown: Seen) -> None:
@@ -109,7 +74,9 @@ def table_of(spec: Spec, trials: Sequence[Trial], shown: Seen) -> None:
     opened = state.page().kept["trial"]
     kept = [trials[at] for at in shown.order if shown.brushed[at]]
     if len(kept) < len(trials):
-        st.caption(f"{len(kept):,} of {len(trials):,} trials stand out")
+        ranges = brushes.said(spec, shown.ranges, trials)
+        how = wording.plain(f": {ranges}") if ranges else ""
+        st.caption(f"{len(kept):,} of {len(trials):,} trials stand out{how}")
     if len(kept) > MOST:
         st.caption(f"The first {MOST} of {len(kept):,} trials; Take away has all of them.")
     columns = ("trial", *map(label_of, spec.space), f"#{spec.score or 'score'}", "state", "#runs", "#took")

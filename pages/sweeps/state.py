@@ -15,7 +15,7 @@ from pages.shared.state import State, arrive, refuse
 from pages.shared.training import settings, tasks_on_offer
 from pages.shared.training.labels import label_of
 from pages.shared.training.tasks_on_offer import TaskInfo
-from pages.sweeps import found
+from pages.sweeps import brushes, found
 
 PAGE = "sweeps"
 FIRST = "copy"
@@ -57,10 +57,13 @@ def page() -> State:
             "sweep": Param("", characters(MOST_NAME)),
             "trial": Param(-1, whole(-1, 10**9)),
             "by": Param("", characters(in_force().field_characters), widget.select("Value by")),
-            "brush": Param("", characters(in_force().field_characters), widget.select("Highlight")),
+            "brush": Param("", characters(in_force().field_characters), widget.segmented(
+                "Highlight", "Drag along an axis of the figure to highlight a range, or move its ends with "
+                "the arrow keys; several combine. A double press or Escape clears one", width="content")),
+            "within": Param("", brushes.RULE),
             "order": Param("number", one_of(ORDERS), widget.segmented("Trials", width="content")),
         },
-    )
+    )  # fmt: skip
 
 
 def fixed_of(info: TaskInfo) -> State:
@@ -164,7 +167,7 @@ def opened() -> Sweep | None:
 def open_sweep(name: str) -> None:
     """Opens a sweep, or with "+" the form."""
     st.session_state.sweeps_drawn = ""
-    page().put({"sweep": name[:MOST_NAME], "trial": -1, "by": "", "brush": ""})
+    page().put({"sweep": name[:MOST_NAME], "trial": -1, "by": "", "brush": "", "within": ""})
 
 
 def put_form(info: TaskInfo, fixed: dict[str, Any], form: dict[str, Any]) -> None:

@@ -14,12 +14,13 @@ from viz_core.boards.panels.diagram import Diagram, Node
 from viz_core.boards.panels.facts import Fact, Facts
 from viz_core.boards.panels.layers import Layers
 from viz_core.boards.panels.matrix import Matrix
-from viz_core.boards.panels.parallel import Axis, Parallel
+from viz_core.boards.panels.parallel import Parallel
 from viz_core.boards.panels.plane import Plane
 from viz_core.boards.panels.points import Dots, Points
 from viz_core.boards.panels.sign import Sign
 from viz_core.boards.panels.table import Table
 from viz_core.boards.sheet import Colour, Role
+from viz_core.boards.upright import Axis
 
 __all__ = [
     "Axis",

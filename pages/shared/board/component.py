@@ -12,5 +12,6 @@ ACTS: Kinds = {
     "takeaway": {"frame": int},
     "part": {"name": str},
     "go": {"by": int},
+    "brush": {"axis": int, "low": (int, float), "high": (int, float)},
 }
 board = Component("attention_lab_board", HERE / "board.js", HERE / "board.css", PANELS, acts=ACTS)

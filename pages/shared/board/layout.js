@@ -133,7 +133,7 @@ export function linkOf({ link, scrub, board }, frame) {
   return params;
 }
 
-const MOVING = ["chart", "colour", "changed", "note", "texts"];
+const MOVING = ["chart", "colour", "changed", "note", "texts", "uprights"];
 
 /**
  * What panels keep their elements for: while it stays the same, only numbers have changed.

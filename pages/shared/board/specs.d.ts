@@ -182,3 +182,18 @@ export interface PictureSpec extends MatrixSpec {
 }
 
 export type PlotSpec = ChartSpec & Partial<PictureSpec>;
+
+/* An axis of parallel coordinates. Heights are shares of it: 0 at its lower and 1 at its upper end. */
+export interface Upright {
+  name: string;
+  /* What is chosen on it; null for all. */
+  range: [number, number] | null;
+  /* The heights where an end of a range may be put by key; of choices their edges. */
+  stops: number[];
+  /* What stands at each of them; of choices, between two of them. */
+  said: string[];
+}
+
+export interface ParallelSpec extends ChartSpec {
+  uprights: Upright[];
+}

@@ -101,13 +101,25 @@ def test_an_opened_sweep_is_brushed_by_its_settings(page: AppTest, make_sweep: M
     make_sweep(fails=6)
     page.run()
     assert page.get("progress")[0].proto.text == r"Stopped\: 6 of 6 trials \(1 failed\)"
-    page.selectbox("sweeps.brush").set_value("n_heads").run()
-    between = page.select_slider("sweeps.between.heads.n_heads")
-    assert list(between.options) == ["1", "2", "4"]
-    between.set_value((1, 2)).run()
-    assert "4 of 6 trials stand out" in [caption.value for caption in page.caption]
-    page.selectbox("sweeps.brush").set_value(seen.BEST).run()
+    page.session_state["sweeps.brush"] = seen.BEST
+    page.run()
     assert "2 of 6 trials stand out" in [caption.value for caption in page.caption]
+
+
+def test_a_link_s_ranges_combine_and_a_button_clears_them(page: AppTest, make_sweep: MakeSweep) -> None:
+    make_sweep()
+    page.query_params.update({"sweep": "heads", "within": "n_heads:1.5:4;norm:0:0", "brush": "n_heads"})
+    page.run()
+    assert "brush" not in said(page)  # by an old link's menu, a setting was chosen
+    captions = [caption.value for caption in page.caption]
+    assert r"2 of 6 trials stand out\: Heads 1\.5 to 4, Norm pre" in captions
+    page.button("sweeps.whole").click().run()
+    assert not any("stand out" in caption.value for caption in page.caption)
+    assert page.session_state["kept"][state.PAGE]["within"] == ""
+    page.query_params["within"] = "n_heads:4"
+    page.session_state["page"] = "elsewhere"
+    page.run()
+    assert "The link's within='n_heads:4' is not ranges of settings" in said(page)
 
 
 def test_a_sweep_that_is_gone_is_said_and_the_form_comes(page: AppTest) -> None:
@@ -131,7 +143,8 @@ def test_a_file_in_the_place_of_the_folder_of_runs_is_said_at_once(
     if opened == "+":
         assert page.button("sweeps.start").disabled
     else:  # the shipped sweep can be looked at still, and the sentence stays while it is
-        page.selectbox("sweeps.brush").set_value(seen.BEST).run()
+        page.session_state["sweeps.brush"] = seen.BEST
+        page.run()
         assert rule in said(page)
     root.unlink()
     page.run()

@@ -6,86 +6,18 @@ from typing import Any
 
 import numpy as np
 
-from viz_core._checks import check_axes, check_length
+from viz_core._checks import check_length
 from viz_core.boards.chart import Chart, ChartPanel, Paint
 from viz_core.boards.panel import NumberRow
 from viz_core.boards.panels.points import TOLD
-from viz_core.boards.sheet import CAPTION, CHART, SMALL, Room, extent, word
-from viz_core.numbers import short, tick
+from viz_core.boards.sheet import CAPTION, CHART, SMALL, Room, word
+from viz_core.boards.upright import Axis
 
 SHADES = 6
 """Strengths of colour that tell values apart; lines of one strength are one trace, which is drawn fast."""
 _FAINTEST = 0.3
-_TICKS = 5
-_APART = 0.1  # of an axis: numbers that are closer would cover each other
-_BESIDE = 0.02  # from an axis to its numbers, where the next axis is at 1
+_BESIDE = 0.03  # from an axis to its numbers, where the next axis is at 1
 _BEST = 1  # a head's colour: orange, which no reader confuses with the blue of the others
-
-
-@dataclass(frozen=True, kw_only=True)
-class Axis:
-    """One upright axis. values [trial]: numbers, NaN where a trial has none; of choices, the place in them.
-
-    log: equal ratios are equally far apart.
-    """
-
-    name: str
-    values: np.ndarray
-    choices: Sequence[str] = ()
-    log: bool = False
-
-    def __post_init__(self) -> None:
-        if self.values.ndim != 1:
-            check_axes(f"values of {self.name!r}", self.values, "trial")
-        known = self.values[np.isfinite(self.values)]
-        if self.choices and known.size and not (known.min() >= 0 and known.max() < len(self.choices)):
-            raise ValueError(
-                f"values of {self.name!r} are within {known.min():g} to {known.max():g}, but there are "
-                f"{len(self.choices)} choices; give places from 0 to {len(self.choices) - 1}"
-            )
-        if self.log and (known <= 0).any():
-            raise ValueError(
-                f"{self.name!r} has the value {known.min():g}, which has no place on a logarithmic axis; "
-                "leave log out"
-            )
-
-    def heights(self) -> np.ndarray:
-        """Where each trial crosses the axis, 0 at its lower and 1 at its upper end [trial]."""
-        if self.choices:
-            return (self.values + 0.5) / len(self.choices)
-        low, high = self._ends()
-        return np.full(len(self.values), 0.5) if low == high else (self._on(self.values) - low) / (high - low)
-
-    def ticks(self) -> list[tuple[float, str]]:
-        """Heights and texts of the numbers beside the axis."""
-        if self.choices:
-            shown = range(0, len(self.choices), max(1, -(-len(self.choices) // 8)))
-            return [((at + 0.5) / len(self.choices), self.choices[at]) for at in shown]
-        low, high = self._ends()
-        if low == high:
-            return [(0.5, self._tick(low))]
-        known = np.unique(self.values[np.isfinite(self.values)])
-        places = [(float(self._on(value)) - low) / (high - low) for value in known[: _TICKS + 1]]
-        if len(known) <= _TICKS and min(np.diff(places)) >= _APART:  # such as 1, 2, 4 and 8 heads
-            return [(place, tick(value)) for place, value in zip(places, known, strict=True)]
-        return [(place, self._tick(low + place * (high - low))) for place in np.linspace(0, 1, _TICKS)]
-
-    def said(self, trial: int) -> str:
-        """The value of a trial in words."""
-        value = self.values[trial]
-        if not np.isfinite(value):
-            return "–"
-        return self.choices[int(value)] if self.choices else short(value)
-
-    def _on(self, values: Any) -> Any:
-        return np.log10(values) if self.log else values
-
-    def _ends(self) -> tuple[float, float]:
-        low, high = extent(self._on(self.values))
-        return float(low), float(high)
-
-    def _tick(self, at: float) -> str:
-        return short(10**at if self.log else at)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -94,13 +26,15 @@ class Parallel(ChartPanel):
 
     The better the value, the stronger the line; the best is drawn last, in a colour of its own. A trial
     without a value ends before the last axis, in grey. names [trial]. lower_is_better: of the value.
-    shown [trial]: which trials stand out; the others are thin and grey.
+    shown [trial]: which trials stand out; the others are thin and grey. ranges [axis]: the values that are
+    chosen on each axis, None for all; on the page, given ranges can be changed by dragging along the axes.
     """
 
     axes: Sequence[Axis]
     names: Sequence[str]
     lower_is_better: bool = False
     shown: np.ndarray | None = None
+    ranges: Sequence[tuple[float, float] | None] = ()
     title: str = ""
 
     def __post_init__(self) -> None:
@@ -110,6 +44,20 @@ class Parallel(ChartPanel):
             check_length(f"values of {axis.name!r}", axis.values.tolist(), len(self.names), needed=True)
         if self.shown is not None:
             check_length("shown", self.shown.tolist(), len(self.names), needed=True)
+        check_length("ranges", list(self.ranges), len(self.axes))
+
+    def sent(self) -> dict[str, Any]:
+        """The chart; and where it can be brushed, what is chosen on each axis and where a range may end."""
+        said = super().sent()
+        said.pop("ranges")
+        if not self.ranges:
+            return said
+        uprights = []
+        for axis, chosen in zip(self.axes, self.ranges, strict=True):
+            stops, words = axis.stops()
+            heights = None if chosen is None else axis.span(*chosen)
+            uprights.append({"name": axis.name, "range": heights, "stops": stops, "said": words})
+        return said | {"uprights": uprights, "drawn_by": "parallel"}
 
     @property
     def best(self) -> int | None:

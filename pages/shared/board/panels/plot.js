@@ -18,7 +18,7 @@ import { caption } from "../words.js";
 
 const LEAST = 20; // pixels of width: a picture of two channels is narrow, a row not laid out has none
 
-export class Panel {
+export class PlotPanel {
   // these come with the first drawing
   /** @type {any} */ Plotly;
   /** @type {number} the frame asked for */ frame;
@@ -26,6 +26,7 @@ export class Panel {
   /** @type {string[][]} what moves in each trace */ moving = [];
   /** @type {Promise<void> | null} a figure on its way */ coming = null;
   /** @type {string | null} the size and the theme of the figure */ key = null;
+  share = 1; // of the height that a chart usually has
   /** @type {number | undefined} the entry that is pointed at elsewhere */ lit;
 
   /** @param {import("../specs").Board} board @param {Spec} spec */
@@ -91,7 +92,7 @@ export class Panel {
     const { board, spec, body } = this;
     /** @param {string} name */
     const measure = (name) => textWidth(name, `12px ${board.theme.font}`);
-    const size = sizeOf(spec, Math.floor(this.root.clientWidth), board.heightOf(), measure);
+    const size = sizeOf(spec, Math.floor(this.root.clientWidth), this.share * board.heightOf(), measure);
     if (size.width >= LEAST)
       Object.assign(body.style, { width: `${size.width}px`, height: `${size.height}px` });
     return size;
@@ -162,3 +163,5 @@ export class Panel {
     this.Plotly.restyle(this.body, { "marker.line.width": [labels.map((_, i) => (i === at ? 2 : 0))] }, [0]);
   }
 }
+
+export const Panel = PlotPanel;

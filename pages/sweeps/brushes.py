@@ -1,0 +1,96 @@
+"""The ranges that are chosen along the axes of a sweep: which trials they leave, how a link writes them."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Mapping, Sequence
+
+from models.limits import in_force
+from models.sweeps import Spec, Trial
+from pages.shared.link import Rule, checked, text
+from pages.shared.training.labels import label_of
+from pages.sweeps.board import axis_of, values_of, words
+from viz_core.boards import Parallel
+from viz_core.numbers import short
+
+VALUE = "*value"
+"""Names the axis of what trials are compared by, as no setting is called."""
+Ranges = Mapping[str, tuple[float, float]]
+"""By the names of settings: the least and the largest value; of choices that are no numbers, their places."""
+_NAME = re.compile(r"\*?[a-z][a-z0-9_]{0,60}")
+_EXACT = 1e-5  # of a number: ranges are written with six digits
+
+
+def read(raw: str) -> dict[str, tuple[float, float]]:
+    """The ranges of a link, such as n_heads:1:4;norm:0:0. Raises ValueError for anything else."""
+    found: dict[str, tuple[float, float]] = {}
+    for part in filter(None, raw.split(";")):
+        name, *ends = part.split(":")
+        if not _NAME.fullmatch(name) or name in found or len(ends) != 2:
+            raise ValueError(raw)
+        low, high = map(float, ends)
+        if not (math.isfinite(low) and math.isfinite(high) and low <= high):
+            raise ValueError(raw)
+        found[name] = low, high
+    return found
+
+
+def written(ranges: Ranges) -> str:
+    """The ranges as a link holds them."""
+    return ";".join(f"{name}:{low:.6g}:{high:.6g}" for name, (low, high) in ranges.items())
+
+
+def _checked(raw: str) -> str:
+    read(raw)
+    return checked(raw, lambda given: len(given) <= in_force().field_characters)
+
+
+RULE: Rule = text("ranges of settings, such as n_heads:1:4;learning_rate:0.001:0.01", _checked)
+
+
+def on_axes(spec: Spec, ranges: Ranges) -> list[tuple[float, float] | None]:
+    """The ranges in the order of the figure's axes."""
+    return [ranges.get(name) for name in (*spec.space, VALUE)]
+
+
+def changed(spec: Spec, ranges: Ranges, panel: Parallel, axis: int, low: float, high: float) -> Ranges:
+    """The ranges after a drag along an axis, from one height to another; of all of it there is none.
+
+    Raises ValueError for an axis that is none, or heights that are no numbers.
+    """
+    names = (*spec.space, VALUE)
+    if not (0 <= axis < len(names) == len(panel.axes) and math.isfinite(low) and math.isfinite(high)):
+        raise ValueError(f"axis {axis} is none of {len(names)}")
+    found = panel.axes[axis].range_at(low, high)
+    kept = {name: each for name, each in ranges.items() if name != names[axis]}
+    return kept if found is None else kept | {names[axis]: found}
+
+
+def within(spec: Spec, ranges: Ranges, trials: Sequence[Trial]) -> list[bool]:
+    """Whether each trial is within all ranges [trial]; one without a value is in none."""
+    kept = [True] * len(trials)
+    for name, (low, high) in ranges.items():
+        if name != VALUE and name not in spec.space:
+            continue  # of another sweep
+        values = values_of(trials) if name == VALUE else axis_of(spec, name, trials).values
+        low, high = low - _EXACT * abs(low), high + _EXACT * abs(high)
+        kept = [each and bool(low <= value <= high) for each, value in zip(kept, values, strict=True)]
+    return kept
+
+
+def said(spec: Spec, ranges: Ranges, trials: Sequence[Trial]) -> str:
+    """The ranges in words; "" without any."""
+    parts = []
+    for name, (low, high) in ranges.items():
+        if name == VALUE:
+            parts.append(f"{spec.score or 'score'} {short(low)} to {short(high)}")
+        elif name in spec.space:
+            choices = axis_of(spec, name, trials).choices
+            ends = dict.fromkeys(_said(each, choices) for each in (low, high))
+            parts.append(f"{label_of(name)} {' to '.join(ends)}")
+    return ", ".join(parts)
+
+
+def _said(end: float, choices: Sequence[str]) -> str:
+    return choices[min(len(choices) - 1, max(0, round(end)))] if choices else words(end)
