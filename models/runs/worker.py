@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from filelock import FileLock, Timeout
 
@@ -69,8 +69,14 @@ def _attend(folder: Path, parent: Identity | None) -> int:
         return 0 if work(watch).state != "failed" else 1
 
 
+class Signalled(Protocol):
+    """Whoever takes up a signal: it may take no lock, so it only sets this."""
+
+    signalled: bool
+
+
 @contextmanager
-def heeding_signals(watch: Watch) -> Iterator[None]:
+def heeding_signals(watch: Signalled) -> Iterator[None]:
     """Inside, a signal to end (SIGTERM, Ctrl-C) is a request to pause, which the watch takes up."""
 
     def on_signal(number: int, frame: Any) -> None:

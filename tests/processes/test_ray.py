@@ -2,6 +2,8 @@
 
 import os
 import signal
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -11,6 +13,7 @@ import torch
 
 from models.data.tasks import make_task
 from models.runs import jobs
+from models.runs.folder import list_runs
 from models.runs.owners import MACHINE
 from models.runs.ray.backend import RayBackend
 from models.sweeps import Choices, Spec, create, find, start
@@ -18,6 +21,7 @@ from models.training.config import run_config
 from models.zoo.run_folders import runs_root
 from tests.processes.clusters import (
     NODE,
+    START_SECONDS,
     STOP_SECONDS,
     alone,
     done,
@@ -29,6 +33,7 @@ from tests.processes.clusters import (
 
 pytest.importorskip("ray", reason="Ray is not installed: make install-ray")
 
+ROOT = Path(__file__).parents[2]
 TOLERANCE = 2e-5  # of float32 sums in another order
 
 
@@ -165,6 +170,35 @@ def test_a_sweep_trains_its_trials_on_the_cluster(nodes: Any) -> None:
         (run_id,) = trial.runs
         assert jobs.status(run_id).node == "127.0.0.1"
         assert trial.state == "finished"
+
+
+def test_the_command_line_trains_there_shows_its_steps_and_pauses_when_interrupted(nodes: Any) -> None:
+    said = {"steps": 30, "n_layers": 1, "d_model": 16, "held_out": 8, "threads": 1, "device": "cpu"}
+    words = [word for name, value in said.items() for word in ("--set", f"{name}={value}")]
+    command = [sys.executable, "-m", "models.training"]
+    short = [*command, "run", "--task", "reverse", *words, "--name", "short"]
+    ended = subprocess.run(
+        short, cwd=ROOT, capture_output=True, text=True, timeout=START_SECONDS, check=False
+    )
+    assert ended.returncode == 0, ended.stderr
+    assert "trains on the CPU with 1 thread, on 127.0.0.1\nheld out at step 30: loss" in ended.stdout
+    assert "30/30" in ended.stderr and "tokens/s" in ended.stderr
+    long = subprocess.Popen(
+        [*short[:-1], "long", "--set", "steps=1_000_000"], cwd=ROOT, text=True,
+        stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+    )  # fmt: skip
+    try:
+        until(lambda: any(run.name == "long" and jobs.status(run.id).step for run in list_runs()))
+        (run,) = [run for run in list_runs() if run.name == "long"]
+        long.send_signal(signal.SIGINT)
+        told, _ = long.communicate(timeout=STOP_SECONDS)
+    finally:
+        long.kill()
+    step = jobs.status(run.id).step
+    assert long.returncode == 0 and jobs.status(run.id).state == "paused"
+    assert told.endswith(f"paused at step {step:,}; go on with: python -m models.training resume {run.id}\n")
+    kept = run.checkpoint()
+    assert kept is not None and kept.step == step
 
 
 def test_runs_behind_a_url_train_in_copies_that_come_back(

@@ -10,6 +10,7 @@ from models.runs.folder import RunFolder
 from models.runs.limits import JobRefused
 from models.runs.ray.backend import RayBackend
 from models.runs.status import Status
+from models.runs.worker import heeding_signals
 from models.training.loop import Record
 from models.zoo.run_folders import runs_root
 
@@ -17,7 +18,8 @@ LOOK_SECONDS = 0.5
 
 
 def train_there(folder: RunFolder, on_record: Callable[[Record], None] | None = None) -> Status:
-    """Gives a run to the cluster and waits until it has ended; Ctrl-C, and the end of this process, pause it.
+    """Gives a run to the cluster and waits until it has ended. A signal to end (Ctrl-C, SIGTERM) pauses it,
+    as in one process, and so does the dispatcher where this process is gone.
 
     on_record: is given the record of each step that was kept. Raises JobRefused where the run lies elsewhere
     than among all runs, trains already, or no cluster is there.
@@ -31,10 +33,10 @@ def train_there(folder: RunFolder, on_record: Callable[[Record], None] | None = 
     now = backend.status(folder.id)
     if now.live:
         raise JobRefused(f"run {folder.name!r} is {now.state} already; stop it first")
-    seen = now.step
-    backend.submit(folder.id)
-    while True:
-        try:
+    seen, asked = now.step, _Asked()
+    with heeding_signals(asked):
+        backend.submit(folder.id)
+        while True:
             now = backend.status(folder.id)
             for line in folder.metrics(after_step=seen):
                 seen = line["step"]
@@ -42,9 +44,14 @@ def train_there(folder: RunFolder, on_record: Callable[[Record], None] | None = 
                     on_record(_record(line))
             if not now.live:
                 return now
+            if asked.signalled:
+                asked.signalled = False
+                backend.stop(folder.id, ask="pause")
             time.sleep(LOOK_SECONDS)
-        except KeyboardInterrupt:
-            backend.stop(folder.id, ask="pause")
+
+
+class _Asked:
+    signalled = False
 
 
 def _record(line: dict[str, Any]) -> Record:
