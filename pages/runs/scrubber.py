@@ -93,7 +93,7 @@ def _notice(entries: Sequence[dict[str, Any]], step: int, see: str) -> str:
     said = []
     loss = curves.last(past, curves.of("loss"))
     if loss is not None:
-        said.append(f"training loss {loss:.3f}")
+        said.append(f"training loss {scores.number(loss)}")
     for name in curves.scores_of(past)[:1]:
         value = curves.last(past, curves.validated(name))
         if value is not None:

@@ -50,7 +50,7 @@ def board_of(
         ),
         by_setting(spec, finished, by),
     ]
-    if importance:
+    if len(importance) > 1:  # of one setting there is nothing to tell
         named = {label_of(each): share for each, share in importance.items()}
         bottom.append(sweeps.importance_panel(named))
     return Board(rows=[[top], bottom], notice=notice)

@@ -75,9 +75,8 @@ def numbers(entries: Sequence[dict[str, Any]], shown: Sequence[int]) -> Facts:
     facts = []
     for label, reader in read.items():
         value = curves.last(entries, reader)
-        facts.append(
-            Fact(label=label, values="–" if value is None else format(value, forms.get(label, ".4f")))
-        )
+        said = "–" if value is None else _said(value, forms.get(label, ".4f"))
+        facts.append(Fact(label=label, values=said))
     for name in curves.scores_of(entries)[:1] or ["score"]:
         value = curves.last(entries, curves.validated(name))
         said = "–" if value is None else scores.worded(name, value)
@@ -89,3 +88,10 @@ def numbers(entries: Sequence[dict[str, Any]], shown: Sequence[int]) -> Facts:
     facts.append(Fact(label="memory", values="–" if memory is None else readable(round(memory))))
     facts.append(Fact(label="heads of step", values=f"{shown[-1]:,}" if shown else "–"))
     return Facts(facts=facts)
+
+
+def _said(value: float, form: str) -> str:
+    """A number in a form, none of which writes a small one as nothing, nor nothing as a power of ten."""
+    if value == 0:
+        return "0"
+    return format(value, ".2e" if form == ".4f" and abs(value) < 1e-3 else form)

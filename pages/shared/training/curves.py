@@ -201,11 +201,11 @@ def gradient_curve(
     entries: Sequence[Entry], x: np.ndarray, clip: object = None, view: View = STEPS, **more: Any
 ) -> Curves:
     """The norm of the whole gradient before clipping, and the norm to which it is clipped."""
-    drawn = lines(entries, of("gradient_norm"), x, "gradient norm", "accent", view)
+    drawn = lines(entries, of("gradient_norm"), x, "before clipping", "accent", view)
     if isinstance(clip, int | float) and 0 < clip < LARGEST:
         level = Line(y=np.full(len(x), float(clip)), name=f"clipped at {clip:g}", colour="muted", dashed=True)
         drawn.append(level)
-    return chart("gradient norm before clipping", drawn, x, view, **more)
+    return chart("gradient norm", drawn, x, view, **more)
 
 
 def has_norms(entries: Sequence[Entry]) -> bool:

@@ -58,7 +58,7 @@ def test_other_tasks_show_their_score_instead(make_run: MakeRun) -> None:
     assert [panel.title for panel in board.rows[0]] == ["loss", "second half, held out", "L1 H1"]
     assert [panel.title for panel in board.rows[-1]] == [
         "entropy of every head",
-        "gradient norm before clipping",
+        "gradient norm",
         "gradient norm of each part",
         "learning rate",
         "tokens / s",

@@ -92,3 +92,8 @@ def test_a_shipped_sweep_is_everybodys_and_nobodys(
     assert drawn(sweep).notice == drawn(make_sweep(name="again")).notice
     exec(opened.code_of(sweep), {})
     assert "4 {'n_heads': 4, 'norm': 'pre'} finished 0.505" in capsys.readouterr().out
+
+
+def test_of_one_setting_there_is_no_importance_to_tell(make_sweep: MakeSweep) -> None:
+    _, bottom = drawn(make_sweep("n_heads=1,2,4")).rows
+    assert not any(isinstance(panel, Bars) for panel in bottom)

@@ -122,3 +122,10 @@ def test_a_message_of_a_second_is_small(make_run: MakeRun) -> None:
     entries = history_of(run.folder.path / "metrics.jsonl").entries()
     sent = message(board.board_of(run, entries, steps=100, notice=""), part=run.id, link={})
     assert len(sent) < 30_000, json.dumps(len(sent))
+
+
+def test_no_number_is_rounded_to_nothing() -> None:
+    entry = {"step": 100, "loss": 7.65e-7, "gradient_norm": 0.5, "learning_rate": 0.0}
+    facts = {fact.label: fact.values for fact in board.numbers([entry], ()).facts}
+    assert facts["loss"] == "7.65e-07" and facts["learning rate"] == "0" and facts["step"] == "100"
+    assert facts["gradient norm"] == "0.50" and facts["loss, held out"] == "–"
