@@ -1,7 +1,7 @@
 """A real server, a real Chromium; a console error or a request to another host fails the test."""
 
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -18,7 +18,16 @@ expect.set_options(timeout=SECONDS)
 # longer, such as the search for faults of access, is still optimised.
 OPTIMISE_LATER = "--js-flags=--interrupt-budget-for-maglev=600000 --interrupt-budget=2000000"
 ONE_PROCESS = "--process-per-site"  # the tabs of a context share compiled code
+FAILED = pytest.StashKey[bool]()  # whether the test of an item has failed, for what comes after it
 FIRST_VISIT_SECONDS = 120  # a server that has just started imports PyTorch, on a busy machine
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    report = yield
+    if report.when == "call":
+        item.stash[FAILED] = report.failed
+    return report
 
 
 @pytest.fixture(scope="session")
@@ -77,16 +86,12 @@ def kept_contexts(browser: Browser) -> Iterator[dict[str, BrowserContext]]:
 
 @pytest.fixture
 def kept_context(browser: Browser, kept_contexts: dict[str, BrowserContext], app_url: str) -> BrowserContext:
-    """What visitors before have fetched and compiled: who opens a page in it is spared a third of the work.
-
-    Its first page stays, for code is forgotten with the last page that has run it.
-    """
+    """What visitors before have fetched and compiled: a page in it is spared a third of the work."""
     if app_url not in kept_contexts:
         for context in kept_contexts.values():
             context.close()
         kept_contexts.clear()
-        kept_contexts[app_url] = browser.new_context(**usual_options(app_url))
-        kept_contexts[app_url].new_page().goto("/_stcore/health")
+        kept_contexts[app_url] = new_context(browser, app_url)
     return kept_contexts[app_url]
 
 
@@ -117,6 +122,13 @@ def new_page(
     yield open_page
     for closed in (*contexts, *kept_context.pages[1:]):
         closed.close()
+
+
+def new_context(browser: Browser, app_url: str) -> BrowserContext:
+    """For one visitor after another; its first page stays, for code is forgotten with the last one's page."""
+    context = browser.new_context(**usual_options(app_url))
+    context.new_page().goto("/_stcore/health")
+    return context
 
 
 def open_anew(context: BrowserContext, app_url: str) -> Page:

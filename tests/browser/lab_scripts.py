@@ -1,5 +1,20 @@
 """What tests ask of a lab page in the browser, as JavaScript functions of an element."""
 
+# Resolves once the window has this size and the board has followed, which draws its figures anew: two frames
+# later, where what stands above it moved. A board that does not follow is looked at after all.
+RESIZED = """
+(board, [width, height]) => new Promise((done) => {
+  const end = performance.now() + 3000;
+  const isDrawn = (figure) => Math.abs(figure._fullLayout?.width - figure.clientWidth) < 2;
+  const follows = () => innerWidth === width && innerHeight === height
+    && [...board.querySelectorAll(".plot")].filter((figure) => figure.clientWidth).every(isDrawn);
+  const look = (frames) => requestAnimationFrame(() => {
+    if (performance.now() > end || (frames > 1 && follows())) setTimeout(done);
+    else look(frames + 1);
+  });
+  look(0);
+})
+"""
 # What of a board that fits its window has to be scrolled for.
 NOT_ON_SCREEN = """
 (board) => {

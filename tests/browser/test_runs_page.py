@@ -11,6 +11,7 @@ from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Browser, Page, expect
 
 from models.data.tasks import make_task
+from tests.browser.lab_parts import resize
 from tests.browser.training import TINY, RunsPage, TrainPage, unfit
 
 NewPage = Callable[..., Page]
@@ -234,7 +235,7 @@ def test_runs_fit_the_screen_and_axe_finds_no_fault(
     for chosen in ([trained[1]], trained):
         runs.open(*chosen)
         for width in (1920, 800, 1366):
-            runs.page.set_viewport_size({"width": width, "height": 768})
+            resize(runs, width, 768)
             faults += [f"at {width} px: {fault}" for fault in unfit(runs)]
         runs.board.locator(".modebar-btn").first.hover()
         expect(runs.board.locator(".modebar-group").first).to_have_css("opacity", "1")

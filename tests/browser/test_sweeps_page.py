@@ -7,6 +7,7 @@ from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Page, expect
 
 from tests.browser.board import BoardPage
+from tests.browser.lab_parts import resize
 from tests.browser.training import TINY, TRAINING_SECONDS, RunsPage, TrainPage, unfit
 
 NewPage = Callable[..., Page]
@@ -127,7 +128,7 @@ def test_sweeps_fit_the_screen_and_axe_finds_no_fault(new_page: NewPage) -> None
         sweeps.settle()
         faults = []
         for width in (1920, 800, 1366):
-            sweeps.page.set_viewport_size({"width": width, "height": 768})
+            resize(sweeps, width, 768)
             faults += [f"at {width} px: {fault}" for fault in unfit(sweeps)]
         found = Axe().run(sweeps.page, options={"resultTypes": ["violations"]}).response["violations"]
         faults += [

@@ -12,6 +12,7 @@ from models.data.tasks import make_task
 from models.engine.transformer import Transformer
 from models.training.config import run_config
 from tests.browser.explore_page import choose
+from tests.browser.lab_parts import resize
 from tests.browser.training import ENDLESS, TINY, TRAINING_SECONDS, TrainPage, unfit
 
 NewPage = Callable[..., Page]
@@ -139,7 +140,7 @@ def test_a_finished_run_fits_the_screen_and_axe_finds_no_fault(new_page: NewPage
 def assert_sound(train: TrainPage) -> None:
     faults = []
     for width in (1920, 800, 1366):
-        train.page.set_viewport_size({"width": width, "height": 768})
+        resize(train, width, 768)
         faults += [f"at {width} px: {fault}" for fault in unfit(train)]
     for violation in Axe().run(train.page, options={"resultTypes": ["violations"]}).response["violations"]:
         faults += [f"{violation['id']}: {node['html'][:200]}" for node in violation["nodes"]]

@@ -7,8 +7,8 @@ from urllib.parse import urlencode
 from playwright.sync_api import Locator, Page, expect
 
 from tests.browser.board import BoardPage
+from tests.browser.lab_parts import lasting, overflow
 from tests.browser.lab_scripts import UNDER_THE_TOOLBAR, UNREADABLE
-from tests.browser.test_lab_pages import lasting, overflow
 
 # One layer, so narrow and short that it has finished a few seconds after its process has started.
 TINY = {

@@ -1,0 +1,23 @@
+"""What axe finds on a page that stays open while much on it changes."""
+
+from axe_playwright_python.sync_playwright import Axe
+from playwright.sync_api import Page
+
+AXE = Axe()
+# It asks for the page's style sheets as well, which no rule that is on reads.
+PRELOADED = {"assets": ["media"]}
+RUN = "(options) => axe.run(document, options).then((found) => found.violations)"
+
+
+def violations(page: Page, *rules: str) -> list[str]:
+    """What axe finds; with `rules`, by these alone. A page is given axe once: its code is large."""
+    if not page.evaluate("'axe' in window"):
+        page.evaluate(AXE.axe_script)
+    options = {"resultTypes": ["violations"], "preload": PRELOADED} | (
+        {"runOnly": list(rules)} if rules else {}
+    )
+    return [
+        f"{violation['id']}: {node['html'][:200]} {node['failureSummary'][:300]}"
+        for violation in page.evaluate(RUN, options)
+        for node in violation["nodes"]
+    ]

@@ -1,0 +1,59 @@
+"""The parts of the lab pages, and what is done with each of them in the browser."""
+
+from collections.abc import Sequence
+
+from playwright.sync_api import Locator, Page, expect
+
+from pages.shared.path import STOPS
+from tests.browser.board import BoardPage
+from tests.browser.lab_scripts import MISSED, NOTE_FOCUS, RESIZED, STICKING_OUT
+
+# Page, name and label of each.
+PARTS = [(stop.name, name, label) for stop in STOPS for name, label in stop.parts.items()]
+
+
+def use_scheme(lab: BoardPage, scheme: str) -> None:
+    """Light or dark; the board follows a moment later than the page around it."""
+    if lab.page.evaluate("(name) => matchMedia(`(prefers-color-scheme: ${name})`).matches", scheme):
+        return
+    before = lab.board.evaluate("(board) => board.style.getPropertyValue('--muted')")
+    lab.page.emulate_media(color_scheme=scheme)
+    expect(lab.page.get_by_test_id("stApp")).to_have_css("color-scheme", scheme)
+    expect(lab.board).not_to_have_css("--muted", before)
+    lab.settle()
+
+
+def resize(lab: BoardPage, width: int, height: int) -> None:
+    """Give the window another size, and the page the frames in which it follows."""
+    lab.page.set_viewport_size({"width": width, "height": height})
+    lab.board.evaluate(RESIZED, [width, height])
+
+
+def lasting(lab: BoardPage, question: str, *given: float) -> list[str]:
+    """The first faults that the browser still finds once it had the time to lay a board out anew."""
+    for _ in range(30):
+        found: list[str] = lab.board.evaluate(question, *given)
+        if not found:
+            return []
+        lab.page.wait_for_timeout(100)
+    return found[:4]
+
+
+def overflow(lab: BoardPage) -> list[str]:
+    """What sticks out of the page, or of the board, at the right."""
+    found = lasting(lab, STICKING_OUT)
+    most = lab.page.get_by_test_id("stMain").evaluate("(main) => main.scrollWidth - main.clientWidth")
+    return [*found, f"the page by {most} px"] if most > 0 else found
+
+
+def tab_through(page: Page, wanted: Sequence[Locator]) -> list[str]:
+    """Press Tab until the focus has been on everything wanted; what it missed after 400 times."""
+    page.locator(".board").evaluate(NOTE_FOCUS)
+    missed: list[str] = []
+    for _ in range(20):
+        for _ in range(20):
+            page.keyboard.press("Tab")
+        missed = [html for locator in wanted for html in locator.evaluate_all(MISSED)]
+        if not missed:
+            break
+    return missed

@@ -1,0 +1,45 @@
+"""The lab pages are found from everywhere, and are as they were left."""
+
+from urllib.parse import urlsplit
+
+from playwright.sync_api import expect
+
+from tests.browser.board import LAB_PAGES, BoardPage
+from tests.browser.explore_page import ExplorePage
+
+
+def test_the_navigation_leads_to_these_pages(explore: ExplorePage) -> None:
+    """Two names and two groups; a newcomer sees where to begin."""
+    page = explore.open().page
+    paths = "(links) => links.map((link) => link.pathname)"
+    assert page.get_by_test_id("stTopNavLink").evaluate_all(paths) == [
+        "/",
+        "/start",
+        "/documents",
+        "/beside",
+        "/findings",
+    ]
+    for group, names in {"The lab": [*LAB_PAGES], "Your models": ["train", "runs", "sweeps"]}.items():
+        page.get_by_role("button", name=group).click()
+        links = page.get_by_test_id("stTopNavPopover").locator("a").evaluate_all(paths)
+        assert links == [f"/{name}" for name in names]
+        page.keyboard.press("Escape")
+
+
+def test_pages_keep_their_state_while_another_is_open(explore: ExplorePage) -> None:
+    page = explore.page
+    explore.open(model="untrained", text="one two three")
+    explore.type("to be or not to be")
+    left = {}
+    for name in LAB_PAGES:
+        on = BoardPage(page, name).choose()
+        on.choose_part(on.part_chooser.last.inner_text())
+        on.attempt(on.experiments.first.inner_text())
+        left[name] = (on.shown(), on.link())
+    for name in LAB_PAGES:
+        page.get_by_role("link", name="Explore").click()
+        expect(explore.sentence).to_have_value("to be or not to be")
+        explore.stage.wait_for()
+        on = BoardPage(page, name).choose()
+        assert (on.shown(), on.link()) == left[name], name
+        assert urlsplit(page.url).path == f"/{name}"
