@@ -43,6 +43,7 @@ export class PlotPanel {
     const kind = spec.chart.form === "cells" ? "matrix picture" : `chart ${spec.kind.toLowerCase()}`;
     this.cursor = new Cursor(this.body);
     this.root = el("figure", { class: `panel ${kind}` }, [caption(spec), this.body, this.cursor.root]);
+    this.root.classList.toggle("large", Boolean(spec.large));
     if (spec.large) this.root.style.flex = "1 1 300px";
     else if (spec.together) this.root.style.flex = "1 1 150px";
     else if (spec.chart.form === "cells") this.root.style.flex = shareOf(/** @type {any} */ (spec));
