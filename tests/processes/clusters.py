@@ -38,7 +38,7 @@ def ray_cluster(root: Path) -> Iterator[Any]:
 
         cluster = Cluster(initialize_head=True, head_node_args={**NODE, "include_dashboard": False})
         try:
-            cluster.root, cluster.roots, cluster.environment = root, [root], patch
+            cluster.root, cluster.roots, cluster.environment, cluster.left = root, [root], patch, []
             patch.setenv(known.VARIABLE, cluster.address)
             patch.setenv("ATTENTION_LAB_RUNS", str(root))
             yield cluster

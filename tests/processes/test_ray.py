@@ -4,6 +4,7 @@ import os
 import signal
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -21,7 +22,6 @@ from models.training.config import run_config
 from models.zoo.run_folders import runs_root
 from tests.processes.clusters import (
     NODE,
-    START_SECONDS,
     STOP_SECONDS,
     alone,
     done,
@@ -62,7 +62,7 @@ def test_a_run_on_a_node_is_that_of_this_machine_to_the_bit(nodes: Any, tmp_path
 
 
 def test_a_run_whose_worker_is_killed_goes_on_elsewhere_to_the_bit(nodes: Any, tmp_path: Path) -> None:
-    config = make(steps=800, checkpoint_seconds=0.0, validate_every=400)
+    config = make(steps=400, checkpoint_seconds=0.0, validate_every=200)
     run_id = jobs.submit(config, by=MACHINE)
     until(lambda: (found := jobs.run_folder(run_id).checkpoint()) is not None and found.step > 20)
     status = jobs.status(run_id)
@@ -191,30 +191,25 @@ def test_a_sweep_trains_its_trials_on_the_cluster(nodes: Any) -> None:
 
 
 def test_the_command_line_trains_there_shows_its_steps_and_pauses_when_interrupted(nodes: Any) -> None:
-    said = {"steps": 30, "n_layers": 1, "d_model": 16, "held_out": 8, "threads": 1, "device": "cpu"}
+    said = {"steps": 50_000, "n_layers": 1, "d_model": 16, "held_out": 8, "threads": 1, "device": "cpu"}
     words = [word for name, value in said.items() for word in ("--set", f"{name}={value}")]
-    command = [sys.executable, "-m", "models.training"]
-    short = [*command, "run", "--task", "reverse", *words, "--name", "short"]
-    ended = subprocess.run(
-        short, cwd=ROOT, capture_output=True, text=True, timeout=START_SECONDS, check=False
-    )
-    assert ended.returncode == 0, ended.stderr
-    assert "trains on the CPU with 1 thread, on 127.0.0.1\nheld out at step 30: loss" in ended.stdout
-    assert "30/30" in ended.stderr and "tokens/s" in ended.stderr
-    long = subprocess.Popen(
-        [*short[:-1], "long", "--set", "steps=1_000_000"], cwd=ROOT, text=True,
-        stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+    process = subprocess.Popen(
+        [sys.executable, "-m", "models.training", "run", "--task", "reverse", *words, "--name", "typed"],
+        cwd=ROOT, text=True, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
     )  # fmt: skip
     try:
-        until(lambda: any(run.name == "long" and jobs.status(run.id).step for run in list_runs()))
-        (run,) = [run for run in list_runs() if run.name == "long"]
-        long.send_signal(signal.SIGINT)
-        told, _ = long.communicate(timeout=STOP_SECONDS)
+        until(lambda: any(run.name == "typed" and run.metrics() for run in list_runs()))
+        (run,) = [run for run in list_runs() if run.name == "typed"]
+        time.sleep(1.5)  # it looks twice a second
+        process.send_signal(signal.SIGINT)
+        told, shown = process.communicate(timeout=STOP_SECONDS)
     finally:
-        long.kill()
+        process.kill()
     step = jobs.status(run.id).step
-    assert long.returncode == 0 and jobs.status(run.id).state == "paused"
+    assert process.returncode == 0 and jobs.status(run.id).state == "paused"
+    assert "trains on the CPU with 1 thread, on 127.0.0.1\n" in told
     assert told.endswith(f"paused at step {step:,}; go on with: python -m models.training resume {run.id}\n")
+    assert "/50000" in shown and "tokens/s" in shown
     kept = run.checkpoint()
     assert kept is not None and kept.step == step
 

@@ -92,13 +92,13 @@ class Keeper:
         for ticket in owed:
             self._fetch(ticket)
         said = {ticket.run_id: last for ticket in owed if (last := self._last_status(ticket, why))}
-        for _ in range(2):
+        for seconds in (0.0, _SETTLING_SECONDS if said else 0.0):
+            time.sleep(seconds)
             for run_id, status in said.items():
                 with contextlib.suppress(OSError):
                     # A worker that wrote its sign of life at the same moment may have written over this.
                     if latest_attempt(self.root / run_id) < status.attempt:
                         self._write(run_id, status)
-            time.sleep(_SETTLING_SECONDS if said else 0.0)
         for ticket in owed:
             ticket.drop()
 
