@@ -17,6 +17,9 @@ import { cellAt, isWhole, leftOut, moved, within, zoomed } from "./view.js";
 const WAIT = 120; // milliseconds without a move before the server is asked
 const MOST_WORDS = 6;
 
+/** @type {PointerEvent | null} the window's, so that a map that is put up or moves under it knows it */
+let pointer = null;
+
 export class PatternMap {
   /** @type {any} */ header;
   /** @type {Seen | undefined} */ seen;
@@ -29,7 +32,6 @@ export class PatternMap {
   left = "";
   /** @type {Send} */ send;
   /** @type {import("../../shared/browser/theme.js").Theme} */ theme;
-  /** @type {{clientX: number, clientY: number} | null} */ pointer = null;
   byHand = false; // whether Plotly may still tell where a wheel or a drag has gone to
   waiting = 0;
   drawing = 0;
@@ -62,10 +64,14 @@ export class PatternMap {
     );
     this.root.addEventListener("keydown", (event) => this.key(event, from, to));
     this.takeDown = putUp(host, this.root, () => this.draw(), { watched: this.plot });
+    window.addEventListener("pointermove", this.point);
+    document.documentElement.addEventListener("pointerleave", this.point);
   }
 
   leave() {
     clearTimeout(this.waiting);
+    window.removeEventListener("pointermove", this.point);
+    document.documentElement.removeEventListener("pointerleave", this.point);
     this.takeDown();
   }
 
@@ -184,13 +190,6 @@ export class PatternMap {
     plot.on("plotly_relayout", (/** @type {any} */ change) => this.relaid(change));
     plot.on("plotly_doubleclick", () => this.showAll());
     plot.on("plotly_click", (/** @type {any} */ { points }) => this.press(points[0].x, points[0].y));
-    // Not Plotly's hover, which tells nothing of a map that is drawn anew under a pointer at rest.
-    const point = (/** @type {PointerEvent | null} */ at) => {
-      this.pointer = at;
-      this.tell();
-    };
-    this.plot.addEventListener("pointermove", point);
-    this.plot.addEventListener("pointerleave", () => point(null));
     for (const hand of ["wheel", "pointerdown"])
       this.plot.addEventListener(hand, () => (this.byHand = true), { capture: true, passive: true });
   }
@@ -219,11 +218,18 @@ export class PatternMap {
     return null;
   }
 
+  /** Not Plotly's hover, which tells nothing of a map that is drawn anew under a pointer at rest. */
+  point = (/** @type {PointerEvent} */ event) => {
+    pointer = event.type === "pointermove" ? event : null;
+    if (this.plot.dataset.heard) this.tell();
+  };
+
   /** What is under the pointer; where it points at nothing, what can be done. */
   tell() {
-    const place = this.pointer && placeOf(this.plot, this.pointer);
+    const place = pointer && placeOf(this.plot, pointer);
     const found = place && this.find(place.key, place.query);
-    this.over.textContent = found ? this.told(found) : this.hint();
+    const told = found ? this.told(found) : this.hint();
+    if (this.over.textContent !== told) this.over.textContent = told;
   }
 
   /** @param {NonNullable<ReturnType<PatternMap["find"]>>} found */
