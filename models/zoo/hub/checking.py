@@ -88,6 +88,9 @@ def _check_attention(trace: Trace, layer: Layer, kind: str, about: Attention, to
         trace[f"{at}.{name}"] for name in ("q", "k", "v", "scores", "pattern", "z")
     )
     check_pattern(pattern, (call.n_heads, call.n_queries, call.n_keys), tolerance, sinks=about.sinks)
+    for address in (f"{layer.at}.resid_pre", f"{layer.at}.resid_post"):
+        if trace[address].shape[0] != call.n_queries:
+            raise ValueError(f"{layer.path} reads or makes {trace[address].shape[0]} vectors of its tokens")
     k, v = (each.repeat_interleave(len(q) // len(each), dim=0) for each in (k, v))
     products = call.scale * q @ k.mT
     products = products if about.cap is None else about.cap * torch.tanh(products / about.cap)

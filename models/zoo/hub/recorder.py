@@ -69,8 +69,9 @@ class Recorder:
             hook(list(self.layout.stacks.values()), None, self._finished)
             opened.enter_context(listening(self))
             added = [layer.added for layer in layers if layer.added is not None]
-            opened.enter_context(hearing_sums(added, self._added, lambda: heard_by(self)))
             opened.enter_context(hearing(self.layout.places, self))
+            # Within, so that it counts no sum that is computed to record an attention.
+            opened.enter_context(hearing_sums(added, self._added, lambda: heard_by(self)))
             yield
 
     def _mine(self, hook: Callable[..., Any]) -> Callable[..., Any]:
@@ -93,17 +94,18 @@ class Recorder:
         return self._recorded(f"{self.prefix}.{name}", value)
 
     def _recorded(self, address: str, value: Tensor) -> Tensor:
-        shown = value.float().cpu()
-        if shown is value and value.ndim == 3:  # a stream, to which some models add in place
-            shown = value.clone()
+        """A stream, which some layers hold as [position, channel] or [position, 1, channel], has a batch of one
+        in a trace.
+        """
+        flat = value.ndim == 2 or value.shape[0] != 1
+        whole = value.reshape(1, -1, value.shape[-1]) if flat else value
+        shown = whole.float().cpu()
+        if shown.data_ptr() == value.data_ptr() and shown.ndim == 3:  # to which some models add in place
+            shown = shown.clone()
         if address.endswith(".scores"):
             shown = shown.masked_fill(hidden(value).cpu(), -torch.inf)
         after = self.trace.record(address, shown)
-        return value if after is shown else after.to(value)
-
-    def _flat(self, address: str, value: Tensor) -> Tensor:
-        """Records [1, position, channel], which some layers hold as [position, channel] for a while."""
-        return self._recorded(address, value.view(1, -1, value.shape[-1])).view_as(value)
+        return value if after is shown else after.to(value).reshape(value.shape)
 
     def _embeddings(self) -> list[nn.Module]:
         found = (getattr(stack, "get_input_embeddings", None) for stack in self.layout.stacks.values())
@@ -132,10 +134,10 @@ class Recorder:
         return self._first(address, made)
 
     def _added(self, part: str, value: Tensor) -> Tensor:
-        return self._flat(f"{self.layer}.{part}", value)
+        return self._recorded(f"{self.layer}.{part}", value)
 
     def _activated(self, module: nn.Module, given: tuple[Any, ...], named: dict[str, Any]) -> Any:
-        return (self._flat(f"{self.layer}.ff.post", given[0]), *given[1:]), named
+        return (self._recorded(f"{self.layer}.ff.post", given[0]), *given[1:]), named
 
     def _finished(self, module: nn.Module, given: Any, made: Any) -> Any:
         name = next(name for name, each in self.layout.stacks.items() if each is module)

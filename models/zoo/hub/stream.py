@@ -275,9 +275,9 @@ def find(
             opened.callback(module.register_forward_pre_hook(mode.enter, with_kwargs=True).remove)
             opened.callback(module.register_forward_hook(mode.leave, with_kwargs=True).remove)
         opened.enter_context(torch.no_grad())
-        opened.enter_context(mode)
         opened.enter_context(listening(mode))
         opened.enter_context(hearing_products(places, mode))
+        opened.enter_context(mode)
         read()
     return [added for _, added in mode.passes]
 
@@ -317,7 +317,8 @@ class _Hearing(TorchFunctionMode):
         for at in (0, 1):
             name = self.parts.get((here[0], here[1], at))
             if name is not None:
-                operands[at] = self.recorded(name, operands[at])
+                heard = self.recorded(name, operands[at])
+                operands[at] = heard if heard is operands[at] else heard.clone()  # the sum may be in place
         here[1] += 1
         return function(*operands)
 
