@@ -50,8 +50,9 @@ def check_pattern(pattern: Tensor, shape: Sequence[int], tolerance: float, *, si
 @torch.no_grad()
 def proved(
     net: nn.Module, found: Layout, attentions: dict[str, Attention], run: Callable[[], Any]
-) -> tuple[Layout, str]:
-    """The layout with what holds of it, and a sentence on what does not; "" where all does.
+) -> tuple[Layout, Tensor, str]:
+    """The layout with what holds of it; what the model answers while it is recorded; and a sentence on what
+    does not hold, "" where all does.
 
     run: lets the model read a few tokens. Raises ValueError where its patterns, queries, keys, values or
     scores are not what they are taken for.
@@ -68,9 +69,9 @@ def proved(
     found = found._replace(layers=layers)
     why = _why_not_added(found, trace, run, answer, tolerance)
     if not why:
-        return found, ""
+        return found, answer, ""
     kept = [replace(layer, added=None, ff=None) for layer in found.layers]
-    return found._replace(layers=kept), f"What its layers add to their stream cannot be shown: {why}."
+    return found._replace(layers=kept), answer, f"What its layers add to their stream cannot be shown: {why}."
 
 
 def _traced(found: Layout, run: Callable[[], Any], edit: Any) -> tuple[Trace, Tensor]:
@@ -135,23 +136,25 @@ def _why_not_added(
         before, after = trace[f"{layer.at}.resid_pre"], trace[f"{layer.at}.resid_post"]
         if layer.added.plain and not _near(before + sum(parts), after, tolerance):
             return f"they do not sum to what leaves {layer.path}"
-    for kind in ("self", "cross", "ff"):
-        makers = [layer.added.makers.get(kind, []) for layer in found.layers if layer.added is not None]
-        makers = [each for each, layer in zip(makers, found.layers, strict=True) if _adds(layer, kind)]
-        if not makers or not all(makers):
-            continue
-        zeroed = _traced(found, run, lambda a, x, end=f".{kind}.out": x * 0 if a.endswith(end) else x)[1]
-        with ExitStack() as opened:
-            for each in makers:
-                opened.callback(each[-1].register_forward_hook(_silence).remove)
-            silenced = answer_of(run())
-        if not _near(zeroed, silenced, tolerance) or torch.equal(zeroed, answer):
-            return f"without its {kind}.out it answers another thing than without the modules that make it"
+    # Every second layer loses what it attends, the others their feed-forward: two passes tell of both.
+    zeroed: set[str] = set()
+    makers: list[nn.Module] = []
+    for at, layer in enumerate(found.layers):
+        assert layer.added is not None
+        for kind, modules in layer.added.makers.items():
+            if modules and (kind == "ff") == bool(at % 2):
+                zeroed.add(f"{layer.at}.{kind}.out")
+                makers.append(modules[-1])
+    if len({id(layer.module) for layer in found.layers}) < len(found.layers) or not zeroed:
+        return ""  # a hook cannot tell the calls of one module apart
+    edited = _traced(found, run, lambda address, x: x * 0 if address in zeroed else x)[1]
+    with ExitStack() as opened:
+        for module in makers:
+            opened.callback(module.register_forward_hook(_silence).remove)
+        silenced = answer_of(run())
+    if not _near(edited, silenced, tolerance) or torch.equal(edited, answer):
+        return "without these parts it answers another thing than without the modules that make them"
     return ""
-
-
-def _adds(layer: Layer, kind: str) -> bool:
-    return layer.added is not None and kind in layer.added.sites
 
 
 def _silence(module: nn.Module, given: Any, made: Any) -> Any:

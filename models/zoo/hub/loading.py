@@ -19,7 +19,7 @@ from models.limits import in_force
 from models.zoo.hub import attention, layout, products
 from models.zoo.hub.checking import answer_of, check_pattern, proved
 from models.zoo.hub.folder import Folder, NoRoomError
-from models.zoo.hub.recorder import read_by
+from models.zoo.hub.recorder import check_lengths, read_by
 from models.zoo.model import Attention
 
 transformers.utils.logging.disable_progress_bar()
@@ -59,7 +59,7 @@ def load(folder: Folder) -> Loaded:
         try:
             return _whole(_read(folder), folder)
         except _UnheardError as error:
-            return _patterns(_read(folder), folder, str(error))
+            return _patterns(_read(folder), folder, *error.args)
     except FileError:
         raise
     except Exception as error:  # an architecture may fail in any way where it reads what it was not made for
@@ -68,7 +68,7 @@ def load(folder: Folder) -> Loaded:
 
 
 class _UnheardError(Exception):
-    """Why an architecture's attention cannot be recorded whole."""
+    """The kind of a model whose attention cannot be recorded whole, and why."""
 
 
 def _read(folder: Folder) -> PreTrainedModel:
@@ -175,56 +175,62 @@ def _given(model: PreTrainedModel, folder: Folder) -> dict[str, Any]:
 
 @torch.no_grad()
 def _whole(model: PreTrainedModel, folder: Folder) -> Loaded:
-    """The model under our attention. Raises _UnheardError unless its answers are then what they were."""
+    """The model as it is recorded. Raises _UnheardError unless all holds that is recorded of it."""
     given = _given(model, folder)
-    untouched = _untouched(model, given, folder)
+    untouched, computed = _untouched(model, given, folder)
 
     def read() -> Any:
         return model(**given)
 
-    kind = _kind(model, folder, given)
+    kind = _kind(folder, computed)
     try:
-        found, note = _layout(model, stacks_of(model, kind), read)
+        found, note = _layout(model, stacks_of(model, kind), read, computed)
         attentions = _attentions(model, found)
-        found, more = proved(model, found, attentions, read)
-        differs = _difference(answer_of(read()), untouched)
+        _check_lengths(found, given)
+        found, recorded, more = proved(model, found, attentions, read)
+        differs = _difference(recorded, untouched)
         if differs > TOLERANCE:
             raise ValueError(f"recorded, its answers differ by {differs:.2g} of their size")
     except Exception as error:  # an architecture may fail in any way where it is heard
-        raise _UnheardError(_first_line(error)) from error
+        raise _UnheardError(kind, _first_line(error)) from error
     return Loaded(model, kind, found, attentions, " ".join(filter(None, (note, more))))
 
 
-def _kind(model: PreTrainedModel, folder: Folder, given: dict[str, Any]) -> str:
-    """The kind of its stacks: a decoder where no position changes with what comes after it."""
-    if folder.kind == "encoder-decoder" or folder.reads_pictures:
+def _kind(folder: Folder, computed: products.Found) -> str:
+    """The kind of its stacks: queries of a decoder weigh no later key, whatever its class is called."""
+    if folder.kind == "encoder-decoder" or folder.reads_pictures or computed.is_causal is None:
         return folder.kind
-    ids = given["input_ids"].clone()
-    ids[0, -1] = ids[0, 0]
-    streams = [model.base_model(**given | {"input_ids": each})[0] for each in (given["input_ids"], ids)]
-    if streams[0].ndim != 3 or streams[0].shape[1] != ids.shape[1]:
-        return folder.kind
-    before, after = (stream[0, : ids.shape[1] - 1] for stream in streams)
-    return "decoder-only" if _difference(after, before) <= TOLERANCE else "encoder-only"
+    return "decoder-only" if computed.is_causal else "encoder-only"
+
+
+def _check_lengths(found: layout.Layout, given: dict[str, Any]) -> None:
+    """Raises ValueError where a text's attention is not between its tokens, one row and column for each."""
+    if "input_ids" not in given:
+        return
+    n_read = given["input_ids"].shape[1]
+    lengths = {"decoder": given.get("decoder_input_ids", given["input_ids"]).shape[1]}
+    for layer in found.layers:
+        n = lengths.get(layer.stack, n_read)
+        for kind, call in layer.calls.items():
+            check_lengths(layer.path, call, n, n_read if kind == "cross" else n)
 
 
 def _layout(
-    model: PreTrainedModel, stacks: dict[str, nn.Module], read: Callable[[], Any]
+    model: PreTrainedModel, stacks: dict[str, nn.Module], read: Callable[[], Any], computed: products.Found
 ) -> tuple[layout.Layout, str]:
     """The layout of a model, and a sentence on the attentions that are not heard; "" where all are.
 
     It is heard where it dispatches its attention, else, or where more attentions are computed than that
     tells, at the products and softmaxes that its modules call.
     """
-    try:
-        places = products.find(model, read)
-    except ValueError:
-        places = []
+    places, n_others, _ = computed
     found, why = _found(model, stacks, read, attention.NAME, [])
     n_heard = sum(len(layer.calls) for layer in found.layers) if found else 0
     if found is not None and n_heard >= len(places):
         return found, ""
     whole, why = _found(model, stacks, read, "eager", places) if places else (None, why)
+    if whole is not None and n_others:
+        whole, why = None, f"{n_others} of its softmaxes weigh more than values"
     if whole is not None:
         return whole, ""
     if found is None:
@@ -245,10 +251,20 @@ def _found(
         return None, _first_line(error)
 
 
-def _untouched(model: PreTrainedModel, given: dict[str, Any], folder: Folder) -> Tensor:
-    """What the model answers of its own. Raises FileError for one that reads neither texts nor pictures."""
+def _untouched(
+    model: PreTrainedModel, given: dict[str, Any], folder: Folder
+) -> tuple[Tensor, products.Found]:
+    """What the model answers of its own, and which attentions it computes.
+
+    Raises FileError for one that reads neither texts nor pictures.
+    """
+    made: list[Any] = []
     try:
-        return answer_of(model(**given))
+        try:
+            computed = products.find(model, lambda: made.append(model(**given)))
+        except ValueError:  # it attends in another way at each call
+            computed = products.Found([], 0, None)
+        return answer_of(made[-1] if made else model(**given)), computed
     except Exception as error:  # of any kind, where a model needs more than one kind of input
         raise FileError(
             f"{folder.title} cannot read {' and '.join(given)} alone: {_first_line(error)}; open a model of "
@@ -275,12 +291,12 @@ def _attentions(model: PreTrainedModel, found: layout.Layout) -> dict[str, Atten
 
 
 @torch.no_grad()
-def _patterns(model: PreTrainedModel, folder: Folder, why: str) -> Loaded:
+def _patterns(model: PreTrainedModel, folder: Folder, kind: str, why: str) -> Loaded:
     """The model with its patterns alone, as it gives them itself. Raises FileError where it gives none."""
     given = _given(model, folder)
     made = model(**given, output_attentions=True)
     lengths = [len(x[0]) if x.ndim == 2 else None for x in given.values() if isinstance(x, Tensor)]
-    attentions, kind = {}, _kind(model, folder, given)
+    attentions = {}
     for stack, field in pattern_fields(kind).items():
         patterns = getattr(made, field, None) or ()
         if not patterns or any(not isinstance(each, Tensor) or each.ndim != 4 for each in patterns):

@@ -192,8 +192,9 @@ class HubModel(TracedModel):
 
     @property
     def _first(self) -> int:
-        config = self.net.generation_config
-        found = (config.decoder_start_token_id, config.bos_token_id, self.net.config.pad_token_id, 0)
+        config = getattr(self.net, "generation_config", self.net.config)  # for those that generate nothing
+        named = [getattr(config, f"{name}_token_id", None) for name in ("decoder_start", "bos")]
+        found = (*named, getattr(self.net.config, "pad_token_id", None), 0)
         return next(int(each) for each in found if each is not None)
 
     def _written(self, ids: list[int]) -> list[str]:

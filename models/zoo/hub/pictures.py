@@ -20,6 +20,7 @@ from models.files import FileError, read_json_if_any
 from models.zoo.hub import photos
 from models.zoo.hub.drawn import NAMES, drawn
 from models.zoo.hub.folder import PROCESSOR, Folder
+from models.zoo.hub.recorder import Recorder
 from models.zoo.hub.traced import TracedModel
 from models.zoo.run_folders import uploads_root
 
@@ -68,7 +69,13 @@ class PictureModel(TracedModel):
         patch, title = self.folder.config["patch_size"], self.folder.title
         try:
             pixels = self._pixels(drawn(1))
-            n_tokens = self.net.base_model(pixel_values=pixels)[0].shape[1]
+            if self.layout is None:
+                n_tokens = self.net.base_model(pixel_values=pixels)[0].shape[1]
+            else:  # what comes out may be a map, and what attends be windows of it
+                trace = Trace(lambda address, x: x.shape[-1] if address.endswith(".self.pattern") else None)
+                with Recorder(trace, self.layout).hearing():
+                    self.net.base_model(pixel_values=pixels)
+                n_tokens = min(trace[address] for address in trace)
         except Exception as error:  # of any kind, where a processor belongs to another model
             why = (str(error).strip().splitlines() or [type(error).__name__])[0][:200].rstrip(". ")
             raise FileError(

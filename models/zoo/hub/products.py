@@ -177,7 +177,10 @@ Key = tuple[int, int, int]
 
 def key_of(tensor: Tensor) -> Key:
     """The same for every view of the same numbers, as long as these are kept and not written over."""
-    return tensor.data_ptr(), tensor.numel(), tensor._version
+    try:
+        return tensor.data_ptr(), tensor.numel(), tensor._version
+    except RuntimeError:  # of a tensor without numbers, as inside of vmap
+        return id(tensor), tensor.numel(), 0
 
 
 class _Scout(TorchFunctionMode):
@@ -226,8 +229,19 @@ def _scaled(function: Any, args: tuple[Any, ...], scale: float | None) -> float 
     return scale * float(by) if function in _TIMES else scale / float(by)
 
 
-def find(net: nn.Module, read: Callable[[], object]) -> list[Place]:
-    """The attentions of a network that compute a pattern of queries by keys, in the order of their calls.
+class Found(NamedTuple):
+    """What a pass computes. places: its attentions, in the order of calls. n_others: softmaxes of [1, head,
+    query, column] that weigh more than values, as with sinks. is_causal: whether no query weighs a later key;
+    None without a square pattern.
+    """
+
+    places: list[Place]
+    n_others: int
+    is_causal: bool | None
+
+
+def find(net: nn.Module, read: Callable[[], object]) -> Found:
+    """The attentions of a network that compute a pattern of queries by keys.
 
     read: lets it read a few tokens. Raises ValueError for one that attends in another way at each call.
     """
@@ -236,12 +250,16 @@ def find(net: nn.Module, read: Callable[[], object]) -> list[Place]:
     with calls.following(net), torch.no_grad(), scout:
         read()
     places: dict[tuple[int, int], Place] = {}
+    n_others, squares = 0, []
     for at, event in enumerate(scout.events):
         if event.scores is None:
             continue
         weighed = _weighed(scout.events, at)
         if weighed is None:
+            n_others += event.result.ndim == 4 and len(event.result) == 1 and event.result.shape[-2] > 1
             continue
+        if event.result.shape[-1] == event.result.shape[-2]:
+            squares.append(float(event.result.triu(1).abs().max()) == 0)
         first, scale = event.made_by or (at, None)
         owner = _owner(scout.events, (first, at, weighed))
         module = calls.modules[owner]
@@ -253,7 +271,7 @@ def find(net: nn.Module, read: Callable[[], object]) -> list[Place]:
             raise ValueError(f"its {type(module).__name__} attends in another way at each call")
         if biased and not known.has_bias:
             places[id(module), softmax] = place
-    return list(places.values())
+    return Found(list(places.values()), n_others, all(squares) if squares else None)
 
 
 def _is_biased(given: Tensor, product: _Product | None, scale: float) -> bool:

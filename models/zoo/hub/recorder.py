@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from typing import Any
 
@@ -31,13 +31,25 @@ def heard_of(layout: Layout) -> list[str]:
     return found
 
 
+def check_lengths(layer: str, call: Call, n_queries: int, n_keys: int) -> None:
+    """Raises ValueError where an attention is not between tokens, one row and one column for each."""
+    if (call.n_queries, call.n_keys) != (n_queries, n_keys):
+        raise ValueError(
+            f"{layer} attends between {call.n_queries} queries and {call.n_keys} keys where {n_queries} and "
+            f"{n_keys} tokens are read"
+        )
+
+
 class Recorder:
     """Hears of everything in one pass, and gives it to a trace; the next pass needs another recorder.
 
+    lengths: how many tokens each stack reads, where that is to be checked. Hearing raises ValueError where an
+    attention is not between these.
     Values are recorded in float32, and scores that are hidden as -inf. k and v are [key head, key, d_head].
     """
 
-    def __init__(self, trace: Trace, layout: Layout) -> None:
+    def __init__(self, trace: Trace, layout: Layout, lengths: Mapping[str, int] | None = None) -> None:
+        self.lengths = lengths
         self.trace = trace
         self.layout = layout
         self.n_begun = dict.fromkeys(layout.stacks, 0)
@@ -87,6 +99,9 @@ class Recorder:
         if not self.layer:
             raise ValueError(f"its {type(call.module).__name__} attends outside of any layer that was called")
         self.prefix = f"{self.layer}.{'cross' if self.n_attended else 'self'}"
+        if self.lengths:
+            n = self.lengths[self.layer.partition(".")[0]]
+            check_lengths(self.layer, call, n, self.lengths["encoder"] if self.n_attended else n)
         self.n_attended += 1
 
     def heard(self, name: str, value: Tensor) -> Tensor:
@@ -94,9 +109,7 @@ class Recorder:
         return self._recorded(f"{self.prefix}.{name}", value)
 
     def _recorded(self, address: str, value: Tensor) -> Tensor:
-        """A stream, which some layers hold as [position, channel] or [position, 1, channel], has a batch of one
-        in a trace.
-        """
+        """A trace's streams have a batch of one; some layers hold them as [position, (1,) channel]."""
         flat = value.ndim == 2 or value.shape[0] != 1
         whole = value.reshape(1, -1, value.shape[-1]) if flat else value
         shown = whole.float().cpu()
@@ -105,7 +118,8 @@ class Recorder:
         if address.endswith(".scores"):
             shown = shown.masked_fill(hidden(value).cpu(), -torch.inf)
         after = self.trace.record(address, shown)
-        return value if after is shown else after.to(value).reshape(value.shape)
+        # A copy, since the model may write over what it goes on with.
+        return value if after is shown else after.to(value, copy=True).reshape(value.shape)
 
     def _embeddings(self) -> list[nn.Module]:
         found = (getattr(stack, "get_input_embeddings", None) for stack in self.layout.stacks.values())

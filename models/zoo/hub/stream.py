@@ -317,8 +317,7 @@ class _Hearing(TorchFunctionMode):
         for at in (0, 1):
             name = self.parts.get((here[0], here[1], at))
             if name is not None:
-                heard = self.recorded(name, operands[at])
-                operands[at] = heard if heard is operands[at] else heard.clone()  # the sum may be in place
+                operands[at] = self.recorded(name, operands[at])
         here[1] += 1
         return function(*operands)
 

@@ -131,27 +131,36 @@ class TracedModel(Model):
     def compute(self, reading: Reading, trace: Trace) -> None:
         inputs = in_format_of(self.net, reading.inputs)
         given = dict(zip(self.given, inputs, strict=False)) | self.usual
-        if self.layout is None:
-            self._patterns(trace, given)
-            return
-        with Recorder(trace, self.layout).hearing():
-            made = self.net(**given)
-        self._conclude(trace, made)
+        try:
+            if self.layout is None:
+                self._patterns(reading, trace, given)
+                return
+            lengths = {side: len(tokens) for side, tokens in reading.tokens.items()}
+            with Recorder(trace, self.layout, lengths).hearing():
+                made = self.net(**given)
+            self._conclude(trace, made)
+        except (IndexError, RuntimeError, TypeError, KeyError, AttributeError) as error:
+            raise ValueError(
+                f"{self.folder.title} could not read this ({type(error).__name__}: {str(error)[:200]}); "
+                "give another text or picture, or open another model"
+            ) from error
 
     def addresses(self) -> Collection[str]:
         """What is heard of a pass and may be edited."""
         return () if self.layout is None else heard_of(self.layout)
 
-    def _patterns(self, trace: Trace, given: dict[str, Any]) -> None:
+    def _patterns(self, reading: Reading, trace: Trace, given: dict[str, Any]) -> None:
         """What an architecture gives of itself whose attention cannot be recorded: its patterns."""
         if trace.edits:
             raise ValueError(f"{self.note} So nothing can be edited; open another model.")
         made = self.net(**given, output_attentions=True)
         for stack, field in pattern_fields(self.kind).items():
             side, kind = stack.split(".")
+            n_queries = len(reading.tokens[side])
+            n_keys = len(reading.tokens["encoder"]) if kind == "cross" else n_queries
+            shape = (self.attentions[stack].n_heads, n_queries, n_keys)
             for layer, pattern in enumerate(getattr(made, field)):
                 weights = pattern.float().cpu()
-                shape = (self.attentions[stack].n_heads, *weights.shape[2:])
                 check_pattern(weights[0], shape, ROUNDING[pattern.dtype])
                 trace.record(f"{side}.{layer}.{kind}.pattern", weights)
         self._conclude(trace, made)

@@ -38,11 +38,13 @@ ENCODERS: dict[str, tuple[str, str, dict[str, Any]]] = {
     "electra": ("ElectraForMaskedLM", "ElectraConfig", _SIZES | {"embedding_size": 16}),
     "mpnet": ("MPNetForMaskedLM", "MPNetConfig", _SIZES),
     "deberta": (
-        "DebertaForMaskedLM", "DebertaConfig",
+        "DebertaForMaskedLM",
+        "DebertaConfig",
         _SIZES | {"relative_attention": True, "pos_att_type": ["c2p", "p2c"], "position_biased_input": False},
     ),
     "deberta-v2": (
-        "DebertaV2ForMaskedLM", "DebertaV2Config",
+        "DebertaV2ForMaskedLM",
+        "DebertaV2Config",
         _SIZES | {"relative_attention": True, "pos_att_type": ["c2p", "p2c"], "position_buckets": 8},
     ),
     "roformer": ("RoFormerForMaskedLM", "RoFormerConfig", _SIZES | {"embedding_size": 32}),
@@ -106,7 +108,9 @@ TRANSLATORS: dict[str, tuple[str, str, dict[str, Any]]] = {
     "bart": ("BartForConditionalGeneration", "BartConfig", _ENDS),
     "marian": ("MarianMTModel", "MarianConfig", _ENDS),
 }
-PATTERNS_ONLY: dict[str, tuple[str, str, dict[str, Any]]] = {}
+PATTERNS_ONLY: dict[str, tuple[str, str, dict[str, Any]]] = {
+    "nystromformer": ("NystromformerForMaskedLM", "NystromformerConfig", _SIZES),  # it adds more to its z
+}
 UNREAD: dict[str, tuple[str, str, dict[str, Any]]] = {
     "whisper": (
         "WhisperForConditionalGeneration", "WhisperConfig",
@@ -144,7 +148,9 @@ FAMILIES = ENCODERS | SHARED_LAYERS | DECODERS | TRANSLATORS | PATTERNS_ONLY
 def save(family: str, folder: Path, **changes: Any) -> Path:
     """Saves a model of a family with its tokenizer into a folder; `changes` go into its config."""
     name, config_name, sizes = (FAMILIES | UNREAD)[family]
-    tokenizer = tokenizer_of("word-piece" if family in ENCODERS | SHARED_LAYERS else "byte-level")
+    tokenizer = tokenizer_of(
+        "word-piece" if family in ENCODERS | SHARED_LAYERS | PATTERNS_ONLY else "byte-level"
+    )
     usual = {"vocab_size": len(tokenizer), "pad_token_id": 0, "bos_token_id": 2, "eos_token_id": 3}
     _save_model(name, getattr(hf, config_name)(**(usual | sizes | changes)), folder)
     tokenizer.save_pretrained(folder)

@@ -148,7 +148,7 @@ def test_a_layer_that_is_called_again_costs_again(opened: Opened) -> None:
     weights = count(model.net) + 2 * count(model.layout.layers[0].module)
     cells = 3 * 4 * 10 * 10 * (4 * 8 + CELL)
     assert model.operations([10]) == 2 * weights * 10 + cells
-    alone = opened("gpt-neo")  # of which patterns alone are known, not the width of a head
+    alone = opened("nystromformer")  # of which patterns alone are known, not the width of a head
     assert alone.operations([10]) == 2 * count(alone.net) * 10 + 2 * 4 * 10 * 10 * (4 * 8 + CELL)
 
 

@@ -1,0 +1,229 @@
+"""What is recorded of a model is proved when it is opened; what fails is not offered, in a sentence."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+import transformers
+from torch import Tensor, nn
+
+from models import load_model
+from models.files import FileError
+from models.zoo.hub import checking, layout, loading
+from models.zoo.hub.folder import open_folder
+from tests.models.zoo.hub import families
+from tests.models.zoo.hub.families import TEXT
+
+SIZES = families._SIZES
+SHARED = SIZES | {"num_key_value_heads": 2}
+MOE = SIZES | {"moe_intermediate_size": 16, "num_experts_per_tok": 2}
+DEEPSEEK = MOE | {
+    "n_routed_experts": 4, "n_group": 1, "topk_group": 1, "first_k_dense_replace": 1, "kv_lora_rank": 8,
+    "q_lora_rank": 8, "qk_rope_head_dim": 4, "qk_nope_head_dim": 8, "v_head_dim": 8, "num_key_value_heads": 4,
+}  # fmt: skip
+SHARED_EXPERTS: dict[str, tuple[str, str, dict[str, Any], str]] = {
+    "deepseek-v3": ("DeepseekV3ForCausalLM", "DeepseekV3Config", DEEPSEEK, "mlp"),
+    "glm4-moe": (
+        "Glm4MoeForCausalLM", "Glm4MoeConfig",
+        MOE | SHARED | {"n_routed_experts": 4, "first_k_dense_replace": 1, "head_dim": 8}, "mlp",
+    ),
+    "ernie-4.5-moe": (
+        "Ernie4_5_MoeForCausalLM", "Ernie4_5_MoeConfig",
+        MOE | SHARED | {"moe_num_experts": 4, "moe_k": 2, "moe_num_shared_experts": 1}, "mlp",
+    ),
+    "granite-moe-shared": (
+        "GraniteMoeSharedForCausalLM", "GraniteMoeSharedConfig",
+        SHARED | {"num_local_experts": 4, "num_experts_per_tok": 2, "shared_intermediate_size": 16},
+        "block_sparse_moe shared_mlp",
+    ),
+}  # fmt: skip
+
+
+def saved(name: str, config: str, sizes: dict[str, Any], folder: Path, monkeypatch: Any) -> Path:
+    monkeypatch.setitem(families.FAMILIES, name, (name, config, sizes))
+    return families.save(name, folder)
+
+
+def silence(module: nn.Module, given: Any, made: Any) -> Any:
+    return made * 0 if isinstance(made, Tensor) else (made[0] * 0, *made[1:])
+
+
+@pytest.mark.parametrize("name", SHARED_EXPERTS)
+@torch.no_grad()
+def test_feed_forward_is_all_experts_together(name: str, tmp_path: Path, monkeypatch: Any) -> None:
+    kind, config, sizes, modules = SHARED_EXPERTS[name]
+    model = load_model(f"hf:{saved(kind, config, sizes, tmp_path / name, monkeypatch)}")
+    assert model.note == ""
+    plain = model.trace(TEXT)
+    added = plain["decoder.1.self.out"] + plain["decoder.1.ff.out"]
+    torch.testing.assert_close(plain["decoder.1.resid_pre"] + added, plain["decoder.1.resid_post"])
+    zeroed = model.trace(TEXT, edits=["decoder.1.ff: zero"])["logits"]
+    untouched = (
+        getattr(transformers, kind).from_pretrained(tmp_path / name, attn_implementation="eager").eval()
+    )
+    hooks = [
+        getattr(untouched.model.layers[1], each).register_forward_hook(silence) for each in modules.split()
+    ]
+    expected = untouched(*model.read(TEXT).inputs, use_cache=False).logits[0]
+    assert len(hooks) == len(modules.split())
+    torch.testing.assert_close(zeroed, expected, atol=1e-5, rtol=1e-5)
+    assert float((zeroed - plain["logits"]).abs().max()) > 1e-3
+
+
+REFUSED: dict[str, tuple[str, str, dict[str, Any], str]] = {
+    "columns of a window": (
+        "LongformerForMaskedLM", "LongformerConfig", SIZES | {"attention_window": 4},
+        r"\(4, 7, 5\), not \(4, 7, 7\)"
+    ),
+    "scores as weights": (
+        "SqueezeBertForMaskedLM", "SqueezeBertConfig", SIZES | {"embedding_size": 32}, "not from 0 to 1"
+    ),
+    "no tokens by tokens": (
+        "FunnelForMaskedLM", "FunnelConfig",
+        {"d_model": 32, "n_head": 4, "d_head": 8, "d_inner": 48, "block_sizes": [1, 1]}, "not \\(4, 7, 7\\)",
+    ),
+    "windows": (
+        "LEDForConditionalGeneration", "LEDConfig",
+        families._ENDS | {
+            "attention_window": 4, "max_encoder_position_embeddings": 64,
+            "max_decoder_position_embeddings": 64,
+        }, r"\(4, 7, 5\), not \(4, 7, 7\)",
+    ),
+    "several streams": (
+        "ProphetNetForConditionalGeneration", "ProphetNetConfig",
+        {"hidden_size": 32, "num_encoder_layers": 2, "num_decoder_layers": 2,
+         "num_encoder_attention_heads": 4, "num_decoder_attention_heads": 4, "encoder_ffn_dim": 48,
+         "decoder_ffn_dim": 48}, "not from 0 to 1",
+    ),
+    "blocks": ("LongT5ForConditionalGeneration", "LongT5Config", families._T5, "gives no attention weights"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("what", REFUSED)
+def test_what_is_no_weight_of_tokens_by_tokens_is_refused(
+    what: str, tmp_path: Path, monkeypatch: Any
+) -> None:
+    kind, config, sizes, why = REFUSED[what]
+    folder = saved(kind, config, sizes, tmp_path / "model", monkeypatch)
+    with pytest.raises(FileError, match=why) as error:
+        load_model(f"hf:{folder}")
+    assert str(error.value).endswith("open another model")
+
+
+OPENED: dict[str, tuple[str, str, dict[str, Any]]] = {
+    "llama4": (
+        "Llama4ForCausalLM", "Llama4TextConfig",
+        SHARED | {"head_dim": 8, "num_local_experts": 2, "intermediate_size_mlp": 48},
+    ),
+    "phimoe": ("PhimoeForCausalLM", "PhimoeConfig", SHARED | {"num_local_experts": 2}),
+    "doge": ("DogeForCausalLM", "DogeConfig", SHARED),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", OPENED)
+def test_what_gave_a_traceback_is_whole_or_says_what_is_missing(
+    name: str, tmp_path: Path, monkeypatch: Any
+) -> None:
+    kind, config, sizes = OPENED[name]
+    model = load_model(f"hf:{saved(kind, config, sizes, tmp_path / name, monkeypatch)}")
+    trace = model.trace(TEXT)
+    for address in (a for a in trace if a.endswith(".pattern")):
+        sums = trace[address].sum(-1)
+        torch.testing.assert_close(sums, torch.ones_like(sums), atol=1e-5, rtol=0)
+    assert model.note == "" or "cannot be shown" in model.note
+    assert all(about.n_layers == 2 and about.n_heads == 4 for about in model.attentions.values())
+
+
+def test_what_reads_neither_text_nor_picture_says_what_it_reads(tmp_path: Path) -> None:
+    torch.manual_seed(0)
+    config = transformers.Wav2Vec2Config(
+        hidden_size=32, num_hidden_layers=1, num_attention_heads=4, intermediate_size=48, conv_dim=(32,),
+        conv_stride=(5,), conv_kernel=(10,), num_feat_extract_layers=1, num_conv_pos_embeddings=4,
+        num_conv_pos_embedding_groups=2,
+    )  # fmt: skip
+    transformers.Wav2Vec2Model(config).save_pretrained(tmp_path)
+    families.tokenizer_of("byte-level").save_pretrained(tmp_path)
+    with pytest.raises(FileError, match="reads input_values, but only texts"):
+        load_model(f"hf:{tmp_path}")
+
+
+def test_a_stack_is_a_decoder_where_nothing_looks_ahead_whatever_its_class_is_called(
+    tmp_path: Path, monkeypatch: Any
+) -> None:
+    base = saved("LlamaModel", "LlamaConfig", SHARED, tmp_path / "base", monkeypatch)
+    assert list(load_model(f"hf:{base}").attentions) == ["decoder.self"]
+    both = saved(
+        "XLNetLMHeadModel", "XLNetConfig", families.ENCODERS["xlnet"][2], tmp_path / "x", monkeypatch
+    )
+    assert list(load_model(f"hf:{both}").attentions) == ["encoder.self"]
+
+
+@pytest.mark.parametrize(
+    ("broken", "says"),
+    [
+        ("z", "its z is not its weights times its values"),
+        ("scale", "its scores are not its scaled products of queries and keys"),
+        ("deaf", "its weights can be replaced without a change of what it computes"),
+    ],
+)
+def test_each_identity_that_fails_takes_away_all_but_the_patterns(
+    broken: str, says: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = open_folder(f"hf:{families.save('llama', tmp_path)}")
+    heard = checking.Recorder.heard
+
+    def lies(self: Any, name: str, value: Tensor) -> Tensor:
+        if broken == "z" and name == "z":
+            heard(self, name, value.roll(1, dims=2))
+            return value
+        if broken == "scale" and name == "k":
+            heard(self, name, 2 * value)
+            return value
+        after = heard(self, name, value)
+        return value if broken == "deaf" and name == "pattern" else after
+
+    monkeypatch.setattr(checking.Recorder, "heard", lies)
+    loaded = loading.load(folder)
+    assert loaded.layout is None and "Only the attention weights" in loaded.note
+    assert says in loaded.note or (broken == "deaf" and "weights" in loaded.note)
+
+
+def test_parts_that_do_not_sum_to_the_stream_are_not_offered(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = open_folder(f"hf:{families.save('llama', tmp_path)}")
+    added = checking.Recorder._added
+
+    def half(self: Any, part: str, value: Tensor) -> Tensor:
+        added(self, part, value / 2 if part == "ff.out" else value)
+        return value
+
+    monkeypatch.setattr(checking.Recorder, "_added", half)
+    loaded = loading.load(folder)
+    assert loaded.layout is not None and all(layer.added is None for layer in loaded.layout.layers)
+    assert "they do not sum to what leaves model.layers.0" in loaded.note
+
+
+def test_an_attention_that_is_not_heard_is_missed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder = open_folder(f"hf:{families.save('llama', tmp_path)}")
+    real = layout.find
+
+    def forgetful(*given: Any) -> Any:
+        found = real(*given)
+        return found._replace(layers=found.layers[:1])
+
+    monkeypatch.setattr(layout, "find", forgetful)
+    note = loading.load(folder).note
+    assert note.startswith("Only") and ("of its 2 attentions can be heard" in note or "weights" in note)
+
+
+def test_a_trace_of_another_length_than_the_tokens_is_refused(tmp_path: Path) -> None:
+    model = load_model(f"hf:{families.save('llama', tmp_path)}")
+    reading = model.read(TEXT)
+    wrong = replace(reading, tokens={"decoder": reading.tokens["decoder"][1:]})
+    with pytest.raises(ValueError, match=r"attends between \d+ queries and \d+ keys where"):
+        model.trace(wrong)
