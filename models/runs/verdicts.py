@@ -19,6 +19,10 @@ MOST_PAIRS = 3
 """Pairs that have a sentence each; of more, the table speaks."""
 FEW = 5
 """With fewer seeds than this in a test, the sentence warns that n is small."""
+OVER_SEEDS = (
+    f"An interval is of the mean over {LEAST} seeds or more that are not all alike; over the examples of one "
+    "run, its report has it."
+)
 
 
 def verdict(found: Sequence[Group], score: str = "", *, outcomes: Outcomes | None = None) -> list[str]:
@@ -216,10 +220,7 @@ def p_words(p: float | None) -> str:
 
 
 def scores_table(found: Sequence[Group]) -> Rows:
-    """A row per group with mean, spread, n and interval of every score; the first row names the columns.
-
-    An interval is of the mean over other seeds; how the examples of one run vary, its report says.
-    """
+    """A row per group with mean, spread, n and interval of every score; the first row names the columns."""
     scores = (run.scores for group in found for run in group.counted)
     names = list(dict.fromkeys(name for each in scores for name in each))
     rows = [
