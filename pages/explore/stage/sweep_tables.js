@@ -194,8 +194,8 @@ export function saidOf(found, sweep) {
   if (sweep === "path")
     return (
       `${title}: KL(before ‖ after) is ${number(kl[0], 3)} nats where only the receiver hears of it, with ` +
-      `feed-forward layers recomputed as in Wang et al. 2022, ${number(kl[1], 3)} with these frozen, too, and ` +
-      `${number(kl[2], 3)} nats where all hear it.`
+      `feed-forward layers recomputed as in Wang et al. 2022, ${number(kl[1], 3)} with these frozen, too, ` +
+      `and ${number(kl[2], 3)} nats where all hear it.`
     );
   if (sweep === "parts")
     return (
