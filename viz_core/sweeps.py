@@ -4,8 +4,7 @@ Each figure has a panel beside it (`…_panel`), for a board of several. A trial
 failed, was pruned before its first score or still runs, has NaN.
 """
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 import plotly.graph_objects as go
@@ -19,8 +18,8 @@ MOST_TRIALS = 300
 """Lines that a reader can follow; of more trials, the best are drawn."""
 MOST_POINTS = 5_000
 MOST_BARS = 24
-SURE = 0.95
-"""The share of intervals that hold the true mean."""
+Interval = Callable[[Sequence[float]], tuple[float, float] | None]
+"""Finds the ends of a mean's interval; None of too few numbers."""
 
 
 def parallel_panel(
@@ -161,12 +160,18 @@ def trial_history(
 
 
 def setting_panel(
-    setting: Axis, values: Float[np.ndarray, " run"], *, name: str = "value", log: bool = False
+    setting: Axis,
+    values: Float[np.ndarray, " run"],
+    *,
+    name: str = "value",
+    log: bool = False,
+    interval: Interval | None = None,
 ) -> Points:
     """The value of every run by one setting; with repeated settings also their mean and its interval.
 
-    setting: of each run. log: of the value. The interval is Student's t at 95%, over the runs of a setting;
-    it needs two runs. Where every run has a number of its own, the points stand alone.
+    setting: of each run. log: of the value. interval: finds the ends of a mean's 95% interval from the runs
+    of a setting, None where these are too few. Where every run has a number of its own, the points stand
+    alone.
     """
     check_length("values", values.tolist(), len(setting.values), needed=True)
     known = np.isfinite(values) & np.isfinite(setting.values)
@@ -182,7 +187,7 @@ def setting_panel(
     ]
     dots = [Dots(x=beside, y=y, name="one run", colour="muted", size=7, said=said)]
     if repeated:
-        dots.append(_means(at, y))
+        dots.append(_means(at, y, interval))
     return Points(
         dots=dots, title=f"{name} by {setting.name}", x_label=setting.name, y_label=name, names=names,
         log_x=setting.log and not repeated, log_y=log and bool((y > 0).all()),
@@ -195,22 +200,13 @@ def value_by_setting(
     *,
     name: str = "value",
     log: bool = False,
+    interval: Interval | None = None,
     dark: bool = False,
     title: str | None = None,
 ) -> go.Figure:
     """Runs by one setting, with means and 95% intervals; see `setting_panel`."""
-    return _figure(setting_panel(setting, values, name=name, log=log), dark, title)
-
-
-def mean_interval(values: Float[np.ndarray, " run"]) -> tuple[float, float, float]:
-    """The mean and the ends of its 95% interval (Student's t, n - 1 degrees); NaN ends for one value."""
-    n, mean = len(values), float(np.mean(values))
-    if n < 2:
-        return mean, float("nan"), float("nan")
-    from scipy.stats import t  # takes a second, which other figures are spared
-
-    half = float(t.ppf((1 + SURE) / 2, n - 1) * np.std(values, ddof=1) / np.sqrt(n))
-    return mean, mean - half, mean + half
+    panel = setting_panel(setting, values, name=name, log=log, interval=interval)
+    return _figure(panel, dark, title)
 
 
 def finder_panel(
@@ -266,17 +262,19 @@ def _height(losses: np.ndarray, smoothed: np.ndarray) -> tuple[float, float] | N
     return low - room, high + room
 
 
-def _means(at: np.ndarray, y: np.ndarray) -> Dots:
-    """The mean of the runs at each place, with its interval where there are two or more."""
+def _means(at: np.ndarray, y: np.ndarray, interval: Interval | None) -> Dots:
+    """The mean of the runs at each place, with its interval where it is known."""
     places = np.unique(at)
-    found: Any = np.array([mean_interval(y[at == place]) for place in places]).reshape(len(places), 3)
-    mean, low, high = found.T
-    counts = [int((at == place).sum()) for place in places]
+    runs = [y[at == place] for place in places]
+    mean = np.array([each.mean() for each in runs])
+    ends = [interval(each.tolist()) if interval else None for each in runs]
+    low, high = np.array([each or (np.nan, np.nan) for each in ends]).reshape(-1, 2).T
     said = [
-        f"mean of {n} runs {short(m)}" + (f", 95% interval {short(a)} to {short(b)}" if n > 1 else "")
-        for n, m, a, b in zip(counts, mean, low, high, strict=True)
+        f"mean of {len(each)} runs {short(m)}"
+        + (f", 95% interval {short(a[0])} to {short(a[1])}" if a else "")
+        for each, m, a in zip(runs, mean, ends, strict=True)
     ]
-    name = "mean and its 95% interval (Student's t)"
+    name = "mean and its 95% interval" if any(ends) else "mean"
     return Dots(x=places, y=mean, name=name, size=10, joined=True, low=low, high=high, said=said)
 
 

@@ -95,7 +95,8 @@ class Trace:
 
     `reduce(address, tensor)` is called as each is computed; what it returns is kept, None keeps nothing, so
     that a large model's matrices need exist only one at a time. Left out, the tensors themselves are kept.
-    `tokens` is for the labels of whoever knows them: a list of str for "encoder", for "decoder".
+    `tokens` is for the labels of whoever knows them: a list of str for "encoder", for "decoder". `notes` are
+    sentences on what it lacks.
 
     `edit(address, tensor)` changes the pass itself: it is called where the value is computed, with the value
     as the trace holds it, and what follows is computed from the tensor that it returns, which `reduce` and
@@ -112,6 +113,7 @@ class Trace:
         edit: Callable[[str, Tensor], Tensor] | None = None,
     ) -> None:
         self.tokens: dict[str, list[str]] = {}
+        self.notes: list[str] = []
         self._reduce = reduce
         self._edit = edit
         self._values: dict[str, Any] = {}

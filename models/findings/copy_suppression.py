@@ -12,11 +12,13 @@ from models.data.tasks import Reading
 from models.findings.declared import Chart, Finding, Number, Outcome, Parameter, Tell
 from models.findings.texts import longest
 from models.interventions.direct import summed
+from models.scores.intervals import wilson
 from models.zoo.model import Model
 
 _PIECE = 64  # tokens that are read at once, each looking at itself alone
 _WORDS = 48  # tokens of a text
 _SHOWN = 12
+_PUBLISHED = 0.847
 
 
 def alone(model: Model, ids: Sequence[int], layer: int) -> Float[Tensor, "head token d_model"]:
@@ -122,6 +124,7 @@ def _outcome(shares: Tensor, effect: Tensor, n: int, lowest: int, n_outputs: int
     order = shares.flatten().argsort(descending=True, stable=True)[:_SHOWN].tolist()
     names = [f"{at // n_heads}.{at % n_heads}" for at in order]
     best, done = float(shares.flatten()[order[0]]), float(effect.flatten()[order[0]])
+    most_likely = wilson(round(best * n), n)[1]
     most, moved = int(effect.argmin()), f"{done:+.3f}".replace("-", "−")
     return Outcome(
         numbers=(
@@ -133,7 +136,7 @@ def _outcome(shares: Tensor, effect: Tensor, n: int, lowest: int, n_outputs: int
             Number(label=f"the most negative of such effects, head {most // n_heads}.{most % n_heads}",
                    value=float(effect.min()), digits=3),
         ),
-        holds=best >= max(0.5, 3 * chance) and done < 0,
+        holds=most_likely >= _PUBLISHED and best >= 3 * chance and done < 0,
         said=(
             f"Looking at a token, head {names[0]} takes that token's own logit among the {lowest} lowest of "
             f"{n_outputs:,} for {best:.0%} of {n} tokens; chance would for {chance:.1%}. In texts, it "
@@ -162,8 +165,9 @@ FINDING = Finding(
     ),
     paper="McDougall et al. 2023, Copy Suppression: Understanding an Attention Head, section 3",
     rule=(
-        "for half of the tokens or more, and three times as many as by chance, a head has the token's own "
-        "logit among the {lowest} it lowers most; its direct effect on tokens that are due is negative"
+        "a head has the token's own logit among the {lowest} it lowers most for 84.7% of the tokens, or for "
+        "a share whose 95% interval reaches that, and three times as often as by chance; its direct effect "
+        "on tokens that are due is negative"
     ),
     caveat=(
         "Tokens are a sample, each as it leaves layer 0 when it looks at itself alone, at the first places "

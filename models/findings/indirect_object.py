@@ -104,7 +104,7 @@ def _outcome(differences: Tensor, chances: list[float], looked: Tensor) -> Outco
             Number(label="largest weight on the indirect object, mean of a head", value=float(top.values[0]),
                    published="0.59, name movers 9.9, 9.6, 10.0"),
         ),
-        holds=mean > 0 and first >= 0.9,
+        holds=mean > 0 and first >= 0.99 and float(top.values[0]) > 0.5,
         said=(
             f"Over {len(differences)} texts, the indirect object's logit is {mean:.2f} above the subject's "
             f"and higher in {first:.0%}. Head {names[0]} looks at it most: {float(top.values[0]):.2f}."
@@ -123,11 +123,15 @@ FINDING = Finding(
     title="Indirect objects",
     claim=(
         "After “When Mary and John went to the store, John gave a drink to”, GPT-2 small goes on with Mary: "
-        "over many such texts the logit of the indirect object is 3.56 above that of the subject. Name mover "
-        "heads, 9.9, 9.6 and 10.0, look at the indirect object and copy it."
+        "over many such texts the logit of the indirect object is 3.56 above that of the subject, and higher "
+        "in 99.3% of them. Name mover heads, 9.9, 9.6 and 10.0, look at the indirect object, with 0.59 of "
+        "their weight, and copy it."
     ),
     paper="Wang et al. 2022, Interpretability in the Wild, sections 2 and 3.1",
-    rule="the indirect object is above the subject on average, and in 90% of the texts",
+    rule=(
+        "the indirect object is above the subject on average, and in 99% of the texts; a head has more than "
+        "half of its weight on it"
+    ),
     caveat=(
         "These are few names and four sentences of ours, not the paper's. That a head looks at a name does "
         "not show that it copies it: the paper shows it by the head's own output, and by patching paths."

@@ -3,6 +3,7 @@
 import math
 from dataclasses import dataclass
 
+import numpy as np
 import torch
 from torch import Tensor
 
@@ -13,6 +14,8 @@ from models.findings.shipped_runs import run_of, snapshots, validated
 from models.runs.folder import RunFolder
 
 ONE, TWO = "depth/1", "depth/2"
+_GAIN = 0.4
+"""Nats that late tokens are easier, in the paper."""
 
 
 @dataclass(frozen=True)
@@ -66,6 +69,20 @@ def depth_of(run: RunFolder) -> Depth:
     return Depth(steps, gained, steps_seen, looks_back(film).tolist(), address, head, film)
 
 
+def sudden(depth: Depth) -> tuple[float, float]:
+    """The largest share of the head's last weight that comes within a tenth of the training, and the share of
+    the gain that comes in the same steps; both between the measured steps as on a line.
+    """
+    tenth = depth.steps_seen[-1] / 10
+    starts = np.linspace(0, 9 * tenth, 1_000)
+    rises, falls = (
+        np.interp(starts + tenth, steps, values) - np.interp(starts, steps, values)
+        for steps, values in ((depth.steps_seen, depth.looked), (depth.steps, depth.gained))
+    )
+    at = int(rises.argmax())
+    return float(rises[at]) / depth.looked[-1], float(falls[at]) / depth.gained[-1]
+
+
 def above_since(steps: list[int], values: list[float], level: float) -> int | None:
     """The first of the steps from which on all values are above a level; None where the last is not."""
     below = [at for at, value in enumerate(values) if value <= level]
@@ -82,6 +99,7 @@ def measure(model: None, tell: Tell, *, weight: float) -> Outcome:
     probe = run_of(TWO).probe()
     formed = above_since(two.steps_seen, two.looked, weight)
     layer = two.address.split(".")[1]
+    rise, share = sudden(two)
     return Outcome(
         numbers=(
             Number(label="late less early loss, two layers", value=two.gained[-1],
@@ -89,8 +107,15 @@ def measure(model: None, tell: Tell, *, weight: float) -> Outcome:
             Number(label="late less early loss, one layer", value=one.gained[-1]),
             Number(label="best head's weight on what followed, two layers", value=two.looked[-1]),
             Number(label="best head's weight on what followed, one layer", value=one.looked[-1]),
+            Number(label="share of the weight that comes within a tenth of the training", value=rise,
+                   published="“quite suddenly”"),
+            Number(label="share of the gain in that tenth", value=share, published="as they form"),
         ),
-        holds=two.looked[-1] > weight >= one.looked[-1] and two.gained[-1] < one.gained[-1],
+        holds=(
+            two.looked[-1] > weight >= one.looked[-1]
+            and two.gained[-1] < min(one.gained[-1], -_GAIN)
+            and min(rise, share) >= 0.5
+        ),
         said=(
             f"With two layers, the second time costs {-two.gained[-1]:.2f} nats a letter less than the "
             f"first; with one layer, {-one.gained[-1]:.2f}. Head {layer}.{two.head} puts "
@@ -126,7 +151,8 @@ FINDING = Finding(
     paper="Olsson et al. 2022, In-context Learning and Induction Heads, arguments 1 and 2",
     rule=(
         "a head of two layers has more than {weight:g} of its weight on what followed, none of one layer "
-        "has, and two layers gain more"
+        "has; two layers gain more than one, and 0.4 nats or more; half of that weight, and with it half of "
+        "the gain, comes within a tenth of the training"
     ),
     caveat=(
         "These runs read random letters twice, with attention alone and nothing else to learn: what takes "
@@ -139,5 +165,5 @@ FINDING = Finding(
     fits=lambda sizes: False,
     measure=measure,
     parameters=(Parameter(name="weight", label="A head looks back above", default=0.5, low=0.1, high=0.95),),
-    code=(early_loss, looks_back, depth_of),
+    code=(early_loss, looks_back, depth_of, sudden),
 )

@@ -124,7 +124,7 @@ FINDING = Finding(
     measure=measure,
     parameters=(
         Parameter(name="texts", label="Sentences", default=60, low=5, high=200),
-        Parameter(name="share", label="Looks at rare words from", default=0.5, low=0.1, high=1.0),
+        Parameter(name="share", label="Looks at rare words from", default=0.66, low=0.1, high=1.0),
     ),
     code=(look, measure),
 )

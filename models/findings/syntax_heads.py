@@ -21,6 +21,8 @@ PUBLISHED = {
     "pobj": "0.763, head 8.5; offset −2: 0.346",
     "coref": "0.651, head 4.3",
 }
+_FAR = 0.3
+"""What a head is better by, of the paper's relations at which both are known: by 0.33 to 0.47."""
 OFFSETS = range(-3, 3)
 """The baselines of the paper's code: the word so many places further on."""
 _SEED = 1  # the training of shipped models drew other sentences
@@ -139,14 +141,14 @@ def _outcome(hits: dict[str, Hits], n_heads: int, texts: int) -> Outcome:
         numbers.append(Number(label=label, value=share, published=PUBLISHED[relation]))
         names += [f"{relation} {head}", f"{relation} {offset:+d}".replace("-", "−")]
         shares += [share, baseline]
-    better = [name for name, of in hits.items() if of.best_head[2] > of.best_offset[1]]
+    better = [name for name, of in hits.items() if of.best_head[2] >= of.best_offset[1] + _FAR]
     asked = sum(of.asked for of in hits.values())
     return Outcome(
         numbers=tuple(numbers),
         holds=len(better) == len(hits),
         said=(
-            f"In {texts} sentences with {asked} dependencies, a head is better than every fixed offset at "
-            f"{len(better)} of {len(hits)} relations{': ' if better else ''}{', '.join(better)}."
+            f"In {texts} sentences with {asked} dependencies, a head is far better than every fixed offset "
+            f"at {len(better)} of {len(hits)} relations{': ' if better else ''}{', '.join(better)}."
         ),
         charts=(
             Chart(
@@ -166,7 +168,10 @@ FINDING = Finding(
         "(65.1%), nouns are looked at by their preposition (76.3%). Looking at a fixed distance is far worse."
     ),
     paper="Clark et al. 2019, What Does BERT Look At?, section 4.2, table 1, and its code",
-    rule="at each relation, some head is right more often than every fixed offset from −3 to +2",
+    rule=(
+        "at each relation, the share of words that some head has right is 0.3 or more above that of every "
+        "fixed offset from −3 to +2, as in the paper"
+    ),
     caveat=(
         "The sentences are our grammar's, whose syntax we know; the paper's are newspaper text of the Penn "
         "Treebank, and, for coreference, of CoNLL-2012. Ours are simpler, and our models know them by "

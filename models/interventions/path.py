@@ -1,9 +1,13 @@
-"""Path patching: what one head does through another alone (Wang et al. 2022; Goldowsky-Dill et al. 2023)."""
+"""Path patching: what one head does through another alone (Wang et al. 2022; Goldowsky-Dill et al. 2023).
+
+Wang et al. freeze the other heads alone: what the sender does goes to the receiver by the stream and through
+every feed-forward layer between them. With these frozen, too, it goes by the stream directly.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Literal, get_args
 
 import torch
 from torch import Tensor
@@ -17,6 +21,8 @@ from models.interventions.place import Place
 from models.interventions.subject import Editing
 
 INPUTS = ("q", "k", "v")
+FeedForward = Literal["recomputed", "frozen"]
+"""What feed-forward layers between the two heads do: hear of the edit, or add what they do without it."""
 
 
 @torch.no_grad()
@@ -27,6 +33,7 @@ def path(
     receiver: Place | str,
     *,
     through: Sequence[str] = INPUTS,
+    feed_forward: FeedForward = "recomputed",
     **settings: Any,
 ) -> Trace:
     """The pass in which an edit of a head acts on what receiving heads read from the stream, and on nothing
@@ -34,9 +41,10 @@ def path(
 
     sender: such as "encoder.0.self heads 2: zero". receiver: such as "encoder.1.self heads 3". through: which
     of q, k and v are read anew; k and v that heads share, for all that share them. First the sender is edited
-    while all that other layers add is frozen, so that the receiver hears of it by the stream alone; then the
-    receiver's q, k and v are put into a pass without the edit. Raises ValueError where these do not fit the
-    model, or its stream is no plain sum.
+    while what all other heads add is frozen, and with feed_forward="frozen" what feed-forward layers add, too
+    (norms are computed anew); then the receiver's q, k and v are put into a pass without the edit: steps 2
+    and 3 of Wang et al. 2022, appendix B. Raises ValueError where these do not fit the model, or its stream
+    is no plain sum.
     """
     sender = Edit.read(sender) if isinstance(sender, str) else sender
     receiver = Place.read(receiver) if isinstance(receiver, str) else receiver
@@ -44,6 +52,10 @@ def path(
     at = _attention_of(receiver)
     if not through or not set(through) <= set(INPUTS):
         raise ValueError(f"through={list(through)} is not of q, k and v; name at least one of them")
+    if feed_forward not in get_args(FeedForward):
+        raise ValueError(
+            f"feed_forward={feed_forward!r} is neither 'recomputed' nor 'frozen'; give one of them"
+        )
     check_place(model, reading, receiver)
     plain = {address: x for side in reading.tokens for address, x in _held(summed(model, reading, side))}
     order = list(plain)
@@ -55,8 +67,10 @@ def path(
         )
     applied = prepared.applied(reading)
 
+    kinds = (".self.out", ".cross.out", ".ff.out")[: None if feed_forward == "frozen" else 2]
+
     def frozen(address: str, value: Tensor) -> Tensor:
-        if address.endswith(".out") and address != f"{own}.out":
+        if address.endswith(kinds) and address != f"{own}.out":
             return plain[address]
         return applied(address, value)
 

@@ -14,7 +14,7 @@ from models.runs.notes import notes_of, tags_of
 from models.runs.printing import aligned
 from models.runs.results import changed_words, history_of, result_of
 from models.runs.status import read_status
-from models.runs.verdicts import differences_table, differing_table, number, scores_table, verdict
+from models.runs.verdicts import OVER_SEEDS, differences_table, differing_table, number, scores_table, verdict
 
 _ANEW = {"anew": "anew", "goes-on": "goes on"}
 
@@ -29,7 +29,7 @@ def compare(arguments: argparse.Namespace) -> None:
         raise ValueError(f"score={arguments.score!r} is none of these runs'; they have {said}")
     outcomes = outcomes_in({run.id: run for run in folders.values()})
     print("\n".join(verdict(found, arguments.score, outcomes=outcomes)))
-    print(f"\n{aligned(scores_table(found))}")
+    print(f"\n{aligned(scores_table(found))}\n{OVER_SEEDS}")
     tests = differences_table(found, arguments.score, outcomes=outcomes)
     if len(tests) > 1:
         print(f"\n{aligned(tests)}")

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from models.runs.results import Result, lower_is_better
+from models.runs.results import Result, bounds_of, lower_is_better
 from models.runs.significance import Difference, Summary, between, holm, summary
 
 __all__ = ["Group", "Rankable", "differs_by_seed_alone", "groups", "rankable", "summary"]
@@ -59,7 +59,7 @@ class Group:
     def summary(self, score: str) -> Summary | None:
         """Mean, spread, n and interval of a score over the seeds; None where no run has it."""
         values = list(self.by_seed(score).values())
-        return summary(values) if values else None
+        return summary(values, bounds_of(score)) if values else None
 
 
 @dataclass(frozen=True)
@@ -83,7 +83,8 @@ class Rankable:
         """Every two ranked groups, the better mean first, with p corrected for all of them together."""
         places = [(a, b) for a in range(len(self.ranked)) for b in range(a + 1, len(self.ranked))]
         values = [group.by_seed(self.score) for group in self.ranked]
-        return dict(zip(places, holm([between(values[a], values[b]) for a, b in places]), strict=True))
+        tested = [between(values[a], values[b], bounds_of(self.score)) for a, b in places]
+        return dict(zip(places, holm(tested), strict=True))
 
 
 def differs_by_seed_alone(first: Result, second: Result) -> bool:

@@ -58,7 +58,8 @@ def table(found: Mapping[str, Any]) -> str:
         of = f" of {part['of']:,}" if part.get("of") else ""
         rows = [("SCORE", "VALUE", "95% INTERVAL", "N")]
         for entry in part["scores"]:
-            rows.append((entry["name"], value_of(entry), within(entry), f"{entry['n']:,}"))
+            name = f"{entry['name']} (of 100)" if entry.get("signature") else entry["name"]
+            rows.append((name, value_of(entry), within(entry), f"{entry['n']:,}"))
         blocks.append(f"{name}: {part['n']:,}{of} {found.get('unit', 'examples')}\n{aligned(rows)}")
         if part.get("classes"):
             blocks.append(_classes(part["classes"]))
@@ -69,7 +70,8 @@ def table(found: Mapping[str, Any]) -> str:
         for e in part["scores"]
         if e.get("signature")
     )
-    return "\n\n".join([*blocks, "\n".join(["intervals: " + "; ".join(how), *signed])])
+    about = [f"intervals: {'; '.join(how)}", *signed] if how else [*signed]
+    return "\n\n".join([*blocks, "\n".join(about)]).strip()
 
 
 def _classes(found: Mapping[str, Any]) -> str:

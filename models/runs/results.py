@@ -5,6 +5,7 @@ It is read without torch, from config.json, task.json and metrics.jsonl.
 
 import hashlib
 import json
+import math
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -24,6 +25,7 @@ _UPLOAD = re.compile(r"[0-9a-f]{64}\b.*")
 _BOOKKEEPING = ("seed", "checkpoint_seconds", "threads", "n_snapshots")
 """Settings of a training that do not change its configuration: the seed, and what is kept of a run."""
 _LOWER = ("loss", "error", "bits", "perplexity", "variance")
+_NO_SHARES = (*_LOWER, "positions", "bleu", "chrf", "f1")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -151,6 +153,18 @@ def _said(pair: Any) -> str:
 def lower_is_better(score: str) -> bool:
     """Whether less of a score is better, as of losses, errors, bits and perplexity."""
     return any(word in score.lower() for word in _LOWER)
+
+
+def is_share(score: str) -> bool:
+    """Whether a score is a share of right answers. Errors and bits are not, whatever their size."""
+    return not any(word in score.lower() for word in _NO_SHARES)
+
+
+def bounds_of(score: str) -> tuple[float, float]:
+    """What a score lies between: a share 0 and 1; losses, errors and bits are never below 0."""
+    if is_share(score):
+        return 0.0, 1.0
+    return 0.0 if lower_is_better(score) else -math.inf, math.inf
 
 
 def _last_scores(entries: Sequence[Mapping[str, Any]]) -> tuple[int, dict[str, float]]:

@@ -15,20 +15,26 @@ LEAST = 3
 LEAST_RANKS = 6
 """The fewest pairs whose signed ranks can have p < 0.05: the smallest p of n pairs is 2 / 2^n."""
 LEVEL = 0.05
+PAIRED, WELCH = "paired t test", "Welch's t test"
+"""The tests that assume that scores vary normally over the seeds."""
 RESAMPLES = 10_000
 BOOTSTRAP_SEED = 0
+Interval = tuple[float, float]
+Bounds = tuple[float, float]
+"""What a number cannot be below or above."""
+ANY: Bounds = (-math.inf, math.inf)
 
 
 @dataclass(frozen=True)
 class Summary:
     """The mean of n numbers; their standard deviation with n - 1, None for one number; the mean's 95%
-    interval by Student's t with n - 1 degrees of freedom, None for fewer than three.
+    interval, as `mean_interval` finds it.
     """
 
     mean: float
     spread: float | None
     n: int
-    interval: tuple[float, float] | None
+    interval: Interval | None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -36,14 +42,15 @@ class Difference:
     """The first mean minus the second, and what was tested.
 
     test: its name, "" where none can be made, and then `why` says what is missing. n: pairs, or the numbers
-    of both. interval: 95%, of the mean difference. p: two-sided. holm: p after Holm's correction for all
-    tests that were made together. signed_rank: p of Wilcoxon's test, where n allows.
+    of both. interval: 95%, of the mean difference; None where all differences are alike. p: two-sided.
+    holm: p after Holm's correction for all tests that were made together. signed_rank: p of Wilcoxon's test,
+    where n allows.
     """
 
     difference: float
     n: tuple[int, ...] = ()
     test: str = ""
-    interval: tuple[float, float] | None = None
+    interval: Interval | None = None
     p: float | None = None
     holm: float | None = None
     signed_rank: float | None = None
@@ -51,36 +58,59 @@ class Difference:
 
     @property
     def shown(self) -> bool:
-        """Whether a difference is shown: its interval leaves out zero, and the corrected p is below 0.05."""
-        if self.p is None or self.interval is None:
+        """Whether a difference is shown: the corrected p is below 0.05, and an interval leaves out zero."""
+        if self.p is None:
             return False
-        low, high = self.interval
+        low, high = self.interval or (self.difference, self.difference)
         corrected = self.p if self.holm is None else self.holm
         return corrected < LEVEL and not low <= 0 <= high
 
 
-def summary(values: Sequence[float]) -> Summary:
-    """The mean, spread, n and 95% interval of numbers, one per seed. Raises ValueError for none."""
+def summary(values: Sequence[float], bounds: Bounds = ANY) -> Summary:
+    """The mean, spread, n and 95% interval of numbers within bounds, one per seed. Raises ValueError for
+    none.
+    """
     n = len(values)
     if not n:
         raise ValueError("values are empty: no mean can be taken; give at least one number")
     mean = float(np.mean(values))
     spread = float(np.std(values, ddof=1)) if n > 1 else None
-    return Summary(mean, spread, n, _interval(mean, spread, n))
+    return Summary(mean, spread, n, mean_interval(values, bounds))
 
 
-def _interval(mean: float, spread: float | None, n: int) -> tuple[float, float] | None:
-    """The mean's interval by Student's t (Student 1908); None for fewer than three numbers."""
-    if n < LEAST or spread is None:
+def mean_interval(values: Sequence[float], bounds: Bounds = ANY) -> Interval | None:
+    """The 95% interval of a mean; None for fewer than three numbers, or for numbers that are all alike.
+
+    Without bounds it is Student's t (1908), with n - 1 degrees of freedom. Of what can only lie within
+    bounds, such as a share, it holds each mean p that is t of its own standard errors or less away, as
+    Wilson's (1927) does of counts: the variance grows like (p - low) (high - p), and how large it is, the
+    spread over the seeds says. So it ends within the bounds. Numbers outside of their bounds have none.
+    """
+    n, (low, high) = len(values), bounds
+    if n < LEAST or np.ptp(values) == 0:
         return None
     from scipy.stats import t
 
-    half = float(t.ppf(1 - LEVEL / 2, n - 1)) * spread / math.sqrt(n)
-    return mean - half, mean + half
+    mean = float(np.mean(values))
+    half = float(t.ppf(1 - LEVEL / 2, n - 1) * np.std(values, ddof=1)) / math.sqrt(n)
+    if not math.isfinite(low) or min(values) < low or max(values) > high:
+        return mean - half, mean + half
+    u, w = mean - low, 1 / (high - low)  # w is 0 without an upper bound
+    k = half**2 / (u * (1 - w * u))
+    # The roots of (u - p)² = k p (1 - w p), without the difference of two that are nearly alike.
+    upper = (2 * u + k + math.sqrt(k * (k + 4 * u * (1 - w * u)))) / (2 * (1 + k * w))
+    lower = u * u / ((1 + k * w) * upper)
+    return low + lower, min(low + upper, high)  # which it can pass by rounding alone
 
 
-def between(first: Mapping[int, float], second: Mapping[int, float]) -> Difference:
-    """The difference of two configurations, each with one number per seed.
+def _possible(interval: Interval, bounds: Bounds) -> Interval:
+    """Of the differences that a test does not reject, those that two numbers within bounds can have."""
+    most = bounds[1] - bounds[0]
+    return max(float(interval[0]), -most), min(float(interval[1]), most)
+
+
+def between(first: Mapping[int, float], second: Mapping[int, float], bounds: Bounds = ANY) -> Difference:
+    """The difference of two configurations, each with one number per seed, within bounds.
 
     It is paired where three or more seeds are the same in both; else Welch's test is made of all numbers.
     """
@@ -88,9 +118,9 @@ def between(first: Mapping[int, float], second: Mapping[int, float]) -> Differen
         return Difference(difference=math.nan, why="one of them has no score yet")
     common = sorted(set(first) & set(second))
     if len(common) >= LEAST:
-        return paired([first[seed] for seed in common], [second[seed] for seed in common])
+        return paired([first[seed] for seed in common], [second[seed] for seed in common], bounds)
     if min(len(first), len(second)) >= LEAST:
-        return welch(list(first.values()), list(second.values()))
+        return welch(list(first.values()), list(second.values()), bounds)
     fewest = min(len(first), len(second))
     seeds = "one seed" if fewest == 1 else f"{fewest} seeds"
     return Difference(
@@ -100,7 +130,7 @@ def between(first: Mapping[int, float], second: Mapping[int, float]) -> Differen
     )
 
 
-def paired(first: Sequence[float], second: Sequence[float]) -> Difference:
+def paired(first: Sequence[float], second: Sequence[float], bounds: Bounds = ANY) -> Difference:
     """The paired t test of three or more pairs, and Wilcoxon's signed-rank test (1945) of six or more.
 
     Where all differences are the same there is no spread to test against; then the sign test is made.
@@ -116,20 +146,20 @@ def paired(first: Sequence[float], second: Sequence[float]) -> Difference:
     n, mean = len(differences), float(differences.mean())
     if np.ptp(differences) <= 1e-12 * max(1.0, float(np.abs(differences).max())):
         p = min(1.0, 2 * 0.5**n) if mean else 1.0
-        return Difference(difference=mean, n=(n,), test="sign test", interval=(mean, mean), p=p)
+        return Difference(difference=mean, n=(n,), test="sign test", p=p)
     found = stats.ttest_rel(first, second)
     ranks = float(stats.wilcoxon(differences).pvalue) if n >= LEAST_RANKS else None
     return Difference(
         difference=mean,
         n=(n,),
-        test="paired t test",
-        interval=_interval(mean, float(differences.std(ddof=1)), n),
+        test=PAIRED,
+        interval=_possible(found.confidence_interval(1 - LEVEL), bounds),
         p=float(found.pvalue),
         signed_rank=ranks,
     )
 
 
-def welch(first: Sequence[float], second: Sequence[float]) -> Difference:
+def welch(first: Sequence[float], second: Sequence[float], bounds: Bounds = ANY) -> Difference:
     """Welch's t test (1947) of numbers that are no pairs. Raises ValueError for fewer than three of each."""
     if min(len(first), len(second)) < LEAST:
         raise ValueError(f"{len(first)} and {len(second)} numbers are too few; give {LEAST} or more of each")
@@ -141,9 +171,8 @@ def welch(first: Sequence[float], second: Sequence[float]) -> Difference:
         why = "neither has a spread to test against; choose a score with more digits, or a harder task"
         return Difference(difference=mean, n=n, why=why)
     found = stats.ttest_ind(first, second, equal_var=False)
-    low, high = found.confidence_interval(1 - LEVEL)
-    interval = (float(low), float(high))
-    return Difference(difference=mean, n=n, test="Welch's t test", interval=interval, p=float(found.pvalue))
+    interval = _possible(found.confidence_interval(1 - LEVEL), bounds)
+    return Difference(difference=mean, n=n, test=WELCH, interval=interval, p=float(found.pvalue))
 
 
 def of_examples(
@@ -168,7 +197,7 @@ def of_examples(
     differences = a - b
     means = _resampled(differences, weights)
     low, high = np.quantile(means, [LEVEL / 2, 1 - LEVEL / 2])
-    interval = float(low), float(high)
+    interval = (float(low), float(high)) if low < high else None
     n, mean = (len(a),), float(differences.sum() / weights.sum())
     if (weights == 1).all() and np.isin(np.concatenate((a, b)), (0.0, 1.0)).all():
         from scipy.stats import binomtest

@@ -9,7 +9,7 @@ from typing import Any
 
 from models.runs.groups import Group, Rankable, differing, rankable
 from models.runs.results import LOSS, Result, lower_is_better
-from models.runs.significance import LEAST, Difference, Summary, holm, of_examples
+from models.runs.significance import LEAST, PAIRED, WELCH, Difference, Summary, holm, of_examples
 
 Outcomes = Callable[[Result, str], tuple[Sequence[float], Sequence[float]] | None]
 """Looks up what each held-out example adds to a run's score, and what it is divided by; else None."""
@@ -19,6 +19,10 @@ MOST_PAIRS = 3
 """Pairs that have a sentence each; of more, the table speaks."""
 FEW = 5
 """With fewer seeds than this in a test, the sentence warns that n is small."""
+OVER_SEEDS = (
+    f"An interval is of the mean over {LEAST} seeds or more that are not all alike; over the examples of one "
+    "run, its report has it."
+)
 
 
 def verdict(found: Sequence[Group], score: str = "", *, outcomes: Outcomes | None = None) -> list[str]:
@@ -126,7 +130,7 @@ def _caveats(differences: dict[tuple[int, int], Difference]) -> list[str]:
             "The tests compare these trained models on the held-out examples, "
             f"and say nothing of other seeds: for that, train at least {LEAST} seeds of each."
         ]
-    if min(min(each.n) for each in found) < FEW:
+    if any(min(each.n) < FEW for each in found if each.test in (PAIRED, WELCH)):
         return ["n is small: the test assumes that scores vary normally over the seeds, and misses much."]
     return []
 
@@ -220,7 +224,11 @@ def scores_table(found: Sequence[Group]) -> Rows:
     scores = (run.scores for group in found for run in group.counted)
     names = list(dict.fromkeys(name for each in scores for name in each))
     rows = [
-        ["configuration", "seeds", *[f"{name}{what}" for name in names for what in ("", ", 95% interval")]]
+        [
+            "configuration",
+            "seeds",
+            *[f"{name}{what}" for name in names for what in ("", ", 95% interval over seeds")],
+        ]
     ]
     for group in found:
         cells: list[str] = []

@@ -1,8 +1,12 @@
-"""95% intervals of scores, by resampling examples: sentences, pictures or pieces of text, never tokens."""
+"""95% intervals of scores over examples: sentences, pictures or pieces of text, never tokens.
+
+A share of examples that are right has Wilson's interval; all else is found by resampling.
+"""
 
 import math
 from collections.abc import Iterator, Mapping
 from functools import lru_cache
+from statistics import NormalDist
 
 import numpy as np
 from jaxtyping import Float
@@ -12,8 +16,9 @@ from models.data.tasks import Each
 RESAMPLES, FEWEST = 1_000, 200
 MANY = 4_096  # examples above which there are fewer resamples, so that the time stays the same
 LEVEL = 0.95
-EXACT = "exact binomial interval (Clopper and Pearson 1934), as all examples are alike"
+WILSON = "Wilson's score interval (1927), where examples are right or wrong"
 _EDGES = ((1 - LEVEL) / 2, (1 + LEVEL) / 2)
+_NORMAL = NormalDist().inv_cdf(_EDGES[1])
 _SEED = 0
 _TOGETHER = 1_000_000  # counts of resamples at once: 8 MB
 Interval = tuple[float, float]
@@ -63,15 +68,17 @@ def resampled(each: Each, *, seed: int = _SEED) -> Float[np.ndarray, " resample"
 
 
 def interval(each: Each, *, seed: int = _SEED) -> Interval | None:
-    """The 95% interval of a score by the percentile bootstrap; None of fewer than two examples that count.
+    """The 95% interval of a score: Wilson's where it is a share of examples that are right, else that of the
+    percentile bootstrap; None of fewer than two examples that count.
 
-    Where all examples are alike, resampling cannot tell anything: a share that is 0 or 1 throughout has its
-    exact binomial interval instead. scipy.stats.bootstrap(method="percentile") finds the same; the resamples
+    Where all examples are alike, resampling cannot tell anything, and of few it says that a share which was
+    seen may be 0. scipy.stats.bootstrap(method="percentile") finds the same; the resamples
     are drawn here, since all scores of a validation share them, and training must not wait for them.
     """
     if (np.asarray(each.below) > 0).sum() < 2:
         return None
-    return exact(each) if all_alike(each) else between(resampled(each, seed=seed))
+    right = right_of(each)
+    return between(resampled(each, seed=seed)) if right is None else wilson(*right)
 
 
 def between(found: Float[np.ndarray, " resample"]) -> Interval | None:
@@ -82,21 +89,31 @@ def between(found: Float[np.ndarray, " resample"]) -> Interval | None:
     return (low, high) if math.isfinite(low + high) else None
 
 
-def all_alike(each: Each) -> bool:
-    """Whether what counts are whole numbers of answers, and all of them are right, or none is."""
+def right_of(each: Each) -> tuple[int, int] | None:
+    """How many examples are right, of how many; None where some are neither right nor wrong.
+
+    Where an example counts several answers, that is known only if all are right, or none is.
+    """
     above, below = (np.asarray(side, dtype=np.float64) for side in each)
     above, below = above[below > 0], below[below > 0]
-    return bool((above == 0).all() or (above == below).all()) and bool((below == np.round(below)).all())
+    alike = (above == 0).all() or (above == below).all()
+    single = (below == 1).all() and np.isin(above, (0, 1)).all()
+    if not single and not (alike and (below == np.round(below)).all()):
+        return None
+    return int((above == below).sum()), len(below)
 
 
-def exact(each: Each) -> Interval:
-    """The Clopper-Pearson interval of a share of examples, all of which are wrong, or all right.
+def wilson(right: int, n: int) -> Interval:
+    """The shares from which that of n examples is at most 1.96 of their own standard errors away.
 
-    For 0 of n it is 0 to 1 - (0.05 / 2)^(1/n): after 0 of 256, up to 1.4%.
+    These are the roots of (p - right / n)² = z² p (1 - p) / n, which lie in 0 to 1 (Wilson 1927). After 0 of
+    256 they are 0 and 1.5%.
     """
-    n = int((np.asarray(each.below) > 0).sum())
-    edge = _EDGES[0] ** (1 / n)
-    return (edge, 1.0) if float(np.asarray(each.above).sum()) > 0 else (0.0, 1 - edge)
+    z2 = _NORMAL**2
+    middle = right + z2 / 2
+    half = _NORMAL * math.sqrt(right * (n - right) / n + z2 / 4)
+    low = 0.0 if right == 0 else (middle - half) / (n + z2)
+    return low, 1.0 if right == n else (middle + half) / (n + z2)
 
 
 def loss_interval(losses: Mapping[str, Each], weights: Mapping[str, float]) -> Interval | None:

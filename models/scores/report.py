@@ -22,7 +22,7 @@ from models.engine.transformer import Transformer
 from models.scores import errors, written
 from models.scores.classes import class_scores, confusion, macro_f1, macro_f1_interval
 from models.scores.examples import Piece, pieces
-from models.scores.intervals import EXACT, Interval, all_alike, between, counts, interval, method
+from models.scores.intervals import WILSON, Interval, between, counts, interval, method, right_of
 from models.scores.validation import Found, judge, n_of, value_of, verdict
 
 VERSION = 1
@@ -109,11 +109,11 @@ def scores_of(found: Found) -> list[Entry]:
     said, entries = verdict(found), []
     for name, value in said.scores.items():
         each = found.judged.scores.get(name)
-        alike = each is not None and all_alike(each)
-        how = EXACT if alike else method(said.n[name])
+        right = None if each is None else right_of(each)
+        how = method(said.n[name]) if right is None else WILSON
         entry = _entry(name, value, said.n[name], said.intervals.get(name), how)
-        if each is not None and bool((each.below <= 1).all()) and bool((each.above <= each.below).all()):
-            entry["right"] = int(each.above.sum())  # so many of n examples
+        if right is not None:
+            entry["right"] = right[0]  # so many of n examples
         entries.append(entry)
     return entries
 

@@ -3,7 +3,9 @@
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from models.scores.intervals import Interval, n_resamples
+import numpy as np
+
+from models.scores.intervals import Interval, between, n_resamples
 
 
 class CorpusScore(NamedTuple):
@@ -19,23 +21,27 @@ def corpus_scores(made: Sequence[str], wanted: Sequence[str]) -> list[CorpusScor
     """chrF (Popović 2015), which counts shared strings of 1 to 6 letters, and BLEU (Papineni et al. 2002),
     which counts shared strings of 1 to 4 words.
 
-    The interval is sacrebleu's: sentences are drawn again (Koehn 2004), and 95% of the scores lie within it
-    around their mean; of fewer than two sentences there is none.
+    The interval is what 95% of the scores lie between when sentences are drawn again (Koehn 2004), by
+    sacrebleu's resamples; of fewer than two sentences there is none.
     """
     from sacrebleu.metrics.bleu import BLEU  # takes a moment, and only translators need it
     from sacrebleu.metrics.chrf import CHRF
+    from sacrebleu.significance import _bootstrap_resample
 
     found = []
     for metric in (CHRF(), BLEU()):
-        again = n_resamples(len(made)) if len(made) > 1 else 1
-        score = metric.corpus_score(list(made), [list(wanted)], n_bootstrap=again)
-        interval = None
+        score = metric.corpus_score(list(made), [list(wanted)])
+        within = None
         if len(made) > 1:
-            mean, half = float(score._mean), float(score._ci)  # as its own printout has them
+            # Its own printout has the mean ± half of this interval, which can leave 0 to 100.
+            each = metric._extract_corpus_statistics(list(made), [list(wanted)])
+            metric.n_bootstrap = n_resamples(len(made))
+            metric.seed, again = _bootstrap_resample(each, metric, metric.n_bootstrap)
+            within = between(np.array([drawn.score for drawn in again]))
             # All sentences alike, as where nothing is right: that tells nothing about others.
-            interval = (max(0.0, mean - half), min(100.0, mean + half)) if half else None
+            within = within if within and within[0] < within[1] else None
         name = {"chrF2": "chrF"}.get(score.name, score.name)
-        found.append(CorpusScore(name, float(score.score), interval, str(metric.get_signature())))
+        found.append(CorpusScore(name, float(score.score), within, str(metric.get_signature())))
     return found
 
 

@@ -21,7 +21,10 @@ from viz_core.boards import Bars, Board, Matrix, board_figure
 
 MOST_BARS = 64
 MOST_COLUMNS = 64
-WAYS = ("as it is", "heard by the receiver alone", "heard by all")
+WAYS = (
+    "as it is", "receiver alone hears, feed-forward recomputed", "receiver alone hears, feed-forward frozen",
+    "heard by all",
+)  # fmt: skip
 
 
 class TakenSweep:
@@ -88,7 +91,8 @@ class TakenSweep:
         found = self._found
         if "outputs" in found:
             names, *ways = zip(*found["outputs"], strict=True)
-            columns = dict(zip(("probability", "through_the_path", "heard_by_all"), ways, strict=True))
+            paths = ("path_feed_forward_recomputed", "path_feed_forward_frozen")
+            columns = dict(zip(("probability", *paths, "heard_by_all"), ways, strict=True))
             return pd.DataFrame({"output": takeaway.cells(names), **columns})
         if "parts" in found:
             return pd.DataFrame(found["parts"], columns=["part", "logit"])
@@ -125,7 +129,9 @@ class TakenSweep:
                 "from models.interventions.path import path",
                 reading,
                 "before = lm.trace(reading)",
-                f"heard = path(lm, reading, {edit!r}, {wish.receiver!r}, through={through!r}{more})",
+                f"ends = {edit!r}, {wish.receiver!r}",
+                f"heard = path(lm, reading, *ends, through={through!r}{more})  # feed-forward recomputed",
+                f"direct = path(lm, reading, *ends, through={through!r}, feed_forward='frozen'{more})",
                 f"outputs = compare(before, heard, lm.names(reading)).outputs({wish.step})",
             ]
         target, _ = swept.target_of(self._subject, wish)

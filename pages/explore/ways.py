@@ -4,16 +4,16 @@ through another alone.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, get_args
 
 import torch
 
 from models.interventions.direct import parts_of_logits
-from models.interventions.path import path
+from models.interventions.path import FeedForward, path
 from models.interventions.target import Target
 from pages.explore.subject import Subject, shown
 
-PASSES = {"parts": 1, "path": 5}
+PASSES = {"parts": 1, "path": 8}
 """How many passes each takes."""
 TOP = 8
 
@@ -43,23 +43,30 @@ def path_patched(
     subject: Subject, sender: str, change: str, receiver: str, through: str, step: int
 ) -> dict[str, Any]:
     """The probabilities of the likeliest outputs at a step: as they are; where a change of the sending head
-    is heard by what the receiving one reads alone; and where all hear it. Raises ValueError as `path` does.
+    is heard by what the receiving one reads alone, with feed-forward layers recomputed and with them frozen;
+    and where all hear it. Raises ValueError as `path` does.
     """
     model: Any = subject.model
     edit = f"{sender}: {change}"
     settings = subject.inputs.reading
-    heard = path(model, subject.reading, edit, receiver, through=tuple(through), **settings)
+    ways: tuple[FeedForward, ...] = get_args(FeedForward)
+    heard = [
+        path(
+            model, subject.reading, edit, receiver, through=tuple(through), feed_forward=way, **settings
+        )
+        for way in ways
+    ]  # fmt: skip
     only = lambda address, x: x if address == "logits" else None  # noqa: E731
     plain = model.trace(subject.reading, reduce=only)
     whole = model.trace(subject.reading, reduce=only, edits=[edit], **settings)
-    logits = [trace["logits"] for trace in (plain, heard, whole)]
+    logits = [trace["logits"] for trace in (plain, *heard, whole)]
     at = max(0, min(step, len(logits[0]) - 1))
     count = len(subject.names)
     before, *others = each = [rows[at, :count].double().softmax(-1) for rows in logits]
     most = torch.stack(each).amax(0).topk(min(TOP, count)).indices.tolist()
-    ways = [float((before * (before.log() - after.log())).nan_to_num(0).sum()) for after in others]
+    nats = [float((before * (before.log() - after.log())).nan_to_num(0).sum()) for after in others]
     return {
         "title": f"{edit} through {' and '.join(through)} of {receiver}",
         "outputs": [[shown(subject.names[i]), *(float(f"{float(p[i]):.6g}") for p in each)] for i in most],
-        "kl": [float(f"{max(0.0, nats):.6g}") for nats in ways],
+        "kl": [float(f"{max(0.0, each):.6g}") for each in nats],
     }

@@ -8,12 +8,13 @@ import numpy as np
 
 from models.runs.examples import outcomes_in
 from models.runs.groups import differing
+from models.runs.results import is_share
 from models.runs.verdicts import Outcomes, Rows, differences_table, scores_table, verdict
 from models.zoo.offers import offer_of
 from pages.runs.grouping import Shown, grouped
 from pages.shared.places import without_places
 from pages.shared.table.component import Row, message
-from pages.shared.training import curves, scores, uploads
+from pages.shared.training import curves, uploads
 from pages.shared.training.curves import STEPS, View
 from pages.shared.training.history import history_of
 from pages.shared.training.runs import Run
@@ -27,7 +28,7 @@ Entries = Sequence[Sequence[dict[str, Any]]]
 def board_of(compared: Sequence[Run], view: View = STEPS) -> Board:
     """Held-out loss, held-out score and training loss: a line for a run, and a mean with a band for a group.
 
-    The band is one standard deviation on either side, over the seeds.
+    The band is from the least to the greatest of the seeds.
     """
     shown = grouped(compared)
     drawn = shown[:MOST]
@@ -74,7 +75,7 @@ def _axis(found: Entries, view: View) -> tuple[np.ndarray, View]:
 def _score(found: Sequence[Entries], names: Sequence[str], x: np.ndarray, view: View) -> Panel:
     """The main score of each, with its name where they have different ones."""
     first = [next((s[0] for each in group if (s := curves.scores_of(each))), "") for group in found]
-    view = replace(view, log_y=view.log_y and not any(map(scores.is_share, first)))
+    view = replace(view, log_y=view.log_y and not any(map(is_share, first)))
     reads = [curves.validated(name) for name in first]
     if len(set(first)) == 1:
         return _over(f"{first[0] or 'score'}, held out", found, names, reads, x, view)
@@ -105,8 +106,7 @@ def _line(series: Sequence[np.ndarray], name: str, colour: int) -> Line:
         return Line(y=series[0], name=name, colour=colour)
     values = np.stack([each for each in series if np.isfinite(each).any()] or series)  # [run, point]
     mean = values.mean(axis=0)
-    spread = values.std(axis=0, ddof=1) if len(values) > 1 else np.zeros_like(mean)
-    return Line(y=mean, name=name, colour=colour, low=mean - spread, high=mean + spread)
+    return Line(y=mean, name=name, colour=colour, low=values.min(axis=0), high=values.max(axis=0))
 
 
 def tables(compared: Sequence[Run]) -> list[tuple[str, bytes]]:

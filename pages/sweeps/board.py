@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
 
+from models.runs.results import bounds_of
+from models.runs.significance import mean_interval
 from models.sweeps import Choices, Spec, Trial
 from pages.shared.training.labels import label_of
 from viz_core import sweeps
@@ -61,7 +64,10 @@ def by_setting(spec: Spec, finished: Sequence[Trial], by: str) -> Panel:
     per_run = [(trial, value) for trial in finished for value in trial.values.values() or [trial.value]]
     runs = [trial for trial, _ in per_run]
     values = np.array([np.nan if value is None else value for _, value in per_run], dtype=np.float64)
-    return sweeps.setting_panel(axis_of(spec, by, runs), values, name=spec.score or "score")
+    interval = partial(mean_interval, bounds=bounds_of(spec.score)) if spec.score else mean_interval
+    return sweeps.setting_panel(
+        axis_of(spec, by, runs), values, name=spec.score or "score", interval=interval
+    )
 
 
 def values_of(trials: Sequence[Trial]) -> np.ndarray:

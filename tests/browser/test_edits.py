@@ -191,6 +191,4 @@ def test_parts_of_a_logit_and_a_path_are_in_the_link_and_taken_away(explore: Exp
     expect(told).to_contain_text("of decoder.1.cross heads 2")
     explore.stage.get_by_role("button", name="take away").click()
     code = explore.page.get_by_role("dialog").locator("code").first
-    expect(code).to_contain_text(
-        "path(lm, reading, 'encoder.0.self heads 0: mean', 'decoder.1.cross heads 2'"
-    )
+    expect(code).to_contain_text("ends = 'encoder.0.self heads 0: mean', 'decoder.1.cross heads 2'")

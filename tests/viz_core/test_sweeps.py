@@ -1,5 +1,7 @@
 """Figures of sweeps: what they draw is what was measured."""
 
+from collections.abc import Sequence
+
 import numpy as np
 import pytest
 from scipy import stats
@@ -101,18 +103,24 @@ def test_the_best_until_then_is_a_running_extreme() -> None:
     assert list(trial_history(values).data[1].y) == [3, 3, 3, 3]
 
 
-def test_means_have_students_intervals() -> None:
+def test_means_have_the_intervals_that_are_handed_in() -> None:
     heads = Axis(name="heads", values=np.array([1.0, 1, 1, 4, 4, 8]))
     scores = np.array([0.2, 0.3, 0.7, 0.9, 1.0, 0.8])
-    runs, means = value_by_setting(heads, scores, name="score").data
+    runs, means = value_by_setting(heads, scores, name="score", interval=students).data
     assert sorted(runs.y) == sorted(scores)
     np.testing.assert_allclose(means.y, [0.4, 0.95, 0.8])
     sample = scores[:3]
-    low, high = stats.t.interval(0.95, 2, loc=sample.mean(), scale=stats.sem(sample))
+    low, high = students(sample)
     np.testing.assert_allclose(means.error_y.array[0], high - 0.4)
     np.testing.assert_allclose(means.error_y.arrayminus[0], 0.4 - low)
     assert np.isnan(means.error_y.array[2])  # of one run, nothing is known
     assert "mean of 3 runs 0.4, 95% interval" in means.customdata[0]
+    assert value_by_setting(heads, scores).data[1].name == "mean"
+
+
+def students(values: Sequence[float]) -> tuple[float, float] | None:
+    n = len(values)
+    return stats.t.interval(0.95, n - 1, loc=np.mean(values), scale=stats.sem(values)) if n > 2 else None
 
 
 def test_a_rate_of_its_own_for_every_run_stands_on_a_logarithmic_axis() -> None:

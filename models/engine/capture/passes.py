@@ -1,5 +1,6 @@
 """Attention of any torch module: its own output, and a trace of all that attends in it."""
 
+import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
 from functools import partial
@@ -15,6 +16,9 @@ from models.engine.capture.places import Places
 from models.engine.capture.watching import Watching
 from models.engine.trace import Trace
 
+_NAMED = 4
+"""Parts that a sentence names; of more, it says how many."""
+
 
 def capture(module: nn.Module, *inputs: Any, **keywords: Any) -> tuple[Any, Trace]:
     """`module(*inputs, **keywords)` as it is, and a trace of every attention in it.
@@ -25,6 +29,9 @@ def capture(module: nn.Module, *inputs: Any, **keywords: Any) -> tuple[Any, Trac
     that computes them (`blocks.3.attn.pattern`; `attention.pattern` for the module itself; a second one
     there is `blocks.3.attn.2.pattern`). Where query heads share keys, k and v have fewer heads than q.
     Tensors of three axes are read as [head, position, d_head], of two as one head.
+
+    What is written out, a softmax and then a matrix product, is not seen, as in XCiT, whose channels attend:
+    a warning names the parts that do so, and `trace.notes` keeps its sentence.
 
     The module runs twice: first as it is, and that output is returned; then watched, without gradients,
     compiler and fast paths, from the same random state and buffers. Both outputs must be equal but for
@@ -39,11 +46,23 @@ def capture(module: nn.Module, *inputs: Any, **keywords: Any) -> tuple[Any, Trac
     trace, places = Trace(), Places(module)
     with torch.random.fork_rng(), torch.no_grad(), _as_written(module), places.following():
         torch.random.set_rng_state(random)
-        with Watching(trace, places):
+        with Watching(trace, places) as watching:
             watched = functional_call(module, buffers, inputs, keywords)
-    _check_seen(module, trace)
+    unheard = [path or type(module).__name__ for path in watching.unheard]
+    _check_seen(module, trace, unheard)
     _check_alike(module, own, watched)
+    if unheard:
+        trace.notes.append(
+            f"this trace lacks what is weighed by a softmax in {_listed(unheard)}, outside of PyTorch's "
+            "attention; if that attends from token to token, let it call F.scaled_dot_product_attention"
+        )
+        warnings.warn(trace.notes[-1], stacklevel=2)
     return own, trace
+
+
+def _listed(paths: list[str]) -> str:
+    more = f" and {len(paths) - _NAMED} more parts" if len(paths) > _NAMED else ""
+    return ", ".join(paths[:_NAMED]) + more
 
 
 def _check_module(module: nn.Module) -> None:
@@ -70,11 +89,12 @@ def _check_dropout(module: nn.Module) -> None:
             )
 
 
-def _check_seen(module: nn.Module, trace: Trace) -> None:
+def _check_seen(module: nn.Module, trace: Trace, unheard: list[str]) -> None:
     if not trace.keys():
+        by_hand = f" (a softmax of its own weighs in {_listed(unheard)})" if unheard else ""
         raise ValueError(
             f"{type(module).__name__} called neither nn.MultiheadAttention nor scaled_dot_product_attention, "
-            "so no attention was seen; let its attention call F.scaled_dot_product_attention "
+            f"so no attention was seen{by_hand}; let its attention call F.scaled_dot_product_attention "
             '(models of transformers do with attn_implementation="sdpa")'
         )
 

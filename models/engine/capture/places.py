@@ -42,9 +42,14 @@ class Places:
                 handle.remove()
             self._open.clear()
 
+    @property
+    def here(self) -> str:
+        """The path of the part that is being computed; "" for the module itself."""
+        return self._open[-1] if self._open else ""
+
     def take(self) -> str:
         """The address of the next attention at the present place."""
-        path = self._open[-1] if self._open else ""
+        path = self.here
         place = self._known.get(path, path or "attention")
         self._taken[place] += 1
         times = self._taken[place]

@@ -8,6 +8,8 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 from torch.overrides import TorchFunctionMode
+from torch.utils._pytree import tree_leaves
+from torch.utils.weak import WeakIdKeyDictionary
 
 from models.engine.capture.attention import Call
 from models.engine.capture.places import Places
@@ -15,6 +17,7 @@ from models.engine.trace import Scope, Trace, record
 
 SDPA = F.scaled_dot_product_attention
 # What torch's layers call instead, where nobody looks: all in one, without anything to see in between.
+PRODUCTS = {"matmul", "__matmul__", "__rmatmul__", "bmm", "baddbmm", "mm", "addmm", "einsum", "tensordot"}
 FAST_PATHS = {torch._native_multi_head_attention, torch._transformer_encoder_layer_fwd}
 # The body of this function, which calls SDPA where no weights are asked for, but does not hand itself over
 # to a mode first: a copy with a name of its own for that question, so that nothing of PyTorch is changed.
@@ -26,13 +29,19 @@ _IN_THE_OPEN = FunctionType(
 
 
 class Watching(TorchFunctionMode):
-    """Records into `trace` what attends, at the address that `places` gives; results stay what they are."""
+    """Records into `trace` what attends, at the address that `places` gives; results stay what they are.
+
+    unheard: the paths of the parts in which weights of a softmax went into a matrix product without PyTorch's
+    attention, so that no trace has them: attention that is written out, also over channels or clusters.
+    """
 
     def __init__(self, trace: Trace, places: Places) -> None:
         super().__init__()
         self._trace = trace
         self._places = places
         self._place: str | None = None  # while a multi-head attention shows its inner call
+        self._weights = WeakIdKeyDictionary()  # what a softmax gave, also once dropped out, cast or reshaped
+        self.unheard: dict[str, None] = {}
 
     def __torch_function__(
         self,
@@ -51,7 +60,19 @@ class Watching(TorchFunctionMode):
             return self._multi_head(args, named)
         if func is SDPA:
             return self._attend(args, named)
-        return func(*args, **named)
+        made = func(*args, **named)
+        self._follow(getattr(func, "__name__", ""), tree_leaves((args, named)), made)
+        return made
+
+    def _follow(self, name: str, given: list[Any], made: Any) -> None:
+        """Notes where weights of a softmax are made, and where they weigh something in a matrix product."""
+        weights = [each for each in given if isinstance(each, Tensor) and each in self._weights]
+        if weights and name in PRODUCTS:
+            self.unheard[self._places.here] = None
+        elif isinstance(made, Tensor) and (
+            ("softmax" in name and "log" not in name) or any(made.numel() == each.numel() for each in weights)
+        ):
+            self._weights[made] = True
 
     def _attend(self, args: tuple[Any, ...], named: dict[str, Any]) -> Tensor:
         place = self._place or self._places.take()

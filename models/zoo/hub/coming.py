@@ -13,7 +13,7 @@ from typing import Any
 
 from models.byte_units import readable
 from models.files import FileError
-from models.zoo.hub.folder import CONFIG, NAME, PREFIX, is_path
+from models.zoo.hub.folder import CONFIG, NAME, PREFIX, inside, is_path
 
 SECONDS = 10
 """How long the hub may take to answer."""
@@ -112,6 +112,10 @@ def files_of(name: str, sizes: dict[str, int]) -> dict[str, int]:
         weights = [WHOLE]
     elif INDEX in sizes:
         weights = [file for file in weights if _SHARD.fullmatch(file)]
+    inner = {file.split("/")[0] for file in sizes if re.fullmatch(r"[^/]+/[\w.-]+\.safetensors", file)}
+    folders = sorted(name for name in inner if f"{name}/{CONFIG}" in sizes)
+    if not weights and folders:
+        raise FileError(f"{inside(repr(name), folders)}, brought here by hand")
     if not weights:
         raise FileError(
             f"{name!r} has no .safetensors file on the hub, and nothing else is ever read; choose another "

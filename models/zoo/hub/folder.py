@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import os
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +23,8 @@ CONFIG = "config.json"
 PROCESSOR = "preprocessor_config.json"
 """It says how pictures are resized and normalised."""
 MOST_LISTED = 100
+_NAMED = 5
+"""Folders that a sentence names; of more, it says how many."""
 MOST_LAYERS = 1_000
 MOST_A_BYTE = 8
 """Weights of one matrix that a byte may hold: no number format has fewer bits."""
@@ -113,7 +117,9 @@ class Folder:
             )
         if not found:
             raise FileError(
-                f"{self.title} has no .safetensors file; its download was cut short: get it again"
+                _no_model(self.path, self.title)
+                or f"{self.title} has no .safetensors file, and weights are read from nothing else; if it "
+                "was downloaded, that was cut short: get it again"
             )
         return found
 
@@ -192,7 +198,10 @@ def open_folder(name: str) -> Folder:
     """What is known of a model on this machine. Raises FileError where it cannot be opened."""
     path = folder_of(name)
     if not (path / CONFIG).is_file():
-        raise FileError(f"{path.name[:100]!r} holds no {CONFIG}, which every model of transformers has")
+        raise FileError(
+            _no_model(path, repr(path.name[:100]))
+            or f"{path.name[:100]!r} holds no {CONFIG}, which every model of transformers has"
+        )
     folder = Folder(name, path, read_json(path / CONFIG))
     if "auto_map" in folder.config and not folder.config.get("model_type"):
         raise FileError(
@@ -210,6 +219,19 @@ def open_folder(name: str) -> Folder:
             "save its tokenizer into the same folder"
         )
     return folder
+
+
+def _no_model(path: Path, title: str) -> str:
+    """Says that a folder is no model, but that folders in it are; "" where none in it is."""
+    configs = sorted(islice(path.glob(f"*/{CONFIG}"), MOST_LISTED))
+    names = [each.parent.name[:60] for each in configs if any(each.parent.glob("*.safetensors"))]
+    return inside(title, names) if names else ""
+
+
+def inside(title: str, names: Sequence[str]) -> str:
+    """The sentence on a folder or repository that holds models, by the names of their folders."""
+    more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
+    return f"{title} is no model itself, but holds {', '.join(names[:_NAMED])}{more}; give the folder of one"
 
 
 def _check_sizes(folder: Folder) -> None:

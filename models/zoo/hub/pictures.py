@@ -70,17 +70,17 @@ class PictureModel(TracedModel):
         try:
             pixels = self._pixels(drawn(1))
             if self.layout is None:
-                n_tokens = self.net.base_model(pixel_values=pixels)[0].shape[1]
+                n_tokens = self.net(pixel_values=pixels, output_attentions=True).attentions[0].shape[-1]
             else:  # what comes out may be a map, and what attends be windows of it
                 trace = Trace(lambda address, x: x.shape[-1] if address.endswith(".self.pattern") else None)
                 with Recorder(trace, self.layout).hearing():
-                    self.net.base_model(pixel_values=pixels)
+                    self.net(pixel_values=pixels)
                 n_tokens = min(trace[address] for address in trace)
         except Exception as error:  # of any kind, where a processor belongs to another model
             why = (str(error).strip().splitlines() or [type(error).__name__])[0][:200].rstrip(". ")
             raise FileError(
-                f"{title} cannot read a picture as its {PROCESSOR} prepares it: {why}; get both "
-                "files from the same model"
+                f"{title} cannot read a picture as its {PROCESSOR} prepares it: {why}; open a model "
+                "that reads pictures alone, with both files from the same model"
             ) from None
         rows, columns = (size // patch for size in pixels.shape[-2:])
         n_special = n_tokens - rows * columns
@@ -186,6 +186,13 @@ def _processor(folder: Folder) -> Any:
         )
     try:
         return AutoImageProcessor.from_pretrained(folder.path, local_files_only=True, trust_remote_code=False)
+    except ImportError as error:
+        needed = re.search(r"requires? the (\w[\w.-]*) library", str(error))
+        raise FileError(
+            f"{folder.title} prepares pictures with {str(said.get('image_processor_type'))[:60]}, which "
+            f"needs {needed[1].lower() if needed else 'a library'}, and that is not installed here; install "
+            "it, or open another model"
+        ) from None
     except Exception as error:  # processors raise errors of every kind for what a damaged file holds
         lines = str(error).strip().splitlines() or [type(error).__name__]
         raise FileError(

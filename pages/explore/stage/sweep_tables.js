@@ -11,7 +11,7 @@ const A_HEAD = /^(\w+)\.(\d+)\.(self|cross) head (\d+)$/;
 const MOST_PARTS = 200;
 const ROUNDING = 2e-6; // of single precision, in what is looked at
 const FEW_DIGITS = 0.02; // below this, two digits say too little: cells then count in a power of ten
-const WAYS = ["as it is", "through the path", "heard by all"];
+const WAYS = ["as it is", "path, feed-forward recomputed", "path, feed-forward frozen", "heard by all"];
 
 /** @param {string[]} names */
 const headsOf = (names) =>
@@ -153,10 +153,10 @@ export class SweepTables {
     });
   }
 
-  /** @param {[string, number, number, number][]} outputs */
+  /** @param {[string, number, number, number, number][]} outputs */
   path(outputs) {
     const { theme } = this.stage;
-    const colours = [theme.muted, theme.accent, theme.heads[1]];
+    const colours = [theme.muted, theme.accent, theme.heads[2], theme.heads[1]];
     const rows = outputs.map(([name, ...values]) =>
       el("tr", {}, [
         el("th", { scope: "row", text: shorten(name, 20), title: name }),
@@ -189,12 +189,13 @@ export function saidOf(found, sweep) {
   if (!found) return "Computing…";
   if (found.problem) return found.problem;
   const { title, notDirect } = found;
-  const kl = found.kl ?? [Number.NaN, Number.NaN];
+  const kl = found.kl ?? [Number.NaN, Number.NaN, Number.NaN];
   const now = number(found.before ?? Number.NaN, 3);
   if (sweep === "path")
     return (
-      `${title}: KL(before ‖ after) is ${number(kl[0], 3)} nats where only the receiver hears of it, and ` +
-      `${number(kl[1], 3)} nats where all do.`
+      `${title}: KL(before ‖ after) is ${number(kl[0], 3)} nats where only the receiver hears of it, with ` +
+      `feed-forward layers recomputed as in Wang et al. 2022, ${number(kl[1], 3)} with these frozen, too, ` +
+      `and ${number(kl[2], 3)} nats where all hear it.`
     );
   if (sweep === "parts")
     return (

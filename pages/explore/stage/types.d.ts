@@ -130,7 +130,8 @@ export interface Smallest {
 
 /* What each edit alone does to a number, now `before`: [layer][head] by attention, or [layer][position] by stack;
    and what heads do to it directly, or why that is not known. Or parts that sum to it; or the probabilities of
-   outputs before, along a path and with the whole effect, and KL(before || after) of these two. */
+   outputs before, along a path with feed-forward layers recomputed and frozen, and with the whole effect, and
+   KL(before || after) of these three. */
 export interface Swept {
   asked?: (string | number)[];
   title?: string;
@@ -139,8 +140,8 @@ export interface Swept {
   direct?: Record<string, number[][]>;
   notDirect?: string;
   parts?: [name: string, value: number][];
-  outputs?: [name: string, before: number, path: number, whole: number][];
-  kl?: [path: number, whole: number];
+  outputs?: [name: string, before: number, path: number, direct: number, whole: number][];
+  kl?: [path: number, direct: number, whole: number];
   problem?: string;
 }
 

@@ -6,8 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from models.runs.results import changed_words, history_of
-from pages.shared.training import scores
+from models.runs.results import changed_words, history_of, is_share
 from pages.shared.training.history import MOST_STEPS
 from viz_core.boards import Colour, Curves, Line
 from viz_core.smoothing import smoothed
@@ -168,7 +167,7 @@ def score_curves(entries: Sequence[Entry], x: np.ndarray, view: View = STEPS, **
     ]
     title = names[0] if len(names) == 1 else "scores"
     blank = Line(y=np.full(len(x), np.nan), name="score", colour="value")
-    shares = all(map(scores.is_share, names))
+    shares = all(map(is_share, names))
     view = replace(view, log_y=view.log_y and not shares)
     y_range = (0, 1) if shares else None
     return chart(f"{title}, held out", drawn or [blank], x, view, y_range=y_range, **more)

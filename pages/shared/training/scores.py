@@ -1,9 +1,8 @@
 """Scores of a run, as pages write them."""
 
+from models.runs.results import is_share
 from models.runs.significance import Summary
 from models.runs.verdicts import mean_words
-
-_NO_SHARES = ("error", "loss", "bits", "perplexity", "variance", "positions", "bleu", "chrf", "f1")
 
 
 def worded(name: str, value: float, *, n: int | None = None) -> str:
@@ -31,8 +30,3 @@ def worded_mean(name: str, found: Summary) -> str:
     """A mean over seeds with its name, ± the standard deviation where there is one: accuracy 91.2 ± 1.0 %."""
     times, unit = (100, " %") if is_share(name) else (1, "")
     return f"{name} {mean_words(found, times)}{unit}"
-
-
-def is_share(name: str) -> bool:
-    """Whether a score is a share of right answers. Errors and bits are not, whatever their size."""
-    return not any(word in name.lower() for word in _NO_SHARES)

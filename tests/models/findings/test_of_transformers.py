@@ -58,5 +58,5 @@ def test_a_classifier_of_transformers_is_measured(classifier: Path, name: str, g
 def test_a_decoder_of_transformers_is_measured(tmp_path: Path) -> None:
     model = load_model(f"hf:{save('gpt2', tmp_path)}")
     found = findings()["sinks"].measured(model, texts=1, tokens=24, width=8, first=2)
-    assert [number.value > 1 for number in found.numbers[3:]] == [True] * 3
+    assert [number.value > 1 for number in found.numbers[4:]] == [True] * 3
     assert "largest share" in findings()["positional"].measured(model, texts=3).numbers[0].label

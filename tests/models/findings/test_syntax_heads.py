@@ -84,7 +84,7 @@ def test_shares_are_those_of_a_loop_over_words(folder: Path) -> None:
     )
     drawn = found.charts[0].series["right"]
     assert drawn[1::2] == pytest.approx([max(offsets[name].values()) for name in relations])
-    better = [name for name in relations if max(heads[name]) > max(offsets[name].values())]
+    better = [name for name in relations if max(heads[name]) >= max(offsets[name].values()) + 0.3]
     assert found.holds == (better == relations)
     assert f"at {len(better)} of {len(relations)} relations" in found.said
 

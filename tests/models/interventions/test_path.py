@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
 
 import pytest
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
+from models import load_model
 from models.interventions.path import path
 from tests.models.interventions.conftest import Letters
+from tests.models.zoo.hub import families
 
 Make = Callable[..., Letters]
 TEXT, OTHER = "abcabd", "fbgabc"
@@ -18,17 +22,22 @@ TEXT, OTHER = "abcabd", "fbgabc"
 @pytest.mark.parametrize("kind", ["encoder-only", "decoder-only"])
 @pytest.mark.parametrize("norm", ["pre", "none"])
 @pytest.mark.parametrize("through", ["qkv", "q", "kv"])
+@pytest.mark.parametrize("feed_forward", ["recomputed", "frozen"])
 @torch.no_grad()
 def test_a_receiver_hears_of_a_sender_by_the_stream_alone(
-    letters: Make, kind: str, norm: str, through: str
+    letters: Make, kind: str, norm: str, through: str, feed_forward: str
 ) -> None:
     lm = letters(kind, norm=norm, positions="none")
     side, reading = lm.config.stacks[0], lm.read(TEXT)
     plain, other = lm.trace(reading), lm.trace(OTHER)
     w_o = lm.projection(f"{side}.self", 0)[1]
     moved = (other[f"{side}.0.self.z"][1] - plain[f"{side}.0.self.z"][1]) @ w_o
-    layer = lm.model.get_submodule(f"{side}.layers.1")
-    heard = layer.self_norm(plain[f"{side}.1.resid_pre"] + moved)  # an identity where there is no norm
+    first, layer = (lm.model.get_submodule(f"{side}.layers.{at}") for at in range(2))
+    stream = plain[f"{side}.1.resid_pre"] + moved
+    if feed_forward == "recomputed":
+        entering = plain[f"{side}.0.resid_self"] + moved
+        stream = entering + first.feed_forward(first.ff_norm(entering)[None])[0]
+    heard = layer.self_norm(stream)  # an identity where there is no norm
     attention = layer.self_attention
     inputs = {name: getattr(attention, f"{name}_proj")(heard).view(6, 2, 4).transpose(0, 1) for name in "qkv"}
 
@@ -39,8 +48,10 @@ def test_a_receiver_hears_of_a_sender_by_the_stream_alone(
         return torch.stack([inputs[name][0], value[1]])
 
     expected = lm.trace(reading, edit=put_in)
-    found = path(
-        lm, reading, f'{side}.0.self heads 1: from "{OTHER}"', f"{side}.1.self heads 0", through=list(through)
+    ends = f'{side}.0.self heads 1: from "{OTHER}"', f"{side}.1.self heads 0"
+    found = path(lm, reading, *ends, through=list(through), feed_forward=feed_forward)
+    assert feed_forward == "frozen" or path(lm, reading, *ends, through=list(through))["logits"].equal(
+        found["logits"]
     )
     torch.testing.assert_close(found["logits"], expected["logits"], atol=1e-10, rtol=1e-8)
     assert (found["logits"] - plain["logits"]).abs().max() > 1e-6
@@ -86,5 +97,64 @@ def test_other_inputs_and_streams_are_refused(letters: Make) -> None:
     lm = letters("encoder-only")
     with pytest.raises(ValueError, match="is not of q, k and v; name at least one of them"):
         path(lm, lm.read(TEXT), *ends, through=["z"])
+    with pytest.raises(ValueError, match="feed_forward='off' is neither 'recomputed' nor 'frozen'; give one"):
+        path(lm, lm.read(TEXT), *ends, feed_forward="off")
     with pytest.raises(ValueError, match="is no plain sum of what its layers add"):
         path(letters("encoder-only", norm="post"), lm.read(TEXT), *ends)
+
+
+@contextmanager
+def hooked(*hooks: tuple[nn.Module, Callable[[nn.Module, object, Tensor], Tensor | None]]) -> Iterator[None]:
+    with ExitStack() as opened:
+        for module, hook in hooks:
+            opened.enter_context(module.register_forward_hook(hook))
+        yield
+
+
+@pytest.mark.parametrize("feed_forward", ["recomputed", "frozen"])
+@torch.no_grad()
+def test_gpt2_of_transformers_gives_the_same_by_plain_hooks(tmp_path: Path, feed_forward: str) -> None:
+    """Wang et al. 2022, appendix B: freeze the other heads, keep what the receiver reads, and put it in."""
+    lm = load_model(f"hf:{families.save('gpt2', tmp_path, n_layer=4)}")
+    net, reading = lm.net, lm.read("the cat sat")
+    layers, d_model, d_head = net.transformer.h, 32, 8
+    attentions, others = [layer.attn for layer in layers], [layer.mlp for layer in layers]
+    plain: dict[nn.Module, Tensor] = {}
+
+    def keep(module: nn.Module, _inputs: object, out: Tensor | tuple[Tensor, ...]) -> None:
+        plain[module] = (out if isinstance(out, Tensor) else out[0]).clone()
+
+    with hooked(*((part.c_proj, keep) for part in (*attentions, *others))):
+        before = net(*reading.inputs).logits[0]
+
+    def frozen(module: nn.Module, _inputs: object, _out: Tensor) -> Tensor:
+        return plain[module]
+
+    def without(module: nn.Module, inputs: object, _out: Tensor) -> Tensor:  # head 1 of the sending layer
+        z = inputs[0].clone()
+        z[..., d_head : 2 * d_head] = 0
+        return z @ module.weight + module.bias
+
+    read: list[Tensor] = []
+    held = [part.c_proj for part in (*attentions[1:], *(others if feed_forward == "frozen" else []))]
+    with hooked(
+        (attentions[0].c_proj, without),
+        *((module, frozen) for module in held),
+        (attentions[3].c_attn, lambda _m, _i, out: read.append(out.clone())),
+    ):
+        net(*reading.inputs)
+
+    def put_in(_module: nn.Module, _inputs: object, out: Tensor) -> Tensor:  # q, k and v of head 2
+        made = out.clone()
+        for start in (0, d_model, 2 * d_model):
+            mine = slice(start + 2 * d_head, start + 3 * d_head)
+            made[..., mine] = read[0][..., mine]
+        return made
+
+    with hooked((attentions[3].c_attn, put_in)):
+        expected = net(*reading.inputs).logits[0]
+    found = path(
+        lm, reading, "decoder.0.self heads 1: zero", "decoder.3.self heads 2", feed_forward=feed_forward
+    )
+    torch.testing.assert_close(found["logits"], expected, atol=1e-5, rtol=1e-5)
+    assert (expected - before).abs().max() > 1e-3

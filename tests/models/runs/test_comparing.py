@@ -63,6 +63,7 @@ def test_runs_are_compared_as_on_the_page(call, base):
     assert first == "“fast-0 and 2 more” is better than the other."
     printed = "\n".join(rest)
     assert "paired t test, n = 3 pairs of seeds, p = 0.00" in printed
+    assert "An interval is of the mean over 3 seeds or more that are not all alike" in printed
     assert "learning_rate  0.1" in printed and "0.903 ± 0.025" in printed
     assert "No difference is shown" not in call("compare", *names, "--score", "loss")
     with pytest.raises(

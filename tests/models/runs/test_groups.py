@@ -108,6 +108,21 @@ def test_no_best_is_named_where_the_interval_holds_zero(make: Make) -> None:
     assert [row[-1] for row in rows] == ["shown", "no difference shown", "yes", "yes"]
 
 
+def test_no_interval_of_a_share_leaves_it_and_seeds_alike_have_none(make: Make) -> None:
+    runs = [make("a", seed, score) for seed, score in enumerate((0.98, 1.0, 0.997))]
+    runs += [make("b", seed, 1.0, learning_rate=1.0) for seed in range(3)]
+    head, *rows = scores_table(groups(runs))
+    at = head.index("exact match, 95% interval over seeds")
+    low, high = map(float, rows[0][at].split(" to "))
+    assert 0.8 < low < 0.98 and 0.99 < high <= 1 and rows[1][at] == "–"
+    loss = rows[0][head.index("loss, 95% interval over seeds")]
+    assert float(loss.split(" to ")[0]) > 0
+    alike = groups([make(name, seed, 1.0, clip=name == "c") for name in "cd" for seed in range(3)])
+    said = verdict(alike)
+    assert "− “d (3 runs)”: 0, sign test, n = 3 pairs of seeds, p = 1.000: no difference shown." in said[2]
+    assert len(said) == 3, "no normal scores are assumed"
+
+
 def test_many_pairs_are_left_to_the_table(make: Make) -> None:
     runs = [
         make(f"c{at}", seed, 0.2 * at + 0.01 * seed, clip=float(at)) for at in range(4) for seed in range(3)

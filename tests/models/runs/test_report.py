@@ -36,6 +36,20 @@ def test_a_class_that_nothing_is_taken_for_has_no_precision_and_many_classes_no_
     assert "TAKEN FOR" not in reported([0, 1, 2], [0, 0, 2], [f"class {i}" for i in range(7)])
 
 
+def test_scores_of_100_say_so_and_no_interval_is_spoken_of_where_there_is_none():
+    score = {
+        "name": "BLEU",
+        "value": 0.5,
+        "n": 2,
+        "low": None,
+        "high": None,
+        "method": "",
+        "signature": "v:2",
+    }
+    said = table({"parts": {"test": {"n": 2, "scores": [score]}}})
+    assert "BLEU (of 100)  0.5" in said and said.endswith("BLEU: v:2") and "intervals:" not in said
+
+
 def test_a_reader_who_has_enough_ends_a_command_without_a_word():
     command = [sys.executable, "-m", "models.training", "tasks"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:

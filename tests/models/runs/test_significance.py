@@ -6,7 +6,19 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from models.runs.significance import Difference, between, holm, of_examples, paired, summary, welch
+from models.runs.results import bounds_of
+from models.runs.significance import (
+    Difference,
+    between,
+    holm,
+    mean_interval,
+    of_examples,
+    paired,
+    summary,
+    welch,
+)
+
+SHARE = (0.0, 1.0)
 
 A, B = [0.90, 0.93, 0.88, 0.95], [0.85, 0.90, 0.86, 0.89]
 
@@ -26,6 +38,66 @@ def test_few_numbers_have_no_spread_or_interval() -> None:
     assert summary([1.0, 3.0]).interval is None
     with pytest.raises(ValueError, match="give at least one"):
         summary([])
+
+
+def test_a_share_has_wilsons_interval_with_the_spread_of_its_seeds() -> None:
+    low, high = mean_interval([0.98, 1.0, 0.997], SHARE) or (0, 0)
+    assert mean_interval([0.98, 1.0, 0.997])[1] > 1.01  # Student's
+    assert 0.8 < low < 0.98 and 0.997 < high < 1
+    # Seeds that vary as 200 right or wrong answers do: scipy's Wilson interval, at the level whose normal
+    # quantile is that of t with 3 degrees.
+    m, n = 0.95, 200
+    apart = math.sqrt(4 * m * (1 - m) / n * 3 / 4)  # so that four seeds' standard error is that of n answers
+    values = [m - apart, m - apart, m + apart, m + apart]
+    level = 2 * stats.norm.cdf(stats.t.ppf(0.975, 3)) - 1
+    theirs = stats.binomtest(190, n).proportion_ci(level, method="wilson")
+    assert mean_interval(values, SHARE) == pytest.approx((theirs.low, theirs.high), abs=1e-12)
+
+
+@pytest.mark.parametrize("values", [[0.01, 0.3, 0.02], [1e-9, 3e-9, 1e-9, 2e-9], [0.999, 1.0, 0.9999]])
+@pytest.mark.parametrize("bounds", [SHARE, (0.0, math.inf), (-1.0, 2.0)])
+def test_the_ends_are_t_of_their_own_standard_errors_away(values: list[float], bounds: tuple) -> None:
+    low, high = bounds
+
+    def size(p: float) -> float:
+        return (p - low) * (high - p) if math.isfinite(high) else p - low
+
+    mean, t = float(np.mean(values)), stats.t.ppf(0.975, len(values) - 1)
+    for end in mean_interval(values, bounds) or ():
+        assert low < end < high
+        error = stats.sem(values) * math.sqrt(size(end) / size(mean))
+        assert abs(mean - end) / error == pytest.approx(t, rel=1e-6)
+
+
+def test_it_holds_the_true_share_more_often_than_students() -> None:
+    drawn, true = np.random.default_rng(0).beta(198, 2, size=(2_000, 3)), 0.99
+    rows = drawn.tolist()
+    ours, students = (
+        np.mean([low <= true <= high for low, high in (mean_interval(row, bounds) for row in rows)])
+        for bounds in (SHARE, (-math.inf, math.inf))
+    )
+    assert 0.935 < ours < 0.96 and students < ours - 0.01
+
+
+def test_seeds_that_are_all_alike_tell_nothing_of_others() -> None:
+    assert summary([1.0, 1.0, 1.0], SHARE).interval is None
+    assert paired([0.9] * 6, [0.8] * 6).interval is None and paired([0.9] * 6, [0.8] * 6).shown
+    assert of_examples([1.0, 0.0, 1.0], [1.0, 0.0, 1.0]).interval is None
+
+
+def test_a_difference_of_shares_is_none_that_shares_cannot_have() -> None:
+    first, second = dict(enumerate([1.0, 1.0, 0.1])), dict(enumerate([0.0, 0.1, 0.0]))
+    assert between(first, second).interval[1] > 1 == between(first, second, SHARE).interval[1]
+    apart = {seed + 9: value for seed, value in second.items()}
+    assert between(first, apart).interval[1] > 1 == between(first, apart, SHARE).interval[1]
+    assert between(first, second).interval[0] == between(first, second, SHARE).interval[0]
+
+
+def test_scores_say_by_their_names_what_they_lie_between() -> None:
+    assert bounds_of("exact match") == bounds_of("accuracy, negated") == SHARE
+    assert bounds_of("bits per character") == bounds_of("error (share of variance)") == (0, math.inf)
+    assert bounds_of("chrF") == (-math.inf, math.inf)
+    assert mean_interval([1.5, 2.0, 4.0], SHARE) == mean_interval([1.5, 2.0, 4.0])  # a name misleads
 
 
 def test_the_paired_t_test_is_scipy_s_and_the_formula_s() -> None:

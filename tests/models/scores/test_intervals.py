@@ -1,4 +1,4 @@
-"""Intervals beside those of scipy: the percentile bootstrap, and the exact one where all are alike."""
+"""Intervals beside those of scipy: the percentile bootstrap, and Wilson's of what is right or wrong."""
 
 import numpy as np
 import pytest
@@ -6,7 +6,7 @@ import torch
 from scipy.stats import binomtest, bootstrap
 
 from models.data.tasks import Each
-from models.scores.intervals import MANY, interval, loss_interval, method, n_resamples, resampled
+from models.scores.intervals import MANY, interval, loss_interval, method, n_resamples, resampled, right_of
 
 RNG = np.random.default_rng(0)
 
@@ -34,11 +34,18 @@ def test_the_interval_of_a_quotient_is_that_of_scipy(n: int) -> None:
     assert low < above.sum() / below.sum() < high
 
 
-@pytest.mark.parametrize(("right", "n"), [(0, 256), (256, 256), (0, 7)])
-def test_where_all_are_wrong_or_right_the_interval_is_the_exact_one(right: int, n: int) -> None:
-    wanted = binomtest(right, n).proportion_ci(method="exact")
-    found = interval(each([float(right > 0)] * n, [1.0] * n))
+@pytest.mark.parametrize(("right", "n"), [(0, 256), (256, 256), (0, 7), (3, 27), (35, 64), (29, 30)])
+def test_examples_that_are_right_or_wrong_have_wilsons_interval(right: int, n: int) -> None:
+    wanted = binomtest(right, n).proportion_ci(method="wilson")
+    found = interval(each([1.0] * right + [0.0] * (n - right), [1.0] * n))
     assert found == pytest.approx((wanted.low, wanted.high), abs=1e-12)
+    assert (found[0] == 0) is (right == 0) and (found[1] == 1) is (right == n)
+
+
+def test_examples_of_several_answers_count_once_where_all_are_alike() -> None:
+    wanted = binomtest(9, 9).proportion_ci(method="wilson")
+    assert interval(each([3.0] * 9, [3.0] * 9)) == pytest.approx((wanted.low, wanted.high), abs=1e-12)
+    assert right_of(each([3.0, 2.0], [3.0, 3.0])) is None and right_of(each([0.4, 0.0], [1.0, 1.0])) is None
 
 
 def test_examples_that_do_not_count_change_nothing_and_one_alone_has_no_interval() -> None:

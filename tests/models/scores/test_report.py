@@ -119,5 +119,5 @@ def test_a_test_of_endless_examples_has_none_that_a_validation_reads() -> None:
     found, _ = report_of(task)
     assert all((batch.targets != IGNORED).any() for batch, _ in tested)
     entry = scores(found, "held out")["exact match"]
-    assert (entry["right"], entry["low"]) == (0, 0.0) and entry["method"].startswith("exact binomial")
+    assert (entry["right"], entry["low"]) == (0, 0.0) and entry["method"].startswith("Wilson")
     assert found["parts"]["held out"]["wrong"][0]["text"].endswith("=")

@@ -2,6 +2,7 @@
 
 from collections import Counter
 
+import numpy as np
 import pytest
 import sacrebleu
 
@@ -41,6 +42,16 @@ def test_scores_of_a_corpus_are_those_of_sacrebleu_with_its_signature_and_an_int
         low, high = score.interval
         assert low < score.value < high
         assert "version:" in score.signature and "nrefs:1" in score.signature
+
+
+def test_the_interval_is_what_95_of_100_drawn_corpora_lie_between_though_it_is_lopsided() -> None:
+    made = [*WANTED[:18], *MADE[18:20]]  # two of twenty sentences have faults
+    (low, high), mean = corpus_scores(made, WANTED[:20])[0].interval, []
+    for drawn in np.random.default_rng(3).integers(20, size=(500, 20)):
+        pair = [made[at] for at in drawn], [[WANTED[at] for at in drawn]]
+        mean.append(sacrebleu.corpus_chrf(*pair).score)
+    wanted = np.quantile(mean, [0.025, 0.975])
+    assert (low, high) == pytest.approx(tuple(wanted), abs=0.5) and high == pytest.approx(100)
 
 
 def test_where_nothing_is_right_or_one_sentence_is_all_there_is_no_interval() -> None:

@@ -71,13 +71,14 @@ def test_a_path_between_two_heads_is_seen_beside_the_whole_effect() -> None:
     model = load_model("translator")
     reading = model.read(Inputs().text)
     whole = model.trace(reading, edits=[f"{PATH['sender']}: zero"])["logits"][STEP].double().softmax(-1)
-    plain, heard = (names[name]["logits"][STEP].double().softmax(-1) for name in ("before", "heard"))
+    made = (names[name]["logits"][STEP] for name in ("before", "heard", "direct"))
+    plain, *heard = (logits.double().softmax(-1) for logits in made)
     for output, *values in table.itertuples(index=False):
         at = model.outputs.index(output)
-        np.testing.assert_allclose(values, [float(p[at]) for p in (plain, heard, whole)], rtol=1e-4)
-    assert not heard.equal(plain)
+        np.testing.assert_allclose(values, [float(p[at]) for p in (plain, *heard, whole)], rtol=1e-4)
+    assert not heard[0].equal(plain) and not heard[0].equal(heard[1])
     kl = found.sweep._found["kl"]
-    expected = [float((plain * (plain / p).log()).sum()) for p in (heard, whole)]
+    expected = [float((plain * (plain / p).log()).sum()) for p in (*heard, whole)]
     assert kl == pytest.approx(expected, rel=1e-4)
     assert found.sweep.title == (
         "Path encoder.0.self heads 2: zero through k of encoder.1.self heads 3"

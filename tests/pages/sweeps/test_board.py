@@ -35,6 +35,7 @@ def test_every_trial_is_a_line_and_the_best_is_said(make_sweep: MakeSweep) -> No
     assert isinstance(history, Points) and isinstance(by_heads, Points) and isinstance(importance, Bars)
     np.testing.assert_allclose(by_heads.dots[1].y, [0.005, 0.255, 0.505])
     assert len(by_heads.dots[0].y) == 12  # six trials of two seeds
+    assert 0 < by_heads.dots[1].low[0] < 0.005 < by_heads.dots[1].high[0]  # a share's, of 0 and 0.01 twice
     assert importance.labels[0] == "Heads"
 
 

@@ -157,3 +157,59 @@ def test_a_compiled_module_runs_compiled_and_is_watched_as_it_is_written() -> No
     assert len(runs) == 1
     assert {at.rsplit(".", 1)[0] for at in trace} == {"0.attn", "0.attn.2", "1.attn", "1.attn.2"}
     torch.testing.assert_close(trace["0.attn.pattern"], (x[0] @ x[0].mT / 3**0.5).softmax(-1))
+
+
+class CrossCovariance(nn.Module):
+    """Channels attend to channels, in heads, as in XCiT (El-Nouby et al. 2021)."""
+
+    def __init__(self, how: str = "matmul") -> None:
+        super().__init__()
+        self.qkv, self.drop, self.how = nn.Linear(8, 24), nn.Dropout(0.1), how
+
+    def forward(self, x: Tensor) -> Tensor:  # [1, token, 8]
+        q, k, v = (each.unflatten(-1, (2, 4)).permute(0, 2, 3, 1) for each in self.qkv(x).chunk(3, dim=-1))
+        weights = self.drop((F.normalize(q, dim=-1) @ F.normalize(k, dim=-1).mT).softmax(dim=-1)).to(v.dtype)
+        if self.how == "matmul":
+            made = weights @ v
+        elif self.how == "bmm":
+            made = torch.bmm(weights.flatten(0, 1), v.flatten(0, 1))[None]
+        else:
+            made = torch.einsum("bhcd,bhdn->bhcn", weights, v)
+        return made.permute(0, 3, 1, 2).flatten(-2)
+
+
+class Mixed(nn.Module):
+    """Cross-covariance attention, then attention that PyTorch computes, then experts under a softmax."""
+
+    def __init__(self, how: str) -> None:
+        super().__init__()
+        self.channels, self.tokens = CrossCovariance(how), nn.MultiheadAttention(8, 2, batch_first=True)
+        self.router, self.experts = nn.Linear(8, 3), nn.ModuleList(nn.Linear(8, 8) for _ in range(3))
+
+    def forward(self, x: Tensor) -> Tensor:
+        x = x + self.channels(x)
+        x = x + self.tokens(x, x, x)[0]
+        shares = self.router(x).softmax(dim=-1)
+        return sum(shares[..., at : at + 1] * expert(x) for at, expert in enumerate(self.experts))
+
+
+@pytest.mark.parametrize("how", ["matmul", "bmm", "einsum"])
+def test_attention_that_is_written_out_is_named_as_missing(how: str) -> None:
+    torch.manual_seed(0)
+    module = Mixed(how).eval()
+    with pytest.warns(UserWarning, match="this trace lacks what is weighed by a softmax in channels, outs"):
+        output, trace = capture(module, torch.randn(1, 5, 8))
+    assert trace["tokens.pattern"].shape == (2, 5, 5) and output.shape == (1, 5, 8)
+    assert len(trace.notes) == 1 and "tokens" not in trace.notes[0] and "router" not in trace.notes[0]
+
+
+def test_a_trace_that_hears_all_lacks_nothing(recwarn: pytest.WarningsRecorder) -> None:
+    module = nn.TransformerEncoderLayer(8, 2, batch_first=True).eval()
+    _, trace = capture(nn.Sequential(module, nn.Linear(8, 4), nn.Softmax(-1)), torch.randn(1, 5, 8))
+    assert trace.notes == [] and not recwarn.list
+
+
+def test_where_nothing_is_heard_the_refusal_names_what_is_written_out() -> None:
+    module = nn.Sequential(*(CrossCovariance() for _ in range(6))).eval()
+    with pytest.raises(ValueError, match=r"\(a softmax of its own weighs in 0, 1, 2, 3 and 2 more parts\)"):
+        capture(module, torch.randn(1, 5, 8))

@@ -180,6 +180,11 @@ def test_weights_are_taken_once_whole_or_in_shards() -> None:
     assert "model.safetensors.index.json" not in files_of("x", shards | index | both)
     with pytest.raises(FileError, match=r"'x' has no config.json, so it is no model of transformers"):
         files_of("x", {"model.safetensors": 5})
+    names = ("unet/model.safetensors", "unet/config.json", "vae/config.json", "vae/x.safetensors", "a/b.json")
+    with pytest.raises(
+        FileError, match="'x' is no model itself, but holds unet, vae; give the folder of one"
+    ):
+        files_of("x", dict.fromkeys(names, 5))
 
 
 def test_a_model_for_which_the_disk_has_no_room_does_not_begin(hub: SmallHub) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 
@@ -22,6 +23,29 @@ from tests.models.zoo.hub.families import TEXT
 def saved(tmp_path: Path) -> Path:
     """The folder of a small GPT-2."""
     return families.save("gpt2", tmp_path / "small-gpt2")
+
+
+@pytest.mark.parametrize("top", [{}, {"config.json": "{}"}, {"model_index.json": "{}"}])
+def test_a_folder_of_models_is_said_to_be_one(saved: Path, top: dict[str, str]) -> None:
+    outer = saved.parent / "pipeline"
+    for name in ("text", "a second"):
+        shutil.copytree(saved, outer / name)
+    (outer / "empty").mkdir()
+    (outer / "empty" / "config.json").write_text("{}")
+    for name, content in top.items():
+        (outer / name).write_text(content)
+    said = "'?pipeline'? is no model itself, but holds a second, text; give the folder of one"
+    with pytest.raises(FileError, match=said):
+        open_folder(f"hf:{outer}")
+    assert open_folder(f"hf:{outer}/text").sizes["n_layers"] == 2
+
+
+def test_a_folder_without_weights_is_not_said_to_be_a_download(saved: Path) -> None:
+    (saved / "model.safetensors").unlink()
+    with pytest.raises(
+        FileError, match=r"no .safetensors file, .*; if it was downloaded, that was cut short"
+    ):
+        open_folder(f"hf:{saved}")
 
 
 @pytest.mark.parametrize("name", ["hf:gpt2", "hf:google/vit-base-patch16-224", "hf:/a/b c", "hf:~/models/x"])

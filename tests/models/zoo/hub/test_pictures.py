@@ -192,12 +192,20 @@ def test_an_offer_says_that_any_picture_is_read(opened: Opened) -> None:
 @pytest.mark.parametrize(
     ("changes", "sentence"),
     [
-        ({"size": {"height": 40, "width": 40}}, "cannot read a picture as its .*get both files"),
+        (
+            {"size": {"height": 40, "width": 40}},
+            "cannot read a picture as its .*both files from the same model",
+        ),
         (
             {"size": {"height": 90_000, "width": 9}},
             "asks for pictures of 90,000 pixels a side; at most 2,048",
         ),
         ({"image_processor_type": "NoProcessor"}, "could not be read: .*; get it again"),
+        (
+            {"image_processor_type": "DINOv3ViTImageProcessorFast"},  # which has no way without torchvision
+            "prepares pictures with DINOv3ViTImageProcessorFast, which needs torchvision, and that is not "
+            "installed here; install it",
+        ),
     ],
 )
 def test_a_processor_that_does_not_fit_is_refused(
@@ -226,3 +234,27 @@ def test_a_model_whose_tokens_are_no_patches_is_refused(tmp_path: Path) -> None:
     (tmp_path / "preprocessor_config.json").write_text(json.dumps(PREPARED))
     with pytest.raises(FileError, match=re.escape("makes 5 tokens of 4 x 4 patches")):
         load_model(f"hf:{tmp_path}")
+
+
+def test_dinov3_reads_pictures_though_its_base_is_an_encoder_inside(tmp_path: Path) -> None:
+    import transformers
+
+    config = transformers.DINOv3ViTConfig(
+        hidden_size=32, num_hidden_layers=2, num_attention_heads=4, intermediate_size=48, image_size=32,
+        patch_size=8, num_register_tokens=4,
+    )  # fmt: skip
+    torch.manual_seed(0)
+    net = transformers.DINOv3ViTModel(config).eval()
+    net.save_pretrained(tmp_path)
+    (tmp_path / "preprocessor_config.json").write_text(json.dumps(PREPARED))
+    model = load_model(f"hf:{tmp_path}")
+    assert isinstance(model, PictureModel) and model.special == ["[CLS]"] + 4 * ["[REG]"]
+    assert (model.rows, model.columns) == (4, 4)
+    reading = model.read("2")
+    net.set_attn_implementation("eager")
+    with torch.no_grad():
+        made = net(reading.inputs[0], output_attentions=True).attentions
+    trace = model.trace(reading)
+    for layer, pattern in enumerate(made):
+        assert pattern.shape == (1, 4, 21, 21)
+        torch.testing.assert_close(trace[f"encoder.{layer}.self.pattern"], pattern[0], atol=1e-5, rtol=0)

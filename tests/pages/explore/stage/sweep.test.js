@@ -30,9 +30,10 @@ test("parts and paths are said with what they sum to, and with both divergences"
       "the last norm frozen at what it is here.",
   );
   assert.equal(
-    saidOf({ title: "a through q of b", kl: [0.25, 0.5], outputs: [] }, "path"),
-    "a through q of b: KL(before ‖ after) is 0.250 nats where only the receiver hears of it, and 0.500 " +
-      "nats where all do.",
+    saidOf({ title: "a through q of b", kl: [0.25, 0.125, 0.5], outputs: [] }, "path"),
+    "a through q of b: KL(before ‖ after) is 0.250 nats where only the receiver hears of it, with " +
+      "feed-forward layers recomputed as in Wang et al. 2022, 0.125 with these frozen, too, and 0.500 nats " +
+      "where all hear it.",
   );
 });
 
