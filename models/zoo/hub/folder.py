@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any
+from zlib import crc32
 
 from models.files import FileError, read_json, read_json_if_any
 
@@ -131,8 +132,9 @@ class Folder:
 
     @property
     def stamp(self) -> int:
-        """It changes with the weights."""
-        return max(path.stat().st_mtime_ns for path in self.weights)
+        """It changes with every file."""
+        known = [(path.name, path.stat()) for path in sorted(self.path.iterdir()) if path.is_file()]
+        return crc32(repr([(name, stat.st_mtime_ns, stat.st_size) for name, stat in known]).encode())
 
     @property
     def title(self) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -150,3 +151,55 @@ def test_a_config_that_names_a_pickle_is_refused(tmp_path: Path) -> None:
     (folder / "adapter_model.bin").write_bytes(b"no matter")
     with pytest.raises(FileError, match=r"names 'adapter_model.bin' as its weights; only .safetensors is"):
         open_folder(f"hf:{folder}")
+
+
+def tokenizer_says(folder: Path, **changes: Any) -> Path:
+    """Changes what a folder's tokenizer.json says."""
+    file = folder / "tokenizer.json"
+    file.write_text(json.dumps(json.loads(file.read_text()) | changes))
+    return folder
+
+
+def test_a_panic_of_a_tokenizer_is_a_sentence_when_it_is_opened_reads_and_writes(tmp_path: Path) -> None:
+    garbled = {"type": "Precompiled", "precompiled_charsmap": "/////w=="}
+    folder = tokenizer_says(families.save("gpt2", tmp_path / "a"), normalizer=garbled)
+    with pytest.raises(FileError, match="the tokenizer of a could not be read: Precompiled"):
+        load_model(f"hf:{folder}")
+    empty_chunks = {"type": "FixedLength", "length": 0}
+    model = load_model(
+        f"hf:{tokenizer_says(families.save('gpt2', tmp_path / 'b'), pre_tokenizer=empty_chunks)}"
+    )
+    with pytest.raises(ValueError, match="the tokenizer or chat template of b failed: chunk size must be"):
+        model.read("the animal")
+    strip = {"type": "Strip", "content": "a", "start": 10, "stop": 10}
+    model = load_model(f"hf:{tokenizer_says(families.save('gpt2', tmp_path / 'c'), decoder=strip)}")
+    with pytest.raises(ValueError, match="the tokenizer or chat template of c failed: index out of bounds"):
+        model.tokenizer.decode(model.tokenizer.ids("a", special=False))
+
+
+def test_a_chat_template_that_fails_is_a_sentence(tmp_path: Path) -> None:
+    folder = families.save("gpt2", tmp_path / "a")
+    (folder / "chat_template.jinja").write_text("{{ raise_exception('a system text comes first') }}")
+    model = load_model(f"hf:{folder}")
+    with pytest.raises(ValueError, match="chat template of a failed: a system text comes first; give"):
+        model.read("the animal", chat="on")
+
+
+def test_end_of_a_program_is_no_panic(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupt(*given: Any) -> None:
+        raise KeyboardInterrupt
+
+    model = load_model(f"hf:{families.save('gpt2', tmp_path)}")
+    monkeypatch.setattr("models.zoo.hub.tokenizer._ids", interrupt)
+    with pytest.raises(KeyboardInterrupt):
+        model.read("the animal")
+
+
+def test_a_folder_has_another_stamp_once_any_of_its_files_has_changed(tmp_path: Path) -> None:
+    folder = families.save("gpt2", tmp_path)
+    before = open_folder(f"hf:{folder}").stamp
+    assert open_folder(f"hf:{folder}").stamp == before
+    stat = (folder / "tokenizer.json").stat()
+    tokenizer_says(folder, normalizer=None, version="1.0 ")
+    os.utime(folder / "tokenizer.json", ns=(stat.st_atime_ns, stat.st_mtime_ns - 10**9))  # an older one
+    assert open_folder(f"hf:{folder}").stamp != before
