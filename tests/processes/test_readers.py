@@ -129,7 +129,7 @@ def test_more_text_than_a_server_should_hold_does_not_come_back(tmp_path: Path) 
     model = cache.model(model_of(tmp_path / "a", decoder=grows))
     said = refusal_of(lambda: model.tokenizer.decode(100 * model.tokenizer.ids("a")))
     assert said == (
-        "This makes more than 67 MB, the most that the reading of a model's folder may bring here; give a "
+        "This makes more than 64 MB, the most that the reading of a model's folder may bring here; give a "
         "shorter text, or open another model."
     )
 
