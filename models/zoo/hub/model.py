@@ -259,8 +259,9 @@ class HubModel(TracedModel):
         with torch.random.fork_rng():
             torch.manual_seed(seed)
             made = self.net.generate(
-                ids, attention_mask=torch.ones_like(ids), max_new_tokens=max_new_tokens, top_k=0, **sampling
-            )
+                ids, attention_mask=torch.ones_like(ids), max_new_tokens=max_new_tokens, top_k=0, **sampling,
+                num_return_sequences=1, num_beams=1,
+            )  # fmt: skip
         return self.tokenizer.decode(made[0, ids.shape[1] :].tolist())
 
     def fitted(self, text: str, more: str) -> str:
