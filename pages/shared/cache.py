@@ -1,7 +1,8 @@
-"""The only caches of the app: bounded in bytes, shared by all sessions, filled by one long-lived thread.
+"""The only caches of the app: bounded in bytes, shared by all sessions, filled by a few long-lived threads.
 
-One thread computes for everybody: PyTorch starts its own threads in every thread that calls it, and each
-Streamlit rerun is a new one; and the memory of a trace in the making is then needed once, not once a visitor.
+One of them at a time computes, for everybody: PyTorch starts its own threads in every thread that calls it,
+and each Streamlit rerun is a new one; and the memory of a trace in the making is then needed once, not once a
+visitor. One that waits for another process gives its turn to the next.
 """
 
 from __future__ import annotations
@@ -10,9 +11,11 @@ import gc
 import sys
 import threading
 import time
-from collections.abc import Callable, Hashable, Mapping
+from collections.abc import Callable, Hashable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor, wait
+from contextlib import contextmanager
 from dataclasses import is_dataclass
+from functools import cache
 from typing import TYPE_CHECKING, Any, cast
 
 import psutil
@@ -88,11 +91,35 @@ def _start_worker() -> None:
     import torch  # here, once, while the first page is already painting
 
     torch.set_num_threads(1)
+    _settle()
+
+
+@cache
+def _settle() -> None:
     gc.collect()
     gc.freeze()
 
 
-_worker = ThreadPoolExecutor(max_workers=1, thread_name_prefix="inference", initializer=_start_worker)
+_worker = ThreadPoolExecutor(max_workers=8, thread_name_prefix="inference", initializer=_start_worker)
+_turn = threading.Lock()
+"""Held by the one inference thread that computes; the others wait for it, or for another process."""
+
+
+@contextmanager
+def leaving_turn() -> Iterator[None]:
+    """Within it, an inference thread waits for another process, and the next one computes meanwhile."""
+    mine = _is_inference()
+    if mine:
+        _turn.release()
+    try:
+        yield
+    finally:
+        if mine:
+            _turn.acquire()
+
+
+def _is_inference() -> bool:
+    return threading.current_thread().name.startswith("inference")
 
 
 def on_worker(
@@ -103,13 +130,13 @@ def on_worker(
     kind: the label under which the metrics count its seconds. waiting: is called again and again meanwhile;
     what it raises is passed on, and work that has not begun is then left out.
     """
-    if threading.current_thread().name.startswith("inference"):
+    if _is_inference():
         return function()
-    asked_at = time.perf_counter()
+    asked_at, left = time.perf_counter(), threading.Event()
 
     def work() -> Any:
-        with metrics.working(kind, asked_at):
-            return function()
+        with _turn, metrics.working(kind, asked_at):
+            return None if left.is_set() else function()
 
     with metrics.queued():
         future = _worker.submit(work)
@@ -117,7 +144,7 @@ def on_worker(
             while waiting and not wait([future], LOOK_SECONDS).done:
                 waiting()
         except BaseException:  # Streamlit's own exceptions, too, which say that nobody waits any more
-            future.cancel()
+            left.set()
             raise
         return future.result()
 

@@ -1,9 +1,10 @@
-"""The process for dear work: what goes into it, what comes out, and why it ended if it did.
+"""A process for work that may go wrong: what goes into it, what comes out, and why it ended if it did.
 
-It is started by pages/shared/dear.py, one for all visitors, with less right to a processor than the server.
+It is started by pages/shared/dear.py, one for all visitors.
 """
 
 import logging
+import math
 import multiprocessing
 import os
 import resource
@@ -13,6 +14,7 @@ import time
 import traceback
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from importlib import import_module
 from multiprocessing.connection import Connection
 from multiprocessing.reduction import ForkingPickler
 from typing import Any, Literal
@@ -20,18 +22,19 @@ from typing import Any, Literal
 import psutil
 
 from models.runs.processes import n_starved
+from models.zoo.hub.apart import check_ordinary
 
 LOOK_SECONDS = 0.02
 END_SECONDS = 2.0
-_NICENESS = 10
-AGAIN = "try again, or choose fewer words, layers or heads"
+LATE_SECONDS = 5
+"""A process ends itself so long after its deadline, where nobody is left to end it."""
 
 
 @dataclass(frozen=True)
 class Outcome:
     """What comes out: a result, a sentence by which work was refused, or why there is neither."""
 
-    kind: Literal["made", "refused", "memory", "fault"]
+    kind: Literal["made", "refused", "memory", "large", "fault"]
     value: Any = None
 
 
@@ -39,20 +42,29 @@ class Outcome:
 class Process:
     """The process, and the pipe to it: functions with their arguments go in, outcomes come out.
 
-    limit: bytes beside those that the program takes by itself.
+    niceness: how much less right to a processor it has than the server. module: it is ready once it has
+    imported this one. most: the bytes of an outcome. smaller: what else helps where it ended.
     """
 
-    limit: int
+    niceness: int
+    module: str
+    most: int
+    smaller: str
     pipe: Connection = field(init=False)
 
     def __post_init__(self) -> None:
         # Not forked: threads of the server may hold locks just now.
         context = multiprocessing.get_context("spawn")
         self.pipe, theirs = context.Pipe()
-        self.process = context.Process(target=_work, args=(theirs, self.limit), daemon=True, name="dear work")
+        given = (theirs, self.niceness, self.module, self.most)
+        self.process = context.Process(target=_work, args=given, daemon=True, name="dear work")
         self._starved = n_starved()
         self.process.start()
         theirs.close()
+
+    def ask(self, function: Callable[..., Any], given: tuple[Any, ...], seconds: float, limit: int) -> None:
+        """Gives it a function to call. limit: bytes beside those that the program takes by itself."""
+        self.pipe.send((function, given, math.ceil(seconds) + LATE_SECONDS, limit))
 
     def answer(self, seconds: float, check: Callable[[], None]) -> Outcome:
         """What comes out. check: is called meanwhile, and may raise.
@@ -74,7 +86,7 @@ class Process:
         if n_starved() > self._starved and code == -signal.SIGKILL:
             return (
                 "The machine ran out of memory, and the system ended the process that computed this; "
-                "choose fewer words, layers or heads."
+                f"{self.smaller}."
             )
         if code is None:
             how = "closed its pipe"
@@ -82,7 +94,7 @@ class Process:
             how = f"was ended by the signal {_name(-code)}"
         else:
             how = f"ended with the code {code}"
-        return f"The process that computed this {how}; {AGAIN}."
+        return f"The process that computed this {how}; try again, or {self.smaller}."
 
     def end(self) -> None:
         self.process.kill()
@@ -97,34 +109,41 @@ def _name(number: int) -> str:
         return str(number)
 
 
-def _work(pipe: Connection, limit: int) -> None:
+def _work(pipe: Connection, niceness: int, module: str, most: int) -> None:
     """Computes what comes through the pipe, until it is closed. First it sends a sign that it is ready."""
-    os.nice(_NICENESS)
+    os.nice(niceness)
     from pages.shared import cache
 
     cache.on_worker(lambda: None)  # imports torch
     # There is no page here; Streamlit would warn of that at each use of what pages import.
     logging.getLogger("streamlit").setLevel(logging.ERROR)
-    most = limit + getattr(psutil.Process().memory_info(), "data", 0)
-    resource.setrlimit(resource.RLIMIT_DATA, (most, most))
+    import_module(module)
+    hard = resource.getrlimit(resource.RLIMIT_DATA)[1]
+    own = getattr(psutil.Process().memory_info(), "data", 0)
     pipe.send(Outcome("made"))
     while True:
         try:
-            function, given = pipe.recv()
+            function, given, seconds, limit = pipe.recv()
         except EOFError:
             return
-        pipe.send_bytes(_packed(function, given))
+        resource.setrlimit(resource.RLIMIT_DATA, (min(own + limit, hard % 2**63), hard))  # -1: no limit
+        signal.alarm(seconds)
+        packed = _packed(function, given, most)
+        signal.alarm(0)
+        pipe.send_bytes(packed)
 
 
-def _packed(function: Callable[..., Any], given: tuple[Any, ...]) -> Any:
+def _packed(function: Callable[..., Any], given: tuple[Any, ...], most: int) -> Any:
     """The outcome as bytes for the pipe; what cannot be sent is a fault."""
     try:
-        return ForkingPickler.dumps(Outcome("made", function(*given)))
-    except Exception as error:
+        packed = ForkingPickler.dumps(Outcome("made", function(*given)))
+        return packed if len(packed) <= most else ForkingPickler.dumps(Outcome("large"))
+    except BaseException as error:
+        check_ordinary(error)
         return ForkingPickler.dumps(_outcome(error))
 
 
-def _outcome(error: Exception) -> Outcome:
+def _outcome(error: BaseException) -> Outcome:
     """An error as what can be sent; texts that visitors typed go into no log."""
     # PyTorch reports too little memory as a RuntimeError.
     if isinstance(error, MemoryError) or "allocate memory" in str(error):

@@ -111,7 +111,7 @@ def test_a_process_that_does_not_start_is_told_of(shop: Workshop, monkeypatch: p
     with pytest.raises(ValueError) as refused:
         shop.run(os.getpid, visitor="a", is_wanted=always)
     assert str(refused.value) == (
-        "The process for expensive figures did not start within 0.01 seconds, since this machine is busy; "
+        "The process for one visitor's figure did not start within 0.01 seconds, since this machine is busy; "
         "try again in a minute."
     )
     assert shop._process is None

@@ -8,26 +8,33 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import islice
 from pathlib import Path
 from typing import Any
+from zlib import crc32
 
 from models.files import FileError, read_json, read_json_if_any
 
 PREFIX = "hf:"
 NAME = re.compile(r"hf:(?:~?/[^\x00-\x1f]{1,300}|[\w-][\w.-]{0,95}(?:/[\w-][\w.-]{0,95})?)")
 CONFIG = "config.json"
+WEIGHTS = ".safetensors"
 PROCESSOR = "preprocessor_config.json"
 """It says how pictures are resized and normalised."""
 MOST_LISTED = 100
 _NAMED = 5
 """Folders that a sentence names; of more, it says how many."""
-MOST_LAYERS = 1_000
-MOST_A_BYTE = 8
-"""Weights of one matrix that a byte may hold: no number format has fewer bits."""
+MOST_SIZE = 20_000_000
+"""Any other number of a config, unless its files are large; Llama 4 has 10,485,760 positions."""
+_MOST = (
+    (re.compile(r"theta|base|seed"), 10**12),  # of a formula
+    (re.compile(r"layers$|^n_layer$|depths?$|blocks$|stages$|groups?(_num)?$|attention_types$"), 1_000),
+    (re.compile(r"experts|labels|classes|^num_(?!param)"), 100_000),
+)
+"""The most of what a config counts, by parts of names: layers, classes and experts are made one by one."""
 TOKENIZERS = ("tokenizer.json", "vocab.txt", "vocab.json", "tokenizer.model", "spiece.model", "source.spm")
 PICKLES = ("*.bin", "*.pt", "*.pth", "*.ckpt", "*.pkl")
 _SIZES = {
@@ -130,8 +137,9 @@ class Folder:
 
     @property
     def stamp(self) -> int:
-        """It changes with the weights."""
-        return max(path.stat().st_mtime_ns for path in self.weights)
+        """It changes with every file."""
+        known = [(path.name, path.stat()) for path in sorted(self.path.iterdir()) if path.is_file()]
+        return crc32(repr([(name, stat.st_mtime_ns, stat.st_size) for name, stat in known]).encode())
 
     @property
     def title(self) -> str:
@@ -207,6 +215,12 @@ def open_folder(name: str) -> Folder:
         raise FileError(
             f"{folder.title} needs a program of its own, and none is ever run; choose another model"
         )
+    named = str(folder.config.get("transformers_weights") or WEIGHTS)
+    if not named.endswith((WEIGHTS, f"{WEIGHTS}.index.json")):
+        raise FileError(
+            f"{folder.title} names {named[:80]!r} as its weights; only {WEIGHTS} is ever read: convert "
+            "it, or choose another model"
+        )
     _check_sizes(folder)
     if folder.reads_pictures and not folder.has(PROCESSOR):
         raise FileError(
@@ -235,26 +249,32 @@ def inside(title: str, names: Sequence[str]) -> str:
 
 
 def _check_sizes(folder: Folder) -> None:
-    """Raises FileError for a config of far more layers or weights than its files can hold, since a model of
-    that size is made before its weights are read.
+    """Raises FileError for a config of larger numbers than any model has whose files have so many bytes.
+
+    It keeps short what is made before the files' weights are compared with it.
     """
-    sizes, n_bytes = folder.sizes, folder.n_bytes  # which raises where there are no weights to read
+    n_bytes = folder.n_bytes  # which raises where there are no weights to read
     if not n_bytes:
         raise FileError(
             f"{folder.title} has empty files of weights; its download was cut short: get it again"
         )
-    n_layers, width = sizes.get("n_layers", 0), sizes.get("d_model", 0)
-    if n_layers > MOST_LAYERS:
-        raise FileError(
-            f"{folder.title} states {n_layers:,} layers in its {CONFIG}; at most {MOST_LAYERS:,} are opened: "
-            "the file is damaged, get it again"
-        )
-    most = max((width * sizes.get(name, 0) for name in ("d_model", "d_ff")), default=0)
-    words, embedded = folder.config.get("vocab_size"), folder.config.get("embedding_size") or width
-    if isinstance(words, int) and isinstance(embedded, int):
-        most = max(most, words * embedded)
-    if most > MOST_A_BYTE * n_bytes:
-        raise FileError(
-            f"{folder.title} states a matrix of {most:,} weights in its {CONFIG}, but its files have "
-            f"{n_bytes:,} bytes in all: one of them is damaged, get it again"
-        )
+    for name, size in _integers(folder.config):
+        most = next((most for names, most in _MOST if names.search(name)), max(MOST_SIZE, 8 * n_bytes))
+        if size > most:
+            raise FileError(
+                f"{folder.title} states {name[:60]}={min(size, 10**15):,} in its {CONFIG}; at most {most:,} "
+                "is opened: the file is damaged, get it again"
+            )
+
+
+def _integers(config: dict[str, Any]) -> Iterator[tuple[str, int]]:
+    """The whole numbers of a config, however deep, each by the nearest name above it."""
+    waiting: list[tuple[str, Any]] = list(config.items())
+    while waiting:
+        name, value = waiting.pop()
+        if isinstance(value, dict):
+            waiting += value.items()
+        elif isinstance(value, list):
+            waiting += [(name, each) for each in value]
+        elif type(value) is int:
+            yield name, value

@@ -3,28 +3,37 @@
 from __future__ import annotations
 
 import gc
+import math
+import re
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import psutil
 import torch
 import transformers
+from safetensors import safe_open
 from torch import Tensor, nn
 from transformers import PreTrainedModel
+from transformers.utils.generic import ContextManagers
 
 from models.byte_units import readable
 from models.engine.capture.attention import ROUNDING
 from models.files import FileError
 from models.limits import in_force
 from models.zoo.hub import attention, layout, products
+from models.zoo.hub.apart import check_ordinary
 from models.zoo.hub.checking import answer_of, check_pattern, proved
-from models.zoo.hub.folder import Folder, NoRoomError
+from models.zoo.hub.folder import CONFIG, Folder, NoRoomError
 from models.zoo.hub.recorder import check_lengths, read_by
 from models.zoo.model import Attention
 
 transformers.utils.logging.disable_progress_bar()
 transformers.utils.logging.set_verbosity_error()  # what it warns of, we refuse, or say on the page
 
+MOST_A_BYTE = 8
+"""Weights that a byte may hold: no number format has fewer bits."""
+MOST_COMPUTED = 50_000_000
+"""Numbers that no file holds beside so many that it does: poolers, masks, waves of positions."""
 WORKING = 1.3
 """Loading takes so many times the bytes of the weights for a moment."""
 N_SOURCE, N_TARGET = 7, 5
@@ -73,18 +82,64 @@ class _UnheardError(Exception):
 
 def _read(folder: Folder) -> PreTrainedModel:
     """The untouched model of a folder, with eager attention: the arithmetic that its authors wrote down."""
-    kind = _class_of(folder)
     try:
+        kind = _class_of(folder)
+        _check_weights(kind, folder)
         model, told = kind.from_pretrained(
             folder.path, attn_implementation="eager", local_files_only=True, use_safetensors=True,
             trust_remote_code=False, dtype="auto", output_loading_info=True,
         )  # fmt: skip
-    except Exception as error:  # transformers raises errors of every kind for what a damaged folder holds
+    except FileError:
+        raise
+    except BaseException as error:  # transformers raises errors of every kind for what a damaged folder holds
+        check_ordinary(error)
         gc.collect()
         raise FileError(f"{folder.title} could not be loaded: {_sentence(error)}") from None
     _check_complete(folder, told)
     model = model.eval().requires_grad_(False)
     return model.cuda() if torch.cuda.is_available() else model
+
+
+def _check_weights(kind: Any, folder: Folder) -> None:
+    """Raises FileError for a config of more weights than the files hold, before memory is taken for any.
+
+    transformers makes at the config's sizes what it does not find, and tells of it afterwards. Tied weights
+    are stored once; names change from file to model, but numbers of weights do not. Raises NoRoomError for a
+    config whose number format takes more memory than there is.
+    """
+    with ContextManagers(kind.get_init_context(torch.float32, False, False, None)):  # made of shapes alone
+        config = kind.config_class.from_pretrained(folder.path, local_files_only=True)
+        model = kind._from_config(config, attn_implementation="eager")
+    absent = re.compile("|".join(["pooler", *(model._keys_to_ignore_on_load_missing or ())]))
+    sizes = {name: each.numel() for name, each in model.state_dict().items()}
+    stored = sum(
+        size
+        for name, size in sizes.items()
+        if name not in model.all_tied_weights_keys and not absent.search(name)
+    )
+    computed = sum(size for name, size in sizes.items() if absent.search(name)) + sum(
+        each.numel() for name, each in model.named_buffers() if name not in sizes
+    )
+    held = _n_held(folder)
+    if stored > held or computed > held + MOST_COMPUTED:
+        raise FileError(
+            f"{folder.title} lacks weights of a {type(model).__name__}: its {CONFIG} states "
+            f"{stored + computed:,}, its files hold {held:,}, and random ones would take their place; its "
+            "files belong to another model: get them again"
+        )
+    bits = getattr(config.dtype, "itemsize", 0)
+    check_room(folder.title, round(WORKING * stored * bits))
+
+
+def _n_held(folder: Folder) -> int:
+    """The numbers in the files of weights, as headers declare them; of packed ones the most there may be."""
+    if "quantization_config" in folder.config:
+        return MOST_A_BYTE * folder.n_bytes
+    count = 0
+    for path in folder.weights:
+        with safe_open(path, "pt") as file:
+            count += sum(math.prod(file.get_slice(name).get_shape()) for name in file.keys())  # noqa: SIM118
+    return count
 
 
 def _check_complete(folder: Folder, told: dict[str, Any]) -> None:
@@ -129,16 +184,18 @@ def _class_of(folder: Folder) -> Any:
             f"{transformers.__version__} does not have, and no program from a model's folder is ever run; "
             "choose another model"
         )
-    return transformers.AutoModel
+    config = transformers.AutoConfig.from_pretrained(folder.path, local_files_only=True)
+    base = transformers.MODEL_MAPPING[type(config)]
+    return base[0] if isinstance(base, tuple) else base
 
 
-def _sentence(error: Exception) -> str:
+def _sentence(error: BaseException) -> str:
     """The first line of an error, as the end of a sentence."""
     said = "its config states other sizes than its weights have" if MISMATCHED in str(error) else ""
     return f"{said or _first_line(error)}; its files are damaged or belong to another model: get them again"
 
 
-def _first_line(error: Exception) -> str:
+def _first_line(error: BaseException) -> str:
     lines = str(error).strip().splitlines() or [type(error).__name__]
     return lines[0][:200].rstrip(". :")
 

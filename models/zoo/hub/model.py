@@ -9,7 +9,6 @@ from typing import Any, ClassVar
 
 import torch
 from torch import Tensor, nn
-from transformers import AutoTokenizer
 
 from models.data.tasks import Rarity, Reading, Writing
 from models.data.tasks.alphabet import Alphabet, Repeated
@@ -17,18 +16,15 @@ from models.data.tasks.batch import check_room
 from models.engine.long_text import LongHeads, Told
 from models.engine.long_trace import LongTrace
 from models.engine.trace import Trace
-from models.files import FileError
 from models.interventions.subject import Editing
 from models.zoo.hub.folder import Folder
 from models.zoo.hub.long_reading import reading_long
 from models.zoo.hub.recorder import Recorder
-from models.zoo.hub.tokens import alphabet_of, rarity_of, readable_all
+from models.zoo.hub.tokenizer import Tokenizer
 from models.zoo.hub.traced import TracedModel
 from models.zoo.hub.unembedding import Unembedding, unembedding_of
 from models.zoo.model import Wanted
 
-MASK = "[MASK]"
-"""What a person writes for a hidden word, whatever the model's own token for it is."""
 MOST_CONTINUED = 16
 """Tokens that a decoder writes after a text while it is edited: each takes a pass over all before it."""
 MOST_WRITTEN = 64
@@ -45,14 +41,14 @@ class HubModel(TracedModel):
 
     def __init__(self, folder: Folder) -> None:
         super().__init__(folder)
-        self.tokenizer = _tokenizer(folder)
+        self.tokenizer = Tokenizer(folder)
         self.abilities = self._abilities()
 
     def _abilities(self) -> tuple[str, ...]:
         name = type(self.net).__name__
         found = {
             "continue": self.kind == "decoder-only" and self.net.can_generate(),
-            "fill": name.endswith("ForMaskedLM") and self.tokenizer.mask_token is not None,
+            "fill": name.endswith("ForMaskedLM") and self.tokenizer.has_mask,
             "classify": name.endswith("ForSequenceClassification"),
             "answer": self.kind == "encoder-decoder" and self.net.can_generate(),
         }
@@ -67,8 +63,8 @@ class HubModel(TracedModel):
         head = self.net.get_output_embeddings()
         if head is None:
             return ()
-        n_columns, n_known = head.weight.shape[0], len(self.tokenizer)
-        known = readable_all(self.tokenizer, list(range(min(n_columns, n_known))))
+        n_columns, n_known = head.weight.shape[0], self.tokenizer.n_tokens
+        known = self.tokenizer.readable(list(range(min(n_columns, n_known))))
         return (*known, *(f"<unused {at}>" for at in range(n_known, n_columns)))
 
     @cached_property
@@ -82,7 +78,7 @@ class HubModel(TracedModel):
             if counted and module.num_embeddings == positions:  # as RoBERTa's, which begin after the padding
                 positions -= module.padding_idx + 1
                 break
-        stated = [positions, self.tokenizer.model_max_length]
+        stated = [positions, self.tokenizer.max_len]
         known = [int(size) for size in stated if size is not None and size < 10**9]
         return min(known, default=10**6)
 
@@ -102,35 +98,30 @@ class HubModel(TracedModel):
         source = torch.tensor([ids], device=self.net.device)
         if self.kind != "encoder-decoder":
             side = self.kind.removesuffix("-only")
-            return Reading((source,), {side: readable_all(self.tokenizer, ids)}, text)
+            return Reading((source,), {side: self.tokenizer.readable(ids)}, text)
         written = self._target(target) if target else self._answer(source)
-        tokens = {"encoder": readable_all(self.tokenizer, ids), "decoder": self._written(written)}
+        tokens = {"encoder": self.tokenizer.readable(ids), "decoder": self._written(written)}
         return Reading(
             (source, torch.tensor([written], device=self.net.device)), tokens, text,
-            answer=self.tokenizer.decode(written, skip_special_tokens=True), forced=bool(target),
+            answer=self.tokenizer.decode(written), forced=bool(target),
         )  # fmt: skip
 
     def _ids(self, text: str, special: bool = True) -> list[int]:
         if not text.strip():
             raise ValueError("the text is empty; give at least one word")
-        mask = self.tokenizer.mask_token
-        if mask is not None:
-            text = text.replace(MASK, mask)
-        ids = self.tokenizer(text, add_special_tokens=special, verbose=False)["input_ids"]
+        ids = self.tokenizer.ids(text, special=special)
         if not ids:
             raise ValueError("the tokenizer makes no token of this text; give another word")
-        return list(ids)
+        return ids
 
     def _templated(self, text: str) -> str:
-        if not self.tokenizer.chat_template:
+        if not self.tokenizer.has_template:
             raise ValueError(f"chat='on', but {self.folder.title} has no chat template; choose off")
-        said = [{"role": "user", "content": text}]
-        return str(self.tokenizer.apply_chat_template(said, tokenize=False, add_generation_prompt=True))
+        return self.tokenizer.templated(text)
 
     def _target(self, target: str) -> list[int]:
         """A given answer as the decoder reads it: after its first token."""
-        ids = list(self.tokenizer(text_target=target, verbose=False)["input_ids"])
-        return [self._first, *ids][: self.max_len]
+        return [self._first, *self.tokenizer.answer_ids(target)][: self.max_len]
 
     def _answer(self, source: Tensor) -> list[int]:
         """What the model answers, greedy, without the token that ends it."""
@@ -179,15 +170,15 @@ class HubModel(TracedModel):
             reading,
             inputs=(reading.inputs[0], torch.tensor([written], device=self.net.device)),
             tokens=reading.tokens | {"decoder": self._written(written)},
-            answer=self.tokenizer.decode(written, skip_special_tokens=True),
+            answer=self.tokenizer.decode(written),
             forced=False,
         )
 
     def _continued(self, reading: Reading, ids: list[int]) -> Reading:
         """What was read, and these tokens after it."""
         read = torch.cat([reading.inputs[0], torch.tensor([ids], device=self.net.device)], dim=1)
-        labels = {"decoder": readable_all(self.tokenizer, read[0].tolist())}
-        answer = self.tokenizer.decode(ids, skip_special_tokens=True)
+        labels = {"decoder": self.tokenizer.readable(read[0].tolist())}
+        answer = self.tokenizer.decode(ids)
         return replace(reading, inputs=(read,), tokens=labels, answer=answer)
 
     @property
@@ -198,7 +189,7 @@ class HubModel(TracedModel):
         return next(int(each) for each in found if each is not None)
 
     def _written(self, ids: list[int]) -> list[str]:
-        return readable_all(self.tokenizer, ids)
+        return self.tokenizer.readable(ids)
 
     def unembedding(self, final: Tensor) -> tuple[Tensor, Tensor]:
         return super().unembedding(final) if self._unembedding is None else self._unembedding.at(final)
@@ -216,13 +207,13 @@ class HubModel(TracedModel):
         return self._alphabet
 
     def rarity(self, reading: Reading) -> Rarity:
-        return rarity_of(self.tokenizer, [id_ for ids in reading.inputs for id_ in ids[0].tolist()])
+        return self.tokenizer.rarity([id_ for ids in reading.inputs for id_ in ids[0].tolist()])
 
     @cached_property
     def _alphabet(self) -> Alphabet:
         writes = self.kind == "encoder-decoder"
         side = "encoder" if writes else self.kind.removesuffix("-only")
-        alphabet = alphabet_of(self.tokenizer, side, self.net.get_input_embeddings().num_embeddings)
+        alphabet = self.tokenizer.alphabet(side, self.net.get_input_embeddings().num_embeddings)
         if not writes:
             return alphabet
         return alphabet._replace(before={**alphabet.before, "decoder": (self._first,)})
@@ -269,24 +260,13 @@ class HubModel(TracedModel):
         with torch.random.fork_rng():
             torch.manual_seed(seed)
             made = self.net.generate(
-                ids, attention_mask=torch.ones_like(ids), max_new_tokens=max_new_tokens, top_k=0, **sampling
-            )
-        return str(self.tokenizer.decode(made[0, ids.shape[1] :], skip_special_tokens=True))
+                ids, attention_mask=torch.ones_like(ids), max_new_tokens=max_new_tokens, top_k=0, **sampling,
+                num_return_sequences=1, num_beams=1,
+            )  # fmt: skip
+        return self.tokenizer.decode(made[0, ids.shape[1] :].tolist())
 
     def fitted(self, text: str, more: str) -> str:
         ids = self._ids(text + more, special=False)
         if len(ids) <= self.max_len:
             return text + more
-        return str(self.tokenizer.decode(ids[-self.max_len :], skip_special_tokens=True))
-
-
-def _tokenizer(folder: Folder) -> Any:
-    """The tokenizer of a folder. Raises FileError where it is damaged."""
-    try:
-        return AutoTokenizer.from_pretrained(folder.path, local_files_only=True, trust_remote_code=False)
-    except Exception as error:  # tokenizers raise errors of every kind for what a damaged file holds
-        lines = str(error).strip().splitlines() or [type(error).__name__]
-        raise FileError(
-            f"the tokenizer of {folder.title} could not be read: {lines[0][:200].rstrip('. ')}; "
-            "save it again as tokenizer.json"
-        ) from None
+        return self.tokenizer.decode(ids[-self.max_len :])
