@@ -49,6 +49,17 @@ def visitor() -> Visitor:
     return Visitor(_stands_for(token_id()), all_rights=teachers.knows(token_id()))
 
 
+def network() -> str:
+    """Where the page's visitor comes from, as far as proxies that are believed say: one network of IPv6, of
+    which one customer of a provider has all addresses, counts as one. "" on this machine.
+    """
+    try:
+        address = ipaddress.ip_address(st.context.ip_address or "")
+    except ValueError:
+        return ""
+    return str(ipaddress.ip_network((address, 64 if address.version == 6 else 32), strict=False))
+
+
 def token_id() -> str:
     """The hash of the token of the page's browser, from which the token cannot be found; "" without one."""
     return _hashed(st.context.cookies.get(COOKIE, ""))
