@@ -17,6 +17,8 @@ VARIABLE = "ATTENTION_LAB_RAY"
 """Variable of the environment: a cluster's address, host:port, or "auto" for the one of this machine."""
 WENT_AWAY = "went away"
 """Is in the sentence of each run whose cluster is gone."""
+UNREACHED = "no connection to the cluster"
+"""Is in the sentence of each run whose cluster was never reached."""
 ANSWER_SECONDS = 3.0
 ASKED_SECONDS = 3.0
 _KNOWN = "ray/ray_current_cluster"  # where `ray start` notes its cluster, in Ray's temporary folder

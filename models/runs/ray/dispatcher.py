@@ -71,7 +71,7 @@ def _refuse(root: Path, office: Path, reason: str) -> None:
         folder = root / ticket.run_id
         now = read_status(folder)
         if now.live:
-            said = f"no connection to the cluster ({reason.splitlines()[0][:300]}); {NAMED}"
+            said = f"{cluster.UNREACHED} ({reason.splitlines()[0][:300]}); {NAMED}"
             write_status(folder, refused(now, said))
         ticket.drop()
 
