@@ -71,8 +71,8 @@ def _write_apart(run: Run, out: Path, name: str, form: str) -> None:
         ) from None
     if done.returncode < 0:
         raise ValueError(
-            f"the process that wrote the files was ended from outside (signal {-done.returncode}), as a system "
-            "without memory does; try again, or choose another format"
+            f"the process that wrote the files was ended from outside (signal {-done.returncode}), as a "
+            "system without memory does; try again, or choose another format"
         )
     if done.returncode:
         said = done.stderr.strip().splitlines()
