@@ -47,6 +47,7 @@ class Limits:
     cheap_billions: int
     dear_seconds: int
     dear_mb: int
+    dear_waiting: int
     cache_pictures_mb: int
     cache_models_mb: int
     hub_mb: int

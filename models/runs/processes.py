@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import time
 from functools import cache
 from pathlib import Path
 from typing import NamedTuple
@@ -87,6 +88,13 @@ def boot() -> str:
         return _BOOT.read_text(encoding="ascii").strip()
     except OSError:
         return ""
+
+
+def uptime() -> float:
+    """Seconds by the machine's own counter, the same for all processes of a boot; setting the clock does not
+    change it.
+    """
+    return time.clock_gettime(time.CLOCK_BOOTTIME) if hasattr(time, "CLOCK_BOOTTIME") else time.monotonic()
 
 
 def born(pid: int) -> str:

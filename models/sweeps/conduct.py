@@ -11,7 +11,7 @@ from models.runs import jobs, limits
 from models.runs.folder import RunFolder, list_runs
 from models.runs.limits import Busy, NoRoom
 from models.runs.owners import Visitor
-from models.runs.ray.cluster import WENT_AWAY
+from models.runs.ray.cluster import UNREACHED, WENT_AWAY
 from models.runs.status import Ask, State, Status, ended_by
 from models.sweeps.journal import JOURNAL
 from models.sweeps.ledger import Ledger, Open
@@ -163,7 +163,7 @@ class Conductor:
                 return f"seed {seed}: {run_id} has no finite {self._spec.score!r} in its last validation"
             trial.values[seed] = value
             self._ledger.keep(trial)
-        elif has_failed and any(cause in status.sentence for cause in (FULL, WENT_AWAY)):
+        elif has_failed and any(cause in status.sentence for cause in (FULL, WENT_AWAY, UNREACHED)):
             if seen:
                 raise NoRoom(status.sentence)
         elif has_failed and not self._begins_again(run_id):

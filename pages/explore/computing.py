@@ -54,7 +54,11 @@ def runner(
     """
     if not is_dear(inputs, price):
         return _call
-    return partial(dear.workshop.run, visitor=visitors.visitor().id, is_wanted=is_wanted)
+    who = visitors.visitor()
+    return partial(
+        dear.workshop.run, visitor=who.id, address=visitors.network(), is_first=who.all_rights,
+        is_wanted=is_wanted,
+    )  # fmt: skip
 
 
 def _call(function: Callable[..., Any], *given: Any) -> Any:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from models.engine.long_text import Told
+from models.engine.size import trace_operations
 from models.interventions.direct import direct_heads
 from models.interventions.sweep import CHANGES, Sweep, sweep_heads, sweep_positions
 from models.zoo.model import Model
@@ -43,12 +44,13 @@ def price(inputs: Inputs, *what: Any) -> int:
     if config is None:
         return 0
     each = operations_of(inputs.unedited)
+    if wish.goal == "score":  # of held-out examples, which may be as long as the model reads, not of the text
+        each = EXAMPLES * trace_operations(config, [config.max_len] * len(config.stacks))
     if wish.sweep in ways.PASSES:
         return ways.PASSES[wish.sweep] * each
     places = tokens_of(inputs, config, inputs.text) if wish.sweep == "positions" else 2 * config.n_heads
-    texts = EXAMPLES if wish.goal == "score" else 1
     attentions = config.n_layers * (3 if len(config.stacks) == 2 else 1)
-    return min(MOST_BILLIONS * BILLION, attentions * places * texts * each)
+    return min(MOST_BILLIONS * BILLION, attentions * places * each)
 
 
 def made(inputs: Inputs, *what: Any, told: Told = lambda share: None) -> dict[str, Any]:

@@ -69,6 +69,11 @@ def _write_apart(run: Run, out: Path, name: str, form: str) -> None:
             f"the files were not written within {SECONDS:.0f} seconds; use python -m models.training export "
             f"{run.id} --out FOLDER --format {form}"
         ) from None
+    if done.returncode < 0:
+        raise ValueError(
+            f"the process that wrote the files was ended from outside (signal {-done.returncode}), as a "
+            "system without memory does; try again, or choose another format"
+        )
     if done.returncode:
         said = done.stderr.strip().splitlines()
         raise ValueError(without_places(said[-1].removeprefix("error: ")) if said else "the export failed")

@@ -13,6 +13,8 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any, TypeVar
 
+from cachetools import LRUCache
+
 from models.byte_units import MB, readable
 from models.limits import in_force
 from pages.shared import memory, metrics
@@ -29,6 +31,8 @@ class _Ticket:
     """One visitor's place in the queue."""
 
     visitor: str
+    address: str = ""
+    is_first: bool = False
     is_replaced: bool = False
 
 
@@ -53,6 +57,8 @@ class Workshop:
         self.most = most
         self._make = partial(Process, niceness, module, most, smaller)
         self._queue: list[_Ticket] = []
+        self._at_work: _Ticket | None = None
+        self._turn, self._served = 0, LRUCache[str, int](1_000)
         self._changed = threading.Condition()
         self._process: Process | None = None
 
@@ -69,20 +75,31 @@ class Workshop:
         is_wanted: Callable[[], Any],
         more_seconds: float = 0,
         more_bytes: int = 0,
+        address: str = "",
+        is_first: bool = False,
     ) -> Result:
         """The result of `function(*given)`, computed in the process. function: one at a module's top level.
 
+        visitor: all who keep no cookie, "", have one place together. address: where the visitor comes from;
+        addresses take turns, so that whoever comes from one as ever new visitors makes nobody else wait.
+        is_first: goes before all others, and may always wait.
         is_wanted: is called again and again; if it raises, the work is dropped and the error passed on.
         more_seconds, more_bytes: what this piece may take beyond others.
-        Raises ValueError, with a sentence, where the server holds too much memory, where the work refuses,
-        takes too long or too much memory, where its process ends or meets an error, or where newer work has
-        replaced it.
+        Raises ValueError, with a sentence, where the server holds too much memory or too many wait, where the
+        work refuses, takes too long or too much memory, where its process ends or meets an error, or where
+        newer work has replaced it.
         """
         memory.check()
-        ticket = _Ticket(visitor)
+        ticket = _Ticket(visitor, address, is_first)
         with self._changed:
+            waiting, most = len(self._queue), in_force().dear_waiting
+            if waiting >= most and not is_first:
+                raise ValueError(
+                    f"{waiting} expensive figures wait already, and at most {most} may; choose fewer words, "
+                    "layers or heads, or try again in a minute."
+                )
             for other in self._queue:
-                other.is_replaced |= bool(visitor) and other.visitor == visitor
+                other.is_replaced |= other.visitor == visitor
             self._queue.append(ticket)
         try:
             with metrics.queued():
@@ -93,13 +110,22 @@ class Workshop:
         finally:
             with self._changed:
                 self._queue.remove(ticket)
+                self._at_work = None if self._at_work is ticket else self._at_work
                 self._changed.notify_all()
 
     def _wait(self, ticket: _Ticket, is_wanted: Callable[[], Any]) -> None:
-        while self._queue[0] is not ticket:
+        while True:
             self._check(ticket, is_wanted)
             with self._changed:
+                if self._at_work is None and self._next() is ticket:
+                    self._at_work, self._turn = ticket, self._turn + 1
+                    self._served[ticket.address] = self._turn
+                    return
                 self._changed.wait(LOOK_SECONDS)
+
+    def _next(self) -> _Ticket:
+        """Whose turn it is: of those whose address was served the longest ago, or never, who came first."""
+        return min(self._queue, key=lambda each: (not each.is_first, self._served.get(each.address, 0)))
 
     def _check(self, ticket: _Ticket, is_wanted: Callable[[], Any]) -> None:
         is_wanted()

@@ -1,7 +1,8 @@
 """A teacher's rights: for whoever knows a secret, of which the server has only a salted hash.
 
-ATTENTION_LAB_TEACHER holds that hash, or names a file that does; `make teacher` writes one. Who has signed in
-is remembered in the runs' folder, for every process of the server, for `teacher_hours`.
+ATTENTION_LAB_TEACHER holds that hash, or names a file that does; `make teacher` writes one. Who has signed
+in is remembered in the runs' folder, for every process of the server, for `teacher_hours`, or until the
+machine is started anew. Times are by the machine's own counter: setting the clock moves no lock and no right.
 """
 
 import hashlib
@@ -11,14 +12,14 @@ import math
 import os
 import re
 import secrets
-import time
 from pathlib import Path
 from typing import Any
 
 from filelock import FileLock, Timeout
 
-from models.files import read_lines, write_whole, writing
+from models.files import FileError, read_json, read_lines, write_json, write_whole, writing
 from models.limits import in_force
+from models.runs.processes import boot, uptime
 from models.zoo.run_folders import runs_root
 
 HASH = "ATTENTION_LAB_TEACHER"
@@ -26,6 +27,8 @@ LEAST, MOST = 10, 200
 """Characters of a secret."""
 WINDOW_SECONDS = 600
 PATIENCE_SECONDS = 10.0
+CODE_SECONDS = 60
+"""So long a browser has to come for its new token after its visitor has signed in."""
 _WRITTEN = re.compile(r"scrypt:([0-9a-f]{32}):([0-9a-f]{64})")
 
 
@@ -51,31 +54,53 @@ def configured() -> str:
     return said
 
 
-def sign_in(visitor_id: str, secret: str) -> None:
-    """Gives the visitor a teacher's rights. Raises ValueError for a wrong secret, or too many of them."""
+def sign_in(visitor_id: str, secret: str) -> str:
+    """A code with which this visitor's browser gets a new token, and that token a teacher's rights.
+
+    The token that it has may be known to somebody who put it there. Raises ValueError for a wrong secret, or
+    too many of them.
+    """
     expected = configured()
     if not expected or not visitor_id:
         raise ValueError("nobody can sign in: start the server with a teacher's secret, and allow cookies")
-    path = _signed(visitor_id)
-    with writing(path):
-        path.parent.mkdir(parents=True, exist_ok=True)
+    with writing(_folder()):
+        _folder().mkdir(parents=True, exist_ok=True)
     try:
         # One check at a time in all processes: each takes 16 MB and a moment of the processor.
-        with FileLock(path.parent / ".lock", timeout=PATIENCE_SECONDS):
+        with FileLock(_folder() / ".lock", timeout=PATIENCE_SECONDS):
             _check(visitor_id, secret, expected)
     except Timeout:
         raise ValueError("others are signing in just now; try again in a moment") from None
-    write_whole(path, _proof(expected, visitor_id))
+    code = secrets.token_urlsafe(32)
+    _vouch(_of_code(code, visitor_id))
+    return code
+
+
+def redeem(code: str, visitor_id: str) -> bool:
+    """Whether this visitor was given this code just now; it holds once."""
+    name = _of_code(code, visitor_id)
+    if not _vouched(name, CODE_SECONDS):
+        return False
+    try:
+        (_folder() / name).unlink()
+    except FileNotFoundError:  # another request came first
+        return False
+    return True
+
+
+def give_rights(visitor_id: str) -> None:
+    """Makes a visitor a teacher, from now on. Raises WriteError."""
+    _vouch(visitor_id)
 
 
 def _check(visitor_id: str, secret: str, expected: str) -> None:
     """Raises ValueError for a wrong secret, which it counts, and for any secret after too many wrong ones."""
-    wrong = [line for line in read_lines(_wrong()) if _is_recent(line)]
+    wrong = [line for line in read_lines(_wrong()) if _age(line) < WINDOW_SECONDS]
     _check_attempts(wrong, visitor_id)
     salt = bytes.fromhex(expected.split(":")[1])
     if LEAST <= len(secret) <= MOST and hmac.compare_digest(hashed(secret, salt), expected):
         return
-    wrong.append({"at": time.time(), "who": visitor_id})
+    wrong.append({"boot": boot(), "up": uptime(), "who": visitor_id})
     write_whole(_wrong(), "".join(f"{json.dumps(line)}\n" for line in wrong).encode())
     raise ValueError("this is not the teacher's secret; type it again")
 
@@ -84,7 +109,7 @@ def _check_attempts(wrong: list[dict[str, Any]], visitor_id: str) -> None:
     limits = in_force()
     theirs = sum(line.get("who") == visitor_id for line in wrong)
     if theirs >= limits.teacher_attempts or len(wrong) >= limits.teacher_attempts_in_all:
-        minutes = math.ceil((wrong[0]["at"] + WINDOW_SECONDS - time.time()) / 60)
+        minutes = math.ceil((WINDOW_SECONDS - _age(wrong[0])) / 60)
         raise ValueError(
             f"{theirs} wrong secrets came from you and {len(wrong)} from all within {WINDOW_SECONDS // 60} "
             f"minutes, and at most {limits.teacher_attempts} and {limits.teacher_attempts_in_all} may; "
@@ -92,38 +117,56 @@ def _check_attempts(wrong: list[dict[str, Any]], visitor_id: str) -> None:
         )
 
 
-def _is_recent(line: dict[str, Any]) -> bool:
-    at = line.get("at")
-    return isinstance(at, int | float) and time.time() - WINDOW_SECONDS < at <= time.time()
+def _age(said: dict[str, Any]) -> float:
+    """Seconds since something was noted; infinity where that was before the machine was started."""
+    up, now = said.get("up"), uptime()
+    return now - up if said.get("boot") == boot() and isinstance(up, int | float) and up <= now else math.inf
+
+
+def _folder() -> Path:
+    return runs_root() / ".teachers"
 
 
 def _wrong() -> Path:
     """The file of wrong secrets: who gave one and when, the oldest first."""
-    return runs_root() / ".teachers" / "wrong.jsonl"
+    return _folder() / "wrong.jsonl"
 
 
 def sign_out(visitor_id: str) -> None:
     """Ends the visitor's rights as a teacher."""
     if visitor_id:
-        _signed(visitor_id).unlink(missing_ok=True)
+        (_folder() / visitor_id).unlink(missing_ok=True)
 
 
 def knows(visitor_id: str) -> bool:
     """Whether this visitor has signed in with the present secret, and not too long ago."""
-    if not visitor_id or not os.environ.get(HASH):
-        return False
-    path = _signed(visitor_id)
+    return bool(visitor_id and os.environ.get(HASH)) and _vouched(
+        visitor_id, in_force().teacher_hours * 3_600
+    )
+
+
+def _of_code(code: str, visitor_id: str) -> str:
+    return hashlib.sha256(f"{code}:{visitor_id}".encode()).hexdigest()[:32]
+
+
+def _vouch(name: str) -> None:
+    """Notes that somebody signed in now. Raises WriteError."""
+    said = {"boot": boot(), "up": uptime()}
+    write_json(_folder() / name, said | {"proof": _proof(configured(), name, said)})
+
+
+def _vouched(name: str, seconds: float) -> bool:
+    """Whether somebody signed in so under this name, with the present secret, at most so long ago."""
     try:
-        fresh = time.time() - path.stat().st_mtime < in_force().teacher_hours * 3_600
-        return fresh and hmac.compare_digest(path.read_bytes(), _proof(configured(), visitor_id))
-    except (OSError, ValueError):
+        said = read_json(_folder() / name)
+        proof = _proof(configured(), name, said)
+    except (FileError, ValueError):
         return False
+    return hmac.compare_digest(str(said.get("proof")).encode(), proof.encode()) and _age(said) < seconds
 
 
-def _signed(visitor_id: str) -> Path:
-    return runs_root() / ".teachers" / visitor_id
-
-
-def _proof(expected: str, visitor_id: str) -> bytes:
+def _proof(expected: str, name: str, said: dict[str, Any]) -> str:
     """The proof of a sign-in. It depends on the secret, so that a new secret ends all earlier sign-ins."""
-    return hmac.digest(expected.encode(), visitor_id.encode(), "sha256").hex().encode()
+    return hmac.digest(
+        expected.encode(), f"{name}:{said.get('boot')}:{said.get('up')}".encode(), "sha256"
+    ).hex()

@@ -11,16 +11,20 @@ import os
 import re
 import secrets
 from functools import cache
+from pathlib import Path
 
 import streamlit as st
 
+from models.files import write_whole, writing
 from models.runs.owners import PERSON, Visitor
+from models.zoo.run_folders import runs_root
 from pages.shared import teachers
 
 COOKIE = "attention_lab_visitor"
 CLASS = "ATTENTION_LAB_CLASS"
 """Set in the environment, it makes a class of a server on 127.0.0.1, such as one behind a proxy."""
 _TOKEN = re.compile(r"[A-Za-z0-9_-]{43}")  # 32 random bytes
+_NAME = re.compile(r"[0-9a-f]{32}")
 _DAYS = 365
 
 
@@ -42,13 +46,59 @@ def visitor() -> Visitor:
     """The visitor whose page this is; to be called on the thread of the page."""
     if not is_class():
         return PERSON
-    known = _known_by(st.context.cookies.get(COOKIE, ""))
-    return Visitor(known, all_rights=teachers.knows(known))
+    return Visitor(_stands_for(token_id()), all_rights=teachers.knows(token_id()))
 
 
-def _known_by(token: str) -> str:
-    """The name of a visitor in files and lists, from which the token cannot be found."""
+def network() -> str:
+    """Where the page's visitor comes from, as far as proxies that are believed say: one network of IPv6, of
+    which one customer of a provider has all addresses, counts as one. "" on this machine.
+    """
+    try:
+        address = ipaddress.ip_address(st.context.ip_address or "")
+    except ValueError:
+        return ""
+    return str(ipaddress.ip_network((address, 64 if address.version == 6 else 32), strict=False))
+
+
+def token_id() -> str:
+    """The hash of the token of the page's browser, from which the token cannot be found; "" without one."""
+    return _hashed(st.context.cookies.get(COOKIE, ""))
+
+
+def _hashed(token: str) -> str:
     return hashlib.sha256(token.encode()).hexdigest()[:32] if _TOKEN.fullmatch(token) else ""
+
+
+def _stands_for(known: str) -> str:
+    """The name in files and lists of the visitor with this token: its hash, or that of an earlier token."""
+    try:
+        kept = _renewed(known).read_text(encoding="ascii") if known else ""
+    except (OSError, ValueError):
+        return known
+    return kept if _NAME.fullmatch(kept) else known
+
+
+def renew(code: str, token: str) -> str:
+    """A new token, with a teacher's rights, for the browser that got this code; the old one is nobody's then.
+
+    What the visitor has stays theirs. Raises ValueError for a code that this browser did not get just now.
+    """
+    before = _hashed(token)
+    if not before or not teachers.redeem(code, before):
+        raise ValueError("this browser has not signed in just now; sign in on Teacher")
+    fresh = secrets.token_urlsafe(32)
+    with writing(_renewed(before)):
+        _renewed(before).parent.mkdir(parents=True, exist_ok=True)
+    write_whole(_renewed(_hashed(fresh)), _stands_for(before).encode())
+    teachers.give_rights(_hashed(fresh))
+    teachers.sign_out(before)
+    write_whole(_renewed(before), secrets.token_hex(16).encode())
+    return fresh
+
+
+def _renewed(known: str) -> Path:
+    """The file with the name of a visitor whose token was renewed; of the old token, that of nobody."""
+    return runs_root() / ".visitors" / known
 
 
 def cookie_for(token: str, *, secure: bool) -> str:

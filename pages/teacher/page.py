@@ -4,10 +4,15 @@ import streamlit as st
 
 from models.limits import in_force
 from pages.shared import teachers, visitors
+from pages.shared.browser.document import RENEW
 from pages.shared.problems import say
 from pages.shared.state import arrive, problems, refuse
 
-KEY = "teacher.secret"
+KEY, CODE = "teacher.secret", "teacher.code"
+# The page leaves its script's hands: only an answer to a request of the browser's own can bring a cookie.
+_FETCH = st.components.v2.component(
+    "attention_lab_renewal", js="export default ({ data }) => location.assign(data);"
+)
 
 
 def page() -> None:
@@ -18,7 +23,10 @@ def page() -> None:
     visitor = visitors.visitor()
     if visitor.all_rights:
         st.text("You may see, stop, rename, share, delete and export every run of this class: see Runs.")
-        st.button("Sign out", on_click=teachers.sign_out, args=(visitor.id,))
+        st.button("Sign out", on_click=_sign_out)
+        return
+    if CODE in st.session_state:
+        _FETCH(data=f"./{RENEW}/{st.session_state.pop(CODE)}")
         return
     st.text(f"Whoever knows the teacher's secret looks after all runs, for {in_force().teacher_hours} hours.")
     with st.form("teacher", border=False, width=400):
@@ -26,11 +34,15 @@ def page() -> None:
         st.form_submit_button("Sign in", on_click=_sign_in, type="primary")
 
 
+def _sign_out() -> None:
+    teachers.sign_out(visitors.token_id())
+
+
 def _sign_in() -> None:
     """Signs the visitor in. The secret does not stay in the session."""
     secret, st.session_state[KEY] = str(st.session_state.get(KEY, "")), ""
     try:
-        teachers.sign_in(visitors.visitor().id, secret)
+        st.session_state[CODE] = teachers.sign_in(visitors.token_id(), secret)
     except ValueError as error:
         refuse(str(error))
 

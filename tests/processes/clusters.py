@@ -29,14 +29,16 @@ OURS = ("models.runs.ray.keeper", "models.runs.ray.dispatcher")
 
 
 @contextmanager
-def ray_cluster(root: Path) -> Iterator[Any]:
-    """A head with one CPU, to which runs of `root` go; the dispatchers of `roots` end with it."""
+def ray_cluster(root: Path, **node: Any) -> Iterator[Any]:
+    """A head with one CPU, and what `node` says, to which runs of `root` go; the dispatchers of `roots` end
+    with it.
+    """
     with pytest.MonkeyPatch.context() as patch:
         for name, value in QUIET.items():
             patch.setenv(name, value)
         from ray.cluster_utils import Cluster
 
-        cluster = Cluster(initialize_head=True, head_node_args={**NODE, "include_dashboard": False})
+        cluster = Cluster(initialize_head=True, head_node_args={**NODE, "include_dashboard": False, **node})
         try:
             cluster.root, cluster.roots, cluster.environment, cluster.left = root, [root], patch, []
             patch.setenv(known.VARIABLE, cluster.address)

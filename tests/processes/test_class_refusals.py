@@ -20,11 +20,12 @@ from models.limits import FILE
 from models.runs.folder import create_run
 from models.runs.owners import Ownership, write_owned
 from models.runs.status import Status, read_request, write_status
+from models.sweeps.control import sweeps_root
 from models.training.config import run_config
 from pages.shared import teachers, visitors
 from tests.limits import write_limits
 from tests.processes.visitor import Visitor, visiting
-from tools.background import Server, serving_the_app
+from tools.background import ROOT, Server, serving_the_app
 
 TOKENS = {name: name[0] * 43 for name in ("anna", "ben", "teacher")}
 IDS = {name: hashlib.sha256(token.encode()).hexdigest()[:32] for name, token in TOKENS.items()}
@@ -133,6 +134,7 @@ def test_a_teacher_who_has_signed_out_stops_nothing(
             assert read_request(hers) == ("stop" if signed_in else None)
 
     teachers.sign_in(IDS["teacher"], SECRET)
+    teachers.give_rights(IDS["teacher"])
     asyncio.run(attack())
 
 
@@ -235,3 +237,28 @@ def test_a_class_behind_a_proxy_answers_to_the_names_that_its_visitors_use(serve
         assert httpx.get(f"{server.url}/runs", headers={"Host": host}).status_code == 200
     asked = {"Host": "lab.example", "Origin": "http://evil.example"}
     assert httpx.post(f"{server.url}/runs", headers=asked).status_code == 403
+
+
+def test_no_message_names_a_folder_of_the_server(server: Server, hers: Path, come: Come) -> None:
+    """Neither the first, with Streamlit's own paths, nor that of a damaged run or sweep."""
+    sweep = sweeps_root() / "broken"
+    places = [str(place).encode() for place in (ROOT, hers.parent, Path.home())]
+
+    async def visit() -> None:
+        for page, query in (
+            ("", ""),
+            ("runs", f"runs={hers.name}"),
+            ("sweeps", ""),
+            ("sweeps", "sweep=broken"),
+        ):
+            async with come("anna", page, query) as anna:
+                assert anna.session
+                for place in places:
+                    at = anna.received.find(place)
+                    assert at < 0, (page, query, anna.received[max(0, at - 80) : at + 120])
+
+    write_owned(hers, Ownership(owner=IDS["anna"]))
+    sweep.mkdir(parents=True)
+    (sweep / "sweep.json").write_text("{")
+    (hers / "config.json").write_text("{")
+    asyncio.run(visit())

@@ -17,7 +17,7 @@ from benchmarks.visitors import measure
 from models.limits import FILE
 from pages.shared import dear, dear_process
 from pages.shared.dear import Workshop
-from tests.limits import write_limits
+from tests.limits import SetLimits, write_limits
 from tools.background import serving_the_app
 
 
@@ -159,6 +159,57 @@ def test_who_leaves_drops_their_work_and_a_newer_wish_replaces_an_older_one(shop
         "other": None,
         "second": None,
     }
+
+
+def queued(shop: Workshop, *tickets: tuple[str, str, bool]) -> list[str]:
+    """In which order these visitors are served, who come while another's piece is computed; each from an
+    address, and first or not.
+    """
+    served: list[str] = []
+
+    def ask(visitor: str, address: str, is_first: bool) -> None:
+        try:
+            shop.run(
+                time.sleep, 0.5 if visitor == "holder" else 0.0, visitor=visitor, address=address,
+                is_first=is_first, is_wanted=always,
+            )  # fmt: skip
+            served.append(visitor)
+        except ValueError as error:
+            served.append(f"{visitor}: {error}")
+
+    shop.run(operator.add, 1, 1, visitor="warm", is_wanted=always)
+    threads = []
+    for ticket in (("holder", "h", False), *tickets):
+        threads.append(threading.Thread(target=ask, args=ticket))
+        threads[-1].start()
+        time.sleep(0.03)
+    for thread in threads:
+        thread.join()
+    return served
+
+
+def test_ever_new_visitors_of_one_address_make_nobody_else_wait(shop: Workshop) -> None:
+    flood = [(f"new{n}", "192.0.2.1", False) for n in range(4)]
+    served = queued(shop, *flood, ("anna", "192.0.2.2", False), ("teacher", "192.0.2.2", True))
+    assert served == ["holder", "teacher", "new0", "anna", "new1", "new2", "new3"]
+
+
+def test_who_keeps_no_cookie_has_one_place_with_all_others_of_that_kind(shop: Workshop) -> None:
+    served = queued(shop, *(("", f"192.0.2.{n}", False) for n in range(4)), ("anna", "192.0.2.9", False))
+    assert [each.partition(":")[0] for each in served if ":" in each] == ["", "", ""]
+    assert [each for each in served if ":" not in each] == ["holder", "", "anna"]
+
+
+def test_so_many_wait_and_no_more_but_a_teacher(shop: Workshop, set_limits: SetLimits) -> None:
+    set_limits(dear_waiting=2)
+    served = queued(shop, ("anna", "a", False), ("ben", "b", False), ("teacher", "t", True))
+    assert served == [
+        "ben: 2 expensive figures wait already, and at most 2 may; choose fewer words, layers or heads, or "
+        "try again in a minute.",
+        "holder",
+        "teacher",
+        "anna",
+    ]
 
 
 def test_in_a_class_a_dear_link_comes_from_the_process(tmp_path: Path) -> None:

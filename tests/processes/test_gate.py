@@ -92,6 +92,14 @@ def test_every_answer_says_what_a_browser_may_do(url: str, path: str) -> None:
         assert answer.headers["Cross-Origin-Opener-Policy"] == "same-origin"
 
 
+def test_what_streamlit_counts_of_all_visitors_is_nobodys(url: str) -> None:
+    for path in ("metrics", "metrics/", "%6detrics", "agent/openapi.json", "script-health-check"):
+        answer = httpx.get(f"{url}/_stcore/{path}")
+        assert answer.status_code == 404 and "session" not in answer.text and "cache" not in answer.text, path
+    for path in ("health", "host-config"):
+        assert httpx.get(f"{url}/_stcore/{path}").status_code == 200
+
+
 async def hand_in(url: str, visitor: Visitor, size: int, *, chunked: bool = False) -> httpx.Response:
     """Sends a file as a browser does."""
     async with httpx.AsyncClient() as client:

@@ -1,5 +1,7 @@
 """A Ray cluster whose dispatcher is killed, and that goes away itself under a run."""
 
+import socket
+import time
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
@@ -13,8 +15,10 @@ from models.runs import jobs
 from models.runs.folder import RunFolder
 from models.runs.owners import MACHINE
 from models.runs.ray import cluster as known
+from models.runs.ray.dispatcher import CONNECT_SECONDS, NAMED
 from models.runs.ray.keeper import GONE_SECONDS, RESUME
 from tests.processes.clusters import (
+    START_SECONDS,
     STOP_SECONDS,
     alone,
     beside,
@@ -108,3 +112,37 @@ def test_runs_survive_their_dispatcher_its_keeper_and_then_the_cluster_to_the_bi
     until(in_state(trains, "paused"), STOP_SECONDS)
     assert jobs.status(trains).node == ""
     assert_undisturbed(jobs.run_folder(trains), tmp_path / "here")
+
+
+def test_an_address_that_is_not_rays_is_said_before_the_run_counts_as_lost(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What listens there is no Ray, or a cluster that knows its machines by other names."""
+    monkeypatch.setenv("ATTENTION_LAB_RUNS", str(tmp_path / "runs"))
+    with socket.create_server(("127.0.0.1", 0), backlog=100) as server:
+        address = f"127.0.0.1:{server.getsockname()[1]}"
+        monkeypatch.setenv(known.VARIABLE, address)
+        begun = time.monotonic()
+        run_id = jobs.submit(make(), by=MACHINE)
+        until(in_state(run_id, "failed"), START_SECONDS)
+        assert time.monotonic() - begun < CONNECT_SECONDS + MARGIN
+    assert jobs.status(run_id).sentence == (
+        f"no connection to the cluster (what listens at {address} gave no answer of Ray's within 25 seconds)"
+        f"; {NAMED}"
+    )
+
+
+def test_a_cluster_by_another_name_is_refused_with_what_ray_says(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with ray_cluster(tmp_path / "runs", node_ip_address="127.0.0.2") as cluster:
+        address = cluster.address.replace("127.0.0.2", "127.0.0.1")
+        monkeypatch.setenv(known.VARIABLE, address)
+        begun = time.monotonic()
+        run_id = jobs.submit(make(), by=MACHINE)
+        until(in_state(run_id, "failed"), START_SECONDS)
+        assert time.monotonic() - begun < CONNECT_SECONDS + MARGIN
+        assert jobs.status(run_id).sentence == (
+            "no connection to the cluster (RuntimeError: No node info found matching attributes: '127.0.0.1' "
+            f"when trying to resolve node to connect to.); {NAMED}"
+        )

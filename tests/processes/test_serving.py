@@ -14,6 +14,7 @@ import pytest
 
 from benchmarks import servers
 from benchmarks.visitors import measure
+from pages.shared import visitors
 from tools.background import free_port
 from tools.serving.__main__ import Serving
 from tools.serving.background import Served, answers, served, until
@@ -64,6 +65,19 @@ def test_nothing_that_a_visitor_types_is_counted_or_logged(two: Served) -> None:
     with urllib.request.urlopen(f"{two.metrics}/metrics", timeout=10) as answer:
         assert b"secret" not in answer.read()
     assert "Attention Lab: http://" in two.log.read_text() and "secret" not in two.log.read_text()
+
+
+def test_behind_tls_a_visitors_cookie_goes_by_tls_alone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(visitors.CLASS, "1")
+    with served(tmp_path, workers=1) as one:
+        for proto, secure in (("https", True), ("http", False)):
+            request = urllib.request.Request(one.url, headers={"X-Forwarded-Proto": proto})
+            with urllib.request.urlopen(request, timeout=10) as answer:
+                cookies = answer.headers.get_all("Set-Cookie")
+            (cookie,) = [cookie for cookie in cookies if cookie.startswith(visitors.COOKIE)]
+            assert cookie.endswith("; Secure") is secure
 
 
 def test_a_browser_stays_on_its_server(two: Served) -> None:

@@ -1,5 +1,7 @@
 """A sweep whose driver is killed in the middle goes on, and ends with the numbers of an undisturbed one."""
 
+import subprocess
+import sys
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -7,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from models import sweeps
-from models.runs.folder import create_run, list_runs
+from models.runs.folder import RunFolder, create_run, list_runs
 from models.runs.limits import JobRefused
 from models.runs.owners import PERSON
 from models.runs.recording import train_into
@@ -15,6 +17,7 @@ from models.runs.status import read_status
 from models.sweeps import Choices, Spec, Sweep
 from models.sweeps.plan import Configs
 from tests.processes.crowd import crowd
+from tools.background import ROOT
 
 SPEC = Spec(
     task="reverse",
@@ -78,6 +81,93 @@ def test_a_killed_sweep_goes_on_and_trains_nothing_twice(sweep: Sweep, tmp_path:
     undisturbed = create_run(config, path=tmp_path / "undisturbed")
     train_into(undisturbed, config)
     assert trials[0].value == undisturbed.metrics()[-1]["validation"]["loss"]
+
+
+@pytest.mark.parametrize("victims", ["worker", "worker and driver", "driver and worker"])
+def test_every_process_of_a_sweep_may_be_killed_and_no_number_changes(
+    sweep: Sweep, tmp_path: Path, victims: str
+) -> None:
+    sweeps.start("killed", by=PERSON)
+    until(lambda: steps(sweep) > 50)
+    worker = read_status(sweep.path.parents[1] / runs_of(sweep)[0]).process
+    processes = {"driver": sweep.status().process, "worker": worker}
+    for name in victims.split(" and "):
+        process = processes[name]
+        assert process is not None
+        process.kill()
+    if "driver" in victims:
+        until(lambda: not sweep.status().live)
+        until(lambda: not set(states(sweep)) & {"running", "stopping"})
+        sweeps.start("killed", by=PERSON)
+    until(lambda: sweep.status().state == "finished")
+    trials = sweep.trials()
+    assert [trial.state for trial in trials] == ["finished", "finished"]
+    assert len(list_runs()) == len(runs_of(sweep)) == 2
+    config = Configs(sweep.spec).run(trials[0].settings, 0)
+    undisturbed = create_run(config, path=tmp_path / "undisturbed")
+    train_into(undisturbed, config)
+    assert trials[0].value == undisturbed.metrics()[-1]["validation"]["loss"]
+
+
+def at_once(*commands: str) -> list[str]:
+    """What processes of their own print that run these lines at the same moment, each with a folder of runs
+    and a hurry of its own.
+    """
+    begin = "import sys, time; sys.stdin.readline()\n"
+    lines = "from models import sweeps\nfrom models.runs import jobs\nfrom models.runs.owners import PERSON\n"
+    shell = (
+        "try:\n {}\n print('done', flush=True); time.sleep(600)\nexcept ValueError as error:\n print(error)"
+    )
+    servers = [
+        subprocess.Popen(
+            [sys.executable, "-c", lines + begin + shell.format(command)],
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, cwd=ROOT,
+        )
+        for command in commands
+    ]  # fmt: skip
+    time.sleep(8)  # all have imported what they need
+    try:
+        for server in servers:
+            assert server.stdin is not None
+            server.stdin.write("\n")
+            server.stdin.flush()
+        found = []
+        for server in servers:
+            assert server.stdout is not None
+            found.append(server.stdout.readline().strip())
+        return found
+    finally:
+        LEFT.extend(servers)
+
+
+LEFT: list["subprocess.Popen[str]"] = []
+"""Servers that a test ends when it has seen what they started."""
+
+
+@pytest.fixture
+def _end_servers() -> Iterator[None]:
+    yield
+    while LEFT:
+        server = LEFT.pop()
+        server.kill()
+        server.communicate()
+
+
+@pytest.mark.usefixtures("_end_servers")
+def test_two_servers_on_one_folder_start_a_sweep_and_resume_a_run_once(sweep: Sweep) -> None:
+    answers = at_once(*["sweeps.start('killed', by=PERSON)"] * 2)
+    assert sorted(answer == "done" for answer in answers) == [False, True], answers
+    assert any("works already" in answer for answer in answers), answers
+    until(lambda: steps(sweep) > 50)
+    sweeps.pause("killed", by=PERSON)
+    until(lambda: not sweep.status().live and set(states(sweep)) == {"paused"})
+    (run_id, *_) = runs_of(sweep)
+    answers = at_once(*[f"jobs.resume({run_id!r}, by=PERSON)"] * 2)
+    assert sorted(answer == "done" for answer in answers) == [False, True], answers
+    run = sweep.path.parents[1] / run_id
+    until(lambda: read_status(run).state == "finished")
+    recorded = [line["step"] for line in RunFolder(run).metrics()]
+    assert recorded == sorted(set(recorded))
 
 
 def test_a_paused_sweep_leaves_no_process(sweep: Sweep) -> None:

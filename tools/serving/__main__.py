@@ -26,7 +26,7 @@ from models.limits import in_force
 from models.runs.processes import SERVING, this_process
 from tools.serve import is_loopback, why_not
 from tools.serving.metrics import serve_metrics
-from tools.serving.proxy import Proxy
+from tools.serving.proxy import LOOPBACK, TRUSTED, Proxy, trusted
 from tools.serving.workers import START_SECONDS, Place
 
 MOST_WORKERS = 64
@@ -43,6 +43,7 @@ class Serving:
             # One secret for all: a browser's cookies hold on each of them.
             "STREAMLIT_SERVER_COOKIE_SECRET": secrets.token_hex(32),
             "PROMETHEUS_MULTIPROC_DIR": str(folder),
+            TRUSTED: LOOPBACK,  # to a server, the proxy is Caddy
             SERVING: str(this_process()),  # runs go on while a server is started anew
         } | ({} if is_loopback(host) else {"ATTENTION_LAB_CLASS": "1"})
         self.places = [Place(self.settings) for _ in range(workers)]
@@ -96,6 +97,10 @@ class Serving:
 def main() -> None:
     options = arguments()
     metrics_host, _, metrics_port = options.metrics.rpartition(":")
+    try:
+        trusted()
+    except ValueError as error:
+        sys.exit(str(error))
     problem = why_not(options.host, str(options.port)) or why_not(metrics_host, metrics_port)
     if problem:
         sys.exit(problem)

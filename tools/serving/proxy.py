@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ipaddress
 import json
 import os
 import subprocess
@@ -13,6 +14,21 @@ from typing import Any
 COOKIE = "attention_lab_server"
 HEALTH = "/_stcore/health"
 PATIENCE_SECONDS = 20
+TRUSTED = "FORWARDED_ALLOW_IPS"
+"""The environment variable, which uvicorn reads as well, with the addresses or networks of proxies whose
+X-Forwarded headers are believed, commas between. Without it those of this machine are: of anybody else these
+headers are thrown away, so that no visitor can pass for another address.
+"""
+LOOPBACK = "127.0.0.1,::1"
+
+
+def trusted() -> list[str]:
+    """The networks of the proxies that are believed. Raises ValueError for what is no network."""
+    given = os.environ.get(TRUSTED) or LOOPBACK
+    try:
+        return [str(ipaddress.ip_network(each.strip())) for each in given.split(",") if each.strip()]
+    except ValueError as error:
+        raise ValueError(f"{TRUSTED}={given[:100]!r}: {error}; give addresses, such as {LOOPBACK}") from None
 
 
 def configured(
@@ -41,6 +57,8 @@ def configured(
     server = {
         "listen": [f"{f'[{host}]' if ':' in host else host}:{port}"],
         "routes": [{"handle": [proxy]}],
+        "trusted_proxies": {"source": "static", "ranges": trusted()},
+        "trusted_proxies_strict": 1,
         "automatic_https": {"disable": True},
     }
     return {

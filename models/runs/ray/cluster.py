@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import os
 import socket
+import stat
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -16,9 +17,16 @@ VARIABLE = "ATTENTION_LAB_RAY"
 """Variable of the environment: a cluster's address, host:port, or "auto" for the one of this machine."""
 WENT_AWAY = "went away"
 """Is in the sentence of each run whose cluster is gone."""
+UNREACHED = "no connection to the cluster"
+"""Is in the sentence of each run whose cluster was never reached."""
 ANSWER_SECONDS = 3.0
 ASKED_SECONDS = 3.0
 _KNOWN = "ray/ray_current_cluster"  # where `ray start` notes its cluster, in Ray's temporary folder
+_FOREIGN = (
+    f"{VARIABLE}='auto', but others could have written Ray's note of this machine's cluster; give the "
+    "cluster's address, host:port"
+)
+_MOST_CHARACTERS = 300
 
 
 def wanted() -> str:
@@ -72,13 +80,24 @@ def office(root: Path, found: str) -> Path:
 
 
 def _noted() -> str:
+    """The address in Ray's own note. Ray lets everybody write to the note's folder, and so anybody may put a
+    note there; but only this account and root can make one that is theirs.
+    """
+    path = Path(os.environ.get("RAY_TMPDIR", "/tmp"), _KNOWN)
     try:
-        return Path(os.environ.get("RAY_TMPDIR", "/tmp"), _KNOWN).read_text(encoding="utf-8").strip()
-    except OSError:
+        with open(os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK), encoding="utf-8") as file:
+            kept = os.fstat(file.fileno())
+            is_ours = stat.S_ISREG(kept.st_mode) and kept.st_uid in (0, os.geteuid()) and kept.st_nlink == 1
+            if not is_ours or kept.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
+                raise JobRefused(_FOREIGN)
+            return file.read(_MOST_CHARACTERS).strip()
+    except FileNotFoundError:
         raise JobRefused(
             f"{VARIABLE}='auto', but no Ray cluster runs on this machine; start one (ray start --head), or "
             "give its address, host:port"
         ) from None
+    except (OSError, UnicodeDecodeError):
+        raise JobRefused(_FOREIGN) from None
 
 
 def _parts(found: str) -> tuple[str, int]:

@@ -13,7 +13,10 @@ import argparse
 import logging
 import os
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from threading import Timer
 from typing import Any
 
 from filelock import FileLock, Timeout
@@ -27,12 +30,17 @@ from models.zoo.run_folders import runs_url
 
 ROOT = Path(__file__).parents[3]
 LOCK = "dispatcher.lock"
+CONNECT_SECONDS = 25.0
+"""What does not talk as Ray does for so long is no cluster; a run waits longer for its first sign of life."""
+NAMED = "give the address that `ray start` printed; " + RESUME
+_RAY_SECONDS = 10  # after which Ray gives up its search for a machine of the cluster by that address
 LAST_ONE_SECONDS = 10.0  # to wait for one whose keeper was killed, and that has not seen that yet
 
 
 def _connected(found: str) -> Any:
     """Ray, connected to the cluster; its workers find the same code and the same folder of runs."""
     os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
+    os.environ.setdefault("RAY_gcs_server_request_timeout_seconds", str(_RAY_SECONDS))
     os.environ.setdefault("RAY_TRAIN_ENABLE_STATE_ACTOR_RECONCILIATION", "0")
     if cluster.is_here(found):
         # Else Ray reads a loopback address as that of the network card, where a cluster of this machine alone
@@ -63,9 +71,25 @@ def _refuse(root: Path, office: Path, reason: str) -> None:
         folder = root / ticket.run_id
         now = read_status(folder)
         if now.live:
-            said = f"no connection to the cluster ({reason.splitlines()[0][:300]}); {RESUME}"
+            said = f"{cluster.UNREACHED} ({reason.splitlines()[0][:300]}); {NAMED}"
             write_status(folder, refused(now, said))
         ticket.drop()
+
+
+@contextmanager
+def _within(seconds: float, root: Path, office: Path, found: str) -> Iterator[None]:
+    """Ray waits for ever for what listens and is no Ray; this process says so after a while, and ends."""
+
+    def give_up() -> None:
+        _refuse(root, office, f"what listens at {found} gave no answer of Ray's within {seconds:.0f} seconds")
+        os._exit(1)
+
+    timer = Timer(seconds, give_up)
+    timer.start()
+    try:
+        yield
+    finally:
+        timer.cancel()
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -83,9 +107,11 @@ def main(arguments: list[str] | None = None) -> int:
         try:
             with lock:
                 try:
-                    ray = ray or _connected(options.address)
+                    with _within(CONNECT_SECONDS, options.root, office, options.address):
+                        ray = ray or _connected(options.address)
                 except Exception as error:  # whatever Ray raises: the runs that wait must hear of it
-                    _refuse(options.root, office, f"{type(error).__name__}: {error}")
+                    cause = error.__cause__ or error  # Ray says why in the first of its errors
+                    _refuse(options.root, office, f"{type(cause).__name__}: {cause}")
                     raise
                 dispatcher = Dispatcher(options.root, options.address, ray, options.keeper)
                 try:

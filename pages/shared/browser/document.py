@@ -5,13 +5,14 @@ errors in the console, and a pause before it looks beside it. Pages with charts 
 """
 
 import re
+from contextlib import suppress
 from functools import cache
 from pathlib import Path
 
 import streamlit
 from starlette.convertors import StringConvertor, register_url_convertor
 from starlette.requests import Request
-from starlette.responses import HTMLResponse
+from starlette.responses import HTMLResponse, RedirectResponse, Response
 from starlette.routing import BaseRoute, Route
 
 from pages.shared import visitors
@@ -24,6 +25,10 @@ _WITH_ADDRESS = "<head><script>window.__streamlit = {BACKEND_BASE_URL: new URL('
 _WITH_CHARTS = f'<script async src="{plotly_js.ADDRESS}"></script>'
 
 
+RENEW = "renew"
+"""Where a browser gets its new token, beside the pages."""
+
+
 class _Name(StringConvertor):
     regex = "[^/.]*"  # no dot: not a file such as favicon.png
 
@@ -31,7 +36,16 @@ class _Name(StringConvertor):
 def routes() -> list[BaseRoute]:
     """The routes that `st.App` has to serve beside Streamlit's own."""
     register_url_convertor("name", _Name())
-    return [Route("/{page:name}", _send)]
+    return [Route(f"/{RENEW}/{{code}}", _renew), Route("/{page:name}", _send)]
+
+
+def _renew(request: Request) -> Response:
+    """Brings whoever has signed in a new token, and back to the page of teachers; others keep theirs."""
+    headers = {"Cache-Control": "no-store"}
+    with suppress(ValueError):
+        fresh = visitors.renew(request.path_params["code"], request.cookies.get(visitors.COOKIE, ""))
+        headers["Set-Cookie"] = visitors.cookie_for(fresh, secure=request.url.scheme == "https")
+    return RedirectResponse("../teacher", 303, headers)
 
 
 @cache

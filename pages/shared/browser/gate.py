@@ -1,5 +1,5 @@
-"""The check of every request and the headers of every answer: by which names this server may be asked, and
-what a browser may do with its pages.
+"""The check of every request and of every answer: by which names and addresses this server may be asked, what
+a browser may do with its pages, and that no visitor of a class is told where things lie on the server.
 
 A page of any other site can reach a server on 127.0.0.1 through the browser of the person who runs it: by a
 name of that site that resolves to this address (DNS rebinding), or directly. So there the server answers only
@@ -20,12 +20,16 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from pages.shared import visitors
 from pages.shared.browser import document
+from pages.shared.places import message_without_places
 
 HOSTS = "ATTENTION_LAB_HOSTS"
 """The environment variable with the names, with commas between, by which this server is reached: that of a
 proxy before it, for one. Without it, a server for one person answers to 127.0.0.1 and to localhost, and that
 of a class, where another site's page would be a visitor like any other, to all names.
 """
+_STREAMLITS = "/_stcore"
+_NEEDED = re.compile(r"/_stcore/(?:health|host-config|stream|upload_file/.*|bidi-components/.*)")
+"""What a page asks of Streamlit. Its other addresses tell of all visitors (metrics), or drive the app."""
 _HOST = re.compile(r"(?:(?P<name>[^\s:/@\[\]]+)|\[(?P<number>[0-9a-f:.]+)\])(?::[0-9]+)?", re.IGNORECASE)
 _OWN = frozenset(("localhost", "127.0.0.1", "::1"))
 _READING = frozenset(("GET", "HEAD", "OPTIONS"))
@@ -53,6 +57,8 @@ class Gate:
         async def guarded(message: Message) -> None:
             if message["type"] == "http.response.start":
                 MutableHeaders(scope=message).update(answer_headers())
+            elif message["type"] == "websocket.send" and message.get("bytes"):
+                message = {**message, "bytes": message_without_places(message["bytes"])}
             await send(message)
 
         refused = refusal(scope)
@@ -66,6 +72,8 @@ class Gate:
 
 def refusal(scope: Scope) -> tuple[int, str] | None:
     """The status and the sentence with which a request is refused; None where it may pass."""
+    if scope["path"].startswith(_STREAMLITS) and not _NEEDED.fullmatch(scope["path"]):
+        return 404, "This server does not answer at that address; open one of its pages."
     headers, named = Headers(scope=scope), _named()
     host, origin = headers.get("host", ""), headers.get("origin")
     netloc = (origin or "").partition("//")[2]

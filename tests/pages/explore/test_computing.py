@@ -31,7 +31,7 @@ class Process:
         self.did: list[str] = []
         self.works = False
 
-    def run(self, function: Any, *given: Any, visitor: str, is_wanted: Any) -> Any:
+    def run(self, function: Any, *given: Any, visitor: str, is_wanted: Any, **_: Any) -> Any:
         self.did.append(function.__name__)
         is_wanted()
         self.works = True

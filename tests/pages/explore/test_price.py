@@ -41,7 +41,7 @@ def test_what_is_shown_first_of_every_model_is_cheap_and_what_is_impossible_has_
 def test_only_what_is_dear_and_only_in_a_class_goes_to_the_process(monkeypatch: pytest.MonkeyPatch) -> None:
     went = []
 
-    def run(function, *given, visitor, is_wanted):  # type: ignore[no-untyped-def]
+    def run(function, *given, visitor, is_wanted, **_):  # type: ignore[no-untyped-def]
         went.append((given, visitor))
         return function(*given)
 

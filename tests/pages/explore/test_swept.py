@@ -3,11 +3,13 @@
 import numpy as np
 import pytest
 import torch
+from torch.utils.flop_counter import FlopCounterMode
 
 from models import load_model
 from pages.explore import controls, swept
 from pages.explore.price import operations_of
 from pages.explore.state import Inputs
+from pages.explore.subject import subject_of
 from pages.shared.affordable import BILLION
 
 INPUTS = Inputs(edits="encoder.0: off")
@@ -101,3 +103,13 @@ def test_positions_are_first_patched_from_a_text_of_as_many_tokens() -> None:
     found = swept.made(own, "positions", "logits", 0, "zero", review)
     assert max(abs(x) for row in found["effects"]["encoder"] for x in row) < 2e-6 * abs(found["before"])
     assert controls.other_of(Inputs("digits-classifier", "6")) == "7"
+
+
+def test_a_score_costs_what_its_examples_do_however_short_the_text_is() -> None:
+    """So a short text makes nobody of a class wait for a long sweep; counted by PyTorch."""
+    short = Inputs(text="the")
+    with FlopCounterMode(display=False) as counted:
+        swept._heads(subject_of(short), swept.Wish("heads", "score"), lambda share: None)
+    assert counted.get_total_flops() <= swept.price(short, "heads", "score")
+    assert swept.price(short, "heads", "score") == swept.price(Inputs(), "heads", "score")
+    assert swept.price(short, "heads", "kl") < swept.price(Inputs(), "heads", "kl")

@@ -79,3 +79,19 @@ def test_another_programs_format_is_written_by_a_process_whose_refusal_is_said(
     [command] = asked
     assert command[1:5] == ["-m", "models.training", "export", str(run.folder.path)]
     assert command[-2:] == ["--format", "onnx"]
+
+
+@pytest.mark.parametrize("stderr", ["", "FutureWarning: something of a library's\n"])
+def test_an_export_whose_process_is_killed_says_so(
+    make_run: MakeRun, monkeypatch: pytest.MonkeyPatch, stderr: str
+) -> None:
+    real = subprocess.Popen
+
+    def killed(command: list[str], **more: object) -> "subprocess.Popen[str]":
+        """A process in the exporter's place, which kills itself in the middle."""
+        line = f"import os, sys; sys.stderr.write({stderr!r}); sys.stderr.flush(); os.kill(os.getpid(), 9)"
+        return real([command[0], "-c", line], **more)  # type: ignore[call-overload]
+
+    monkeypatch.setattr(subprocess, "Popen", killed)
+    with pytest.raises(ValueError, match=r"was ended from outside \(signal 9\), .* choose another format"):
+        archive(make_run(), MACHINE, "onnx")

@@ -79,3 +79,4 @@ def test_half_a_character_is_no_text() -> None:
     rule = characters(20)
     assert rule.fits("🙂") and not rule.fits("a\ud83d")
     assert rule.refusal("a\ud83d").isascii()
+    assert read_link({"text": Param("", rule)}, {"text": "a\ud83d"})[0] == {}

@@ -1,7 +1,7 @@
 """Who is a teacher: by a secret that is nowhere, for some hours, and not by guessing."""
 
-import os
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -19,6 +19,24 @@ def root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
+def sign_in(visitor: str, secret: str = SECRET) -> None:
+    """Signs in, and comes for the rights under the same name."""
+    assert teachers.redeem(teachers.sign_in(visitor, secret), visitor)
+    teachers.give_rights(visitor)
+
+
+@pytest.fixture
+def pass_(monkeypatch: pytest.MonkeyPatch) -> Callable[[float], None]:
+    """Function that lets seconds pass, by the machine's own counter."""
+    now = [teachers.uptime()]
+    monkeypatch.setattr(teachers, "uptime", lambda: now[0])
+
+    def wait(seconds: float) -> None:
+        now[0] += seconds
+
+    return wait
+
+
 def test_the_hash_is_salted_and_the_secret_is_nowhere() -> None:
     first, second = teachers.hashed(SECRET), teachers.hashed(SECRET)
     assert first != second and SECRET not in first
@@ -29,7 +47,7 @@ def test_the_hash_is_salted_and_the_secret_is_nowhere() -> None:
 
 def test_the_right_secret_gives_rights_until_they_are_given_back(root: Path) -> None:
     assert not teachers.knows("anna")
-    teachers.sign_in("anna", SECRET)
+    sign_in("anna")
     assert teachers.knows("anna") and not teachers.knows("ben") and not teachers.knows("")
     assert all(SECRET.encode() not in path.read_bytes() for path in root.rglob("*") if path.is_file())
     teachers.sign_out("anna")
@@ -37,20 +55,22 @@ def test_the_right_secret_gives_rights_until_they_are_given_back(root: Path) -> 
 
 
 def test_rights_end_after_their_hours_and_with_another_secret(
-    root: Path, monkeypatch: pytest.MonkeyPatch, set_limits: SetLimits
+    root: Path, monkeypatch: pytest.MonkeyPatch, set_limits: SetLimits, pass_: Callable[[float], None]
 ) -> None:
     set_limits(teacher_hours=2)
-    teachers.sign_in("anna", SECRET)
+    sign_in("anna")
     path = root / ".teachers" / "anna"
-    then = time.time() - 3 * 3_600
-    os.utime(path, (then, then))
+    pass_(2 * 3_600 - 1)
+    assert teachers.knows("anna")
+    pass_(2)
     assert not teachers.knows("anna")
-    teachers.sign_in("anna", SECRET)
+    sign_in("anna")
     assert teachers.knows("anna")
     monkeypatch.setenv(teachers.HASH, teachers.hashed("another secret"))
     assert not teachers.knows("anna")
-    path.write_text("1")  # made by hand, without the secret
-    assert not teachers.knows("anna")
+    for odd in ("1", "{}", '{"proof": 1}', path.read_text().replace('"up": ', '"up": 1')):  # made by hand
+        path.write_text(odd)
+        assert not teachers.knows("anna")
     monkeypatch.delenv(teachers.HASH)
     assert not teachers.knows("anna")
 
@@ -74,12 +94,12 @@ def test_wrong_secrets_are_counted_for_one_and_for_all(set_limits: SetLimits) ->
         teachers.sign_in("dora", SECRET)
 
 
-def test_old_attempts_are_forgotten(monkeypatch: pytest.MonkeyPatch, set_limits: SetLimits) -> None:
+def test_old_attempts_are_forgotten(set_limits: SetLimits, pass_: Callable[[float], None]) -> None:
     set_limits(teacher_attempts=1)
     with pytest.raises(ValueError, match="not the teacher's secret"):
         teachers.sign_in("ben", "wrong horse")
-    monkeypatch.setattr(teachers, "WINDOW_SECONDS", 0)
-    teachers.sign_in("ben", SECRET)
+    pass_(teachers.WINDOW_SECONDS + 1)
+    sign_in("ben")
     assert teachers.knows("ben")
 
 
@@ -88,7 +108,7 @@ def test_the_hash_may_lie_in_a_file_and_what_is_none_is_told(
 ) -> None:
     (tmp_path / "teacher.txt").write_text(teachers.hashed(SECRET) + "\n")
     monkeypatch.setenv(teachers.HASH, str(tmp_path / "teacher.txt"))
-    teachers.sign_in("anna", SECRET)
+    sign_in("anna")
     assert teachers.knows("anna")
     (tmp_path / "teacher.txt").write_text(SECRET)
     with pytest.raises(ValueError, match="ATTENTION_LAB_TEACHER holds no hash of a secret; `make teacher`"):
@@ -105,3 +125,36 @@ def test_the_hash_may_lie_in_a_file_and_what_is_none_is_told(
 def test_who_keeps_no_cookie_cannot_sign_in() -> None:
     with pytest.raises(ValueError, match="and allow cookies"):
         teachers.sign_in("", SECRET)
+
+
+@pytest.mark.parametrize("hours", [-1, 1, -30 * 24, 30 * 24])
+def test_setting_the_clock_moves_no_lock_and_no_right(
+    monkeypatch: pytest.MonkeyPatch, set_limits: SetLimits, pass_: Callable[[float], None], hours: float
+) -> None:
+    set_limits(teacher_attempts=1, teacher_hours=2)
+    sign_in("anna")
+    with pytest.raises(ValueError, match="not the teacher's secret"):
+        teachers.sign_in("ben", "wrong horse")
+    real = time.time
+    monkeypatch.setattr(time, "time", lambda: real() + hours * 3_600)
+    with pytest.raises(ValueError, match=r"1 wrong secrets came from you .*; wait 10 minutes"):
+        teachers.sign_in("ben", SECRET)
+    assert teachers.knows("anna")
+    pass_(2 * 3_600 + 1)
+    assert not teachers.knows("anna")
+
+
+def test_a_machine_that_was_started_anew_keeps_no_rights(monkeypatch: pytest.MonkeyPatch) -> None:
+    sign_in("anna")
+    monkeypatch.setattr(teachers, "boot", lambda: "another")
+    assert not teachers.knows("anna")
+
+
+def test_a_code_holds_once_for_its_visitor_and_not_long(pass_: Callable[[float], None]) -> None:
+    code = teachers.sign_in("anna", SECRET)
+    assert not teachers.knows("anna")
+    assert not teachers.redeem(code, "ben") and not teachers.redeem("x", "anna")
+    assert teachers.redeem(code, "anna") and not teachers.redeem(code, "anna")
+    late = teachers.sign_in("anna", SECRET)
+    pass_(teachers.CODE_SECONDS + 1)
+    assert not teachers.redeem(late, "anna")

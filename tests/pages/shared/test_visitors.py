@@ -1,7 +1,9 @@
 """Who a browser is to the server: by nothing where one person is here, by a token's hash in a class."""
 
+import hashlib
 import re
 from collections.abc import Iterator
+from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
@@ -10,7 +12,7 @@ from starlette.applications import Starlette
 from starlette.testclient import TestClient
 
 from models.runs.owners import PERSON, Visitor
-from pages.shared import visitors
+from pages.shared import teachers, visitors
 from pages.shared.browser import document
 
 TOKEN, OTHER = "a" * 43, "b" * 43
@@ -81,3 +83,49 @@ def test_the_document_brings_a_new_token_once_and_leaves_it_to_no_script() -> No
     assert SetCookie.fullmatch(odd)
     safe = TestClient(app, base_url="https://lab.example").get("/").headers["set-cookie"]
     assert safe.endswith("; Secure")
+
+
+@pytest.mark.usefixtures("a_class")
+def test_signing_in_brings_another_token_and_the_old_one_is_nobodys(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """Who planted a token before knows nothing after, and what its visitor had stays theirs."""
+    monkeypatch.setenv("ATTENTION_LAB_RUNS", str(tmp_path))
+    monkeypatch.setenv(teachers.HASH, teachers.hashed("correct horse"))
+    client = TestClient(Starlette(routes=document.routes()), follow_redirects=False)
+
+    def who(token: str) -> Visitor:
+        come_with(monkeypatch, {visitors.COOKIE: token})
+        return visitors.visitor()
+
+    def sign_in(token: str) -> str:
+        who(token)
+        code = teachers.sign_in(visitors.token_id(), "correct horse")
+        assert token == fresh or not who(token).all_rights
+        stranger = client.get(f"/renew/{code}", headers={"cookie": f"{visitors.COOKIE}={OTHER}"})
+        assert stranger.headers["location"] == "../teacher" and "set-cookie" not in stranger.headers
+        answer = client.get(f"/renew/{code}", headers={"cookie": f"{visitors.COOKIE}={token}"})
+        assert (answer.status_code, answer.headers["location"]) == (303, "../teacher")
+        found = SetCookie.fullmatch(answer.headers["set-cookie"])
+        assert found
+        again = client.get(f"/renew/{code}", headers={"cookie": f"{visitors.COOKIE}={token}"})
+        assert "set-cookie" not in again.headers
+        return found[1]
+
+    anna, fresh = who(TOKEN).id, ""
+    fresh = sign_in(TOKEN)
+    assert fresh != TOKEN and who(fresh) == Visitor(anna, all_rights=True)
+    planted = who(TOKEN)
+    assert planted.id not in (anna, "") and not planted.all_rights
+    fresher = sign_in(fresh)  # once more
+    assert who(fresher) == Visitor(anna, all_rights=True)
+    assert who(fresh).id not in (anna, planted.id) and not who(fresh).all_rights
+    assert who(OTHER) == Visitor(hashlib.sha256(OTHER.encode()).hexdigest()[:32])
+    teachers.sign_out(visitors.token_id())
+    who(fresher)
+    teachers.sign_out(visitors.token_id())
+    assert who(fresher) == Visitor(anna)
+    everything = b"".join(
+        path.read_bytes() + path.name.encode() for path in tmp_path.rglob("*") if path.is_file()
+    )
+    assert not any(token.encode() in everything for token in (TOKEN, fresh, fresher))

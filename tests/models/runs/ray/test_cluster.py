@@ -1,5 +1,6 @@
 """The words for a cluster that is missing, and what is asked of it, without Ray."""
 
+import os
 import socket
 import subprocess
 import sys
@@ -68,6 +69,38 @@ def test_auto_is_the_cluster_that_this_machine_started(tmp_path, monkeypatch):
         (tmp_path / "ray").mkdir()
         (tmp_path / "ray" / "ray_current_cluster").write_text(there)
         assert cluster.address() == there
+
+
+@pytest.mark.parametrize(
+    "attack", ["others may write", "another wrote", "a link", "a second name", "a folder"]
+)
+def test_auto_believes_only_a_note_that_nobody_else_can_have_written(attack, tmp_path, monkeypatch):
+    monkeypatch.setenv(cluster.VARIABLE, "auto")
+    monkeypatch.setenv("RAY_TMPDIR", str(tmp_path))
+    monkeypatch.delenv("RAY_ADDRESS", raising=False)
+    note = tmp_path / "ray" / "ray_current_cluster"
+    note.parent.mkdir()
+    note.parent.chmod(0o777)  # as Ray makes it
+    note.write_text("127.0.0.1:6379")
+    assert cluster.named() == "127.0.0.1:6379"
+    if attack == "others may write":
+        note.chmod(0o666)
+    elif attack == "another wrote":
+        monkeypatch.setattr(cluster.os, "geteuid", lambda: 12_345)
+        if note.stat().st_uid == 0:
+            os.chown(note, 54_321, -1)
+    elif attack == "a link":
+        note.rename(tmp_path / "elsewhere")
+        note.symlink_to(tmp_path / "elsewhere")
+    elif attack == "a second name":
+        os.link(note, tmp_path / "elsewhere")
+    else:
+        note.unlink()
+        note.mkdir()
+    with pytest.raises(
+        JobRefused, match=r"'auto', but others could have written .*; give the cluster's address"
+    ):
+        cluster.named()
 
 
 def test_ray_that_is_missing_is_asked_for_in_one_sentence(monkeypatch):

@@ -18,10 +18,12 @@ def afresh() -> Iterator[None]:
         read.cache_clear()
 
 
-def status(host: str, origin: str | None = None, method: str = "GET", kind: str = "http") -> int | None:
+def status(
+    host: str, origin: str | None = None, method: str = "GET", kind: str = "http", path: str = "/"
+) -> int | None:
     """With which status a request is refused, if it is."""
     headers = [(b"host", host.encode())] + ([(b"origin", origin.encode())] if origin else [])
-    refused = gate.refusal({"type": kind, "method": method, "headers": headers})
+    refused = gate.refusal({"type": kind, "method": method, "path": path, "headers": headers})
     return None if refused is None else refused[0]
 
 
@@ -56,3 +58,16 @@ def test_a_class_answers_to_all_names_but_to_no_other_sites_page(monkeypatch: py
     gate._given.cache_clear()
     gate._named.cache_clear()
     assert status("any.example") == 421 and status("lab.example") is None
+
+
+@pytest.mark.parametrize(
+    "path",
+    ["metrics", "metrics/", "script-health-check", "agent/interact", "agent/openapi.json", "", "Stream"],
+)
+def test_of_streamlits_addresses_only_those_that_pages_ask_are_answered(
+    monkeypatch: pytest.MonkeyPatch, path: str
+) -> None:
+    monkeypatch.setattr(visitors, "is_class", lambda: True)
+    assert status("any.example", path=f"/_stcore/{path}") == 404
+    for needed in ("health", "host-config", "stream", "upload_file/a/b", "bidi-components/x/y.js"):
+        assert status("any.example", path=f"/_stcore/{needed}") is None
