@@ -1,0 +1,201 @@
+"""A small model with random weights of any type of transformers, saved as a folder."""
+
+from __future__ import annotations
+
+import dataclasses
+import importlib
+import inspect
+import json
+from pathlib import Path
+from typing import Any
+
+import torch
+import transformers
+from torch import nn
+from transformers import PreTrainedModel
+from transformers.models.auto import modeling_auto
+from transformers.models.auto.configuration_auto import CONFIG_MAPPING
+
+from benchmarks.census.sizes import (
+    HYBRID, KEY_HEADS, HEADS, LISTS, N_WORDS, OWN, SIDE, SPECIAL, VOCABULARY, shrunk,
+)  # fmt: skip
+from tests.models.zoo.hub.families import PREPARED, tokenizer_of
+
+MOST_WEIGHTS = 40_000_000
+KINDS = (
+    "SEQ_TO_SEQ_CAUSAL_LM", "MASKED_LM", "CAUSAL_LM", "IMAGE_CLASSIFICATION", "IMAGE_TEXT_TO_TEXT",
+)  # fmt: skip
+"""What a researcher would open, first choice first; then the base model."""
+
+
+class GapError(Exception):
+    """Why the census could not build a model."""
+
+
+def class_of(model_type: str) -> type[PreTrainedModel]:
+    """The class that a researcher would open of a type. Raises GapError where transformers has none."""
+    for kind in KINDS:
+        name = getattr(modeling_auto, f"MODEL_FOR_{kind}_MAPPING_NAMES").get(model_type)
+        sees = kind == "IMAGE_CLASSIFICATION" and CONFIG_MAPPING[model_type].sub_configs
+        if name is not None and not sees:
+            return _class(name)
+    name = modeling_auto.MODEL_MAPPING_NAMES.get(model_type)
+    if name is not None:
+        return _class(name)
+    config = CONFIG_MAPPING[model_type]
+    if model_type != config.model_type and config.model_type in modeling_auto.MODEL_MAPPING_NAMES:
+        return class_of(config.model_type)
+    module = importlib.import_module(config.__module__.replace("configuration_", "modeling_"))
+    found = [
+        each for each in vars(module).values()
+        if inspect.isclass(each) and issubclass(each, PreTrainedModel) and each.__module__ == module.__name__
+        and each.__dict__.get("config_class", None) in (config,) or _annotated(each) is config
+    ]  # fmt: skip
+    found = [each for each in found if not each.__name__.endswith("PreTrainedModel")]
+    if not found:
+        raise GapError("transformers has no model of this config alone")
+    return found[0]
+
+
+def _annotated(each: Any) -> Any:
+    if not (inspect.isclass(each) and issubclass(each, PreTrainedModel)):
+        return None
+    return each.__dict__.get("config_class") or each.__dict__.get("__annotations__", {}).get("config")
+
+
+def _class(name: str | tuple[str, ...]) -> type[PreTrainedModel]:
+    return getattr(transformers, name if isinstance(name, str) else name[0])
+
+
+def config_of(model_type: str) -> Any:
+    return small_config(CONFIG_MAPPING[model_type])
+
+
+def small_config(kind: Any, **more: Any) -> Any:
+    """A config of this class with every known size small, and those of its parts alike."""
+    own = OWN.get(kind.model_type, {}) | more
+    if kind.model_type in COMPOSED:
+        return COMPOSED[kind.model_type](kind)
+    whole = kind()
+    defaults = {field.name: field.default for field in dataclasses.fields(kind)}
+    sizes: dict[str, Any] = {}
+    is_hybrid = len(set(_kinds(whole))) > 1
+    for name, default in defaults.items():
+        value = getattr(whole, name, None)
+        if name in kind.sub_configs:
+            if value is not None and not isinstance(value, dict):
+                sizes[name] = small_config(type(value), **own.get(name, {})).to_dict()
+        elif name.endswith(("_token_id", "_token_index")) or name in SPECIAL:
+            if isinstance(value, int) or name in SPECIAL and value is not None:
+                sizes[name] = SPECIAL.get(name, _beyond(sizes))
+        elif isinstance(value, bool):
+            continue
+        elif isinstance(value, int):
+            size = shrunk(name, value)
+            if size is None:
+                continue
+            if size == KEY_HEADS and "key_value" in name or "kv_heads" in name:
+                whole_heads = getattr(whole, "num_attention_heads", None)
+                size = 1 if value == 1 else HEADS if value == whole_heads else KEY_HEADS
+            if is_hybrid and name in ("num_hidden_layers", "n_layer", "num_layers"):
+                size = HYBRID
+            sizes[name] = size
+        elif isinstance(value, (list, tuple)) and name in LISTS:
+            sizes[name] = LISTS[name]
+    sizes |= {name: value for name, value in own.items() if name not in kind.sub_configs}
+    if "layer_types" in defaults and defaults["layer_types"] not in (None, dataclasses.MISSING):
+        sizes.setdefault("layer_types", _short(_kinds(whole), HYBRID if is_hybrid else 2))
+    return kind(**sizes)
+
+
+def _kinds(config: Any) -> list[str]:
+    found = getattr(config, "layer_types", None) or getattr(config, "layers_block_type", None) or []
+    return [str(each) for each in found] if isinstance(found, (list, tuple)) else []
+
+
+def _short(kinds: list[str], n: int) -> list[str]:
+    """n layers with every kind among them, in the order of the whole."""
+    chosen = [kinds.index(kind) for kind in dict.fromkeys(kinds)][:n]
+    rest = [at for at in range(len(kinds)) if at not in chosen]
+    return [kinds[at] for at in sorted([*chosen, *rest[: n - len(chosen)]])]
+
+
+def _beyond(sizes: dict[str, Any]) -> int:
+    """The next id that no word has."""
+    used = [value for value in sizes.values() if isinstance(value, int) and N_WORDS <= value < VOCABULARY]
+    return max(used, default=N_WORDS - 1) + 1
+
+
+def _two(kind: Any) -> Any:
+    encoder, decoder = CONFIG_MAPPING["bert"], CONFIG_MAPPING["bert"]
+    return kind.from_encoder_decoder_configs(
+        small_config(encoder), small_config(decoder), decoder_start_token_id=2, pad_token_id=0
+    )
+
+
+def _seeing(kind: Any) -> Any:
+    return kind.from_encoder_decoder_configs(
+        config_of("vit"), config_of("gpt2"), decoder_start_token_id=2, pad_token_id=0
+    )
+
+
+COMPOSED = {"encoder-decoder": _two, "vision-encoder-decoder": _seeing}
+
+
+def random_model(model_type: str, seed: int = 0) -> PreTrainedModel:
+    """A model with seeded weights, larger than at the start of training, so that heads differ."""
+    kind = class_of(model_type)
+    try:
+        config = config_of(model_type)
+    except Exception as error:
+        raise GapError(f"config: {first_line(error)}") from error
+    if (n := _n_weights(kind, config)) > MOST_WEIGHTS:
+        raise GapError(f"too large: {n:,} weights")
+    try:
+        with torch.random.fork_rng(devices=[]):
+            torch.manual_seed(seed)
+            model = kind(config)
+            for parameter in model.parameters():
+                if parameter.is_floating_point():
+                    odd = ~parameter.data.isfinite() | (parameter.data.abs() > 1e3)
+                    parameter.data.masked_fill_(odd, 0)
+                    parameter.data += 0.1 * torch.randn_like(parameter)
+    except Exception as error:
+        raise GapError(f"{kind.__name__}: {first_line(error)}") from error
+    return model.eval()
+
+
+def _n_weights(kind: type[nn.Module], config: Any) -> int:
+    try:
+        with torch.device("meta"):
+            return sum(parameter.numel() for parameter in kind(config).parameters())
+    except Exception:
+        return 0
+
+
+def save(model_type: str, folder: Path) -> type[PreTrainedModel]:
+    """Saves a small model with what prepares its inputs; returns its class. Raises GapError."""
+    model = random_model(model_type)
+    generation = getattr(model, "generation_config", None)
+    if generation is not None:
+        generation.decoder_start_token_id = 2
+        generation.pad_token_id, generation.bos_token_id, generation.eos_token_id = 0, 2, 3
+        generation.forced_bos_token_id = generation.forced_eos_token_id = None
+    try:
+        model.save_pretrained(folder)
+    except Exception as error:
+        raise GapError(f"saving: {first_line(error)}") from error
+    given = inspect.signature(type(model).forward).parameters
+    if "pixel_values" in given:
+        (folder / "preprocessor_config.json").write_text(json.dumps(PREPARED))
+    if model.main_input_name != "pixel_values":
+        is_filling = type(model).__name__.endswith("ForMaskedLM")
+        tokenizer_of("word-piece" if is_filling else "byte-level").save_pretrained(folder)
+    return type(model)
+
+
+def first_line(error: BaseException) -> str:
+    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+    if len(lines) > 1 and "validator" in lines[0]:
+        lines = [lines[0][:80] + " " + lines[1]]
+    return f"{type(error).__name__}: {(lines or [''])[0][:300]}"
