@@ -78,9 +78,9 @@ def row_of(model_type: str, folder: Path) -> Row:
     row.outcome, row.why = "whole" if is_whole else "patterns", model.note.replace(folder.name, "it")
     try:
         eager = kind.from_pretrained(folder, attn_implementation="eager").eval().requires_grad_(False)
-        _compare(row, model, reading, trace, eager)
+        paths = _compare(row, model, reading, trace, eager)
         if is_whole:
-            _edit(row, model, reading, trace, eager)
+            _edit(row, model, reading, trace, eager, paths)
     except ValueError as error:
         row.outcome, row.why, row.trail = "traceback", f"edit refused: {error}", traceback.format_exc()
     except Exception as error:
@@ -117,7 +117,7 @@ def _size(x: Tensor) -> float:
     return max(1.0, float(x.abs().max()))
 
 
-def _compare(row: Row, model: Any, reading: Any, trace: Any, eager: PreTrainedModel) -> None:
+def _compare(row: Row, model: Any, reading: Any, trace: Any, eager: PreTrainedModel) -> dict[str, str]:
     """The trace beside a pass of transformers' own: logits, patterns, the stream of every layer by its number."""
     streams: dict[str, list[Tensor]] = {}
     with _hearing(eager, streams):
@@ -133,7 +133,7 @@ def _compare(row: Row, model: Any, reading: Any, trace: Any, eager: PreTrainedMo
         low, high = float(sums.min()), float(sums.max())
         if not (high < 1 + 1e-4 and (low > 1 - 1e-4 or kind.sinks) and float(pattern.min()) >= 0):
             row.wrong.append(f"{address}: rows sum to {low:.4g} to {high:.4g}, from {float(pattern.min()):.3g}")
-        n_keys = len(reading.tokens["encoder" if "cross" in address else address.split(".")[0]])
+        n_keys = len(reading.tokens["encoder" if "cross" in address and "encoder" in reading.tokens else address.split(".")[0]])
         if list(pattern.shape[1:]) != [len(reading.tokens[address.split(".")[0]]), n_keys]:
             row.wrong.append(f"{address}: {list(pattern.shape)} is not tokens by tokens")
     _causal(row, model, patterns)
@@ -151,7 +151,7 @@ def _compare(row: Row, model: Any, reading: Any, trace: Any, eager: PreTrainedMo
                 row.wrong.append(f"{stack}: {len(mine)} layers where eager has {len(theirs)}")
             for address, pattern in zip(mine, theirs, strict=False):
                 _differs(row, f"patterns {address}", patterns[address], pattern[0])
-    _numbers(row, trace, streams)
+    return _numbers(row, trace, streams)
 
 
 def _rows(answer: Tensor) -> Tensor:
@@ -193,12 +193,14 @@ def _hearing(eager: nn.Module, streams: dict[str, list[Tensor]]) -> Iterator[Non
             handle.remove()
 
 
-def _numbers(row: Row, trace: Any, streams: dict[str, list[Tensor]]) -> None:
-    """Whether layer i of the trace begins with what goes into element i of one of the lists of modules."""
+def _numbers(row: Row, trace: Any, streams: dict[str, list[Tensor]]) -> dict[str, str]:
+    """Whether layer i of the trace begins with what goes into element i of one of the lists of modules; the
+    path of that list for each side.
+    """
+    paths: dict[str, str] = {}
     for side in ("encoder", "decoder"):
         pre = {int(a.split(".")[1]): trace[a] for a in trace if re.fullmatch(rf"{side}\.\d+\.resid_pre", a)}
-        lists = [each for each in streams.values() if len(each) > 1]
-        if not pre or not lists:
+        if not pre or not streams:
             continue
 
         def same(each: list[Tensor], pre: dict[int, Tensor] = pre) -> bool:
@@ -207,12 +209,16 @@ def _numbers(row: Row, trace: Any, streams: dict[str, list[Tensor]]) -> None:
                 for at, x in pre.items()
             )  # fmt: skip
 
-        row.checked.append("numbers")
-        if not any(same(each) for each in lists):
+        fitting = [path for path, each in streams.items() if same(each)]
+        if fitting:
+            row.checked.append("numbers")
+            paths[side] = fitting[0]
+        elif any(len(each) > 1 for each in streams.values()):
             row.wrong.append(f"{side}: layers {sorted(pre)} are not the elements of these numbers of any list")
+    return paths
 
 
-def _edit(row: Row, model: Any, reading: Any, plain: Any, eager: PreTrainedModel) -> None:
+def _edit(row: Row, model: Any, reading: Any, plain: Any, eager: PreTrainedModel, paths: dict[str, str]) -> None:
     """A no-op changes no bit; a zeroed head and a zeroed feed-forward network do what a plain hook does."""
     same = model.trace(reading, edit=lambda address, value: value.clone())
     changed = [a for a in plain if not torch.equal(plain[a], same[a])]
@@ -224,18 +230,21 @@ def _edit(row: Row, model: Any, reading: Any, plain: Any, eager: PreTrainedModel
         return
     for side in dict.fromkeys(stack.split(".")[0] for stack in model.attentions):
         numbers = sorted({int(a.split(".")[1]) for a in plain if re.fullmatch(rf"{side}\.\d+\.self\.pattern", a)})
-        layers = _layers(eager, side, model.kind, max(numbers) + 1)
-        if not numbers or layers is None:
+        if not numbers or side not in paths:
             continue
-        at = numbers[-1] if len(layers) > numbers[-1] else 0
+        layers, at = eager.get_submodule(paths[side]), numbers[-1]
         zeroed = model.trace(reading, edits=[f"{side}.{at}.self heads 1: zero"])
         own = model.attention(f"{side}.self")
         projection = _projection(layers[at], own.n_heads * own.d_head)
         if projection is not None:
-            hook = projection.register_forward_pre_hook(_without(own.d_head))
+            z = plain[f"{side}.{at}.self.z"].transpose(0, 1).flatten(1)
+            given: list[Tensor] = []
+            hook = projection.register_forward_pre_hook(_without(own.d_head, given))
             after = _answer(_passed(model, reading, eager))
             hook.remove()
-            if last == "logits":
+            # A gate may stand between z and the projection, which keeps a head apart; a norm mixes them.
+            apart = given and given[0].numel() == z.numel() and not _norms(layers[at])
+            if last == "logits" and apart:
                 _differs(row, f"head {side}.{at}", zeroed[last], _rows(after), _size(answer))
         if f"{side}.{at}.ff.out" in plain:
             zeroed = model.trace(reading, edits=[f"{side}.{at}.ff: zero"])
@@ -246,14 +255,6 @@ def _edit(row: Row, model: Any, reading: Any, plain: Any, eager: PreTrainedModel
                 each.remove()
             if feeding and last == "logits":
                 _differs(row, f"ff {side}.{at}", zeroed[last], _rows(after), _size(answer))
-
-
-def _layers(eager: PreTrainedModel, side: str, kind: str, n: int) -> nn.ModuleList | None:
-    whole = eager
-    if kind == "encoder-decoder":
-        whole = eager.get_encoder() if side == "encoder" else eager.get_decoder()
-    lists = [each for path, each in whole.named_modules() if isinstance(each, nn.ModuleList)]
-    return next((each for each in lists if len(each) >= n), None)
 
 
 def _projection(layer: nn.Module, width: int) -> nn.Module | None:
@@ -268,8 +269,14 @@ def _projection(layer: nn.Module, width: int) -> nn.Module | None:
     return None
 
 
-def _without(d_head: int) -> Callable[..., Any]:
+def _norms(layer: nn.Module) -> bool:
+    """Whether a norm stands before the output projection of its attention."""
+    return any(re.search(r"sub_norm|sub_layrnorm|inner_attn_ln", path) for path, _ in layer.named_modules())
+
+
+def _without(d_head: int, kept: list[Tensor]) -> Callable[..., Any]:
     def hook(_: Any, given: tuple[Tensor, ...]) -> Any:
+        kept.append(given[0])
         z = given[0].clone()
         z[..., d_head : 2 * d_head] = 0
         return (z, *given[1:])

@@ -33,6 +33,7 @@ RULES: list[tuple[str, int | None]] = [
     (r"(num_experts|n_routed_experts|num_local_experts|moe_num_experts|n_experts|num_routed_experts)", 4),
     (r"(num_experts_per_tok\w*|moe_topk|moe_k|top_k|num_experts_per_token|moe_top_k|experts_per_token)", 2),
     (r"(n_group|topk_group|num_expert_group)", 1),
+    (r"(mamba_d_state|ssm_state_size|state_size|mamba_chunk_size|chunk_size)", 8),
     (r"(\w*moe_intermediate_size|shared_expert_intermediate_size|expert_ffn_hidden_size|\w*expert\w*_size"
      r"|\w*expert\w*_dim)", 16),
     (r"(intermediate_size|\w*ffn_dim|d_ff|n_inner|ffn_hidden_size|\w*intermediate_(size|dim)|mlp_dim"
@@ -53,12 +54,69 @@ LISTS: dict[str, Any] = {"image_size": [SIDE, SIDE], "patch_size": [PATCH, PATCH
 HYBRID = 4
 """Layers of those whose layers are of several kinds."""
 
+_MOE = {"n_routed_experts": 4, "num_experts_per_tok": 2, "n_shared_experts": 1, "moe_intermediate_size": 16}
+_MAMBA = {"mamba_n_heads": 8, "mamba_d_head": 8, "mamba_d_state": 8, "mamba_chunk_size": 8}
+_DEPTHS = {"depths": [1, 1], "num_heads": [2, 4], "embed_dim": 16, "window_size": 4, "patch_size": 4}
+_HIERARCHY = {"depths": [1, 1, 1, 1], "num_heads": [2, 2, 4, 4], "embed_dim": 16, "window_size": 2}
+
 OWN: dict[str, dict[str, Any]] = {
     "reformer": {"axial_pos_shape": [16, 8], "axial_pos_embds_dim": [16, 16], "is_decoder": True},
     "funnel": {"block_sizes": [1, 1], "d_head": 8},
     "gpt_neo": {"attention_types": [[["global", "local"], 1]], "num_layers": 2, "window_size": 4},
-}
-"""What a type needs beyond the rules."""
+    "jamba": {"num_hidden_layers": 4, "attn_layer_period": 4, "attn_layer_offset": 2, "use_mamba_kernels": False,
+              "mamba_d_state": 8},
+    "bamba": _MAMBA | {"num_hidden_layers": 4, "attn_layer_indices": [2]},
+    "granitemoehybrid": _MAMBA | {"num_hidden_layers": 4, "layer_types": ["mamba", "mamba", "attention", "mamba"],
+                                  "shared_intermediate_size": 16},
+    "kimi_linear": {"num_hidden_layers": 4, "linear_num_heads": 4, "linear_head_dim": 8,
+                    "layer_types": ["linear_attention"] * 3 + ["full_attention"]},
+    "bailing_hybrid": {"num_hidden_layers": 4, "layer_group_size": 4, "num_key_value_heads": 4},
+    "big_bird": {"attention_type": "original_full", "block_size": 4, "num_random_blocks": 1},
+    "bigbird_pegasus": {"attention_type": "original_full", "block_size": 4, "num_random_blocks": 1},
+    "deepseek_v2": _MOE | {"num_key_value_heads": 4, "first_k_dense_replace": 1, "topk_group": 1, "n_group": 1},
+    "longcat_flash": {"qk_head_dim": 16, "head_dim": 8, "zero_expert_num": 2, "num_key_value_heads": 4},
+    "lfm2_moe": {"num_hidden_layers": 4, "layer_types": ["conv", "conv", "full_attention", "conv"]},
+    "zamba": {"num_hidden_layers": 6, "attn_layer_period": 3, "attn_layer_offset": 2, "use_mamba_kernels": False,
+              "attention_head_dim": 16, "num_key_value_heads": 4, "mamba_d_state": 8,
+              "layers_block_type": ["mamba", "mamba", "hybrid", "mamba", "mamba", "hybrid"]},
+    "zamba2": {"num_hidden_layers": 6, "n_mamba_heads": 8, "mamba_d_state": 8, "chunk_size": 8,
+               "intermediate_size": 48, "use_mamba_kernels": False, "use_mem_rope": True,
+               "layers_block_type": ["mamba", "mamba", "hybrid", "mamba", "mamba", "hybrid"]},
+    "mamba2": {"num_heads": 8, "head_dim": 8, "state_size": 8, "n_groups": 2, "chunk_size": 8},
+    "nemotron": {"num_key_value_heads": 2, "head_dim": 8},
+    "nemotron_h": {"mamba_num_heads": 8, "mamba_head_dim": 8, "ssm_state_size": 8, "n_groups": 2, "chunk_size": 8,
+                   "moe_shared_expert_intermediate_size": 16, "expand": 2,
+                   "layers_block_type": ["mamba", "moe", "attention", "mlp"]},
+    "esm": {"vocab_size": 320, "pad_token_id": 0, "mask_token_id": 4},
+    "dots1": _MOE | {"num_key_value_heads": 4, "first_k_dense_replace": 1},
+    "deepseek_v3": {"num_key_value_heads": 4}, "deepseek_v32": {"num_key_value_heads": 4},
+    "hunyuan_v1_dense": {"num_key_value_heads": 2}, "hunyuan_v1_moe": {"num_experts": 4, "moe_topk": 2},
+    "gemma3n_text": {"num_hidden_layers": 6, "num_kv_shared_layers": 2, "activation_sparsity_pattern": None,
+                     "layer_types": (["sliding_attention"] * 1 + ["full_attention"]) * 3},
+    "gemma4_text": {"num_hidden_layers": 4, "global_head_dim": 8, "layer_types":
+                    ["sliding_attention", "full_attention"] * 2, "num_global_key_value_heads": 2},
+    "ernie4_5_vl_moe_text": {"moe_intermediate_size": [16, 16], "head_dim": 64},
+    "cohere_compass_text": {"num_key_value_heads": 2, "num_hidden_layers": 4},
+    "deepseek_ocr2_text": _MOE | {"mlp_layer_types": ["dense", "sparse"], "num_key_value_heads": 4},
+    "perceiver": {"num_latents": 8, "d_latents": 32, "num_self_attends_per_block": 2, "num_frames": 2,
+                  "audio_samples_per_frame": 16, "output_shape": [1, 2, 16, 16], "train_size": [16, 16]},
+    "step3p5": {"sliding_window": 4}, "step3p7": {"text_config": {"sliding_window": 4}},
+    "xmod": {"default_language": "en_XX"},
+    "lilt": {"channel_shrink_ratio": 4, "hidden_size": 48, "num_attention_heads": 4},
+    "layoutlmv3": {"coordinate_size": 6, "shape_size": 4, "hidden_size": 32},
+    "swin": _DEPTHS, "swinv2": _DEPTHS, "swin2sr": _DEPTHS | {"num_heads": [2, 4]}, "donut-swin": _DEPTHS,
+    "maskformer-swin": _DEPTHS,
+    "chameleon": {"vocabulary_map": {"<image>": 310}}, "emu3": {"vocabulary_map": {"<image>": 310}},
+    "blt": {"patch_in_forward": False, "encoder_hash_byte_group_vocab": 50,
+            "patcher_config": {"vocab_size": 320}},
+    "efficientnet": {"width_coefficient": 0.1, "depth_coefficient": 0.1},
+    "autoformer": {"prediction_length": 4, "context_length": 8},
+    "informer": {"prediction_length": 4, "context_length": 8},
+    "time_series_transformer": {"prediction_length": 4, "context_length": 8},
+    "gemma4_assistant": {"text_config": {"hidden_size_per_layer_input": 0}},
+    "csm": {}, "mimi": {"hidden_size": 64, "num_filters": 8, "upsample_groups": 64},
+}  # fmt: skip
+"""What a type needs beyond the rules; of its parts under their names."""
 
 
 def shrunk(name: str, value: int) -> int | None:

@@ -17,7 +17,7 @@ from transformers.models.auto import modeling_auto
 from transformers.models.auto.configuration_auto import CONFIG_MAPPING
 
 from benchmarks.census.sizes import (
-    HYBRID, KEY_HEADS, HEADS, LISTS, N_WORDS, OWN, SIDE, SPECIAL, VOCABULARY, shrunk,
+    HEAD, HYBRID, KEY_HEADS, HEADS, LISTS, N_WORDS, OWN, SIDE, SPECIAL, VOCABULARY, shrunk,
 )  # fmt: skip
 from tests.models.zoo.hub.families import PREPARED, tokenizer_of
 
@@ -36,9 +36,12 @@ def class_of(model_type: str) -> type[PreTrainedModel]:
     """The class that a researcher would open of a type. Raises GapError where transformers has none."""
     for kind in KINDS:
         name = getattr(modeling_auto, f"MODEL_FOR_{kind}_MAPPING_NAMES").get(model_type)
-        sees = kind == "IMAGE_CLASSIFICATION" and CONFIG_MAPPING[model_type].sub_configs
-        if name is not None and not sees:
-            return _class(name)
+        if name is None:
+            continue
+        found, config = _class(name), CONFIG_MAPPING[model_type]
+        sees = kind == "IMAGE_CLASSIFICATION" and config.sub_configs
+        if not sees and issubclass(config, found.config_class):
+            return found
     name = modeling_auto.MODEL_MAPPING_NAMES.get(model_type)
     if name is not None:
         return _class(name)
@@ -81,8 +84,11 @@ def small_config(kind: Any, **more: Any) -> Any:
     sizes: dict[str, Any] = {}
     is_hybrid = len(set(_kinds(whole))) > 1
     for name, default in defaults.items():
-        value = getattr(whole, name, None)
-        if name in kind.sub_configs:
+        value = vars(whole).get(name, default)
+        value = None if value is dataclasses.MISSING else value
+        if name == "head_dim" and value is None:
+            sizes[name] = HEAD
+        elif name in kind.sub_configs:
             if value is not None and not isinstance(value, dict):
                 sizes[name] = small_config(type(value), **own.get(name, {})).to_dict()
         elif name.endswith(("_token_id", "_token_index")) or name in SPECIAL:
@@ -95,7 +101,7 @@ def small_config(kind: Any, **more: Any) -> Any:
             if size is None:
                 continue
             if size == KEY_HEADS and "key_value" in name or "kv_heads" in name:
-                whole_heads = getattr(whole, "num_attention_heads", None)
+                whole_heads = vars(whole).get("num_attention_heads")
                 size = 1 if value == 1 else HEADS if value == whole_heads else KEY_HEADS
             if is_hybrid and name in ("num_hidden_layers", "n_layer", "num_layers"):
                 size = HYBRID
@@ -105,11 +111,24 @@ def small_config(kind: Any, **more: Any) -> Any:
     sizes |= {name: value for name, value in own.items() if name not in kind.sub_configs}
     if "layer_types" in defaults and defaults["layer_types"] not in (None, dataclasses.MISSING):
         sizes.setdefault("layer_types", _short(_kinds(whole), HYBRID if is_hybrid else 2))
-    return kind(**sizes)
+    rotated = _rotated(whole, sizes)
+    return kind(**sizes, **rotated)
+
+
+def _rotated(whole: Any, sizes: dict[str, Any]) -> dict[str, Any]:
+    """Rotary sections of several axes, which share the half of a small head as they do that of a large one."""
+    rope = vars(whole).get("rope_parameters") or vars(whole).get("rope_scaling")
+    if not isinstance(rope, dict) or "mrope_section" not in rope or "rope_parameters" in sizes:
+        return {}
+    head = sizes.get("head_dim") or sizes["hidden_size"] // sizes["num_attention_heads"]
+    half = int(head * rope.get("partial_rotary_factor", 1)) // 2
+    first = half // 2
+    section = [half - 2 * (first // 2), first // 2, first // 2] if half > 2 else [half, 0, 0]
+    return {"rope_parameters": rope | {"mrope_section": section}}
 
 
 def _kinds(config: Any) -> list[str]:
-    found = getattr(config, "layer_types", None) or getattr(config, "layers_block_type", None) or []
+    found = vars(config).get("layer_types") or vars(config).get("layers_block_type") or []
     return [str(each) for each in found] if isinstance(found, (list, tuple)) else []
 
 
@@ -186,9 +205,10 @@ def save(model_type: str, folder: Path) -> type[PreTrainedModel]:
     except Exception as error:
         raise GapError(f"saving: {first_line(error)}") from error
     given = inspect.signature(type(model).forward).parameters
-    if "pixel_values" in given:
+    has_words = "input_ids" in given or "text_config" in model.config.to_dict()
+    if "pixel_values" in given or not has_words:
         (folder / "preprocessor_config.json").write_text(json.dumps(PREPARED))
-    if model.main_input_name != "pixel_values":
+    if has_words:
         is_filling = type(model).__name__.endswith("ForMaskedLM")
         tokenizer_of("word-piece" if is_filling else "byte-level").save_pretrained(folder)
     return type(model)
