@@ -28,7 +28,7 @@ FIELDS = {
     "encoder-only": {"encoder.self": "attentions"},
     "decoder-only": {"decoder.self": "attentions"},
 }
-FEEDING = r"(\w*mlp\w*|feed_?forward\w*|ffn?|block_sparse_moe|\w*moe\w*|shared_experts?|experts?)"
+FEEDING = r"(?!.*(norm|dropout))(\w*mlp\w*|feed_?forward\w*|ffn?|block_sparse_moe|\w*moe\w*|shared_experts?|experts?)"
 """Names of a layer's whole feed-forward network, if it is a module of its own."""
 LAST = ("output.dense", "fc2", "layer.-1.DenseReluDense", "output.fc2")
 """Where it is not: its last linear map."""

@@ -56,8 +56,10 @@ HYBRID = 4
 
 _MOE = {"n_routed_experts": 4, "num_experts_per_tok": 2, "n_shared_experts": 1, "moe_intermediate_size": 16}
 _MAMBA = {"mamba_n_heads": 8, "mamba_d_head": 8, "mamba_d_state": 8, "mamba_chunk_size": 8}
-_DEPTHS = {"depths": [1, 1], "num_heads": [2, 4], "embed_dim": 16, "window_size": 4, "patch_size": 4}
-_HIERARCHY = {"depths": [1, 1, 1, 1], "num_heads": [2, 2, 4, 4], "embed_dim": 16, "window_size": 2}
+_DEPTHS = {"depths": [1, 1, 1, 1], "num_heads": [2, 2, 4, 4], "embed_dim": 16, "window_size": 2, "patch_size": 4}
+_ROPE = {"rope_type": "default", "rope_theta": 10_000.0}
+_BY_KIND = ["sliding_attention", "full_attention"] * 2
+_EXPERTS = {"num_experts": 4, "top_k_experts": 2, "moe_intermediate_size": 16}
 
 OWN: dict[str, dict[str, Any]] = {
     "reformer": {"axial_pos_shape": [16, 8], "axial_pos_embds_dim": [16, 16], "is_decoder": True},
@@ -95,8 +97,31 @@ OWN: dict[str, dict[str, Any]] = {
                      "layer_types": (["sliding_attention"] * 1 + ["full_attention"]) * 3},
     "gemma4_text": {"num_hidden_layers": 4, "global_head_dim": 8, "layer_types":
                     ["sliding_attention", "full_attention"] * 2, "num_global_key_value_heads": 2},
-    "ernie4_5_vl_moe_text": {"moe_intermediate_size": [16, 16], "head_dim": 64},
-    "cohere_compass_text": {"num_key_value_heads": 2, "num_hidden_layers": 4},
+    "ernie4_5_vl_moe_text": {"moe_intermediate_size": [16, 16],
+                             "rope_parameters": _ROPE | {"mrope_section": [1, 1, 2]}},
+    "cohere_compass_text": {"num_key_value_heads": 2, "num_hidden_layers": 4, "layer_types": _BY_KIND,
+                            "rope_parameters": {kind: _ROPE | {"mrope_section": [2, 1, 1]} for kind in _BY_KIND}},
+    "diffusion_gemma_text": _EXPERTS | {"num_hidden_layers": 4, "layer_types": _BY_KIND},
+    "neomme": {"head_dim": 16},
+    "qwen4_exp_text": {"indexer_n_heads": 4, "indexer_kv_heads": 2, "indexer_head_dim": 8, "indexer_budget": 8,
+                       "indexer_compress_ratio": 2, "ngram_vocab_size_base": 100, "split_ngram_parts": 4},
+    "t5gemma2_text": {"dropout_rate": 0.0}, "t5gemma2_decoder": {"dropout_rate": 0.0},
+    "qwen3_omni_moe_talker_text": {"shared_expert_intermediate_size": 16},
+    "granite4_vision": {"deepstack_layer_map": [[-1, 0]], "downsample_rate": "1/2"},
+    "muse_spark_audio": {"patch_sizes": [16, 6], "hidden_sizes": [16, 32], "depths": [1, 1]},
+    "molmo2": {"adapter_config": {"vision_feature_layer": [1, 0]}},
+    "moonshine_streaming": {"num_key_value_heads": 4},
+    "dbrx": {"attn_config": {"rope_theta": 10_000.0}, "ffn_config": {"hidden_size": 32}},
+    "nemotron_h_omni": {"vision_config": {"video_temporal_patch_size": 2}},
+    "fun_asr_nano": {"adaptor_config": {"intermediate_size": 8}},
+    "bridgetower_vision_model": {"hidden_size": 64},
+    "align_vision_model": {"width_coefficient": 0.1, "depth_coefficient": 0.1},
+    "emu3_vqgan": {"base_channels": 32, "codebook_size": 16}, "janus_vqgan": {"base_channels": 32},
+    "mimi_decoder": {"upsample_groups": 32}, "pocket_tts_audio_tokenizer": {"upsample_groups": 32},
+    "pocket_tts_audio_tokenizer_decoder": {"upsample_groups": 32},
+    "lw_detr_vit": {"num_windows": 4},
+    "florence_vision": {"depths": [1, 1, 1, 1], "embed_dim": [8, 16, 16, 32], "num_heads": [2, 2, 4, 4],
+                        "num_groups": [2, 2, 4, 4]},
     "deepseek_ocr2_text": _MOE | {"mlp_layer_types": ["dense", "sparse"], "num_key_value_heads": 4},
     "perceiver": {"num_latents": 8, "d_latents": 32, "num_self_attends_per_block": 2, "num_frames": 2,
                   "audio_samples_per_frame": 16, "output_shape": [1, 2, 16, 16], "train_size": [16, 16]},
@@ -104,7 +129,7 @@ OWN: dict[str, dict[str, Any]] = {
     "xmod": {"default_language": "en_XX"},
     "lilt": {"channel_shrink_ratio": 4, "hidden_size": 48, "num_attention_heads": 4},
     "layoutlmv3": {"coordinate_size": 6, "shape_size": 4, "hidden_size": 32},
-    "swin": _DEPTHS, "swinv2": _DEPTHS, "swin2sr": _DEPTHS | {"num_heads": [2, 4]}, "donut-swin": _DEPTHS,
+    "swin": _DEPTHS, "swinv2": _DEPTHS, "swin2sr": _DEPTHS, "donut-swin": _DEPTHS,
     "maskformer-swin": _DEPTHS,
     "chameleon": {"vocabulary_map": {"<image>": 310}}, "emu3": {"vocabulary_map": {"<image>": 310}},
     "blt": {"patch_in_forward": False, "encoder_hash_byte_group_vocab": 50,
@@ -113,7 +138,6 @@ OWN: dict[str, dict[str, Any]] = {
     "autoformer": {"prediction_length": 4, "context_length": 8},
     "informer": {"prediction_length": 4, "context_length": 8},
     "time_series_transformer": {"prediction_length": 4, "context_length": 8},
-    "gemma4_assistant": {"text_config": {"hidden_size_per_layer_input": 0}},
     "csm": {}, "mimi": {"hidden_size": 64, "num_filters": 8, "upsample_groups": 64},
 }  # fmt: skip
 """What a type needs beyond the rules; of its parts under their names."""
