@@ -21,7 +21,7 @@ from multiprocessing.connection import Connection, wait
 from pathlib import Path
 
 import transformers
-from transformers.models.auto.configuration_auto import CONFIG_MAPPING_NAMES
+from transformers.models.auto.configuration_auto import CONFIG_MAPPING
 
 from benchmarks.census.checks import Row, row_of
 
@@ -37,27 +37,37 @@ def main() -> None:
     parser.add_argument("--trails", type=Path, help="where the tracebacks are written")
     parser.add_argument("types", nargs="*", metavar="type", help="of models; default: all")
     given = parser.parse_args()
-    unknown = [name for name in given.types if name not in CONFIG_MAPPING_NAMES]
+    unknown = [name for name in given.types if name not in CONFIG_MAPPING]
     if unknown:
-        parser.error(f"transformers {transformers.__version__} knows no type {unknown[0]!r}; see CONFIG_MAPPING")
-    rows = census(given.types or list(CONFIG_MAPPING_NAMES))
+        parser.error(
+            f"transformers {transformers.__version__} knows no type {unknown[0]!r}; see CONFIG_MAPPING"
+        )
+    rows = census(given.types or list(CONFIG_MAPPING.keys()))
     if given.page:
         given.page.parent.mkdir(exist_ok=True)
         given.page.write_text(page(rows))
     if given.trails:
-        given.trails.write_text("".join(f"### {r.model_type} ({r.kind}) {r.outcome}\n{r.why}\n{r.trail}\n" for r in rows if r.trail))
+        given.trails.write_text(
+            "".join(
+                f"### {r.model_type} ({r.kind}) {r.outcome}\n{r.why}\n{r.trail}\n" for r in rows if r.trail
+            )
+        )
     print(dict(Counter(row.outcome for row in rows)))
 
 
 def census(types: list[str]) -> list[Row]:
     """A row for each type; two processes at once, each of which is ended when its time is over."""
     fork, rows, waiting = multiprocessing.get_context("fork"), dict[str, Row](), list(types)
-    running: dict[Connection, tuple[str, multiprocessing.process.BaseProcess, float, tempfile.TemporaryDirectory[str]]] = {}
+    running: dict[
+        Connection, tuple[str, multiprocessing.process.BaseProcess, float, tempfile.TemporaryDirectory[str]]
+    ] = {}
     while waiting or running:
         while waiting and len(running) < AT_ONCE:
             model_type, (here, there) = waiting.pop(0), fork.Pipe(duplex=False)
             folder = tempfile.TemporaryDirectory(prefix="census-", ignore_cleanup_errors=True)
-            process = fork.Process(target=_work, args=(model_type, folder.name, there))
+            process: multiprocessing.process.BaseProcess = fork.Process(
+                target=_work, args=(model_type, folder.name, there)
+            )
             process.start()
             there.close()
             running[here] = model_type, process, time.monotonic(), folder
@@ -68,7 +78,9 @@ def census(types: list[str]) -> list[Row]:
                     row = pipe.recv()
                 except EOFError:
                     process.join()
-                    row = Row(model_type, outcome="traceback", why=f"its process ended with {process.exitcode}")
+                    row = Row(
+                        model_type, outcome="traceback", why=f"its process ended with {process.exitcode}"
+                    )
             elif time.monotonic() - begun > SECONDS:
                 row = Row(model_type, outcome="traceback", why=f"not done after {SECONDS} s")
             else:
@@ -94,21 +106,25 @@ def line(row: Row) -> str:
     """Its line of the table."""
     shown = "" if row.difference is None else f"{row.difference:.1g}"
     why = " ".join(row.why.split()).replace("|", "\\|")
-    return f"| {row.model_type} | {row.kind} | {row.outcome} | {shown} | {why} |"
+    checked = ", ".join(dict.fromkeys(row.checked))
+    return f"| {row.model_type} | {row.kind} | {row.outcome} | {shown} | {checked} | {why} |"
 
 
 def page(rows: list[Row]) -> str:
     n = Counter(row.outcome for row in rows)
+    n_types, version = len(rows), transformers.__version__
     head = f"""# The census
 
-Every model type that transformers {transformers.__version__} knows ({len(rows)}), as `make census` finds it: a small model with random weights is
-saved to a folder, opened by its path, traced and edited, and every number is compared with transformers' own
-eager attention, computed apart. The difference is the largest of logits (of their size) and patterns.
+`make census` goes through all {n_types} model types that transformers {version} knows: it saves a small model with
+random weights of each to a folder, opens it by its path, traces and edits it, and compares every number with
+transformers' own eager attention, computed apart; the difference is the largest of those compared.
 
-**{n["whole"]} whole, {n["patterns"]} patterns, {n["refused"]} refused, {n["wrong"]} wrong, {n["traceback"]} tracebacks, {n["gap"]} that the census could not build.**
+**{n["whole"]} whole** (everything is traced and may be edited), **{n["patterns"]} patterns** (attention weights
+alone), **{n["refused"]} refused** (with the sentence that a person reads), {n["wrong"]} wrong,
+{n["traceback"]} tracebacks, {n["gap"]} gaps (types that the census could not build).
 
-| type | class | outcome | difference | why |
-| --- | --- | --- | ---: | --- |
+| type | class | outcome | difference | compared | why |
+| --- | --- | --- | ---: | --- | --- |
 """
     return head + "\n".join(line(row) for row in rows) + "\n"
 

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import torch
 from torch import Tensor, nn
@@ -28,17 +28,17 @@ FIELDS = {
     "encoder-only": {"encoder.self": "attentions"},
     "decoder-only": {"decoder.self": "attentions"},
 }
-FEEDING = r"(?!.*(norm|dropout))(\w*mlp\w*|feed_?forward\w*|ffn?|block_sparse_moe|\w*moe\w*|shared_experts?|experts?)"
+FEEDING = r"(?!.*(norm|dropout))(\w*mlp\w*|feed_?forward\w*|ffn?|\w*moe\w*|shared_experts?|experts?)"
 """Names of a layer's whole feed-forward network, if it is a module of its own."""
 LAST = ("output.dense", "fc2", "layer.-1.DenseReluDense", "output.fc2")
 """Where it is not: its last linear map."""
-PROJECTIONS = r"(o_proj|out_proj|c_proj|wo|o|out_lin|dense|proj|projection|out|linear_out|dense_out|output_proj|wo_proj)"
+PROJECTIONS = r"(o|out|c|output|wo)_proj|wo|o|out_lin|dense|proj|projection|out|linear_out|dense_out"
 
 
 @dataclass
 class Row:
-    """What became of a type. outcome: whole, patterns, refused, wrong, traceback or gap. why: the sentence, or
-    what is wrong. difference: the largest from eager, of logits and patterns. checked: what was compared.
+    """What became of a type. outcome: whole, patterns, refused, wrong, traceback or gap. why: the sentence,
+    or what is wrong. difference: the largest from eager. checked: what was compared. trail: a traceback.
     """
 
     model_type: str
@@ -91,7 +91,9 @@ def row_of(model_type: str, folder: Path) -> Row:
 
 
 def _passed(model: Any, reading: Any, eager: PreTrainedModel, **more: Any) -> Any:
-    names = ("pixel_values",) if "pixel_values" == eager.main_input_name else ("input_ids", "decoder_input_ids")
+    names = (
+        ("pixel_values",) if eager.main_input_name == "pixel_values" else ("input_ids", "decoder_input_ids")
+    )
     usual = {} if names[0] == "pixel_values" else {"use_cache": False}
     with torch.no_grad():
         return eager(**dict(zip(names, reading.inputs, strict=False)), **usual, **more)
@@ -118,13 +120,17 @@ def _size(x: Tensor) -> float:
 
 
 def _compare(row: Row, model: Any, reading: Any, trace: Any, eager: PreTrainedModel) -> dict[str, str]:
-    """The trace beside a pass of transformers' own: logits, patterns, the stream of every layer by its number."""
+    """The trace beside a pass of transformers' own: logits, patterns, the stream by numbers of layers.
+
+    Returns the path of the list of layers of each side.
+    """
     streams: dict[str, list[Tensor]] = {}
     with _hearing(eager, streams):
         made = _passed(model, reading, eager)
     answer = _answer(made)
-    if "logits" in trace:
-        _differs(row, "logits", trace["logits"], _rows(answer), _size(answer))
+    if last := _last(trace):
+        what = "logits" if last == "logits" else "stream"
+        _differs(row, what, trace[last], _rows(answer), _size(answer))
     patterns = {a: trace[a] for a in trace if a.endswith(".pattern")}
     if not patterns:
         row.wrong.append("no pattern at all")
@@ -132,8 +138,14 @@ def _compare(row: Row, model: Any, reading: Any, trace: Any, eager: PreTrainedMo
         sums, kind = pattern.sum(-1), model.attention(".".join(address.split(".")[::2][:2]))
         low, high = float(sums.min()), float(sums.max())
         if not (high < 1 + 1e-4 and (low > 1 - 1e-4 or kind.sinks) and float(pattern.min()) >= 0):
-            row.wrong.append(f"{address}: rows sum to {low:.4g} to {high:.4g}, from {float(pattern.min()):.3g}")
-        n_keys = len(reading.tokens["encoder" if "cross" in address and "encoder" in reading.tokens else address.split(".")[0]])
+            row.wrong.append(
+                f"{address}: rows sum to {low:.4g} to {high:.4g}, from {float(pattern.min()):.3g}"
+            )
+        n_keys = len(
+            reading.tokens[
+                "encoder" if "cross" in address and "encoder" in reading.tokens else address.split(".")[0]
+            ]
+        )
         if list(pattern.shape[1:]) != [len(reading.tokens[address.split(".")[0]]), n_keys]:
             row.wrong.append(f"{address}: {list(pattern.shape)} is not tokens by tokens")
     _causal(row, model, patterns)
@@ -152,6 +164,12 @@ def _compare(row: Row, model: Any, reading: Any, trace: Any, eager: PreTrainedMo
             for address, pattern in zip(mine, theirs, strict=False):
                 _differs(row, f"patterns {address}", patterns[address], pattern[0])
     return _numbers(row, trace, streams)
+
+
+def _last(trace: Any) -> str:
+    """The address of what a model answers: its logits, or the last stream; "" where neither is traced."""
+    names = [a for a in trace if a == "logits" or a.endswith(".norm")]
+    return names[-1] if names else ""
 
 
 def _rows(answer: Tensor) -> Tensor:
@@ -214,47 +232,51 @@ def _numbers(row: Row, trace: Any, streams: dict[str, list[Tensor]]) -> dict[str
             row.checked.append("numbers")
             paths[side] = fitting[0]
         elif any(len(each) > 1 for each in streams.values()):
-            row.wrong.append(f"{side}: layers {sorted(pre)} are not the elements of these numbers of any list")
+            row.wrong.append(
+                f"{side}: layers {sorted(pre)} are not the elements of these numbers of any list"
+            )
     return paths
 
 
-def _edit(row: Row, model: Any, reading: Any, plain: Any, eager: PreTrainedModel, paths: dict[str, str]) -> None:
-    """A no-op changes no bit; a zeroed head and a zeroed feed-forward network do what a plain hook does."""
+def _edit(
+    row: Row, model: Any, reading: Any, plain: Any, eager: PreTrainedModel, paths: dict[str, str]
+) -> None:
+    """A no-op changes no bit; a zeroed head and a zeroed feed-forward network do what a plain hook does.
+
+    paths: of the list of layers of each side.
+    """
     same = model.trace(reading, edit=lambda address, value: value.clone())
     changed = [a for a in plain if not torch.equal(plain[a], same[a])]
     if changed:
         row.wrong.append(f"an edit that changes nothing changes {changed[0]}")
-    last = "logits" if "logits" in plain else next((a for a in reversed(list(plain)) if a.endswith(".norm")), None)
-    answer = _answer(_passed(model, reading, eager))
-    if last is None:
-        return
-    for side in dict.fromkeys(stack.split(".")[0] for stack in model.attentions):
-        numbers = sorted({int(a.split(".")[1]) for a in plain if re.fullmatch(rf"{side}\.\d+\.self\.pattern", a)})
-        if not numbers or side not in paths:
+    last, answer = _last(plain), _answer(_passed(model, reading, eager))
+    for side, path in paths.items():
+        numbers = {int(a.split(".")[1]) for a in plain if re.fullmatch(rf"{side}\.\d+\.self\.z", a)}
+        if not numbers or not last:
             continue
-        layers, at = eager.get_submodule(paths[side]), numbers[-1]
+        at = max(numbers)
+        layer = cast(nn.ModuleList, eager.get_submodule(path))[at]
         zeroed = model.trace(reading, edits=[f"{side}.{at}.self heads 1: zero"])
-        own = model.attention(f"{side}.self")
-        projection = _projection(layers[at], own.n_heads * own.d_head)
-        if projection is not None:
-            z = plain[f"{side}.{at}.self.z"].transpose(0, 1).flatten(1)
-            given: list[Tensor] = []
-            hook = projection.register_forward_pre_hook(_without(own.d_head, given))
-            after = _answer(_passed(model, reading, eager))
-            hook.remove()
-            # A gate may stand between z and the projection, which keeps a head apart; a norm mixes them.
-            apart = given and given[0].numel() == z.numel() and not _norms(layers[at])
-            if last == "logits" and apart:
-                _differs(row, f"head {side}.{at}", zeroed[last], _rows(after), _size(answer))
-        if f"{side}.{at}.ff.out" in plain:
+        n_heads, _, d_head = plain[f"{side}.{at}.self.z"].shape
+        projection = _projection(layer, n_heads * d_head)
+        # A gate may stand between z and the projection, which keeps heads apart; a norm mixes them.
+        if projection is not None and not _norms(layer):
+            after = _hooked(model, reading, eager, projection.register_forward_pre_hook(_without(d_head)))
+            _differs(row, f"head {side}.{at}", zeroed[last], _rows(after), _size(answer))
+        feeding = _feeding(layer)
+        if f"{side}.{at}.ff.out" in plain and feeding:
             zeroed = model.trace(reading, edits=[f"{side}.{at}.ff: zero"])
-            feeding = _feeding(layers[at])
-            hooks = [each.register_forward_hook(_zero) for each in feeding]
-            after = _answer(_passed(model, reading, eager))
-            for each in hooks:
-                each.remove()
-            if feeding and last == "logits":
-                _differs(row, f"ff {side}.{at}", zeroed[last], _rows(after), _size(answer))
+            after = _hooked(model, reading, eager, *(each.register_forward_hook(_zero) for each in feeding))
+            _differs(row, f"ff {side}.{at}", zeroed[last], _rows(after), _size(answer))
+
+
+def _hooked(model: Any, reading: Any, eager: PreTrainedModel, *handles: Any) -> Tensor:
+    """What eager answers under hooks, which are then taken away."""
+    try:
+        return _answer(_passed(model, reading, eager))
+    finally:
+        for handle in handles:
+            handle.remove()
 
 
 def _projection(layer: nn.Module, width: int) -> nn.Module | None:
@@ -274,9 +296,10 @@ def _norms(layer: nn.Module) -> bool:
     return any(re.search(r"sub_norm|sub_layrnorm|inner_attn_ln", path) for path, _ in layer.named_modules())
 
 
-def _without(d_head: int, kept: list[Tensor]) -> Callable[..., Any]:
+def _without(d_head: int) -> Callable[..., Any]:
+    """A hook that takes head 1 out of what goes into an output projection."""
+
     def hook(_: Any, given: tuple[Tensor, ...]) -> Any:
-        kept.append(given[0])
         z = given[0].clone()
         z[..., d_head : 2 * d_head] = 0
         return (z, *given[1:])
@@ -286,7 +309,11 @@ def _without(d_head: int, kept: list[Tensor]) -> Callable[..., Any]:
 
 def _feeding(layer: nn.Module) -> list[nn.Module]:
     """What makes all that a layer's feed-forward part adds."""
-    found = [m for name, m in layer.named_children() if re.fullmatch(FEEDING, name) and any(True for _ in m.parameters())]
+    found = [
+        m
+        for name, m in layer.named_children()
+        if re.fullmatch(FEEDING, name) and any(True for _ in m.parameters())
+    ]
     if found:
         return found
     for path in LAST:

@@ -56,7 +56,13 @@ HYBRID = 4
 
 _MOE = {"n_routed_experts": 4, "num_experts_per_tok": 2, "n_shared_experts": 1, "moe_intermediate_size": 16}
 _MAMBA = {"mamba_n_heads": 8, "mamba_d_head": 8, "mamba_d_state": 8, "mamba_chunk_size": 8}
-_DEPTHS = {"depths": [1, 1, 1, 1], "num_heads": [2, 2, 4, 4], "embed_dim": 16, "window_size": 2, "patch_size": 4}
+_DEPTHS = {
+    "depths": [1, 1, 1, 1],
+    "num_heads": [2, 2, 4, 4],
+    "embed_dim": 16,
+    "window_size": 2,
+    "patch_size": 4,
+}
 _ROPE = {"rope_type": "default", "rope_theta": 10_000.0}
 _BY_KIND = ["sliding_attention", "full_attention"] * 2
 _EXPERTS = {"num_experts": 4, "top_k_experts": 2, "moe_intermediate_size": 16}
@@ -103,7 +109,7 @@ OWN: dict[str, dict[str, Any]] = {
                             "rope_parameters": {kind: _ROPE | {"mrope_section": [2, 1, 1]} for kind in _BY_KIND}},
     "diffusion_gemma_text": _EXPERTS | {"num_hidden_layers": 4, "layer_types": _BY_KIND},
     "neomme": {"head_dim": 16},
-    "qwen4_exp_text": {"indexer_n_heads": 4, "indexer_kv_heads": 2, "indexer_head_dim": 8, "indexer_budget": 8,
+    "qwen4_exp_text": {"indexer_n_heads": 4, "indexer_kv_heads": 1, "indexer_head_dim": 8, "indexer_budget": 8,
                        "indexer_compress_ratio": 2, "ngram_vocab_size_base": 100, "split_ngram_parts": 4},
     "t5gemma2_text": {"dropout_rate": 0.0}, "t5gemma2_decoder": {"dropout_rate": 0.0},
     "qwen3_omni_moe_talker_text": {"shared_expert_intermediate_size": 16},

@@ -17,7 +17,17 @@ from transformers.models.auto import modeling_auto
 from transformers.models.auto.configuration_auto import CONFIG_MAPPING
 
 from benchmarks.census.sizes import (
-    HEAD, HYBRID, KEY_HEADS, HEADS, LISTS, N_WORDS, OWN, SIDE, SPECIAL, VOCABULARY, shrunk,
+    HEAD,
+    HEADS,
+    HYBRID,
+    KEY_HEADS,
+    LISTS,
+    N_WORDS,
+    OWN,
+    SIDE,
+    SPECIAL,
+    VOCABULARY,
+    shrunk,
 )  # fmt: skip
 from tests.models.zoo.hub.families import PREPARED, tokenizer_of
 
@@ -40,42 +50,41 @@ class GapError(Exception):
 
 def class_of(model_type: str) -> type[PreTrainedModel]:
     """The class that a researcher would open of a type. Raises GapError where transformers has none."""
+    config = CONFIG_MAPPING[model_type]
     if model_type in CLASSES:
         return _class(CLASSES[model_type])
     for kind in KINDS:
         name = getattr(modeling_auto, f"MODEL_FOR_{kind}_MAPPING_NAMES").get(model_type)
-        if name is None:
+        # A class that sees may be one part of a model of texts and pictures, whose base model says more.
+        if name is None or (kind == "IMAGE_CLASSIFICATION" and config.sub_configs):
             continue
-        found, config = _class(name), CONFIG_MAPPING[model_type]
-        sees = kind == "IMAGE_CLASSIFICATION" and config.sub_configs
-        if not sees and issubclass(config, found.config_class):
+        found = _class(name)
+        if issubclass(config, found.config_class or ()):
             return found
     name = modeling_auto.MODEL_MAPPING_NAMES.get(model_type)
     if name is not None:
         return _class(name)
-    config = CONFIG_MAPPING[model_type]
-    if model_type != config.model_type and config.model_type in modeling_auto.MODEL_MAPPING_NAMES:
-        return class_of(config.model_type)
-    module = importlib.import_module(config.__module__.replace("configuration_", "modeling_"))
-    found = [
-        each for each in vars(module).values()
-        if inspect.isclass(each) and issubclass(each, PreTrainedModel) and each.__module__ == module.__name__
-        and each.__dict__.get("config_class", None) in (config,) or _annotated(each) is config
-    ]  # fmt: skip
-    found = [each for each in found if not each.__name__.endswith("PreTrainedModel")]
-    if not found:
+    try:
+        module = importlib.import_module(config.__module__.replace("configuration_", "modeling_"))
+    except ModuleNotFoundError:
+        raise GapError("transformers has no model of this config alone") from None
+    own = [
+        each for each in vars(module).values() if inspect.isclass(each) and issubclass(each, PreTrainedModel)
+    ]
+    known = [each for each in own if each.__module__ == module.__name__ and each.config_class is config]
+    known = [each for each in known if not each.__name__.endswith("PreTrainedModel")]
+    if not known:
         raise GapError("transformers has no model of this config alone")
-    return found[0]
+    return known[0]
 
 
-def _annotated(each: Any) -> Any:
-    if not (inspect.isclass(each) and issubclass(each, PreTrainedModel)):
-        return None
-    return each.__dict__.get("config_class") or each.__dict__.get("__annotations__", {}).get("config")
-
-
-def _class(name: str | tuple[str, ...]) -> type[PreTrainedModel]:
-    return getattr(transformers, name if isinstance(name, str) else name[0])
+def _class(name: Any) -> type[PreTrainedModel]:
+    """A class by its name, or the first of several names. Raises GapError where it is not given out."""
+    first = name if isinstance(name, str) else name[0]
+    found: type[PreTrainedModel] | None = getattr(transformers, first, None)
+    if found is None:
+        raise GapError(f"transformers names {first}, but does not give it out")
+    return found
 
 
 def config_of(model_type: str) -> Any:
@@ -100,7 +109,7 @@ def small_config(kind: Any, **more: Any) -> Any:
             if value is not None and not isinstance(value, dict):
                 sizes[name] = small_config(type(value), **own.get(name, {})).to_dict()
         elif name.endswith(("_token_id", "_token_index")) or name in SPECIAL:
-            if isinstance(value, int) or name in SPECIAL and value is not None:
+            if isinstance(value, int) or (name in SPECIAL and value is not None):
                 sizes[name] = SPECIAL.get(name, _beyond(sizes))
         elif isinstance(value, bool):
             continue
@@ -108,7 +117,7 @@ def small_config(kind: Any, **more: Any) -> Any:
             size = shrunk(name, value)
             if size is None:
                 continue
-            if size == KEY_HEADS and "key_value" in name or "kv_heads" in name:
+            if (size == KEY_HEADS and "key_value" in name) or "kv_heads" in name:
                 whole_heads = vars(whole).get("num_attention_heads")
                 size = 1 if value == 1 else HEADS if value == whole_heads else KEY_HEADS
             if is_hybrid and name in ("num_hidden_layers", "n_layer", "num_layers"):
@@ -170,7 +179,9 @@ def _assistant(kind: Any) -> Any:
     text = {
         "hidden_size_per_layer_input": 0, "vocab_size_per_layer_input": 0, "num_kv_shared_layers": 4
     }  # fmt: skip
-    return kind(text_config=small_config(CONFIG_MAPPING["gemma4_text"], **text).to_dict(), backbone_hidden_size=32)
+    return kind(
+        text_config=small_config(CONFIG_MAPPING["gemma4_text"], **text).to_dict(), backbone_hidden_size=32
+    )
 
 
 def _retrieving(kind: Any) -> Any:

@@ -163,7 +163,8 @@ class Folder:
         """Whether its tokens are patches alone; BEiT states the number of words that it predicts for them,
         but no number of positions of a text.
         """
-        reads_words = {"vocab_size", "max_position_embeddings"} <= set(self.config)
+        of_words = {"vocab_size", "max_position_embeddings"}
+        reads_words = "text_config" in self.config or of_words <= set(self.config)
         return isinstance(self.config.get("patch_size"), int) and not reads_words
 
     @property
@@ -203,6 +204,13 @@ def open_folder(name: str) -> Folder:
         raise FileError(
             f"{folder.title} has no {PROCESSOR} beside its weights, which says how pictures are prepared; "
             "save its image processor into the same folder"
+        )
+    cuts_nothing = folder.has(PROCESSOR) and not {"patch_size", "text_config"} & set(folder.config)
+    if not folder.has_tokenizer and cuts_nothing:
+        raise FileError(
+            f"{folder.title} has no tokenizer, so it reads no texts, and its {CONFIG} states no patch_size, "
+            "so it cuts no picture into equal patches, its tokens; open a model of texts, or a ViT, DeiT or "
+            "DINO model"
         )
     if not folder.has_tokenizer and not folder.reads_pictures:
         raise FileError(
