@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple, Protocol, runtime_checkable
+from typing import NamedTuple, Protocol, runtime_checkable
 
 import torch
 from jaxtyping import Float
@@ -73,7 +73,7 @@ def parts_of_logits(model: Summed, reading: Reading, at: int) -> Parts:
     trace = summed(model, reading, side)
     final = trace[_added(trace, side)[-1]]
     matrix, constant = model.unembedding(final[at])
-    names, rows = [f"{side}.0.resid_pre"], [trace[f"{side}.0.resid_pre"][at] @ matrix]
+    names, rows = [_first(trace, side)], [trace[_first(trace, side)][at] @ matrix]
     for address in _added(trace, side)[:-1]:
         if address.endswith(".ff.out"):
             names.append(address.removesuffix(".out"))
@@ -100,23 +100,46 @@ def _added(trace: Trace, side: str) -> list[str]:
 def summed(model: Summed, reading: Reading, side: str) -> Trace:
     """The trace of a stream that is the sum of what was added to it. Raises ValueError for any other."""
     trace = model.trace(reading)
-    refusal = ValueError(
-        f"the stream of {model.name!r} is no plain sum of what its layers add, since norms stand between; "
-        "choose a model with pre-norm"
-    )
-    if f"{side}.0.resid_pre" not in trace or not any(a.endswith(".resid_post") for a in trace):
-        raise refusal
+    layers = [a for a in model.layers() if a.startswith(f"{side}.")]
+    unknown = next((a for a in layers if f"{a}.self.out" not in trace or f"{a}.ff.out" not in trace), None)
+    if unknown is not None:
+        raise ValueError(
+            f"what {unknown} of {model.name!r} adds to its stream is not known; choose another model"
+        )
     *added, last = _added(trace, side)
-    whole = trace[f"{side}.0.resid_pre"] + sum(trace[address] for address in added)
-    if float((whole - trace[last]).abs().max()) > TOLERANCE * float(trace[last].abs().max()):
-        raise refusal
+    whole = trace[_first(trace, side)] + sum(trace[address] for address in added)
+    if not _near(whole, trace[last]):
+        raise ValueError(
+            f"the stream of {model.name!r} is no plain sum of what its layers add, since norms or "
+            "other layers stand between; choose a model with pre-norm"
+        )
+    for address in (a.removesuffix(".out") for a in added if not a.endswith(".ff.out")):
+        _, layer, kind = address.split(".")
+        bias = model.projection_bias(f"{side}.{kind}", int(layer))
+        heads = _of_heads(model, trace, address).sum(dim=0)
+        if not _near(heads if bias is None else heads + bias, trace[f"{address}.out"]):
+            raise ValueError(
+                f"what {address} of {model.name!r} adds is no sum of its heads, since a norm or a factor "
+                "stands after its output projection; choose another model"
+            )
     return trace
+
+
+def _first(trace: Trace, side: str) -> str:
+    """The address of the stream that enters the first of a side's layers."""
+    return next(a for a in trace if a.startswith(f"{side}.") and a.endswith(".resid_pre"))
+
+
+def _near(first: Tensor, second: Tensor) -> bool:
+    return float((first - second).abs().max()) <= TOLERANCE * float(second.abs().max())
 
 
 def _of_heads(model: Summed, trace: Trace, address: str) -> Tensor:
     """What each head adds to the stream, [head, position, d_model]."""
     side, layer, kind = address.split(".")
-    w_o: Any = model.projection(f"{side}.{kind}", int(layer))
+    w_o = model.projection(f"{side}.{kind}", int(layer))
+    if w_o is None:
+        raise ValueError(f"the output projection of {address} is not known; choose another model")
     return trace[f"{address}.z"] @ w_o
 
 

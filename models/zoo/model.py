@@ -37,7 +37,8 @@ class Attention:
     what multiplies q . k, a layer each. cap: scores are cap * tanh(scale * q . k / cap), where it is given.
     has_bias: positions add something to the scores. turned: positions turn q and k. whole: q, k, v, scores
     and z are traced, not the pattern alone. sinks: a row's weights may sum to less than 1. normalizer: what
-    makes weights of scores.
+    makes weights of scores. layers: the numbers that its layers have in addresses, where some layers of the
+    model attend in another way, or not.
     """
 
     n_layers: int
@@ -51,6 +52,10 @@ class Attention:
     whole: bool = True
     sinks: bool = False
     normalizer: Normalizer = "softmax"
+    layers: tuple[int, ...] = ()
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "layers", self.layers or tuple(range(self.n_layers)))
 
 
 class Model(Texts, Network):

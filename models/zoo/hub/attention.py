@@ -25,7 +25,9 @@ NAME = "attention-lab"
 EAGER = "eager_attention_forward"
 HIDDEN = 0.9
 """A score below this share of the smallest number of its format is hidden: transformers adds that number."""
-_SOFTMAX = {torch.softmax, nn.functional.softmax, Tensor.softmax}
+FAR_BELOW, INSTEAD = -5e8, -1e4
+"""And so is one below this, or just this: older architectures add -1e9, or write -10,000 in its place."""
+SOFTMAX = {torch.softmax, nn.functional.softmax, Tensor.softmax}
 
 Eager = Callable[..., tuple[Tensor, Tensor]]
 
@@ -85,13 +87,19 @@ def eager_of(module: nn.Module) -> Eager | None:
 
 
 def attend(
-    module: nn.Module, query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None, **given: Any
+    module: nn.Module,
+    query: Tensor,
+    key: Tensor,
+    value: Tensor,
+    attention_mask: Tensor | None = None,
+    **given: Any,
 ) -> tuple[Tensor, Tensor | None]:
     """What transformers calls: q [1, head, query, d_head]; k and v [1, key head, key, d_head].
 
     Returns z [1, query, head, d_head] and the weights [1, head, query, key], as its own functions do; of a
     long text no weights.
     """
+    mask = attention_mask
     eager = eager_of(module)
     if eager is None:
         raise ValueError(
@@ -151,7 +159,7 @@ def _call(module: nn.Module, query: Tensor, key: Tensor, given: dict[str, Any]) 
     scale, cap = given.get("scaling"), given.get("softcap")
     (_, n_heads, n_queries, d_head), (_, n_key_heads, n_keys, _) = query.shape, key.shape
     scale = d_head**-0.5 if scale is None else float(scale)
-    sinks = getattr(module, "sinks", None) is not None
+    sinks = any("sink" in name for name, _ in module.named_parameters(recurse=False))
     return Call(
         module, n_heads, n_key_heads, d_head, n_queries, n_keys, scale, cap, _has_bias(given), sinks
     )  # fmt: skip
@@ -164,7 +172,7 @@ def _has_bias(given: dict[str, Any]) -> bool:
 
 def hidden(scores: Tensor) -> Tensor:
     """Where scores, or what is added to them, hide a key."""
-    return scores <= HIDDEN * torch.finfo(scores.dtype).min
+    return (scores <= max(HIDDEN * torch.finfo(scores.dtype).min, FAR_BELOW)) | (scores == INSTEAD)
 
 
 def _bias_in(mask: Tensor | None) -> Tensor | None:
@@ -192,7 +200,7 @@ class _Softmax(TorchFunctionMode):
     def __torch_function__(
         self, function: Any, types: Any, args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None
     ) -> Any:
-        if function not in _SOFTMAX:
+        if function not in SOFTMAX:
             return function(*args, **(kwargs or {}))
         self.n_seen += 1
         scores = self._heard("scores", args[0]) if self.hears_scores else args[0]

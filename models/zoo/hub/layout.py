@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
-from itertools import accumulate
+from itertools import accumulate, pairwise
 from typing import NamedTuple
 
 import torch
@@ -14,30 +14,45 @@ from torch import Tensor, nn
 from transformers import PreTrainedModel
 from transformers.pytorch_utils import Conv1D
 
+from models.zoo.hub import stream
 from models.zoo.hub.attention import Call, listening
+from models.zoo.hub.products import Place, hearing
+from models.zoo.hub.stream import Added
 
 LINEAR = (nn.Linear, Conv1D)
 
 
 @dataclass(frozen=True)
 class Layer:
-    """One layer. out: the output projection of its attention, by "self" and "cross"; ff: the last linear map
-    of its feed-forward network. Either is missing where it was not found.
+    """One layer; `number` is its place among all layers of its stack, as its path has it.
+
+    out: the output projection of its attention, by "self" and "cross"; ff: the last linear map of a
+    feed-forward network that has one; added: what it adds to its stream. What was not found is missing.
     """
 
     module: nn.Module
     path: str
     stack: str
+    number: int = 0
     calls: dict[str, Call] = field(default_factory=dict)
     out: dict[str, nn.Module] = field(default_factory=dict)
     ff: nn.Module | None = None
+    added: Added | None = None
+
+    @property
+    def at(self) -> str:
+        """How its addresses begin."""
+        return f"{self.stack}.{self.number}"
 
 
 class Layout(NamedTuple):
-    """The modules of a model that a recorder listens to. stacks: the module of each stack by its name."""
+    """The modules of a model that a recorder listens to. stacks: the module of each stack by its name;
+    places: its attentions, where they do not dispatch.
+    """
 
     stacks: dict[str, nn.Module]
     layers: list[Layer]
+    places: list[Place] = []  # noqa: RUF012 (nobody changes it)
 
     def of(self, stack: str) -> list[Layer]:
         return [layer for layer in self.layers if layer.stack == stack]
@@ -72,7 +87,8 @@ class _Scout:
         return value
 
     def linear(self, module: nn.Module, given: tuple[Tensor, ...], made: Tensor) -> None:
-        self.events.append(_Event(module, given[0], tuple(made.shape)))
+        if isinstance(made, Tensor):  # a router's map may make several
+            self.events.append(_Event(module, given[0], tuple(made.shape)))
 
     def finish(self, module: nn.Module, given: object, made: object) -> None:
         self.finished.setdefault(id(module), []).append(len(self.events))
@@ -82,8 +98,13 @@ class _Scout:
         return bisect_right(self.finished.get(id(module), []), at)
 
 
-def find(model: PreTrainedModel, stacks: dict[str, nn.Module], read: Callable[[], object]) -> Layout:
-    """The layout of a model, found while `read` lets it read something.
+def find(
+    model: PreTrainedModel,
+    stacks: dict[str, nn.Module],
+    read: Callable[[], object],
+    places: list[Place],
+) -> Layout:
+    """The layout of a model, found while `read` lets it read something; places: what does not dispatch.
 
     Raises ValueError, with a sentence, for an architecture whose attention cannot be told apart.
     """
@@ -93,6 +114,7 @@ def find(model: PreTrainedModel, stacks: dict[str, nn.Module], read: Callable[[]
             listened = scout.linear if isinstance(module, LINEAR) else scout.finish
             opened.callback(module.register_forward_hook(listened).remove)
         opened.enter_context(listening(scout))
+        opened.enter_context(hearing(places, scout))
         opened.enter_context(torch.no_grad())
         read()
     names = {id(module): name for name, module in model.named_modules()}
@@ -105,9 +127,29 @@ def find(model: PreTrainedModel, stacks: dict[str, nn.Module], read: Callable[[]
             if key not in layers:
                 layers[key] = Layer(module, path, _stack_of(module, stacks))
             _add(layers[key], event, scout.events[at + 1 :])
-    found = [_with_feed_forward(layer, names, scout.events) for layer in layers.values()]
-    _check(found, type(model).__name__)
-    return Layout({name: _called(model, name, whole, found, scout) for name, whole in stacks.items()}, found)
+    found = list(layers.values())
+    _check(found, stacks, type(model).__name__)
+    calls = stream.find(model, [layer.module for layer in found], places, read)
+    added = calls if len(calls) == len(found) else [None] * len(found)
+    found = [
+        _with_feed_forward(replace(layer, number=number, added=part), scout.events)
+        for layer, number, part in zip(found, _numbers(found), added, strict=True)
+    ]
+    called = {name: _called(model, name, whole, found, scout) for name, whole in stacks.items()}
+    return Layout(called, found, places)
+
+
+def _numbers(layers: list[Layer]) -> list[int]:
+    """The number of each layer in its stack: that of its path, so that layers which attend otherwise count;
+    or, where these do not rise, its place among those that attend.
+    """
+    numbers: dict[str, list[int]] = {}
+    for stack in {layer.stack for layer in layers}:
+        paths = [int(layer.path.rpartition(".")[2]) for layer in layers if layer.stack == stack]
+        rising = all(a < b for a, b in pairwise(paths))
+        numbers[stack] = paths if rising else list(range(len(paths)))
+    left = {stack: iter(each) for stack, each in numbers.items()}
+    return [next(left[layer.stack]) for layer in layers]
 
 
 def _called(
@@ -156,25 +198,25 @@ def _is_same(a: Tensor, b: Tensor) -> bool:
     return a.shape == b.shape and torch.equal(a, b)
 
 
-def _with_feed_forward(layer: Layer, names: dict[int, str], events: list[_Event]) -> Layer:
-    """The layer with the last of its linear maps, if that makes one vector a position, as its ff.out is."""
-    inside = set(map(id, layer.module.modules()))
-    mine = [event for event in events if id(event.module) in inside]
-    attended = max(at for at, event in enumerate(mine) if event.call is not None)
-    outs = {id(module) for module in layer.out.values()}
-    after = [event for event in mine[attended + 1 :] if id(event.module) not in outs]
-    if not after:
+def _with_feed_forward(layer: Layer, events: list[_Event]) -> Layer:
+    """The layer with the last of its linear maps, where its feed-forward network ends in that one."""
+    if layer.added is None or "ff" not in layer.added.ends:
         return layer
-    width = next((m.made[-1] for m in mine if id(m.module) in outs), after[-1].made[-1])
-    n_positions = layer.calls["self"].n_queries
-    fits = after[-1].made in ((1, n_positions, width), (n_positions, width))
-    return replace(layer, ff=after[-1].module if fits else None)
+    mine = {
+        id(event.module)
+        for event in events
+        if event.call is None and event.made[-2:-1] == event.value.shape[-2:-1]
+    }
+    last = [module for module in layer.added.ends["ff"] if id(module) in mine]
+    return replace(layer, ff=last[0] if last else None)
 
 
-def _check(layers: list[Layer], name: str) -> None:
+def _check(layers: list[Layer], wanted: Iterable[str], name: str) -> None:
     """Raises ValueError for layers that attend more often than ours, or differ in their numbers of heads."""
-    if not layers:
-        raise ValueError(f"{name} computed no attention that can be recorded; open another model")
+    stacks = {layer.stack for layer in layers}
+    missing = [stack for stack in wanted if stack not in stacks]
+    if missing:
+        raise ValueError(f"the {missing[0]} of {name} computes no attention that can be recorded")
     for layer in layers:
         most = 2 if "cross" in layer.calls and layer.stack == "decoder" else 1
         if len(layer.calls) > most:
@@ -182,7 +224,7 @@ def _check(layers: list[Layer], name: str) -> None:
                 f"{name} attends {len(layer.calls)} times in {layer.path[:100]}, where at most {most} are "
                 "known how to show; open another model"
             )
-    for stack in {layer.stack for layer in layers}:
+    for stack in stacks:
         sizes = {
             (tuple(layer.calls), *((c.n_heads, c.n_key_heads, c.d_head) for c in layer.calls.values()))
             for layer in layers

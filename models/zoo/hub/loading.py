@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import gc
-from typing import Any, NamedTuple, cast
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
 
 import psutil
 import torch
@@ -12,10 +13,13 @@ from torch import Tensor, nn
 from transformers import PreTrainedModel
 
 from models.byte_units import readable
+from models.engine.capture.attention import ROUNDING
 from models.files import FileError
 from models.limits import in_force
-from models.zoo.hub import attention, layout
+from models.zoo.hub import attention, layout, products
+from models.zoo.hub.checking import answer_of, check_pattern, proved
 from models.zoo.hub.folder import Folder, NoRoomError
+from models.zoo.hub.recorder import read_by
 from models.zoo.model import Attention
 
 transformers.utils.logging.disable_progress_bar()
@@ -39,6 +43,7 @@ class Loaded(NamedTuple):
     """
 
     model: PreTrainedModel
+    kind: str
     layout: layout.Layout | None
     attentions: dict[str, Attention]
     note: str = ""
@@ -51,9 +56,15 @@ def load(folder: Folder) -> Loaded:
     """
     check_memory(folder)
     try:
-        return _whole(_read(folder), folder)
-    except _UnheardError as error:
-        return _patterns(_read(folder), folder, str(error))
+        try:
+            return _whole(_read(folder), folder)
+        except _UnheardError as error:
+            return _patterns(_read(folder), folder, str(error))
+    except FileError:
+        raise
+    except Exception as error:  # an architecture may fail in any way where it reads what it was not made for
+        what = f"{type(error).__name__}, {_first_line(error)}"
+        raise FileError(f"{folder.title} cannot be shown: {what}; open another model") from error
 
 
 class _UnheardError(Exception):
@@ -146,7 +157,13 @@ def example(model: PreTrainedModel, folder: Folder) -> dict[str, Tensor]:
         shape = (size, size) if isinstance(size, int) else tuple(size)
         pixels = torch.linspace(-1, 1, 3 * shape[0] * shape[1]).view(1, -1, *shape)
         return {"pixel_values": pixels.to(model.device, model.dtype)}
-    most = int(cast(nn.Embedding, model.get_input_embeddings()).num_embeddings)
+    if model.main_input_name != "input_ids":
+        raise FileError(
+            f"{folder.title} reads {model.main_input_name}, but only texts (input_ids) and pictures "
+            "(pixel_values) can be given to a model here; open one that reads these"
+        )
+    words = read_by(model.get_input_embeddings)
+    most = getattr(words, "num_embeddings", None) or folder.sizes.get("vocab_size", 3 + N_SOURCE)
     ids = (torch.arange(3, 3 + N_SOURCE, device=model.device) % most)[None]
     more = {"decoder_input_ids": ids[:, :N_TARGET]} if folder.kind == "encoder-decoder" else {}
     return {"input_ids": ids, **more}
@@ -161,26 +178,77 @@ def _whole(model: PreTrainedModel, folder: Folder) -> Loaded:
     """The model under our attention. Raises _UnheardError unless its answers are then what they were."""
     given = _given(model, folder)
     untouched = _untouched(model, given, folder)
+
+    def read() -> Any:
+        return model(**given)
+
+    kind = _kind(model, folder, given)
     try:
-        model.set_attn_implementation(attention.NAME)
-        found = layout.find(model, stacks_of(model, folder.kind), lambda: model(**given))
-    except (ValueError, KeyError, StopIteration) as error:
-        raise _UnheardError(str(error) or "it does not attend where that can be heard") from error
-    differs = _difference(_answer(model(**given)), untouched)
-    if differs > TOLERANCE:
-        raise _UnheardError(f"recorded, its answers differ by {differs:.2g} of their size")
-    return Loaded(model, found, _attentions(model, found))
+        found, note = _layout(model, stacks_of(model, kind), read)
+        attentions = _attentions(model, found)
+        found, more = proved(model, found, attentions, read)
+        differs = _difference(answer_of(read()), untouched)
+        if differs > TOLERANCE:
+            raise ValueError(f"recorded, its answers differ by {differs:.2g} of their size")
+    except Exception as error:  # an architecture may fail in any way where it is heard
+        raise _UnheardError(_first_line(error)) from error
+    return Loaded(model, kind, found, attentions, " ".join(filter(None, (note, more))))
+
+
+def _kind(model: PreTrainedModel, folder: Folder, given: dict[str, Any]) -> str:
+    """The kind of its stacks: a decoder where no position changes with what comes after it."""
+    if folder.kind == "encoder-decoder" or folder.reads_pictures:
+        return folder.kind
+    ids = given["input_ids"].clone()
+    ids[0, -1] = ids[0, 0]
+    streams = [model.base_model(**given | {"input_ids": each})[0] for each in (given["input_ids"], ids)]
+    if streams[0].ndim != 3 or streams[0].shape[1] != ids.shape[1]:
+        return folder.kind
+    before, after = (stream[0, : ids.shape[1] - 1] for stream in streams)
+    return "decoder-only" if _difference(after, before) <= TOLERANCE else "encoder-only"
+
+
+def _layout(
+    model: PreTrainedModel, stacks: dict[str, nn.Module], read: Callable[[], Any]
+) -> tuple[layout.Layout, str]:
+    """The layout of a model, and a sentence on the attentions that are not heard; "" where all are.
+
+    It is heard where it dispatches its attention, else, or where more attentions are computed than that
+    tells, at the products and softmaxes that its modules call.
+    """
+    try:
+        places = products.find(model, read)
+    except ValueError:
+        places = []
+    found, why = _found(model, stacks, read, attention.NAME, [])
+    n_heard = sum(len(layer.calls) for layer in found.layers) if found else 0
+    if found is not None and n_heard >= len(places):
+        return found, ""
+    whole, why = _found(model, stacks, read, "eager", places) if places else (None, why)
+    if whole is not None:
+        return whole, ""
+    if found is None:
+        raise ValueError(why)
+    model.set_attn_implementation(attention.NAME)
+    return found, f"Only {n_heard} of its {len(places)} attentions can be heard: {why}."
+
+
+def _found(
+    model: PreTrainedModel, stacks: dict[str, nn.Module], read: Callable[[], Any], implementation: str,
+    places: list[products.Place],
+) -> tuple[layout.Layout | None, str]:  # fmt: skip
+    """The layout under an implementation of attention; or None, and why."""
+    try:
+        model.set_attn_implementation(implementation)
+        return layout.find(model, stacks, read, places), ""
+    except Exception as error:  # an architecture may fail in any way where it is heard
+        return None, _first_line(error)
 
 
 def _untouched(model: PreTrainedModel, given: dict[str, Any], folder: Folder) -> Tensor:
     """What the model answers of its own. Raises FileError for one that reads neither texts nor pictures."""
-    if model.main_input_name not in given:
-        raise FileError(
-            f"{folder.title} reads {model.main_input_name}, but only texts (input_ids) and pictures "
-            "(pixel_values) can be given to a model here; open one that reads these"
-        )
     try:
-        return _answer(model(**given))
+        return answer_of(model(**given))
     except Exception as error:  # of any kind, where a model needs more than one kind of input
         raise FileError(
             f"{folder.title} cannot read {' and '.join(given)} alone: {_first_line(error)}; open a model of "
@@ -194,13 +262,14 @@ def _attentions(model: PreTrainedModel, found: layout.Layout) -> dict[str, Atten
     attentions = {}
     for stack in found.stacks:
         layers = found.of(stack)
-        for kind in layers[0].calls:
+        for kind in layers[0].calls if layers else ():
             calls = [layer.calls[kind] for layer in layers]
             first = calls[0]
             attentions[f"{stack}.{kind}"] = Attention(
                 n_layers=len(layers), n_heads=first.n_heads, d_head=first.d_head,
                 n_key_heads=first.n_key_heads, scales=tuple(call.scale for call in calls), cap=first.cap,
                 has_bias=first.has_bias, turned=turned and kind == "self", sinks=first.has_sinks,
+                layers=tuple(layer.number for layer in layers),
             )  # fmt: skip
     return attentions
 
@@ -208,21 +277,44 @@ def _attentions(model: PreTrainedModel, found: layout.Layout) -> dict[str, Atten
 @torch.no_grad()
 def _patterns(model: PreTrainedModel, folder: Folder, why: str) -> Loaded:
     """The model with its patterns alone, as it gives them itself. Raises FileError where it gives none."""
-    made = model(**_given(model, folder), output_attentions=True)
-    attentions = {}
-    for stack, field in pattern_fields(folder.kind).items():
+    given = _given(model, folder)
+    made = model(**given, output_attentions=True)
+    lengths = [len(x[0]) if x.ndim == 2 else None for x in given.values() if isinstance(x, Tensor)]
+    attentions, kind = {}, _kind(model, folder, given)
+    for stack, field in pattern_fields(kind).items():
         patterns = getattr(made, field, None) or ()
-        if not patterns or any(pattern is None or pattern.ndim != 4 for pattern in patterns):
+        if not patterns or any(not isinstance(each, Tensor) or each.ndim != 4 for each in patterns):
             raise FileError(
                 f"{folder.title} gives no attention weights of its own, and they cannot be recorded: {why}; "
                 "open another model"
             )
-        n_heads = patterns[0].shape[1]
+        n_heads, n_queries = patterns[0].shape[1], lengths[-1 if stack.startswith("decoder") else 0]
+        n_keys = lengths[0] if stack.endswith("cross") else n_queries
+        try:
+            _check_patterns(folder, patterns, (n_heads, n_queries, n_keys))
+        except ValueError as error:
+            raise FileError(
+                f"{folder.title} gives other numbers as its attention weights, {error}, and they cannot be "
+                f"recorded: {why}; open another model"
+            ) from None
         attentions[stack] = Attention(
             n_layers=len(patterns), n_heads=n_heads, d_head=0, n_key_heads=n_heads, scales=(), whole=False
         )
-    note = f"Only the attention weights of {folder.title} can be shown, no queries, keys, values or scores."
-    return Loaded(model, None, attentions, note)
+    note = (
+        f"Only the attention weights of {folder.title} can be shown, no queries, keys, values or scores: "
+        f"{why.rstrip('.')}."
+    )
+    return Loaded(model, kind, None, attentions, note)
+
+
+def _check_patterns(folder: Folder, patterns: Sequence[Tensor], shape: tuple[int, Any, Any]) -> None:
+    """Raises ValueError unless a stack's patterns are weights of every layer, tokens by tokens."""
+    n_layers = folder.sizes.get("n_layers", 0)
+    if folder.kind != "encoder-decoder" and len(patterns) < n_layers:
+        raise ValueError(f"for {len(patterns)} of its {n_layers} layers, without saying of which")
+    for pattern in patterns:
+        known = shape if shape[1] else (shape[0], pattern.shape[2], pattern.shape[2])
+        check_pattern(pattern[0].float(), known, ROUNDING[pattern.dtype])
 
 
 def pattern_fields(kind: str) -> dict[str, str]:
@@ -234,12 +326,6 @@ def pattern_fields(kind: str) -> dict[str, str]:
         "decoder.self": "decoder_attentions",
         "decoder.cross": "cross_attentions",
     }
-
-
-def _answer(made: Any) -> Tensor:
-    """The logits, or the last stream of a model without any."""
-    logits = getattr(made, "logits", None)
-    return made[0] if logits is None else logits
 
 
 def _difference(a: Tensor, b: Tensor) -> float:

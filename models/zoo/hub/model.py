@@ -137,7 +137,7 @@ class HubModel(TracedModel):
         most = min(MOST_WRITTEN, self.max_len - 2)
         with ExitStack() as opened:
             how: dict[str, Any] = {"attention_mask": torch.ones_like(source)}
-            if source.shape[1] > LONG_SOURCE and self.layout is not None:
+            if source.shape[1] > LONG_SOURCE and self.layout is not None and not self.layout.places:
                 how = {}
                 unkept = LongTrace(lambda address: False)
                 opened.enter_context(reading_long(self.net, self._addresses, unkept))
@@ -235,8 +235,9 @@ class HubModel(TracedModel):
     def long(
         self, reading: Reading, *, wanted: Wanted = lambda address: True, told: Told = lambda share: None
     ) -> dict[str, LongHeads]:
-        if self.layout is None:
-            raise ValueError(f"{self.note} So it reads no long texts; open another model.")
+        if self.layout is None or self.layout.places:
+            why = self.note or "It computes its attention as a matrix of all pairs."
+            raise ValueError(f"{why} So it reads no long texts; open another model.")
         n_attentions = sum(each.n_layers for each in self.attentions.values())
         trace = LongTrace(wanted, lambda n: told(n / n_attentions))
         given = dict(zip(self.given, reading.inputs, strict=False)) | self.usual
@@ -249,9 +250,8 @@ class HubModel(TracedModel):
         """The address of each attention, by its module's id."""
         assert self.layout is not None
         return {
-            id(call.module): f"{stack}.{at}.{kind}"
-            for stack in self.layout.stacks
-            for at, layer in enumerate(self.layout.of(stack))
+            id(call.module): f"{layer.at}.{kind}"
+            for layer in self.layout.layers
             for kind, call in layer.calls.items()
         }
 

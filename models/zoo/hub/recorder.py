@@ -13,17 +13,20 @@ from transformers.utils.generic import ModelOutput
 from models.engine.trace import Trace
 from models.zoo.hub.attention import Call, heard_by, hidden, listening
 from models.zoo.hub.layout import Layout
+from models.zoo.hub.products import hearing
+from models.zoo.hub.stream import hearing as hearing_sums
+from models.zoo.hub.stream import stream_of
 
 
 def heard_of(layout: Layout) -> list[str]:
     """The addresses that a recorder hears of in every pass through such layers."""
     found = []
     for stack in layout.stacks:
-        for at, layer in enumerate(layout.of(stack)):
+        for layer in layout.of(stack):
             parts = [f"{kind}.{name}" for kind in layer.calls for name in ("q", "k", "v", "pattern", "z")]
-            parts += [f"{kind}.out" for kind in layer.out]
-            parts += [] if layer.ff is None else ["ff.post", "ff.out"]
-            found += [f"{stack}.{at}.{part}" for part in ("resid_pre", *parts, "resid_post")]
+            parts += [] if layer.ff is None else ["ff.post"]
+            parts += [f"{kind}.out" for kind in (layer.added.sites if layer.added else ())]
+            found += [f"{layer.at}.{part}" for part in ("resid_pre", *parts, "resid_post")]
         found.append(f"{stack}.norm")
     return found
 
@@ -43,7 +46,7 @@ class Recorder:
         self.prefix = ""
         self.n_attended = 0
         self.stack_of = {id(layer.module): layer.stack for layer in layout.layers}
-        self.kind_of = {id(module): kind for layer in layout.layers for kind, module in layer.out.items()}
+        self.addresses = {stack: [layer.at for layer in layout.of(stack)] for stack in layout.stacks}
 
     @contextmanager
     def hearing(self) -> Iterator[None]:
@@ -61,11 +64,14 @@ class Recorder:
                         opened.callback(module.register_forward_hook(self._mine(after)).remove)
 
             hook([layer.module for layer in layers], self._begins, self._ends)
-            hook([module for layer in layers for module in layer.out.values()], None, self._projected)
-            hook(feeding, self._activated, self._fed_forward)
+            hook(feeding, self._activated)
             hook(self._embeddings(), None, self._embedded)
             hook(list(self.layout.stacks.values()), None, self._finished)
             opened.enter_context(listening(self))
+            added = [layer.added for layer in layers if layer.added is not None]
+            opened.enter_context(hearing(self.layout.places, self))
+            # Within, so that it counts no sum that is computed to record an attention.
+            opened.enter_context(hearing_sums(added, self._added, lambda: heard_by(self)))
             yield
 
     def _mine(self, hook: Callable[..., Any]) -> Callable[..., Any]:
@@ -78,6 +84,8 @@ class Recorder:
 
     def begin(self, call: Call) -> None:
         """A layer attends: first to its own stack, then, in a decoder that reads an encoder, to that."""
+        if not self.layer:
+            raise ValueError(f"its {type(call.module).__name__} attends outside of any layer that was called")
         self.prefix = f"{self.layer}.{'cross' if self.n_attended else 'self'}"
         self.n_attended += 1
 
@@ -86,19 +94,24 @@ class Recorder:
         return self._recorded(f"{self.prefix}.{name}", value)
 
     def _recorded(self, address: str, value: Tensor) -> Tensor:
-        shown = value.float().cpu()
+        """A stream, which some layers hold as [position, channel] or [position, 1, channel], has a batch of one
+        in a trace.
+        """
+        flat = value.ndim == 2 or value.shape[0] != 1
+        whole = value.reshape(1, -1, value.shape[-1]) if flat else value
+        shown = whole.float().cpu()
+        if shown.data_ptr() == value.data_ptr() and shown.ndim == 3:  # to which some models add in place
+            shown = shown.clone()
         if address.endswith(".scores"):
             shown = shown.masked_fill(hidden(value).cpu(), -torch.inf)
         after = self.trace.record(address, shown)
-        return value if after is shown else after.to(value)
-
-    def _flat(self, address: str, value: Tensor) -> Tensor:
-        """Records [1, position, channel], which some layers hold as [position, channel] for a while."""
-        return self._recorded(address, value.view(1, -1, value.shape[-1])).view_as(value)
+        return value if after is shown else after.to(value).reshape(value.shape)
 
     def _embeddings(self) -> list[nn.Module]:
         found = (getattr(stack, "get_input_embeddings", None) for stack in self.layout.stacks.values())
-        return [module for get in found if get is not None and isinstance(module := _of(get), nn.Embedding)]
+        return [
+            module for get in found if get is not None and isinstance(module := read_by(get), nn.Embedding)
+        ]
 
     def _embedded(self, module: nn.Module, given: Any, made: Tensor) -> Tensor:
         stacks = list(self.layout.stacks)
@@ -109,24 +122,22 @@ class Recorder:
 
     def _begins(self, module: nn.Module, given: tuple[Any, ...], named: dict[str, Any]) -> Any:
         stack = self.stack_of[id(module)]
-        self.layer, self.n_attended = f"{stack}.{self.n_begun[stack]}", 0
+        self.layer, self.n_attended = self.addresses[stack][self.n_begun[stack]], 0
         self.n_begun[stack] += 1
-        address = f"{self.layer}.resid_pre"
-        if given:
-            return (self._recorded(address, given[0]), *given[1:]), named
-        return given, named | {"hidden_states": self._recorded(address, named["hidden_states"])}
+        before = stream_of(given, named)
+        after = self._recorded(f"{self.layer}.resid_pre", before)
+        new = {name: after if value is before else value for name, value in named.items()}
+        return tuple(after if value is before else value for value in given), new
 
     def _ends(self, module: nn.Module, given: Any, made: Any) -> Any:
-        return self._first(f"{self.layer}.resid_post", made)
+        address, self.layer = f"{self.layer}.resid_post", ""
+        return self._first(address, made)
 
-    def _projected(self, module: nn.Module, given: Any, made: Tensor) -> Tensor:
-        return self._recorded(f"{self.layer}.{self.kind_of[id(module)]}.out", made)
+    def _added(self, part: str, value: Tensor) -> Tensor:
+        return self._recorded(f"{self.layer}.{part}", value)
 
     def _activated(self, module: nn.Module, given: tuple[Any, ...], named: dict[str, Any]) -> Any:
-        return (self._flat(f"{self.layer}.ff.post", given[0]), *given[1:]), named
-
-    def _fed_forward(self, module: nn.Module, given: Any, made: Tensor) -> Tensor:
-        return self._flat(f"{self.layer}.ff.out", made)
+        return (self._recorded(f"{self.layer}.ff.post", given[0]), *given[1:]), named
 
     def _finished(self, module: nn.Module, given: Any, made: Any) -> Any:
         name = next(name for name, each in self.layout.stacks.items() if each is module)
@@ -142,10 +153,10 @@ class Recorder:
         if isinstance(made, ModelOutput):
             made[next(iter(made))] = after
             return made
-        return (after, *made[1:])
+        return type(made)((after, *made[1:]))
 
 
-def _of(get: Callable[[], Any]) -> Any:
+def read_by(get: Callable[[], Any]) -> Any:
     """What a getter of transformers gives; None where the architecture has nothing to give."""
     try:
         return get()

@@ -11,9 +11,11 @@ from torch import Tensor, nn
 from transformers.pytorch_utils import Conv1D
 
 from models.data.tasks import Reading
+from models.engine.capture.attention import ROUNDING
 from models.engine.remaking import format_of, in_format_of, sharing_weights
 from models.engine.size import CELL
 from models.engine.trace import Trace
+from models.zoo.hub.checking import check_pattern
 from models.zoo.hub.folder import Folder
 from models.zoo.hub.layout import Layer
 from models.zoo.hub.loading import load, pattern_fields
@@ -37,9 +39,8 @@ class TracedModel(Model):
         self.folder = folder
         self.name = folder.name
         self.net: Any
-        self.net, self.layout, self.attentions, self.note = load(folder)
+        self.net, self.kind, self.layout, self.attentions, self.note = load(folder)
         self.n_bytes = folder.n_bytes
-        self.kind = folder.kind
 
     def attention(self, stack: str) -> Attention:
         return self.attentions[stack]
@@ -83,7 +84,8 @@ class TracedModel(Model):
     def _projection(self, stack: str, layer: int) -> Any:
         """The module of an attention's output projection; None where it was not found."""
         side, kind = stack.split(".")
-        return None if self.layout is None else self.layout.of(side)[layer].out.get(kind)
+        layers = [] if self.layout is None else self.layout.of(side)
+        return next((each.out.get(kind) for each in layers if each.number == layer), None)
 
     def projections(self) -> dict[str, nn.Module]:
         found = {
@@ -103,7 +105,7 @@ class TracedModel(Model):
         layout = self.layout
         if layout is None:
             return []
-        return [(stack, at, layer) for stack in layout.stacks for at, layer in enumerate(layout.of(stack))]
+        return [(stack, layer.number, layer) for stack in layout.stacks for layer in layout.of(stack)]
 
     @property
     def number_format(self) -> str:
@@ -148,7 +150,10 @@ class TracedModel(Model):
         for stack, field in pattern_fields(self.kind).items():
             side, kind = stack.split(".")
             for layer, pattern in enumerate(getattr(made, field)):
-                trace.record(f"{side}.{layer}.{kind}.pattern", pattern.float().cpu())
+                weights = pattern.float().cpu()
+                shape = (self.attentions[stack].n_heads, *weights.shape[2:])
+                check_pattern(weights[0], shape, ROUNDING[pattern.dtype])
+                trace.record(f"{side}.{layer}.{kind}.pattern", weights)
         self._conclude(trace, made)
 
     def _conclude(self, trace: Trace, made: Any) -> None:

@@ -8,8 +8,10 @@ from streamlit.testing.v1 import AppTest
 
 from models.sweeps import list_sweeps
 from models.sweeps.estimates import Estimate
+from pages.shared.board import takeaway
 from pages.sweeps import planning, seen, state
 from tests.pages.sweeps.conftest import MakeSweep
+from viz_core.boards import Board, Parallel
 
 SECONDS = 60
 
@@ -120,6 +122,25 @@ def test_a_link_s_ranges_combine_and_a_button_clears_them(page: AppTest, make_sw
     page.session_state["page"] = "elsewhere"
     page.run()
     assert "The link's within='n_heads:4' is not ranges of settings" in said(page)
+
+
+def test_what_is_taken_away_is_the_board_as_it_stands(
+    page: AppTest, make_sweep: MakeSweep, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    make_sweep()
+    taken: list[Board] = []
+    monkeypatch.setattr(takeaway, "dialog", lambda title, name, drawn, frame, code: taken.append(drawn))
+    page.query_params.update({"sweep": "heads", "within": "n_heads:1.5:4;norm:0:0"})
+    page.run()
+    page.session_state["takeaway"] = {"type": "takeaway", "frame": 0}
+    page.run()
+    (drawn,) = taken
+    top = drawn.rows[0][0]
+    assert isinstance(top, Parallel) and top.shown is not None
+    heads = next(axis for axis in top.axes if axis.name == "Heads").values
+    norms = next(axis for axis in top.axes if axis.name == "Norm").values
+    assert top.shown.tolist() == [1.5 <= n <= 4 and norm == 0 for n, norm in zip(heads, norms, strict=True)]
+    assert 0 < top.shown.sum() < len(top.shown)
 
 
 def test_a_sweep_that_is_gone_is_said_and_the_form_comes(page: AppTest) -> None:

@@ -27,6 +27,7 @@ _ENDS = {
     "forced_eos_token_id": None,
 }  # fmt: skip
 _MODERN = {"cls_token_id": 2, "sep_token_id": 3, "bos_token_id": 2, "eos_token_id": 3, "pad_token_id": 0}
+_ROTARY = {"n_embd": 32, "n_layer": 2, "n_head": 4, "n_positions": 64, "rotary_dim": 4}
 _DISTIL = {"dim": 32, "n_layers": 2, "n_heads": 4, "hidden_dim": 48, "max_position_embeddings": 64}
 _T5 = {"d_model": 32, "d_kv": 8, "d_ff": 48, "num_layers": 2, "num_heads": 4, "decoder_start_token_id": 0}
 
@@ -35,6 +36,18 @@ ENCODERS: dict[str, tuple[str, str, dict[str, Any]]] = {
     "roberta": ("RobertaForMaskedLM", "RobertaConfig", _SIZES),
     "distilbert": ("DistilBertForMaskedLM", "DistilBertConfig", _DISTIL),
     "electra": ("ElectraForMaskedLM", "ElectraConfig", _SIZES | {"embedding_size": 16}),
+    "mpnet": ("MPNetForMaskedLM", "MPNetConfig", _SIZES),
+    "deberta": (
+        "DebertaForMaskedLM", "DebertaConfig",
+        _SIZES | {"relative_attention": True, "pos_att_type": ["c2p", "p2c"], "position_biased_input": False},
+    ),
+    "deberta-v2": (
+        "DebertaV2ForMaskedLM", "DebertaV2Config",
+        _SIZES | {"relative_attention": True, "pos_att_type": ["c2p", "p2c"], "position_buckets": 8},
+    ),
+    "roformer": ("RoFormerForMaskedLM", "RoFormerConfig", _SIZES | {"embedding_size": 32}),
+    "xlnet": ("XLNetLMHeadModel", "XLNetConfig", {"d_model": 32, "n_layer": 2, "n_head": 4, "d_inner": 48}),
+    "convbert": ("ConvBertForMaskedLM", "ConvBertConfig", _SIZES | {"embedding_size": 32, "head_ratio": 2}),
     "modernbert": ("ModernBertForMaskedLM", "ModernBertConfig", _SIZES | _MODERN | {"local_attention": 4}),
 }
 SHARED_LAYERS: dict[str, tuple[str, str, dict[str, Any]]] = {
@@ -42,6 +55,32 @@ SHARED_LAYERS: dict[str, tuple[str, str, dict[str, Any]]] = {
 }
 DECODERS: dict[str, tuple[str, str, dict[str, Any]]] = {
     "gpt2": ("GPT2LMHeadModel", "GPT2Config", {"n_embd": 32, "n_layer": 2, "n_head": 4, "n_positions": 64}),
+    "gpt-neo": (
+        "GPTNeoForCausalLM", "GPTNeoConfig",
+        {"hidden_size": 32, "num_layers": 2, "num_heads": 4, "attention_types": [[["global"], 2]],
+         "max_position_embeddings": 64},
+    ),
+    "falcon": ("FalconForCausalLM", "FalconConfig", _SIZES | {"alibi": False}),
+    "falcon-alibi": (
+        "FalconForCausalLM", "FalconConfig",
+        _SIZES | {"alibi": True, "multi_query": False, "parallel_attn": False},
+    ),
+    "bloom": ("BloomForCausalLM", "BloomConfig", {"hidden_size": 32, "n_layer": 2, "n_head": 4}),
+    "mpt": ("MptForCausalLM", "MptConfig", {"d_model": 32, "n_layers": 2, "n_heads": 4, "max_seq_len": 64}),
+    "gptj": ("GPTJForCausalLM", "GPTJConfig", _ROTARY),
+    "codegen": ("CodeGenForCausalLM", "CodeGenConfig", _ROTARY),
+    "xglm": (
+        "XGLMForCausalLM", "XGLMConfig",
+        {"d_model": 32, "num_layers": 2, "attention_heads": 4, "ffn_dim": 48, "max_position_embeddings": 64},
+    ),
+    "openai-gpt": (
+        "OpenAIGPTLMHeadModel", "OpenAIGPTConfig",
+        {"n_embd": 32, "n_layer": 2, "n_head": 4, "n_positions": 64},
+    ),
+    "granite": (
+        "GraniteForCausalLM", "GraniteConfig",
+        _SIZES | _SHARED | {"residual_multiplier": 0.3, "attention_multiplier": 0.2},
+    ),
     "opt": ("OPTForCausalLM", "OPTConfig", _SIZES | {"ffn_dim": 48, "word_embed_proj_dim": 32}),
     "gpt-neox": ("GPTNeoXForCausalLM", "GPTNeoXConfig", _SIZES),
     "llama": ("LlamaForCausalLM", "LlamaConfig", _SIZES | _SHARED),
@@ -67,13 +106,7 @@ TRANSLATORS: dict[str, tuple[str, str, dict[str, Any]]] = {
     "bart": ("BartForConditionalGeneration", "BartConfig", _ENDS),
     "marian": ("MarianMTModel", "MarianConfig", _ENDS),
 }
-PATTERNS_ONLY: dict[str, tuple[str, str, dict[str, Any]]] = {
-    "gpt-neo": (
-        "GPTNeoForCausalLM", "GPTNeoConfig",
-        {"hidden_size": 32, "num_layers": 2, "num_heads": 4, "attention_types": [[["global"], 2]],
-         "max_position_embeddings": 64},
-    ),
-}  # fmt: skip
+PATTERNS_ONLY: dict[str, tuple[str, str, dict[str, Any]]] = {}
 UNREAD: dict[str, tuple[str, str, dict[str, Any]]] = {
     "whisper": (
         "WhisperForConditionalGeneration", "WhisperConfig",

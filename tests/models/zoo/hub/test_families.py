@@ -27,6 +27,10 @@ from tests.models.zoo.hub.families import (
 )
 
 WHOLE = ENCODERS | SHARED_LAYERS | DECODERS | TRANSLATORS
+NO_PROJECTION = {"xlnet", "convbert"}
+"""Those whose heads go through no matrix of their own: a sum of three axes, a matrix for heads and more."""
+AFTERWARDS = {"gemma2", "gemma3", "granite"}
+"""Those that add a norm, or a multiple, of what the output projection makes."""
 Opened = Callable[..., HubModel]
 
 
@@ -158,7 +162,7 @@ def test_an_edit_that_changes_nothing_changes_no_bit(opened: Opened, family: str
         assert torch.equal(plain[address], same[address]), address
 
 
-@pytest.mark.parametrize("family", sorted(set(WHOLE) - set(SHARED_LAYERS)))
+@pytest.mark.parametrize("family", sorted(set(WHOLE) - set(SHARED_LAYERS) - NO_PROJECTION))
 def test_zeroing_a_head_s_z_is_removing_its_part_of_the_output_projection(
     opened: Opened, family: str
 ) -> None:
@@ -193,9 +197,11 @@ def test_zeroing_a_head_s_z_is_removing_its_part_of_the_output_projection(
     torch.testing.assert_close(edited["logits"], removed["logits"], atol=1e-5, rtol=1e-4)
     plain, w_o = model.trace(reading), model.projection(f"{side}.self", 0)
     assert w_o is not None
+    assert (edited["logits"] - plain["logits"]).abs().max() > 1e-4
+    if family in AFTERWARDS:
+        return
     part_of_head = plain[f"{at}.z"][head] @ w_o[head]
     torch.testing.assert_close(plain[f"{at}.out"] - edited[f"{at}.out"], part_of_head, atol=1e-5, rtol=1e-4)
-    assert (edited["logits"] - plain["logits"]).abs().max() > 1e-4
 
 
 @pytest.mark.parametrize("name", ["pattern", "scores", "resid_post"])

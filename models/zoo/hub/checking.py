@@ -1,0 +1,159 @@
+"""A model is asked, when it is opened, whether what is recorded of it is what it computes.
+
+Every identity that pages rely on is tried on a few tokens: what fails is not offered. That an accessor of
+attention is proved by replacing patterns is nnterp's idea (Dumas, 2025).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from contextlib import ExitStack
+from dataclasses import replace
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+from transformers.pytorch_utils import Conv1D
+
+from models.engine.capture.attention import ROUNDING
+from models.engine.trace import Trace
+from models.zoo.hub.layout import Layer, Layout
+from models.zoo.hub.recorder import Recorder
+from models.zoo.model import Attention
+
+
+def answer_of(made: Any) -> Tensor:
+    """The logits, or the last stream of a model without any."""
+    logits = getattr(made, "logits", None)
+    return made[0] if logits is None else logits
+
+
+def check_pattern(pattern: Tensor, shape: Sequence[int], tolerance: float, *, sinks: bool = False) -> None:
+    """Raises ValueError unless these are weights [head, query, key] of this shape: each in [0, 1], each row
+    summing to 1, or to less beside sinks.
+    """
+    if tuple(pattern.shape) != tuple(shape):
+        raise ValueError(
+            f"its weights have the shape {tuple(pattern.shape)}, not {tuple(shape)} [head, query, key]"
+        )
+    least, most = float(pattern.min()), float(pattern.max())
+    if not (least >= -tolerance and most <= 1 + tolerance):
+        raise ValueError(f"its weights go from {least:.3g} to {most:.3g}, not from 0 to 1")
+    sums = pattern.double().sum(-1)
+    wrong = sums > 1 + tolerance if sinks else (sums - 1).abs() > tolerance
+    if bool(wrong.any()):
+        raise ValueError(
+            f"rows of its weights sum to {float(sums.min()):.3g} to {float(sums.max()):.3g}, not to 1"
+        )
+
+
+@torch.no_grad()
+def proved(
+    net: nn.Module, found: Layout, attentions: dict[str, Attention], run: Callable[[], Any]
+) -> tuple[Layout, str]:
+    """The layout with what holds of it, and a sentence on what does not; "" where all does.
+
+    run: lets the model read a few tokens. Raises ValueError where its patterns, queries, keys, values or
+    scores are not what they are taken for.
+    """
+    tolerance = ROUNDING[next(p.dtype for p in net.parameters() if p.is_floating_point())]
+    trace, answer = _traced(found, run, None)
+    for layer in found.layers:
+        for kind in layer.calls:
+            _check_attention(trace, layer, kind, attentions[f"{layer.stack}.{kind}"], tolerance)
+    blank, other = _traced(found, run, lambda address, x: x * 0 if address.endswith(".pattern") else x)
+    if any(float(blank[a].abs().max()) > 0 for a in blank if a.endswith(".z")) or torch.equal(answer, other):
+        raise ValueError("its weights can be replaced without a change of what it computes")
+    layers = [replace(layer, out=_linear(layer, trace, tolerance)) for layer in found.layers]
+    found = found._replace(layers=layers)
+    why = _why_not_added(found, trace, run, answer, tolerance)
+    if not why:
+        return found, ""
+    kept = [replace(layer, added=None, ff=None) for layer in found.layers]
+    return found._replace(layers=kept), f"What its layers add to their stream cannot be shown: {why}."
+
+
+def _traced(found: Layout, run: Callable[[], Any], edit: Any) -> tuple[Trace, Tensor]:
+    trace = Trace(edit=edit)
+    with Recorder(trace, found).hearing():
+        return trace, answer_of(run())
+
+
+def _check_attention(trace: Trace, layer: Layer, kind: str, about: Attention, tolerance: float) -> None:
+    at, call = f"{layer.at}.{kind}", layer.calls[kind]
+    missing = [name for name in ("q", "k", "v", "scores", "pattern", "z") if f"{at}.{name}" not in trace]
+    if missing:
+        raise ValueError(f"{layer.path} computed no {missing[0]} that could be heard")
+    q, k, v, scores, pattern, z = (
+        trace[f"{at}.{name}"] for name in ("q", "k", "v", "scores", "pattern", "z")
+    )
+    check_pattern(pattern, (call.n_heads, call.n_queries, call.n_keys), tolerance, sinks=about.sinks)
+    for address in (f"{layer.at}.resid_pre", f"{layer.at}.resid_post"):
+        if trace[address].shape[0] != call.n_queries:
+            raise ValueError(f"{layer.path} reads or makes {trace[address].shape[0]} vectors of its tokens")
+    k, v = (each.repeat_interleave(len(q) // len(each), dim=0) for each in (k, v))
+    products = call.scale * q @ k.mT
+    products = products if about.cap is None else about.cap * torch.tanh(products / about.cap)
+    products = products + trace[f"{at}.bias"] if f"{at}.bias" in trace else products
+    seen = scores > -torch.inf
+    same = {
+        "scores are not its scaled products of queries and keys": (products[seen], scores[seen]),
+        "weights are not the softmax of its scores": (scores.softmax(-1), pattern),
+        "z is not its weights times its values": (pattern @ v, z),
+    }
+    if about.sinks:
+        del same["weights are not the softmax of its scores"]
+    for wrong, (first, second) in same.items():
+        if not _near(first, second, tolerance):
+            raise ValueError(f"in {layer.path}, its {wrong}")
+
+
+def _linear(layer: Layer, trace: Trace, tolerance: float) -> dict[str, nn.Module]:
+    """The output projections of a layer that are a matrix and a bias; others quantise what they read."""
+    kept = {}
+    for kind, module in layer.out.items():
+        weight: Any = module.weight
+        z = trace[f"{layer.at}.{kind}.z"].transpose(0, 1).flatten(1).to(weight)
+        made = z @ weight if isinstance(module, Conv1D) else z @ weight.T
+        if _near(made if module.bias is None else made + module.bias, module(z[None])[0], tolerance):
+            kept[kind] = module
+    return kept
+
+
+def _near(first: Tensor, second: Tensor, tolerance: float) -> bool:
+    return float((first - second).abs().max()) <= tolerance * max(1.0, float(second.abs().max()))
+
+
+def _why_not_added(
+    found: Layout, trace: Trace, run: Callable[[], Any], answer: Tensor, tolerance: float
+) -> str:
+    """Why what the layers are recorded to add is not what they add; "" where it is."""
+    for layer in found.layers:
+        if layer.added is None:
+            return f"between what enters {layer.path} and what leaves it there is more than sums and norms"
+        parts = [trace[f"{layer.at}.{kind}.out"] for kind in layer.added.sites]
+        before, after = trace[f"{layer.at}.resid_pre"], trace[f"{layer.at}.resid_post"]
+        if layer.added.plain and not _near(before + sum(parts), after, tolerance):
+            return f"they do not sum to what leaves {layer.path}"
+    for kind in ("self", "cross", "ff"):
+        makers = [layer.added.makers.get(kind, []) for layer in found.layers if layer.added is not None]
+        makers = [each for each, layer in zip(makers, found.layers, strict=True) if _adds(layer, kind)]
+        if not makers or not all(makers):
+            continue
+        zeroed = _traced(found, run, lambda a, x, end=f".{kind}.out": x * 0 if a.endswith(end) else x)[1]
+        with ExitStack() as opened:
+            for each in makers:
+                opened.callback(each[-1].register_forward_hook(_silence).remove)
+            silenced = answer_of(run())
+        if not _near(zeroed, silenced, tolerance) or torch.equal(zeroed, answer):
+            return f"without its {kind}.out it answers another thing than without the modules that make it"
+    return ""
+
+
+def _adds(layer: Layer, kind: str) -> bool:
+    return layer.added is not None and kind in layer.added.sites
+
+
+def _silence(module: nn.Module, given: Any, made: Any) -> Any:
+    """A hook that makes a module's first output zeros."""
+    return made * 0 if isinstance(made, Tensor) else type(made)((made[0] * 0, *made[1:]))
