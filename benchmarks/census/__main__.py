@@ -1,8 +1,8 @@
 """Opens a small model of every type that transformers knows, and writes one table: whole, patterns, refused.
 
-    python -m benchmarks.census [--page docs/census.md] [--trails FILE] [type ...]
+    python -m benchmarks.census [--page docs/census.md] [--trails FILE] [--at-once 2] [type ...]
 
-Each type has a process of its own with a limit of time and memory; two run at once.
+Each type has a process of its own with a limit of time and memory.
 """
 
 import os
@@ -25,7 +25,7 @@ from transformers.models.auto.configuration_auto import CONFIG_MAPPING
 
 from benchmarks.census.checks import Row, row_of
 
-AT_ONCE, SECONDS, BYTES = 2, 90, 8 << 30
+SECONDS, BYTES = 90, 8 << 30
 ORDER = ("traceback", "wrong", "gap", "whole", "patterns", "refused")
 
 
@@ -35,6 +35,7 @@ def main() -> None:
     )
     parser.add_argument("--page", type=Path, help="where the table is written; default: printed alone")
     parser.add_argument("--trails", type=Path, help="where the tracebacks are written")
+    parser.add_argument("--at-once", type=int, default=2, help="processes at once")
     parser.add_argument("types", nargs="*", metavar="type", help="of models; default: all")
     given = parser.parse_args()
     unknown = [name for name in given.types if name not in CONFIG_MAPPING]
@@ -42,7 +43,7 @@ def main() -> None:
         parser.error(
             f"transformers {transformers.__version__} knows no type {unknown[0]!r}; see CONFIG_MAPPING"
         )
-    rows = census(given.types or list(CONFIG_MAPPING.keys()))
+    rows = census(given.types or list(CONFIG_MAPPING.keys()), given.at_once)
     if given.page:
         given.page.parent.mkdir(exist_ok=True)
         given.page.write_text(page(rows))
@@ -55,14 +56,14 @@ def main() -> None:
     print(dict(Counter(row.outcome for row in rows)))
 
 
-def census(types: list[str]) -> list[Row]:
-    """A row for each type; two processes at once, each of which is ended when its time is over."""
+def census(types: list[str], at_once: int) -> list[Row]:
+    """A row for each type; so many processes at once, each of which is ended when its time is over."""
     fork, rows, waiting = multiprocessing.get_context("fork"), dict[str, Row](), list(types)
     running: dict[
         Connection, tuple[str, multiprocessing.process.BaseProcess, float, tempfile.TemporaryDirectory[str]]
     ] = {}
     while waiting or running:
-        while waiting and len(running) < AT_ONCE:
+        while waiting and len(running) < at_once:
             model_type, (here, there) = waiting.pop(0), fork.Pipe(duplex=False)
             folder = tempfile.TemporaryDirectory(prefix="census-", ignore_cleanup_errors=True)
             process: multiprocessing.process.BaseProcess = fork.Process(
@@ -115,12 +116,12 @@ def page(rows: list[Row]) -> str:
     n_types, version = len(rows), transformers.__version__
     head = f"""# The census
 
-`make census` goes through all {n_types} model types that transformers {version} knows: it saves a small model with
-random weights of each to a folder, opens it by its path, traces and edits it, and compares every number with
-transformers' own eager attention, computed apart; the difference is the largest of those compared.
+`make census` goes through all {n_types} model types that transformers {version} knows: it saves a small
+model with random weights of each to a folder, opens it by its path, traces and edits it, and compares every
+number with transformers' own eager attention, computed apart; the difference is the largest of those compared.
 
-**{n["whole"]} whole** (everything is traced and may be edited), **{n["patterns"]} patterns** (attention weights
-alone), **{n["refused"]} refused** (with the sentence that a person reads), {n["wrong"]} wrong,
+**{n["whole"]} whole** (everything is traced and may be edited), **{n["patterns"]} patterns** (weights of
+attention alone), **{n["refused"]} refused** (with the sentence that a person reads), {n["wrong"]} wrong,
 {n["traceback"]} tracebacks, {n["gap"]} gaps (types that the census could not build).
 
 | type | class | outcome | difference | compared | why |

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import inspect
 import re
 import traceback
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, cast
@@ -29,9 +30,9 @@ FIELDS = {
     "decoder-only": {"decoder.self": "attentions"},
 }
 FEEDING = r"(?!.*(norm|dropout))(\w*mlp\w*|feed_?forward\w*|ffn?|\w*moe\w*|shared_experts?|experts?)"
-"""Names of a layer's whole feed-forward network, if it is a module of its own."""
-LAST = ("output.dense", "fc2", "layer.-1.DenseReluDense", "output.fc2")
-"""Where it is not: its last linear map."""
+"""Names of a layer's whole feed-forward network."""
+LAST = ("output.dense", "fc2", "layer.-1.DenseReluDense", "output.fc2", "ff.layer_2")
+"""Its last linear map, where the module that holds it adds the stream as well."""
 PROJECTIONS = r"(o|out|c|output|wo)_proj|wo|o|out_lin|dense|proj|projection|out|linear_out|dense_out"
 
 
@@ -99,9 +100,10 @@ def _passed(model: Any, reading: Any, eager: PreTrainedModel, **more: Any) -> An
         return eager(**dict(zip(names, reading.inputs, strict=False)), **usual, **more)
 
 
-def _answer(made: Any) -> Tensor:
+def _answer(made: Any) -> Tensor | None:
+    """The logits, or the last stream of a model without any; None for one that answers something else."""
     logits = getattr(made, "logits", None)
-    return made[0] if logits is None else logits
+    return getattr(made, "last_hidden_state", None) if logits is None else logits
 
 
 def _differs(row: Row, what: str, a: Tensor, b: Tensor, scale: float = 1.0) -> None:
@@ -128,7 +130,8 @@ def _compare(row: Row, model: Any, reading: Any, trace: Any, eager: PreTrainedMo
     with _hearing(eager, streams):
         made = _passed(model, reading, eager)
     answer = _answer(made)
-    if last := _last(trace):
+    last = _last(trace)
+    if last and answer is not None:
         what = "logits" if last == "logits" else "stream"
         _differs(row, what, trace[last], _rows(answer), _size(answer))
     patterns = {a: trace[a] for a in trace if a.endswith(".pattern")}
@@ -191,7 +194,7 @@ def _causal(row: Row, model: Any, patterns: dict[str, Tensor]) -> None:
 
 @contextmanager
 def _hearing(eager: nn.Module, streams: dict[str, list[Tensor]]) -> Iterator[None]:
-    """What goes into each element of each list of modules, by the list's path, in the order of its elements."""
+    """What goes into each element of each list of modules, by the list's path and in its order."""
     handles = []
     for path, module in eager.named_modules():
         if isinstance(module, nn.ModuleList) and len(module) and not re.search(r"\.\d+\.", f"{path}."):
@@ -201,7 +204,9 @@ def _hearing(eager: nn.Module, streams: dict[str, list[Tensor]]) -> Iterator[Non
                 def hear(_: Any, given: Any, named: Any, path: str = path, at: int = at) -> None:
                     value = given[0] if given else named.get("hidden_states")
                     if isinstance(value, Tensor) and not streams[path][at].numel():
-                        streams[path][at] = value[0]
+                        streams[path][at] = (
+                            value[0] if len(value) == 1 else value[:, 0]
+                        )  # XLNet's batch is second
 
                 handles.append(each.register_forward_pre_hook(hear, with_kwargs=True))
     try:
@@ -252,7 +257,7 @@ def _edit(
     last, answer = _last(plain), _answer(_passed(model, reading, eager))
     for side, path in paths.items():
         numbers = {int(a.split(".")[1]) for a in plain if re.fullmatch(rf"{side}\.\d+\.self\.z", a)}
-        if not numbers or not last:
+        if not numbers or not last or answer is None:
             continue
         at = max(numbers)
         layer = cast(nn.ModuleList, eager.get_submodule(path))[at]
@@ -266,14 +271,19 @@ def _edit(
         feeding = _feeding(layer)
         if f"{side}.{at}.ff.out" in plain and feeding:
             zeroed = model.trace(reading, edits=[f"{side}.{at}.ff: zero"])
-            after = _hooked(model, reading, eager, *(each.register_forward_hook(_zero) for each in feeding))
+            after = _hooked(
+                model,
+                reading,
+                eager,
+                *(each.register_forward_hook(_zero, with_kwargs=True) for each in feeding),
+            )
             _differs(row, f"ff {side}.{at}", zeroed[last], _rows(after), _size(answer))
 
 
 def _hooked(model: Any, reading: Any, eager: PreTrainedModel, *handles: Any) -> Tensor:
     """What eager answers under hooks, which are then taken away."""
     try:
-        return _answer(_passed(model, reading, eager))
+        return cast(Tensor, _answer(_passed(model, reading, eager)))
     finally:
         for handle in handles:
             handle.remove()
@@ -284,7 +294,12 @@ def _projection(layer: nn.Module, width: int) -> nn.Module | None:
     for path, module in layer.named_modules():
         name, weight = path.rsplit(".", 1)[-1], getattr(module, "weight", None)
         is_own = re.search(r"att|mixer", path, re.IGNORECASE) and "cross" not in path.lower()
-        if is_own and re.fullmatch(PROJECTIONS, name) and weight is not None and weight.ndim == 2:
+        if (
+            is_own
+            and re.fullmatch(PROJECTIONS, name, re.IGNORECASE)
+            and weight is not None
+            and weight.ndim == 2
+        ):
             inputs = weight.shape[0] if type(module).__name__ == "Conv1D" else weight.shape[1]
             if inputs == width:
                 return module
@@ -308,26 +323,19 @@ def _without(d_head: int) -> Callable[..., Any]:
 
 
 def _feeding(layer: nn.Module) -> list[nn.Module]:
-    """What makes all that a layer's feed-forward part adds."""
-    found = [
-        m
-        for name, m in layer.named_children()
-        if re.fullmatch(FEEDING, name) and any(True for _ in m.parameters())
-    ]
-    if found:
-        return found
+    """What makes all that a layer's feed-forward part adds: a last linear map, or whole modules."""
     for path in LAST:
-        try:
+        with suppress(AttributeError, IndexError, TypeError):
             module: Any = layer
             for name in path.split("."):
                 module = module[int(name)] if name.lstrip("-").isdigit() else getattr(module, name)
             return [module]
-        except (AttributeError, IndexError, TypeError):
-            continue
-    return []
+    children = [module for name, module in layer.named_children() if re.fullmatch(FEEDING, name)]
+    return [module for module in children if any(True for _ in module.parameters())]
 
 
-def _zero(_: Any, given: Any, made: Any) -> Any:
-    if isinstance(made, Tensor):
-        return torch.zeros_like(made)
-    return (torch.zeros_like(made[0]), *made[1:])
+def _zero(module: nn.Module, given: Any, named: dict[str, Any], made: Any) -> Any:
+    """A hook that takes away what a module adds: all, but the residual stream where it is given that to add."""
+    kept = inspect.signature(module.forward).bind(*given, **named).arguments.get("residual")
+    nothing = torch.zeros_like(made if isinstance(made, Tensor) else made[0]) if kept is None else kept
+    return nothing if isinstance(made, Tensor) else (nothing, *made[1:])

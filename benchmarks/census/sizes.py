@@ -1,5 +1,6 @@
 """The sizes of small models: what a field of a config is shrunk to, and the types that need their own."""
 
+# ruff: noqa: E501 -- a table
 from __future__ import annotations
 
 import re
@@ -68,6 +69,7 @@ _BY_KIND = ["sliding_attention", "full_attention"] * 2
 _EXPERTS = {"num_experts": 4, "top_k_experts": 2, "moe_intermediate_size": 16}
 
 OWN: dict[str, dict[str, Any]] = {
+    "recurrent_gemma": {"num_hidden_layers": 3},
     "reformer": {"axial_pos_shape": [16, 8], "axial_pos_embds_dim": [16, 16], "is_decoder": True},
     "funnel": {"block_sizes": [1, 1], "d_head": 8},
     "gpt_neo": {"attention_types": [[["global", "local"], 1]], "num_layers": 2, "window_size": 4},
@@ -132,6 +134,7 @@ OWN: dict[str, dict[str, Any]] = {
     "perceiver": {"num_latents": 8, "d_latents": 32, "num_self_attends_per_block": 2, "num_frames": 2,
                   "audio_samples_per_frame": 16, "output_shape": [1, 2, 16, 16], "train_size": [16, 16]},
     "step3p5": {"sliding_window": 4}, "step3p7": {"text_config": {"sliding_window": 4}},
+    "blt_patcher": {"vocab_size": 320},
     "xmod": {"default_language": "en_XX"},
     "lilt": {"channel_shrink_ratio": 4, "hidden_size": 48, "num_attention_heads": 4},
     "layoutlmv3": {"coordinate_size": 6, "shape_size": 4, "hidden_size": 32},
@@ -139,7 +142,7 @@ OWN: dict[str, dict[str, Any]] = {
     "maskformer-swin": _DEPTHS,
     "chameleon": {"vocabulary_map": {"<image>": 310}}, "emu3": {"vocabulary_map": {"<image>": 310}},
     "blt": {"patch_in_forward": False, "encoder_hash_byte_group_vocab": 50,
-            "patcher_config": {"vocab_size": 320}},
+            "vocab_size": 320},
     "efficientnet": {"width_coefficient": 0.1, "depth_coefficient": 0.1},
     "autoformer": {"prediction_length": 4, "context_length": 8},
     "informer": {"prediction_length": 4, "context_length": 8},

@@ -33,7 +33,7 @@ from tests.models.zoo.hub.families import PREPARED, tokenizer_of
 
 MOST_WEIGHTS = 80_000_000
 KINDS = (
-    "SEQ_TO_SEQ_CAUSAL_LM", "MASKED_LM", "CAUSAL_LM", "IMAGE_CLASSIFICATION", "IMAGE_TEXT_TO_TEXT",
+    "SPEECH_SEQ_2_SEQ", "SEQ_TO_SEQ_CAUSAL_LM", "MASKED_LM", "CAUSAL_LM", "IMAGE_CLASSIFICATION", "IMAGE_TEXT_TO_TEXT",
 )  # fmt: skip
 """What a researcher would open, first choice first; then the base model."""
 
@@ -133,7 +133,7 @@ def small_config(kind: Any, **more: Any) -> Any:
 
 
 def _rotated(whole: Any, sizes: dict[str, Any]) -> dict[str, Any]:
-    """Rotary sections of several axes, which share the half of a small head as they do that of a large one."""
+    """Rotary sections of several axes, which share the half of a small head."""
     known = getattr(whole, "ignore_keys_at_rope_validation", ()) or ()
     rope = vars(whole).get("rope_parameters") or {}
     if "rope_parameters" in sizes or "mrope_section" not in {*known, *rope}:
@@ -238,13 +238,13 @@ def save(model_type: str, folder: Path) -> type[PreTrainedModel]:
     except Exception as error:
         raise GapError(f"saving: {first_line(error)}") from error
     given = inspect.signature(type(model).forward).parameters
-    has_words = "input_ids" in given or "text_config" in model.config.to_dict()
-    if "pixel_values" in given or not has_words:
+    stated, main = model.config.to_dict(), model.main_input_name
+    if {"pixel_values"} & {main, *given} or ("patch_size" in stated and "input_ids" not in given):
         side = vars(model.config).get("image_size", SIDE)
         side = side if isinstance(side, int) else SIDE
         prepared = PREPARED | {"size": {"height": side, "width": side}}
         (folder / "preprocessor_config.json").write_text(json.dumps(prepared))
-    if has_words:
+    if main != "pixel_values" or {"input_ids", "text_config"} & {*given, *stated}:
         is_filling = type(model).__name__.endswith("ForMaskedLM")
         tokenizer_of("word-piece" if is_filling else "byte-level").save_pretrained(folder)
     return type(model)

@@ -215,7 +215,7 @@ def open_folder(name: str) -> Folder:
     if not folder.has_tokenizer and not folder.reads_pictures:
         raise FileError(
             f"{folder.title} has no tokenizer beside its weights ({TOKENIZERS[0]}), so no text can be read; "
-            "save its tokenizer into the same folder"
+            "if it reads texts, save its tokenizer into the same folder, else open another model"
         )
     return folder
 
