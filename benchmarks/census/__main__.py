@@ -117,8 +117,8 @@ def page(rows: list[Row]) -> str:
     head = f"""# The census
 
 `make census` goes through all {n_types} model types that transformers {version} knows: it saves a small
-model with random weights of each to a folder, opens it by its path, traces and edits it, and compares every
-number with transformers' own eager attention, computed apart; the difference is the largest of those compared.
+model with random weights of each to a folder, opens it by its path, traces and edits it, and compares it
+with transformers' own eager attention, computed apart; the difference is the largest of all numbers.
 
 **{n["whole"]} whole** (everything is traced and may be edited), **{n["patterns"]} patterns** (weights of
 attention alone), **{n["refused"]} refused** (with the sentence that a person reads), {n["wrong"]} wrong,

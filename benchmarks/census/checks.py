@@ -335,7 +335,7 @@ def _feeding(layer: nn.Module) -> list[nn.Module]:
 
 
 def _zero(module: nn.Module, given: Any, named: dict[str, Any], made: Any) -> Any:
-    """A hook that takes away what a module adds: all, but the residual stream where it is given that to add."""
+    """A hook that takes away what a module adds: all but the stream, where it is given that to add to."""
     kept = inspect.signature(module.forward).bind(*given, **named).arguments.get("residual")
     nothing = torch.zeros_like(made if isinstance(made, Tensor) else made[0]) if kept is None else kept
     return nothing if isinstance(made, Tensor) else (nothing, *made[1:])

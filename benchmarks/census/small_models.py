@@ -33,13 +33,15 @@ from tests.models.zoo.hub.families import PREPARED, tokenizer_of
 
 MOST_WEIGHTS = 80_000_000
 KINDS = (
-    "SPEECH_SEQ_2_SEQ", "SEQ_TO_SEQ_CAUSAL_LM", "MASKED_LM", "CAUSAL_LM", "IMAGE_CLASSIFICATION", "IMAGE_TEXT_TO_TEXT",
+    "SPEECH_SEQ_2_SEQ", "SEQ_TO_SEQ_CAUSAL_LM", "MASKED_LM", "CAUSAL_LM", "IMAGE_CLASSIFICATION",
+    "IMAGE_TEXT_TO_TEXT",
 )  # fmt: skip
 """What a researcher would open, first choice first; then the base model."""
 
 
 CLASSES = {
-    "musicgen": "MusicgenForConditionalGeneration", "musicgen_melody": "MusicgenMelodyForConditionalGeneration",
+    "musicgen": "MusicgenForConditionalGeneration",
+    "musicgen_melody": "MusicgenMelodyForConditionalGeneration",
 }  # fmt: skip
 """Those whose mapped class takes only a part of the config."""
 

@@ -205,12 +205,12 @@ def open_folder(name: str) -> Folder:
             f"{folder.title} has no {PROCESSOR} beside its weights, which says how pictures are prepared; "
             "save its image processor into the same folder"
         )
-    cuts_nothing = folder.has(PROCESSOR) and not {"patch_size", "text_config"} & set(folder.config)
-    if not folder.has_tokenizer and cuts_nothing:
+    sees_alone = folder.has(PROCESSOR) and "text_config" not in folder.config and not folder.has_tokenizer
+    if sees_alone and not folder.reads_pictures:
         raise FileError(
-            f"{folder.title} has no tokenizer, so it reads no texts, and its {CONFIG} states no patch_size, "
-            "so it cuts no picture into equal patches, its tokens; open a model of texts, or a ViT, DeiT or "
-            "DINO model"
+            f"{folder.title} has no tokenizer, so it reads no texts, and its {CONFIG} states no patch_size "
+            "of one number, so it cuts no picture into equal patches, its tokens; open a model of texts, or a "
+            "ViT, DeiT or DINO model"
         )
     if not folder.has_tokenizer and not folder.reads_pictures:
         raise FileError(

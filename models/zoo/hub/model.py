@@ -21,7 +21,7 @@ from models.files import FileError
 from models.interventions.subject import Editing
 from models.zoo.hub.folder import Folder
 from models.zoo.hub.long_reading import reading_long
-from models.zoo.hub.recorder import Recorder
+from models.zoo.hub.recorder import Recorder, read_by
 from models.zoo.hub.tokens import alphabet_of, rarity_of, readable_all
 from models.zoo.hub.traced import TracedModel
 from models.zoo.hub.unembedding import Unembedding, unembedding_of
@@ -99,6 +99,12 @@ class HubModel(TracedModel):
         ids = self._ids(self._templated(text) if chat == "on" else text, chat == "off")
         ids = ids[: self.max_len] if long == "cut" else ids
         check_room(len(ids), self.max_len)
+        n_words = getattr(read_by(self.net.get_input_embeddings), "num_embeddings", max(ids) + 1)
+        if max(ids) >= n_words:
+            raise ValueError(
+                f"the tokenizer of {self.folder.title} makes token {max(ids):,} of this text, but the model "
+                f"knows {n_words:,} tokens; get both from the same model"
+            )
         source = torch.tensor([ids], device=self.net.device)
         if self.kind != "encoder-decoder":
             side = self.kind.removesuffix("-only")
@@ -192,9 +198,10 @@ class HubModel(TracedModel):
 
     @property
     def _first(self) -> int:
-        config = self.net.generation_config
-        found = (config.decoder_start_token_id, config.bos_token_id, self.net.config.pad_token_id, 0)
-        return next(int(each) for each in found if each is not None)
+        names = ("decoder_start_token_id", "bos_token_id", "pad_token_id")  # which not every config has
+        configs = (getattr(self.net, "generation_config", None), self.net.config)
+        found = (getattr(config, name, None) for name in names for config in configs)
+        return next((int(each) for each in found if each is not None), 0)
 
     def _written(self, ids: list[int]) -> list[str]:
         return readable_all(self.tokenizer, ids)

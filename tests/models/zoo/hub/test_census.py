@@ -16,8 +16,9 @@ from benchmarks.census.small_models import GapError, class_of, config_of
 ALL = {"patterns", "numbers", "head", "ff"}
 DECODERS = [
     "gpt2", "llama", "mistral", "qwen2", "qwen3", "gemma2", "phi3", "olmo2", "cohere", "starcoder2",
-    "gpt_oss", "gpt_neox", "opt", "falcon", "bloom", "mpt", "gptj", "codegen", "xglm", "xlnet", "mixtral", "qwen3_moe",
-    "deepseek_v2", "deepseek_v3", "glm4_moe", "ernie4_5_moe", "granitemoeshared", "qwen3_next", "jamba",
+    "gpt_oss", "gpt_neox", "opt", "falcon", "bloom", "mpt", "gptj", "codegen", "xglm", "xlnet", "mixtral",
+    "qwen3_moe", "deepseek_v2", "deepseek_v3", "glm4_moe", "ernie4_5_moe", "granitemoeshared",
+    "qwen3_next", "jamba",
     "lfm2", "recurrent_gemma", "gemma3", "llava",
 ]  # fmt: skip
 ENCODERS = [
@@ -35,7 +36,7 @@ REFUSED = {
     "timesfm": f"reads past_values, {_OTHER}",
     "encodec": f"reads input_values, {_OTHER}",
     "videomae": "cannot read pixel_values alone",
-    "resnet": "states no patch_size, so it cuts no picture into equal patches",
+    "resnet": "states no patch_size of one number, so it cuts no picture into equal patches",
     "mamba": "computes no attention that can be recorded",
     "rwkv": "computes no attention that can be recorded",
     "clip": "cannot read input_ids and use_cache alone",
