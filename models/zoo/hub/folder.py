@@ -209,8 +209,8 @@ def open_folder(name: str) -> Folder:
     if sees_alone and not folder.reads_pictures:
         raise FileError(
             f"{folder.title} has no tokenizer, so it reads no texts, and its {CONFIG} states no patch_size "
-            "of one number, so it cuts no picture into equal patches, its tokens; open a model of texts, or a "
-            "ViT, DeiT or DINO model"
+            "of one number, so it cuts no picture into equal patches, its tokens; open a model of texts, or "
+            "a ViT, DeiT or DINO model"
         )
     if not folder.has_tokenizer and not folder.reads_pictures:
         raise FileError(
