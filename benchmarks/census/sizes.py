@@ -57,7 +57,8 @@ HYBRID = 4
 
 _MOE = {"n_routed_experts": 4, "num_experts_per_tok": 2, "n_shared_experts": 1, "moe_intermediate_size": 16}
 _MAMBA = {"mamba_n_heads": 8, "mamba_d_head": 8, "mamba_d_state": 8, "mamba_chunk_size": 8}
-_DEPTHS = {
+_DEPTHS = {"depths": [1, 1], "num_heads": [2, 4], "embed_dim": 16, "window_size": 4, "patch_size": 4}
+_FOUR = {
     "depths": [1, 1, 1, 1],
     "num_heads": [2, 2, 4, 4],
     "embed_dim": 16,
@@ -119,7 +120,7 @@ OWN: dict[str, dict[str, Any]] = {
     "muse_spark_audio": {"patch_sizes": [16, 6], "hidden_sizes": [16, 32], "depths": [1, 1]},
     "molmo2": {"adapter_config": {"vision_feature_layer": [1, 0]}},
     "moonshine_streaming": {"num_key_value_heads": 4},
-    "dbrx": {"attn_config": {"rope_theta": 10_000.0}, "ffn_config": {"hidden_size": 32}},
+    "dbrx": {"attn_config": {"rope_theta": 10_000.0, "clip_qkv": 8.0}, "ffn_config": {"hidden_size": 32}},
     "nemotron_h_omni": {"vision_config": {"video_temporal_patch_size": 2}},
     "fun_asr_nano": {"adaptor_config": {"intermediate_size": 8}},
     "bridgetower_vision_model": {"hidden_size": 64},
@@ -139,7 +140,7 @@ OWN: dict[str, dict[str, Any]] = {
     "lilt": {"channel_shrink_ratio": 4, "hidden_size": 48, "num_attention_heads": 4},
     "layoutlmv3": {"coordinate_size": 6, "shape_size": 4, "hidden_size": 32},
     "swin": _DEPTHS, "swinv2": _DEPTHS, "swin2sr": _DEPTHS, "donut-swin": _DEPTHS,
-    "maskformer-swin": _DEPTHS,
+    "maskformer-swin": _FOUR,
     "chameleon": {"vocabulary_map": {"<image>": 310}}, "emu3": {"vocabulary_map": {"<image>": 310}},
     "blt": {"patch_in_forward": False, "encoder_hash_byte_group_vocab": 50,
             "vocab_size": 320},

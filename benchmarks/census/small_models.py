@@ -231,7 +231,7 @@ def save(model_type: str, folder: Path) -> type[PreTrainedModel]:
     """Saves a small model with what prepares its inputs; returns its class. Raises GapError."""
     model = random_model(model_type)
     generation = getattr(model, "generation_config", None)
-    if generation is not None:
+    if generation is not None and model.config.is_encoder_decoder:
         generation.decoder_start_token_id = 2
         generation.pad_token_id, generation.bos_token_id, generation.eos_token_id = 0, 2, 3
         generation.forced_bos_token_id = generation.forced_eos_token_id = None
