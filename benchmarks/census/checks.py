@@ -100,10 +100,9 @@ def row_of(model_type: str, folder: Path) -> Row:
 
 
 def _passed(model: Any, reading: Any, eager: PreTrainedModel, **more: Any) -> Any:
-    names = (
-        ("pixel_values",) if eager.main_input_name == "pixel_values" else ("input_ids", "decoder_input_ids")
-    )
-    usual = {} if names[0] == "pixel_values" else {"use_cache": False}
+    sees = model.folder.reads_pictures
+    names = ("pixel_values",) if sees else ("input_ids", "decoder_input_ids")
+    usual = {} if sees else {"use_cache": False}
     with torch.no_grad():
         return eager(**dict(zip(names, reading.inputs, strict=False)), **usual, **more)
 

@@ -136,6 +136,7 @@ OWN: dict[str, dict[str, Any]] = {
                   "audio_samples_per_frame": 16, "output_shape": [1, 2, 16, 16], "train_size": [16, 16]},
     "step3p5": {"sliding_window": 4}, "step3p7": {"text_config": {"sliding_window": 4}},
     "blt_patcher": {"vocab_size": 320},
+    "vits": {"vocab_size": 320}, "fastspeech2_conformer": {"vocab_size": 320},
     "xmod": {"default_language": "en_XX"},
     "lilt": {"channel_shrink_ratio": 4, "hidden_size": 48, "num_attention_heads": 4},
     "layoutlmv3": {"coordinate_size": 6, "shape_size": 4, "hidden_size": 32},

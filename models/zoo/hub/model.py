@@ -99,7 +99,9 @@ class HubModel(TracedModel):
         ids = self._ids(self._templated(text) if chat == "on" else text, chat == "off")
         ids = ids[: self.max_len] if long == "cut" else ids
         check_room(len(ids), self.max_len)
-        n_words = getattr(read_by(self.net.get_input_embeddings), "num_embeddings", max(ids) + 1)
+        words = read_by(self.net.get_input_embeddings)
+        stated = self.folder.sizes.get("vocab_size", max(ids) + 1)
+        n_words = getattr(words, "num_embeddings", stated)
         if max(ids) >= n_words:
             raise ValueError(
                 f"the tokenizer of {self.folder.title} makes token {max(ids):,} of this text, but the model "
