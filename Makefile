@@ -10,7 +10,7 @@ PYTHON ?= $(shell for p in python3 python3.14 python3.13 python3.12 python3.11; 
 	$$p -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && echo $$p && exit; done; echo python3)
 VENV_PYTHON = .venv/bin/python
 
-.PHONY: help install run serve test check bench bench-load bench-gpu fuzz soak zoo evaluate screenshot limits lock \
+.PHONY: help install run serve test check bench bench-load bench-gpu census fuzz soak zoo evaluate screenshot limits lock \
 	teacher clean install-serve install-ray install-dev install-bench chromium static unit processes
 
 help:  ## list these commands
@@ -65,6 +65,9 @@ bench-load: install-dev  ## 200 visitors on one and on two servers behind a prox
 	@$(VENV_PYTHON) -m benchmarks.class_load
 	@$(VENV_PYTHON) -m benchmarks.dear_links
 	@$(VENV_PYTHON) -m benchmarks.long_beside
+
+census: install-dev  ## open a small model of every type of transformers, and write docs/census.md
+	@$(VENV_PYTHON) -m benchmarks.census --page docs/census.md
 
 fuzz: install-dev  ## 100,000 odd links, values, files and runs; FUZZ=3000 of each kind
 	@FUZZ="$(FUZZ)" $(VENV_PYTHON) -m pytest tests/fuzz -n 2

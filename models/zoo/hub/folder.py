@@ -177,7 +177,8 @@ class Folder:
         """Whether its tokens are patches alone; BEiT states the number of words that it predicts for them,
         but no number of positions of a text.
         """
-        reads_words = {"vocab_size", "max_position_embeddings"} <= set(self.config)
+        of_words = {"vocab_size", "max_position_embeddings"}
+        reads_words = "text_config" in self.config or of_words <= set(self.config)
         return isinstance(self.config.get("patch_size"), int) and not reads_words
 
     @property
@@ -227,10 +228,17 @@ def open_folder(name: str) -> Folder:
             f"{folder.title} has no {PROCESSOR} beside its weights, which says how pictures are prepared; "
             "save its image processor into the same folder"
         )
+    sees_alone = folder.has(PROCESSOR) and "text_config" not in folder.config and not folder.has_tokenizer
+    if sees_alone and not folder.reads_pictures:
+        raise FileError(
+            f"{folder.title} has no tokenizer, so it reads no texts, and its {CONFIG} states no patch_size "
+            "of one number, so it cuts no picture into equal patches, its tokens; open a model of texts, or "
+            "a ViT, DeiT or DINO model"
+        )
     if not folder.has_tokenizer and not folder.reads_pictures:
         raise FileError(
             f"{folder.title} has no tokenizer beside its weights ({TOKENIZERS[0]}), so no text can be read; "
-            "save its tokenizer into the same folder"
+            "if it reads texts, save its tokenizer into the same folder, else open another model"
         )
     return folder
 

@@ -19,7 +19,7 @@ from models.engine.trace import Trace
 from models.interventions.subject import Editing
 from models.zoo.hub.folder import Folder
 from models.zoo.hub.long_reading import reading_long
-from models.zoo.hub.recorder import Recorder
+from models.zoo.hub.recorder import Recorder, read_by
 from models.zoo.hub.tokenizer import Tokenizer
 from models.zoo.hub.traced import TracedModel
 from models.zoo.hub.unembedding import Unembedding, unembedding_of
@@ -95,6 +95,14 @@ class HubModel(TracedModel):
         ids = self._ids(self._templated(text) if chat == "on" else text, chat == "off")
         ids = ids[: self.max_len] if long == "cut" else ids
         check_room(len(ids), self.max_len)
+        words = read_by(self.net.get_input_embeddings)
+        stated = self.folder.sizes.get("vocab_size", max(ids) + 1)
+        n_words = getattr(words, "num_embeddings", stated)
+        if max(ids) >= n_words:
+            raise ValueError(
+                f"the tokenizer of {self.folder.title} makes token {max(ids):,} of this text, but the model "
+                f"knows {n_words:,} tokens; get both from the same model"
+            )
         source = torch.tensor([ids], device=self.net.device)
         if self.kind != "encoder-decoder":
             side = self.kind.removesuffix("-only")
@@ -183,10 +191,10 @@ class HubModel(TracedModel):
 
     @property
     def _first(self) -> int:
-        config = getattr(self.net, "generation_config", self.net.config)  # for those that generate nothing
-        named = [getattr(config, f"{name}_token_id", None) for name in ("decoder_start", "bos")]
-        found = (*named, getattr(self.net.config, "pad_token_id", None), 0)
-        return next(int(each) for each in found if each is not None)
+        names = ("decoder_start_token_id", "bos_token_id", "pad_token_id")  # which not every config has
+        configs = (getattr(self.net, "generation_config", None), self.net.config)
+        found = (getattr(config, name, None) for name in names for config in configs)
+        return next((int(each) for each in found if each is not None), 0)
 
     def _written(self, ids: list[int]) -> list[str]:
         return self.tokenizer.readable(ids)

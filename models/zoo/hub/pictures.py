@@ -133,7 +133,7 @@ class PictureModel(TracedModel):
     def _pixels(self, picture: Any) -> Float[Tensor, "1 channel row column"]:
         """A picture as the network takes it: resized, cut and normalised by the model's own processor."""
         made = self.processor(images=picture, return_tensors="pt")["pixel_values"]
-        n_channels = self.net.config.num_channels
+        n_channels = getattr(self.net.config, "num_channels", 3)  # BLIP's does not say it
         if made.ndim != 4 or made.shape[:2] != (1, n_channels):
             raise ValueError(f"it takes [1, {n_channels}, row, column] and gets {list(made.shape)}")
         return made.to(self.net.device, self.net.dtype)

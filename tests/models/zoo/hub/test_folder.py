@@ -198,3 +198,30 @@ def test_positions_that_begin_after_the_padding_leave_room_for_fewer_tokens(tmp_
     full = model.read(" ".join(["the"] * 61))
     assert len(full.tokens["encoder"]) == 63
     assert model.trace(full)["encoder.0.self.pattern"].shape == (4, 63, 63)
+
+
+def test_a_model_of_pictures_without_patches_is_refused_for_what_it_is(saved: Path) -> None:
+    (saved / "tokenizer.json").unlink()
+    (saved / "preprocessor_config.json").write_text("{}")
+    assert refusal(f"hf:{saved}") == (
+        "small-gpt2 has no tokenizer, so it reads no texts, and its config.json states no patch_size "
+        "of one number, so it cuts no picture into equal patches, its tokens; open a model of texts, or a "
+        "ViT, DeiT or DINO model"
+    )
+
+
+def test_a_tokenizer_of_more_tokens_than_the_model_has_is_told_in_a_sentence(saved: Path) -> None:
+    small = families.save("gpt2", saved.parent / "fewer", vocab_size=200)
+    model = load_model(f"hf:{small}")
+    with pytest.raises(ValueError) as error:
+        model.trace(TEXT)
+    assert str(error.value) == (
+        "the tokenizer of fewer makes token 299 of this text, but the model knows 200 tokens; get both from "
+        "the same model"
+    )
+
+
+def test_a_model_of_texts_and_pictures_whose_config_nests_the_text_s_reads_texts(saved: Path) -> None:
+    config = {"patch_size": 16, "model_type": "gpt2", "n_layer": 2, "text_config": {"vocab_size": 300}}
+    (saved / "config.json").write_text(json.dumps(config))
+    assert not open_folder(f"hf:{saved}").reads_pictures
