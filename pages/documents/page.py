@@ -48,7 +48,8 @@ def controls(work: Work) -> None:
     about = seen and seen.stacks[seen.place.stack]
     if seen and len(seen.stacks) > 1:
         shown.draw("stack")
-    for name, count in (("layer", about.n_layers if about else 0), ("head", about.n_heads if about else 0)):
+    n_layers, n_heads = (1 + max(about.layers), about.n_heads) if about else (0, 0)
+    for name, count in (("layer", n_layers), ("head", n_heads)):
         most: dict[str, Any] = {"max_value": max(1, count - 1)} if shown.kept[name] < count else {}
         shown.draw(name, **most)
     for name in ("measure", "range", "without"):

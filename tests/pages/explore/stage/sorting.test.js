@@ -3,7 +3,7 @@ import { test } from "node:test";
 import { firstLimit, measureOf, placesOf } from "../../../../pages/explore/stage/sorting.js";
 
 const STATS = { previous: [0.5, 0.1, 0.9, 0.5, 0, 0.3], entropy: [2, 1, 0.5, 1, 3, 0] };
-const STACK = { layers: 2, heads: 3, stats: STATS };
+const STACK = { layers: [0, 1], heads: 3, stats: STATS };
 const PREVIOUS = { name: "previous", smallestFirst: false };
 const ENTROPY = { name: "entropy", smallestFirst: true };
 const HITS = { name: "hits", smallestFirst: false };

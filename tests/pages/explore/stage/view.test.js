@@ -13,7 +13,7 @@ import {
 
 const STACK = {
   id: "encoder.self",
-  layers: 2,
+  layers: [0, 1],
   heads: 4,
   nQuery: 5,
   nKey: 6,
