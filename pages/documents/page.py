@@ -6,6 +6,7 @@ from typing import Any
 
 import streamlit as st
 
+from models.interventions.numbers import named_numbers
 from models.limits import in_force
 from models.zoo.offers import offer_of
 from pages.documents import payload, state
@@ -56,7 +57,9 @@ def controls(work: Work) -> None:
         shown.draw(name)
     if seen and about:
         tokens = " and ".join(f"{len(each):,} {_of(side, seen)}tokens" for side, each in seen.tokens.items())
-        st.caption(plain(f"{tokens}, {about.n_layers} layers, {about.n_heads} heads."))
+        attend = f"attention in layers {named_numbers(about.layers)}"
+        layers = f"{n_layers} layers" if about.n_layers == n_layers else attend
+        st.caption(plain(f"{tokens}, {layers}, {about.n_heads} heads."))
 
 
 def _of(side: str, seen: Seen) -> str:

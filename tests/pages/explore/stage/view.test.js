@@ -184,3 +184,9 @@ test("a sweep opens where an answer was least sure, and the effect where it is l
   assert.equal(stepOf({ view: "effect" }, { header: { steps, change: { kl: [0, 0.1, 0.3] } } }), 2);
   assert.equal(stepOf({ view: "effect" }, { header: { steps, change: { kl: [] } } }), Infinity);
 });
+
+test("a layer that does not attend gives way to the nearest that does", () => {
+  const data = dataOf(0, { ...STACK, layers: [3, 7] });
+  const settled = [0, 3, 5, 6, 40].map((layer) => settle({ ...VIEW, layer }, data).layer);
+  assert.deepEqual(settled, [3, 3, 3, 7, 7]);
+});
