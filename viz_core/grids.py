@@ -54,6 +54,7 @@ def head_grid(
     key_tokens: Sequence[str] | None = None,
     *,
     labels: Sequence[str] | None = None,
+    layers: Sequence[int] | None = None,
     columns: int | None = None,
     change: bool = False,
     dark: bool = False,
@@ -63,7 +64,8 @@ def head_grid(
 
     change: the numbers are changes of weights, on one scale around 0.
     pattern: [head, query, key], laid out in rows of `columns`, or [layer, head, query, key], one row a layer.
-    labels: the text over each head, head by head (layer by layer); by default its number.
+    labels: the text over each head, head by head (layer by layer); by default its number. layers: the numbers
+    of the layers; by default counted from 0.
     More than 64 tokens are pooled into 64 cells a side that each show their largest weight, or change.
     Raises ValueError for shapes, tokens and numbers that do not fit.
     """
@@ -74,12 +76,15 @@ def head_grid(
     with_layers = pattern.ndim == 4
     columns = _columns(pattern, columns)
     pooled = _pooled(pattern.reshape(-1, n_query, n_key), change)  # [tile, query cell, key cell]
-    names = _names(pattern, labels)
+    numbers = range(len(pattern)) if layers is None else layers
+    if with_layers and len(numbers) != len(pattern):
+        raise ValueError(f"{len(numbers)} numbers for {len(pattern)} layers; pass one per layer")
+    names = _names(pattern, labels, numbers)
     sheet = _sheet(names, columns, *pooled.shape[-2:])
     rows = _binned(queries, pooled.shape[-2])
     across = _binned(keys, pooled.shape[-1])
     z, heads = _compose(pooled, sheet, pattern.shape[-3])
-    prefixes = [f"layer {layer}<br>query " if with_layers else "query " for layer in range(sheet.rows)]
+    prefixes = [f"layer {numbers[at]}<br>query " if with_layers else "query " for at in range(sheet.rows)]
     y = _tile_labels(rows, sheet.gap_y, prefixes)
     x = _tile_labels(across, sheet.gap_x, ["key "] * sheet.columns)[sheet.gap_x :]
     reach = (float(np.abs(pooled).max()) or 1.0) if change else None
@@ -138,12 +143,12 @@ def _columns(pattern: np.ndarray, columns: int | None) -> int:
     return min(columns, heads)
 
 
-def _names(pattern: np.ndarray, labels: Sequence[str] | None) -> list[str]:
+def _names(pattern: np.ndarray, labels: Sequence[str] | None, layers: Sequence[int]) -> list[str]:
     heads = math.prod(pattern.shape[:-2])
     if labels is None:
         if pattern.ndim == 3:
             return [f"head {head}" for head in range(heads)]
-        return [f"layer {layer} · head {head}" for layer, head in np.ndindex(pattern.shape[:2])]
+        return [f"layer {layers[at]} · head {head}" for at, head in np.ndindex(pattern.shape[:2])]
     if len(labels) != heads:
         raise ValueError(f"{len(labels)} labels for {heads} heads; pass one per head, layer by layer")
     return [escape(str(label)) for label in labels]

@@ -35,9 +35,9 @@ class Contrast:
 
     aligned: the tokens of the encoder and of the decoder, of those that both have. moved: by stack, such as
     "encoder.self", how far each head of a is from the head of the same address in b, [layer, head], as
-    `distance.variation` defines it; as many layers and heads as both have. gaps: the mean weight that these
-    heads put on tokens which the other side lacks, [layer, head, side]. outputs: None where `note` says
-    why they cannot be compared.
+    `distance.variation` defines it; as many layers and heads as both have, NaN for a layer that does not
+    attend in both. gaps: the mean weight that these heads put on tokens which the other side lacks, [layer,
+    head, side]. outputs: None where `note` says why they cannot be compared.
     """
 
     sides: tuple[Side, Side]
@@ -143,17 +143,19 @@ def _heads(
     for address in a:
         if not address.endswith(".pattern") or address not in b:
             continue
-        side, _, kind, _ = address.split(".")
+        side, layer, kind, _ = address.split(".")
         query_side, key_side = _sides(address.removesuffix(".pattern"))
         queries, keys = aligned.get(query_side), aligned.get(key_side)
         if queries is None or keys is None:
             continue
         n = min(len(a[address]), len(b[address]))
         pair = [laid(trace[address][:n], queries, keys, at) for at, trace in enumerate(traces)]
-        moved.setdefault(f"{side}.{kind}", []).append(variation(pair[0], pair[1], queries))
-        gaps.setdefault(f"{side}.{kind}", []).append(
-            torch.stack([on_gaps(each, queries, keys) for each in pair], dim=-1)
-        )
+        apart = variation(pair[0], pair[1], queries)
+        alone = torch.stack([on_gaps(each, queries, keys) for each in pair], dim=-1)
+        for rows, row in ((moved, apart), (gaps, alone)):
+            mine = rows.setdefault(f"{side}.{kind}", [])
+            mine += [torch.full_like(row, torch.nan)] * (int(layer) - len(mine))  # such as linear attention
+            mine.append(row)
     return {at: torch.stack(rows) for at, rows in moved.items()}, {
         at: torch.stack(rows) for at, rows in gaps.items()
     }

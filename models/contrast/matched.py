@@ -23,7 +23,7 @@ MOST_TEXTS = 32
 
 
 class Head(NamedTuple):
-    """A head of a stack; both numbers count from 0."""
+    """A head of a stack; both numbers count from 0, the layer's as addresses do where these are known."""
 
     layer: int
     head: int
@@ -92,7 +92,12 @@ def match_sides(
         for mine, each in zip(found, _patterns((a, b), pair, stack), strict=True):
             mine.append(each)
     told(1.0)
-    return match_heads(*found)
+    made, of = match_heads(*found), [each.reader.attention(stack).layers for each in (a, b)]
+    numbered = [
+        Match(Head(of[0][m.a.layer], m.a.head), Head(of[1][m.b.layer], m.b.head), m.distance)
+        for m in made.pairs
+    ]
+    return replace(made, pairs=tuple(numbered))
 
 
 def _texts(a: Side, b: Side, texts: Sequence[str]) -> Iterator[tuple[Reading, Reading]]:

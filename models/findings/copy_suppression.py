@@ -97,7 +97,8 @@ def measure(model: Model, tell: Tell, *, tokens: int, texts: int, lowest: int) -
             f"{model.name!r} reads no text from left to right; choose GPT-2 small or another decoder"
         )
     room = min(model.max_len, alphabet.length or model.max_len)
-    n_layers = model.attention("decoder.self").n_layers
+    n_layers = (attention := model.attention("decoder.self")).n_layers
+    attention.check_all_below(max(attention.layers), "the effect of a token that is read alone")
     sums = pairs = torch.zeros(())
     for at in range(texts):
         done, counted = effects(model, longest(model, min(_WORDS, room), seed=at + 1), lowest)

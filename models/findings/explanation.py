@@ -21,7 +21,7 @@ MOST_APART = 0.693
 
 def asked_row(model: Model, reading: Reading) -> tuple[str, Float[Tensor, "head key"]]:
     """The address of the last layer's pattern, and its row that gives the answer."""
-    address = f"encoder.{model.attention('encoder.self').n_layers - 1}.self.pattern"
+    address = f"encoder.{model.attention('encoder.self').layers[-1]}.self.pattern"
     pattern = model.trace(reading, reduce=lambda at, x: x if at == address else None)[address]
     return address, asked_of(model, pattern)
 

@@ -8,7 +8,7 @@ from torch import Tensor
 
 from models.data.tasks import Reading
 from models.findings.declared import Chart, Finding, Number, Outcome, Parameter, Tell
-from models.zoo.model import Model
+from models.zoo.model import Attention, Model
 
 NAMES = ("Mary", "John", "Tom", "James", "Anna", "Paul", "Sarah", "Mark")
 TEMPLATES = (
@@ -86,14 +86,14 @@ def measure(model: Model, tell: Tell, *, texts: int) -> Outcome:
         chances.append(float(logits.softmax(dim=-1)[prompt.object]))
         looked.append(torch.stack([trace[a][:, prompt.place] for a in trace if a.endswith(".pattern")]))
         tell((at + 1) / len(given))
-    return _outcome(torch.tensor(differences), chances, torch.stack(looked).mean(dim=0))
+    attention, means = model.attention("decoder.self"), torch.stack(looked).mean(dim=0)
+    return _outcome(torch.tensor(differences), chances, means, attention)
 
 
-def _outcome(differences: Tensor, chances: list[float], looked: Tensor) -> Outcome:
+def _outcome(differences: Tensor, chances: list[float], looked: Tensor, attention: Attention) -> Outcome:
     mean, first = float(differences.mean()), float((differences > 0).double().mean())
-    n_heads = looked.shape[1]
     top = looked.flatten().topk(min(_SHOWN, looked.numel()))
-    names = [f"{at // n_heads}.{at % n_heads}" for at in top.indices.tolist()]
+    names = ["{}.{}".format(*attention.head_at(at)) for at in top.indices.tolist()]
     return Outcome(
         numbers=(
             Number(label="logit difference, mean", value=mean, published="3.56"),

@@ -55,8 +55,8 @@ def measure(model: Model, tell: Tell, *, texts: int, share: float) -> Outcome:
         counts = [frequencies[word] for word in words]
         trace = model.trace(reading, reduce=lambda at, x: x if _is_own(at, side) else None)
         n_layers = len(trace.keys())
-        for layer, address in enumerate(trace):
-            heads = found.setdefault(str(layer), [Hits() for _ in trace[address]])
+        for address in trace:
+            heads = found.setdefault(address.split(".")[1], [Hits() for _ in trace[address]])
             chance += look(trace[address], places, counts, heads, causal=side == "decoder")
         tell(0.5 + (done + 1) / len(read) / 2)
     every = {f"{layer}.{head}": hits for layer, heads in found.items() for head, hits in enumerate(heads)}
@@ -79,17 +79,19 @@ def _words(reading: Reading, side: str) -> tuple[list[int], list[str]]:
 def _outcome(every: dict[str, Hits], chance: float, share: float) -> Outcome:
     best = max(every, key=lambda name: every[name].share)
     top = every[best].share
-    first = max(hits.share for name, hits in every.items() if name.startswith("0."))
+    number = next(iter(every)).split(".")[0]
+    layer = "the first layer" if number == "0" else f"layer {number}, the first that attends"
+    first = max(hits.share for name, hits in every.items() if name.startswith(f"{number}."))
     return Outcome(
         numbers=(
             Number(label="largest share on the rarest word", value=top),
-            Number(label="the same, heads of the first layer", value=first, published="0.66"),
+            Number(label=f"the same, heads of {layer}", value=first, published="0.66"),
             Number(label="by chance", value=chance),
         ),
         holds=first >= max(share, 2 * chance),
         said=(
             f"Head {best} has its largest weight on the rarest word for {top:.0%} of the words; chance would "
-            f"give {chance:.0%}. In the first layer, the most is {first:.0%}."
+            f"give {chance:.0%}. In {layer}, the most is {first:.0%}."
         ),
         charts=(
             Chart(

@@ -110,10 +110,8 @@ def measure(model: Model, tell: Tell, *, count: int, k: int, words: int, depth: 
         scores = scores_of(seen)
     except ValueError as error:
         raise ValueError(f"{model.name!r} cannot answer: {error}; choose the model 'needle'") from error
-    heads = sorted(
-        [(layer, head) for layer in range(scores.shape[0]) for head in range(scores.shape[1])],
-        key=lambda head: -float(scores[head]),
-    )
+    ordered = sorted(range(scores.numel()), key=lambda at: -float(scores.flatten()[at]))
+    heads = [model.attention("decoder.self").head_at(at) for at in ordered]
     if 2 * k > len(heads):
         raise ValueError(
             f"{model.name!r} has {len(heads)} heads, so {k} and as many others cannot go; "
@@ -156,7 +154,8 @@ def _outcome(
         charts=(
             Chart(
                 title="retrieval score", x_label="layer.head", y_label="share of copied numbers", x=names,
-                series={"score": [float(scores[head]) for head in top]}, line=(RETRIEVES, "retrieval head"),
+                series={"score": scores.flatten().topk(len(top)).values.tolist()},
+                line=(RETRIEVES, "retrieval head"),
             ),
             Chart(
                 title="texts answered", x_label="heads that are off", y_label="share",

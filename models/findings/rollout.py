@@ -58,7 +58,8 @@ def flowed(model: Model, patterns: Float[Tensor, "layer head query key"]) -> Flo
 
 def rated(model: Model, trace: Trace) -> dict[str, Float[Tensor, "layer key"]]:
     """Every key in each way, layer by layer, as the position sees it that gives the answer."""
-    n_layers = model.attention("encoder.self").n_layers
+    n_layers = (attention := model.attention("encoder.self")).n_layers
+    attention.check_all_below(max(attention.layers), "a rollout")
     patterns = torch.stack([trace[f"encoder.{layer}.self.pattern"] for layer in range(n_layers)])
     return {
         RAW: asked_of(model, patterns.mean(dim=1)),

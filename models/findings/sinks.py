@@ -1,7 +1,7 @@
 """Attention sinks: weight on the first tokens, and a window without and with them (Xiao et al. 2023)."""
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import torch
@@ -86,10 +86,19 @@ def measure(
         edits = [None, hiding(window(n, width, 0)), hiding(window(n, width, first))]
         costs.append([perplexity(model, reading, width, edit) for edit in edits])
         tell((at + 1) / texts)
-    return _outcome(torch.stack(heads).mean(dim=0), costs, n, first, sink, width)
+    numbers = model.attention("decoder.self").layers
+    return _outcome(torch.stack(heads).mean(dim=0), numbers, costs, n, first, sink, width)
 
 
-def _outcome(heads: Tensor, costs: list[list[float]], n: int, first: int, sink: float, width: int) -> Outcome:
+def _outcome(
+    heads: Tensor,
+    numbers: Sequence[int],
+    costs: list[list[float]],
+    n: int,
+    first: int,
+    sink: float,
+    width: int,
+) -> Outcome:
     layers, equal = heads.mean(dim=1).tolist(), equal_share(n, first)
     whole, narrow, kept = torch.tensor(costs).log().mean(dim=0).exp().tolist()
     most = max(range(len(layers)), key=lambda layer: layers[layer])
@@ -109,14 +118,14 @@ def _outcome(heads: Tensor, costs: list[list[float]], n: int, first: int, sink: 
             beyond >= max(sink, _TIMES * equal) and narrow >= _RUINS * whole and kept <= _RESTORES * whole
         ),
         said=(
-            f"At most, in layer {most}, the first {first} get {layers[most]:.2f}, where equal weights would "
-            f"give {equal:.2f}. A window of {width} has perplexity {narrow:.2f} without and {kept:.2f} with "
-            f"them; all keys have {whole:.2f}."
+            f"At most, in layer {numbers[most]}, the first {first} get {layers[most]:.2f}, where equal "
+            f"weights would give {equal:.2f}. A window of {width} has perplexity {narrow:.2f} without and "
+            f"{kept:.2f} with them; all keys have {whole:.2f}."
         ),
         charts=(
             Chart(
                 title=f"weight on the first {first}", x_label="layer", y_label="weight",
-                x=[str(layer) for layer in range(len(layers))], series={"weight": layers},
+                x=list(map(str, numbers)), series={"weight": layers},
                 line=(equal, "all keys alike"),
             ),
             Chart(

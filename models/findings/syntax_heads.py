@@ -12,7 +12,7 @@ from models.data.grammar import Pair, sample_pairs
 from models.data.grammar.syntax import RELATIONS, Dependency, dependencies
 from models.findings.declared import Chart, Finding, Number, Outcome, Parameter, Tell
 from models.findings.texts import is_word, known_readings, reads_english
-from models.zoo.model import Model
+from models.zoo.model import Attention, Model
 
 PUBLISHED = {
     "det": "0.943, head 7.10; offset +1: 0.517",
@@ -105,7 +105,7 @@ def parsed() -> Iterator[tuple[str, Pair]]:
 def measure(model: Model, tell: Tell, *, texts: int) -> Outcome:
     """Every head of the stack that reads the text, at every relation of the grammar."""
     hits: dict[str, Hits] = {}
-    n_heads = read = 0
+    stack, read = "", 0
     for reading, pair in known_readings(model, parsed(), texts, tell):
         side = next(iter(reading.tokens))
         places = places_of(reading.tokens[side], pair.english)
@@ -113,7 +113,7 @@ def measure(model: Model, tell: Tell, *, texts: int) -> Outcome:
             continue
         trace = model.trace(reading, reduce=lambda at, x, side=side: x if _is_own(at, side) else None)
         weights = torch.cat([by_word(trace[address].float(), places) for address in trace])
-        n_heads, read = len(trace[next(iter(trace))]), read + 1
+        stack, read = f"{side}.self", read + 1
         if not hits:
             hits = {
                 name: Hits(torch.zeros(2, len(weights), dtype=torch.long), Counter()) for name in RELATIONS
@@ -124,19 +124,19 @@ def measure(model: Model, tell: Tell, *, texts: int) -> Outcome:
             f"{model.name!r} splits sentences into other pieces than their words; choose BERT or one of our "
             "models of sentences"
         )
-    return _outcome({name: of for name, of in hits.items() if of.asked}, n_heads, read)
+    return _outcome({name: of for name, of in hits.items() if of.asked}, model.attention(stack), read)
 
 
 def _is_own(address: str, side: str) -> bool:
     return address.startswith(f"{side}.") and address.endswith(".self.pattern")
 
 
-def _outcome(hits: dict[str, Hits], n_heads: int, texts: int) -> Outcome:
+def _outcome(hits: dict[str, Hits], attention: Attention, texts: int) -> Outcome:
     numbers, names, shares = [], [], []
     for relation, of in hits.items():
         way, at, share = of.best_head
         offset, baseline = of.best_offset
-        head, said = f"{at // n_heads}.{at % n_heads}", RELATIONS[relation]
+        head, said = "{}.{}".format(*attention.head_at(at)), RELATIONS[relation]
         label = f"{relation}, {said.replace('→', '←') if way else said}: head {head}"
         numbers.append(Number(label=label, value=share, published=PUBLISHED[relation]))
         names += [f"{relation} {head}", f"{relation} {offset:+d}".replace("-", "−")]

@@ -133,10 +133,14 @@ def _stream(before: Trace, after: Trace) -> dict[str, Tensor]:
 
 def _places(before: Trace, after: Trace, side: str) -> Iterator[str]:
     """Where the stream is looked at: it enters the first layer, and leaves each."""
+    entered = False
     for address in before:
         parts = address.split(".")
-        first = parts[1:] == ["0", "resid_pre"]
-        if parts[0] == side and (first or parts[-1] == "resid_post") and address in after:
+        if parts[0] != side or address not in after:
+            continue
+        first = parts[-1] == "resid_pre" and not entered
+        entered = entered or first
+        if first or parts[-1] == "resid_post":
             yield address
 
 

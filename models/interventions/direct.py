@@ -52,13 +52,9 @@ def direct_heads(
     last = [address for address in layers if address.startswith(f"{side}.")][-1]
     jobs = [Job(last, _without(part)) for parts in heads.values() for part in parts]
     target, before, found = values_of(model, reading, target, layers, jobs, told, leaving=True)
-    effects: dict[str, list[Tensor]] = {}
-    left = iter(found)
-    for address, parts in heads.items():
-        kind = address.split(".")[2]
-        row = torch.tensor([next(left) for _ in parts], dtype=torch.float64) - before
-        effects.setdefault(f"{side}.{kind}", []).append(row)
-    return Sweep(target, before, {stack: torch.stack(rows) for stack, rows in effects.items()})
+    places = ((address.split("."), len(parts)) for address, parts in heads.items())
+    rows = [(f"{side}.{kind}", int(layer), count) for (_, layer, kind), count in places]
+    return Sweep.of(target, before, found, rows)
 
 
 @torch.no_grad()

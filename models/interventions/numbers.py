@@ -1,6 +1,7 @@
 """Lists of whole numbers as a line of text has them: 2,5-7."""
 
 import re
+from collections.abc import Collection
 from itertools import groupby
 
 MOST = 99_999
@@ -28,6 +29,14 @@ def write_numbers(numbers: tuple[int, ...]) -> str:
     """The shortest such list of increasing numbers."""
     runs = [[n for _, n in run] for _, run in groupby(enumerate(numbers), lambda pair: pair[1] - pair[0])]
     return ",".join(_written(run) for run in runs)
+
+
+def named_numbers(numbers: Collection[int]) -> str:
+    """Numbers as a sentence has them: "0 to 5", or "3, 7 and 11" where some between are missing."""
+    first, *_, last = ordered = [min(numbers), *sorted(numbers)]
+    if last - first == len(numbers) - 1:
+        return f"{first} to {last}"
+    return f"{', '.join(map(str, ordered[1:-1]))} and {last}"
 
 
 def _written(run: list[int]) -> str:

@@ -6,7 +6,7 @@ import re
 from collections.abc import Collection
 from dataclasses import dataclass
 
-from models.interventions.numbers import MOST, read_numbers, write_numbers
+from models.interventions.numbers import MOST, named_numbers, read_numbers, write_numbers
 from models.names import nearest, shortened
 
 _SHORT = {"self": "self.z", "cross": "cross.z", "ff": "ff.out"}
@@ -125,8 +125,9 @@ class Place:
         layers = {int(a.split(".")[1]) for a in known if re.match(rf"{self.side}\.[0-9]+\.", a)}
         layer = self.address.split(".")[1]
         if layer.isdigit() and int(layer) not in layers:
+            missing = f"no layer {layer}" if int(layer) > max(layers) else f"nothing to edit in layer {layer}"
             raise ValueError(
-                f"{self.short}: the {self.side} of {name!r} has no layer {layer}; give 0 to {max(layers)}"
+                f"{self.short}: the {self.side} of {name!r} has {missing}; give {named_numbers(layers)}"
             )
         at = f"{self.side}.{layer}."
         here = [part for part in PARTS if f"{at}{part}" in known]

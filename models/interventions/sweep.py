@@ -42,12 +42,27 @@ class Sweep:
     """What each edit alone does to the target: its number after less the number before.
 
     effects: of heads by stack, such as "encoder.self", [layer, head]; of patches by "encoder" and "decoder",
-    [layer, position], where the stream enters the layer.
+    [layer, position], where the stream enters the layer. layers: by the same names, the number of each row.
     """
 
     target: Target
     before: float
     effects: dict[str, Tensor]
+    layers: dict[str, list[int]]
+
+    @classmethod
+    def of(
+        cls, target: Target, before: float, found: Sequence[float], rows: Sequence[tuple[str, int, int]]
+    ) -> Sweep:
+        """The numbers that were found, in rows: each a name, a layer's number, and how many are of it."""
+        effects: dict[str, list[Tensor]] = {}
+        layers: dict[str, list[int]] = {}
+        left = iter(found)
+        for name, layer, count in rows:
+            row = torch.tensor([next(left) for _ in range(count)], dtype=torch.float64) - before
+            effects.setdefault(name, []).append(row)
+            layers.setdefault(name, []).append(layer)
+        return cls(target, before, {name: torch.stack(each) for name, each in effects.items()}, layers)
 
 
 @torch.no_grad()
@@ -66,25 +81,18 @@ def sweep_heads(
     if change not in CHANGES:
         raise ValueError(f"change={change!r} is unknown; choose one of {', '.join(CHANGES)}")
     modules = model.projections()
-    jobs, sizes = [], {}
+    jobs, rows = [], []
     for address in modules:
         side, layer, kind = address.split(".")
         n_heads = model.attention(f"{side}.{kind}").n_heads
-        sizes[f"{side}.{kind}"] = (int(layer) + 1, n_heads)
+        rows.append((f"{side}.{kind}", int(layer), n_heads))
         jobs += [Job(address, _switched(head, n_heads, change)) for head in range(n_heads)]
     target = Target.read(target) if isinstance(target, str) else target
     if target.kind == "score":
         before, *found = scores_of(model, modules, jobs, told, most_tokens=MOST_TOKENS)
     else:
         target, before, found = values_of(model, reading, target, modules, jobs, told)
-    effects = {stack: torch.zeros(size, dtype=torch.float64) for stack, size in sizes.items()}
-    at = 0
-    for address in modules:
-        side, layer, kind = address.split(".")
-        row = effects[f"{side}.{kind}"][int(layer)]
-        row += torch.tensor(found[at : at + len(row)], dtype=torch.float64) - before
-        at += len(row)
-    return Sweep(target, before, effects)
+    return Sweep.of(target, before, found, rows)
 
 
 @torch.no_grad()
@@ -117,14 +125,9 @@ def sweep_positions(
         for position in range(len(reading.tokens[address.split(".")[0]]))
     ]
     target, before, found = values_of(model, reading, target, modules, jobs, told)
-    effects: dict[str, list[Tensor]] = {}
-    at = 0
-    for address in modules:
-        side = address.split(".")[0]
-        n = len(reading.tokens[side])
-        effects.setdefault(side, []).append(torch.tensor(found[at : at + n], dtype=torch.float64) - before)
-        at += n
-    return Sweep(target, before, {side: torch.stack(rows) for side, rows in effects.items()})
+    places = (address.split(".") for address in modules)
+    rows = [(side, int(layer), len(reading.tokens[side])) for side, layer in places]
+    return Sweep.of(target, before, found, rows)
 
 
 def values_of(

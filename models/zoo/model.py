@@ -17,6 +17,7 @@ from models.engine.size import trace_operations
 from models.engine.trace import Trace, addresses
 from models.interventions.applied import Prepared
 from models.interventions.edit import Edit, read_edits
+from models.interventions.numbers import write_numbers
 from models.interventions.subject import Editing
 from models.interventions.written import written
 from models.zoo.network import Network
@@ -56,6 +57,25 @@ class Attention:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "layers", self.layers or tuple(range(self.n_layers)))
+
+    def head_at(self, place: int) -> tuple[int, int]:
+        """The numbers of the layer and the head at a place of all heads in a row, [layer * head]."""
+        row, head = divmod(place, self.n_heads)
+        return self.layers[row], head
+
+    def nearest(self, layer: int) -> int:
+        """The layer of these whose number is nearest."""
+        return min(self.layers, key=lambda number: abs(number - layer))
+
+    def check_all_below(self, layer: int, what: str) -> None:
+        """Raises ValueError where a layer before this one is none of these; what: such as "a rollout"."""
+        others = tuple(at for at in range(layer) if at not in self.layers)
+        if others:
+            raise ValueError(
+                f"{what} follows attention from the first layer on, but before layer {layer}, layers without "
+                f"attention that is seen here ({write_numbers(others)}) mix tokens in their own way; choose "
+                "a model whose layers all attend"
+            )
 
 
 class Model(Texts, Network):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -83,18 +83,26 @@ def matched(seen: Seen, first: Side, second: Side, tell: Tell) -> Seen:
     for at, stack in enumerate(stacks):
         found = _matching(first, second, stack, lambda share, at=at: tell((at + share) / len(stacks)))
         moved[stack] = np.full(frame.counts(0)[stack], np.nan)
-        for one, other in _partners(found, frame.counts(0)[stack][1], frame.counts(1)[stack][1]).items():
+        for one, other in _partners(found, _heads(frame, 0, stack), _heads(frame, 1, stack)).items():
             matches[stack, *one] = (stack, *other)
             moved[stack][one] = frame.apart((stack, *one))[other]
     return Seen((replace(frame, moved=moved),), matches=matches, note=_matched_on(found) if stacks else "")
 
 
-def _partners(found: Matching, n_heads: int, n_others: int) -> dict[tuple[int, int], tuple[int, int]]:
+def _heads(frame: Frame, side: int, stack: str) -> list[tuple[int, int]]:
+    """All heads of a stack, layer by layer."""
+    count = frame.counts(side)[stack][1]
+    return [(layer, head) for layer in frame.layers(side, stack) for head in range(count)]
+
+
+def _partners(
+    found: Matching, heads: Sequence[tuple[int, int]], others: Sequence[tuple[int, int]]
+) -> dict[tuple[int, int], tuple[int, int]]:
     """For each head of the first side its partner; for one left over, as the second side has fewer heads, the
     head most like it.
     """
     nearest = found.distances.argmin(dim=1).tolist()
-    partners = {divmod(at, n_heads): divmod(other, n_others) for at, other in enumerate(nearest)}
+    partners = {heads[at]: others[other] for at, other in enumerate(nearest)}
     for (layer, head), other, _ in found.pairs:
         partners[layer, head] = (other.layer, other.head)
     return partners

@@ -70,9 +70,10 @@ class Frame:
         counts = [self.counts(side).get(stack) for side in (0, 1)]
         if not self.recut or counts[0] == counts[1] or counts[0] is None:
             return self.moved[stack]
-        layers, heads = counts[0]
-        found = [[self.apart_from((stack, layer, head)) for head in range(heads)] for layer in range(layers)]
-        return np.array(found)
+        found = np.full(counts[0], np.nan)
+        for layer in self.layers(0, stack):
+            found[layer] = [self.apart_from((stack, layer, head)) for head in range(counts[0][1])]
+        return found
 
     def apart_from(self, head: Head) -> float:
         """How far a head of side 0 is from its counterpart."""
@@ -84,16 +85,22 @@ class Frame:
         stack = head[0]
         queries, keys = self.places(stack)
         one = laid(self.patterns[0][address(stack, head[1])][[head[2]]], queries, keys, 0)
-        layers, n_heads = self.counts(1)[stack]
-        one = one.expand(n_heads, -1, -1)
-        rows = [
-            variation(one, laid(self.patterns[1][address(stack, layer)], queries, keys, 1), queries)
-            for layer in range(layers)
-        ]
-        return torch.stack(rows).numpy()
+        found = np.full(self.counts(1)[stack], np.nan, np.float32)
+        one = one.expand(found.shape[1], -1, -1)
+        for layer in self.layers(1, stack):
+            other = laid(self.patterns[1][address(stack, layer)], queries, keys, 1)
+            found[layer] = variation(one, other, queries).numpy()
+        return found
+
+    def layers(self, side: int, stack: str) -> list[int]:
+        """The numbers of a stack's layers that attend."""
+        places = (where.split(".") for where in self.patterns[side])
+        return [int(layer) for begin, layer, kind in places if f"{begin}.{kind}" == stack]
 
     def counts(self, side: int) -> dict[str, tuple[int, int]]:
-        """Layers and heads of each stack of a side whose tokens are aligned."""
+        """The number after its last layer's, and the heads, of each stack of a side whose tokens are aligned;
+        layers between that do not attend count.
+        """
         found: dict[str, tuple[int, int]] = {}
         for where, pattern in self.patterns[side].items():
             begin, layer, kind = where.split(".")

@@ -10,7 +10,7 @@ from models.contrast import knobs
 from models.limits import in_force
 from models.zoo.offers import DEFAULT, offer_of, offers
 from pages.beside.board import Chosen
-from pages.beside.seen import Head, Seen
+from pages.beside.seen import Frame, Head, Seen
 from pages.beside.working import Asked
 from pages.shared import on_offer, widget
 from pages.shared.link import Param, Rule, characters, one_of, text, whole
@@ -146,11 +146,11 @@ def chosen(kept: dict[str, Any], seen: Seen) -> Chosen:
     """What is looked at of a comparison, as near to the inputs as it has it."""
     counts = seen.frames[0].counts(0)
     stack = kept["stack"] if kept["stack"] in counts else next(iter(counts))
-    first = nearest((stack, kept["layer"], kept["head"]), counts)
+    first = nearest((stack, kept["layer"], kept["head"]), seen.frames[0], 0)
     compares, knob = kept["differs"] == "head", knobs().get(kept["differs"])
     second = (stack, kept["layer2"], kept["head2"]) if compares else seen.matches.get(first, first)
     if knob is None:
-        second = nearest(second, seen.frames[0].counts(1))
+        second = nearest(second, seen.frames[0], 1)
     at = None if kept["at"] < 0 else kept["at"]
     return Chosen((first, second), called(kept), at, knob.title if knob else "step", compares)
 
@@ -175,11 +175,12 @@ def choose(raw: str) -> None:
     shown.put(dict(zip(names, (int(layer), int(head)), strict=True)))
 
 
-def nearest(head: Head, counts: dict[str, tuple[int, int]]) -> Head:
-    """The head, or the last layer or head where there are fewer."""
+def nearest(head: Head, frame: Frame, side: int) -> Head:
+    """The head, or the last where there are fewer, in the nearest layer that attends."""
     stack, layer, number = head
-    layers, heads = counts.get(stack, (1, 1))
-    return stack, min(layer, layers - 1), min(number, heads - 1)
+    _, heads = frame.counts(side).get(stack, (1, 1))
+    layers = frame.layers(side, stack) or [0]
+    return stack, min(layers, key=lambda at: abs(at - layer)), min(number, heads - 1)
 
 
 def called(kept: dict[str, Any]) -> tuple[str, str]:

@@ -76,7 +76,7 @@ def place_in(stacks: dict[str, Attention], asked: Asked) -> Place:
     """Where a wish leads in a model of these stacks."""
     stack = asked.stack if asked.stack in stacks else next(iter(stacks))
     about = stacks[stack]
-    return Place(stack, min(asked.layer, about.n_layers - 1), min(asked.head, about.n_heads - 1))
+    return Place(stack, about.nearest(asked.layer), min(asked.head, about.n_heads - 1))
 
 
 def fits(stacks: dict[str, Attention], tokens: dict[str, list[str]], place: Place, most: int) -> bool:

@@ -6,6 +6,7 @@ from typing import Any
 
 import streamlit as st
 
+from models.interventions.numbers import named_numbers
 from models.limits import in_force
 from models.zoo.offers import offer_of
 from pages.documents import payload, state
@@ -48,14 +49,17 @@ def controls(work: Work) -> None:
     about = seen and seen.stacks[seen.place.stack]
     if seen and len(seen.stacks) > 1:
         shown.draw("stack")
-    for name, count in (("layer", about.n_layers if about else 0), ("head", about.n_heads if about else 0)):
+    n_layers, n_heads = (1 + max(about.layers), about.n_heads) if about else (0, 0)
+    for name, count in (("layer", n_layers), ("head", n_heads)):
         most: dict[str, Any] = {"max_value": max(1, count - 1)} if shown.kept[name] < count else {}
         shown.draw(name, **most)
     for name in ("measure", "range", "without"):
         shown.draw(name)
     if seen and about:
         tokens = " and ".join(f"{len(each):,} {_of(side, seen)}tokens" for side, each in seen.tokens.items())
-        st.caption(plain(f"{tokens}, {about.n_layers} layers, {about.n_heads} heads."))
+        attend = f"attention in layers {named_numbers(about.layers)}"
+        layers = f"{n_layers} layers" if about.n_layers == n_layers else attend
+        st.caption(plain(f"{tokens}, {layers}, {about.n_heads} heads."))
 
 
 def _of(side: str, seen: Seen) -> str:

@@ -57,5 +57,5 @@ def answer(
             key = (name, inputs, offer.stamp if offer else None, *what)
             found = make()[0] if dear else cache.cached(cache.results, key, make, waiting.look)
     except ValueError as error:
-        found = {"problem": str(error)}
+        found = {"problem": f"{str(error).removesuffix('.')}."}
     return {"asked": list(what), **found}

@@ -10,6 +10,7 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from models.data.tasks import Advice
+from models.interventions.numbers import named_numbers
 from models.zoo.offers import Offer
 from pages.explore import (
     asked,
@@ -165,7 +166,12 @@ def _check_link(body: Body) -> bool:
     st.session_state.link_checked = True
     linked, stacks, n_steps = st.session_state.view_link, body.stacks, max(1, body.n_steps)
     stack = next((s for s in stacks if s.id == linked.get("stack")), stacks[0])
-    counts = {"layer": stack.n_layers, "head": stack.n_heads, "heads": stack.n_heads, "step": n_steps}
+    counts = {
+        "layer": 1 + max(stack.attention.layers),
+        "head": stack.n_heads,
+        "heads": stack.n_heads,
+        "step": n_steps,
+    }
     counts |= {"query": stack.n_query, "key": stack.n_key, "queries": stack.n_query, "keys": stack.n_key}
     rules = {}
     if stack.id != linked.get("stack", stack.id):
@@ -176,6 +182,8 @@ def _check_link(body: Body) -> bool:
             asked = positions.largest(asked)
         if (max(asked) if isinstance(asked, tuple) else asked) >= count:
             rules[name] = f"below {count}"
+    if linked.get("layer", stack.attention.layers[0]) not in stack.attention.layers and "layer" not in rules:
+        rules["layer"] = f"one of the layers that attend, {named_numbers(stack.attention.layers)}"
     if linked.get("special", SHOWN) != SHOWN and not body.can_hide:
         rules["special"] = "meant for a text without special tokens"
     for name, rule in rules.items():

@@ -25,7 +25,7 @@ def made(inputs: Inputs, show: str, stack: str, layer: int, head: int, q0: int, 
 
     subject = subject_of(inputs)
     of = next((each for each in subject.stacks if each.id == stack), subject.stacks[0])
-    layer, head = min(layer, of.n_layers - 1), min(head, of.n_heads - 1)
+    layer, head = of.attention.nearest(layer), min(head, of.n_heads - 1)
     if show == "plane":
         found = plane(subject, of, layer, head, slice(q0, q0 + WINDOW), slice(k0, k0 + WINDOW))
         return {name: points.round(4).tolist() for name, points in found._asdict().items()}
@@ -91,6 +91,7 @@ def _means(subject: Subject, stack: Stack, layer: int, name: str) -> np.ndarray:
             f"Attention {name} follows positions of one text through the layers, but in cross-attention "
             "queries and keys are of two; choose a stack of self-attention."
         )
+    stack.attention.check_all_below(layer, f"attention {name}")
     wanted = {f"{side}.{at}.{kind}.pattern" for at in range(layer + 1)}
     found = _arrays(subject, lambda a, t: t.mean(0, keepdim=True) if a in wanted else None)
     return np.stack([shares(mean) for mean in found.values()])

@@ -31,7 +31,7 @@ def plane_of(subject: Subject, stack: Stack) -> tuple[np.ndarray, Plane]:
     """Which queries were compared, and where each head lies. Raises ValueError where it would take long."""
     rows = rows_of(stack)
     side, kind = stack.id.split(".")
-    wanted = {f"{side}.{layer}.{kind}.pattern" for layer in range(stack.n_layers)}
+    wanted = {f"{side}.{layer}.{kind}.pattern" for layer in stack.attention.layers}
     trace = cache.on_worker(lambda: subject.run(lambda a, t: t[:, rows] if a in wanted else None))
     patterns = np.concatenate([trace[address].numpy() for address in trace])  # [layer * head, query, key]
     return rows, map_of_heads(shares(patterns))

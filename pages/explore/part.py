@@ -26,7 +26,7 @@ class Part:
         compares = self.view.when == "difference" and edited.inputs.edits
         self.compared = edited.unedited if compares else None
         self.stack = next((s for s in self.subject.stacks if s.id == self.view.stack), self.subject.stacks[0])
-        self.layer = min(self.view.layer, self.stack.n_layers - 1)
+        self.layer = self.stack.attention.nearest(self.view.layer)
         self.head = min(self.view.head, self.stack.n_heads - 1)
         self.among = self._among(act.get("among", []))
         side, kind = self.stack.id.split(".")
@@ -48,7 +48,7 @@ class Part:
         """The layer and head of each that sums are over, as the stage has them; all where it says none."""
         count = self.stack.n_layers * self.stack.n_heads
         known = sorted({at for at in given if isinstance(at, int) and 0 <= at < count})
-        return [divmod(at, self.stack.n_heads) for at in known or range(count)]
+        return [self.stack.attention.head_at(at) for at in known or range(count)]
 
     @property
     def said(self) -> str:
@@ -72,7 +72,8 @@ class Part:
     def sums(self) -> dict[tuple[int, int], float]:
         """The number of each head that is among those that sums are over."""
         found = summed.values_of(self.subject, self.stack, *self.chosen())
-        return {place: float(found[place]) for place in self.among}
+        row = self.stack.attention.layers.index
+        return {(layer, head): float(found[row(layer), head]) for layer, head in self.among}
 
     def names(self, side: str) -> list[str]:
         return [token.get("raw", token["text"]) for token in self.subject.tokens[side]]

@@ -76,9 +76,9 @@ def plan(stacks: tuple[Stack, ...], opened: Opened) -> dict[str, Plan]:
         return {stack.id: Plan(choose(stack), *windows[stack.id]) for stack in stacks}
 
     if sum(cost(s) * s.n_layers * s.n_heads for s in stacks) <= EXACT_BYTES:
-        return planned(lambda s: {layer: list(range(s.n_heads)) for layer in range(s.n_layers)})
+        return planned(lambda s: {layer: list(range(s.n_heads)) for layer in s.attention.layers})
     open_stack = next((s for s in stacks if s.id == opened.stack), stacks[0])
-    layer = min(opened.layer, open_stack.n_layers - 1)
+    layer = open_stack.attention.nearest(opened.layer)
     head = min(opened.head, open_stack.n_heads - 1)
     whole_layer = cost(open_stack) * open_stack.n_heads <= EXACT_BYTES
     heads = list(range(open_stack.n_heads)) if whole_layer else [head]
@@ -161,7 +161,7 @@ class Collector:
         thumbs = np.concatenate(self.thumbs[stack.id])
         attention = stack.attention
         return {
-            "id": stack.id, "title": stack.title, "layers": stack.n_layers, "heads": stack.n_heads,
+            "id": stack.id, "title": stack.title, "layers": attention.layers, "heads": stack.n_heads,
             "dHead": attention.d_head, "scales": attention.scales, "cap": attention.cap,
             "normalizer": attention.normalizer,
             "turned": attention.turned, "whole": attention.whole, "sharing": stack.sharing,

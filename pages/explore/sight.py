@@ -28,6 +28,7 @@ class Sight:
         self._heads = heads
         self._n_layers = n_layers
         self._means: list[np.ndarray] = []
+        self._numbers: list[int] = []
         self._layers: list[dict[str, Any]] = []
 
     def beside(self, reduce: Callable[[str, Any], Any]) -> Callable[[str, Any], Any]:
@@ -44,6 +45,7 @@ class Sight:
     def _take(self, layer: int, pattern: np.ndarray) -> None:
         mean = pattern.mean(axis=0, dtype=np.float32)
         self._means.append(mean)
+        self._numbers.append(layer)
         heads = self._heads.get(layer, [])
         if heads and 2 * pattern.size <= ROOM_BYTES:
             heads = list(range(len(pattern)))
@@ -52,6 +54,10 @@ class Sight:
             self._layers.append({"layer": layer, "heads": heads, "weights": weights})
 
     def made(self) -> dict[str, Any]:
-        """What the browser gets: of layers the mean and the heads, [., query, key]; and rolled out."""
+        """What the browser gets: of layers the mean and the heads, [., query, key]; and rolled out, where no
+        layer between mixes positions without attention.
+        """
+        if self._numbers != list(range(len(self._numbers))):
+            return {"layers": self._layers}
         rolled = rollout(np.stack(self._means)[:, None])[-1]
         return {"layers": self._layers, "rolled": rolled.astype(np.float16)}

@@ -12,6 +12,7 @@ from typing import Any, cast
 from models.data.pronouns import PRONOUNS
 from models.data.tasks import Reading
 from models.data.word_tokenizer import Unknown
+from models.interventions.numbers import named_numbers
 from models.limits import in_force
 from models.zoo.model import Attention, Model
 from models.zoo.offers import offer_of
@@ -106,6 +107,11 @@ class Subject:
         """What is to be known of these attentions: what is missing, and which heads share keys and values."""
         shared = {stack.sharing for stack in self.stacks if stack.sharing > 1}
         said = [f"{n} neighbouring query heads share one head of keys and values." for n in sorted(shared)]
+        for numbers in {stack.attention.layers for stack in self.stacks}:
+            if numbers != tuple(range(len(numbers))):
+                said.append(
+                    f"Attention is in layers {named_numbers(numbers)}; what other layers do is not shown."
+                )
         if any(stack.attention.sinks for stack in self.stacks):
             said.append(
                 "A learnt sink takes part of every row's softmax, so its weights add up to less than 1."

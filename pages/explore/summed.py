@@ -48,7 +48,7 @@ def values_of(
             layers[int(found[1])] = summed(tensor[:, list(queries)].numpy(), keys)
 
     cache.on_worker(lambda: subject.run(take))
-    return np.stack([layers[layer] for layer in range(stack.n_layers)])
+    return np.stack([layers[layer] for layer in stack.attention.layers])
 
 
 def summed(rows: Float[np.ndarray, "head query key"], keys: Sequence[int]) -> Float[np.ndarray, "head"]:

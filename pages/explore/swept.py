@@ -124,7 +124,7 @@ def _told(found: Sweep) -> dict[str, Any]:
     effects = {
         name: [[float(f"{x:.5g}") for x in row] for row in e.tolist()] for name, e in found.effects.items()
     }
-    return {"before": float(f"{found.before:.6g}"), "effects": effects}
+    return {"before": float(f"{found.before:.6g}"), "effects": effects, "layers": found.layers}
 
 
 def _direct(make: Callable[[], Sweep]) -> dict[str, Any]:

@@ -100,12 +100,13 @@ class Shown(Part):
         names = self.sides(queries, keys)
         return head_grid(
             pattern, names[0], names[1], change=self.compared is not None, dark=dark,
+            layers=self.stack.attention.layers,
             title=self.stack.title + self.said,
         )  # fmt: skip
 
     def _map(self, dark: bool) -> go.Figure:
         _, plane = mapped.plane_of(self.subject, self.stack)
-        places = [(layer, h) for layer in range(self.stack.n_layers) for h in range(self.stack.n_heads)]
+        places = [self.stack.attention.head_at(at) for at in range(len(plane.points))]
         layers = np.array([float(layer) for layer, _ in places])
         names = [f"L{layer} H{head}" for layer, head in places]
         return head_map(
@@ -196,7 +197,7 @@ class Shown(Part):
         return np.where(kept, pattern, 0), f"{title}, {role} “{self.names(side)[at]}” only"
 
     def _numbers(self, dark: bool) -> go.Figure:
-        arrays = self.of_head()
+        arrays, attention = self.of_head(), self.stack.attention
         query = min(self.view.query or 0, self.stack.n_query - 1)
         key = min(self.view.key or 0, self.stack.n_key - 1)
         bias = float(arrays["bias"][self.head, query, key]) if "bias" in arrays else None
@@ -204,8 +205,8 @@ class Shown(Part):
             arrays["q"][self.head, query], arrays["k"][self.key_head, key],
             arrays["scores"][self.head, query], arrays["pattern"][self.head, query],
             arrays["v"][self.key_head], arrays["z"][self.head, query],
-            scale=self.stack.attention.scales[self.layer], bias=bias, cap=self.stack.attention.cap,
-            normalizer=self.stack.attention.normalizer,
+            scale=attention.scales[attention.layers.index(self.layer)], bias=bias, cap=attention.cap,
+            normalizer=attention.normalizer,
             key_index=key,
             query_token=self.names(self.stack.query_side)[query],
             key_tokens=self.names(self.stack.key_side), dark=dark, title=self.title,

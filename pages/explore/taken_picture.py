@@ -21,7 +21,7 @@ def figure(subject: Subject, view: View, layer: int, head: int, arrays: Arrays, 
     assert places is not None and picture is not None  # else there is no such view
     names = [token["text"] for token in subject.tokens["encoder"]]
     at = min(view.query or 0, len(names) - 1)
-    row, seen_by = _row(view, layer, head, at, arrays)
+    row, seen_by = _row(subject, view, layer, head, at, arrays)
     asking = (places == at).nonzero()
     whole = len(asking) == 1  # a part of several pixels is not outlined
     return attention_picture(
@@ -30,9 +30,13 @@ def figure(subject: Subject, view: View, layer: int, head: int, arrays: Arrays, 
     )  # fmt: skip
 
 
-def _row(view: View, layer: int, head: int, at: int, arrays: Arrays) -> tuple[np.ndarray, Any]:
+def _row(
+    subject: Subject, view: View, layer: int, head: int, at: int, arrays: Arrays
+) -> tuple[np.ndarray, Any]:
     """The weights of a position, and what they are seen through."""
     if view.sight == "rolled":
+        attention = subject.model.attention("encoder.self")
+        attention.check_all_below(attention.layers[-1], "attention rollout")
         patterns = arrays(lambda address: address.endswith(".self.pattern"))
         return rollout(np.stack(list(patterns.values())))[-1, at], "rolled out through all layers"
     (pattern,) = arrays(lambda address: address == f"encoder.{layer}.self.pattern").values()

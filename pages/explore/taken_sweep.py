@@ -75,7 +75,7 @@ class TakenSweep:
         return Matrix(
             values=values,
             title=name,
-            rows=[f"layer {layer}" for layer in range(len(values))],
+            rows=[f"layer {layer}" for layer in self._found["layers"][name]],
             columns=self._columns(name, values.shape[1]),
             row_axis="layer",
             column_axis="head" if "." in name else "position",
@@ -98,10 +98,10 @@ class TakenSweep:
             return pd.DataFrame(found["parts"], columns=["part", "logit"])
         rows = [
             {"stack": name, "layer": layer, **self._place(name, at), "effect": value}
-            | ({"direct_effect": found["direct"][name][layer][at]} if name in found.get("direct", {}) else {})
+            | ({"direct_effect": found["direct"][name][row][at]} if name in found.get("direct", {}) else {})
             for name, effects in found["effects"].items()
-            for layer, row in enumerate(effects)
-            for at, value in enumerate(row)
+            for row, layer in enumerate(found["layers"][name])
+            for at, value in enumerate(effects[row])
         ]
         return pd.DataFrame(rows)
 

@@ -49,7 +49,7 @@ def smallest(inputs: Inputs, stack: str, told: Told = lambda share: None) -> dic
     subject = subject_of(inputs)
     of = next((each for each in subject.stacks if each.id == stack), subject.stacks[0])
     side, kind = of.id.split(".")
-    heads = [Head(f"{side}.{layer}.{kind}", h) for layer in range(of.n_layers) for h in range(of.n_heads)]
+    heads = [Head(f"{side}.{layer}.{kind}", h) for layer in of.attention.layers for h in range(of.n_heads)]
     lengths = [len(tokens) for tokens in subject.reading.tokens.values()]
     each = max(1, subject.model.operations(lengths) * lengths[-1])
     most = min(MOST, MOST_OPERATIONS // each)

@@ -1,11 +1,13 @@
 """Any model that can be opened, as what a part of the lab looks into: chosen, read and bounded in one way."""
 
+from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Any
 
 import streamlit as st
 
 from models.data.tasks import Reading
+from models.interventions.numbers import named_numbers
 from models.zoo.model import Attention, Model
 from models.zoo.offers import offer_of
 from pages.lab.controls import Columns, Own
@@ -109,8 +111,8 @@ def read(inputs: Other, *, most: int, passes: int = 1) -> Read:
     attention = model.attention(stack)
     if not attention.whole:
         raise ValueError(f"{_note(model, title)} This part looks into these: choose another model.")
-    _check_index("layer", inputs.other_layer, attention.n_layers, title)
-    _check_index("head", inputs.other_head, attention.n_heads, title)
+    _check_number("layer", inputs.other_layer, attention.layers, title)
+    _check_number("head", inputs.other_head, range(attention.n_heads), title)
     return Read(model, reading, stack, attention)
 
 
@@ -118,10 +120,11 @@ def _note(model: Model, title: str) -> str:
     return model.note or f"Of {title} only attention weights are known, no queries, keys, values or scores."
 
 
-def _check_index(name: str, value: int, count: int, title: str) -> None:
-    if value >= count:
+def _check_number(name: str, value: int, known: Collection[int], title: str) -> None:
+    if value not in known:
+        wrong = "is not there" if value > max(known) else "has no attention that is seen"
         raise ValueError(
-            f"{name}={value} is not there: {title} has {name}s 0 to {count - 1}; take one of them."
+            f"{name}={value} {wrong}: {title} has {name}s {named_numbers(known)}; take one of them."
         )
 
 

@@ -19,7 +19,7 @@ from tests.models.zoo.hub.families import ANSWER, TEXT
 def folders(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with a model of each kind."""
     root = tmp_path_factory.mktemp("models")
-    for family in ("llama", "bert", "bart", "gpt-neo"):
+    for family in ("llama", "bert", "bart", "gpt-neo", "qwen3-next"):
         families.save(family, root / family)
     return root
 
@@ -66,6 +66,34 @@ def test_a_folder_named_in_the_field_is_shown_with_its_own_numbers(
     assert agrees(explore.stage.locator(".next tbody tr .weight").first.inner_text(), best.values.item())
     with explore.redrawn():
         explore.page.get_by_role("button", name="Continue").click()
+
+
+def test_layers_have_their_true_numbers_where_some_alone_attend(explore: ExplorePage, folders: Path) -> None:
+    explore.page.set_default_timeout(60_000)
+    name = f"hf:{folders / 'qwen3-next'}"
+    explore.trained(name, text=TEXT, view="grid")
+    heads = explore.stage.get_by_role("button", name=re.compile(r"^Open layer \d"))
+    named = [str(head.get_attribute("aria-label")).split(":")[0] for head in heads.all()]
+    assert len(named) == 8
+    assert {label.split(",")[0] for label in named} == {"Open layer 3", "Open layer 7"}
+    assert [text for text in explore.written(".grid-view canvas") if text.startswith("L")][:5] == [
+        "L3 H0", "L3 H1", "L3 H2", "L3 H3", "L7 H0",
+    ]  # fmt: skip
+    explore.choose("view", "head")
+    assert explore.choice("layer").locator("button").all_text_contents() == ["3", "7"]
+    assert explore.chosen("layer") == ["3"]
+    explore.choose("layer", 7)
+    explore.choose("head", 2)
+    expect(explore.page).to_have_url(re.compile("layer=7"))
+    trace = load_model(name).trace(TEXT)
+    explore.hover_cell(9, 4)
+    assert agrees(explore.terms()["weight"], trace["decoder.7.self.pattern"][2, 9, 4].item())
+    explore.choose("view", "numbers")
+    expect(explore.stage.locator(".pickers")).to_contain_text('trace["decoder.7.self.q|scores|pattern|z"][2]')
+    expect(explore.stage).not_to_contain_text("layer 0")
+    explore.trained(name, text=TEXT, view="head", layer=4)
+    expect(explore.problem).to_contain_text("layer=4 is not one of the layers that attend, 3 and 7")
+    assert explore.chosen("layer") == ["3"]
 
 
 def test_the_lab_s_real_head_takes_it_too(page: Page, folders: Path) -> None:

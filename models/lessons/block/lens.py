@@ -17,12 +17,15 @@ Logits = Float[Tensor, "level position word"]
 
 
 class Read(NamedTuple):
-    """A text under the lens. Level 0 is the embedding, level n the stream after n layers."""
+    """A text under the lens. passed: how many layers the stream of each level has gone through, 0 being the
+    embedding; levels are before and after layers that attend.
+    """
 
     tokens: list[str]
     words: tuple[str, ...]
     logits: Logits
     d_model: int
+    passed: tuple[int, ...]
 
 
 def read(model: Model, reading: Reading) -> Read:
@@ -32,8 +35,8 @@ def read(model: Model, reading: Reading) -> Read:
     Raises ValueError for a model whose positions have no answers of their own.
     """
     side = list(reading.tokens)[-1]
-    n_layers = model.attention(f"{side}.self").n_layers
-    addresses = [f"{side}.0.resid_pre", *(f"{side}.{n}.resid_post" for n in range(n_layers))]
+    layers = model.attention(f"{side}.self").layers
+    addresses = [f"{side}.{layers[0]}.resid_pre", *(f"{side}.{n}.resid_post" for n in layers)]
     wanted = {*addresses, "logits"}
     whole = model.trace(reading, reduce=lambda address, x: x if address in wanted else None)
     tokens, words = reading.tokens[side], model.names(reading)
@@ -44,7 +47,9 @@ def read(model: Model, reading: Reading) -> Read:
         )
     earlier = [_ended_with(model, reading, addresses[-1], whole[at]) for at in addresses[:-1]]
     logits = torch.stack([*earlier, whole["logits"]])[..., : len(words)]
-    return Read(tokens, tuple(words), logits, whole[addresses[0]].shape[-1])
+    return Read(
+        tokens, tuple(words), logits, whole[addresses[0]].shape[-1], (layers[0], *(n + 1 for n in layers))
+    )
 
 
 def _ended_with(model: Model, reading: Reading, last: str, stream: Tensor) -> Tensor:

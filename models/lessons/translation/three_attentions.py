@@ -65,6 +65,10 @@ class Looked:
     patterns: Float[Tensor, "layer head query key"]
     may: Bool[Tensor, "query key"]
 
+    def of(self, layer: int, head: int) -> Float[Tensor, "query key"]:
+        """The pattern of a head of the layer of this number."""
+        return self.patterns[self.attention.layers.index(layer), head]
+
 
 def stack_of(use: Use) -> str:
     """The family of attentions that it is one of, such as "encoder.self"."""
@@ -73,7 +77,7 @@ def stack_of(use: Use) -> str:
 
 def computed(trace: Trace, use: Use, attention: Attention) -> Looked:
     """Its patterns in every layer of a trace, from queries and keys alone."""
-    made = [pattern(vectors(trace, use, layer), use) for layer in range(attention.n_layers)]
+    made = [pattern(vectors(trace, use, layer), use) for layer in attention.layers]
     return Looked(attention, torch.stack([weights for weights, _ in made]), made[0][1])
 
 
@@ -92,7 +96,7 @@ def of_model(model: Model, reading: Reading) -> list[Looked]:
     looked = []
     for use in USES:
         attention = model.attention(stack_of(use))
-        layers = [trace[f"{use.address.format(layer=at)}.pattern"] for at in range(attention.n_layers)]
+        layers = [trace[f"{use.address.format(layer=at)}.pattern"] for at in attention.layers]
         patterns = torch.stack(layers)
         looked.append(Looked(attention, patterns, (patterns > 0).any(dim=0).any(dim=0)))
     return looked

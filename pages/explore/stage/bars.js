@@ -8,6 +8,7 @@ import { FURTHER, isSigned } from "./further.js";
 import { canHide, SPECIALS } from "./hiding.js";
 import { listOf } from "./list.js";
 import { MeasureBar } from "./measure_bar.js";
+import { placeIn } from "./sorting.js";
 import { OVERS } from "./sums.js";
 import { headsAfter, stepOf } from "./view.js";
 
@@ -54,7 +55,10 @@ const STEPPED = ["output", "effect", "sweep"]; // what is read at one step
 /** @typedef {import("./types").View} View */
 
 /** @param {number} count */
-const upTo = (count) => Array.from({ length: count }, (_, at) => ({ value: at, text: String(at) }));
+const upTo = (count) => Array.from({ length: count }, (_, at) => choiceOf(at));
+
+/** @param {number} value */
+const choiceOf = (value) => ({ value, text: String(value) });
 
 /**
  * What a head does, as far as a measure says it, and with which others it shares its keys and values.
@@ -65,7 +69,7 @@ const upTo = (count) => Array.from({ length: count }, (_, at) => ({ value: at, t
 function titleOf(stack, layer, head) {
   const partners = partnersOf(stack, head);
   const shares = partners && `shares its keys and values: ${partners}`;
-  return [stack.labels[layer * stack.heads + head], shares].filter(Boolean).join("; ") || undefined;
+  return [stack.labels[placeIn(stack, layer, head)], shares].filter(Boolean).join("; ") || undefined;
 }
 
 /** Several heads may be chosen. @param {import("./types").View} view */
@@ -142,7 +146,7 @@ export class Bars {
       data.stacks.map((s) => ({ value: s.id, text: s.title })),
       [stack.id],
     );
-    this.layer.update(upTo(stack.layers), [view.layer]);
+    this.layer.update(stack.layers.map(choiceOf), [view.layer]);
     const chips = upTo(stack.heads).map((chip) => ({
       ...chip,
       colour: theme.heads[chip.value % theme.heads.length],
@@ -158,7 +162,8 @@ export class Bars {
     ]);
     this.measure.draw();
     this.edits.draw();
-    this.sight.update(SIGHTS, [view.sight]);
+    const sights = data.header.sight?.rolled ? SIGHTS : SIGHTS.slice(0, 2);
+    this.sight.update(sights, [view.sight]);
     this.over.update(OVERS, [view.over]);
     this.special.update(SPECIALS, view.special);
     this.showWhatMatters();

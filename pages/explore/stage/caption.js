@@ -4,6 +4,7 @@ import { el, shorten } from "../../shared/browser/dom.js";
 import { number, shortNumber } from "../../shared/browser/numbers.js";
 import { mostMoved } from "./edits.js";
 import { saidOfRow } from "./hiding.js";
+import { placeIn } from "./sorting.js";
 import { columnOf, heaviestKey, keenestQuery } from "./view.js";
 
 /** @typedef {import("./types").Stage} Stage */
@@ -43,7 +44,7 @@ function ofEdits({ data, view, stack }) {
   }
   if (view.view === "effect") return [caption.effect];
   if (view.view === "grid") return [caption.difference];
-  const moved = stack.stats.moved[view.layer * stack.heads + view.head];
+  const moved = stack.stats.moved[placeIn(stack, view.layer, view.head)];
   const named = `layer ${view.layer}, head ${view.head}`;
   return [`The edits moved ${number(moved)} of the attention of ${named}, on average over its queries.`];
 }

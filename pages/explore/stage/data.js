@@ -2,13 +2,14 @@
 
 import { withoutSpecial } from "./hiding.js";
 import { take } from "./random_tokens.js";
+import { placeIn } from "./sorting.js";
 
 /** @typedef {import("../../shared/browser/message.js").Framed} Framed */
 /**
  * @typedef {object} Stack
  * @property {string} id
  * @property {string} title
- * @property {number} layers
+ * @property {number[]} layers their numbers, as addresses have them
  * @property {number} heads
  * @property {number} dHead
  * @property {string} normalizer
@@ -81,7 +82,7 @@ export class TraceData {
   /** @param {Stack} stack @param {number} layer @param {number} head @returns {ArrayLike<number>} */
   thumb(stack, layer, head) {
     const own = this.stack(stack.id); // of this pass
-    return own.thumbs.entry(layer * own.heads + head);
+    return own.thumbs.entry(placeIn(own, layer, head));
   }
 
   /** Thumbnails of short texts hold every cell, rounded to 1/255. @param {Stack} stack */

@@ -129,9 +129,11 @@ export class EffectView {
         const level = Math.round((255 * value) / most);
         return `background:${cssColour(theme.sequential, level)};color:${inkOn(theme.sequential, level)}`;
       };
+      const { layers } = this.stage.data.stack(`${side}.self`);
+      const entering = layers[0] ? `entering layer ${layers[0]}` : "entering";
       const rows = upTo(places).map((place) =>
         el("tr", {}, [
-          el("th", { scope: "row", text: place ? `after layer ${place - 1}` : "entering" }),
+          el("th", { scope: "row", text: place ? `after layer ${layers[place - 1]}` : entering }),
           ...upTo(count).map((at) => {
             const value = values[place * moved.size(1) + at];
             return el("td", { class: "channel", style: colours(value), text: shortNumber(value) });

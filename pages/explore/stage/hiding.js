@@ -2,6 +2,7 @@
    weights, and what is said of it. Nothing here touches the page. */
 
 import { number } from "../../shared/browser/numbers.js";
+import { headAt } from "./sorting.js";
 
 /** @typedef {import("./types").View} View */
 /** @typedef {import("./types").Side} Side */
@@ -71,14 +72,15 @@ export function saidOfRow(how, hidden, left) {
  * heads least and most.
  * @param {string} how @param {Stack} stack @param {boolean} ready
  */
-export function saidOfHeads(how, { hidden, heads }, ready) {
+export function saidOfHeads(how, stack, ready) {
+  const { hidden } = stack;
   if (how === "shown" || !hidden?.length) return "";
   if (!ready) return " Leaving out special tokens…";
   const mean = hidden.reduce((sum, value) => sum + value, 0) / hidden.length;
   /** @param {number} value */
   const named = (value) => {
-    const at = hidden.indexOf(value);
-    return `${number(value, 3)} in layer ${Math.floor(at / heads)}, head ${at % heads}`;
+    const { layer, head } = headAt(stack, hidden.indexOf(value));
+    return `${number(value, 3)} in layer ${layer}, head ${head}`;
   };
   const rest = how === "renormalised" ? ", and what is left of each row is made to add up to 1" : "";
   return (

@@ -47,7 +47,7 @@ export class MapView {
     const { map } = this;
     this.colour = colouring(stack, this.measure);
     this.legend();
-    if (map?.points && map.points.length === stack.layers * stack.heads) this.put(map.points);
+    if (map?.points && map.points.length === stack.layers.length * stack.heads) this.put(map.points);
     else this.points.replaceChildren();
     this.told.textContent = said(map, stack.nQuery);
     this.ask();

@@ -32,9 +32,9 @@ export function placed(points, width, height, margin) {
  * @param {Measure | undefined} measure
  */
 export function colouring({ layers, heads, stats }, measure) {
-  const byLayer = Array.from({ length: layers * heads }, (_, at) => Math.floor(at / heads));
+  const byLayer = layers.flatMap((layer) => Array(heads).fill(layer));
   const values = measure ? stats[measure.name] : byLayer;
-  const low = Math.min(0, ...values);
+  const low = Math.min(measure ? 0 : layers[0], ...values);
   const high = Math.max(...values);
   const level = (/** @type {number} */ value) =>
     Math.round(DARKEST + ((255 - DARKEST) * (value - low)) / (high - low || 1));

@@ -177,8 +177,9 @@ export class NumbersView {
   score({ exact, i, j }) {
     const at = i * exact.nk + j;
     const score = exact.scores[at];
-    const { scales, cap } = this.stage.stack;
-    const product = `${number(matrixOf(exact, "dots")[at], 4)} × ${number(scales[this.stage.view.layer], 4)}`;
+    const { scales, cap, layers } = this.stage.stack;
+    const scale = scales[layers.indexOf(this.stage.view.layer)];
+    const product = `${number(matrixOf(exact, "dots")[at], 4)} × ${number(scale, 4)}`;
     const scaled = cap ? `${number(cap)} tanh(${product} / ${number(cap)})` : product;
     const bias = exact.bias ? ` + (${number(exact.bias[at], 4)}, bias of positions)` : "";
     const mask = score === -Infinity ? "+ (−∞, masked)" : "+ 0 (not masked)";

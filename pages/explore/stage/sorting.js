@@ -4,7 +4,16 @@
 /** @typedef {import("./types").Stack} Stack */
 /** @typedef {import("./types").View} View */
 /** @typedef {import("./types").Measure} Measure */
-/** @typedef {{layer: number, head: number, at: number, passes: boolean}} Place at: layer * heads + head */
+/** @typedef {{layer: number, head: number, at: number, passes: boolean}} Place at: of all heads in a row */
+
+/** Which layer and head are at a place of [layer * head]. @param {Stack} stack @param {number} at */
+export const headAt = ({ layers, heads }, at) => ({
+  layer: layers[Math.floor(at / heads)],
+  head: at % heads,
+});
+
+/** The place of a head in [layer * head]. @param {Stack} stack @param {number} layer @param {number} head */
+export const placeIn = ({ layers, heads }, layer, head) => layers.indexOf(layer) * heads + head;
 
 /**
  * The measure that is chosen, or undefined where none is, or where it is not defined for the stack.
@@ -24,9 +33,8 @@ export function measureOf(measures, stack, { sort }) {
  * @returns {Place[]}
  */
 export function placesOf(stack, { order, keep, limit }, measure) {
-  const all = Array.from({ length: stack.layers * stack.heads }, (_, at) => ({
-    layer: Math.floor(at / stack.heads),
-    head: at % stack.heads,
+  const all = Array.from({ length: stack.layers.length * stack.heads }, (_, at) => ({
+    ...headAt(stack, at),
     at,
     passes: true,
   }));

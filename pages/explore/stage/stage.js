@@ -26,6 +26,7 @@ import { PictureView } from "./picture_view.js";
 import { Pictures } from "./pictures.js";
 import { keepTop } from "./room.js";
 import { Said } from "./said.js";
+import { headAt, placeIn } from "./sorting.js";
 import { SumsView } from "./sums.js";
 import { SweepView } from "./sweep.js";
 import { heaviestKey, rowOf, settle, usualView } from "./view.js";
@@ -138,10 +139,10 @@ export class Stage {
   advance(by) {
     const { view, stack } = this;
     if (this.stepMatters() || view.view === "output") return this.set({ step: Math.max(0, view.step + by) });
-    const count = stack.layers * stack.heads;
-    const at = (view.layer * stack.heads + view.head + by + count) % count;
-    const head = at % stack.heads;
-    this.set({ layer: Math.floor(at / stack.heads), head, heads: [head] });
+    const count = stack.layers.length * stack.heads;
+    const at = (placeIn(stack, view.layer, view.head) + by + count) % count;
+    const next = headAt(stack, at);
+    this.set({ ...next, heads: [next.head] });
   }
 
   /* The pass that is seen: with the edits, without them, or how they differ. */

@@ -110,10 +110,11 @@ export class SweepView {
   /* A path goes from the first head of the open stack to the open head, or to the last layer. */
   get usual() {
     const { view, stack } = this.stage;
-    const layer = view.layer || stack.layers - 1;
-    const head = view.layer ? view.head : 0;
+    const [first] = stack.layers;
+    const later = view.layer !== first;
+    const [layer, head] = later ? [view.layer, view.head] : [stack.layers[stack.layers.length - 1], 0];
     return {
-      sender: `${attentionOf(stack.id, 0)} heads 0`,
+      sender: `${attentionOf(stack.id, first)} heads 0`,
       receiver: `${attentionOf(stack.id, layer)} heads ${head}`,
     };
   }
@@ -156,7 +157,7 @@ export class SweepView {
       root.classList.toggle("absent", sweep !== "path");
     if (sweep !== "path") return;
     const heads = this.stage.data.stacks.flatMap(({ id, title, layers, heads: count }) =>
-      upTo(layers).flatMap((layer) =>
+      layers.flatMap((layer) =>
         upTo(count).map((head) => ({
           value: `${attentionOf(id, layer)} heads ${head}`,
           text: `${title} L${layer} H${head}`,

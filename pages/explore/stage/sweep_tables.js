@@ -37,9 +37,11 @@ export class SweepTables {
     const parts = [];
     const least = leastOf(found);
     for (const [name, rows] of Object.entries(found?.effects ?? {})) {
-      parts.push(this.cells(name, rows, "", least));
+      const layers = found?.layers?.[name] ?? [];
+      parts.push(this.cells(name, rows, layers, "", least));
       const direct = found?.direct?.[name];
-      if (direct) parts.push(this.cells(name, direct, ", on the direct way to the output alone", least));
+      if (direct)
+        parts.push(this.cells(name, direct, layers, ", on the direct way to the output alone", least));
     }
     if (found?.parts) parts.push(this.parts(found.parts, found.before ?? 0));
     if (found?.outputs) parts.push(this.path(found.outputs));
@@ -54,10 +56,11 @@ export class SweepTables {
   /**
    * @param {string} name of a stack's attention, or of a stack
    * @param {number[][]} rows [layer, head or position]
+   * @param {number[]} layers the number of each row
    * @param {string} how
    * @param {number} least that is no rounding
    */
-  cells(name, rows, how, least) {
+  cells(name, rows, layers, how, least) {
     const { theme, data } = this.stage;
     const ofHeads = name.includes(".");
     const most = Math.max(...rows.flat().map(Math.abs), least);
@@ -85,11 +88,11 @@ export class SweepTables {
             onclick: () => this.open(name, layer, at),
           })
         : el("span", { text: short(value), title: number(value, 4) });
-    const body = rows.map((row, layer) =>
+    const body = rows.map((row, which) =>
       el("tr", {}, [
-        el("th", { scope: "row", text: ofHeads ? `L${layer}` : `into layer ${layer}` }),
+        el("th", { scope: "row", text: ofHeads ? `L${layers[which]}` : `into layer ${layers[which]}` }),
         ...row.map((value, at) =>
-          el("td", { class: "channel", style: colours(value) }, [inside(layer, at, value)]),
+          el("td", { class: "channel", style: colours(value) }, [inside(layers[which], at, value)]),
         ),
       ]),
     );

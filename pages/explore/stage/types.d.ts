@@ -97,7 +97,7 @@ export interface Picture {
 /* Whole rows of weights: `weights` holds the mean of a layer's heads, then each of these heads. */
 export interface Sight {
   layers: { layer: number; heads: number[]; weights: Framed }[];
-  rolled: Framed;
+  rolled?: Framed; /* absent where layers between do not attend */
 }
 
 /* What edits did: KL(before || after) of the outputs, in nats, and the likeliest of them, a position each; and
@@ -128,15 +128,16 @@ export interface Smallest {
   problem?: string;
 }
 
-/* What each edit alone does to a number, now `before`: [layer][head] by attention, or [layer][position] by stack;
-   and what heads do to it directly, or why that is not known. Or parts that sum to it; or the probabilities of
-   outputs before, along a path with feed-forward layers recomputed and frozen, and with the whole effect, and
-   KL(before || after) of these three. */
+/* What each edit alone does to a number, now `before`: [layer][head] by attention, or [layer][position] by stack,
+   with the numbers of these `layers`; and what heads do to it directly, or why that is not known. Or parts that
+   sum to it; or the probabilities of outputs before, along a path with feed-forward layers recomputed and frozen,
+   and with the whole effect, and KL(before || after) of these three. */
 export interface Swept {
   asked?: (string | number)[];
   title?: string;
   before?: number;
   effects?: Record<string, number[][]>;
+  layers?: Record<string, number[]>;
   direct?: Record<string, number[][]>;
   notDirect?: string;
   parts?: [name: string, value: number][];

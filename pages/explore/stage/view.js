@@ -19,6 +19,10 @@ export function within(at, count) {
   return Math.max(0, Math.min(count - 1, at ?? 0));
 }
 
+/** The first of the numbers that is nearest. @param {number} at @param {number[]} numbers */
+export const nearest = (at, numbers) =>
+  numbers.reduce((best, each) => (Math.abs(each - at) < Math.abs(best - at) ? each : best));
+
 /**
  * What the view is where nobody has chosen: in the stack that the model opens with, it is where the text or
  * the example says, such as at the first pronoun.
@@ -41,6 +45,7 @@ export function settle(view, data) {
   const { steps } = data.header;
   if (view.view === "output" && !steps.length) view.view = "grid";
   if (view.view === "picture" && !data.header.sight) view.view = "grid";
+  if (view.sight === "rolled" && data.header.sight && !data.header.sight.rolled) view.sight = "mean";
   if (view.view === "sweep" && !(data.header.editable && steps.length)) view.view = "grid";
   if (view.view === "effect" && !data.header.change) view.view = "grid";
   if (!timesOf(view.view, data.header).includes(view.when)) view.when = "after";
@@ -50,7 +55,7 @@ export function settle(view, data) {
     if (view.view === "numbers") view.view = "head";
   }
   view.stack = stack.id;
-  view.layer = within(view.layer, stack.layers);
+  view.layer = nearest(view.layer, stack.layers);
   view.head = within(view.head, stack.heads);
   view.heads = view.heads.filter((head) => head < stack.heads);
   if (!view.heads.length) view.heads = [view.head];
@@ -123,7 +128,7 @@ export function seenFrom(view, data, query) {
   const { sight } = data.header;
   if (!sight) return null;
   const source = view.view === "picture" ? view.sight : "head";
-  if (source === "rolled")
+  if (source === "rolled" && sight.rolled)
     return { weights: part(sight.rolled.values, sight.rolled, query), k0: 0, heads: [] };
   const sent = sight.layers.find(({ layer }) => layer === view.layer);
   if (!sent) return null;

@@ -104,7 +104,7 @@ def _check_size(read: any_model.Read) -> None:
 
 
 def _levels(read: Read) -> list[str]:
-    return ["embedding", *(f"layer {n}" for n in range(1, len(read.logits)))]
+    return [f"layer {n}" if n else "embedding" for n in read.passed]
 
 
 def _answers(read: Read) -> Matrix:
@@ -123,7 +123,10 @@ def _answers(read: Read) -> Matrix:
 
 def _bars(read: Read) -> list[list[Bars]]:
     """Bars of the final answer and of the whole distribution, [frame = position, level]."""
-    final, labels = lens.answers(read.logits)[-1], ["embed", *_levels(read)[1:]]
+    final, labels = (
+        lens.answers(read.logits)[-1],
+        ["embed" if name == "embedding" else name for name in _levels(read)],
+    )
     ranks = lens.rank_of(read.logits, final).float()
     lost, spread = lens.divergence(read.logits), lens.entropy(read.logits)
     pictures = {
@@ -151,6 +154,8 @@ def _notices(read: Read, tied: bool) -> list[str]:
     """One sentence a position."""
     best, since = lens.answers(read.logits), lens.settled(read.logits).tolist()
     sure = lens.probability_of(read.logits, best[-1])[-1].tolist()
+    levels = [name.replace("embed", "the embed") for name in _levels(read)]
+    begun = f"{levels[0]} alone".capitalize()
     after_one = lens.divergence(read.logits)[1].tolist()
     notices = []
     for at, token in enumerate(map(visible, read.tokens)):
@@ -158,9 +163,8 @@ def _notices(read: Read, tied: bool) -> list[str]:
         same = ", the token itself: input and output share one matrix" if tied and first == token else ""
         notices.append(
             f"At “{token}” the final answer “{final}” (**{sure[at]:.2f}**) leads from "
-            f"**{f'layer {since[at]}' if since[at] else 'the embedding'}** on; after layer 1, the KL "
-            f"divergence from the end is **{after_one[at]:.2f}** nats. The embedding alone says “{first}”"
-            f"{same}."
+            f"**{levels[since[at]]}** on; after {levels[1]}, the KL divergence from the end is "
+            f"**{after_one[at]:.2f}** nats. {begun} says “{first}”{same}."
         )
     return notices
 

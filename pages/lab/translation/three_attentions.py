@@ -51,8 +51,8 @@ class Read:
     def heads(self) -> list[tuple[int, int]]:
         """Every layer and head that one of the three has."""
         kinds = [use.attention for use in self.uses]
-        layers, heads = max(kind.n_layers for kind in kinds), max(kind.n_heads for kind in kinds)
-        return [(layer, head) for layer in range(layers) for head in range(heads)]
+        layers = sorted({layer for kind in kinds for layer in kind.layers})
+        return [(layer, head) for layer in layers for head in range(max(kind.n_heads for kind in kinds))]
 
 
 def lesson(inputs: Inputs) -> Lesson:
@@ -136,7 +136,7 @@ def _patterns(read: Read) -> list[Matrix]:
         values = np.full((len(read.heads), *looked.may.shape), -np.inf, dtype=np.float32)
         for at, (layer, head) in enumerate(read.heads):
             if _has(looked, layer, head):
-                values[at] = np.where(looked.may.numpy(), looked.patterns[layer, head].numpy(), -np.inf)
+                values[at] = np.where(looked.may.numpy(), looked.of(layer, head).numpy(), -np.inf)
         panels.append(
             Matrix(
                 title=use.name, values=values, scale="weights", picture=True, rows=names[use.queries],
@@ -147,7 +147,7 @@ def _patterns(read: Read) -> list[Matrix]:
 
 
 def _has(looked: Looked, layer: int, head: int) -> bool:
-    return layer < looked.attention.n_layers and head < looked.attention.n_heads
+    return layer in looked.attention.layers and head < looked.attention.n_heads
 
 
 def _sources(read: Read) -> Diagram:
@@ -183,7 +183,7 @@ def _notices(read: Read) -> list[str]:
 def _self_attention(encoder: Looked, decoder: Looked, layer: int, head: int) -> str:
     """How much looks ahead in both, or which of them has no such head."""
     ahead = [
-        _ahead(looked.patterns[layer, head].numpy()) if _has(looked, layer, head) else None
+        _ahead(looked.of(layer, head).numpy()) if _has(looked, layer, head) else None
         for looked in (encoder, decoder)
     ]
     if ahead[0] is None:
@@ -199,7 +199,7 @@ def _self_attention(encoder: Looked, decoder: Looked, layer: int, head: int) -> 
 def _cross_attention(read: Read, cross: Looked, layer: int, head: int) -> str:
     if not _has(cross, layer, head):
         return "Nor has cross-attention."
-    weights = cross.patterns[layer, head]
+    weights = cross.of(layer, head)
     query, key = divmod(int(weights.argmax()), len(read.source))
     source, target = distinct(read.source), distinct(read.target)
     return (

@@ -99,7 +99,9 @@ def test_a_comparison_is_kept_for_the_next_visitor() -> None:
 def test_heads_left_over_stand_beside_the_one_most_like_them() -> None:
     distances = torch.tensor([[0.1, 0.9], [0.8, 0.2], [0.3, 0.4], [0.6, 0.5]])
     pairs = (Match(Head(0, 0), Head(0, 0), 0.1), Match(Head(0, 1), Head(1, 0), 0.2))
-    partners = computing._partners(Matching(distances, pairs, 1), 2, 1)
+    partners = computing._partners(
+        Matching(distances, pairs, 1), [(0, 0), (0, 1), (1, 0), (1, 1)], [(0, 0), (1, 0)]
+    )
     assert partners == {(0, 0): (0, 0), (0, 1): (1, 0), (1, 0): (0, 0), (1, 1): (1, 0)}
 
 

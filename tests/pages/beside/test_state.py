@@ -2,7 +2,8 @@
 
 import pytest
 
-from pages.beside import presets, state
+from pages.beside import computing, presets, state
+from pages.beside.working import Asked
 from pages.shared.link import read_link
 
 PARAMS = state.page().params
@@ -48,9 +49,15 @@ def test_settings_come_as_explore_writes_them(monkeypatch: pytest.MonkeyPatch) -
 
 
 def test_the_nearest_head_is_shown_where_there_are_fewer() -> None:
-    counts = {"encoder.self": (2, 4)}
-    assert state.nearest(("encoder.self", 9, 3), counts) == ("encoder.self", 1, 3)
-    assert state.nearest(("encoder.self", 0, 9), counts) == ("encoder.self", 0, 3)
+    found = computing.seen_of(
+        Asked("translator", "the cat", (), "text", "the dog", (0, 0)), lambda share: None
+    )
+    (frame,) = found.frames
+    layers, heads = frame.counts(0)["encoder.self"]
+    for side in (0, 1):
+        last = ("encoder.self", layers - 1, heads - 1)
+        assert state.nearest(("encoder.self", 9, 99), frame, side) == last
+        assert state.nearest(("encoder.self", 0, 99), frame, side) == ("encoder.self", 0, heads - 1)
 
 
 @pytest.mark.parametrize("name", presets.PRESETS)

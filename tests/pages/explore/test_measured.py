@@ -34,7 +34,7 @@ def test_every_measure_of_every_stack_is_that_of_its_patterns() -> None:
                 trace[f"{side}.{at}.{kind}.pattern"].numpy(), cross=kind == "cross", tokens=tokens,
                 pairs=gold[0], sure=gold[1], counts=subject.model.rarity(subject.reading).counts,
             )
-            for at in range(stack["layers"])
+            for at in stack["layers"]
         ]  # fmt: skip
         of_pairs = {"agreement", "hits"} if stack["id"] == "encoder.self" else set()
         assert stack["stats"].keys() == layers[0].keys() | of_pairs

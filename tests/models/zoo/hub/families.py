@@ -103,6 +103,20 @@ DECODERS: dict[str, tuple[str, str, dict[str, Any]]] = {
          "sliding_window": 3},
     ),
 }  # fmt: skip
+HYBRIDS: dict[str, tuple[str, str, dict[str, Any]]] = {
+    "qwen3-next": (
+        "Qwen3NextForCausalLM", "Qwen3NextConfig",
+        _SIZES | _SHARED | {"head_dim": 8, "num_hidden_layers": 8, "num_experts": 4, "num_experts_per_tok": 2,
+         "moe_intermediate_size": 16, "shared_expert_intermediate_size": 16, "linear_num_key_heads": 2,
+         "linear_num_value_heads": 4, "linear_key_head_dim": 8, "linear_value_head_dim": 8},
+    ),
+    "lfm2": (
+        "Lfm2ForCausalLM", "Lfm2Config",
+        _SIZES | _SHARED | {"num_hidden_layers": 4, "full_attn_idxs": [1, 3],
+         "block_auto_adjust_ff_dim": False},
+    ),
+}  # fmt: skip
+"""Those of whose layers some attend: 3 and 7 of eight, and 1 and 3 of four."""
 TRANSLATORS: dict[str, tuple[str, str, dict[str, Any]]] = {
     "t5": ("T5ForConditionalGeneration", "T5Config", _T5),
     "bart": ("BartForConditionalGeneration", "BartConfig", _ENDS),
@@ -147,7 +161,7 @@ FAMILIES = ENCODERS | SHARED_LAYERS | DECODERS | TRANSLATORS | PATTERNS_ONLY
 
 def save(family: str, folder: Path, **changes: Any) -> Path:
     """Saves a model of a family with its tokenizer into a folder; `changes` go into its config."""
-    name, config_name, sizes = (FAMILIES | UNREAD)[family]
+    name, config_name, sizes = (FAMILIES | UNREAD | HYBRIDS)[family]
     tokenizer = tokenizer_of(
         "word-piece" if family in ENCODERS | SHARED_LAYERS | PATTERNS_ONLY else "byte-level"
     )

@@ -39,7 +39,7 @@ test("a press adds a token or takes it away, with Shift all up to it; one stays"
   assert.deepEqual(afterPress([0], 3, 2), [0, 2, 3]);
 });
 
-const STACK = { layers: 2, heads: 2, stats: { entropy: [0.5, 2, 1, 3] } };
+const STACK = { layers: [0, 1], heads: 2, stats: { entropy: [0.5, 2, 1, 3] } };
 const VIEW = { layer: 1, head: 0, heads: [1], order: "value", keep: "least", limit: 1 };
 const numbers = (over, measure) => headsOver(STACK, { ...VIEW, over }, measure).map(({ at }) => at);
 

@@ -61,12 +61,15 @@ test("the page says how much lies on what is hidden", () => {
   const said = ["shown", "hidden", "renormalised"].map((how) => saidOfRow(how, 0.625, 0.375));
   assert.deepEqual(said, ["", "; 0.625 on hidden tokens", "; 0.625 on hidden tokens"]);
   assert.equal(saidOfRow("renormalised", 1, 0), "; 1.000 on hidden tokens, nothing is left");
-  const stack = { heads: 2, hidden: [0.5, 0.25, 0.75, 0.125] };
+  const stack = { layers: [0, 1], heads: 2, hidden: [0.5, 0.25, 0.75, 0.125] };
   const whole = saidOfHeads("hidden", stack, true);
   assert.match(whole, /^ Special tokens are hidden: 0\.406 of a row lies on them on average over all heads/);
   assert.match(whole, /\(from 0\.125 in layer 1, head 1 to 0\.750 in layer 1, head 0\)/);
   assert.match(whole, /Measures are of whole patterns\.$/);
   assert.match(saidOfHeads("renormalised", stack, true), /what is left of each row is made to add up to 1/);
   assert.equal(saidOfHeads("hidden", stack, false), " Leaving out special tokens…");
-  assert.equal(saidOfHeads("shown", stack, true) + saidOfHeads("hidden", { heads: 2, hidden: [] }, true), "");
+  assert.equal(
+    saidOfHeads("shown", stack, true) + saidOfHeads("hidden", { layers: [0], heads: 2, hidden: [] }, true),
+    "",
+  );
 });

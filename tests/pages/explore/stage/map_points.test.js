@@ -21,7 +21,7 @@ test("heads that are all alike lie in the middle", () => {
   assert.deepEqual(same, [[50, 30], [50, 30]]); // biome-ignore format: two points
 });
 
-const STACK = { layers: 2, heads: 2, stats: { entropy: [0.5, 1, 2, 1.5] } };
+const STACK = { layers: [0, 1], heads: 2, stats: { entropy: [0.5, 1, 2, 1.5] } };
 
 test("a head has the colour of its layer, or of its measure, from 0 on", () => {
   const byLayer = colouring(STACK, undefined);

@@ -7,7 +7,7 @@ import { passesOf, timesOf } from "../../../../pages/explore/stage/passes.js";
 const framed = (...rows) => ({ entry: (at) => Float32Array.from(rows[at]) });
 const stack = (thumb) => ({
   id: "encoder.self",
-  layers: 1,
+  layers: [0],
   heads: 2,
   dHead: 1,
   normalizer: "softmax",

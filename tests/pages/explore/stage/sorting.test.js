@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { firstLimit, measureOf, placesOf } from "../../../../pages/explore/stage/sorting.js";
+import { firstLimit, headAt, measureOf, placeIn, placesOf } from "../../../../pages/explore/stage/sorting.js";
 
 const STATS = { previous: [0.5, 0.1, 0.9, 0.5, 0, 0.3], entropy: [2, 1, 0.5, 1, 3, 0] };
-const STACK = { layers: 2, heads: 3, stats: STATS };
+const STACK = { layers: [0, 1], heads: 3, stats: STATS };
 const PREVIOUS = { name: "previous", smallestFirst: false };
 const ENTROPY = { name: "entropy", smallestFirst: true };
 const HITS = { name: "hits", smallestFirst: false };
@@ -47,4 +47,12 @@ test("a filter begins with five heads, or with the value that half of them reach
   assert.equal(firstLimit([1, 2], "top"), 2);
   assert.equal(firstLimit(STATS.previous, "least"), 0.5);
   assert.equal(firstLimit([0.127, 0.125], "most"), 0.13);
+});
+
+test("heads have the numbers of the layers that attend, and places in a row", () => {
+  const hybrid = { layers: [3, 7], heads: 2, stats: {} };
+  const named = placesOf(hybrid, ALL, undefined).map(({ layer, head }) => `${layer}.${head}`);
+  assert.deepEqual(named, ["3.0", "3.1", "7.0", "7.1"]);
+  assert.equal(placeIn(hybrid, 7, 1), 3);
+  assert.deepEqual(headAt(hybrid, 2), { layer: 7, head: 0 });
 });

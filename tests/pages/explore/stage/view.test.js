@@ -13,7 +13,7 @@ import {
 
 const STACK = {
   id: "encoder.self",
-  layers: 2,
+  layers: [0, 1],
   heads: 4,
   nQuery: 5,
   nKey: 6,
@@ -183,4 +183,10 @@ test("a sweep opens where an answer was least sure, and the effect where it is l
   assert.equal(stepOf({ view: "sweep" }, { header: { steps: goesOn } }), Infinity);
   assert.equal(stepOf({ view: "effect" }, { header: { steps, change: { kl: [0, 0.1, 0.3] } } }), 2);
   assert.equal(stepOf({ view: "effect" }, { header: { steps, change: { kl: [] } } }), Infinity);
+});
+
+test("a layer that does not attend gives way to the nearest that does", () => {
+  const data = dataOf(0, { ...STACK, layers: [3, 7] });
+  const settled = [0, 3, 5, 6, 40].map((layer) => settle({ ...VIEW, layer }, data).layer);
+  assert.deepEqual(settled, [3, 3, 3, 7, 7]);
 });
