@@ -21,7 +21,7 @@ MORE = {
     "report": ["--examples", "8"],
     "compare": ["whole"],
     "export": ["--out", "out"],
-    "further": ["--set", "steps=6"],
+    "further": ["--steps", "6"],
     "note": ["--tag", "a"],
 }
 HOWS = ("empty", "cut", "garbled", "zeros", "list", "object", "deep", "folder", "link", "loop", "gone")
