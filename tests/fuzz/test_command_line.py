@@ -105,7 +105,6 @@ FOREIGN = st.one_of(
 )
 IN_FILES = (
     "config.json",
-    "task.json",
     "status.json",
     "report.json",
     "probe.json",
