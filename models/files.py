@@ -99,9 +99,9 @@ def parsed(raw: bytes) -> Any:
     """
     try:
         found = json.loads(raw)
+        return _with_whole_characters(found) if _HALF.search(raw) else found
     except RecursionError:
         raise ValueError("too deep") from None
-    return _with_whole_characters(found) if _HALF.search(raw) else found
 
 
 _HALF = re.compile(rb"\\u[dD][89a-fA-F]")

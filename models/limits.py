@@ -12,12 +12,12 @@ from pathlib import Path
 from typing import Any
 
 from models.byte_units import readable
-from models.names import nearest
+from models.names import nearest, shortened
 
 FILE = "ATTENTION_LAB_LIMITS"
 """The environment variable that names a person's own file."""
 PACKAGED = Path(__file__).with_suffix(".toml")
-MOST_BYTES = 1_000_000
+MOST_BYTES = 50_000
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -95,7 +95,7 @@ def in_force() -> Limits:
     """The limits of this program. An invalid file of limits ends the program, with a sentence."""
     own = os.environ.get(FILE)
     try:
-        return read(Path(own).expanduser() if own else None)
+        return read(Path(own) if own else None)
     except ValueError as error:
         raise SystemExit(str(error)) from None
 
@@ -111,10 +111,11 @@ def read(own: Path | None = None) -> Limits:
         values = {name: _checked(name, said.get(name, rule["default"]), rule) for name, rule in rules.items()}
         for name in said:
             if name not in rules:
-                raise ValueError(f"there is no limit {name!r}; {nearest(name, rules)}")
+                raise ValueError(f"there is no limit {shortened(repr(name))}; {nearest(name, rules)}")
         if values["models"] and "translator" not in values["models"]:
             raise ValueError(
-                f"models={list(values['models'])} lacks 'translator', with which every page opens; add it"
+                f"models={_shown(list(values['models']))} lacks 'translator', with which every page opens; "
+                "add it"
             )
     except ValueError as error:
         raise ValueError(f"{own}: {error}") from None
@@ -130,15 +131,24 @@ def declared() -> dict[str, dict[str, Any]]:
 
 def _toml(path: Path) -> dict[str, Any]:
     try:
-        if path.stat().st_size > MOST_BYTES:
-            raise ValueError(f"{path} is larger than {readable(MOST_BYTES)}: it is no file of limits")
-        return tomllib.loads(path.read_text(encoding="utf-8"))
-    except OSError as error:
+        path = path.expanduser()
+        if path.exists() and not path.is_file():  # a pipe or a device might never end
+            raise ValueError(f"{FILE}={path} is no file; name a file of limits, or none")
+        with path.open("rb") as file:
+            raw = file.read(MOST_BYTES + 1)
+    except (OSError, RuntimeError) as error:  # RuntimeError: of a home that is not there
+        why = error.strerror if isinstance(error, OSError) else error
         raise ValueError(
-            f"{FILE}={path} cannot be read ({error.strerror}); name a file that is there, or none"
+            f"{FILE}={path} cannot be read ({why}); name a file that is there, or none"
         ) from None
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise ValueError(f"{path} is no TOML: {error}; see models/limits.toml") from None
+    if len(raw) > MOST_BYTES:
+        raise ValueError(f"{path} is larger than {readable(MOST_BYTES)}: it is no file of limits")
+    try:
+        return tomllib.loads(raw.decode("utf-8-sig"))
+    except RecursionError:
+        raise ValueError(f"{path} is no TOML: it is nested too deep; see models/limits.toml") from None
+    except ValueError as error:  # of the text, its encoding, or a number of more digits than Python reads
+        raise ValueError(f"{path} is no TOML: {shortened(str(error), 200)}; see models/limits.toml") from None
 
 
 def _checked(name: str, value: Any, rule: Mapping[str, Any]) -> Any:
@@ -148,17 +158,28 @@ def _checked(name: str, value: Any, rule: Mapping[str, Any]) -> Any:
     if isinstance(default, list):
         if isinstance(value, list) and all(isinstance(part, str) for part in value):
             return tuple(value)
-        raise ValueError(f'{name}={value!r} is no list of names; try {name} = ["translator"]')
+        raise ValueError(f'{name}={_shown(value)} is no list of names; try {name} = ["translator"]')
     if type(value) is not type(default):
         kinds = {bool: "neither true nor false", int: "no whole number", str: "no text"}
-        raise ValueError(f"{name}={value!r} is {kinds[type(default)]}; {remedy}")
+        raise ValueError(f"{name}={_shown(value)} is {kinds[type(default)]}; {remedy}")
     if "choices" in rule and value not in rule["choices"]:
         known = [choice for choice in rule["choices"] if choice]
-        raise ValueError(f"{name}={value!r} is unknown; {nearest(value, known)}")
+        raise ValueError(f"{name}={_shown(value)} is unknown; {nearest(value, known)}")
     low, high = rule.get("bounds", (value, value))
     if not low <= value <= high:
-        raise ValueError(f"{name}={value:,} is not within {low:,} to {high:,}; {remedy}")
+        now = f"{value:,}" if abs(value) < 10**15 else _shown(value)
+        raise ValueError(f"{name}={now} is not within {low:,} to {high:,}; {remedy}")
     return value
+
+
+def _shown(value: Any) -> str:
+    """A value as a sentence quotes it, whatever a file may hold."""
+    try:
+        return shortened(repr(value), 60)
+    except ValueError:  # a number of more digits than Python writes
+        return "a number of thousands of digits"
+    except RecursionError:
+        return f"a {type(value).__name__} that is nested too deep"
 
 
 def _written(value: Any) -> str:

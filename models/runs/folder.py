@@ -11,6 +11,7 @@ import secrets
 import shutil
 from collections.abc import Iterable, Iterator, Mapping
 from datetime import UTC, datetime
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -120,7 +121,8 @@ class RunFolder:
 
     def metrics(self, after_step: int = 0) -> list[dict[str, Any]]:
         """The kept records of the steps after `after_step`, in order."""
-        return [line for line in read_lines(self.path / METRICS) if step_of(line) > after_step]
+        lines = read_lines(self.path / METRICS)
+        return [line for line in lines if step_of(line) > after_step and _is_record(line)]
 
     def samples(self) -> list[dict[str, Any]]:
         """The samples taken during training: {"step", "samples": [{"given", "made", "wanted"}]}, in order."""
@@ -274,3 +276,12 @@ def find_run(name: str, root: Path | None = None) -> RunFolder:
 def _new_id(task: str) -> str:
     plain = re.sub(r"[^a-z0-9]+", "-", task.lower())[:60].strip("-")
     return f"{plain}-{datetime.now(UTC):%Y%m%d-%H%M%S}-{secrets.token_hex(2)}"
+
+
+def _is_record(line: dict[str, Any]) -> bool:
+    """Whether the scores and norms of a line, if it has them, are numbers by their names."""
+    scores, norms = line.get("validation", {}), line.get("norms", {})
+    if not isinstance(scores, dict) or not isinstance(norms, dict):
+        return False
+    pairs = [pair if isinstance(pair, list) and len(pair) == 2 else [None] for pair in norms.values()]
+    return all(isinstance(value, int | float) for value in [*scores.values(), *chain(*pairs)])

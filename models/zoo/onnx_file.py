@@ -77,6 +77,8 @@ def _draw(model: Transformer, path: Path) -> None:
     """Draws the graph and saves it with its weights inside. Raises ValueError."""
     inputs = _inputs(model.config, rows=_ROWS, length=min(_POSITIONS, model.config.max_len), seed=0)
     free = {0: torch.export.Dim.DYNAMIC, 1: torch.export.Dim.DYNAMIC}
+    from onnx_ir.passes.common import ClearMetadataAndDocStringPass
+
     names = ["source", "target"] if len(inputs) == 2 else ["tokens"]
     shapes = [free] if len(inputs) == 1 else [free, free]
     arguments = dict(zip(["tokens", "target"], shapes, strict=False))
@@ -91,6 +93,8 @@ def _draw(model: Transformer, path: Path) -> None:
             f"this model cannot be drawn as a graph ({type(error).__name__}); export it in its own format"
         ) from error
     assert program is not None
+    # The exporter writes into each node from which lines of which files of this machine it comes.
+    ClearMetadataAndDocStringPass()(program.model)
     program.model.metadata_props["config"] = json.dumps(model.config.to_dict())
     program.save(str(path), external_data=False)
 

@@ -75,10 +75,10 @@ def _listed(at: int, upload: uploads.Upload, shown: str, show: Callable[[str], N
 
 def _handed_in(show: Callable[[str], None]) -> None:
     """Keeps what was handed in and shows it; else says why not, and the picture before it stays."""
-    handed = st.session_state.get(KEY)
-    if handed is None:
-        return
     try:
+        handed = uploading.handed_in(KEY)
+        if handed is None:
+            return
         memory.check()
         content, name = handed.getvalue(), handed.name
         cache.on_worker(lambda: photos.opened(content, name))

@@ -53,10 +53,10 @@ def field(open_model: Callable[[str], None]) -> None:
 
 def _handed_in(open_model: Callable[[str], None]) -> None:
     """Keeps what was handed in and opens it; else says why not, and what was open stays."""
-    handed = st.session_state.get(KEY)
-    if handed is None:
-        return
     try:
+        handed = uploading.handed_in(KEY)
+        if handed is None:
+            return
         memory.check()
         checked = to_keep(read_own(handed.getvalue(), handed.name))
         kept = uploads.keep(checked, f"_.{uploads.ATTENTION}")

@@ -1,7 +1,7 @@
 """The models that this visitor may open: those that the limits allow, and the runs that they may see."""
 
 from models.limits import in_force
-from models.names import nearest
+from models.names import nearest, shortened
 from models.zoo.hub.folder import is_path, local_names, open_folder
 from models.zoo.offers import HUB, OWN, RUN, offer_of, offers
 from pages.shared import visitors
@@ -37,7 +37,8 @@ def check() -> None:
     for name in in_force().models:
         if name not in known and not HUB.fullmatch(name):
             raise ValueError(
-                f"models={list(in_force().models)}: there is no {name!r}; {nearest(name, known)}"
+                f"models={shortened(str(list(in_force().models)))}: there is no {shortened(repr(name))}; "
+                f"{nearest(name, known)}"
             )
 
 

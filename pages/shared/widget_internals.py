@@ -19,7 +19,6 @@ page then waits for can be ended only by somebody who looks into what waits.
 """
 
 from collections.abc import Callable, Iterable
-from contextlib import nullcontext
 from dataclasses import dataclass, fields
 from typing import Any
 
@@ -161,12 +160,28 @@ def session_id() -> str:
     return context.session_id if context else ""
 
 
-def uploaded_bytes() -> dict[str, int]:
-    """The bytes of each session's files in memory."""
-    manager: Any = Runtime.instance().uploaded_file_mgr if Runtime.exists() else None
-    with manager._lock if manager else nullcontext():
-        held = dict(manager.file_storage) if manager else {}
-        return {session: sum(len(file.data) for file in files.values()) for session, files in held.items()}
+def uploaded_bytes(is_wanted: Callable[[str, str], bool]) -> dict[str, int]:
+    """The bytes of each session's files in memory. Forgets those of sessions that have no connection first,
+    and those that `is_wanted` denies, which is given their session and id.
+    """
+    if not Runtime.exists():
+        return {}
+    runtime = Runtime.instance()
+    manager: Any = runtime.uploaded_file_mgr
+    with manager._lock:
+        files = [(session, file) for session, held in manager.file_storage.items() for file in held]
+    for session, file in files:
+        if not (runtime.is_active_session(session) and is_wanted(session, file)):
+            manager.remove_file(session, file)
+    with manager._lock:
+        held = manager.file_storage.items()
+        return {session: sum(len(file.data) for file in files.values()) for session, files in held}
+
+
+def forget_files(session: str) -> None:
+    """Forgets the files of a session in memory."""
+    if Runtime.exists():
+        Runtime.instance().uploaded_file_mgr.remove_session_files(session)
 
 
 def _plain(raw: Any) -> Any:

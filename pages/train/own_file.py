@@ -55,12 +55,12 @@ def refusals(info: TaskInfo, given: State) -> list[str]:
 def _take(given: State, option: Option) -> None:
     """Keeps what was handed in, or notes why not. A file that was refused is not forgotten with its ×."""
     key = given.key(option.name)
-    handed = st.session_state.get(f"{key}.upload")
-    if handed is None:
-        if not st.session_state.get(f"{key}.refused"):
-            _choose(given, option.name, "")
-        return
     try:
+        handed = uploading.handed_in(f"{key}.upload")
+        if handed is None:
+            if not st.session_state.get(f"{key}.refused"):
+                _choose(given, option.name, "")
+            return
         _check_ending(handed.name, option.file)
         _choose(given, option.name, uploads.keep(handed.getbuffer(), handed.name))
     except ValueError as error:

@@ -1,6 +1,8 @@
 """Files that people hand in, files of runs, files of limits: read, or refused in a sentence."""
 
+import io
 import shutil
+import zipfile
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -14,12 +16,14 @@ from models.data.parallel import read_parallel
 from models.data.pictures.idx import read_idx
 from models.data.sentiment.table import read_table
 from models.data.text_files import read_text
+from models.files import FileError
 from models.runs.checkpoints import read_checkpoint
 from models.runs.folder import list_runs
 from models.runs.status import read_request, read_status
+from models.zoo.own.arrays import read_own
 from models.zoo.run_folders import read_description
 from models.zoo.trained import read_run
-from tests.fuzz.odd import FILES, TEXTS
+from tests.fuzz.odd import FILES, TEXTS, VALUES
 from tests.pages.shared.runs import write_run
 
 READERS: dict[str, Callable[[Path], Any]] = {
@@ -52,6 +56,38 @@ def test_a_file_is_read_or_refused(kind: str, content: bytes, tmp_path: Path) ->
         READERS[kind](file)
     except ValueError as error:
         sentence(error)
+
+
+HEADERS = st.one_of(
+    st.binary(max_size=80),
+    st.fixed_dictionaries(
+        {
+            "descr": st.one_of(
+                st.sampled_from(["<f4", "<U0", "|O", "<f4, <i4", "<M8[s]", "(3,)<f4", "<c16", "<U999999999"]),
+                st.lists(st.tuples(st.text(max_size=3), st.sampled_from(["<f4", "|O"])), max_size=3),
+                VALUES,
+            ),
+            "fortran_order": st.one_of(st.booleans(), VALUES),
+            "shape": st.one_of(st.lists(st.integers(-2, 10**12), max_size=6).map(tuple), VALUES),
+        }
+    ).map(lambda header: repr(header).encode("latin1", "replace")),
+)  # fmt: skip
+
+
+@given(header=HEADERS, version=st.integers(1, 3), cut=st.integers(0, 200), other=st.binary(max_size=40))
+@pytest.mark.filterwarnings("ignore")
+def test_an_array_whose_header_is_garbled_is_refused_in_a_sentence(
+    header: bytes, version: int, cut: int, other: bytes
+) -> None:
+    size = len(header).to_bytes(4 if version > 1 else 2, "little")
+    garbled = (b"\x93NUMPY" + bytes([version, 0]) + size + header)[: cut or None] + other
+    file = io.BytesIO()
+    with zipfile.ZipFile(file, "w") as made:
+        made.writestr("attention.npy", garbled)
+        made.writestr("tokens.npy", garbled)
+    with pytest.raises(FileError) as caught:
+        read_own(file.getvalue(), "a.npz")
+    sentence(caught.value)
 
 
 @pytest.fixture(scope="module")

@@ -1,5 +1,6 @@
 """What a file of limits may say, and what is said of one that it may not."""
 
+import os
 import subprocess
 import sys
 from dataclasses import FrozenInstanceError, replace
@@ -70,8 +71,72 @@ def test_a_file_that_is_missing_or_no_text_is_refused(tmp_path: Path) -> None:
         read(tmp_path / "bytes.toml")
     with (tmp_path / "large.toml").open("wb") as file:
         file.truncate(2_000_000)
-    with pytest.raises(ValueError, match=r"large\.toml is larger than 1\.0 MB: it is no file of limits"):
+    with pytest.raises(ValueError, match=r"large\.toml is larger than 50 kB: it is no file of limits"):
         read(tmp_path / "large.toml")
+
+
+@pytest.mark.parametrize(
+    ("content", "sentence"),
+    [
+        (
+            f"threads = {'9' * 5_000}",
+            " is no TOML: Exceeds the limit (4300 digits) for integer string conver",
+        ),
+        (
+            f"threads = {'9' * 4_000}",
+            f": threads={'9' * 60}… (4,000 characters) is not within 1 to 4,096; try ",
+        ),
+        (f"threads = -0x{'f' * 9}", " is no TOML: "),
+        (
+            f"threads = 0x{'f' * 9_000}",
+            ": threads=a number of thousands of digits is not within 1 to 4,096; try",
+        ),
+        (f"kiosk = 0x{'f' * 9_000}", ": kiosk=a number of thousands of digits is no text; try kiosk = ''"),
+        (f"read_only = [0x{'f' * 9_000}]", ": read_only=a number of thousands of digits is neither true nor"),
+        ("threads = nan", ": threads=nan is no whole number; try threads = 64"),
+        ("threads = -inf", ": threads=-inf is no whole number; try threads = 64"),
+        ("threads = -1", ": threads=-1 is not within 1 to 4,096; try threads = 64"),
+        ("threads = 1979-05-27", ": threads=datetime.date(1979, 5, 27) is no whole number; try threads = 64"),
+        ("threads = " + "[" * 40_000, " is no TOML: it is nested too deep; see models/limits.toml"),
+        ("threads = " + "{a=" * 5_000, " is no TOML: it is nested too deep; see models/limits.toml"),
+        ("[threads." + "a." * 2_000 + "b]", ": threads=a dict that is nested too deep is no whole number"),
+        ("a" * 40_000 + " = 1", "… (40,002 characters); known are read_only, kiosk"),
+        (f"kiosk = '{'a' * 40_000}'", f": kiosk='{'a' * 59}… (40,002 characters) is unknown; known are"),
+        (
+            f"models = {['a' * 10_000] * 4}",
+            "… (40,016 characters) lacks 'translator', with which every page",
+        ),
+        ("threads = 1\nthreads = 2", " is no TOML: Cannot overwrite a value (at end of document)"),
+        ("threads = 8\x00", " is no TOML: "),
+        ("\x00", " is no TOML: Invalid statement (at line 1, column 1)"),
+        ("threads = \u0668", " is no TOML: Invalid value (at line 1, column 11)"),
+    ],
+    ids=lambda value: value[:20],
+)
+def test_a_hostile_or_clumsy_file_is_refused_in_a_short_sentence(
+    tmp_path: Path, content: str, sentence: str
+) -> None:
+    own = tmp_path / "class.toml"
+    own.write_text(content, encoding="utf-8")
+    with pytest.raises(ValueError) as refused:
+        read(own)
+    assert str(refused.value).startswith(str(own)) and sentence in str(refused.value)
+    assert len(str(refused.value)) < len(str(own)) + 1_200
+
+
+def test_a_file_that_never_ends_or_has_no_home_is_refused(tmp_path: Path) -> None:
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    for path in (pipe, Path("/dev/zero"), tmp_path):
+        with pytest.raises(ValueError, match=r"is no file; name a file of limits, or none$"):
+            read(path)
+    with pytest.raises(ValueError, match=r"~nobody-here/a.toml cannot be read \(Could not determine home"):
+        read(Path("~nobody-here/a.toml"))
+    (tmp_path / "loop").symlink_to(tmp_path / "loop")
+    with pytest.raises(ValueError, match=r"cannot be read|is no file"):
+        read(tmp_path / "loop")
+    (tmp_path / "mark.toml").write_bytes(b"\xef\xbb\xbfthreads = 3\r\n")  # as some editors save it
+    assert read(tmp_path / "mark.toml").threads == 3
 
 
 def test_the_limits_are_printed_with_default_and_reason(set_limits: SetLimits) -> None:

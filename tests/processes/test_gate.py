@@ -12,7 +12,6 @@ from websockets.asyncio.client import connect
 from websockets.exceptions import InvalidStatus
 from websockets.typing import Origin, Subprotocol
 
-from tests.processes.visitor import Visitor, visiting
 from tools.background import serving_the_app
 
 PATHS = ("/", "/train", "/_stcore/health", "/_stcore/host-config", "/favicon.png", "/no/such/page")
@@ -98,54 +97,3 @@ def test_what_streamlit_counts_of_all_visitors_is_nobodys(url: str) -> None:
         assert answer.status_code == 404 and "session" not in answer.text and "cache" not in answer.text, path
     for path in ("health", "host-config"):
         assert httpx.get(f"{url}/_stcore/{path}").status_code == 200
-
-
-async def hand_in(url: str, visitor: Visitor, size: int, *, chunked: bool = False) -> httpx.Response:
-    """Sends a file as a browser does."""
-    async with httpx.AsyncClient() as client:
-        token = (await client.get(f"{url}/_stcore/health")).cookies.get("_streamlit_xsrf", "")
-        request = client.build_request(
-            "PUT",
-            f"{url}/_stcore/upload_file/{visitor.session}/{size}-{chunked}",
-            files={"file": ("some.txt", b"a" * size)},
-            headers={"X-Xsrftoken": token},
-            cookies={"_streamlit_xsrf": token},
-        )
-        return await client.send(request)
-
-
-def test_a_page_that_asks_for_no_file_takes_none(url: str) -> None:
-    async def visit() -> None:
-        async with visiting(url, "attention") as visitor:
-            answer = await hand_in(url, visitor, 1_000)
-            assert (answer.status_code, answer.text) == (
-                403,
-                "This page asks for no file; hand it in on Train, or attention on Explore.",
-            )
-        async with visiting(url, "train", "task=sort") as visitor:
-            assert (await hand_in(url, visitor, 1_000)).status_code == 403
-
-    asyncio.run(visit())
-
-
-def test_files_are_held_up_to_a_limit_of_each_visitor_and_of_all(url: str) -> None:
-    async def visit() -> None:
-        async with (
-            visiting(url, "train", "task=masked") as first,
-            visiting(url, "train", "task=masked") as other,
-        ):
-            assert (await hand_in(url, first, 60_000_000)).status_code == 204
-            assert (await hand_in(url, first, 60_000_001)).status_code == 204
-            answer = await hand_in(url, first, 20_000_000)
-            assert answer.status_code == 413
-            assert answer.text == (
-                "20 MB are too much beside yours of 120 MB: at most 128 MB are held at once; remove a file, "
-                "or try again later."
-            )
-            assert (await hand_in(url, other, 60_000_000)).status_code == 204
-            async with visiting(url, "train", "task=masked") as third:
-                assert (await hand_in(url, third, 60_000_000)).status_code == 204
-                answer = await hand_in(url, third, 60_000_001)
-                assert answer.status_code == 413 and "beside all visitors' of 240 MB" in answer.text
-
-    asyncio.run(visit())

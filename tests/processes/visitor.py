@@ -31,6 +31,7 @@ class Visitor:
         self.socket, self.page, self.query = socket, page, query
         self.widgets: dict[str, tuple[str, Any, str]] = {}
         self.buttons: dict[str, tuple[str, str]] = {}
+        self.files: list[tuple[str, str]] = []
         self.said: list[str] = []
         self.sent, self.session = 0, ""
         self.received = b""
@@ -67,6 +68,8 @@ class Visitor:
             self.components.setdefault(found.component_name, (found.id, fragment))
         elif kind == "button":
             self.buttons[found.label] = (found.id, fragment)
+        elif kind == "file_uploader":
+            self.files.append((found.id, fragment))
         elif kind in FIELDS:
             self.widgets[found.label] = (kind, found, fragment)
 
@@ -89,6 +92,15 @@ class Visitor:
         message = BackMsg()
         message.rerun_script.fragment_id = fragment
         message.rerun_script.widget_states.widgets.add(id=id_, trigger_value=True)
+        await self.run(message)
+
+    async def take(self, file: str) -> None:
+        """Tells the server that the first field for files holds what was sent under this name."""
+        id_, fragment = self.files[0]
+        message = BackMsg()
+        message.rerun_script.fragment_id = fragment
+        state = message.rerun_script.widget_states.widgets.add(id=id_).file_uploader_state_value
+        state.uploaded_file_info.add(file_id=file, name="some.txt", size=1)
         await self.run(message)
 
     async def act(self, component: str, raw: str) -> None:

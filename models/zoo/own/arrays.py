@@ -69,8 +69,6 @@ def _weights(contents: Contents) -> np.ndarray:
         raise FileError(
             "has lists of different lengths, or something that is no number; give nested lists of numbers"
         ) from None
-    if found.dtype.kind not in "biuf":
-        raise FileError(f"has weights that are no numbers ({found.dtype}); give numbers from 0 to 1")
     weights = _with_axes(found)
     _check_shape(weights.shape)
     with np.errstate(over="ignore"):
@@ -116,7 +114,7 @@ def _check_values(weights: np.ndarray) -> None:
     )
     for wrong, rule, remedy in rules:
         if wrong.any():
-            at = tuple(int(index) for index in np.argwhere(wrong)[0])
+            at = tuple(map(int, np.unravel_index(wrong.argmax(), wrong.shape)))
             raise FileError(
                 f"has the weight {weights[at]:g} at {list(at)}, which {rule}, as {int(wrong.sum()):,} of its "
                 f"{weights.size:,} weights are; {remedy}"

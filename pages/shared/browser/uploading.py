@@ -1,43 +1,71 @@
 """Uploads in progress: accepted from visitors whose page asks for a file, as long as there is memory.
 
-Streamlit keeps what a browser sends in memory until the visitor has gone, whatever page they are on.
+Streamlit keeps in memory what a browser sends. A page takes it from there at once, so it is forgotten after a
+while, when the visitor goes to another page, and when their connection is lost. What is counted is what has
+come, not what a request says will come: who sends nothing takes nobody's place.
 """
 
 from __future__ import annotations
 
+import asyncio
 import re
+import time
 from collections import Counter
 
+import streamlit as st
 from cachetools import LRUCache
 from starlette.datastructures import Headers
 from starlette.responses import PlainTextResponse
-from starlette.types import ASGIApp, Receive, Scope, Send
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+from streamlit.runtime.uploaded_file_manager import DeletedFile, UploadedFile
 
-from models.byte_units import MB, readable
+from models.byte_units import KB, MB, readable
 from models.limits import in_force
-from pages.shared import memory, widget_internals
+from pages.shared import memory, visitors, widget_internals
 
 MOST_OF_A_VISITOR = 2 * in_force().upload_mb * MB
 """Bytes in memory: a page asks for two files at most, pictures and their labels."""
 MOST_IN_ALL = 4 * in_force().upload_mb * MB
+PATIENCE_SECONDS = 15.0
+"""A request that brings nothing for so long is ended."""
+LEAST_A_SECOND = 100 * KB
+"""A request that brings less is ended, too, once it has wasted `PATIENCE_SECONDS`."""
+HELD_SECONDS = 120.0
+"""A file that no page has taken by then is forgotten, when the next one comes."""
 _ROOM = 1 << 20
 """The bytes that a request has beside the file in it."""
-_ADDRESS = re.compile(r"/_stcore/upload_file/(?P<session>[^/]+)/[^/]+$")
+_ADDRESS = re.compile(r"/_stcore/upload_file/(?P<session>[^/]+)/(?P<file>[^/]+)$")
 
-_asking: LRUCache[str, bool] = LRUCache(10_000)
+_asking: LRUCache[str, str] = LRUCache(10_000)
+"""The visitor of each session whose page asks for a file."""
 _coming: Counter[str] = Counter()
+_since: LRUCache[tuple[str, str], float] = LRUCache(10_000)
 
 
 def expect() -> None:
     """Notes that this visitor's page asks for a file."""
     session = widget_internals.session_id()
     if session:
-        _asking[session] = True
+        _asking[session] = visitors.visitor().id
 
 
 def expect_none() -> None:
     """Notes that this visitor has come to a page that asks for none."""
-    _asking.pop(widget_internals.session_id(), None)
+    session = widget_internals.session_id()
+    if _asking.pop(session, None) is not None:
+        widget_internals.forget_files(session)
+
+
+def handed_in(key: str) -> UploadedFile | None:
+    """The file in the field of this key. Raises ValueError where it is no longer in memory."""
+    file = st.session_state.get(key)
+    if isinstance(file, DeletedFile):
+        raise ValueError("the file was forgotten before this page read it; choose it again")
+    return file
+
+
+class _RefusedError(OSError):
+    """Ends a request while its body comes; Starlette drops what came at an OSError. args: as of `refusal`."""
 
 
 class Uploading:
@@ -47,43 +75,82 @@ class Uploading:
         self._app = app
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        found = _ADDRESS.search(scope["path"]) if scope["type"] == "http" else None
-        if found is None or scope["method"] != "PUT":
+        address = _ADDRESS.search(scope["path"]) if scope["type"] == "http" else None
+        if address is None or scope["method"] != "PUT":
             await self._app(scope, receive, send)
             return
-        session, coming = found["session"], _length(Headers(scope=scope))
-        refused = refusal(session, coming)
-        if refused is not None:
-            await PlainTextResponse(refused[1], refused[0])(scope, receive, send)
-            return
-        _coming[session] += coming
+        refused = refusal(address["session"], _length(Headers(scope=scope)))
+        if refused is None:
+            body = _Body(address["session"], receive)
+            try:
+                await self._app(scope, body.receive, send)
+                _since[address["session"], address["file"]] = time.monotonic()
+                return
+            except _RefusedError as error:
+                refused = error.args
+            finally:
+                _coming[body.visitor] -= body.n_bytes
+        await PlainTextResponse(refused[1], refused[0])(scope, receive, send)
+
+
+class _Body:
+    """A request's body as it comes, with what has come of it."""
+
+    def __init__(self, session: str, receive: Receive) -> None:
+        self.session, self.visitor, self.n_bytes = session, _asking.get(session, ""), 0
+        self._receive, self._began, self._is_whole = receive, time.monotonic(), False
+
+    async def receive(self) -> Message:
+        """The next part. Raises _RefusedError where it is too late, or too much beside what others sent."""
+        if self._is_whole:
+            return await self._receive()
+        left = PATIENCE_SECONDS + self.n_bytes / LEAST_A_SECOND - (time.monotonic() - self._began)
         try:
-            await self._app(scope, receive, send)
-        finally:
-            _coming[session] -= coming
-            if not _coming[session]:
-                del _coming[session]
+            async with asyncio.timeout(max(0.0, min(left, PATIENCE_SECONDS))):
+                message = await self._receive()
+        except TimeoutError:
+            raise _RefusedError(
+                408,
+                f"The file came too slowly: {readable(self.n_bytes)} in "
+                f"{time.monotonic() - self._began:.0f} seconds, and at least {readable(LEAST_A_SECOND)} a "
+                "second are waited for; try again on a faster network, or with a smaller file.",
+            ) from None
+        n_bytes = len(message.get("body", b""))
+        refused = refusal(self.session, n_bytes)
+        if refused is not None:
+            raise _RefusedError(*refused)
+        _coming[self.visitor] += n_bytes
+        self.n_bytes += n_bytes
+        self._is_whole = not message.get("more_body", False)
+        return message
 
 
 def refusal(session: str, coming: int) -> tuple[int, str] | None:
-    """The status and the sentence that refuse a file of so many bytes; None where it is accepted."""
+    """The status and the sentence that refuse so many more bytes of a file; None where they are accepted."""
     if session not in _asking:
         return 403, "This page asks for no file; hand it in on Train, or attention on Explore."
     try:
         memory.check()
     except ValueError as error:
         return 503, str(error)
-    held = Counter(widget_internals.uploaded_bytes()) + _coming
+    held, visitor = _coming.copy(), _asking[session]
+    for other, n_bytes in widget_internals.uploaded_bytes(_is_new).items():
+        held[_asking.get(other, "")] += n_bytes
     for said, now, most in (
-        ("yours", held[session], MOST_OF_A_VISITOR),
+        ("yours", held[visitor], MOST_OF_A_VISITOR),
         ("all visitors'", held.total(), MOST_IN_ALL),
     ):
         if now + coming > most + _ROOM:
             return 413, (
                 f"{readable(coming)} are too much beside {said} of {readable(now)}: at most "
-                f"{readable(most)} are held at once; remove a file, or try again later."
+                f"{readable(most)} are held at once; remove a file, or try again in two minutes."
             )
     return None
+
+
+def _is_new(session: str, file: str) -> bool:
+    now = time.monotonic()
+    return now - _since.setdefault((session, file), now) < HELD_SECONDS
 
 
 def _length(headers: Headers) -> int:

@@ -82,7 +82,7 @@ def test_pages_say_it_in_place_and_show_their_figure_afterwards(held: list[int],
 
 
 def test_neither_a_file_nor_a_run_is_taken_then(held: list[int], monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(uploading, "_asking", {"anna": True})
+    monkeypatch.setattr(uploading, "_asking", {"anna": "anna"})
     assert uploading.refusal("anna", 1_000) == (503, SAID)
     monkeypatch.setattr(prepare.settings, "with_paths", lambda info, values: dict(values))
     info: Any = type("Info", (), {"name": "reverse", "options": ()})

@@ -1,0 +1,85 @@
+"""The body of a file on its way: how fast it must come, and how long it is held once it has come."""
+
+import asyncio
+import time
+from collections import Counter
+
+import pytest
+from starlette.types import Message, Receive, Scope, Send
+
+from pages.shared.browser import uploading
+
+SCOPE: Scope = {"type": "http", "method": "PUT", "path": "/_stcore/upload_file/tab/file", "headers": []}
+
+
+@pytest.fixture(autouse=True)
+def quick(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(uploading, "_asking", {"tab": "anna", "other": "ben", "third": "ben"})
+    monkeypatch.setattr(uploading, "_coming", Counter())
+    monkeypatch.setattr(uploading, "_since", {})
+    monkeypatch.setattr(uploading, "PATIENCE_SECONDS", 0.2)
+    monkeypatch.setattr(uploading, "LEAST_A_SECOND", 1_000)
+
+
+def sent(parts: int, n_bytes: int, pause: float) -> tuple[int, bytes, float]:
+    """The status, the sentence and the seconds of a request that sends parts, with pauses between them."""
+    answers: list[Message] = []
+    left = iter(range(parts))
+
+    async def receive() -> Message:
+        await asyncio.sleep(pause)
+        return {"type": "http.request", "body": bytes(n_bytes), "more_body": next(left) < parts - 1}
+
+    async def send(message: Message) -> None:
+        answers.append(message)
+
+    async def app(scope: Scope, receive: Receive, send: Send) -> None:
+        while (await receive())["more_body"]:
+            pass
+        await send({"type": "http.response.start", "status": 204})
+
+    before = time.monotonic()
+    asyncio.run(uploading.Uploading(app)(SCOPE, receive, send))
+    assert +uploading._coming == Counter()
+    return answers[0]["status"], answers[-1].get("body", b""), time.monotonic() - before
+
+
+def test_what_comes_fast_enough_or_in_a_short_time_is_taken() -> None:
+    assert sent(20, 100, 0.05)[0] == 204
+    assert sent(2, 1, 0.05)[0] == 204
+    assert sent(1, 10_000_000, 0.0)[0] == 204
+
+
+def test_what_comes_slower_than_the_least_speed_or_stops_is_ended() -> None:
+    status, said, seconds = sent(10_000, 10, 0.05)  # 200 bytes a second
+    assert status == 408 and 0.15 < seconds < 1
+    assert said.startswith(b"The file came too slowly: ") and b"at least 1.0 kB a second" in said
+    status, _, seconds = sent(2, 5_000, 2.0)
+    assert status == 408 and seconds < 1
+    monkey = sent(2, 60_000_000, 0.0)
+    assert monkey[0] == 204
+
+
+def test_a_body_that_is_larger_than_it_declares_is_ended_at_the_limit(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(uploading, "MOST_OF_A_VISITOR", 50_000_000)
+    monkeypatch.setitem(SCOPE, "headers", [(b"content-length", b"10")])
+    status, said, _ = sent(100, 1_000_000, 0.0)
+    assert status == 413 and said.startswith(b"1.0 MB are too much beside yours of 51 MB")
+
+
+def test_files_count_for_their_visitor_and_not_once_a_page_had_time_to_read_them(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    files = {("tab", "1"): 60_000_000, ("other", "2"): 60_000_000, ("third", "3"): 60_000_000}
+    monkeypatch.setattr(
+        uploading.widget_internals,
+        "uploaded_bytes",
+        lambda is_wanted: {key[0]: size for key, size in files.items() if is_wanted(*key)},
+    )
+    assert uploading.refusal("tab", 60_000_000) is None
+    refused = uploading.refusal("third", 60_000_000)
+    assert refused is not None and refused[0] == 413 and "beside yours of 120 MB" in refused[1]
+    uploading._since["other", "2"] -= uploading.HELD_SECONDS
+    assert uploading.refusal("third", 60_000_000) is None
