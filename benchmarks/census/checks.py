@@ -248,7 +248,7 @@ def _numbers(row: Row, trace: Any, streams: dict[str, list[Tensor]]) -> dict[str
         if fitting:
             row.checked.append("numbers")
             paths[side] = fitting[0]
-        elif any(len(each) > 1 for each in streams.values()):
+        elif any(len(each) > max(pre, default=0) > 0 for each in streams.values()):  # else called again
             row.wrong.append(
                 f"{side}: layers {sorted(pre)} are not the elements of these numbers of any list"
             )

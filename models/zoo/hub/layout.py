@@ -218,7 +218,7 @@ def _check(layers: list[Layer], wanted: Iterable[str], name: str) -> None:
     if missing:
         raise ValueError(f"the {missing[0]} of {name} computes no attention that can be recorded")
     for layer in layers:
-        most = 2 if "cross" in layer.calls and layer.stack == "decoder" else 1
+        most = 2 if layer.stack == "decoder" and "encoder" in stacks else 1
         if len(layer.calls) > most:
             raise ValueError(
                 f"{name} attends {len(layer.calls)} times in {layer.path[:100]}, where at most {most} are "

@@ -216,8 +216,8 @@ def example(model: PreTrainedModel, folder: Folder) -> dict[str, Tensor]:
         return {"pixel_values": pixels.to(model.device, model.dtype)}
     if model.main_input_name != "input_ids":
         raise FileError(
-            f"{folder.title} reads {model.main_input_name}, but only texts (input_ids) and pictures "
-            "(pixel_values) can be given to a model here; open one that reads these"
+            f"{folder.title} reads {model.main_input_name}, but only texts (input_ids), or pictures "
+            "alone (pixel_values) in equal patches, can be given to a model here; open one that reads these"
         )
     words = read_by(model.get_input_embeddings)
     most = getattr(words, "num_embeddings", None) or folder.sizes.get("vocab_size", 3 + N_SOURCE)
@@ -250,7 +250,10 @@ def _whole(model: PreTrainedModel, folder: Folder) -> Loaded:
             raise ValueError(f"recorded, its answers differ by {differs:.2g} of their size")
     except Exception as error:  # an architecture may fail in any way where it is heard
         raise _UnheardError(kind, _first_line(error)) from error
-    return Loaded(model, kind, found, attentions, " ".join(filter(None, (note, more))))
+    n_modules = len({id(layer.module) for layer in found.layers})
+    again = "Its layers are called again, and numbered in the order of their calls."
+    notes = (note, more, again if 1 < n_modules < len(found.layers) else "")
+    return Loaded(model, kind, found, attentions, " ".join(filter(None, notes)))
 
 
 def _kind(folder: Folder, computed: products.Found) -> str:
@@ -324,8 +327,8 @@ def _untouched(
         return answer_of(made[-1] if made else model(**given)), computed
     except Exception as error:  # of any kind, where a model needs more than one kind of input
         raise FileError(
-            f"{folder.title} cannot read {' and '.join(given)} alone: {_first_line(error)}; open a model of "
-            "texts or of pictures"
+            f"{folder.title} cannot read {model.main_input_name} alone: {_first_line(error)}; open a model "
+            "of texts or of pictures"
         ) from None
 
 
@@ -383,8 +386,8 @@ def _patterns(model: PreTrainedModel, folder: Folder, kind: str, why: str) -> Lo
 def _check_patterns(folder: Folder, patterns: Sequence[Tensor], shape: tuple[int, Any, Any]) -> None:
     """Raises ValueError unless a stack's patterns are weights of every layer, tokens by tokens."""
     n_layers = folder.sizes.get("n_layers", 0)
-    if folder.kind != "encoder-decoder" and len(patterns) < n_layers:
-        raise ValueError(f"for {len(patterns)} of its {n_layers} layers, without saying of which")
+    if folder.kind != "encoder-decoder" and n_layers and len(patterns) != n_layers:
+        raise ValueError(f"{len(patterns)} for {n_layers} layers, without saying of which")
     for pattern in patterns:
         known = shape if shape[1] else (shape[0], pattern.shape[2], pattern.shape[2])
         check_pattern(pattern[0].float(), known, ROUNDING[pattern.dtype])

@@ -28,7 +28,7 @@ ENCODERS = [
 OTHERS = ["t5", "bart", "marian", "m2m_100", "vit", "deit", "dinov2", "beit"]
 UNSEEN = {"recurrent_gemma": {"head"}, "convbert": {"head"}, "xlnet": {"head"}, "esm": {"head"}}
 """What the census has no plain hook for: an output projection by another name, or of more than heads."""
-_OTHER = "but only texts (input_ids) and pictures (pixel_values) can be given to a model here"
+_OTHER = "but only texts (input_ids), or pictures alone (pixel_values) in equal patches, can be given"
 REFUSED = {
     "wav2vec2": f"reads input_values, {_OTHER}",
     "whisper": f"reads input_features, {_OTHER}",
@@ -39,7 +39,7 @@ REFUSED = {
     "resnet": "states no patch_size of one number, so it cuts no picture into equal patches",
     "mamba": "computes no attention that can be recorded",
     "rwkv": "computes no attention that can be recorded",
-    "clip": "cannot read input_ids and use_cache alone",
+    "clip": "cannot read input_ids alone",
 }
 """Types that read something else, or do not attend, and what their sentence has to say."""
 

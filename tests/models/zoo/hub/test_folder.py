@@ -155,8 +155,8 @@ def test_a_damaged_folder_is_refused_in_a_sentence(
 def test_a_model_of_sounds_is_refused_with_what_it_reads(tmp_path: Path) -> None:
     said = refusal(f"hf:{families.save('whisper', tmp_path / 'small-whisper')}")
     assert said == (
-        "small-whisper reads input_features, but only texts (input_ids) and pictures (pixel_values) can be "
-        "given to a model here; open one that reads these"
+        "small-whisper reads input_features, but only texts (input_ids), or pictures alone (pixel_values) in "
+        "equal patches, can be given to a model here; open one that reads these"
     )
 
 
