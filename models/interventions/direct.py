@@ -97,7 +97,7 @@ def summed(model: Summed, reading: Reading, side: str) -> Trace:
     """The trace of a stream that is the sum of what was added to it. Raises ValueError for any other."""
     trace = model.trace(reading)
     layers = [a for a in model.layers() if a.startswith(f"{side}.")]
-    unknown = next((a for a in layers if f"{a}.self.out" not in trace or f"{a}.ff.out" not in trace), None)
+    unknown = next((a for a in layers if f"{a}.self.out" not in trace), None)
     if unknown is not None:
         raise ValueError(
             f"what {unknown} of {model.name!r} adds to its stream is not known; choose another model"

@@ -110,7 +110,7 @@ def take_away(sweep: Sweep) -> None:
         trials = [trial for trial in sweep.trials() if trial.state != "skipped"]
         by = state.page().kept["by"]
         by = by if by in spec.space else next(iter(spec.space))
-        drawn = board_of(spec, trials, sweep.importance(), by=by, shown=[True] * len(trials))
+        drawn = board_of(spec, trials, sweep.importance(), by=by, shown=seen.brushed(spec, trials))
     except FileError as error:
         refuse(str(error))
         return

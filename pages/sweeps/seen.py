@@ -57,16 +57,24 @@ def controls(spec: Spec, trials: Sequence[Trial]) -> Seen:
         ranges = brushes.read(shown.kept["within"])
         if ranges:
             st.button("Clear ranges", on_click=shown.put, args=({"within": ""},), key="sweeps.whole")
-    brushed = brushes.within(spec, ranges, trials)
-    values = values_of(trials)
-    less = spec.direction == "minimize"
-    best = [int(at) for at in best_first(values, lower_is_better=less)]
-    if shown.kept["brush"] == BEST:
-        finished = [at for at in best if trials[at].state == "finished"]
-        quarter = set(finished[: max(1, -(-len(finished) // 4))])
-        brushed = [each and at in quarter for at, each in enumerate(brushed)]
-    order = best if shown.kept["order"] == "best" else list(range(len(trials)))
-    return Seen(shown.kept["by"], brushed, order, ranges)
+    by_best = shown.kept["order"] == "best"
+    order = _best_first(spec, trials) if by_best else list(range(len(trials)))
+    return Seen(shown.kept["by"], brushed(spec, trials), order, ranges)
+
+
+def brushed(spec: Spec, trials: Sequence[Trial]) -> list[bool]:
+    """Whether each trial stands out [trial]: within all ranges, and among the best where those alone do."""
+    kept = state.page().kept
+    found = brushes.within(spec, brushes.read(kept["within"]), trials)
+    if kept["brush"] != BEST:
+        return found
+    finished = [at for at in _best_first(spec, trials) if trials[at].state == "finished"]
+    quarter = set(finished[: max(1, -(-len(finished) // 4))])
+    return [each and at in quarter for at, each in enumerate(found)]
+
+
+def _best_first(spec: Spec, trials: Sequence[Trial]) -> list[int]:
+    return [int(at) for at in best_first(values_of(trials), lower_is_better=spec.direction == "minimize")]
 
 
 def table_of(spec: Spec, trials: Sequence[Trial], shown: Seen) -> None:

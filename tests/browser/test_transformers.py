@@ -19,7 +19,7 @@ from tests.models.zoo.hub.families import ANSWER, TEXT
 def folders(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with a model of each kind."""
     root = tmp_path_factory.mktemp("models")
-    for family in ("llama", "bert", "bart", "gpt-neo", "qwen3-next"):
+    for family in ("llama", "bert", "bart", "nystromformer", "qwen3-next"):
         families.save(family, root / family)
     return root
 
@@ -140,8 +140,8 @@ def test_a_masked_model_a_translator_and_one_of_patterns_alone(explore: ExploreP
     explore.choose("stack", "decoder.cross")
     expect(explore.stage.locator(".grid-buttons button")).to_have_count(12)
 
-    explore.trained(f"hf:{folders / 'gpt-neo'}", text=TEXT, view="numbers", show="scores")
-    expect(explore.stage.locator(".taught")).to_contain_text("Only the attention weights of gpt-neo")
+    explore.trained(f"hf:{folders / 'nystromformer'}", text=TEXT, view="numbers", show="scores")
+    expect(explore.stage.locator(".taught")).to_contain_text("Only the attention weights of nystromformer")
     assert explore.chosen("view") == ["head"]
     expect(explore.choice("view").get_by_role("button", name="Numbers")).to_have_count(0)
     explore.wait_for_heatmap()

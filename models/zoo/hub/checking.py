@@ -28,6 +28,11 @@ def answer_of(made: Any) -> Tensor:
     return made[0] if logits is None else logits
 
 
+def tolerance_of(dtype: torch.dtype) -> float:
+    """How far what was computed in a format may be from itself as a trace holds it, in float32."""
+    return max(ROUNDING[dtype], ROUNDING[torch.float32])
+
+
 def check_pattern(pattern: Tensor, shape: Sequence[int], tolerance: float, *, sinks: bool = False) -> None:
     """Raises ValueError unless these are weights [head, query, key] of this shape: each in [0, 1], each row
     summing to 1, or to less beside sinks.
@@ -57,7 +62,7 @@ def proved(
     run: lets the model read a few tokens. Raises ValueError where its patterns, queries, keys, values or
     scores are not what they are taken for.
     """
-    tolerance = ROUNDING[next(p.dtype for p in net.parameters() if p.is_floating_point())]
+    tolerance = tolerance_of(next(p.dtype for p in net.parameters() if p.is_floating_point()))
     trace, answer = _traced(found, run, None)
     for layer in found.layers:
         for kind in layer.calls:

@@ -17,12 +17,11 @@ from transformers import PreTrainedModel
 from transformers.utils.generic import ContextManagers
 
 from models.byte_units import readable
-from models.engine.capture.attention import ROUNDING
 from models.files import FileError
 from models.limits import in_force
 from models.zoo.hub import attention, layout, products
 from models.zoo.hub.apart import check_ordinary
-from models.zoo.hub.checking import answer_of, check_pattern, proved
+from models.zoo.hub.checking import answer_of, check_pattern, proved, tolerance_of
 from models.zoo.hub.folder import CONFIG, Folder, NoRoomError
 from models.zoo.hub.recorder import check_lengths, read_by
 from models.zoo.model import Attention
@@ -390,7 +389,7 @@ def _check_patterns(folder: Folder, patterns: Sequence[Tensor], shape: tuple[int
         raise ValueError(f"{len(patterns)} for {n_layers} layers, without saying of which")
     for pattern in patterns:
         known = shape if shape[1] else (shape[0], pattern.shape[2], pattern.shape[2])
-        check_pattern(pattern[0].float(), known, ROUNDING[pattern.dtype])
+        check_pattern(pattern[0].float(), known, tolerance_of(pattern.dtype))
 
 
 def pattern_fields(kind: str) -> dict[str, str]:

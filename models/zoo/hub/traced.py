@@ -11,11 +11,10 @@ from torch import Tensor, nn
 from transformers.pytorch_utils import Conv1D
 
 from models.data.tasks import Reading
-from models.engine.capture.attention import ROUNDING
 from models.engine.remaking import format_of, in_format_of, sharing_weights
 from models.engine.size import CELL
 from models.engine.trace import Trace
-from models.zoo.hub.checking import check_pattern
+from models.zoo.hub.checking import check_pattern, tolerance_of
 from models.zoo.hub.folder import Folder
 from models.zoo.hub.layout import Layer
 from models.zoo.hub.loading import load, pattern_fields
@@ -161,7 +160,7 @@ class TracedModel(Model):
             shape = (self.attentions[stack].n_heads, n_queries, n_keys)
             for layer, pattern in enumerate(getattr(made, field)):
                 weights = pattern.float().cpu()
-                check_pattern(weights[0], shape, ROUNDING[pattern.dtype])
+                check_pattern(weights[0], shape, tolerance_of(pattern.dtype))
                 trace.record(f"{side}.{layer}.{kind}.pattern", weights)
         self._conclude(trace, made)
 

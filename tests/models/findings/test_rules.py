@@ -19,6 +19,7 @@ from models.findings import (
 from models.findings.no_sink import OnFirst
 from models.findings.positional import Seen
 from models.findings.pruned import Quality
+from models.zoo.model import Attention
 
 
 def test_rare_words_are_looked_at_in_the_papers_66_of_100_cases() -> None:
@@ -36,7 +37,7 @@ def test_rare_words_are_looked_at_in_the_papers_66_of_100_cases() -> None:
 )
 def test_sinks(layers: list[float], costs: list[float], holds: bool) -> None:
     heads = torch.tensor(layers)[:, None].expand(-1, 3)
-    assert sinks._outcome(heads, [costs], 64, 4, 0.3, 16).holds is holds
+    assert sinks._outcome(heads, range(4), [costs], 64, 4, 0.3, 16).holds is holds
 
 
 @pytest.mark.parametrize(("apart", "holds"), [([0.4, 0.6, 0.0], True), ([0.3, 0.6, 0.0], False)])
@@ -88,7 +89,8 @@ def test_the_indirect_object_comes_first_in_99_of_100_and_a_head_looks_at_it(
     right: int, weight: float, holds: bool
 ) -> None:
     differences = torch.tensor([3.0] * right + [-1.0] * (100 - right))
-    assert indirect_object._outcome(differences, [0.5], torch.full((2, 2), weight)).holds is holds
+    about = Attention(n_layers=2, n_heads=2, d_head=4, n_key_heads=2, scales=(0.5, 0.5))
+    assert indirect_object._outcome(differences, [0.5], torch.full((2, 2), weight), about).holds is holds
 
 
 @pytest.mark.parametrize(

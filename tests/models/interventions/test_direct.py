@@ -76,8 +76,8 @@ def test_the_parts_add_up_to_the_logits(letters: Make, kind: str, norm: str) -> 
 def test_what_is_no_sum_is_refused(letters: Make) -> None:
     lm = letters("decoder-only", norm="post")
     sentence = (
-        "the stream of 'letters' is no plain sum of what its layers add, since norms stand between; choose a "
-        "model with pre-norm"
+        "the stream of 'letters' is no plain sum of what its layers add, since norms or other layers stand "
+        "between; choose a model with pre-norm"
     )
     with pytest.raises(ValueError) as error:
         direct_heads(lm, lm.read(TEXT), TARGET)

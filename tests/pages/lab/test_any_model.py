@@ -29,7 +29,7 @@ SHORT = "the animal was tired"
 @pytest.fixture(scope="module")
 def saved(tmp_path_factory: pytest.TempPathFactory) -> Path:
     root = tmp_path_factory.mktemp("models")
-    for family in ("llama", "bert", "bart", "gpt-neo"):
+    for family in ("llama", "bert", "bart", "nystromformer"):
         families.save(family, root / family)
     families.save_picture_model("vit", root / "vit")
     return root
@@ -94,7 +94,7 @@ def test_a_picture_model_shows_a_head_of_its_drawn_picture(saved: Path) -> None:
 @pytest.mark.parametrize(
     ("changes", "refusal"),
     [
-        ({"other": "gpt-neo"}, "Only the attention weights of gpt-neo can be shown"),
+        ({"other": "nystromformer"}, "Only the attention weights of nystromformer can be shown"),
         ({"other": "llama", "other_layer": 2}, "layer=2 is not there: llama has layers 0 to 1; take one"),
         ({"other": "llama", "other_head": 4}, "head=4 is not there: llama has heads 0 to 3; take one"),
         ({"other": "llama", "other_stack": "decoder.cross"}, "llama has no decoder.cross; choose one of dec"),

@@ -18,7 +18,12 @@ from tests.pages.lab.block.conftest import bold, panel
 TEXT = "the animal was tired"
 MODULES = {
     "llama": ("AutoModelForCausalLM", "model.layers.1", "self_attn.o_proj", "mlp.down_proj"),
-    "gemma2": ("AutoModelForCausalLM", "model.layers.1", "self_attn.o_proj", "mlp.down_proj"),
+    "gemma2": (
+        "AutoModelForCausalLM",
+        "model.layers.1",
+        "post_attention_layernorm",
+        "post_feedforward_layernorm",
+    ),
     "gpt-neox": ("AutoModelForCausalLM", "gpt_neox.layers.1", "attention.dense", "mlp.dense_4h_to_h"),
     "bert": ("AutoModelForMaskedLM", "bert.encoder.layer.1", "attention.output.dense", "output.dense"),
 }
@@ -27,7 +32,7 @@ MODULES = {
 @pytest.fixture(scope="module")
 def saved(tmp_path_factory: pytest.TempPathFactory) -> Path:
     root = tmp_path_factory.mktemp("models")
-    for family in (*MODULES, "bart", "gpt-neo"):
+    for family in (*MODULES, "bart", "nystromformer"):
         families.save(family, root / family)
     return root
 
@@ -71,7 +76,7 @@ def test_points_are_what_the_modules_return(saved: Path, family: str) -> None:
         assert bold(notice)[0] == pytest.approx(own, abs=0.051)
     total = sum(points[:-1])
     is_sum = torch.allclose(total, points[-1], atol=1e-4)
-    assert is_sum == (family in ("llama", "gpt-neox"))  # the others' norms stand behind the branches
+    assert is_sum == (family != "bert")  # whose norms stand behind the sums
     assert ("added up" in board.notice[-1]) == is_sum
     if not is_sum:
         assert bold(board.notice[-1])[1] == pytest.approx(total.norm(dim=-1).mean().item(), abs=0.051)
@@ -139,5 +144,5 @@ def test_what_cannot_be_shown_is_one_sentence(saved: Path, fields: dict[str, Any
 
 
 def test_patterns_alone_have_no_points(saved: Path) -> None:
-    with pytest.raises(ValueError, match="Only the attention weights of gpt-neo can be shown"):
-        flow.lesson(asked(saved / "gpt-neo"))
+    with pytest.raises(ValueError, match="Only the attention weights of nystromformer can be shown"):
+        flow.lesson(asked(saved / "nystromformer"))
