@@ -40,7 +40,7 @@ def _attention(name: str, turned: str = "", bias: tuple[Entry, ...] = ()) -> tup
 _BIAS = Entry(
     "{stack}.{layer}.self.bias",
     "[head, query, key]",
-    "what positions add to the scores (ALiBi, T5, Transformer-XL only)",
+    "what is added to the products: for positions (ALiBi, T5), or words, too (Transformer-XL, DeBERTa)",
 )
 GLOSSARY: tuple[Entry, ...] = (
     Entry(

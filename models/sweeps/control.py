@@ -117,13 +117,14 @@ def start(name: str, *, by: Visitor, n_slots: int = 0, keep_going: bool = False)
     works already, has nothing left to do, or a limit is met.
     """
     sweep = _own(name, by, "start it")
-    check_startable(sweep, by, keep_going=keep_going)
-    folder, now = sweep.path, sweep.status()
-    hung = hanging(folder)
-    if hung is not None:
-        hung.kill()
-    (folder / REQUEST).unlink(missing_ok=True)
-    write_status(folder, queued(sweep, now, keep_going=keep_going))
+    folder = sweep.path
+    with slots.submitting(runs_root()):  # another server may start it this moment
+        check_startable(sweep, by, keep_going=keep_going)
+        now, hung = sweep.status(), hanging(folder)
+        if hung is not None:
+            hung.kill()
+        (folder / REQUEST).unlink(missing_ok=True)
+        write_status(folder, queued(sweep, now, keep_going=keep_going))
     command = [*DRIVER, str(folder.resolve()), "--owner", by.id, "--slots", str(n_slots)]
     command += ["--all-rights"] if by.all_rights else []
     command += ["--keep-going"] if keep_going else ["--parent", str(serving_process())]

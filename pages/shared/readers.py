@@ -7,6 +7,7 @@ while one tries a large model, or a text that never ends, the other reads.
 import threading
 from collections.abc import Callable
 from typing import Any, TypeVar
+from uuid import uuid4
 
 from cachetools import LRUCache, TTLCache
 
@@ -68,4 +69,5 @@ def run(function: Callable[..., Result], *given: Any, n_bytes: int = 0) -> Resul
 
 def _run(function: Callable[..., Result], *given: Any, **more: Any) -> Result:
     reader = min(_readers, key=lambda each: each.n_waiting)
-    return reader.run(function, *given, visitor="", is_wanted=lambda: None, **more)
+    # Each piece is a visitor's of its own: none replaces another.
+    return reader.run(function, *given, visitor=uuid4().hex, is_wanted=lambda: None, **more)

@@ -165,3 +165,21 @@ def test_a_folder_is_tried_once_and_a_refusal_says_what_a_notebook_says(
     assert "random ones would take their place" in said
     apart.hand_in(None)
     assert said == refusal_of(lambda: offer.load_hub(bad))
+
+
+def test_many_read_at_once_and_none_replaces_another(serving: None, tmp_path: Path) -> None:
+    model = cache.model(model_of(tmp_path / "model"))
+    answers: list[Any] = []
+
+    def read(text: str) -> None:
+        try:
+            answers.append(model.read(text).inputs[0].shape)
+        except ValueError as error:
+            answers.append(str(error))
+
+    threads = [threading.Thread(target=read, args=("the street " * (at + 1),)) for at in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(answers) == 8 and not [each for each in answers if isinstance(each, str)]

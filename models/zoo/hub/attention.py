@@ -25,8 +25,10 @@ NAME = "attention-lab"
 EAGER = "eager_attention_forward"
 HIDDEN = 0.9
 """A score below this share of the smallest number of its format is hidden: transformers adds that number."""
-FAR_BELOW, INSTEAD = -5e8, -1e4
-"""And so is one below this, or just this: older architectures add -1e9, or write -10,000 in its place."""
+FAR_BELOW, INSTEAD, APART = -5e8, -1e4, 1e4
+"""And so is one below the first, which is the second, or lies so far below the largest of its row: older
+architectures add -1e9, write -10,000 in its place, or add 16 bits' smallest number to scores of 32.
+"""
 SOFTMAX = {torch.softmax, nn.functional.softmax, Tensor.softmax}
 
 Eager = Callable[..., tuple[Tensor, Tensor]]
@@ -172,7 +174,9 @@ def _has_bias(given: dict[str, Any]) -> bool:
 
 def hidden(scores: Tensor) -> Tensor:
     """Where scores, or what is added to them, hide a key."""
-    return (scores <= max(HIDDEN * torch.finfo(scores.dtype).min, FAR_BELOW)) | (scores == INSTEAD)
+    least = max(HIDDEN * torch.finfo(scores.dtype).min, FAR_BELOW)
+    beside = scores.amax(dim=-1, keepdim=True) - APART
+    return (scores <= least) | (scores == INSTEAD) | (scores <= beside)
 
 
 def _bias_in(mask: Tensor | None) -> Tensor | None:

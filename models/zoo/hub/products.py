@@ -16,6 +16,7 @@ import torch
 from torch import Tensor, nn
 from torch.overrides import TorchFunctionMode
 
+from models.engine.capture.attention import ROUNDING
 from models.zoo.hub.attention import SOFTMAX, Call, Listener, heard_by, hidden
 
 _MATMUL = {torch.matmul, Tensor.matmul, Tensor.__matmul__, torch.bmm, Tensor.bmm}
@@ -26,7 +27,9 @@ _OVER = {torch.div, Tensor.div, Tensor.div_, Tensor.__truediv__, Tensor.__itrued
 FACTORS = _TIMES | _OVER
 _BENDING = {torch.tanh, Tensor.tanh, nn.functional.tanh, Tensor.clamp, torch.clamp}
 BIAS = 1e-4
-"""What scores have beside their products is a bias from this share of their size on, else rounding."""
+"""What scores have beside their products is a bias from this share of their size on, else rounding; or from
+the rounding of the coarser format on.
+"""
 
 
 class Place(NamedTuple):
@@ -281,7 +284,8 @@ def _is_biased(given: Tensor, product: _Product | None, scale: float) -> bool:
     left, right = (each.to(scores) for each in product.seen)
     unseen = hidden(scores) | scores.isinf()
     rest = (scores - scale * left @ right).masked_fill(unseen, 0)
-    return bool(rest.abs().max() > BIAS * scores.masked_fill(unseen, 0).abs().max())
+    least = max(BIAS, ROUNDING[product.operands[0].dtype], ROUNDING[scores.dtype])
+    return bool(rest.abs().max() > least * scores.masked_fill(unseen, 0).abs().max())
 
 
 def _seen(tensor: Tensor) -> Tensor:

@@ -117,7 +117,8 @@ class Recorder:
             shown = shown.clone()
         if address.endswith(".scores"):
             shown = shown.masked_fill(hidden(value).cpu(), -torch.inf)
-        after = self.trace.record(address, shown)
+        with torch._C.DisableTorchFunction():  # what an edit computes is no sum or product of the model's
+            after = self.trace.record(address, shown)
         # A copy, since the model may write over what it goes on with.
         return value if after is shown else after.to(value, copy=True).reshape(value.shape)
 

@@ -310,7 +310,8 @@ class _Hearing(TorchFunctionMode):
         self, function: Any, types: Any, args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None
     ) -> Any:
         named = kwargs or {}
-        operands = [*args, *(named[name] for name in ("other",) if name in named)]
+        operands = [*args, *(named[name] for name in ("input", "other") if name in named)]
+        rest = {name: value for name, value in named.items() if name not in ("input", "other")}
         here = self.open[-1] if self.open else None
         if here is None or here[0] not in self.modules or not _is_sum(function, operands, named):
             return function(*args, **named)
@@ -319,7 +320,7 @@ class _Hearing(TorchFunctionMode):
             if name is not None:
                 operands[at] = self.recorded(name, operands[at])
         here[1] += 1
-        return function(*operands)
+        return function(*operands, **rest)
 
 
 @contextmanager

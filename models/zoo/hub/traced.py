@@ -73,7 +73,7 @@ class TracedModel(Model):
             return None
         own = self.attention(stack)
         weight = module.weight if isinstance(module, Conv1D) else module.weight.T  # [channel of z, d_model]
-        rows: Tensor = weight.detach().float().cpu().reshape(own.n_heads, own.d_head, -1)
+        rows: Tensor = weight.detach().float().cpu().reshape(own.n_heads, -1, weight.shape[1])
         return rows
 
     def projection_bias(self, stack: str, layer: int) -> Tensor | None:

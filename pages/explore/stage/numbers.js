@@ -181,7 +181,7 @@ export class NumbersView {
     const scale = scales[layers.indexOf(this.stage.view.layer)];
     const product = `${number(matrixOf(exact, "dots")[at], 4)} × ${number(scale, 4)}`;
     const scaled = cap ? `${number(cap)} tanh(${product} / ${number(cap)})` : product;
-    const bias = exact.bias ? ` + (${number(exact.bias[at], 4)}, bias of positions)` : "";
+    const bias = exact.bias ? ` + (${number(exact.bias[at], 4)}, bias)` : "";
     const mask = score === -Infinity ? "+ (−∞, masked)" : "+ 0 (not masked)";
     return this.section("2", exact.bias ? "scale, bias and mask" : "scale and mask", [
       el("p", { class: "formula", "data-step": "score" }, [

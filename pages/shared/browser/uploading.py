@@ -90,6 +90,8 @@ class Uploading:
                 refused = error.args
             finally:
                 _coming[body.visitor] -= body.n_bytes
+                if not _coming[body.visitor]:
+                    del _coming[body.visitor]
         await PlainTextResponse(refused[1], refused[0])(scope, receive, send)
 
 

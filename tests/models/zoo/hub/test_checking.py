@@ -227,3 +227,46 @@ def test_a_trace_of_another_length_than_the_tokens_is_refused(tmp_path: Path) ->
     wrong = replace(reading, tokens={"decoder": reading.tokens["decoder"][1:]})
     with pytest.raises(ValueError, match=r"attends between \d+ queries and \d+ keys where"):
         model.trace(wrong)
+
+
+@pytest.mark.parametrize("family", ["gptj", "codegen", "mpt", "falcon", "roformer"])
+@pytest.mark.parametrize("format", [torch.float16, torch.bfloat16])
+def test_in_half_the_bits_masks_stay_masks_and_rounding_is_no_bias(
+    family: str, format: torch.dtype, tmp_path: Path
+) -> None:
+    folder = families.save(family, tmp_path)
+    kind = getattr(transformers, families.FAMILIES[family][0])
+    kind.from_pretrained(folder, dtype=format).save_pretrained(folder)
+    model = load_model(f"hf:{folder}")
+    assert model.net.dtype == format and model.layout is not None
+    trace = model.trace(TEXT)
+    side = next(iter(model.attentions)).partition(".")[0]
+    assert (f"{side}.0.self.bias" in trace) == (family == "mpt")
+    later = trace[f"{side}.0.self.scores"].isneginf()
+    assert torch.equal(later[0], torch.ones_like(later[0]).triu(1) if side == "decoder" else later[0] & False)
+
+
+def test_what_an_edit_computes_is_counted_as_nothing_of_the_models(tmp_path: Path) -> None:
+    model = load_model(f"hf:{families.save('opt', tmp_path)}")
+    plain = model.trace(TEXT)
+
+    def adding(address: str, x: Tensor) -> Tensor:
+        if address.endswith("ff.post"):
+            return x + torch.zeros_like(x)
+        return x @ torch.eye(x.shape[-1]) if address.endswith(".q") else x.clone()
+
+    same = model.trace(TEXT, edit=adding)
+    assert list(same) == list(plain)
+    for address in plain:
+        torch.testing.assert_close(same[address], plain[address], atol=1e-5, rtol=1e-5)
+
+
+def test_values_may_have_another_width_than_queries(tmp_path: Path, monkeypatch: Any) -> None:
+    sizes = DEEPSEEK | {"v_head_dim": 4}
+    model = load_model(
+        f"hf:{saved('DeepseekV3ForCausalLM', 'DeepseekV3Config', sizes, tmp_path, monkeypatch)}"
+    )
+    trace, w_o = model.trace(TEXT), model.projection("decoder.self", 0)
+    assert w_o is not None and w_o.shape == (4, 4, 32)
+    parts = (trace["decoder.0.self.z"] @ w_o).sum(dim=0)
+    torch.testing.assert_close(parts, trace["decoder.0.self.out"], atol=1e-5, rtol=1e-5)
