@@ -124,7 +124,10 @@ def current(slot: DeltaGenerator | None = None) -> Current:
     own = own_header(found.inputs, body) | _asked(found.inputs, slot)
     packed = body.packed.message(**own, terms=glossary.sentences(terms))
     if found.problem:
-        return Current(packed, _as_sentence(found.problem), abilities=body.abilities, terms=terms)
+        problem = _as_sentence(found.problem)
+        if found.inputs.model != asked.model:
+            problem += f" Below is {controls.offer(found.inputs.model).title}, which can be shown."
+        return Current(packed, problem, abilities=body.abilities, terms=terms)
     return Current(packed, None, body.advice, body.unknown, body.abilities, terms)
 
 

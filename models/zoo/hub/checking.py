@@ -6,10 +6,10 @@ attention is proved by replacing patterns is nnterp's idea (Dumas, 2025).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor, nn
@@ -52,12 +52,34 @@ def check_pattern(pattern: Tensor, shape: Sequence[int], tolerance: float, *, si
         )
 
 
+class Proof(NamedTuple):
+    """What holds of a layout. linear: the attentions whose output projection is a matrix, such as
+    "decoder.0.self"; why_not_added: why what layers add cannot be shown, "" where it can.
+    """
+
+    linear: frozenset[str]
+    why_not_added: str
+
+    @property
+    def note(self) -> str:
+        why = self.why_not_added
+        return f"What its layers add to their stream cannot be shown: {why}." if why else ""
+
+    def kept(self, found: Layout) -> Layout:
+        """The layout without what does not hold."""
+        layers = []
+        for layer in found.layers:
+            out = {kind: module for kind, module in layer.out.items() if f"{layer.at}.{kind}" in self.linear}
+            lost: dict[str, Any] = {"added": None, "ff": None} if self.why_not_added else {}
+            layers.append(replace(layer, out=out, **lost))
+        return found._replace(layers=layers)
+
+
 @torch.no_grad()
-def proved(
+def prove(
     net: nn.Module, found: Layout, attentions: dict[str, Attention], run: Callable[[], Any]
-) -> tuple[Layout, Tensor, str]:
-    """The layout with what holds of it; what the model answers while it is recorded; and a sentence on what
-    does not hold, "" where all does.
+) -> tuple[Proof, Tensor]:
+    """What holds of a layout, and what the model answers while it is recorded.
 
     run: lets the model read a few tokens. Raises ValueError where its patterns, queries, keys, values or
     scores are not what they are taken for.
@@ -70,13 +92,8 @@ def proved(
     blank, other = _traced(found, run, lambda address, x: x * 0 if address.endswith(".pattern") else x)
     if any(float(blank[a].abs().max()) > 0 for a in blank if a.endswith(".z")) or torch.equal(answer, other):
         raise ValueError("its weights can be replaced without a change of what it computes")
-    layers = [replace(layer, out=_linear(layer, trace, tolerance)) for layer in found.layers]
-    found = found._replace(layers=layers)
-    why = _why_not_added(found, trace, run, answer, tolerance)
-    if not why:
-        return found, answer, ""
-    kept = [replace(layer, added=None, ff=None) for layer in found.layers]
-    return found._replace(layers=kept), answer, f"What its layers add to their stream cannot be shown: {why}."
+    linear = frozenset(address for layer in found.layers for address in _linear(layer, trace, tolerance))
+    return Proof(linear, _why_not_added(found, trace, run, answer, tolerance)), answer
 
 
 def _traced(found: Layout, run: Callable[[], Any], edit: Any) -> tuple[Trace, Tensor]:
@@ -114,16 +131,14 @@ def _check_attention(trace: Trace, layer: Layer, kind: str, about: Attention, to
             raise ValueError(f"in {layer.path}, its {wrong}")
 
 
-def _linear(layer: Layer, trace: Trace, tolerance: float) -> dict[str, nn.Module]:
-    """The output projections of a layer that are a matrix and a bias; others quantise what they read."""
-    kept = {}
+def _linear(layer: Layer, trace: Trace, tolerance: float) -> Iterator[str]:
+    """The attentions of a layer with a matrix and a bias as output projection; others quantise."""
     for kind, module in layer.out.items():
         weight: Any = module.weight
         z = trace[f"{layer.at}.{kind}.z"].transpose(0, 1).flatten(1).to(weight)
         made = z @ weight if isinstance(module, Conv1D) else z @ weight.T
         if _near(made if module.bias is None else made + module.bias, module(z[None])[0], tolerance):
-            kept[kind] = module
-    return kept
+            yield f"{layer.at}.{kind}"
 
 
 def _near(first: Tensor, second: Tensor, tolerance: float) -> bool:

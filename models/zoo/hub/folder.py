@@ -16,6 +16,8 @@ from pathlib import Path
 from typing import Any
 from zlib import crc32
 
+from cachetools import LRUCache
+
 from models.files import FileError, read_json, read_json_if_any
 
 PREFIX = "hf:"
@@ -24,6 +26,8 @@ CONFIG = "config.json"
 WEIGHTS = ".safetensors"
 PROCESSOR = "preprocessor_config.json"
 """It says how pictures are resized and normalised."""
+PASSED: LRUCache[tuple[Path, int], str] = LRUCache(256)
+"""The kinds of the models that were opened, by folder and stamp."""
 MOST_LISTED = 100
 _NAMED = 5
 """Folders that a sentence names; of more, it says how many."""
@@ -154,7 +158,10 @@ class Folder:
 
     @property
     def kind(self) -> str:
-        """The kind of its stacks, as far as the config says it; a pass tells for certain."""
+        """The kind of its stacks: as a pass has told, or before one, as far as the config says it."""
+        known = PASSED.get((self.path, self.stamp)) if PASSED else None
+        if known is not None:
+            return known
         if self.config.get("is_encoder_decoder") is True:
             return "encoder-decoder"
         causal = ("ForCausalLM", "LMHeadModel", "DoubleHeadsModel")

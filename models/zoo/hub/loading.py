@@ -6,11 +6,13 @@ import gc
 import math
 import re
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import psutil
 import torch
 import transformers
+from cachetools import LRUCache
 from safetensors import safe_open
 from torch import Tensor, nn
 from transformers import PreTrainedModel
@@ -21,8 +23,8 @@ from models.files import FileError
 from models.limits import in_force
 from models.zoo.hub import attention, layout, products
 from models.zoo.hub.apart import check_ordinary
-from models.zoo.hub.checking import answer_of, check_pattern, proved, tolerance_of
-from models.zoo.hub.folder import CONFIG, Folder, NoRoomError
+from models.zoo.hub.checking import Proof, answer_of, check_pattern, prove, tolerance_of
+from models.zoo.hub.folder import CONFIG, PASSED, Folder, NoRoomError
 from models.zoo.hub.recorder import check_lengths, read_by
 from models.zoo.model import Attention
 
@@ -41,6 +43,10 @@ MISMATCHED = "ignore_mismatched_sizes"
 """What transformers' error speaks of where the shapes of weights differ from the config's."""
 TOLERANCE = 1e-5
 """How much recorded answers may differ from the untouched model's, of their largest size."""
+
+
+_PROVED: LRUCache[tuple[Path, int], Proof] = LRUCache(256)
+"""What was proved of the models that were opened whole, by folder and stamp."""
 
 
 class Loaded(NamedTuple):
@@ -238,12 +244,16 @@ def _whole(model: PreTrainedModel, folder: Folder) -> Loaded:
     def read() -> Any:
         return model(**given)
 
-    kind = _kind(folder, computed)
+    kind = PASSED[folder.path, folder.stamp] = _kind(folder, computed)
     try:
         found, note = _layout(model, stacks_of(model, kind), read, computed)
         attentions = _attentions(model, found)
         _check_lengths(found, given)
-        found, recorded, more = proved(model, found, attentions, read)
+        key = (folder.path, folder.stamp)
+        proof, recorded = (
+            (_PROVED[key], answer_of(read())) if key in _PROVED else prove(model, found, attentions, read)
+        )
+        _PROVED[key], found = proof, proof.kept(found)
         differs = _difference(recorded, untouched)
         if differs > TOLERANCE:
             raise ValueError(f"recorded, its answers differ by {differs:.2g} of their size")
@@ -251,7 +261,7 @@ def _whole(model: PreTrainedModel, folder: Folder) -> Loaded:
         raise _UnheardError(kind, _first_line(error)) from error
     n_modules = len({id(layer.module) for layer in found.layers})
     again = "Its layers are called again, and numbered in the order of their calls."
-    notes = (note, more, again if 1 < n_modules < len(found.layers) else "")
+    notes = (note, proof.note, again if 1 < n_modules < len(found.layers) else "")
     return Loaded(model, kind, found, attentions, " ".join(filter(None, notes)))
 
 

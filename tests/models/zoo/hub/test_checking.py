@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -159,7 +160,9 @@ def test_a_stack_is_a_decoder_where_nothing_looks_ahead_whatever_its_class_is_ca
     both = saved(
         "XLNetLMHeadModel", "XLNetConfig", families.ENCODERS["xlnet"][2], tmp_path / "x", monkeypatch
     )
+    assert open_folder(f"hf:{both}").kind == "decoder-only"  # by its name, before it is opened
     assert list(load_model(f"hf:{both}").attentions) == ["encoder.self"]
+    assert open_folder(f"hf:{both}").kind == "encoder-only"
 
 
 @pytest.mark.parametrize(
@@ -206,6 +209,22 @@ def test_parts_that_do_not_sum_to_the_stream_are_not_offered(
     loaded = loading.load(folder)
     assert loaded.layout is not None and all(layer.added is None for layer in loaded.layout.layers)
     assert "they do not sum to what leaves model.layers.0" in loaded.note
+
+
+def test_a_model_is_proved_once_until_its_weights_change(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = open_folder(f"hf:{families.save('granite', tmp_path)}")
+    proved: list[int] = []
+    real = loading.prove
+    monkeypatch.setattr(loading, "prove", lambda *given: (proved.append(1), real(*given))[1])
+    first, second = loading.load(folder), loading.load(folder)
+    assert len(proved) == 1 and first.note == second.note
+    assert first.layout is not None and second.layout is not None
+    assert [list(a.out) for a in first.layout.layers] == [list(b.out) for b in second.layout.layers]
+    os.utime(folder.weights[0])
+    loading.load(open_folder(folder.name))
+    assert len(proved) == 2
 
 
 def test_an_attention_that_is_not_heard_is_missed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
