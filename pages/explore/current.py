@@ -126,7 +126,7 @@ def current(slot: DeltaGenerator | None = None) -> Current:
     if found.problem:
         problem = _as_sentence(found.problem)
         if found.inputs.model != asked.model:
-            problem += f" Below is {controls.offer(found.inputs.model).title}, which can be shown."
+            problem += f" The figure below is of {controls.offer(found.inputs.model).title}."
         return Current(packed, problem, abilities=body.abilities, terms=terms)
     return Current(packed, None, body.advice, body.unknown, body.abilities, terms)
 

@@ -10,6 +10,7 @@ from streamlit.testing.v1 import AppTest
 from models import load_model
 from pages.explore import controls
 from pages.explore.state import SHOWCASE
+from tests.models.zoo.hub import families
 from tests.pages.shared.runs import write_run
 
 PAGE = Path(__file__).parents[3] / "pages" / "explore" / "page.py"
@@ -185,3 +186,16 @@ def test_a_suggestion_for_a_text_that_the_model_has_no_more_is_refused(
     monkeypatch.setattr(controls, "st", SimpleNamespace(session_state={"text": "a zebra"}))
     controls.replace_word({"where": "target", "word": "zzz", "start": 0, "end": 3}, "le")
     assert noted == ["'zzz' is not there any more, so it was not replaced by 'le'."]
+
+
+def test_a_model_that_is_refused_leaves_another_s_figure_and_says_whose(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    family = ("SqueezeBertForMaskedLM", "SqueezeBertConfig", families._SIZES | {"embedding_size": 32})
+    monkeypatch.setitem(families.FAMILIES, "squeezebert", family)
+    folder = families.save("squeezebert", tmp_path / "squeezebert")
+    page = opened(model=f"hf:{folder}")
+    (sentence,) = said(page)
+    assert "not from 0 to 1" in sentence
+    assert sentence.endswith("The figure below is of translator.")
+    assert shown(page)[0] == "translator"
