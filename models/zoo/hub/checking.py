@@ -54,11 +54,15 @@ def check_pattern(pattern: Tensor, shape: Sequence[int], tolerance: float, *, si
 
 class Proof(NamedTuple):
     """What holds of a layout. linear: the attentions whose output projection is a matrix, such as
-    "decoder.0.self"; why_not_added: why what layers add cannot be shown, "" where it can.
+    "decoder.0.self"; why_not_added: why what layers add cannot be shown, "" where it can; ends: whether what
+    a stack is taken to end with has a vector for each token; is_causal: whether no query of it weighs a later
+    key.
     """
 
     linear: frozenset[str]
     why_not_added: str
+    ends: bool
+    is_causal: bool
 
     @property
     def note(self) -> str:
@@ -72,7 +76,7 @@ class Proof(NamedTuple):
             out = {kind: module for kind, module in layer.out.items() if f"{layer.at}.{kind}" in self.linear}
             lost: dict[str, Any] = {"added": None, "ff": None} if self.why_not_added else {}
             layers.append(replace(layer, out=out, **lost))
-        return found._replace(layers=layers)
+        return found._replace(layers=layers, ends=self.ends)
 
 
 @torch.no_grad()
@@ -93,7 +97,20 @@ def prove(
     if any(float(blank[a].abs().max()) > 0 for a in blank if a.endswith(".z")) or torch.equal(answer, other):
         raise ValueError("its weights can be replaced without a change of what it computes")
     linear = frozenset(address for layer in found.layers for address in _linear(layer, trace, tolerance))
-    return Proof(linear, _why_not_added(found, trace, run, answer, tolerance)), answer
+    why = _why_not_added(found, trace, run, answer, tolerance)
+    patterns = [trace[f"{layer.at}.self.pattern"] for layer in found.layers]
+    is_causal = all(float(pattern.triu(1).abs().max()) == 0 for pattern in patterns)
+    return Proof(linear, why, _ends(found, trace, answer, tolerance), is_causal), answer
+
+
+def _ends(found: Layout, trace: Trace, answer: Tensor, tolerance: float) -> bool:
+    """Whether the stacks end with a vector for each token, which is the answer where that is no logits."""
+    for stack in found.stacks:
+        end, last = trace[f"{stack}.norm"], found.of(stack)[-1]
+        if end.shape != trace[f"{last.at}.resid_post"].shape:
+            return False
+    shown = answer[0].float().cpu()
+    return shown.shape != end.shape or _near(end, shown, tolerance)
 
 
 def _traced(found: Layout, run: Callable[[], Any], edit: Any) -> tuple[Trace, Tensor]:

@@ -47,12 +47,13 @@ class Layer:
 
 class Layout(NamedTuple):
     """The modules of a model that a recorder listens to. stacks: the module of each stack by its name;
-    places: its attentions, where they do not dispatch.
+    places: its attentions, where they do not dispatch. ends: whether what stacks make is their last stream.
     """
 
     stacks: dict[str, nn.Module]
     layers: list[Layer]
     places: list[Place] = []  # noqa: RUF012 (nobody changes it)
+    ends: bool = True
 
     def of(self, stack: str) -> list[Layer]:
         return [layer for layer in self.layers if layer.stack == stack]

@@ -27,7 +27,7 @@ def heard_of(layout: Layout) -> list[str]:
             parts += [] if layer.ff is None else ["ff.post"]
             parts += [f"{kind}.out" for kind in (layer.added.sites if layer.added else ())]
             found += [f"{layer.at}.{part}" for part in ("resid_pre", *parts, "resid_post")]
-        found.append(f"{stack}.norm")
+        found += [f"{stack}.norm"] if layout.ends else []
     return found
 
 
@@ -78,7 +78,7 @@ class Recorder:
             hook([layer.module for layer in layers], self._begins, self._ends)
             hook(feeding, self._activated)
             hook(self._embeddings(), None, self._embedded)
-            hook(list(self.layout.stacks.values()), None, self._finished)
+            hook(list(self.layout.stacks.values()) if self.layout.ends else [], None, self._finished)
             opened.enter_context(listening(self))
             added = [layer.added for layer in layers if layer.added is not None]
             opened.enter_context(hearing(self.layout.places, self))
