@@ -120,9 +120,10 @@ def page(rows: list[Row]) -> str:
 model with random weights of each to a folder, opens it by its path, traces and edits it, and compares it
 with transformers' own eager attention, computed apart; the difference is the largest of all numbers.
 
-**{n["whole"]} whole** (everything is traced and may be edited), **{n["patterns"]} patterns** (weights of
-attention alone), **{n["refused"]} refused** (with the sentence that a person reads), {n["wrong"]} wrong,
-{n["traceback"]} tracebacks, {n["gap"]} gaps (types that the census could not build).
+**{n["whole"]} whole** (everything is traced and may be edited), **{n["patterns"]} patterns** (less:
+weights of attention alone, or all but what layers add), **{n["refused"]} refused** (with the sentence that
+a person reads), {n["wrong"]} wrong, {n["traceback"]} tracebacks, {n["gap"]} gaps (types that the census could
+not build).
 
 | type | class | outcome | difference | compared | why |
 | --- | --- | --- | ---: | --- | --- |
