@@ -138,7 +138,14 @@ class TracedModel(Model):
             with Recorder(trace, self.layout, lengths).hearing():
                 made = self.net(**given)
             self._conclude(trace, made)
-        except (IndexError, RuntimeError, TypeError, KeyError, AttributeError) as error:
+        except (
+            LookupError,
+            ArithmeticError,
+            AssertionError,
+            RuntimeError,
+            TypeError,
+            AttributeError,
+        ) as error:
             raise ValueError(
                 f"{self.folder.title} could not read this ({type(error).__name__}: {str(error)[:200]}); "
                 "give another text or picture, or open another model"

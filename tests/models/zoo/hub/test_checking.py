@@ -289,3 +289,30 @@ def test_values_may_have_another_width_than_queries(tmp_path: Path, monkeypatch:
     assert w_o is not None and w_o.shape == (4, 4, 32)
     parts = (trace["decoder.0.self.z"] @ w_o).sum(dim=0)
     torch.testing.assert_close(parts, trace["decoder.0.self.out"], atol=1e-5, rtol=1e-5)
+
+
+@torch.no_grad()
+def test_an_end_that_is_not_the_answer_is_not_recorded_as_the_norm(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = saved("LlamaModel", "LlamaConfig", SHARED, tmp_path / "base", monkeypatch)
+    model = load_model(f"hf:{folder}")
+    answer = transformers.LlamaModel.from_pretrained(folder).eval()(*model.read(TEXT).inputs)[0][0]
+    torch.testing.assert_close(model.trace(TEXT)["decoder.norm"], answer, atol=1e-5, rtol=1e-5)
+    finished = checking.Recorder._finished
+    half = lambda self, module, given, made: (finished(self, module, given, (made[0] / 2,)), made)[1]  # noqa: E731
+    monkeypatch.setattr(checking.Recorder, "_finished", half)
+    loading._PROVED.clear()
+    assert "decoder.norm" not in load_model(f"hf:{folder}").trace(TEXT)
+
+
+def test_an_encoder_whose_attention_looks_back_alone_is_opened_as_a_decoder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = saved("LlamaModel", "LlamaConfig", SHARED, tmp_path / "base", monkeypatch)
+    monkeypatch.setattr(
+        loading, "_kind", lambda folder, computed: "encoder-only"
+    )  # as other softmaxes may say
+    model = load_model(f"hf:{folder}")
+    assert model.kind == "decoder-only" and list(model.attentions) == ["decoder.self"]
+    assert "decoder.1.self.pattern" in model.trace(TEXT, edits=["decoder.0.self heads 1: zero"])
